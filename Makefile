@@ -1,0 +1,176 @@
+# make run    build, then walk the ladder: on the GPU where there is one, traced on the CPU where not
+# make test   build and run the tests; neither needs a GPU
+# make help   the rest
+
+.DEFAULT_GOAL = $(PROGRAM)
+SHELL := /bin/bash
+comma := ,
+
+# What a user may set: make ARCHS="86 90a" NVCC=/opt/cuda/bin/nvcc; NVCC= builds without CUDA.
+NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
+BUILD ?= build
+PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
+WERROR ?= 0
+EXTRA_CXXFLAGS ?=
+
+# The architectures to compile for: the GPU's own, or without one those of the usual classrooms.
+# Hopper's own instructions need the suffix a.
+ARCHS ?= $(or $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | \
+	grep -E '^[0-9]+\.[0-9]+$$' | tr -d . | sed 's/^90$$/90a/' | sort -u),75 80 86 90a)
+GENCODE := $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+	-gencode arch=compute_$(lastword $(sort $(patsubst %a,%,$(ARCHS)))),code=compute_$(lastword $(sort $(patsubst %a,%,$(ARCHS))))
+
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
+CXXFLAGS := -std=c++20 -O2 -g $(WARNINGS) -fopenmp -I. $(EXTRA_CXXFLAGS)
+# Tests look at the toolkit's headers, too: model/ is compared with cuda_occupancy.h.
+OF_TESTS = $(if $(filter %_tests.o,$@),$(addprefix -isystem ,$(wildcard $(CUDA)/include)))
+DEPENDENCIES = -MMD -MP -MF $@.d
+
+HOST := $(patsubst %.cpp,$(BUILD)/%.o,cpu_reference.cpp \
+	$(filter-out %_tests.cpp simt/gpu_absent.cpp,$(wildcard model/*.cpp simt/*.cpp report/*.cpp cli/*.cpp)))
+TESTS := $(patsubst %.cpp,$(BUILD)/%.o,tests.cpp $(wildcard */*_tests.cpp))
+
+ifneq ($(NVCC),)
+CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
+MAIN := $(BUILD)/gemm_steps_gpu.o $(BUILD)/simt/gpu.o
+TEST_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(BUILD)/simt/gpu.o
+LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
+NVCCFLAGS := -std=c++20 -O3 -I. -lineinfo $(GENCODE) --threads 0 -ccbin $(CXX) \
+	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
+else
+MAIN := $(BUILD)/gemm_steps_main.o $(BUILD)/simt/gpu_absent.o
+TEST_MAIN := $(BUILD)/simt/gpu_absent.o
+endif
+
+$(PROGRAM): $(MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o $(HOST)
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+
+$(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
+		$(BUILD)/idioms_traced.o $(HOST)
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+
+# All is compiled again when the Makefile or what was set on its command line changes.
+CONFIGURATION := $(BUILD)/configuration
+$(CONFIGURATION): Makefile FORCE
+	@mkdir -p $(@D)
+	@echo '$(CXX) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS)' > $@.now
+	@if cmp -s $@.now $@ && [ ! Makefile -nt $@ ]; then rm $@.now; else mv $@.now $@; fi
+FORCE:
+
+$(BUILD)/%.o: %.cpp $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(OF_TESTS) $(DEPENDENCIES) -c $< -o $@
+
+# One source, two machines. The GPU's copy of gemm_steps.cu:
+$(BUILD)/%.o: %.cu $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/gemm_steps_gpu.o: gemm_steps.cu $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
+	objcopy --localize-symbol=main $< $@
+
+# The CPU's copies: traced as written, with a call at every access and basic block, and plain.
+AS_CPU := -x c++ -std=c++20 -g -I. -Isimt/cuda -include simt/cpu.h -fno-gnu-unique \
+	-fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
+TRACED := -O0 -fsanitize=thread -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
+$(BUILD)/traced/%.o: %.cu $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/plain/%.o: %.cu $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(CXX) $(AS_CPU) -O2 $(DEPENDENCIES) -c $< -o $@
+
+# Two copies of one file in one program would be merged, function by function, without a word. So
+# each shows the symbols $(1) alone, after the renamings $(2), and all else of it becomes local.
+# Dynamic shared memory, whatever a kernel calls it, is the buffer of simt/grid.cpp.
+BUILT_INS := threadIdx|blockIdx|blockDim|gridDim
+DYNAMIC_SHARED = $$(readelf -sW $< | awk '$$4 == "TLS" && $$7 == "UND" && $$8 !~ /^($(BUILT_INS))$$/ \
+	{ print "--redefine-sym " $$8 "=simt_dynamic_shared" }')
+define alone
+ld -r --force-group-allocation $< -o $@.merged
+objcopy $(2) $(DYNAMIC_SHARED) $@.merged $@.renamed
+objcopy $(addprefix --keep-global-symbol=,$(1)) $@.renamed $@
+rm -f $@.merged $@.renamed
+endef
+COUNTED := --redefine-sym memcpy=simt_memcpy --redefine-sym memset=simt_memset
+$(BUILD)/gemm_steps_traced.o: $(BUILD)/traced/gemm_steps.o
+	$(call alone,stage_table_traced,--redefine-sym stage_table=stage_table_traced $(COUNTED))
+$(BUILD)/gemm_steps_plain.o: $(BUILD)/plain/gemm_steps.o
+	$(call alone,stage_table_plain,--redefine-sym stage_table=stage_table_plain)
+$(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
+	$(call alone,main)
+$(BUILD)/idioms_traced.o: $(BUILD)/traced/simt/idioms.o
+	$(call alone,idioms divergences,$(COUNTED))
+
+# Both of README's commands first see to what they need.
+run:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory $(PROGRAM)
+	./$(PROGRAM) $(FLAGS)
+
+test test-all:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory $(PROGRAM) $(BUILD)/tests
+	GEMM_STEPS=./$(PROGRAM) $(if $(filter test-all,$@),GEMM_STEPS_TEST_ALL=1) $(BUILD)/tests $(TEST_FLAGS)
+
+# Everything again as distributions harden it: fibers and hooks must survive that.
+test-hardened:
+	@$(MAKE) --no-print-directory test BUILD=build/hardened NVCC= \
+		EXTRA_CXXFLAGS="-D_FORTIFY_SOURCE=3 -fcf-protection -fstack-clash-protection"
+
+DEBIAN_PACKAGES = $(shell \
+	command -v $(CXX) >/dev/null || echo g++; \
+	command -v make >/dev/null || echo make; \
+	[ -e /usr/include/doctest/doctest.h ] || echo doctest-dev)
+deps:
+	@missing="$(DEBIAN_PACKAGES)"; [ -z "$$missing" ] || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -q && apt-get install -y -q $$missing; \
+	elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then \
+		sudo apt-get update -q && sudo apt-get install -y -q $$missing; \
+	else echo "Please install: $$missing (Debian's and Ubuntu's names)" >&2; exit 2; fi
+
+# Rewrites the recorded registers per kernel and architecture; needs nvcc.
+registers:
+	model/record_registers.sh $(or $(NVCC),nvcc) model/registers.inc
+
+# What ncu counts on the GPU beside what the tracer counts: make profile STAGE=5
+profile: $(PROGRAM)
+	ncu --csv --page raw --clock-control none --metrics $$(./$(PROGRAM) --ncu-metrics) \
+		./$(PROGRAM) --device gpu --stage $(STAGE) --size 256 --reps 1 > $(BUILD)/ncu.csv
+	./$(PROGRAM) --device cpu --stage $(STAGE) --size 256 --trace all --ncu $(BUILD)/ncu.csv
+
+$(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o \
+		$(BUILD)/gemm_steps_plain.o $(HOST)
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+bench-tracer: $(BUILD)/bench_tracer
+	$(BUILD)/bench_tracer
+
+clean:
+	rm -rf build gemm_steps
+
+help:
+	@echo "make                  build ./gemm_steps"
+	@echo "make run              build and walk the ladder (FLAGS=... for the program)"
+	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
+	@echo "make test-all         every stage on every random shape: takes longer"
+	@echo "make test-hardened    the tests with the compiler's hardening on"
+	@echo "make deps             install what is missing, or say what is"
+	@echo "make bench-tracer     what tracing costs"
+	@echo "make registers        record the registers of every kernel again (nvcc)"
+	@echo "make profile STAGE=n  ncu's counts beside the traced ones (GPU)"
+	@echo "make clean            remove what was built"
+	@echo
+	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
+	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
+
+.PHONY: FORCE run test test-all test-hardened deps registers profile bench-tracer clean help
+.DELETE_ON_ERROR:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

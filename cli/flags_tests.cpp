@@ -1,0 +1,291 @@
+#include "cli/flags.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "model/refusal.h"
+
+namespace {
+
+Flags parse(std::vector<std::string> arguments) {
+  std::vector<char*> argv{const_cast<char*>("gemm_steps")};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return parse_flags(static_cast<int>(argv.size()), argv.data());
+}
+
+// What the refusal says, or "accepted".
+std::string refusal(const std::vector<std::string>& arguments) {
+  try {
+    parse(arguments);
+  } catch (const Refusal& refusal) {
+    return refusal.what();
+  }
+  return "accepted";
+}
+
+std::vector<Stage> some_stages() {
+  const auto stage = [](int number, const char* name, std::vector<Variant> variants) {
+    return Stage{number, name, "", 0, {}, std::move(variants)};
+  };
+  const auto variant = [](const char* name) {
+    return Variant{name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}};
+  };
+  return {stage(0, "serial", {}), stage(1, "naive", {variant("32x32"), variant("8x8")}),
+          stage(3, "shared-memory tiling", {variant("16x16")}),
+          stage(4, "1D thread coarsening", {variant("64x64x8")}),
+          stage(5, "serial twin", {variant("1x1")})};
+}
+
+std::vector<int> selected(const std::string& text) {
+  const std::vector<Stage> stages = some_stages();
+  std::vector<int> numbers;
+  for (const Stage* stage : select_stages(text, stages)) numbers.push_back(stage->number);
+  return numbers;
+}
+
+std::string stage_refusal(const std::string& text) {
+  try {
+    selected(text);
+  } catch (const Refusal& refusal) {
+    return refusal.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("without flags everything has its default") {
+  const Flags flags = parse({});
+  CHECK(flags.stage.empty());
+  CHECK_FALSE(flags.size.has_value());
+  CHECK(flags.alpha == 1);
+  CHECK(flags.beta == 0);
+  CHECK(flags.device == Device::automatic);
+  CHECK(flags.trace == Trace::sample);
+  CHECK(flags.format == Format::table);
+  CHECK_FALSE(flags.explain);
+}
+
+TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
+  const std::vector<std::pair<std::string, std::string>> given = {
+      {"--stage", "3-6"},  {"--size", "4096"},
+      {"--m", "1"},        {"--n", "0"},
+      {"--k", "1e3"},      {"--alpha", "-.5"},
+      {"--beta", "1e-3"},  {"--seed", "18446744073709551615"},
+      {"--reps", "3"},     {"--out", "o"},
+      {"--device", "cpu"}, {"--gpu", "RTX 3090"},
+      {"--trace", "all"},  {"--variant", "x"},
+      {"--format", "csv"}, {"--ncu", "n=1.csv"}};
+  std::vector<std::string> apart = {"--no-color", "--list", "--help", "--version"};
+  std::vector<std::string> joined = apart;
+  for (const auto& [name, value] : given) {
+    apart.insert(apart.end(), {name, value});
+    joined.push_back(name + "=" + value);
+  }
+  for (const Flags& flags : {parse(apart), parse(joined)}) {
+    CHECK(flags.stage == "3-6");
+    CHECK(flags.size == 4096);
+    CHECK(flags.m == 1);
+    CHECK(flags.n == 0);
+    CHECK(flags.k == 1000);
+    CHECK(flags.alpha == -0.5f);
+    CHECK(flags.beta == 1e-3f);
+    CHECK(flags.seed == 18446744073709551615u);
+    CHECK(flags.reps == 3);
+    CHECK(flags.out == "o");
+    CHECK(flags.device == Device::cpu);
+    CHECK(flags.gpu == "RTX 3090");
+    CHECK(flags.trace == Trace::all);
+    CHECK(flags.variant == "x");
+    CHECK(flags.format == Format::csv);
+    CHECK(flags.ncu == "n=1.csv");
+    CHECK(flags.no_color);
+    CHECK(flags.list);
+    CHECK(flags.help);
+    CHECK(flags.version);
+  }
+  CHECK(parse({"--explain"}).explain);
+  const Flags files = parse({"--a", "A.npy", "--b", "B.npy", "--c", "C.npy"});
+  CHECK(files.a == "A.npy");
+  CHECK(files.b == "B.npy");
+  CHECK(files.c == "C.npy");
+}
+
+TEST_CASE("of a repeated flag the last one counts") {
+  CHECK(parse({"--size", "1", "--size=2"}).size == 2);
+}
+
+TEST_CASE("a size is a whole number of at most 2^31 - 1") {
+  CHECK(parse({"--size", "2147483647"}).size == 2147483647);
+  CHECK(parse({"--size", "1e9"}).size == 1000000000);
+  CHECK(parse({"--size", "0"}).size == 0);
+  CHECK(parse({"--size", "0e99999999999999999999"}).size == 0);
+  const std::string hint = "; give rows as a whole number, for example --size 1024";
+  CHECK(refusal({"--size", "0x"}) == "--size 0x: not a number" + hint);
+  CHECK(refusal({"--size", "-1"}) == "--size -1: negative" + hint);
+  CHECK(refusal({"--size", "1.5"}) == "--size 1.5: not a whole number" + hint);
+  CHECK(refusal({"--size", "2147483648"}) == "--size 2147483648: more than 2147483647" + hint);
+  CHECK(refusal({"--size", "1e10"}) == "--size 1e10: more than 2147483647" + hint);
+  CHECK(refusal({"--size="}) == "--size \"\": not a number" + hint);
+  CHECK(refusal({"--size"}) == "--size: the value is missing" + hint);
+  CHECK(refusal({"--size", "--m", "3"}) == "--size: the value is missing" + hint);
+  for (const char* bad :
+       {"0x10", "1e", "e3", "4k", " 4", "4 ", "+4", "1,000", "١", "--", "1e1e1"}) {
+    CAPTURE(bad);
+    CHECK(refusal({std::string("--size=") + bad}) ==
+          std::string("--size ") + bad + ": not a number" + hint);
+  }
+  CHECK(refusal({"--size", "99999999999999999999999999"}).find(": more than") != std::string::npos);
+  CHECK(refusal({"--size", "1e99999999999999999999"}).find(": more than") != std::string::npos);
+  CHECK(refusal({"--seed", "18446744073709551616"}).find(": more than") != std::string::npos);
+  CHECK(refusal({"--reps", "0"}).starts_with("--reps 0: nothing to time; "));
+}
+
+TEST_CASE("alpha and beta are finite numbers that fp32 can hold") {
+  CHECK(parse({"--alpha", "+2"}).alpha == 2);
+  CHECK(parse({"--alpha", "0"}).alpha == 0);
+  CHECK(parse({"--alpha", "1e-45"}).alpha > 0);
+  for (const char* bad : {"", "x", "1x", "+-1", "0x1", "1,5", "--1"}) {
+    CAPTURE(bad);
+    CHECK(refusal({std::string("--alpha=") + bad}).find(": not a number; ") != std::string::npos);
+  }
+  CHECK(refusal({"--beta", "1e39"}).starts_with("--beta 1e39: outside the range of fp32; "));
+  CHECK(refusal({"--beta", "1e-99"}).starts_with("--beta 1e-99: outside the range of fp32; "));
+  CHECK(refusal({"--beta", "1e999"}).starts_with("--beta 1e999: outside the range of fp32; "));
+  CHECK(refusal({"--beta", "nan"}).starts_with("--beta nan: not a finite number; "));
+}
+
+TEST_CASE("a flag that does not exist is refused with the nearest one") {
+  CHECK(refusal({"--sise", "3"}) == "--sise: no such flag; did you mean --size?");
+  CHECK(refusal({"--no-colour"}) == "--no-colour: no such flag; did you mean --no-color?");
+  CHECK(refusal({"--explian=1"}) == "--explian: no such flag; did you mean --explain?");
+  CHECK(refusal({"--frobnicate"}) == "--frobnicate: no such flag; --help lists the flags");
+  CHECK(refusal({"-x"}) == "-x: no such flag; --help lists the flags");
+  CHECK(refusal({"5"}) == "5: not a flag; for a stage write --stage 5, --help lists the flags");
+  CHECK(refusal({""}).starts_with("\"\": not a flag"));
+  CHECK(refusal({"--list=3"}) == "--list=3: takes no value; write --list");
+}
+
+TEST_CASE("a choice takes its words only") {
+  CHECK(refusal({"--device", "tpu"}) == "--device tpu: not one of the choices; give gpu or cpu");
+  CHECK(refusal({"--trace="}) == "--trace \"\": not one of the choices; give sample or all");
+  CHECK(refusal({"--format", "JSON"}).starts_with("--format JSON: not one of the choices"));
+}
+
+TEST_CASE("flags that do not go together are refused") {
+  CHECK(refusal({"--a", "A.npy"}) == "--a A.npy: B is missing; give --b B.npy too");
+  CHECK(refusal({"--b", "B.npy"}) == "--b B.npy: A is missing; give --a A.npy too");
+  CHECK(refusal({"--c", "C.npy"}).starts_with("--c C.npy: A and B are missing"));
+  CHECK(refusal({"--a=x", "--b=y", "--k=3"}).starts_with("--k and --a: "));
+  CHECK(refusal({"--a=x", "--b=y", "--beta=3"}).starts_with("--beta: C is missing"));
+  CHECK(refusal({"--variant", "8x8"}).starts_with("--variant 8x8: the stage is missing"));
+}
+
+TEST_CASE("beta is 1 where a C is given and beta is not") {
+  CHECK(parse({"--a=x", "--b=y", "--c=z"}).beta == 1);
+  CHECK(parse({"--beta=0", "--a=x", "--b=y", "--c=z"}).beta == 0);
+  CHECK(parse({"--a=x", "--b=y"}).beta == 0);
+}
+
+TEST_CASE("--m, --n and --k come before --size, and that before the default") {
+  const ProblemSize sizes = problem_size(parse({"--size", "7", "--k", "0"}), 256);
+  CHECK(sizes.M == 7);
+  CHECK(sizes.N == 7);
+  CHECK(sizes.K == 0);
+  CHECK(problem_size(parse({"--m", "5"}), 256).N == 256);
+}
+
+TEST_CASE("the help text names every flag and fits 100 columns") {
+  const std::string help = help_text();
+  for (const char* flag : {"--stage",  "--explain",  "--size",   "--m ",   "--n ",      "--k ",
+                           "--alpha",  "--beta",     "--seed",   "--reps", "--a ",      "--b ",
+                           "--c ",     "--out",      "--device", "--gpu",  "--trace",   "--variant",
+                           "--format", "--no-color", "--list",   "--help", "--version", "--ncu"}) {
+    CAPTURE(flag);
+    CHECK(help.find(flag) != std::string::npos);
+  }
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+}
+
+TEST_CASE("the examples of the help text parse") {
+  std::istringstream lines(help_text());
+  int examples = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  gemm_steps")) continue;
+    const std::size_t comment = line.find("   ", 2);
+    std::istringstream words(line.substr(0, comment));
+    std::vector<std::string> arguments;
+    for (std::string word; words >> word;) {
+      if (!arguments.empty() && arguments.back().starts_with('"') &&
+          !arguments.back().ends_with('"')) {
+        arguments.back() += " " + word;
+      } else {
+        arguments.push_back(word);
+      }
+    }
+    arguments.erase(arguments.begin());
+    CAPTURE(line);
+    CHECK(refusal(arguments) == "accepted");
+    ++examples;
+  }
+  CHECK(examples == 6);
+}
+
+TEST_CASE("a stage is a number, a range, a name or its beginning") {
+  CHECK(selected("") == std::vector<int>{0, 1, 3, 4, 5});
+  CHECK(selected("0") == std::vector<int>{0});
+  CHECK(selected("03") == std::vector<int>{3});
+  CHECK(selected("1-4") == std::vector<int>{1, 3, 4});
+  CHECK(selected("4-4") == std::vector<int>{4});
+  CHECK(selected("Shared Memory Tiling") == std::vector<int>{3});
+  CHECK(selected("shared-memory") == std::vector<int>{3});
+  CHECK(selected("1D") == std::vector<int>{4});
+  CHECK(selected("serial") == std::vector<int>{0});
+  CHECK(select_stages("", {}).empty());
+}
+
+TEST_CASE("a stage that does not exist is refused with those that do") {
+  const std::string list =
+      "; the stages are 0 serial, 1 naive, 3 shared-memory tiling, 4 1D thread coarsening, "
+      "5 serial twin";
+  CHECK(stage_refusal("13") == "--stage 13: there is no stage 13" + list);
+  CHECK(stage_refusal("3-13") == "--stage 3-13: there is no stage 13" + list);
+  CHECK(stage_refusal("99999999999999") ==
+        "--stage 99999999999999: there is no stage 99999999999999" + list);
+  CHECK(stage_refusal("-1") == "--stage -1: there is no such stage" + list);
+  CHECK(stage_refusal("-") == "--stage -: there is no such stage" + list);
+  CHECK(stage_refusal("0x") == "--stage 0x: there is no such stage" + list);
+  CHECK(stage_refusal("3-") == "--stage 3-: there is no such stage" + list);
+  CHECK(stage_refusal("ser") == "--stage ser: more than one stage begins like this" + list);
+  CHECK(stage_refusal("4-1") == "--stage 4-1: the range runs backwards; write --stage 1-4");
+}
+
+TEST_CASE("a variant is one of its stage's, the first by default") {
+  const std::vector<Stage> stages = some_stages();
+  CHECK(std::string(select_variant(stages[1], "").name) == "32x32");
+  CHECK(std::string(select_variant(stages[1], "8x8").name) == "8x8");
+  CHECK_THROWS_WITH_AS(select_variant(stages[1], "8"),
+                       "--variant 8: stage 1 (naive) has no such variant; it has 32x32, 8x8",
+                       Refusal);
+  CHECK_THROWS_WITH_AS(select_variant(stages[0], "8"),
+                       "--variant 8: stage 0 (serial) has no variants; leave --variant out",
+                       Refusal);
+}
+
+TEST_CASE("--no-color, NO_COLOR and a file turn colour off") {
+  setenv("TERM", "xterm", 1);
+  std::FILE* file = std::tmpfile();
+  CHECK_FALSE(wants_colour(parse({}), file));
+  std::fclose(file);
+  if (std::FILE* terminal = std::fopen("/dev/ptmx", "r+")) {
+    unsetenv("NO_COLOR");
+    CHECK(wants_colour(parse({}), terminal));
+    CHECK_FALSE(wants_colour(parse({"--no-color"}), terminal));
+    setenv("NO_COLOR", "1", 1);
+    CHECK_FALSE(wants_colour(parse({}), terminal));
+    unsetenv("NO_COLOR");
+    std::fclose(terminal);
+  }
+}

@@ -1,0 +1,474 @@
+#include "cli/walk.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "cli/flags.h"
+#include "cli/matrices.h"
+#include "cli/memory.h"
+#include "cli/npy.h"
+#include "cli/progress.h"
+#include "cpu_reference.h"
+#include "model/refusal.h"
+#include "model/registers.h"
+#include "report/profile.h"
+#include "report/report.h"
+#include "simt/gpu.h"
+#include "simt/trace.h"
+
+namespace {
+
+constexpr const char* kVersion = "gemm_steps 1.0";
+constexpr int kSizeOnGpu = 4096;
+constexpr int kSizeTraced = 256;
+
+struct Problem {
+  int M, N, K;
+  float alpha, beta;
+  Floats A, B;
+  Floats C;  // before the product; all NaN where beta is 0, so that a kernel that reads it shows
+
+  std::size_t results() const { return static_cast<std::size_t>(M) * N; }
+};
+
+struct Reference {
+  std::vector<double> exact, magnitude;  // see model/error.h
+};
+
+// The problem's matrices in the GPU's memory.
+struct OnGpu {
+  gpu::Matrix A, B, C;
+};
+
+// What every row of the table needs.
+struct Ladder {
+  Flags flags;
+  Problem problem;
+  Reference reference;
+  std::unique_ptr<OnGpu> on_gpu;  // null: traced on the CPU only
+  Floats cublas;                  // cuBLAS's result, empty without a GPU
+  Run run;
+};
+
+// The same stage or variant in another copy of the table.
+const Variant& same(const Variant& variant, const StageTable& from, const StageTable& to) {
+  for (std::size_t s = 0; s < from.stages.size(); ++s) {
+    for (std::size_t v = 0; v < from.stages[s].variants.size(); ++v) {
+      if (&from.stages[s].variants[v] == &variant) return to.stages[s].variants[v];
+    }
+  }
+  throw std::logic_error("a variant of another table");
+}
+
+double milliseconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  const auto end = std::chrono::steady_clock::now();
+  return std::chrono::duration<double, std::milli>(end - start).count();
+}
+
+Timing summary(std::vector<double> times_ms) {
+  std::sort(times_ms.begin(), times_ms.end());
+  const std::size_t n = times_ms.size();
+  return {.median_ms = (times_ms[(n - 1) / 2] + times_ms[n / 2]) / 2,
+          .min_ms = times_ms.front(),
+          .max_ms = times_ms.back(),
+          .repetitions = static_cast<int>(n)};
+}
+
+double relative_difference(const Floats& a, const Floats& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = double{a[i]} - b[i];
+    difference += d * d;
+    norm += double{b[i]} * b[i];
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / norm);
+}
+
+// Compares the first `rows` rows of a computed C with the reference.
+void check_result(const Ladder& ladder, const Floats& C, int rows, Precision precision, Row& row) {
+  const Problem& p = ladder.problem;
+  row.error = compare(rows, p.N, p.K, C.data(), ladder.reference.exact.data(),
+                      ladder.reference.magnitude.data(), p.beta, p.beta == 0 ? nullptr : p.C.data(),
+                      precision, p.alpha);
+  if (!ladder.cublas.empty() && rows == p.M) {
+    row.cublas_error = relative_difference(C, ladder.cublas);
+  }
+}
+
+// A row of the table that the CPU computes. At large sizes only the first rows of C are, and the
+// time is scaled up.
+using CpuGemm = void(int, int, int, float, const float*, const float*, float, float*);
+Row cpu_row(const Ladder& ladder, CpuGemm* gemm, double affordable_multiplications,
+            Floats& result) {
+  const Problem& p = ladder.problem;
+  const double in_a_row = std::max(1.0, double(p.N) * p.K);
+  const int rows = static_cast<int>(
+      std::clamp(affordable_multiplications / in_a_row, std::min(1.0, double(p.M)), double(p.M)));
+  result = p.C;
+  const auto compute = [&](Floats& C) {
+    gemm(rows, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
+  };
+  const double scale = rows == 0 ? 1 : double(p.M) / rows;
+  std::vector<double> times_ms{scale * milliseconds_of([&] { compute(result); })};
+  // Short ones again, because the first also pays for waking the threads and for cold caches.
+  constexpr double kLongMs = 200;
+  if (times_ms.front() < kLongMs) {
+    Floats scratch = p.C;
+    for (double& ms : times_ms = std::vector<double>(5)) {
+      ms = milliseconds_of([&] { compute(scratch); });
+    }
+  }
+  Row row;
+  row.time = summary(times_ms);
+  row.time->partial = rows < p.M;
+  check_result(ladder, result, rows, kFp32, row);
+  return row;
+}
+
+Row serial_row(const Ladder& ladder, const Stage& stage, Floats& result) {
+  constexpr double kAboutASecond = 0x1p29;
+  Row row = cpu_row(ladder, serial_gemm, kAboutASecond, result);
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  return row;
+}
+
+Row openmp_row(const Ladder& ladder) {
+  constexpr double kAFewSeconds = 0x1p36;
+  Floats result;
+  Row row = cpu_row(ladder, openmp_gemm, kAFewSeconds, result);
+  row.name = "OpenMP CPU";
+  return row;
+}
+
+Row cublas_row(const Ladder& ladder, bool tf32, Floats& result) {
+  const Problem& p = ladder.problem;
+  OnGpu& g = *ladder.on_gpu;
+  const auto compute = [&] {
+    gpu::cublas_sgemm(tf32, p.M, p.N, p.K, p.alpha, g.A.data(), g.B.data(), p.beta, g.C.data());
+  };
+  Row row;
+  row.name = tf32 ? "cuBLAS tf32" : "cuBLAS fp32";
+  g.C.upload(p.C.data());
+  compute();
+  gpu::synchronize();
+  result = p.C;
+  g.C.download(result.data());
+  check_result(ladder, result, p.M, tf32 ? kTf32 : kFp32, row);
+  row.time = summary(gpu::time_ms(ladder.flags.reps.value_or(0), compute));
+  return row;
+}
+
+void run_on_gpu(const Ladder& ladder, const StageTable& table, const Variant& variant,
+                Floats& result, Row& row) {
+  const Problem& p = ladder.problem;
+  OnGpu& g = *ladder.on_gpu;
+  const auto compute = [&] {
+    table.run(variant, p.M, p.N, p.K, p.alpha, g.A.data(), g.B.data(), p.beta, g.C.data());
+  };
+  g.C.upload(p.C.data());
+  compute();
+  gpu::synchronize();
+  g.C.download(result.data());
+  row.time = summary(gpu::time_ms(ladder.flags.reps.value_or(0), compute));
+}
+
+// Traces the sampled blocks, or all, and computes the others without tracing where the GPU did not.
+void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& variant,
+                Floats& result, Row& row) {
+  const Problem& p = ladder.problem;
+  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
+  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
+                                      {"B", p.B.data(), bytes(p.B)},
+                                      {"C", result.data(), bytes(result)}};
+  const auto compute_with = [&](const StageTable& copy) {
+    const Variant& its_variant = same(variant, table, copy);
+    return [&] {
+      copy.run(its_variant, p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, result.data());
+    };
+  };
+  const std::int64_t blocks =
+      std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
+  Progress progress(row.name, blocks);
+  simt::Machine machine{&ladder.run.gpu, simt::Blocks::kSample,
+                        [&](std::int64_t done) { progress.advance(done); }};
+  if (ladder.flags.trace == Trace::all) machine.blocks = simt::Blocks::kAll;
+  row.counts = simt::trace(machine, arrays, compute_with(stage_table_traced));
+  if (machine.blocks == simt::Blocks::kAll || ladder.on_gpu) return;
+  machine.blocks = simt::Blocks::kAllButSample;
+  simt::run(machine, compute_with(stage_table_plain));
+}
+
+std::optional<Occupancy> occupancy_of(const Ladder& ladder, const Variant& variant,
+                                      const KernelRef& kernel) {
+  const bool is_the_gpu_present = ladder.on_gpu && ladder.flags.gpu.empty();
+  KernelResources needs{variant.threads(), 0, variant.shared_bytes};
+  if (is_the_gpu_present) {
+    const gpu::Resources compiled = gpu::resources(kernel.function);
+    needs.registers_per_thread = compiled.registers_per_thread;
+    needs.smem_bytes_per_block += compiled.static_smem_bytes;
+  } else {
+    const auto record = find_kernel_record(kernel.name, ladder.run.gpu.compute_capability);
+    if (!record) return std::nullopt;
+    needs.registers_per_thread = record->registers;
+    needs.smem_bytes_per_block += record->static_smem_bytes;
+  }
+  return occupancy(ladder.run.gpu, needs);
+}
+
+Row stage_row(const Ladder& ladder, const StageTable& table, const Stage& stage,
+              const Variant& variant, Floats& result) {
+  const Problem& p = ladder.problem;
+  Row row;
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  row.variant = &variant;
+  result = p.C;
+  run_on_cpu(ladder, table, variant, result, row);
+  if (ladder.on_gpu) run_on_gpu(ladder, table, variant, result, row);
+  const int K_read = p.alpha == 0 ? 0 : p.K;
+  const KernelRef& kernel =
+      table.kernel_for(variant, p.N, K_read, p.A.data(), p.B.data(), result.data());
+  row.aligned = &kernel == &variant.kernel;
+  row.occupancy = occupancy_of(ladder, variant, kernel);
+  check_result(ladder, result, p.M, kFp32, row);
+  return row;
+}
+
+std::string shape(int rows, int columns) {
+  return std::to_string(rows) + " x " + std::to_string(columns);
+}
+
+// On both sides, before anything is allocated.
+void require_memory_for(const Flags& flags, bool on_gpu, int M, int N, int K) {
+  const double a_and_b = double(M) * K + double(K) * N, c = double(M) * N;
+  const std::string request = flags.size ? "--size " + std::to_string(*flags.size)
+                                         : "a product of " + shape(M, K) + " by " + shape(K, N);
+  require_memory(4 * (a_and_b + 3 * c) + 16 * c, available_memory(), request,
+                 "A, B, three C and the fp64 reference");
+  if (on_gpu) {
+    require_memory(4 * (a_and_b + c), gpu::free_bytes(), request, "A, B and C on the GPU");
+  }
+}
+
+Floats as_floats(const Matrix& file) {
+  return Floats(file.values.begin(), file.values.end());
+}
+
+Problem load_problem(const Flags& flags, bool on_gpu) {
+  Problem p{};
+  p.alpha = flags.alpha;
+  p.beta = flags.beta;
+  if (flags.a.empty()) {
+    const ProblemSize size = problem_size(flags, on_gpu ? kSizeOnGpu : kSizeTraced);
+    p.M = size.M;
+    p.N = size.N;
+    p.K = size.K;
+    require_memory_for(flags, on_gpu, p.M, p.N, p.K);
+    p.A = random_floats(static_cast<std::size_t>(p.M) * p.K, 3 * flags.seed);
+    p.B = random_floats(static_cast<std::size_t>(p.K) * p.N, 3 * flags.seed + 1);
+  } else {
+    const Matrix a = read_npy(flags.a), b = read_npy(flags.b);
+    if (a.columns != b.rows) {
+      throw Refusal(flags.a + " is " + shape(a.rows, a.columns) + " and " + flags.b + " is " +
+                    shape(b.rows, b.columns) + ": the columns of A must be the rows of B");
+    }
+    p.M = a.rows;
+    p.N = b.columns;
+    p.K = a.columns;
+    require_memory_for(flags, on_gpu, p.M, p.N, p.K);
+    p.A = as_floats(a);
+    p.B = as_floats(b);
+  }
+  if (!flags.c.empty()) {
+    const Matrix c = read_npy(flags.c);
+    if (c.rows != p.M || c.columns != p.N) {
+      throw Refusal(flags.c + " is " + shape(c.rows, c.columns) + ", but A times B is " +
+                    shape(p.M, p.N));
+    }
+    p.C = as_floats(c);
+  }
+  if (p.beta == 0) {
+    p.C.assign(p.results(), std::numeric_limits<float>::quiet_NaN());
+  } else if (flags.c.empty()) {
+    p.C = random_floats(p.results(), 3 * flags.seed + 2);
+  }
+  return p;
+}
+
+Reference compute_reference(const Problem& p) {
+  Reference reference{std::vector<double>(p.results()), std::vector<double>(p.results())};
+  Progress progress("reference", p.results());
+  reference_gemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta,
+                 p.beta == 0 ? nullptr : p.C.data(), reference.exact.data(),
+                 reference.magnitude.data(), [&](std::int64_t done) { progress.advance(done); });
+  return reference;
+}
+
+std::unique_ptr<OnGpu> upload(const Problem& p) {
+  std::unique_ptr<OnGpu> g(
+      new OnGpu{gpu::Matrix(p.A.size()), gpu::Matrix(p.B.size()), gpu::Matrix(p.results())});
+  g->A.upload(p.A.data());
+  g->B.upload(p.B.data());
+  return g;
+}
+
+// Where the kernels run: on the GPU present unless --device cpu says otherwise.
+bool choose_device(const Flags& flags) {
+  const gpu::Search& search = gpu::find();
+  if (flags.device == Device::cpu || search.found) return flags.device != Device::cpu;
+  if (flags.device == Device::gpu) {
+    throw Refusal("--device gpu: there is no GPU to run on (" + search.why_not +
+                  "); leave it out to trace the kernels on the CPU");
+  }
+  return false;
+}
+
+Gpu choose_model(const Flags& flags, bool on_gpu) {
+  if (!flags.gpu.empty()) {
+    if (const Gpu* known = find_gpu(flags.gpu)) return *known;
+    std::string names;
+    for (const Gpu& known : known_gpus()) names += (names.empty() ? "" : ", ") + known.name;
+    throw Refusal("--gpu " + flags.gpu + ": not in the table; choose one of " + names);
+  }
+  return on_gpu ? *gpu::find().found : *find_gpu("RTX 3090");
+}
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  char text[sizeof "2026-01-01T00:00:00Z"];
+  std::strftime(text, sizeof text, "%FT%TZ", std::gmtime(&now));
+  return text;
+}
+
+std::string joined(int argc, char** argv) {
+  std::string text = argv[0];
+  for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
+  return text;
+}
+
+// Runs all rows; `result` is left with what the last stage computed.
+void climb(Ladder& ladder, const StageTable& table, const std::vector<const Stage*>& stages,
+           Floats& result) {
+  std::vector<Row> yardsticks;
+  if (ladder.on_gpu) {
+    yardsticks.push_back(cublas_row(ladder, false, ladder.cublas));
+    Floats tf32;
+    yardsticks.push_back(cublas_row(ladder, true, tf32));
+  }
+  for (const Stage* stage : stages) {
+    if (stage->variants.empty()) {
+      ladder.run.rows.push_back(serial_row(ladder, *stage, result));
+    } else {
+      const Variant& variant = select_variant(*stage, ladder.flags.variant);
+      ladder.run.rows.push_back(stage_row(ladder, table, *stage, variant, result));
+    }
+    const bool whole_ladder = ladder.flags.stage.empty();
+    if (whole_ladder && stage->number == 0) ladder.run.rows.push_back(openmp_row(ladder));
+  }
+  ladder.run.rows.insert(ladder.run.rows.end(), yardsticks.begin(), yardsticks.end());
+}
+
+void print(const Ladder& ladder) {
+  const Run& run = ladder.run;
+  if (ladder.flags.format == Format::json) return print_json(stdout, run);
+  if (ladder.flags.format == Format::csv) return print_csv(stdout, run);
+  const Style style{wants_colour(ladder.flags, stdout)};
+  if (!ladder.flags.explain) return print_table(stdout, run, style);
+  for (const Row& row : run.rows) {
+    if (row.stage != nullptr) explain(stdout, run, row, style);
+  }
+}
+
+// Names every row whose result is wrong, with its first wrong element. Returns whether there is
+// one.
+bool report_failures(const Run& run) {
+  bool failed = false;
+  for (const Row& row : run.rows) {
+    if (!row.error || row.error->bound_ok) continue;
+    failed = true;
+    const Mismatch& first = row.error->first.value();
+    std::fprintf(stderr,
+                 "gemm_steps: %s is wrong: row %lld, column %lld is %.9g, but should be %.9g\n",
+                 row.name.c_str(), static_cast<long long>(first.row),
+                 static_cast<long long>(first.column), first.value, first.expected);
+  }
+  return failed;
+}
+
+int run_program(int argc, char** argv, const StageTable& table) {
+  const Flags flags = parse_flags(argc, argv);
+  if (flags.help) return std::fputs(help_text(), stdout), 0;
+  if (flags.version) return std::puts(kVersion), 0;
+  if (flags.ncu_metrics) return std::puts(ncu_metrics().c_str()), 0;
+  if (flags.list) return print_list(stdout, table.stages, flags.format), 0;
+
+  const std::vector<const Stage*> stages = select_stages(flags.stage, table.stages);
+  for (const Stage* stage : stages) {
+    if (!flags.variant.empty()) select_variant(*stage, flags.variant);
+  }
+  if (!flags.out.empty()) check_writable(flags.out);
+
+  Ladder ladder;
+  ladder.flags = flags;
+  Run& run = ladder.run;
+  run.gpu_present = choose_device(flags);
+  run.gpu = choose_model(flags, run.gpu_present);
+  ladder.problem = load_problem(flags, run.gpu_present);
+  const Problem& p = ladder.problem;
+  run.M = p.M;
+  run.N = p.N;
+  run.K = p.K;
+  run.alpha = p.alpha;
+  run.beta = p.beta;
+  run.seed = flags.seed;
+  run.command = joined(argc, argv);
+  run.date = now_utc();
+  if (run.gpu_present) {
+    run.driver = gpu::driver_and_runtime();
+    ladder.on_gpu = upload(p);
+  }
+  if (!run.gpu_present && flags.device == Device::automatic) {
+    std::fprintf(stderr, "No GPU (%s): the kernels run on the CPU, traced and not timed.\n",
+                 gpu::find().why_not.c_str());
+  }
+  ladder.reference = compute_reference(p);
+
+  Floats result;
+  climb(ladder, table, stages, result);
+  if (!flags.out.empty()) write_npy(flags.out, p.M, p.N, result.data());
+  bool agrees = true;
+  if (flags.ncu.empty()) {
+    print(ladder);
+  } else {
+    std::ifstream ncu_csv(flags.ncu);
+    if (!ncu_csv) throw Refusal("--ncu " + flags.ncu + ": cannot be read");
+    agrees = print_profile(stdout, ncu_csv, run);
+  }
+  return report_failures(run) || !agrees ? 1 : 0;
+}
+
+}  // namespace
+
+int walk(int argc, char** argv, const StageTable& stages) {
+  try {
+    return run_program(argc, argv, stages);
+  } catch (const Refusal& refusal) {
+    std::fprintf(stderr, "gemm_steps: %s\n", refusal.what());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "gemm_steps: there is not enough memory; choose a smaller --size\n");
+  }
+  return 2;
+}

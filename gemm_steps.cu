@@ -1,0 +1,842 @@
+// gemm_steps: how a matrix multiplication becomes fast on a GPU, one idea a stage.
+//
+// Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
+// B is K x N, C is M x N. Read from top to bottom, slow to fast; each stage is the one before it
+// plus one idea, and `git diff --no-index` between two of them shows that idea alone.
+//
+//   0  serial                the triple loop on one CPU core (cpu_reference.cpp)
+//   1  naive                 a thread for every element of C; warps walk down columns
+//   2  coalesced             neighbouring threads read neighbouring addresses
+//   3  shared-memory tiling  a block shares tiles of A and B, so that each is fetched once
+//   4  1D thread coarsening  a thread computes TM results and reuses an element of B for all
+//   5  2D thread tiling      a thread computes TM x TN results from TM + TN elements
+//   6  vectorized            four floats an instruction, wherever data moves
+//   7  conflict-free         no two lanes of a warp ask the same memory bank for different words
+//   8  warp tiling           a warp computes a tile of its own, and its lanes share what they read
+//   9  async pipeline        the next tiles travel while this one is multiplied
+//
+// Compile: make, or by hand nvcc -std=c++20 -O3 -I. -c gemm_steps.cu.
+// Without a GPU the same source runs, traced, on the CPU: make finds out by itself.
+
+#include <cuda_pipeline.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/walk.h"
+#include "model/refusal.h"
+#include "model/stage.h"
+#include "simt/launch.h"
+
+// What the kernels share: edges and float4. No stage's idea is in here.
+
+__host__ __device__ constexpr int ceil_div(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+// Where (row, col) lies in a row-major matrix: 64 bits, since matrices can pass 2^31 elements.
+__device__ __forceinline__ long long offset(int row, int col, int cols) {
+  return static_cast<long long>(row) * cols + col;
+}
+
+// Tiles reach over the matrix's edge. A zero there adds nothing to any product.
+__device__ inline float load_or_zero(const float* matrix, int rows, int cols, int row, int col) {
+  return row < rows && col < cols ? matrix[offset(row, col, cols)] : 0.0f;
+}
+
+// C = alpha * sum + beta * C at one element. Where beta is 0 BLAS never reads C: a NaN stays out.
+__device__ inline void update_if_inside(float* C, int M, int N, int row, int col, float alpha,
+                                        float sum, float beta) {
+  if (row >= M || col >= N) return;
+  float& c = C[offset(row, col, N)];
+  c = beta == 0.0f ? alpha * sum : alpha * sum + beta * c;
+}
+
+// Four neighbouring floats as one 16-byte access. The first must be 16-byte aligned.
+__device__ inline float4& as_float4(float& first) {
+  return reinterpret_cast<float4&>(first);
+}
+__device__ inline const float4& as_float4(const float& first) {
+  return reinterpret_cast<const float4&>(first);
+}
+
+// The same two helpers for four neighbours in a row. VEC is 4 where every row is 16-byte aligned
+// and holds a multiple of four floats: the four are inside or outside together. Otherwise it is 1.
+template <int VEC>
+__device__ inline float4 load4_or_zero(const float* matrix, int rows, int cols, int row, int col) {
+  if constexpr (VEC == 4) {
+    if (row >= rows || col >= cols) return float4{0.0f, 0.0f, 0.0f, 0.0f};
+    return as_float4(matrix[offset(row, col, cols)]);
+  } else {
+    return float4{load_or_zero(matrix, rows, cols, row, col),
+                  load_or_zero(matrix, rows, cols, row, col + 1),
+                  load_or_zero(matrix, rows, cols, row, col + 2),
+                  load_or_zero(matrix, rows, cols, row, col + 3)};
+  }
+}
+
+template <int VEC>
+__device__ inline void update4_if_inside(float* C, int M, int N, int row, int col, float alpha,
+                                         float4 sum, float beta) {
+  if constexpr (VEC == 4) {
+    if (row >= M || col >= N) return;
+    float4& c = as_float4(C[offset(row, col, N)]);
+    float4 result = {alpha * sum.x, alpha * sum.y, alpha * sum.z, alpha * sum.w};
+    if (beta != 0.0f) {
+      const float4 old = c;
+      result.x += beta * old.x;
+      result.y += beta * old.y;
+      result.z += beta * old.z;
+      result.w += beta * old.w;
+    }
+    c = result;
+  } else {
+    update_if_inside(C, M, N, row, col, alpha, sum.x, beta);
+    update_if_inside(C, M, N, row, col + 1, alpha, sum.y, beta);
+    update_if_inside(C, M, N, row, col + 2, alpha, sum.z, beta);
+    update_if_inside(C, M, N, row, col + 3, alpha, sum.w, beta);
+  }
+}
+
+// Stage 1: naive
+// The obvious translation of the triple loop: a thread for every element of C.
+// Each thread loads a row of A and a column of B from global memory: 2K loads for one result.
+// The lanes of a warp have consecutive threadIdx.x, here consecutive rows. Each of their loads of
+// A is K floats away from the next lane's: one instruction touches 32 sectors to use 4 bytes of
+// each. Stage 2 asks what that costs.
+template <int BM, int BN>
+__global__ void naive(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+                      float* C) {
+  const int row = blockIdx.y * BM + threadIdx.x;
+  const int col = blockIdx.x * BN + threadIdx.y;
+  if (row >= M || col >= N) return;
+
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) {
+    sum += A[offset(row, k, K)] * B[offset(k, col, N)];
+  }
+
+  update_if_inside(C, M, N, row, col, alpha, sum, beta);
+}
+
+// Stage 2: coalesced
+// threadIdx.x and threadIdx.y change places, and nothing else: a warp now walks along a row of C.
+// Its lanes read one element of A together and 32 neighbours of B: 1 + 4 sectors instead of
+// 32 + 1. Each thread still makes the same 2K loads; the hardware fetches far less for them.
+template <int BM, int BN>
+__global__ void coalesced(int M, int N, int K, float alpha, const float* A, const float* B,
+                          float beta, float* C) {
+  const int row = blockIdx.y * BM + threadIdx.y;
+  const int col = blockIdx.x * BN + threadIdx.x;
+  if (row >= M || col >= N) return;
+
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) {
+    sum += A[offset(row, k, K)] * B[offset(k, col, N)];
+  }
+
+  update_if_inside(C, M, N, row, col, alpha, sum, beta);
+}
+
+// Stage 3: shared-memory tiling
+// The threads of a block need the same rows of A and columns of B. They fetch them together, a
+// tile at a time, into shared memory, and all of them multiply from there.
+// A thread loads 2 floats for BK steps, 2K/BK from global memory in all, and 2K from shared memory.
+// The first barrier waits until the tile is complete, the second until nobody needs it any more.
+template <int BM, int BN, int BK>
+__global__ void shared_memory_tiling(int M, int N, int K, float alpha, const float* A,
+                                     const float* B, float beta, float* C) {
+  static_assert(
+      BM == BK && BN == BK,
+      "every thread copies one element of either tile, so both must have the block's shape");
+  __shared__ float As[BM][BK];
+  __shared__ float Bs[BK][BN];
+
+  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
+  const int block_col = blockIdx.x * BN;
+  const int row = threadIdx.y;  // and this thread's result lies there in it
+  const int col = threadIdx.x;
+
+  float sum = 0.0f;
+  for (int k0 = 0; k0 < K; k0 += BK) {
+    As[row][col] = load_or_zero(A, M, K, block_row + row, k0 + col);
+    Bs[row][col] = load_or_zero(B, K, N, k0 + row, block_col + col);
+    __syncthreads();
+
+    for (int k = 0; k < BK; ++k) {
+      sum += As[row][k] * Bs[k][col];
+    }
+    __syncthreads();
+  }
+
+  update_if_inside(C, M, N, block_row + row, block_col + col, alpha, sum, beta);
+}
+
+// Stage 4: 1D thread coarsening
+// A thread computes TM results, one below the other. An element of B, once in a register, serves
+// all TM of them: TM + 1 loads from shared memory for TM multiplications instead of 2 TM.
+// The tile can grow without more threads, so that global memory is read less often, too:
+// K (BM + BN) / threads loads a thread.
+template <int BM, int BN, int BK, int TM>
+__global__ void thread_coarsening_1d(int M, int N, int K, float alpha, const float* A,
+                                     const float* B, float beta, float* C) {
+  constexpr int kThreads = (BM / TM) * BN;
+  static_assert(BM % TM == 0, "the tile's rows must divide evenly among the threads");
+  static_assert(kThreads % BK == 0 && BM % (kThreads / BK) == 0 && kThreads % BN == 0 &&
+                    BK % (kThreads / BN) == 0,
+                "the threads must copy whole rows of a tile at a time");
+  __shared__ float As[BM][BK];
+  __shared__ float Bs[BK][BN];
+
+  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
+  const int block_col = blockIdx.x * BN;
+  const int row = threadIdx.y * TM;  // and this thread's results (TM) start there in it
+  const int col = threadIdx.x;
+  const int thread = threadIdx.y * BN + threadIdx.x;
+
+  float sum[TM] = {};
+  for (int k0 = 0; k0 < K; k0 += BK) {
+    for (int i = 0; i < BM; i += kThreads / BK) {
+      const int m = i + thread / BK, k = thread % BK;
+      As[m][k] = load_or_zero(A, M, K, block_row + m, k0 + k);
+    }
+    for (int i = 0; i < BK; i += kThreads / BN) {
+      const int k = i + thread / BN, n = thread % BN;
+      Bs[k][n] = load_or_zero(B, K, N, k0 + k, block_col + n);
+    }
+    __syncthreads();
+
+    for (int k = 0; k < BK; ++k) {
+      const float b = Bs[k][col];
+      for (int i = 0; i < TM; ++i) {
+        sum[i] += As[row + i][k] * b;
+      }
+    }
+    __syncthreads();
+  }
+
+  for (int i = 0; i < TM; ++i) {
+    update_if_inside(C, M, N, block_row + row + i, block_col + col, alpha, sum[i], beta);
+  }
+}
+
+// Stage 5: 2D thread tiling
+// A thread computes a square of TM x TN results. In every step of k it loads TM elements of A and
+// TN of B into registers and multiplies each with each: 16 loads for 64 multiplications at 8 x 8,
+// where a column of eight took 9 for 8. Shared memory is no longer what the multipliers wait for.
+template <int BM, int BN, int BK, int TM, int TN>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN))
+    thread_tiling_2d(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+                     float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(BM % TM == 0 && BN % TN == 0,
+                "the tile's rows and columns must divide evenly among the threads");
+  static_assert(kThreads % BK == 0 && BM % (kThreads / BK) == 0 && kThreads % BN == 0 &&
+                    BK % (kThreads / BN) == 0,
+                "the threads must copy whole rows of a tile at a time");
+  __shared__ float As[BM][BK];
+  __shared__ float Bs[BK][BN];
+
+  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
+  const int block_col = blockIdx.x * BN;
+  const int row = threadIdx.y * TM;  // and this thread's results (TM, TN) start there in it
+  const int col = threadIdx.x * TN;
+  const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
+
+  float sum[TM][TN] = {};
+  for (int k0 = 0; k0 < K; k0 += BK) {
+    for (int i = 0; i < BM; i += kThreads / BK) {
+      const int m = i + thread / BK, k = thread % BK;
+      As[m][k] = load_or_zero(A, M, K, block_row + m, k0 + k);
+    }
+    for (int i = 0; i < BK; i += kThreads / BN) {
+      const int k = i + thread / BN, n = thread % BN;
+      Bs[k][n] = load_or_zero(B, K, N, k0 + k, block_col + n);
+    }
+    __syncthreads();
+
+    for (int k = 0; k < BK; ++k) {
+      float a[TM], b[TN];
+      for (int i = 0; i < TM; ++i) a[i] = As[row + i][k];
+      for (int j = 0; j < TN; ++j) b[j] = Bs[k][col + j];
+      for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+          sum[i][j] += a[i] * b[j];
+        }
+      }
+    }
+    __syncthreads();
+  }
+
+  for (int i = 0; i < TM; ++i) {
+    for (int j = 0; j < TN; ++j) {
+      update_if_inside(C, M, N, block_row + row + i, block_col + col + j, alpha, sum[i][j], beta);
+    }
+  }
+}
+
+// Stage 6: vectorized
+// Wherever data moves, one instruction moves four floats: the same bytes for a quarter of the
+// loads. In shared memory that takes four neighbours that one thread wants together. For B they
+// are neighbours already; A's tile is turned on its side as it is stored, As[k][m] for As[m][k].
+// A step of k is short now, so `#pragma unroll` writes out all BK of them: no counter, no branch,
+// and the loads of a step ahead of the multiplications that wait for them.
+template <int BM, int BN, int BK, int TM, int TN, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN))
+    vectorized(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+               float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(BM % TM == 0 && BN % TN == 0,
+                "the tile's rows and columns must divide evenly among the threads");
+  static_assert(4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
+                    BK % (4 * kThreads / BN) == 0,
+                "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "a float4 holds four neighbours");
+  __shared__ __align__(16) float As[BK][BM];
+  __shared__ __align__(16) float Bs[BK][BN];
+
+  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
+  const int block_col = blockIdx.x * BN;
+  const int row = threadIdx.y * TM;  // and this thread's results (TM, TN) start there in it
+  const int col = threadIdx.x * TN;
+  const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
+
+  alignas(16) float sum[TM][TN] = {};
+  for (int k0 = 0; k0 < K; k0 += BK) {
+    for (int i = 0; i < BM; i += 4 * kThreads / BK) {
+      const int m = i + 4 * thread / BK, k = 4 * thread % BK;
+      const float4 a = load4_or_zero<VEC>(A, M, K, block_row + m, k0 + k);
+      As[k][m] = a.x;
+      As[k + 1][m] = a.y;
+      As[k + 2][m] = a.z;
+      As[k + 3][m] = a.w;
+    }
+    for (int i = 0; i < BK; i += 4 * kThreads / BN) {
+      const int k = i + 4 * thread / BN, n = 4 * thread % BN;
+      as_float4(Bs[k][n]) = load4_or_zero<VEC>(B, K, N, k0 + k, block_col + n);
+    }
+    __syncthreads();
+
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      alignas(16) float a[TM], b[TN];
+      for (int i = 0; i < TM; i += 4) as_float4(a[i]) = as_float4(As[k][row + i]);
+      for (int j = 0; j < TN; j += 4) as_float4(b[j]) = as_float4(Bs[k][col + j]);
+      for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+          sum[i][j] += a[i] * b[j];
+        }
+      }
+    }
+    __syncthreads();
+  }
+
+  for (int i = 0; i < TM; ++i) {
+    for (int j = 0; j < TN; j += 4) {
+      update4_if_inside<VEC>(C, M, N, block_row + row + i, block_col + col + j, alpha,
+                             as_float4(sum[i][j]), beta);
+    }
+  }
+}
+
+// From stage 7 on a thread's results come in fours, and between one four and the next lie those of
+// its neighbours: where its i-th row or column is, counted from its first.
+__device__ constexpr int spread(int i, int neighbours) {
+  return i / 4 * 4 * neighbours + i % 4;
+}
+
+// Stage 7: conflict-free
+// Shared memory has 32 banks, a word each a cycle; lanes that want different words of one bank
+// wait for each other. In stage 6 every load of B waits twice: lanes lie 8 floats apart, and eight
+// of them reach over 64 words. So a thread now computes squares of 4 x 4 with its neighbours' in
+// between: their float4 lie side by side. And the stores of A fell on 16 banks: a row of As is
+// padded by four words, which turns the banks of the lanes with the higher k away from the others.
+template <int BM, int BN, int BK, int TM, int TN, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN))
+    conflict_free(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+                  float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(BM % TM == 0 && BN % TN == 0,
+                "the tile's rows and columns must divide evenly among the threads");
+  static_assert(4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
+                    BK % (4 * kThreads / BN) == 0,
+                "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
+  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+  __shared__ __align__(16) float As[BK][BM + 4];
+  __shared__ __align__(16) float Bs[BK][BN];
+
+  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
+  const int block_col = blockIdx.x * BN;
+  const int row = threadIdx.y * 4;  // and this thread's results (TM, TN) start there in it
+  const int col = threadIdx.x * 4;
+  const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
+
+  alignas(16) float sum[TM][TN] = {};
+  for (int k0 = 0; k0 < K; k0 += BK) {
+    for (int i = 0; i < BM; i += 4 * kThreads / BK) {
+      const int m = i + 4 * thread / BK, k = 4 * thread % BK;
+      const float4 a = load4_or_zero<VEC>(A, M, K, block_row + m, k0 + k);
+      As[k][m] = a.x;
+      As[k + 1][m] = a.y;
+      As[k + 2][m] = a.z;
+      As[k + 3][m] = a.w;
+    }
+    for (int i = 0; i < BK; i += 4 * kThreads / BN) {
+      const int k = i + 4 * thread / BN, n = 4 * thread % BN;
+      as_float4(Bs[k][n]) = load4_or_zero<VEC>(B, K, N, k0 + k, block_col + n);
+    }
+    __syncthreads();
+
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      alignas(16) float a[TM], b[TN];
+      for (int i = 0; i < TM; i += 4) as_float4(a[i]) = as_float4(As[k][row + spread(i, BM / TM)]);
+      for (int j = 0; j < TN; j += 4) as_float4(b[j]) = as_float4(Bs[k][col + spread(j, BN / TN)]);
+      for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+          sum[i][j] += a[i] * b[j];
+        }
+      }
+    }
+    __syncthreads();
+  }
+
+  for (int i = 0; i < TM; ++i) {
+    for (int j = 0; j < TN; j += 4) {
+      update4_if_inside<VEC>(C, M, N, block_row + row + spread(i, BM / TM),
+                             block_col + col + spread(j, BN / TN), alpha, as_float4(sum[i][j]),
+                             beta);
+    }
+  }
+}
+
+// Stage 8: warp tiling
+// A level between block and thread: a warp computes a tile of WM x WN, a lane 16 x 8 results of it,
+// and 24 floats from shared memory feed 128 multiplications, where stage 7 took 16 for 64. Lanes
+// are numbered so that bit 0 moves along columns and bit 1 along rows: then every float4 is asked
+// for by two lanes side by side, and shared memory answers 16 lanes at once instead of 8. The 3 in
+// the launch bounds keeps the registers at 168, so that three blocks fit on an SM.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 3)
+    warp_tiling(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+                float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
+  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
+  static_assert(4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
+                    BK % (4 * kThreads / BN) == 0,
+                "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
+  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+  __shared__ __align__(16) float As[BK][BM + 4];
+  __shared__ __align__(16) float Bs[BK][BN];
+
+  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
+  const int block_col = blockIdx.x * BN;
+  const int thread = threadIdx.x;
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it this warp's tile (WM, WN)
+  const int warp_col = thread / 32 % (BN / WN) * WN;
+  const int lane_row = thread % 32 / 2 % (WM / TM);
+  const int lane_col = thread % 32 / 2 / (WM / TM) * 2 + thread % 2;
+  const int row = warp_row + lane_row * 4;  // and this thread's results (TM, TN) start there in it
+  const int col = warp_col + lane_col * 4;
+
+  alignas(16) float sum[TM][TN] = {};
+  for (int k0 = 0; k0 < K; k0 += BK) {
+    for (int i = 0; i < BM; i += 4 * kThreads / BK) {
+      const int m = i + 4 * thread / BK, k = 4 * thread % BK;
+      const float4 a = load4_or_zero<VEC>(A, M, K, block_row + m, k0 + k);
+      As[k][m] = a.x;
+      As[k + 1][m] = a.y;
+      As[k + 2][m] = a.z;
+      As[k + 3][m] = a.w;
+    }
+    for (int i = 0; i < BK; i += 4 * kThreads / BN) {
+      const int k = i + 4 * thread / BN, n = 4 * thread % BN;
+      as_float4(Bs[k][n]) = load4_or_zero<VEC>(B, K, N, k0 + k, block_col + n);
+    }
+    __syncthreads();
+
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      alignas(16) float a[TM], b[TN];
+      for (int i = 0; i < TM; i += 4) as_float4(a[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
+      for (int j = 0; j < TN; j += 4) as_float4(b[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
+      for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+          sum[i][j] += a[i] * b[j];
+        }
+      }
+    }
+    __syncthreads();
+  }
+
+  for (int i = 0; i < TM; ++i) {
+    for (int j = 0; j < TN; j += 4) {
+      update4_if_inside<VEC>(C, M, N, block_row + row + spread(i, WM / TM),
+                             block_col + col + spread(j, WN / TN), alpha, as_float4(sum[i][j]),
+                             beta);
+    }
+  }
+}
+
+// Copies to shared memory without a register in between and without waiting: cp.async. An element
+// outside of the matrix arrives as zero, and nothing is read for it. `all_inside` spares the check.
+__device__ inline void copy_or_zero_async(float* to, const float* matrix, int rows, int cols,
+                                          int row, int col, bool all_inside) {
+  const bool inside = all_inside || (row < rows && col < cols);
+  __pipeline_memcpy_async(to, matrix + offset(row, col, cols), sizeof(float),
+                          inside ? 0 : sizeof(float));
+}
+
+template <int VEC>
+__device__ inline void copy4_or_zero_async(float* to, const float* matrix, int rows, int cols,
+                                           int row, int col, bool all_inside) {
+  if constexpr (VEC == 4) {
+    const bool inside = all_inside || (row < rows && col < cols);
+    __pipeline_memcpy_async(to, matrix + offset(row, col, cols), sizeof(float4),
+                            inside ? 0 : sizeof(float4));
+  } else {
+    for (int i = 0; i < 4; ++i) {
+      copy_or_zero_async(to + i, matrix, rows, cols, row, col + i, all_inside);
+    }
+  }
+}
+
+// Stage 9: async pipeline
+// Until now a block copied, waited, multiplied, waited. Now shared memory has room for STAGES tiles
+// of A and of B: while one is multiplied, the STAGES - 1 after it are on their way. The same again
+// one level down: the floats of step k + 1 come to registers while those of step k are multiplied.
+// One barrier a tile is left: the next tile is complete, and the last one's place is free.
+// Multiplications go back and forth along the rows, so that two in a row share two operands.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN))
+    async_pipeline(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+                   float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
+  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
+  static_assert(kThreads % BK == 0 && BM % (kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
+                    BK % (4 * kThreads / BN) == 0,
+                "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
+  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is on its way");
+  extern __shared__ float4 shared[];
+  const auto As = reinterpret_cast<float(*)[BK][BM + 4]>(shared);   // (STAGES, BK, BM)
+  const auto Bs = reinterpret_cast<float(*)[BK][BN]>(As + STAGES);  // (STAGES, BK, BN)
+
+  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
+  const int block_col = blockIdx.x * BN;
+  const int thread = threadIdx.x;
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it this warp's tile (WM, WN)
+  const int warp_col = thread / 32 % (BN / WN) * WN;
+  const int lane_row = thread % 32 / 2 % (WM / TM);
+  const int lane_col = thread % 32 / 2 / (WM / TM) * 2 + thread % 2;
+  const int row = warp_row + lane_row * 4;  // and this thread's results (TM, TN) start there in it
+  const int col = warp_col + lane_col * 4;
+
+  // Called with true and with false, so that there is a version without a check for every element.
+  const auto copy = [&](int tile, bool all_inside) {
+    const int k0 = tile * BK, s = tile % STAGES;
+    for (int i = 0; i < BM; i += kThreads / BK) {
+      const int m = i + thread / BK, k = thread % BK;
+      copy_or_zero_async(&As[s][k][m], A, M, K, block_row + m, k0 + k, all_inside);
+    }
+    for (int i = 0; i < BK; i += 4 * kThreads / BN) {
+      const int k = i + 4 * thread / BN, n = 4 * thread % BN;
+      copy4_or_zero_async<VEC>(&Bs[s][k][n], B, K, N, k0 + k, block_col + n, all_inside);
+    }
+  };
+  const int tiles = max(1, ceil_div(K, BK));  // where K is 0, one of zeros
+  const auto start_copy = [&](int tile) {
+    if (block_row + BM <= M && block_col + BN <= N && (tile + 1) * BK <= K) {
+      copy(tile, true);
+    } else if (tile < tiles) {
+      copy(tile, false);
+    }
+    __pipeline_commit();  // also where there was nothing left to copy, so that counting goes on
+  };
+
+  alignas(16) float sum[TM][TN] = {};
+  alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
+  const auto load_step = [&](int tile, int k) {
+    const int s = min(tile, tiles - 1) % STAGES;  // behind the last step there is no other
+    for (int i = 0; i < TM; i += 4) {
+      as_float4(a[k % 2][i]) = as_float4(As[s][k][row + spread(i, WM / TM)]);
+    }
+    for (int j = 0; j < TN; j += 4) {
+      as_float4(b[k % 2][j]) = as_float4(Bs[s][k][col + spread(j, WN / TN)]);
+    }
+  };
+
+  for (int tile = 0; tile < STAGES - 1; ++tile) start_copy(tile);
+  __pipeline_wait_prior(STAGES - 2);
+  __syncthreads();
+  load_step(0, 0);
+  for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      if (k == BK - 1) {  // the step after this one is the next tile's first
+        __pipeline_wait_prior(STAGES - 2);
+        __syncthreads();
+      }
+      load_step(tile + (k + 1) / BK, (k + 1) % BK);
+      if (k == BK / 2) start_copy(tile + STAGES - 1);
+      for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+          const int turn = i % 2 == 0 ? j : TN - 1 - j;
+          sum[i][turn] += a[k % 2][i] * b[k % 2][turn];
+        }
+      }
+    }
+  }
+
+  for (int i = 0; i < TM; ++i) {
+    for (int j = 0; j < TN; j += 4) {
+      update4_if_inside<VEC>(C, M, N, block_row + row + spread(i, WM / TM),
+                             block_col + col + spread(j, WN / TN), alpha, as_float4(sum[i][j]),
+                             beta);
+    }
+  }
+}
+
+// The ladder as data. Each function below names the tile sizes of a kernel once.
+
+// A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
+template <auto kernel>
+KernelRef ref() {
+  static const std::string name = [](std::string_view pretty) {
+    const std::size_t begin = pretty.find("kernel = ") + 9;
+    return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
+  }(__PRETTY_FUNCTION__);
+  return {kernel, name.c_str()};
+}
+
+Variant variant(const char* name, int BM, int BN, int BK, int WM, int WN, int TM, int TN,
+                int block_x, int block_y, KernelRef kernel, KernelRef kernel_any) {
+  return {name, BM, BN, BK, WM, WN, TM, TN, 0, block_x, block_y, 0, kernel, kernel_any};
+}
+
+template <int BM, int BN>
+Variant naive_variant(const char* name) {
+  constexpr auto kernel = naive<BM, BN>;
+  return variant(name, BM, BN, 0, 0, 0, 1, 1, BM, BN, ref<kernel>(), ref<kernel>());
+}
+
+template <int BM, int BN>
+Variant coalesced_variant(const char* name) {
+  constexpr auto kernel = coalesced<BM, BN>;
+  return variant(name, BM, BN, 0, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
+}
+
+template <int BM, int BN, int BK>
+Variant shared_memory_tiling_variant(const char* name) {
+  constexpr auto kernel = shared_memory_tiling<BM, BN, BK>;
+  return variant(name, BM, BN, BK, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
+}
+
+template <int BM, int BN, int BK, int TM>
+Variant thread_coarsening_1d_variant(const char* name) {
+  constexpr auto kernel = thread_coarsening_1d<BM, BN, BK, TM>;
+  return variant(name, BM, BN, BK, 0, 0, TM, 1, BN, BM / TM, ref<kernel>(), ref<kernel>());
+}
+
+template <int BM, int BN, int BK, int TM, int TN>
+Variant thread_tiling_2d_variant(const char* name) {
+  constexpr auto kernel = thread_tiling_2d<BM, BN, BK, TM, TN>;
+  return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<kernel>(), ref<kernel>());
+}
+
+template <int BM, int BN, int BK, int TM, int TN>
+Variant vectorized_variant(const char* name) {
+  return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
+                 ref<vectorized<BM, BN, BK, TM, TN, 4>>(),
+                 ref<vectorized<BM, BN, BK, TM, TN, 1>>());
+}
+
+template <int BM, int BN, int BK, int TM, int TN>
+Variant conflict_free_variant(const char* name) {
+  return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
+                 ref<conflict_free<BM, BN, BK, TM, TN, 4>>(),
+                 ref<conflict_free<BM, BN, BK, TM, TN, 1>>());
+}
+
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN>
+Variant warp_tiling_variant(const char* name) {
+  return variant(name, BM, BN, BK, WM, WN, TM, TN, (BM / TM) * (BN / TN), 1,
+                 ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 4>>(),
+                 ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 1>>());
+}
+
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
+Variant async_pipeline_variant(const char* name) {
+  Variant v = variant(name, BM, BN, BK, WM, WN, TM, TN, (BM / TM) * (BN / TN), 1,
+                      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
+                      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
+  v.pipeline = STAGES - 1;
+  v.shared_bytes = STAGES * BK * (BM + 4 + BN) * sizeof(float);
+  return v;
+}
+
+// What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: what sets them
+// apart is what stands in for the tile sizes.
+const Predicted kUntiled = {.gmem_loads = "2*K + reads_C",
+                            .gmem_floats = "2*K + reads_C",
+                            .smem_loads = "0",
+                            .smem_floats = "0",
+                            .gmem_stores = "1",
+                            .smem_stores = "0",
+                            .async_copies = "0"};
+const Predicted kTiled = {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+                          .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+                          .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
+                          .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
+                          .gmem_stores = "TM*TN",
+                          .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
+                          .async_copies = "0"};
+const Predicted kFloat4 = {.gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
+                           .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+                           .smem_loads = "ceil(K/BK)*BK*(TM + TN)/4",
+                           .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
+                           .gmem_stores = "TM*TN/vec",
+                           .smem_stores = "ceil(K/BK)*BK*(BM + BN/4)/threads",
+                           .async_copies = "0"};
+const Predicted kPipelined = {
+    .gmem_loads = "ceil(K/BK)*BK*(BM + BN/vec)/threads + TM*TN*reads_C/vec",
+    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+    .smem_loads = "(ceil(K/BK)*BK + 1)*(TM + TN)/4",
+    .smem_floats = "(ceil(K/BK)*BK + 1)*(TM + TN)",
+    .gmem_stores = "TM*TN/vec",
+    .smem_stores = "ceil(K/BK)*BK*(BM + BN/vec)/threads",
+    .async_copies = "ceil(K/BK)*BK*(BM + BN/vec)/threads"};
+
+const std::vector<Stage> stages = {
+    {.number = 0,
+     .name = "serial",
+     .idea = "The triple loop, as everyone first writes it, on one CPU core.",
+     .needs = 0,
+     .predicted = {},
+     .variants = {}},
+    {.number = 1,
+     .name = "naive",
+     .idea = "A thread for every element of C. A warp walks down a column, so each of its loads of "
+             "A touches 32 rows.",
+     .needs = 0,
+     .predicted = kUntiled,
+     .variants = {naive_variant<32, 32>("32x32"), naive_variant<16, 16>("16x16"),
+                  naive_variant<8, 8>("8x8")}},
+    {.number = 2,
+     .name = "coalesced",
+     .idea = "Neighbouring threads read neighbouring addresses: a warp walks along a row of C.",
+     .needs = 0,
+     .predicted = kUntiled,
+     .variants = {coalesced_variant<32, 32>("32x32"), coalesced_variant<16, 16>("16x16"),
+                  coalesced_variant<8, 8>("8x8")}},
+    {.number = 3,
+     .name = "shared-memory tiling",
+     .idea = "The threads of a block fetch a tile of A and of B together, and multiply from shared "
+             "memory.",
+     .needs = 0,
+     .predicted = kTiled,
+     .variants = {shared_memory_tiling_variant<32, 32, 32>("32x32"),
+                  shared_memory_tiling_variant<16, 16, 16>("16x16"),
+                  shared_memory_tiling_variant<8, 8, 8>("8x8")}},
+    {.number = 4,
+     .name = "1D thread coarsening",
+     .idea = "A thread computes TM results below each other, and an element of B in a register "
+             "serves all of them.",
+     .needs = 0,
+     .predicted = kTiled,
+     .variants = {thread_coarsening_1d_variant<64, 64, 8, 8>("64x64x8-tm8"),
+                  thread_coarsening_1d_variant<16, 16, 16, 1>("16x16x16-tm1"),
+                  thread_coarsening_1d_variant<16, 16, 16, 2>("16x16x16-tm2"),
+                  thread_coarsening_1d_variant<16, 16, 16, 4>("16x16x16-tm4"),
+                  thread_coarsening_1d_variant<16, 16, 16, 8>("16x16x16-tm8"),
+                  thread_coarsening_1d_variant<16, 16, 16, 16>("16x16x16-tm16")}},
+    {.number = 5,
+     .name = "2D thread tiling",
+     .idea = "A thread computes TM x TN results from TM + TN elements in registers.",
+     .needs = 0,
+     .predicted = kTiled,
+     .variants = {thread_tiling_2d_variant<128, 128, 8, 8, 8>("128x128x8"),
+                  thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8")}},
+    {.number = 6,
+     .name = "vectorized",
+     .idea = "One instruction moves four floats wherever data moves; A's tile is turned on its "
+             "side as it is stored.",
+     .needs = 0,
+     .predicted = kFloat4,
+     .variants = {vectorized_variant<128, 128, 8, 8, 8>("128x128x8"),
+                  vectorized_variant<64, 64, 8, 8, 8>("64x64x8")}},
+    {.number = 7,
+     .name = "conflict-free",
+     .idea = "A thread's results come in squares of 4 x 4 and As is padded, so that no two lanes "
+             "want different words of a bank.",
+     .needs = 0,
+     .predicted = kFloat4,
+     .variants = {conflict_free_variant<128, 128, 8, 8, 8>("128x128x8"),
+                  conflict_free_variant<64, 64, 8, 8, 8>("64x64x8")}},
+    {.number = 8,
+     .name = "warp tiling",
+     .idea = "A warp computes a tile of its own, a lane 16 x 8 results, and lanes side by side ask "
+             "shared memory for the same float4.",
+     .needs = 0,
+     .predicted = kFloat4,
+     .variants = {warp_tiling_variant<128, 128, 8, 32, 128, 16, 8>("128x128x8"),
+                  warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8")}},
+    {.number = 9,
+     .name = "async pipeline",
+     .idea = "While one tile is multiplied, the next ones travel to shared memory by cp.async.",
+     .needs = 80,
+     .predicted = kPipelined,
+     .variants = {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("64x256x8"),
+                  async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8")}},
+};
+
+// float4 takes rows that are 16-byte aligned, every one of them.
+const KernelRef& kernel_for(const Variant& variant, int N, int K, const float* A, const float* B,
+                            const float* C) {
+  const auto aligned = [](const float* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % sizeof(float4) == 0;
+  };
+  const bool use_float4 = K % 4 == 0 && N % 4 == 0 && aligned(A) && aligned(B) && aligned(C);
+  return use_float4 ? variant.kernel : variant.kernel_any;
+}
+
+// C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
+void run(const Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
+         float beta, float* C) {
+  constexpr int kLargest = INT_MAX - 1023;  // the last tile's rows and columns must be ints as well
+  if (const int largest = std::max({M, N, K}); largest > kLargest) {
+    throw Refusal("a dimension of " + std::to_string(largest) + " is too large; the most is " +
+                  std::to_string(kLargest));
+  }
+  if (M == 0 || N == 0) return;
+  if (alpha == 0.0f) K = 0;  // as BLAS says, A and B are not read then
+  if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
+
+  const KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
+
+  constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
+  while (M > 0) {
+    const int rows = std::min(M, kMostBlockRows * variant.BM);
+    const dim3 grid(ceil_div(N, variant.BN), ceil_div(rows, variant.BM));
+    const dim3 block(variant.block_x, variant.block_y);
+    launch(kernel.function, grid, block, variant.shared_bytes, rows, N, K, alpha, A, B, beta, C);
+    A += static_cast<std::size_t>(rows) * K;
+    C += static_cast<std::size_t>(rows) * N;
+    M -= rows;
+  }
+}
+
+extern const StageTable stage_table{stages, kernel_for, run};
+
+int main(int argc, char** argv) {
+  return walk(argc, argv, stage_table);
+}

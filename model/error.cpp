@@ -1,0 +1,97 @@
+#include "model/error.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSmallestFp32 = 0x1p-149;
+
+// The relative error that n roundings of unit u can add up to.
+double gamma(double n, double u) {
+  return n * u < 1 ? n * u / (1 - n * u) : kInfinity;
+}
+
+// 0 where the value is 0, even if nothing is known of the factor.
+double scaled(double factor, double value) {
+  return value == 0 ? 0 : factor * value;
+}
+
+// What one run of consecutive elements adds to the whole.
+struct Part {
+  double difference_squared = 0;
+  double reference_squared = 0;
+  double max_abs = 0;
+  std::int64_t first_bad = -1;
+};
+
+// Whether a result that is not finite, or should not be, is the one that exact arithmetic and
+// fp32's range call for.
+bool agrees_beyond_fp32(double value, double exact, double bound) {
+  if (std::isnan(exact)) return std::isnan(value);
+  if (std::isinf(exact)) return value == exact;
+  return std::isinf(value) && value * exact > 0 && std::abs(exact) + bound > FLT_MAX;
+}
+
+}  // namespace
+
+Error compare(int M, int N, int K, const float* C, const double* exact, const double* magnitude,
+              float beta, const float* C0, Precision precision, float alpha) {
+  const double u_in = precision.u_in;
+  const double of_product =
+      2 * u_in + u_in * u_in + (1 + u_in) * (1 + u_in) * gamma(K + 2.0, precision.u_acc);
+  const double of_c0 = gamma(2, precision.u_acc);
+  const double underflow = (K * std::abs(double{alpha}) + 2) * kSmallestFp32;
+
+  // Parts of a fixed length, added up in order: the same sums with any number of threads.
+  constexpr std::int64_t kPartLength = 1 << 14;
+  const std::int64_t elements = std::int64_t{M} * N;
+  const std::int64_t part_count = (elements + kPartLength - 1) / kPartLength;
+  std::vector<Part> parts(part_count);
+
+#pragma omp parallel for schedule(static)
+  for (std::int64_t p = 0; p < part_count; ++p) {
+    Part part;
+    const std::int64_t end = std::min(elements, (p + 1) * kPartLength);
+    for (std::int64_t i = p * kPartLength; i < end; ++i) {
+      const double value = C[i];
+      const double from_c0 = C0 ? std::abs(double{beta} * C0[i]) : 0;
+      const double bound = scaled(of_product, magnitude[i]) + scaled(of_c0, from_c0) + underflow;
+      double difference = std::abs(value - exact[i]);
+      bool ok = difference <= bound;
+      if (!std::isfinite(value) || !std::isfinite(exact[i])) {
+        ok = agrees_beyond_fp32(value, exact[i], bound);
+        difference = ok ? 0 : kInfinity;
+      } else {
+        part.reference_squared += exact[i] * exact[i];
+      }
+      part.difference_squared += difference * difference;
+      part.max_abs = std::max(part.max_abs, difference);
+      if (!ok && part.first_bad < 0) part.first_bad = i;
+    }
+    parts[p] = part;
+  }
+
+  Part whole;
+  for (const Part& part : parts) {
+    whole.difference_squared += part.difference_squared;
+    whole.reference_squared += part.reference_squared;
+    whole.max_abs = std::max(whole.max_abs, part.max_abs);
+    if (whole.first_bad < 0) whole.first_bad = part.first_bad;
+  }
+
+  Error error{};
+  error.max_abs = whole.max_abs;
+  error.relative = whole.difference_squared == 0
+                       ? 0
+                       : std::sqrt(whole.difference_squared / whole.reference_squared);
+  error.bound_ok = whole.first_bad < 0;
+  if (const std::int64_t i = whole.first_bad; i >= 0) {
+    error.first = {i / N, i % N, C[i], exact[i]};
+  }
+  return error;
+}

@@ -1,0 +1,45 @@
+// How far a computed C may be from the exact one, and how far it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+struct Mismatch {
+  std::int64_t row, column;
+  double value, expected;
+};
+
+struct Error {
+  double relative;  // Frobenius norm of the difference over that of the reference; 0/0 is 0
+  double max_abs;
+  bool bound_ok;                  // every element within the textbook bound
+  std::optional<Mismatch> first;  // the first element that is not, row by row
+};
+
+// Unit roundoffs of a product: of the inputs as the multiplier sees them, and of the accumulator.
+struct Precision {
+  double u_in;
+  double u_acc;
+};
+inline constexpr Precision kFp32{0.0, 0x1p-24};
+inline constexpr Precision kTf32{0x1p-11, 0x1p-24};
+
+// Compares C with the exact result. All row-major M x N.
+//   exact      alpha*A*B + beta*C0, accumulated in fp64
+//   magnitude  |alpha| |A| |B|, fp64
+//   C0         C before the product, null where beta is 0
+//   alpha      only for the underflow term below
+//
+// An element passes if it is within
+//   (2 u_in + u_in^2 + (1 + u_in)^2 gamma(K + 2)) * magnitude + gamma(2) |beta C0|
+//     + (K |alpha| + 2) 2^-149,   gamma(n) = n u_acc / (1 - n u_acc),
+// the standard error bound of an inner product (Higham, Accuracy and Stability of Numerical
+// Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
+// also lose up to the smallest fp32 number to underflow. From K u_acc = 1 on, it bounds nothing.
+//
+// Where exact is NaN, C must be NaN; where exact is infinite, C must be the same infinity. An
+// infinity also passes where exact, less what may be rounded, is beyond fp32. These agree: they add
+// nothing to the norms. A NaN or infinity anywhere else is an infinite difference.
+Error compare(int M, int N, int K, const float* C, const double* exact, const double* magnitude,
+              float beta, const float* C0, Precision precision, float alpha = 1);

@@ -1,0 +1,215 @@
+#include "model/error.h"
+
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// A product in plain fp32, with what compare() needs to judge it.
+struct Product {
+  int M, N, K;
+  float alpha, beta;
+  std::vector<float> C0, C;
+  std::vector<double> exact, magnitude;
+
+  Error compared() const {
+    return compare(M, N, K, C.data(), exact.data(), magnitude.data(), beta,
+                   beta == 0 ? nullptr : C0.data(), kFp32, alpha);
+  }
+  // Half the width of the interval that an element may lie in, without the underflow term.
+  double bound(int i) const {
+    const double u = 0x1p-24, n = K + 2;
+    return n * u / (1 - n * u) * magnitude[i] + 2 * u / (1 - 2 * u) * std::abs(beta * C0[i]);
+  }
+};
+
+Product product(int M, int N, int K, float alpha, float beta) {
+  std::mt19937 random(M * 31 + N * 7 + K);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  const auto matrix = [&](int elements) {
+    std::vector<float> values(elements);
+    for (float& value : values) value = uniform(random);
+    return values;
+  };
+  const std::vector<float> A = matrix(M * K), B = matrix(K * N);
+  Product p{M, N, K, alpha, beta, matrix(M * N), {}, {}, {}};
+  for (int i = 0; i < M * N; ++i) {
+    float sum = 0;
+    double exact = 0, magnitude = 0;
+    for (int k = 0; k < K; ++k) {
+      const float a = A[i / N * K + k], b = B[k * N + i % N];
+      sum += a * b;
+      exact += double{a} * b;
+      magnitude += std::abs(double{a} * b);
+    }
+    p.C.push_back(alpha * sum + beta * p.C0[i]);
+    p.exact.push_back(alpha * exact + double{beta} * p.C0[i]);
+    p.magnitude.push_back(std::abs(alpha) * magnitude);
+  }
+  return p;
+}
+
+// A 1x1 result that should be `exact`, from products that add up to as much.
+Error one_element(float value, double exact) {
+  const double magnitude = std::abs(exact);
+  return compare(1, 1, 4, &value, &exact, &magnitude, 0, nullptr, kFp32);
+}
+
+}  // namespace
+
+TEST_CASE("a correct fp32 result is within the bound") {
+  for (const float beta : {0.0f, 2.5f}) {
+    const Error error = product(33, 65, 127, 1.5f, beta).compared();
+    CHECK(error.bound_ok);
+    CHECK(!error.first);
+    CHECK(error.relative > 1e-8);
+    CHECK(error.relative < 1e-6);
+    CHECK(error.max_abs > 0);
+  }
+}
+
+TEST_CASE("one element off by twice the bound fails and is named, the first row by row") {
+  for (const float beta : {0.0f, 2.5f}) {
+    Product p = product(17, 9, 64, -0.75f, beta);
+    for (const int i : {7 * 9 + 4, 7 * 9 + 5, 12 * 9}) {
+      p.C[i] = static_cast<float>(p.exact[i] + 2 * p.bound(i));
+    }
+    const Error error = p.compared();
+    CHECK(!error.bound_ok);
+    REQUIRE(error.first);
+    CHECK(error.first->row == 7);
+    CHECK(error.first->column == 4);
+    CHECK(error.first->value == p.C[7 * 9 + 4]);
+    CHECK(error.first->expected == p.exact[7 * 9 + 4]);
+  }
+}
+
+TEST_CASE("one element just outside the bound fails, one just inside passes") {
+  Product p = product(17, 9, 64, 1, 1);
+  p.C[70] = static_cast<float>(p.exact[70] + 1.01 * p.bound(70));
+  CHECK(!p.compared().bound_ok);
+  p.C[70] = static_cast<float>(p.exact[70] - 1.01 * p.bound(70));
+  CHECK(!p.compared().bound_ok);
+  p.C[70] = static_cast<float>(p.exact[70] + 0.99 * p.bound(70));
+  CHECK(p.compared().bound_ok);
+}
+
+TEST_CASE("inputs rounded to tf32 have a wider bound than fp32") {
+  const float value = 1 + 0x1p-11f;
+  const double exact = 1, magnitude = 1;
+  CHECK(!compare(1, 1, 1, &value, &exact, &magnitude, 0, nullptr, kFp32).bound_ok);
+  CHECK(compare(1, 1, 1, &value, &exact, &magnitude, 0, nullptr, kTf32).bound_ok);
+
+  // With K = 2^20, gamma is 0.066667: 2 u + u^2 + (1 + u)^2 gamma is 0.067709.
+  const double none = 0;
+  const float inside = 0.0677f, outside = 0.06772f;
+  CHECK(compare(1, 1, 1 << 20, &inside, &none, &magnitude, 0, nullptr, kTf32).bound_ok);
+  CHECK(!compare(1, 1, 1 << 20, &outside, &none, &magnitude, 0, nullptr, kTf32).bound_ok);
+}
+
+TEST_CASE("norms are of the difference and of the reference") {
+  const float C[] = {3, 0, 0, 4.5f};
+  const double exact[] = {3, 0, 0, 4}, magnitude[] = {3, 0, 0, 4};
+  const Error error = compare(2, 2, 1, C, exact, magnitude, 0, nullptr, kFp32);
+  CHECK(error.max_abs == 0.5);
+  CHECK(error.relative == doctest::Approx(0.1));
+  REQUIRE(error.first);
+  CHECK(error.first->row == 1);
+  CHECK(error.first->column == 1);
+}
+
+TEST_CASE("a NaN or an infinity that the reference does not have fails") {
+  for (const float value : {kNan, kInf, -kInf}) {
+    Product p = product(5, 5, 5, 1, 0);
+    p.C[13] = value;
+    const Error error = p.compared();
+    CHECK(!error.bound_ok);
+    REQUIRE(error.first);
+    CHECK(error.first->row == 2);
+    CHECK(error.first->column == 3);
+    CHECK(std::isinf(error.relative));
+    CHECK(std::isinf(error.max_abs));
+  }
+}
+
+TEST_CASE("a NaN or an infinity of the reference must be there, and adds nothing to the norms") {
+  CHECK(one_element(kNan, kNan).bound_ok);
+  CHECK(one_element(kNan, kNan).relative == 0);
+  CHECK(one_element(kInf, kInf).bound_ok);
+  CHECK(one_element(-kInf, -kInf).max_abs == 0);
+  CHECK(!one_element(kInf, -kInf).bound_ok);
+  CHECK(!one_element(1, kNan).bound_ok);
+  CHECK(!one_element(FLT_MAX, kInf).bound_ok);
+  CHECK(!one_element(kNan, kInf).bound_ok);
+}
+
+TEST_CASE("an infinity is right where the exact result is beyond fp32") {
+  CHECK(one_element(kInf, 1e39).bound_ok);
+  CHECK(one_element(-kInf, -1e39).bound_ok);
+  CHECK(one_element(-kInf, -1e39).relative == 0);
+  CHECK(!one_element(-kInf, 1e39).bound_ok);
+  CHECK(!one_element(kInf, 0.99 * FLT_MAX).bound_ok);
+  CHECK(!one_element(kNan, 1e39).bound_ok);
+}
+
+TEST_CASE("products too small for fp32 may vanish, as often as there are products") {
+  const double exact = 1e-46, magnitude = 1e-46;
+  const float zero = 0, small = 1e-38f;
+  CHECK(compare(1, 1, 1, &zero, &exact, &magnitude, 0, nullptr, kFp32).bound_ok);
+  CHECK(!compare(1, 1, 1, &small, &exact, &magnitude, 0, nullptr, kFp32).bound_ok);
+  const double scaled_up = 1e-36;
+  CHECK(compare(1, 1, 1, &zero, &scaled_up, &scaled_up, 0, nullptr, kFp32, 1e10f).bound_ok);
+  CHECK(!compare(1, 1, 1, &zero, &scaled_up, &scaled_up, 0, nullptr, kFp32).bound_ok);
+}
+
+TEST_CASE("empty matrices agree, and K = 0 leaves beta C0") {
+  const Error empty = compare(0, 0, 5, nullptr, nullptr, nullptr, 0, nullptr, kFp32);
+  CHECK(empty.bound_ok);
+  CHECK(empty.relative == 0);
+  CHECK(empty.max_abs == 0);
+
+  Product p = product(3, 4, 0, 1, 2.5f);
+  CHECK(p.compared().bound_ok);
+  p.C[5] = 0;
+  CHECK(!p.compared().bound_ok);
+
+  const Error zeros = product(3, 4, 0, 1, 0).compared();
+  CHECK(zeros.bound_ok);
+  CHECK(zeros.relative == 0);
+}
+
+TEST_CASE("more products than 2^24 bound nothing, but a NaN still fails") {
+  const float wrong = 5, nan = kNan, nothing = 0;
+  const double exact = 1, magnitude = 1, zero = 0;
+  CHECK(compare(1, 1, 1 << 25, &wrong, &exact, &magnitude, 0, nullptr, kFp32).bound_ok);
+  CHECK(!compare(1, 1, 1 << 25, &nan, &exact, &magnitude, 0, nullptr, kFp32).bound_ok);
+  CHECK(!compare(1, 1, 1 << 25, &wrong, &zero, &zero, 0, nullptr, kFp32).bound_ok);
+  CHECK(compare(1, 1, 1 << 25, &nothing, &zero, &zero, 0, nullptr, kFp32).bound_ok);
+}
+
+TEST_CASE("the comparison is the same to the last bit with any number of threads") {
+  Product p = product(300, 301, 3, 1, 0);
+  p.C[299 * 301] = 9;
+  p.C[150 * 301 + 3] = -9;
+  const int threads_before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const Error alone = p.compared();
+  omp_set_num_threads(7);
+  const Error together = p.compared();
+  omp_set_num_threads(threads_before);
+  CHECK(alone.relative == together.relative);
+  CHECK(alone.max_abs == together.max_abs);
+  REQUIRE(together.first);
+  CHECK(alone.first->row == 150);
+  CHECK(together.first->row == 150);
+  CHECK(together.first->column == 3);
+}

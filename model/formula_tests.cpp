@@ -1,0 +1,78 @@
+#include "model/formula.h"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+constexpr Named kNames[] = {{"K", 256}, {"BK", 8}, {"BN", 128}, {"threads", 256}, {"reads_C", 1}};
+
+double value_of(const std::string& formula) {
+  return evaluate(formula, kNames);
+}
+
+std::string complaint_about(const std::string& formula) {
+  try {
+    evaluate(formula, kNames);
+  } catch (const std::invalid_argument& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+}  // namespace
+
+TEST_CASE("formulas have the usual precedence and associate to the left") {
+  CHECK(value_of("2*K + reads_C") == 513);
+  CHECK(value_of("1 + 2 * 3 - 4 / 8") == 6.5);
+  CHECK(value_of("(1 + 2) * 3") == 9);
+  CHECK(value_of("8 / 4 / 2") == 1);
+  CHECK(value_of("8 - 4 - 2") == 2);
+  CHECK(value_of("ceil(K / BK) * BK*BN / threads") == 128);
+  CHECK(value_of("ceil((K+1)/BK)") == 33);
+  CHECK(value_of("  .5e1 ") == 5);
+}
+
+TEST_CASE("a minus sign may stand before any factor") {
+  CHECK(value_of("-K") == -256);
+  CHECK(value_of("2 * -3") == -6);
+  CHECK(value_of("2 - -3") == 5);
+  CHECK(value_of("-(1 + 2) * 3") == -9);
+  CHECK(value_of("-ceil(0.5)") == -1);
+}
+
+TEST_CASE("what is no formula is refused with the place") {
+  CHECK(complaint_about("2*L") == "formula \"2*L\": unknown name L at character 3");
+  CHECK(contains(complaint_about(""), "expected a number, a name or ( at character 1"));
+  CHECK(contains(complaint_about("1 +"), "at character 4"));
+  CHECK(contains(complaint_about("(1 + 2"), "expected ) at character 7"));
+  CHECK(contains(complaint_about("1 2"), "expected an operator or the end at character 3"));
+  CHECK(contains(complaint_about("K)"), "expected an operator or the end at character 2"));
+  CHECK(contains(complaint_about("1 / (K - 256)"), "division by zero at character 3"));
+  CHECK(contains(complaint_about("ceil"), "expected ( after ceil"));
+  CHECK(contains(complaint_about("floor(1)"), "unknown name floor"));
+  CHECK(contains(complaint_about("1e999"), "not a number that fits"));
+  CHECK(contains(complaint_about("."), "not a number that fits"));
+  CHECK(contains(complaint_about("0x10"), "at character 2"));
+  CHECK(contains(complaint_about("+1"), "at character 1"));
+  CHECK(complaint_about(std::string("1\0", 2)) != "");
+}
+
+TEST_CASE("brackets nest a hundred deep, and a million do not overflow the stack") {
+  const auto nested = [](int depth) {
+    return std::string(depth, '(') + "1" + std::string(depth, ')');
+  };
+  CHECK(value_of(nested(100)) == 1);
+  CHECK(contains(complaint_about(nested(101)), "too many brackets"));
+  CHECK(contains(complaint_about(nested(1000000)), "too many brackets"));
+  CHECK(value_of(std::string(1000000, '-') + "1") == 1);
+  std::string side_by_side = "0";
+  for (int i = 0; i < 1000; ++i) side_by_side += "+(1)";
+  CHECK(value_of(side_by_side) == 1000);
+}

@@ -1,0 +1,91 @@
+#include "model/gpus.h"
+
+#include <cctype>
+#include <vector>
+
+namespace {
+
+// What all GPUs of one compute capability share. Sources: the CUDA programming guide's table of
+// technical specifications per compute capability, and the toolkit's cuda_occupancy.h for blocks
+// per SM, granularity and carve-outs.
+struct Architecture {
+  int compute_capability;
+  int fp32_lanes_per_sm;
+  int smem_kib_per_sm;
+  int smem_kib_per_block;
+  int threads_per_sm;
+  int blocks_per_sm;
+};
+
+constexpr Architecture kTuring{75, 64, 64, 64, 1024, 16};
+constexpr Architecture kAmpereA100{80, 64, 164, 163, 2048, 32};
+constexpr Architecture kAmpere{86, 128, 100, 99, 1536, 16};
+constexpr Architecture kAda{89, 128, 100, 99, 1536, 24};
+constexpr Architecture kHopper{90, 128, 228, 227, 2048, 32};
+constexpr Architecture kBlackwellB200{100, 128, 228, 227, 2048, 32};
+constexpr Architecture kBlackwell{120, 128, 100, 99, 1536, 24};
+
+Gpu gpu(std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s) {
+  const bool before_ampere = of.compute_capability < 80;
+  return {.name = std::move(name),
+          .compute_capability = of.compute_capability,
+          .sms = sms,
+          .fp32_lanes_per_sm = of.fp32_lanes_per_sm,
+          .boost_ghz = boost_ghz,
+          .dram_gb_per_s = dram_gb_per_s,
+          .smem_bytes_per_sm = of.smem_kib_per_sm * 1024,
+          .smem_bytes_per_block = of.smem_kib_per_block * 1024,
+          .smem_reserved_bytes_per_block = before_ampere ? 0 : 1024,
+          .smem_granularity_bytes = before_ampere ? 256 : 128,
+          .threads_per_sm = of.threads_per_sm,
+          .blocks_per_sm = of.blocks_per_sm,
+          .registers_per_sm = 65536};
+}
+
+// A name as it is compared: lower case, without spaces and dashes.
+std::string plain(std::string_view name) {
+  std::string result;
+  for (const unsigned char c : name) {
+    if (c != ' ' && c != '-') result += static_cast<char>(std::tolower(c));
+  }
+  return result;
+}
+
+bool begins_with_words(std::string_view name, std::string_view plain_words) {
+  for (auto end = name.find(' '); end != name.npos; end = name.find(' ', end + 1)) {
+    if (plain(name.substr(0, end)) == plain_words) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Gpu> known_gpus() {
+  // SMs, boost clock and memory bandwidth are a product's: NVIDIA's data sheets.
+  static const std::vector<Gpu> gpus = {
+      gpu("T4", kTuring, 40, 1.59, 320),
+      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039),
+      gpu("RTX 3090", kAmpere, 82, 1.695, 936),
+      gpu("RTX A6000", kAmpere, 84, 1.80, 768),
+      gpu("RTX 4090", kAda, 128, 2.52, 1008),
+      gpu("H100 SXM", kHopper, 132, 1.98, 3350),
+      gpu("H200", kHopper, 132, 1.98, 4800),
+      gpu("B200", kBlackwellB200, 148, 1.85, 8000),
+      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792),
+  };
+  return gpus;
+}
+
+const Gpu* find_gpu(std::string_view name) {
+  const std::string wanted = plain(name);
+  const Gpu* found = nullptr;
+  for (const Gpu& candidate : known_gpus()) {
+    if (plain(candidate.name) == wanted) return &candidate;
+  }
+  for (const Gpu& candidate : known_gpus()) {
+    if (!begins_with_words(candidate.name, wanted)) continue;
+    if (found) return nullptr;
+    found = &candidate;
+  }
+  return found;
+}

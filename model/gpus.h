@@ -1,0 +1,30 @@
+// The GPUs that occupancy and launches can be asked about.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+struct Gpu {
+  std::string name;
+  int compute_capability;  // 86 is cc 8.6
+  int sms;                 // streaming multiprocessors
+  int fp32_lanes_per_sm;
+  double boost_ghz;
+  double dram_gb_per_s;
+  int smem_bytes_per_sm;              // at the largest carve-out
+  int smem_bytes_per_block;           // what one block may opt in to
+  int smem_reserved_bytes_per_block;  // taken by the system, from cc 8.0 on
+  int smem_granularity_bytes;
+  int threads_per_sm;
+  int blocks_per_sm;
+  int registers_per_sm;  // 32-bit
+};
+
+// Every GPU of the table, oldest first.
+std::span<const Gpu> known_gpus();
+
+// The GPU whose name is `name`, or the only one whose name begins with these words, compared
+// without case, spaces and dashes ("rtx3090" is "RTX 3090", "a100" is "A100 SXM 80GB"); null where
+// there is none.
+const Gpu* find_gpu(std::string_view name);

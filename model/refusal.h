@@ -1,0 +1,8 @@
+// What a user's request cannot have, in one sentence: main prints it and exits with 2.
+#pragma once
+
+#include <stdexcept>
+
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};

@@ -1,0 +1,434 @@
+#include <algorithm>
+#include <climits>
+#include <cmath>
+
+#include "report/figures.h"
+#include "report/numbers.h"
+#include "report/predicted.h"
+#include "report/style.h"
+
+namespace {
+
+constexpr int kIndent = 2;
+constexpr int kLabel = 16;  // columns of what stands left of a section's facts
+
+std::string heading(const std::string& text, Style style) {
+  return printed("\n%s\n", coloured(text, Colour::bold, style).c_str());
+}
+
+// A label and its fact. A long fact goes on below, under where it began.
+std::string fact(std::string_view label, std::string_view words) {
+  return labelled(repeated(" ", kIndent) + std::string(label), kIndent + kLabel, words);
+}
+
+// What a line of a table means, under it.
+std::string verdict(std::string_view words) {
+  return labelled("", 2 * kIndent, words);
+}
+
+std::string paragraph(std::string_view words) {
+  return labelled("", 0, words);
+}
+
+std::string title(const Row& row, Style style) {
+  std::string text = row.number < 0 ? row.name : printed("Stage %d: ", row.number) + row.name;
+  if (row.variant) text += printed(" (%s)", row.variant->name);
+  return coloured(shortened(text, kReportWidth), Colour::bold, style) + "\n" +
+         repeated("─", kReportWidth) + "\n";
+}
+
+std::string idea(const Row& row) {
+  if (row.stage) return paragraph(row.stage->idea);
+  if (row.number == 0) {
+    return paragraph(
+        "The triple loop as everyone first writes it, on one CPU core: i over the rows of C, j "
+        "over "
+        "its columns, k along the sum. The stages after it run on a GPU, and are measured against "
+        "it.");
+  }
+  return paragraph(
+      "A yardstick, and no stage: its code is not in this lesson, only its time and its error.");
+}
+
+std::string problem(const Run& run) {
+  return fact("problem", product(run) + ", fp32, row-major");
+}
+
+std::string launch_shape(const Run& run, const Row& row, Style style) {
+  const Variant& v = *row.variant;
+  std::string text = heading("The launch", style) + problem(run);
+  text += fact("kernel", kernel_name(row));
+  if (!row.aligned && v.kernel_any.function != v.kernel.function) {
+    text += fact(
+        "", "(copies single floats: not every row of A, B and C starts at a multiple of 16 bytes)");
+  }
+  const std::string depth =
+      v.BK > 0 ? printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
+  text += fact("block's tile", printed("%d x %d of C", v.BM, v.BN) + depth);
+  if (v.WM > 0) text += fact("warp's tile", printed("%d x %d of C: WM x WN", v.WM, v.WN));
+  if (v.TM > 0 || v.TN > 0) {
+    text += fact("thread's tile",
+                 printed("%d x %d of C: TM x TN", std::max(v.TM, 1), std::max(v.TN, 1)));
+  }
+  text += fact("results", exact(results_per_thread(v)) + " of C a thread");
+  if (v.pipeline > 1) text += fact("pipeline", printed("%d tiles in flight", v.pipeline));
+  text += fact("block", printed("%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
+                                (v.threads() + 31) / 32));
+  const Grid blocks = grid(run, v);
+  text += fact(
+      "grid", printed("ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
+                      v.BN, run.M, v.BM, blocks.x, blocks.y) +
+                  grouped(blocks.x * blocks.y) + " blocks");
+  if (row.counts) {
+    const Counts& counts = *row.counts;
+    text += fact("traced",
+                 grouped(counts.blocks_traced) + " of " + grouped(counts.blocks) + " blocks, " +
+                     grouped(counts.threads_traced) + " threads" +
+                     (is_total(counts) ? ": the counts below are the whole launch's"
+                                       : " (corners, edges, middle); --trace all traces all"));
+  }
+  return text;
+}
+
+// One figure of a thread: its name, where the prediction and the traced counts are.
+struct Figure {
+  const char* what;
+  const char* unit;
+  const char* Predicted::*formula;
+  double PredictedCounts::*predicted;
+  PerThread Traffic::*traced;
+  Traffic Counts::*of;
+};
+
+constexpr Figure kFigures[] = {
+    {"GMEM loads", "accesses", &Predicted::gmem_loads, &PredictedCounts::gmem_loads,
+     &Traffic::accesses, &Counts::gmem_loads},
+    {"", "floats", &Predicted::gmem_floats, &PredictedCounts::gmem_floats, &Traffic::floats,
+     &Counts::gmem_loads},
+    {"SMEM loads", "accesses", &Predicted::smem_loads, &PredictedCounts::smem_loads,
+     &Traffic::accesses, &Counts::smem_loads},
+    {"", "floats", &Predicted::smem_floats, &PredictedCounts::smem_floats, &Traffic::floats,
+     &Counts::smem_loads},
+    {"GMEM stores", "accesses", &Predicted::gmem_stores, &PredictedCounts::gmem_stores,
+     &Traffic::accesses, &Counts::gmem_stores},
+    {"SMEM stores", "accesses", &Predicted::smem_stores, &PredictedCounts::smem_stores,
+     &Traffic::accesses, &Counts::smem_stores},
+    {"cp.async", "copies", &Predicted::async_copies, &PredictedCounts::async_copies,
+     &Traffic::accesses, &Counts::async_gmem},
+};
+
+bool agrees(const Figure& figure, const PredictedCounts& expected, const Counts& counts) {
+  const PerThread& traced = counts.*figure.of.*figure.traced;
+  return expected.*figure.predicted == static_cast<double>(traced.max);
+}
+
+// Why a traced thread may do other than the formula says, as far as the shape tells.
+std::string why_they_differ(const Run& run, const Row& row) {
+  const Variant& v = *row.variant;
+  if (run.M < v.BM || run.N < v.BN) {
+    return "C is smaller than a block's tile: no block is an interior one, and no thread does all "
+           "that the formula counts.";
+  }
+  if (v.BK > 0 && run.K % v.BK != 0) {
+    return printed(
+        "K = %d is no multiple of BK = %d: in the last tile some threads find nothing to "
+        "copy.",
+        run.K, v.BK);
+  }
+  return "The shape gives no reason: the kernel does not do what the stage table says, or the "
+         "traced blocks hold no interior one.";
+}
+
+std::string counts_per_thread(const Run& run, const Row& row, Style style) {
+  constexpr const char* kColumns = "%-11s %-9s %12s %12s %12s %12s %14s  %s\n";
+  const PredictedCounts expected = *predicted(run, row);
+  const double results = results_per_thread(*row.variant);
+  std::string text = heading("What one thread does", style);
+  text += "  " + printed(kColumns, "", "", "predicted,", "traced:", "", "", "traced max", "");
+  text += "  " + printed(kColumns, "", "", "interior", "min", "mean", "max", "per result", "");
+  bool all_agree = true;
+  for (const Figure& figure : kFigures) {
+    const double prediction = expected.*figure.predicted;
+    const PerThread none;
+    const PerThread& traced = row.counts ? (*row.counts).*figure.of.*figure.traced : none;
+    if (figure.formula == &Predicted::async_copies && prediction == 0 && traced.max == 0) continue;
+    if (!row.counts || row.counts->threads_traced == 0) {
+      text += "  " + printed(kColumns, figure.what, figure.unit, exact(prediction).c_str(), "-",
+                             "-", "-", "-", "");
+      continue;
+    }
+    const bool same = agrees(figure, expected, *row.counts);
+    all_agree = all_agree && same;
+    const double mean =
+        static_cast<double>(traced.sum) / static_cast<double>(row.counts->threads_traced);
+    const std::string mark =
+        same ? coloured("=", Colour::green, style) : coloured("DIFFERS", Colour::red, style);
+    text += "  " + printed(kColumns, figure.what, figure.unit, exact(prediction).c_str(),
+                           grouped(traced.min).c_str(), exact(mean).c_str(),
+                           grouped(traced.max).c_str(),
+                           exact(static_cast<double>(traced.max) / results).c_str(), mark.c_str());
+  }
+  text += fact("predicted", "for a thread of an interior block");
+  text += fact("accesses",
+               "as the source says them, of any width; a cp.async is a GMEM load and a SMEM store");
+  if (!all_agree) text += fact("differs", why_they_differ(run, row));
+  return text;
+}
+
+std::string formulas(const Run& run, const Row& row, Style style) {
+  const std::vector<Named> names = formula_names(run, row);
+  const PredictedCounts expected = *predicted(run, row);
+  std::string text = heading("Where the predicted counts come from", style);
+  std::string_view before;
+  for (const Figure& figure : kFigures) {
+    const char* formula = row.stage->predicted.*figure.formula;
+    const std::string_view formula_text = formula ? formula : "0";
+    // Where every access is one float, the floats' formula is the accesses' again.
+    const bool floats = *figure.what == '\0';
+    const bool repeated_formula = floats && formula_text == before;
+    before = formula_text;
+    if (repeated_formula || formula_text == "0") continue;
+    const std::string numbers = with_numbers(formula_text, names);
+    const std::string value = exact(expected.*figure.predicted);
+    text += fact(floats ? "  in floats" : figure.what, formula_text);
+    if (numbers != value) text += fact("", "= " + numbers);
+    text += fact("", "= " + value);
+  }
+  return text;
+}
+
+std::string coalescing(const Traffic& traffic) {
+  const double ratio = static_cast<double>(traffic.pieces) /
+                       static_cast<double>(std::max<std::int64_t>(traffic.ideal_pieces, 1));
+  if (traffic.pieces < traffic.ideal_pieces) {
+    return "Coalesced, and fewer than ideal: some lanes read the same address, which is fetched "
+           "once.";
+  }
+  if (traffic.pieces == traffic.ideal_pieces) {
+    return "Coalesced: the lanes' addresses are neighbours, and no byte of a sector is moved in "
+           "vain.";
+  }
+  if (ratio < 1.25) {
+    return "Nearly coalesced: " + exact(std::round(ratio * 100) / 100) +
+           " times the sectors of neighbouring, aligned addresses.";
+  }
+  return "Not coalesced: " + exact(std::round(ratio * 100) / 100) +
+         " times the sectors that neighbouring addresses would take; the rest of each is moved in "
+         "vain.";
+}
+
+std::string conflicts(const Traffic& traffic) {
+  if (traffic.bank_conflicts == 0) {
+    return "Conflict-free: no two lanes that are served together want different words of one bank.";
+  }
+  const double share = 100.0 * static_cast<double>(traffic.bank_conflicts) /
+                       static_cast<double>(std::max<std::int64_t>(traffic.pieces, 1));
+  return printed(
+      "Bank conflicts: %.0f %% of the wavefronts are repeats, because lanes want different "
+      "words of one bank.",
+      share);
+}
+
+double ideal_per_request(const Traffic& traffic) {
+  return static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
+}
+
+std::string warps(const Counts& counts, Style style) {
+  constexpr const char* kColumns = "%-13s %16s %16s %14s %14s %14s\n";
+  struct Line {
+    const char* what;
+    const Traffic& traffic;
+  };
+  const Line global[] = {{"GMEM loads", counts.gmem_loads}, {"GMEM stores", counts.gmem_stores}};
+  const Line shared[] = {{"SMEM loads", counts.smem_loads}, {"SMEM stores", counts.smem_stores}};
+  const auto line = [&](const char* what, const Traffic& traffic, const std::string& last) {
+    return "  " + printed(kColumns, what, grouped(traffic.requests).c_str(),
+                          grouped(traffic.pieces).c_str(),
+                          printed("%.2f", pieces_per_request(traffic)).c_str(),
+                          printed("%.2f", ideal_per_request(traffic)).c_str(), last.c_str());
+  };
+
+  std::string text =
+      heading("What its warp asks of memory (a request is one instruction of 32 threads)", style);
+  text += "  " + printed(kColumns, "", "requests", "32-byte sectors", "per request", "ideal", "");
+  for (const auto& [what, traffic] : global) {
+    if (traffic.requests == 0) continue;
+    text += line(what, traffic, "") + verdict(coalescing(traffic));
+  }
+  if (counts.smem_loads.requests + counts.smem_stores.requests > 0) {
+    text += "  " + printed(kColumns, "", "requests", "wavefronts", "per request", "ideal",
+                           "bank conflicts");
+    for (const auto& [what, traffic] : shared) {
+      if (traffic.requests == 0) continue;
+      text += line(what, traffic, grouped(traffic.bank_conflicts)) + verdict(conflicts(traffic));
+    }
+  }
+  if (counts.async_gmem.requests > 0) {
+    text += fact("cp.async", grouped(counts.async_gmem.requests) +
+                                 " of these requests: " + grouped(counts.async_gmem.pieces) +
+                                 " sectors from GMEM, " + grouped(counts.async_smem.pieces) +
+                                 " wavefronts into SMEM, past the registers");
+  }
+  if (!is_total(counts))
+    text += "  Counted in the traced blocks only; --trace all gives the totals of the launch.\n";
+  return text;
+}
+
+// What one resource allows, and how that comes about, a step a line.
+struct Limit {
+  const char* name;
+  std::vector<std::string> steps;
+  int blocks;  // INT_MAX: as many as you like
+};
+
+Limit by_smem(const Gpu& gpu, const Occupancy& o) {
+  Limit limit{"shared memory", {}, o.blocks_by_smem};
+  const int used = o.resources.smem_bytes_per_block;
+  const int reserved = gpu.smem_reserved_bytes_per_block;
+  const int unit = std::max(gpu.smem_granularity_bytes, 1);
+  const int taken = (used + reserved + unit - 1) / unit * unit;
+  if (used <= 0) {
+    limit.steps = {"the kernel uses none"};
+  } else if (used > gpu.smem_bytes_per_block) {
+    limit.steps = {grouped(used) + " B are more than one block may have: " +
+                   grouped(gpu.smem_bytes_per_block) + " B"};
+  } else {
+    std::string bytes = grouped(used) + " B";
+    if (reserved > 0) bytes += " + " + grouped(reserved) + " B of the system";
+    if (taken != used + reserved) bytes += printed(", rounded up to a multiple of %d", unit);
+    if (taken != used) bytes += ": " + grouped(taken) + " B";
+    limit.steps = {bytes, "floor(" + grouped(gpu.smem_bytes_per_sm) + " B an SM / " +
+                              grouped(taken) + " B a block)"};
+  }
+  return limit;
+}
+
+Limit by_registers(const Gpu& gpu, const Occupancy& o) {
+  constexpr int kGranularity = 256;  // a warp gets registers by 256: cuda_occupancy.h
+  Limit limit{"registers", {"not known"}, o.blocks_by_registers};
+  const int used = o.resources.registers_per_thread * 32;
+  if (used <= 0) return limit;
+  const int taken = (used + kGranularity - 1) / kGranularity * kGranularity;
+  std::string registers =
+      printed("%d x 32 lanes = ", o.resources.registers_per_thread) + grouped(used) + " a warp";
+  if (taken != used) registers += ", rounded up to " + grouped(taken);
+  limit.steps = {registers, printed("floor(floor(%d / 4 / %d) * 4 / %d warps a block)",
+                                    gpu.registers_per_sm, taken, o.warps_per_block)};
+  return limit;
+}
+
+std::string occupancy_by_line(const Run& run, const Row& row, Style style) {
+  constexpr int kSteps = 58;
+  const Gpu& gpu = run.gpu;
+  const Occupancy& o = *row.occupancy;
+  const Limit limits[] = {{"threads",
+                           {printed("floor(%d threads an SM / 32 / %d warps a block)",
+                                    gpu.threads_per_sm, o.warps_per_block)},
+                           o.blocks_by_threads},
+                          {"blocks", {"the most that an SM keeps track of"}, o.blocks_by_blocks},
+                          by_smem(gpu, o),
+                          by_registers(gpu, o)};
+
+  std::string text = heading("How many blocks an SM of " + gpu.name + " holds", style);
+  std::string limited_by;
+  for (const Limit& limit : limits) {
+    const bool least = limit.blocks == o.blocks_per_sm;
+    if (least) limited_by += (limited_by.empty() ? "" : " and ") + std::string(limit.name);
+    const std::string blocks =
+        limit.blocks == INT_MAX ? " no limit" : printed(" = %3d blocks", limit.blocks);
+    for (const std::string& step : limit.steps) {
+      text +=
+          repeated(" ", kIndent) + pad_right(&step == &limit.steps[0] ? limit.name : "", kLabel);
+      text += &step == &limit.steps.back()
+                  ? pad_right(step, kSteps) + blocks + (least ? " <- least" : "")
+                  : step;
+      text += "\n";
+    }
+  }
+  text += fact("occupancy",
+               printed("%d blocks x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
+                       o.blocks_per_sm, o.warps_per_block, o.blocks_per_sm * o.warps_per_block,
+                       gpu.threads_per_sm / 32, o.percent));
+  text += fact("limiter", limited_by);
+  if (row.variant && o.blocks_per_sm > 0) {
+    const Grid blocks = grid(run, *row.variant);
+    const long long count = blocks.x * blocks.y;
+    text += fact("waves", grouped(count) + printed(" blocks / (%d a SM x %d SMs) = %.2f",
+                                                   o.blocks_per_sm, gpu.sms, waves(gpu, o, count)));
+  }
+  return text;
+}
+
+std::string timing(const Run& run, const Row& row, Style style) {
+  std::string text = heading("Time", style);
+  if (!row.time) {
+    return text + fact("traced", run.gpu_present
+                                     ? "This row did not run on the GPU."
+                                     : "No GPU here: the kernel ran on the CPU, counted, and "
+                                       "its time there would say nothing.");
+  }
+  const Timing& time = *row.time;
+  text += fact("median",
+               significant(time.median_ms) + " ms" +
+                   printed(" of %d runs (%s to %s ms)", time.repetitions,
+                           significant(time.min_ms).c_str(), significant(time.max_ms).c_str()) +
+                   (time.partial ? ", scaled up from the first rows of C" : ""));
+  if (const auto rate = tflops(run, row)) {
+    text +=
+        fact("rate", "2*M*N*K operations: " +
+                         (*rate < 0.1 ? printed("%.4f", *rate) : significant(*rate)) + " TFLOP/s");
+  }
+  if (const auto ratio = cublas_ratio(run, row))
+    text += fact("", brief(100 * *ratio) + " % of cuBLAS fp32");
+  if (const auto ratio = times_the_stage_before(run, row)) {
+    text += fact("", brief(*ratio) + " times as fast as the stage before");
+  }
+  return text;
+}
+
+std::string result(const Row& row, Style style) {
+  if (!row.error) return "";
+  const Error& error = *row.error;
+  std::string text = heading("Is it right?", style);
+  text += fact("error", scientific(error.relative) +
+                            " of the reference's norm (Frobenius); the largest of one element " +
+                            scientific(error.max_abs));
+  if (row.cublas_error) text += fact("to cuBLAS", scientific(*row.cublas_error) + " of its norm");
+  if (error.bound_ok) {
+    text += repeated(" ", kIndent) + pad_right("bound", kLabel) +
+            coloured("ok", Colour::green, style) +
+            ": every element is within what rounding can do to a sum of that length\n";
+  } else {
+    text += repeated(" ", kIndent) + pad_right("bound", kLabel) +
+            coloured("FAIL", Colour::red, style) +
+            ": an element is farther off than rounding can explain\n";
+    if (error.first) {
+      text += fact("", printed("C[%lld][%lld] is %.9g, expected %.9g",
+                               static_cast<long long>(error.first->row),
+                               static_cast<long long>(error.first->column), error.first->value,
+                               error.first->expected));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
+  std::string text = title(row, style) + idea(row);
+  if (row.stage && row.variant) {
+    text += launch_shape(run, row, style);
+    text += counts_per_thread(run, row, style);
+    text += formulas(run, row, style);
+    if (row.counts) text += warps(*row.counts, style);
+  } else {
+    text += heading("The problem", style) + problem(run);
+  }
+  if (row.occupancy) text += occupancy_by_line(run, row, style);
+  text += timing(run, row, style) + result(row, style);
+  // Columns end in spaces where their last cell is empty.
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    std::fprintf(out, "%s\n", without_trailing_spaces(text.substr(begin, end - begin)).c_str());
+  }
+}

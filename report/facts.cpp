@@ -1,0 +1,193 @@
+#include "report/facts.h"
+
+#include <climits>
+#include <cmath>
+
+#include "report/figures.h"
+#include "report/numbers.h"
+#include "report/predicted.h"
+
+FactValue::FactValue(double value) {
+  if (!std::isfinite(value)) return;
+  kind = plain;
+  written = shortest(value);
+}
+
+namespace {
+
+// Appends facts, or their names with null where what they are about is not there.
+struct Writer {
+  std::vector<Fact>& facts;
+  std::string prefix;
+  bool known;
+
+  void operator()(const char* name, FactValue value) const {
+    facts.push_back({prefix + name, known ? std::move(value) : FactValue()});
+  }
+};
+
+FactValue or_null(const std::optional<double>& value) {
+  if (!value) return {};
+  return *value;
+}
+
+FactValue limit(int blocks) {
+  if (blocks == INT_MAX) return {};
+  return blocks;
+}
+
+void add_variant(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const Variant v = row.variant ? *row.variant : Variant{};
+  const Writer add{facts, "", row.variant != nullptr};
+  add("variant", v.name);
+  add("kernel", row.variant ? kernel_name(row) : nullptr);
+  add("aligned", row.aligned);
+  const Writer tile{facts, "tile.", row.variant != nullptr};
+  tile("BM", v.BM);
+  tile("BN", v.BN);
+  tile("BK", v.BK);
+  tile("WM", v.WM);
+  tile("WN", v.WN);
+  tile("TM", v.TM);
+  tile("TN", v.TN);
+  tile("pipeline", v.pipeline);
+  add("threads_per_block", v.threads());
+  add("results_per_thread", results_per_thread(v));
+  const Grid blocks = grid(run, v);
+  add("blocks", row.counts ? row.counts->blocks : std::int64_t{blocks.x * blocks.y});
+}
+
+void add_per_thread(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const std::optional<PredictedCounts> expected = predicted(run, row);
+  const Counts counts = row.counts.value_or(Counts{});
+  const auto add = [&](const char* name, const PerThread& figure, double PredictedCounts::*of) {
+    const Writer member{facts, std::string(name) + ".", counts.threads_traced > 0};
+    member("min", figure.min);
+    member("max", figure.max);
+    member("mean", static_cast<double>(figure.sum) / static_cast<double>(counts.threads_traced));
+    const Writer prediction{facts, member.prefix, expected.has_value()};
+    prediction("predicted", expected.value_or(PredictedCounts{}).*of);
+  };
+  add("gmem_loads_per_thread", counts.gmem_loads.accesses, &PredictedCounts::gmem_loads);
+  add("smem_loads_per_thread", counts.smem_loads.accesses, &PredictedCounts::smem_loads);
+  add("gmem_stores_per_thread", counts.gmem_stores.accesses, &PredictedCounts::gmem_stores);
+  add("smem_stores_per_thread", counts.smem_stores.accesses, &PredictedCounts::smem_stores);
+  add("gmem_floats_per_thread", counts.gmem_loads.floats, &PredictedCounts::gmem_floats);
+  add("smem_floats_per_thread", counts.smem_loads.floats, &PredictedCounts::smem_floats);
+  add("async_copies_per_thread", counts.async_gmem.accesses, &PredictedCounts::async_copies);
+}
+
+// What warps asked of memory.
+void add_requests(const Writer& add, const Counts& counts) {
+  add("gmem_load_requests", counts.gmem_loads.requests);
+  add("gmem_load_sectors", counts.gmem_loads.pieces);
+  add("gmem_store_requests", counts.gmem_stores.requests);
+  add("gmem_store_sectors", counts.gmem_stores.pieces);
+  add("smem_load_requests", counts.smem_loads.requests);
+  add("smem_load_wavefronts", counts.smem_loads.pieces);
+  add("smem_store_requests", counts.smem_stores.requests);
+  add("smem_store_wavefronts", counts.smem_stores.pieces);
+  add("smem_load_bank_conflicts", counts.smem_loads.bank_conflicts);
+  add("smem_store_bank_conflicts", counts.smem_stores.bank_conflicts);
+}
+
+// Totals of the launch, exact or null, and beside them what the traced blocks alone did.
+void add_traced(std::vector<Fact>& facts, const Row& row) {
+  const bool traced = row.counts.has_value();
+  const Counts counts = row.counts.value_or(Counts{});
+  const Writer add{facts, "", traced};
+  add("blocks_traced", counts.blocks_traced);
+  add_requests({facts, "", traced && is_total(counts)}, counts);
+  const Writer sample{facts, "sample.", traced};
+  sample("blocks", counts.blocks_traced);
+  sample("threads", counts.threads_traced);
+  add_requests(sample, counts);
+  sample("gmem_load_ideal_sectors", counts.gmem_loads.ideal_pieces);
+  sample("gmem_store_ideal_sectors", counts.gmem_stores.ideal_pieces);
+  sample("async_copy_requests", counts.async_gmem.requests);
+  sample("async_copy_sectors", counts.async_gmem.pieces);
+  sample("async_copy_wavefronts", counts.async_smem.pieces);
+}
+
+void add_occupancy(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const Occupancy o = row.occupancy.value_or(Occupancy{});
+  const Writer add{facts, "occupancy.", row.occupancy.has_value()};
+  add("gpu", run.gpu.name);
+  add("registers", o.resources.registers_per_thread);
+  add("smem_bytes", o.resources.smem_bytes_per_block);
+  add("blocks_per_sm", o.blocks_per_sm);
+  add("percent", o.percent);
+  add("limiter", std::string(o.limiter));
+  add("warps_per_block", o.warps_per_block);
+  add("blocks_by_threads", limit(o.blocks_by_threads));
+  add("blocks_by_blocks", limit(o.blocks_by_blocks));
+  add("blocks_by_smem", limit(o.blocks_by_smem));
+  add("blocks_by_registers", limit(o.blocks_by_registers));
+  const Grid blocks = grid(run, row.variant ? *row.variant : Variant{});
+  const Writer of_launch{facts, "occupancy.", row.occupancy && row.variant};
+  of_launch("waves", waves(run.gpu, o, blocks.x * blocks.y));
+}
+
+void add_result(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const Error error = row.error.value_or(Error{});
+  const Writer of_error{facts, "error.", row.error.has_value()};
+  of_error("relative", error.relative);
+  of_error("max_abs", error.max_abs);
+  of_error("bound_ok", error.bound_ok);
+  const Timing timing = row.time.value_or(Timing{});
+  const Writer time{facts, "time.", row.time.has_value()};
+  const Writer add{facts, "", true};
+  add("cublas_error", or_null(row.cublas_error));
+  add("time_ms", row.time ? or_null(timing.median_ms) : FactValue());
+  time("min_ms", timing.min_ms);
+  time("max_ms", timing.max_ms);
+  time("repetitions", timing.repetitions);
+  time("partial", timing.partial);
+  add("tflops", or_null(tflops(run, row)));
+  add("cublas_ratio", or_null(cublas_ratio(run, row)));
+}
+
+}  // namespace
+
+std::vector<Fact> stage_facts(const Run& run, const Row& row) {
+  std::vector<Fact> facts;
+  const Writer number{facts, "", row.number >= 0};
+  number("number", row.number);
+  facts.push_back({"name", row.name});
+  add_variant(facts, run, row);
+  add_traced(facts, row);
+  add_per_thread(facts, run, row);
+  add_occupancy(facts, run, row);
+  add_result(facts, run, row);
+  facts.push_back({"times_the_stage_before", or_null(times_the_stage_before(run, row))});
+  return facts;
+}
+
+std::vector<Fact> yardstick_facts(const Run& run, const Row& row) {
+  std::vector<Fact> facts{{"name", row.name}};
+  add_result(facts, run, row);
+  return facts;
+}
+
+std::vector<Fact> run_facts(const Run& run) {
+  const Gpu& gpu = run.gpu;
+  const int cc = gpu.compute_capability;
+  std::vector<Fact> facts{{"program", "gemm_steps"}, {"command", run.command}, {"date", run.date}};
+  const Writer problem{facts, "problem.", true};
+  problem("M", run.M);
+  problem("N", run.N);
+  problem("K", run.K);
+  problem("alpha", double{run.alpha});
+  problem("beta", double{run.beta});
+  problem("seed", std::uint64_t{run.seed});
+  const Writer about{facts, "gpu.", true};
+  about("name", gpu.name);
+  about("present", run.gpu_present);
+  about("driver", run.driver.empty() ? FactValue() : FactValue(run.driver));
+  about("compute_capability", printed("%d.%d", cc / 10, cc % 10));
+  about("sms", gpu.sms);
+  about("fp32_lanes_per_sm", gpu.fp32_lanes_per_sm);
+  about("boost_ghz", gpu.boost_ghz);
+  about("dram_gb_per_s", gpu.dram_gb_per_s);
+  return facts;
+}

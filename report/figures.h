@@ -1,0 +1,40 @@
+// Figures that follow from a run: rates and ratios, each in one place for every way of printing.
+#pragma once
+
+#include <optional>
+
+#include "report/report.h"
+
+// 2MNK floating-point operations over the median time, in 1e12 a second. None without a time.
+std::optional<double> tflops(const Run& run, const Row& row);
+
+// Speed over that of cuBLAS fp32 in the same run: 1 is as fast.
+std::optional<double> cublas_ratio(const Run& run, const Row& row);
+
+// Speed over that of the stage before, where both have a time.
+std::optional<double> times_the_stage_before(const Run& run, const Row& row);
+
+// Elements of C that a thread of an interior block computes.
+double results_per_thread(const Variant& variant);
+
+// ceil(N/BN) by ceil(M/BM) blocks.
+struct Grid {
+  long long x;
+  long long y;
+};
+Grid grid(const Run& run, const Variant& variant);
+
+// What is computed: "C (M x N) = alpha * A (M x K) * B (K x N) + beta * C", in numbers.
+std::string product(const Run& run);
+
+// The kernel that ran, as C++ spells it.
+const char* kernel_name(const Row& row);
+
+// Sectors or wavefronts a request; 0 where there was no request.
+double pieces_per_request(const Traffic& traffic);
+
+// Bank conflicts a request to shared memory, loads and stores together.
+double conflicts_per_request(const Counts& counts);
+
+// Whether the counts are of every block, and so totals of the launch.
+bool is_total(const Counts& counts);

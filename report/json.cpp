@@ -1,0 +1,94 @@
+#include "report/facts.h"
+#include "report/numbers.h"
+
+namespace {
+
+// Length of the well-formed UTF-8 sequence that `text` starts with, 0 where it is none. (RFC 3629)
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char first = byte(0);
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xC2 && first < 0xE0 ? 2
+                             : first >= 0xE0 && first < 0xF0 ? 3
+                             : first >= 0xF0 && first < 0xF5 ? 4
+                                                             : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t at = 1; at < length; ++at) {
+    if ((byte(at) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
+  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+// A command line may hold any bytes; those that are no UTF-8 become U+FFFD.
+std::string quoted(std::string_view text) {
+  std::string json = "\"";
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text[0];
+    if (length == 0) {
+      json += "\\ufffd";
+    } else if (c == '"' || c == '\\') {
+      json += {'\\', c};
+    } else if (length == 1 && static_cast<unsigned char>(c) < 0x20) {
+      json += printed("\\u%04x", static_cast<unsigned>(c));
+    } else {
+      json += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return json + '"';
+}
+
+std::string json(const FactValue& value) {
+  if (value.kind == FactValue::null) return "null";
+  return value.kind == FactValue::text ? quoted(value.written) : value.written;
+}
+
+// The members of an object: one a line, an inner object on a line of its own.
+std::string members(const std::vector<Fact>& facts, const std::string& indent) {
+  std::string text, open;
+  for (const Fact& fact : facts) {
+    const std::size_t dot = fact.path.find('.');
+    const std::string outer = dot == std::string::npos ? "" : fact.path.substr(0, dot);
+    if (!open.empty() && outer == open) {
+      text += ", ";
+    } else {
+      if (!open.empty()) text += "}";
+      if (!text.empty()) text += ",\n";
+      text += indent;
+      if (!outer.empty()) text += quoted(outer) + ": {";
+      open = outer;
+    }
+    text += quoted(outer.empty() ? fact.path : fact.path.substr(dot + 1)) + ": " + json(fact.value);
+  }
+  return open.empty() ? text : text + "}";
+}
+
+}  // namespace
+
+std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects) {
+  std::string text = "  " + quoted(name) + ": [";
+  for (const std::vector<Fact>& facts : objects) {
+    text += (&facts == objects.data() ? "\n    {\n" : ",\n    {\n") + members(facts, "      ") +
+            "\n    }";
+  }
+  return text + (objects.empty() ? "]" : "\n  ]");
+}
+
+void print_json(std::FILE* out, const Run& run) {
+  std::vector<std::vector<Fact>> stages, yardsticks;
+  for (const Row& row : run.rows) {
+    if (row.number >= 0) {
+      stages.push_back(stage_facts(run, row));
+    } else {
+      yardsticks.push_back(yardstick_facts(run, row));
+    }
+  }
+  const std::string text = "{\n" + members(run_facts(run), "  ") + ",\n" +
+                           json_array("stages", stages) + ",\n" +
+                           json_array("yardsticks", yardsticks) + "\n}\n";
+  std::fputs(text.c_str(), out);
+}

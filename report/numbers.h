@@ -1,0 +1,36 @@
+// Numbers, columns and paragraphs as text. Widths are in code points: every character that the
+// report prints is one column wide.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+inline constexpr int kReportWidth = 100;  // columns
+
+// What printf would print.
+[[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
+
+int display_width(std::string_view utf8);
+std::string pad_left(std::string_view text, int width);   // right-aligned
+std::string pad_right(std::string_view text, int width);  // left-aligned
+std::string repeated(std::string_view text, int times);
+
+std::string without_trailing_spaces(std::string text);
+
+// At most `width` columns; where the text is longer its end becomes "…".
+std::string shortened(std::string_view text, int width);
+
+// The words of `text` in lines of at most `width` columns. A longer word is split.
+std::vector<std::string> wrapped(std::string_view text, int width);
+
+// A label of `width` columns with words beside it, in lines of at most 100 columns.
+std::string labelled(std::string_view label, int width, std::string_view words);
+
+std::string grouped(long long value);   // 196608 is "196,608"
+std::string exact(double value);        // up to four decimals, none that is 0; grouped
+std::string shortest(double value);     // as few digits as read back as the same double
+std::string significant(double value);  // three digits that count: 0.0213, 5.31, 387, 2748
+std::string brief(double value);        // at most two decimals, in five columns: 0.97, 98.6, 131k
+std::string scientific(double value);   // "1.2e-6"
+std::string whole(double value, int width);  // a count; "131k" or "12M" where it needs more room

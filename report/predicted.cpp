@@ -1,0 +1,61 @@
+#include "report/predicted.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "report/numbers.h"
+
+std::vector<Named> formula_names(const Run& run, const Row& row) {
+  const Variant& v = *row.variant;
+  const auto number = [](int value) { return static_cast<double>(value); };
+  return {{"M", number(run.M)},
+          {"N", number(run.N)},
+          {"K", run.alpha != 0 ? number(run.K) : 0},
+          {"BM", number(v.BM)},
+          {"BN", number(v.BN)},
+          {"BK", number(v.BK)},
+          {"WM", number(v.WM)},
+          {"WN", number(v.WN)},
+          {"TM", number(v.TM)},
+          {"TN", number(v.TN)},
+          {"threads", number(v.threads())},
+          {"reads_C", run.beta != 0 ? 1.0 : 0.0},
+          {"vec", row.aligned ? 4.0 : 1.0}};
+}
+
+std::optional<PredictedCounts> predicted(const Run& run, const Row& row) {
+  if (!row.stage || !row.variant) return std::nullopt;
+  const std::vector<Named> names = formula_names(run, row);
+  const auto value = [&](const char* formula) { return formula ? evaluate(formula, names) : 0; };
+  const Predicted& formulas = row.stage->predicted;
+  PredictedCounts counts;
+  counts.gmem_loads = value(formulas.gmem_loads);
+  counts.gmem_floats = value(formulas.gmem_floats);
+  counts.smem_loads = value(formulas.smem_loads);
+  counts.smem_floats = value(formulas.smem_floats);
+  counts.gmem_stores = value(formulas.gmem_stores);
+  counts.smem_stores = value(formulas.smem_stores);
+  counts.async_copies = value(formulas.async_copies);
+  return counts;
+}
+
+std::string with_numbers(std::string_view formula, std::span<const Named> names) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string text;
+  for (std::size_t at = 0; at < formula.size();) {
+    std::size_t end = at;
+    while (end < formula.size() && in_word(formula[end])) ++end;
+    if (end == at) {
+      text += formula[at++];
+      continue;
+    }
+    const std::string_view word = formula.substr(at, end - at);
+    const auto named = std::find_if(names.begin(), names.end(),
+                                    [&](const Named& candidate) { return candidate.name == word; });
+    text += named == names.end() ? std::string(word) : printed("%.15g", named->value);
+    at = end;
+  }
+  return text;
+}

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <array>
+
+#include "report/figures.h"
+#include "report/numbers.h"
+#include "report/style.h"
+
+namespace {
+
+constexpr int kName = 1;
+constexpr int kFirstTime = 2, kLastTime = 5;  // the columns that need a run on the real machine
+constexpr int kColumns = 16;
+using Cells = std::array<std::string, kColumns>;
+
+const std::array<Cells, 3> kHeadings = {{
+    {"", "", "", "", "% of", "x the", "", "", "", "", "sect", "conf", "", "", "", ""},
+    {"", "", "time", "TFLOP", "cu-", "stage", "", "", "", "", "per", "per", "occ", "", "", ""},
+    {"#", "stage", "ms", "/s", "BLAS", "before", "thrd", "res", "thrd", "res", "req", "req", "%",
+     "CPU", "cuBLAS", ""},
+}};
+
+// A heading over several columns.
+struct Span {
+  int line, first, last;
+  const char* text;
+};
+constexpr Span kSpans[] = {
+    {0, 6, 9, "loads per"},  {1, 6, 7, "GMEM"},       {1, 8, 9, "SMEM"},
+    {0, 13, 14, "relative"}, {1, 13, 14, "error to"},
+};
+
+std::string duration_ms(const Timing& time) {
+  constexpr double kInSeconds = 100000;
+  const std::string text = time.median_ms < kInSeconds ? significant(time.median_ms)
+                                                       : significant(time.median_ms / 1000) + " s";
+  return (time.partial ? "~" : "") + text;
+}
+
+std::string or_dash(const std::optional<double>& value, std::string (*text)(double)) {
+  return value ? text(*value) : "–";
+}
+
+std::string tflops_text(double value) {
+  return value < 0.1 ? printed("%.4f", value) : significant(value);
+}
+
+Cells cells_of(const Run& run, const Row& row) {
+  Cells cells;
+  cells.fill("–");
+  cells[0] = row.number < 0 ? "" : std::to_string(row.number);
+  cells[kName] = row.name;
+  if (row.time) {
+    cells[2] = duration_ms(*row.time);
+    cells[3] = or_dash(tflops(run, row), tflops_text);
+    cells[4] = or_dash(cublas_ratio(run, row), [](double ratio) { return brief(100 * ratio); });
+    cells[5] = or_dash(times_the_stage_before(run, row), brief);
+  }
+  if (row.counts && row.variant) {
+    const double results = results_per_thread(*row.variant);
+    const auto gmem = static_cast<double>(row.counts->gmem_loads.accesses.max);
+    const auto smem = static_cast<double>(row.counts->smem_loads.accesses.max);
+    cells[6] = whole(gmem, 5);
+    cells[7] = brief(gmem / results);
+    cells[8] = whole(smem, 5);
+    cells[9] = brief(smem / results);
+    cells[10] = brief(pieces_per_request(row.counts->gmem_loads));
+    const bool uses_smem = row.counts->smem_loads.requests + row.counts->smem_stores.requests > 0;
+    if (uses_smem) cells[11] = brief(conflicts_per_request(*row.counts));
+  }
+  if (row.occupancy) cells[12] = printed("%.0f", row.occupancy->percent);
+  if (row.error) {
+    cells[13] = scientific(row.error->relative);
+    cells[15] = row.error->bound_ok ? "ok" : "FAIL";
+  }
+  cells[14] = or_dash(row.cublas_error, scientific);
+  return cells;
+}
+
+using Widths = std::array<int, kColumns>;
+
+// As wide as the widest cell; a stage's name gives way where a line would be too long.
+Widths widths_of(const std::vector<Cells>& rows) {
+  Widths widths{};
+  for (int column = 0; column < kColumns; ++column) {
+    for (const Cells& heading : kHeadings) {
+      widths[column] = std::max(widths[column], display_width(heading[column]));
+    }
+    for (const Cells& cells : rows) {
+      widths[column] = std::max(widths[column], display_width(cells[column]));
+    }
+  }
+  int all = kColumns - 1;
+  for (int width : widths) all += width;
+  widths[kName] = std::max(1, widths[kName] - std::max(0, all - kReportWidth));
+  return widths;
+}
+
+int span_width(const Widths& widths, int first, int last) {
+  int width = last - first;
+  for (int column = first; column <= last; ++column) width += widths[column];
+  return width;
+}
+
+std::string centred(const std::string& text, int width, std::string_view filler) {
+  const int free = width - display_width(text);
+  return repeated(filler, free / 2) + text + repeated(filler, free - free / 2);
+}
+
+std::string heading_line(const Widths& widths, int line) {
+  std::string text;
+  for (int column = 0; column < kColumns; ++column) {
+    const Span* span = std::find_if(std::begin(kSpans), std::end(kSpans), [&](const Span& s) {
+      return s.line == line && s.first == column;
+    });
+    if (column > 0) text += ' ';
+    if (span != std::end(kSpans)) {
+      text +=
+          centred(printed(" %s ", span->text), span_width(widths, span->first, span->last), "─");
+      column = span->last;
+    } else if (column == kName) {
+      text += pad_right(kHeadings[line][column], widths[column]);
+    } else {
+      text += pad_left(kHeadings[line][column], widths[column]);
+    }
+  }
+  return without_trailing_spaces(text);
+}
+
+std::string row_line(const Row& row, const Cells& cells, const Widths& widths, Style style) {
+  std::string text;
+  for (int column = 0; column < kColumns; ++column) {
+    if (column > 0) text += ' ';
+    if (column == kFirstTime && !row.time) {
+      text += centred("traced", span_width(widths, kFirstTime, kLastTime), " ");
+      column = kLastTime;
+    } else if (column == kName) {
+      text += pad_right(shortened(cells[column], widths[column]), widths[column]);
+    } else if (column == kColumns - 1) {
+      const bool passed = row.error && row.error->bound_ok;
+      text += coloured(cells[column], passed ? Colour::green : Colour::red, style);
+    } else {
+      text += pad_left(cells[column], widths[column]);
+    }
+  }
+  return text;
+}
+
+std::string about(const Run& run) {
+  const Gpu& gpu = run.gpu;
+  const int cc = gpu.compute_capability;
+  const std::string here =
+      run.gpu_present ? "" : ": not here, so kernels are traced on the CPU and not timed";
+  const std::string lines[] = {
+      "problem  " + product(run) + printed(", fp32, seed %llu", run.seed),
+      "GPU      " + gpu.name + printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10) + here,
+      "driver   " + run.driver};
+  std::string text;
+  for (const std::string& line : lines) {
+    if (&line == &lines[2] && run.driver.empty()) continue;
+    text += shortened(line, kReportWidth) + "\n";
+  }
+  return text;
+}
+
+std::string legend(const Run& run) {
+  const auto any = [&](bool (*is)(const Row&)) {
+    return std::any_of(run.rows.begin(), run.rows.end(), is);
+  };
+  constexpr int kTerm = 7;
+  std::string text;
+  if (any([](const Row& row) { return row.time && row.time->partial; })) {
+    text +=
+        labelled("~", kTerm, "scaled up from the first rows of C: the whole loop takes too long");
+  }
+  text += labelled("loads", kTerm,
+                   "accesses as written, of the thread with the most: one float4 is one, one "
+                   "cp.async is one; res: the same, divided by the results of C that a thread "
+                   "computes");
+  text += labelled("sect", kTerm,
+                   "32-byte sectors that a request (one instruction of a warp) loads from GMEM; "
+                   "ideal is 4 for float, 16 for float4, less where lanes read the same address");
+  text +=
+      labelled("conf", kTerm,
+               "bank conflicts: turns (wavefronts) of SMEM that a request takes too many, loads "
+               "and stores");
+  if (any([](const Row& row) { return row.counts && !is_total(*row.counts); })) {
+    text += labelled("", kTerm,
+                     "sect and conf are of the traced blocks (corners, edges, middle); --trace all "
+                     "traces all");
+  }
+  text += labelled("occ", kTerm, "occupancy: warps that an SM holds, of those that it could");
+  text += labelled("error", kTerm,
+                   "|C - reference| / |reference| (Frobenius); ok: no element is farther from the "
+                   "fp64 reference than rounding can explain");
+  return text + "--stage N --explain shows a stage's formulas, arithmetic and reasons.\n";
+}
+
+}  // namespace
+
+void print_table(std::FILE* out, const Run& run, Style style) {
+  std::vector<Cells> rows;
+  for (const Row& row : run.rows) rows.push_back(cells_of(run, row));
+  const Widths widths = widths_of(rows);
+
+  std::string text = about(run) + "\n";
+  for (int line = 0; line < static_cast<int>(kHeadings.size()); ++line) {
+    text += coloured(heading_line(widths, line), Colour::bold, style) + "\n";
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    text += row_line(run.rows[i], rows[i], widths, style) + "\n";
+  }
+  std::fputs((text + "\n" + legend(run)).c_str(), out);
+}

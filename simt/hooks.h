@@ -1,0 +1,24 @@
+// Where the compiler's hooks (trace.cpp) find the log of the thread that runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simt/warp_log.h"
+
+namespace simt {
+
+struct Hooks {
+  LaneLog* log;           // null while no traced thread runs
+  std::uintptr_t stacks;  // all fibers' stacks: registers and local memory, which are not counted
+  std::size_t stack_bytes;
+};
+extern __thread Hooks hooks;
+
+// A cp.async issued at `place`; `global` is null where it only fills with zeros.
+void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* place);
+
+// Called by a hook when the log is full: the warp's other lanes run, and the logs are folded.
+void pause_with_full_log();
+
+}  // namespace simt

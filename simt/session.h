@@ -1,0 +1,22 @@
+// What the launches of the moment run on: shared by grid.cpp and trace.cpp, seen by nobody else.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "model/counts.h"
+#include "simt/grid.h"
+#include "simt/trace.h"
+
+namespace simt {
+
+struct Session {
+  const Machine* machine;
+  std::optional<std::span<const GlobalArray>> traced;  // none: run only
+  Counts counts{};
+};
+
+// Makes every launch of `host` run in `session`.
+void run_in(Session& session, const std::function<void()>& host);
+
+}  // namespace simt

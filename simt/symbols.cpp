@@ -1,0 +1,90 @@
+#include "simt/symbols.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+namespace simt {
+namespace {
+
+struct Symbols {
+  std::vector<char> file;
+  std::span<const Elf64_Sym> table;
+  const char* names = nullptr;
+  std::uintptr_t loaded_at = 0;
+
+  std::string_view name(const Elf64_Sym& symbol) const { return names + symbol.st_name; }
+};
+
+// The program's own symbol table. The file is our own, so its offsets are trusted.
+Symbols read_symbols() {
+  Symbols symbols;
+  std::ifstream executable("/proc/self/exe", std::ios::binary);
+  symbols.file.assign(std::istreambuf_iterator<char>(executable), {});
+  if (symbols.file.size() < sizeof(Elf64_Ehdr)) return symbols;
+  const char* file = symbols.file.data();
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(file);
+  const std::span<const Elf64_Shdr> sections(
+      reinterpret_cast<const Elf64_Shdr*>(file + header->e_shoff), header->e_shnum);
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_SYMTAB) continue;
+    symbols.table = {reinterpret_cast<const Elf64_Sym*>(file + section.sh_offset),
+                     section.sh_size / sizeof(Elf64_Sym)};
+    symbols.names = file + sections[section.sh_link].sh_offset;
+  }
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* address) {
+        *static_cast<std::uintptr_t*>(address) = info->dlpi_addr;
+        return 1;  // the executable comes first
+      },
+      &symbols.loaded_at);
+  return symbols;
+}
+
+const Symbols& symbols() {
+  static const Symbols read = read_symbols();
+  return read;
+}
+
+int type_of(const Elf64_Sym& symbol) {
+  return ELF64_ST_TYPE(symbol.st_info);
+}
+
+}  // namespace
+
+std::vector<SharedArray> shared_arrays(const void* kernel) {
+  std::vector<SharedArray> arrays;
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const auto address = reinterpret_cast<std::uintptr_t>(kernel) - symbols().loaded_at;
+  const auto function = std::find_if(table.begin(), table.end(), [&](const Elf64_Sym& symbol) {
+    return type_of(symbol) == STT_FUNC && symbol.st_value == address;
+  });
+  if (function == table.end() || !symbols().name(*function).starts_with("_Z")) return arrays;
+
+  // The Itanium C++ ABI names a function's static variable "As" so: _ZZ <function> E 2As.
+  const std::string prefix = "_ZZ" + std::string(symbols().name(*function).substr(2)) + "E";
+  // The program holds two copies of every kernel; an object's symbols follow its file's name.
+  const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
+  const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
+  const auto end = std::find_if(function, table.end(), is_file);
+  for (auto symbol = begin; symbol != end; ++symbol) {
+    std::string_view name = symbols().name(*symbol);
+    if (type_of(*symbol) != STT_TLS || !name.starts_with(prefix)) continue;
+    name.remove_prefix(prefix.size());
+    std::size_t length = 0;
+    std::from_chars(name.begin(), name.end(), length);
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+    arrays.push_back({std::string(name.substr(0, length)), symbol->st_value, symbol->st_size});
+  }
+  return arrays;
+}
+
+}  // namespace simt

@@ -1,0 +1,20 @@
+// What the executable's symbol table tells about a kernel compiled for the CPU.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace simt {
+
+// A kernel's own __shared__ array. (Dynamic shared memory is not among them.)
+struct SharedArray {
+  std::string name;
+  std::size_t offset;  // in the thread-local block of the OS thread
+  std::size_t bytes;
+};
+
+// The arrays that the function at `kernel` declares; none where the executable was stripped.
+std::vector<SharedArray> shared_arrays(const void* kernel);
+
+}  // namespace simt

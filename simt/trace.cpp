@@ -1,0 +1,164 @@
+#include "simt/trace.h"
+
+#include <bit>
+#include <cstring>
+
+#include "simt/hooks.h"
+#include "simt/session.h"
+
+extern "C" char __executable_start;  // from the linker: places are counted from here
+
+namespace simt {
+
+__thread Hooks hooks;
+
+Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
+             const std::function<void()>& host) {
+  Session session{&machine, arrays};
+  run_in(session, host);
+  return session.counts;
+}
+
+namespace {
+
+// The compiler hands over return addresses; the instruction itself is before it.
+Token place(const void* return_address) {
+  return static_cast<Token>(static_cast<const char*>(return_address) - &__executable_start - 1);
+}
+
+inline void append(LaneLog& log, Token token) {
+  *log.next_token++ = token;
+  if (log.next_token == log.tokens_end) pause_with_full_log();
+}
+
+inline void step(Kind kind, const void* return_address) {
+  if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
+}
+
+inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  LaneLog* log = hooks.log;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (log == nullptr || address - hooks.stacks < hooks.stack_bytes) return;
+  *log->next_address++ = address;
+  append(*log, make_token(place(return_address), kind, log2_bytes));
+}
+
+// A copy of a larger object: as many accesses as the widest that its size and address allow takes.
+void range(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+  if (bytes == 0) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const int log2_bytes = std::countr_zero(bytes | address | 16u);
+  for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
+    access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+  }
+}
+
+}  // namespace
+
+void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(global);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
+  append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
+}
+
+}  // namespace simt
+
+// What -fsanitize=thread and -fsanitize-coverage=trace-pc call. The names are the compiler's; the
+// sanitizers' own runtime is not linked.
+#define HERE __builtin_return_address(0)
+extern "C" {
+void __tsan_init() {}
+// Host code of the traced copy: virtual tables, and the guards of static variables.
+void __tsan_vptr_read(void**) {}
+void __tsan_vptr_update(void**, void*) {}
+unsigned char __tsan_atomic8_load(const volatile unsigned char* p, int) {
+  return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+}
+
+void __tsan_func_entry(void* caller) {
+  simt::step(simt::Kind::kEnter, caller);
+}
+void __tsan_func_exit() {
+  simt::step(simt::Kind::kExit, HERE);
+}
+void __sanitizer_cov_trace_pc() {
+  simt::step(simt::Kind::kStep, HERE);
+}
+
+void __tsan_read1(void* p) {
+  simt::access(simt::Kind::kLoad, p, 0, HERE);
+}
+void __tsan_read2(void* p) {
+  simt::access(simt::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_read4(void* p) {
+  simt::access(simt::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_read8(void* p) {
+  simt::access(simt::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_read16(void* p) {
+  simt::access(simt::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_write1(void* p) {
+  simt::access(simt::Kind::kStore, p, 0, HERE);
+}
+void __tsan_write2(void* p) {
+  simt::access(simt::Kind::kStore, p, 1, HERE);
+}
+void __tsan_write4(void* p) {
+  simt::access(simt::Kind::kStore, p, 2, HERE);
+}
+void __tsan_write8(void* p) {
+  simt::access(simt::Kind::kStore, p, 3, HERE);
+}
+void __tsan_write16(void* p) {
+  simt::access(simt::Kind::kStore, p, 4, HERE);
+}
+
+void __tsan_unaligned_read2(void* p) {
+  simt::access(simt::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_unaligned_read4(void* p) {
+  simt::access(simt::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_unaligned_read8(void* p) {
+  simt::access(simt::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_unaligned_read16(void* p) {
+  simt::access(simt::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_unaligned_write2(void* p) {
+  simt::access(simt::Kind::kStore, p, 1, HERE);
+}
+void __tsan_unaligned_write4(void* p) {
+  simt::access(simt::Kind::kStore, p, 2, HERE);
+}
+void __tsan_unaligned_write8(void* p) {
+  simt::access(simt::Kind::kStore, p, 3, HERE);
+}
+void __tsan_unaligned_write16(void* p) {
+  simt::access(simt::Kind::kStore, p, 4, HERE);
+}
+
+void __tsan_read_range(void* p, std::size_t bytes) {
+  simt::range(simt::Kind::kLoad, p, bytes, HERE);
+}
+void __tsan_write_range(void* p, std::size_t bytes) {
+  simt::range(simt::Kind::kStore, p, bytes, HERE);
+}
+
+// The compiler announces no memcpy and no memset: in traced code they are these (Makefile).
+void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
+  simt::range(simt::Kind::kLoad, from, bytes, HERE);
+  simt::range(simt::Kind::kStore, to, bytes, HERE);
+  return std::memcpy(to, from, bytes);
+}
+void* simt_memset(void* to, int value, std::size_t bytes) {
+  simt::range(simt::Kind::kStore, to, bytes, HERE);
+  return std::memset(to, value, bytes);
+}
+}
+#undef HERE

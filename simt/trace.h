@@ -1,0 +1,29 @@
+// The tracer: what every warp of the traced blocks did to global and shared memory.
+//
+// The kernels are compiled with -fsanitize=thread and -fsanitize-coverage=trace-pc, which make the
+// compiler call a function at every memory access and at every basic block. Those functions are
+// ours (simt/trace.cpp): they log, and a warp's 32 logs are folded into requests.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "model/counts.h"
+#include "simt/grid.h"
+
+namespace simt {
+
+// Memory that a kernel's accesses are counted in as global memory.
+struct GlobalArray {
+  const char* name;
+  const void* data;
+  std::size_t bytes;
+};
+
+// Runs `host`, whose launches must be of kernels compiled with the hooks, and counts what the
+// chosen blocks do. The counts do not depend on the number of OpenMP threads.
+Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
+             const std::function<void()>& host);
+
+}  // namespace simt

@@ -1,0 +1,458 @@
+// The ladder's tests: every stage on every machine that is here, its counts, and the program
+// itself. The tests of a folder's parts stand in the folder, as *_tests.cpp.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+#include <omp.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/matrices.h"
+#include "cli/walk.h"
+#include "cpu_reference.h"
+#include "model/registers.h"
+#include "report/predicted.h"
+#include "simt/gpu.h"
+#include "simt/symbols.h"
+#include "simt/trace.h"
+
+// The GPU's copy of the table, where nvcc compiled one; else null.
+extern const StageTable stage_table __attribute__((weak));
+
+namespace {
+
+struct Case {
+  int M, N, K;
+  float alpha = 1, beta = 0;
+  int misaligned_floats = 0;  // how far A, B and C are from a 256-byte boundary
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.M << " x " << c.N << " x " << c.K << ", alpha " << c.alpha << ", beta " << c.beta
+             << ", " << c.misaligned_floats << " floats off";
+}
+
+enum class Where { plain, traced, gpu };
+
+const StageTable& table_of(Where where) {
+  if (where == Where::gpu) return stage_table;
+  return where == Where::traced ? stage_table_traced : stage_table_plain;
+}
+
+const Gpu& limits() {
+  return *find_gpu("H200");
+}
+
+// Runs `work`, tracing all blocks where the copy is the traced one.
+Counts run_on(Where where, std::span<const simt::GlobalArray> arrays,
+              const std::function<void()>& work) {
+  if (where == Where::traced) return simt::trace({&limits()}, arrays, work);
+  if (where == Where::plain) simt::run({&limits()}, work);
+  return {};
+}
+
+struct Outcome {
+  Error error;
+  Counts counts;
+};
+
+Outcome multiply(Where where, const Variant& variant, const Case& c) {
+  const std::size_t off = c.misaligned_floats;
+  const auto a_size = std::size_t(c.M) * c.K + off, b_size = std::size_t(c.K) * c.N + off,
+             c_size = std::size_t(c.M) * c.N + off;
+  const Floats A = random_floats(a_size, 1), B = random_floats(b_size, 2);
+  // C is NaN where it must not be read.
+  const Floats C0 = c.beta == 0 ? Floats(c_size, std::numeric_limits<float>::quiet_NaN())
+                                : random_floats(c_size, 3);
+  Floats C = C0;
+  Counts counts;
+  const auto compute = [&](const float* a, const float* b, float* result) {
+    table_of(where).run(variant, c.M, c.N, c.K, c.alpha, a + off, b + off, c.beta, result + off);
+  };
+  if (where == Where::gpu) {
+    gpu::Matrix a(a_size), b(b_size), result(c_size);
+    a.upload(A.data());
+    b.upload(B.data());
+    result.upload(C.data());
+    compute(a.data(), b.data(), result.data());
+    gpu::synchronize();
+    result.download(C.data());
+  } else {
+    const simt::GlobalArray arrays[] = {{"A", A.data(), a_size * sizeof(float)},
+                                        {"B", B.data(), b_size * sizeof(float)},
+                                        {"C", C.data(), c_size * sizeof(float)}};
+    counts = run_on(where, arrays, [&] { compute(A.data(), B.data(), C.data()); });
+  }
+  std::vector<double> exact(c_size), magnitude(c_size);
+  const float* before = c.beta == 0 ? nullptr : C0.data() + off;
+  reference_gemm(c.M, c.N, c.K, c.alpha, A.data() + off, B.data() + off, c.beta, before,
+                 exact.data(), magnitude.data());
+  return {compare(c.M, c.N, c.K, C.data() + off, exact.data(), magnitude.data(), c.beta, before,
+                  kFp32, c.alpha),
+          counts};
+}
+
+void check_right(Where where, const Variant& variant, const Case& c) {
+  CAPTURE(std::string(variant.kernel.name));
+  CAPTURE(c);
+  CHECK(multiply(where, variant, c).error.bound_ok);
+}
+
+template <class Visit>
+void for_each_variant(const StageTable& table, Visit visit) {
+  for (const Stage& stage : table.stages) {
+    for (const Variant& variant : stage.variants) visit(stage, variant);
+  }
+}
+
+const Variant& variant_of(const StageTable& table, int number, std::string_view name) {
+  for (const Stage& stage : table.stages) {
+    for (const Variant& variant : stage.variants) {
+      if (stage.number == number && variant.name == name) return variant;
+    }
+  }
+  FAIL("stage ", number, " has no variant ", name);
+  std::abort();
+}
+
+std::vector<Case> special_cases() {
+  return {{1, 1, 1},
+          {35, 79, 19},
+          {127, 129, 65},
+          {1, 300, 7},
+          {300, 1, 7},
+          {97, 101, 103},
+          {64, 64, 0},
+          {33, 17, 0, 1, 2.5f},
+          {65, 36, 20, 0},
+          {65, 36, 20, 0, 2.5f},
+          {66, 130, 24, -0.5f, 2.5f},
+          {67, 33, 9, 1.5f, 2.5f},
+          {0, 5, 5},
+          {5, 0, 5},
+          {68, 132, 36, 1, 1, 1},
+          {68, 132, 36, 1, 0, 2}};
+}
+
+// Every combination of one less than a tile, a tile, and one more, in M, N and K.
+std::vector<Case> one_off_the_tile(const Variant& variant) {
+  std::vector<Case> cases;
+  const int BK = std::max(variant.BK, 1);
+  for (int m = -1; m <= 1; ++m) {
+    for (int n = -1; n <= 1; ++n) {
+      for (int k = -1; k <= 1; ++k) cases.push_back({variant.BM + m, variant.BN + n, BK + k});
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> random_cases(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto upto = [&](unsigned n) { return static_cast<int>(random() % (n + 1)); };
+  std::vector<Case> cases;
+  for (int i = 0; i < count; ++i) {
+    // Every other shape in fours, so that the float4 kernels run as often as the others.
+    const int unit = i % 2 == 0 ? 4 : 1;
+    cases.push_back({upto(160 / unit) * unit, upto(160 / unit) * unit, upto(160 / unit) * unit,
+                     upto(4) * 0.5f, upto(2) * 1.25f});
+  }
+  return cases;
+}
+
+void check_all_variants(Where where) {
+  for_each_variant(table_of(where), [&](const Stage&, const Variant& variant) {
+    for (const Case& c : special_cases()) check_right(where, variant, c);
+    for (const Case& c : one_off_the_tile(variant)) check_right(where, variant, c);
+  });
+}
+
+// `count` random shapes in all, dealt out to the variants in turn.
+void check_random_shapes(Where where, int count) {
+  std::vector<const Variant*> variants;
+  for_each_variant(table_of(where),
+                   [&](const Stage&, const Variant& variant) { variants.push_back(&variant); });
+  const std::vector<Case> cases = random_cases(count, 20260);
+  for (int i = 0; i < count; ++i) check_right(where, *variants[i % variants.size()], cases[i]);
+}
+
+Row row_of(const Stage& stage, const Variant& variant, const Counts& counts) {
+  Row row;
+  row.stage = &stage;
+  row.variant = &variant;
+  row.counts = counts;
+  return row;
+}
+
+void check_every_thread(const PerThread& counted, double predicted, const char* what) {
+  CAPTURE(std::string(what));
+  CHECK(counted.min == predicted);
+  CHECK(counted.max == predicted);
+}
+
+struct Output {
+  int exit_code;
+  std::string out, err;
+};
+
+std::string file_text(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Runs the program itself, the one that make built.
+Output gemm_steps(const std::string& arguments) {
+  const char* built = std::getenv("GEMM_STEPS");
+  const std::string program = built != nullptr ? built : "./gemm_steps";
+  const std::string folder = std::filesystem::temp_directory_path() / "gemm_steps_tests";
+  std::filesystem::create_directories(folder);
+  const std::string out = folder + "/out", err = folder + "/err";
+  const int status =
+      std::system((program + " " + arguments + " >" + out + " 2>" + err + " </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(out), file_text(err)};
+}
+
+void check_refused(const std::string& arguments, const std::string& because) {
+  CAPTURE(arguments);
+  const Output output = gemm_steps(arguments);
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 2);
+  CHECK(output.out.empty());
+  CHECK(output.err.find(because) != std::string::npos);
+  CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+}
+
+bool gpu_is_here() {
+  return &stage_table != nullptr && gpu::find().found;
+}
+
+}  // namespace
+
+TEST_CASE("every stage and variant is right off the tile, at K = 0, alpha = 0, and any beta") {
+  check_all_variants(Where::plain);
+}
+
+TEST_CASE("every stage and variant is right on random shapes") {
+  check_random_shapes(Where::plain, 200);
+}
+
+TEST_CASE("the traced copy computes the same products") {
+  check_random_shapes(Where::traced, 60);
+}
+
+TEST_CASE("the GPU computes every stage and variant right" * doctest::skip(!gpu_is_here())) {
+  check_all_variants(Where::gpu);
+  check_random_shapes(Where::gpu, 200);
+}
+
+TEST_CASE("make test-all: every stage and variant on every random shape" *
+          doctest::skip(std::getenv("GEMM_STEPS_TEST_ALL") == nullptr)) {
+  for (Where where : {Where::plain, Where::traced, Where::gpu}) {
+    if (where == Where::gpu && !gpu_is_here()) continue;
+    for_each_variant(table_of(where), [&](const Stage&, const Variant& variant) {
+      for (const Case& c : random_cases(200, 20260)) check_right(where, variant, c);
+    });
+  }
+}
+
+TEST_CASE("more block rows than a grid can have are computed in several launches") {
+  check_right(Where::plain, variant_of(stage_table_plain, 1, "8x8"), {65536 * 8 + 1, 1, 1});
+}
+
+TEST_CASE("the three copies of the stage table say the same") {
+  REQUIRE(stage_table_plain.stages.size() == stage_table_traced.stages.size());
+  for (std::size_t s = 0; s < stage_table_plain.stages.size(); ++s) {
+    const Stage& stage = stage_table_plain.stages[s];
+    CHECK(stage.number == static_cast<int>(s));
+    CHECK(stage.variants.size() == stage_table_traced.stages[s].variants.size());
+    if (&stage_table != nullptr) {
+      REQUIRE(stage_table.stages.size() == stage_table_plain.stages.size());
+      for (std::size_t v = 0; v < stage.variants.size(); ++v) {
+        CHECK(std::string(stage.variants[v].kernel.name) ==
+              stage_table.stages[s].variants[v].kernel.name);
+      }
+    }
+  }
+}
+
+TEST_CASE("traced counts per thread equal the stage table's formulas") {
+  for_each_variant(stage_table_traced, [](const Stage& stage, const Variant& variant) {
+    const int BK = std::max(variant.BK, 4);
+    for (int tiles : {1, 2, 5}) {
+      for (float beta : {0.0f, 1.0f}) {
+        // In whole tiles, every thread does the same. A misaligned C takes the scalar path.
+        for (int misaligned : {0, 1}) {
+          const Case c{2 * variant.BM, 2 * variant.BN, tiles * BK, 1, beta, misaligned};
+          CAPTURE(std::string(variant.kernel.name));
+          CAPTURE(c);
+          const Counts counts = multiply(Where::traced, variant, c).counts;
+          Row row = row_of(stage, variant, counts);
+          row.aligned = misaligned == 0;
+          Run run{};
+          run.M = c.M;
+          run.N = c.N;
+          run.K = c.K;
+          run.alpha = c.alpha;
+          run.beta = c.beta;
+          const PredictedCounts expected = predicted(run, row).value();
+          check_every_thread(counts.gmem_loads.accesses, expected.gmem_loads, "gmem loads");
+          check_every_thread(counts.gmem_loads.floats, expected.gmem_floats, "gmem floats");
+          check_every_thread(counts.gmem_stores.accesses, expected.gmem_stores, "gmem stores");
+          check_every_thread(counts.smem_loads.accesses, expected.smem_loads, "smem loads");
+          check_every_thread(counts.smem_loads.floats, expected.smem_floats, "smem floats");
+          check_every_thread(counts.smem_stores.accesses, expected.smem_stores, "smem stores");
+          check_every_thread(counts.async_gmem.accesses, expected.async_copies, "async copies");
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("loads per thread are those that the sources count by hand") {
+  struct Source {
+    int stage;
+    const char* variant;
+    double gmem_per_k, smem_per_k;
+  };
+  const Source sources[] = {{1, "32x32", 2, 0},        {2, "32x32", 2, 0},
+                            {3, "16x16", 1 / 8.0, 2},  {3, "32x32", 1 / 16.0, 2},
+                            {4, "16x16x16-tm8", 1, 9}, {4, "64x64x8-tm8", 1 / 4.0, 9},
+                            {5, "64x64x8", 2, 16},     {5, "128x128x8", 1, 16}};
+  constexpr int kK = 128;
+  for (const Source& source : sources) {
+    CAPTURE(source.stage);
+    CAPTURE(std::string(source.variant));
+    const Variant& variant = variant_of(stage_table_traced, source.stage, source.variant);
+    const Counts counts = multiply(Where::traced, variant, {variant.BM, variant.BN, kK}).counts;
+    check_every_thread(counts.gmem_loads.floats, source.gmem_per_k * kK, "global memory");
+    check_every_thread(counts.smem_loads.floats, source.smem_per_k * kK, "shared memory");
+  }
+}
+
+TEST_CASE("coarsening by s makes M N K / 32 (1 + 1/s) requests to shared memory as written") {
+  constexpr int kSize = 64;
+  for (int s : {1, 2, 4, 8, 16}) {
+    CAPTURE(s);
+    const Variant& variant = variant_of(stage_table_traced, 4, "16x16x16-tm" + std::to_string(s));
+    const Counts counts = multiply(Where::traced, variant, {kSize, kSize, kSize}).counts;
+    // A block of 16 threads fills half a warp, and so needs twice the requests.
+    const double warp_fill = s == 16 ? 0.5 : 1.0;
+    CHECK(counts.smem_loads.requests == kSize * kSize * kSize / 32.0 * (1 + 1.0 / s) / warp_fill);
+  }
+}
+
+TEST_CASE("the conflict-free stages have no bank conflict, and the vectorized one has") {
+  for_each_variant(stage_table_traced, [&](const Stage& stage, const Variant& variant) {
+    if (stage.number < 6) return;
+    CAPTURE(std::string(variant.kernel.name));
+    const Case c{variant.BM, variant.BN, 2 * variant.BK};
+    const Counts counts = multiply(Where::traced, variant, c).counts;
+    const auto in_loads = counts.smem_loads.bank_conflicts;
+    const auto in_copies = counts.async_smem.bank_conflicts;
+    const auto in_stores = counts.smem_stores.bank_conflicts - in_copies;
+    if (stage.number == 6) {
+      CHECK(in_loads > 0);
+      CHECK(in_stores > 0);
+    } else {
+      CHECK(in_loads == 0);
+      CHECK(in_stores == 0);
+    }
+  });
+}
+
+TEST_CASE("the counts do not depend on the number of OpenMP threads") {
+  const Variant& variant = variant_of(stage_table_traced, 3, "16x16");
+  const int threads_before = omp_get_max_threads();
+  std::vector<Counts> counts;
+  for (int threads : {1, 2, 3}) {
+    omp_set_num_threads(threads);
+    counts.push_back(multiply(Where::traced, variant, {35, 79, 19}).counts);
+  }
+  omp_set_num_threads(threads_before);
+  for (const Counts& c : counts) {
+    CHECK(c.gmem_loads.accesses.min == counts[0].gmem_loads.accesses.min);
+    CHECK(c.gmem_loads.accesses.sum == counts[0].gmem_loads.accesses.sum);
+    CHECK(c.gmem_loads.pieces == counts[0].gmem_loads.pieces);
+    CHECK(c.smem_loads.pieces == counts[0].smem_loads.pieces);
+    CHECK(c.smem_stores.requests == counts[0].smem_stores.requests);
+  }
+}
+
+TEST_CASE("a kernel's shared arrays take the bytes that nvcc reports") {
+  for_each_variant(stage_table_traced, [](const Stage&, const Variant& variant) {
+    CAPTURE(std::string(variant.kernel.name));
+    std::size_t bytes = 0;
+    const auto* kernel = reinterpret_cast<const void*>(variant.kernel.function);
+    for (const simt::SharedArray& array : simt::shared_arrays(kernel)) bytes += array.bytes;
+    const auto record = find_kernel_record(variant.kernel.name, 86);
+    REQUIRE(record);
+    CHECK(bytes == static_cast<std::size_t>(record->static_smem_bytes));
+  });
+}
+
+TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
+  const Variant& variant = variant_of(stage_table_plain, 9, "64x256x8");
+  Gpu small = limits();
+  small.smem_bytes_per_block = variant.shared_bytes - 1;
+  const Floats values(64);
+  Floats C(1);
+  const auto product = [&] {
+    stage_table_plain.run(variant, 1, 1, 1, 1, values.data(), values.data(), 0, C.data());
+  };
+  CHECK_THROWS_WITH(simt::run({&small}, product),
+                    doctest::Contains(std::to_string(small.smem_bytes_per_block).c_str()));
+}
+
+TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
+  const std::string folder = std::filesystem::temp_directory_path() / "gemm_steps_tests";
+  std::filesystem::create_directories(folder);
+  const std::string no_npy = folder + "/no.npy";
+  std::ofstream(no_npy) << "this is no matrix\n";
+  const std::string wide = folder + "/wide.npy", tall = folder + "/tall.npy";
+  REQUIRE(gemm_steps("--device cpu --stage 1 --m 4 --n 6 --k 2 --out " + wide).exit_code == 0);
+  REQUIRE(gemm_steps("--device cpu --stage 1 --m 7 --n 3 --k 2 --out " + tall).exit_code == 0);
+
+  check_refused("--frobnicate", "--frobnicate");
+  check_refused("--stage 13", "13");
+  check_refused("--stage no-such-stage", "no-such-stage");
+  check_refused("--stage 5 --variant 3x3", "3x3");
+  check_refused("--size -1", "--size -1");
+  check_refused("--size 0x", "--size 0x: not a number");
+  check_refused("--device cpu --size 1e9", "memory");
+  check_refused("--device cpu --size 2147483647", "memory");
+  check_refused("--gpu Voodoo2", "Voodoo2");
+  check_refused("--format xml", "xml");
+  check_refused("--device cpu --a " + no_npy + " --b " + no_npy, no_npy);
+  check_refused("--device cpu --a " + folder + "/absent.npy --b " + wide, "absent.npy");
+  check_refused("--device cpu --a " + wide + " --b " + tall, "columns of A");
+  check_refused("--device cpu --size 8 --stage 1 --out " + folder + "/no/such/folder/x.npy",
+                "x.npy");
+  if (!gpu_is_here()) check_refused("--device gpu", "no GPU");
+}
+
+TEST_CASE("the program reads and writes real matrices") {
+  const std::string folder = std::filesystem::temp_directory_path() / "gemm_steps_tests";
+  std::filesystem::create_directories(folder);
+  const std::string a = folder + "/a.npy", d = folder + "/d.npy";
+  REQUIRE(gemm_steps("--device cpu --stage 2 --m 5 --n 5 --k 3 --out " + a).exit_code == 0);
+  const Output first = gemm_steps("--device cpu --stage 9 --a " + a + " --b " + a + " --c " + a +
+                                  " --beta 2 --format json --out " + d);
+  CHECK(first.exit_code == 0);
+  CHECK(first.out.find("\"bound_ok\": true") != std::string::npos);
+  CHECK(std::filesystem::file_size(d) == std::filesystem::file_size(a));
+}
+
+TEST_CASE("the same command prints the same counts") {
+  const std::string command = "--device cpu --size 96 --stage 1-9 --no-color";
+  const Output first = gemm_steps(command), second = gemm_steps(command);
+  CHECK(first.exit_code == 0);
+  CHECK(first.out == second.out);
+}
