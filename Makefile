@@ -142,10 +142,23 @@ registers:
 	model/record_registers.sh $(or $(NVCC),nvcc) model/registers.inc
 
 # What ncu counts on the GPU beside what the tracer counts: make profile STAGE=5
+STAGE ?= 1-9
 profile: $(PROGRAM)
+	@nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; ncu --version | tail -n 1; date -u
 	ncu --csv --page raw --clock-control none --metrics $$(./$(PROGRAM) --ncu-metrics) \
 		./$(PROGRAM) --device gpu --stage $(STAGE) --size 256 --reps 1 > $(BUILD)/ncu.csv
 	./$(PROGRAM) --device cpu --stage $(STAGE) --size 256 --trace all --ncu $(BUILD)/ncu.csv
+
+# The tables of results/, as the program writes them on this machine's GPU.
+RECORD = results/$(shell nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | \
+	sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-')
+record: $(PROGRAM)
+	for size in 1024 4096 8192; do \
+		./$(PROGRAM) --device gpu --size $$size --no-color > $(RECORD)-$$size.tmp && \
+		mv $(RECORD)-$$size.tmp $(RECORD)-$$size.txt || exit 1; \
+	done
+	$(MAKE) --no-print-directory --silent profile > $(RECORD)-ncu-256.tmp
+	mv $(RECORD)-ncu-256.tmp $(RECORD)-ncu-256.txt
 
 $(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o \
 		$(BUILD)/gemm_steps_plain.o $(HOST)
@@ -166,11 +179,12 @@ help:
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make registers        record the registers of every kernel again (nvcc)"
 	@echo "make profile STAGE=n  ncu's counts beside the traced ones (GPU)"
+	@echo "make record           the tables of results/ for this GPU"
 	@echo "make clean            remove what was built"
 	@echo
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE run test test-all test-hardened deps registers profile bench-tracer clean help
+.PHONY: FORCE run test test-all test-hardened deps registers profile record bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

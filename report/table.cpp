@@ -148,17 +148,18 @@ std::string row_line(const Row& row, const Cells& cells, const Widths& widths, S
 std::string about(const Run& run) {
   const Gpu& gpu = run.gpu;
   const int cc = gpu.compute_capability;
-  const std::string here =
-      run.gpu_present ? "" : ": not here, so kernels are traced on the CPU and not timed";
-  const std::string lines[] = {
+  std::vector<std::string> lines = {
       "problem  " + product(run) + printed(", fp32, seed %llu", run.seed),
-      "GPU      " + gpu.name + printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10) + here,
-      "driver   " + run.driver};
-  std::string text;
-  for (const std::string& line : lines) {
-    if (&line == &lines[2] && run.driver.empty()) continue;
-    text += shortened(line, kReportWidth) + "\n";
+      "GPU      " + gpu.name + printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10)};
+  if (run.gpu_present) {
+    // What a recorded table has to tell. Without a GPU the same command prints the same table.
+    lines.push_back("driver   " + run.driver);
+    lines.push_back("run      " + run.date + ", " + run.command);
+  } else {
+    lines.back() += ": not here, so kernels are traced on the CPU and not timed";
   }
+  std::string text;
+  for (const std::string& line : lines) text += shortened(line, kReportWidth) + "\n";
   return text;
 }
 
@@ -171,6 +172,11 @@ std::string legend(const Run& run) {
   if (any([](const Row& row) { return row.time && row.time->partial; })) {
     text +=
         labelled("~", kTerm, "scaled up from the first rows of C: the whole loop takes too long");
+  }
+  if (run.gpu_present) {
+    text += labelled("time", kTerm,
+                     "the median of many launches, each between two events, after unmeasured ones; "
+                     "--explain gives the spread");
   }
   text += labelled("loads", kTerm,
                    "accesses as written, of the thread with the most: one float4 is one, one "

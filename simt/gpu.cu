@@ -124,7 +124,7 @@ std::string driver_and_runtime() {
   check(cudaDriverGetVersion(&driver));
   check(cudaRuntimeGetVersion(&runtime));
   check(cublasGetVersion(cublas(), &blas));
-  return "driver " + driver_version() + " (CUDA " + version_text(driver) + "), runtime " +
+  return driver_version() + " (CUDA " + version_text(driver) + "), runtime " +
          version_text(runtime) + ", cuBLAS " + std::to_string(blas / 10000) + "." +
          std::to_string(blas / 100 % 100) + "." + std::to_string(blas % 100);
 }

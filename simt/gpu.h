@@ -20,7 +20,7 @@ struct Search {
 };
 const Search& find();
 
-std::string driver_and_runtime();  // "driver 13.0, CUDA runtime 13.0, cuBLAS 13.1.0"
+std::string driver_and_runtime();  // "580.159.04 (CUDA 13.0), runtime 13.0, cuBLAS 13.1.0"
 std::size_t free_bytes();
 
 // A matrix in the GPU's memory, 256-byte aligned as cudaMalloc gives it.
