@@ -153,6 +153,7 @@ profile: $(PROGRAM)
 RECORD = results/$(shell nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | \
 	sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-')
 record: $(PROGRAM)
+	@mkdir -p results
 	for size in 1024 4096 8192; do \
 		./$(PROGRAM) --device gpu --size $$size --no-color > $(RECORD)-$$size.tmp && \
 		mv $(RECORD)-$$size.tmp $(RECORD)-$$size.txt || exit 1; \

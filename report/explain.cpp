@@ -217,7 +217,12 @@ std::string coalescing(const Traffic& traffic) {
          "vain.";
 }
 
-std::string conflicts(const Traffic& traffic) {
+// `copies` is the part of `traffic` that cp.async makes.
+std::string conflicts(const Traffic& traffic, const Traffic& copies) {
+  if (traffic.bank_conflicts > 0 && traffic.bank_conflicts == copies.bank_conflicts) {
+    return "Conflicts of cp.async alone: a copy whose lanes read from several lines of global "
+           "memory at once takes one wavefront a line. No other store has a conflict.";
+  }
   if (traffic.bank_conflicts == 0) {
     return "Conflict-free: no two lanes that are served together want different words of one bank.";
   }
@@ -260,7 +265,9 @@ std::string warps(const Counts& counts, Style style) {
                            "bank conflicts");
     for (const auto& [what, traffic] : shared) {
       if (traffic.requests == 0) continue;
-      text += line(what, traffic, grouped(traffic.bank_conflicts)) + verdict(conflicts(traffic));
+      text += line(what, traffic, grouped(traffic.bank_conflicts)) +
+              verdict(conflicts(traffic,
+                                &traffic == &counts.smem_stores ? counts.async_smem : Traffic{}));
     }
   }
   if (counts.async_gmem.requests > 0) {
