@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -30,10 +31,16 @@ struct Terminal {
     close(screen);
   }
 
+  // What has been written, which the kernel may hand over a moment later.
   std::string shown() const {
-    std::string text(65536, '\0');
-    const ssize_t bytes = read(screen, text.data(), text.size());
-    text.resize(bytes > 0 ? bytes : 0);
+    constexpr int kPatienceMs = 200;
+    std::string text;
+    char part[4096];
+    for (pollfd waiting{screen, POLLIN, 0}; poll(&waiting, 1, kPatienceMs) > 0;) {
+      const ssize_t bytes = read(screen, part, sizeof part);
+      if (bytes <= 0) break;
+      text.append(part, bytes);
+    }
     return text;
   }
 };

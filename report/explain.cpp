@@ -243,9 +243,12 @@ std::string warps(const Counts& counts, Style style) {
   struct Line {
     const char* what;
     const Traffic& traffic;
+    Traffic copies;  // the part of it that cp.async makes
   };
-  const Line global[] = {{"GMEM loads", counts.gmem_loads}, {"GMEM stores", counts.gmem_stores}};
-  const Line shared[] = {{"SMEM loads", counts.smem_loads}, {"SMEM stores", counts.smem_stores}};
+  const Line global[] = {{"GMEM loads", counts.gmem_loads, {}},
+                         {"GMEM stores", counts.gmem_stores, {}}};
+  const Line shared[] = {{"SMEM loads", counts.smem_loads, {}},
+                         {"SMEM stores", counts.smem_stores, counts.async_smem}};
   const auto line = [&](const char* what, const Traffic& traffic, const std::string& last) {
     return "  " + printed(kColumns, what, grouped(traffic.requests).c_str(),
                           grouped(traffic.pieces).c_str(),
@@ -256,18 +259,18 @@ std::string warps(const Counts& counts, Style style) {
   std::string text =
       heading("What its warp asks of memory (a request is one instruction of 32 threads)", style);
   text += "  " + printed(kColumns, "", "requests", "32-byte sectors", "per request", "ideal", "");
-  for (const auto& [what, traffic] : global) {
+  for (const Line& loads_or_stores : global) {
+    const Traffic& traffic = loads_or_stores.traffic;
     if (traffic.requests == 0) continue;
-    text += line(what, traffic, "") + verdict(coalescing(traffic));
+    text += line(loads_or_stores.what, traffic, "") + verdict(coalescing(traffic));
   }
   if (counts.smem_loads.requests + counts.smem_stores.requests > 0) {
     text += "  " + printed(kColumns, "", "requests", "wavefronts", "per request", "ideal",
                            "bank conflicts");
-    for (const auto& [what, traffic] : shared) {
+    for (const auto& [what, traffic, copies] : shared) {
       if (traffic.requests == 0) continue;
       text += line(what, traffic, grouped(traffic.bank_conflicts)) +
-              verdict(conflicts(traffic,
-                                &traffic == &counts.smem_stores ? counts.async_smem : Traffic{}));
+              verdict(conflicts(traffic, copies));
     }
   }
   if (counts.async_gmem.requests > 0) {

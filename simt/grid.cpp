@@ -43,6 +43,8 @@ namespace {
 // Uneven, so that the same variable of neighbouring fibers does not fall into the same cache set.
 constexpr std::size_t kStackBytes = 64 * 1024 + 17 * 64;
 
+constexpr std::size_t kStackReserve = 8 * 1024;  // for the hooks and what they call
+
 enum class State { kReady, kAtBarrier, kAtWarpBarrier, kLogFull, kDone };
 
 struct AsyncCopy {
@@ -61,6 +63,7 @@ struct Fiber {
   std::vector<std::size_t> group_sizes;  // of the committed among them
   std::size_t uncommitted = 0;
 
+  void commit_copies() { group_sizes.push_back(std::exchange(uncommitted, 0)); }
   void finish_copies(std::size_t groups_in_flight);
 };
 
@@ -150,6 +153,7 @@ void Worker::prepare(Extent grid, Extent block, void (*thread)(void*), void* con
 void Worker::fiber_main() {
   while (true) {
     worker.thread_(worker.context_);
+    worker.running_->commit_copies();  // what was not waited for arrives all the same
     worker.running_->finish_copies(0);
     worker.pause(State::kDone);
   }
@@ -158,12 +162,14 @@ void Worker::fiber_main() {
 void Worker::resume(Fiber& fiber) {
   running_ = &fiber;
   threadIdx = fiber.index;
+  char* const stack = stacks_ + (&fiber - fibers_.data()) * kStackBytes;
+  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack) + kStackReserve;
   if (_setjmp(scheduler_) != 0) return;
   if (fiber.started) _longjmp(fiber.context, 1);
   fiber.started = true;
   ucontext_t start;
   getcontext(&start);
-  start.uc_stack.ss_sp = stacks_ + (&fiber - fibers_.data()) * kStackBytes;
+  start.uc_stack.ss_sp = stack;
   start.uc_stack.ss_size = kStackBytes;
   start.uc_link = nullptr;
   makecontext(&start, fiber_main, 0);
@@ -373,10 +379,7 @@ void __pipeline_memcpy_async(void* shared, const void* global, std::size_t size,
   ++fiber.uncommitted;
 }
 
-void __pipeline_commit() {
-  simt::Fiber& fiber = simt::worker.running();
-  fiber.group_sizes.push_back(std::exchange(fiber.uncommitted, 0));
-}
+void __pipeline_commit() { simt::worker.running().commit_copies(); }
 
 void __pipeline_wait_prior(int groups_in_flight) {
   simt::worker.running().finish_copies(groups_in_flight);

@@ -19,3 +19,6 @@ struct Divergence {
   int gmem_load_requests;
 };
 extern const std::vector<Divergence> divergences;
+
+// A kernel whose threads need more local memory than there is.
+void run_too_deep(const float* in, float* out);

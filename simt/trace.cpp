@@ -1,6 +1,8 @@
 #include "simt/trace.h"
 
 #include <bit>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "simt/hooks.h"
@@ -33,6 +35,18 @@ inline void append(LaneLog& log, Token token) {
 
 inline void step(Kind kind, const void* return_address) {
   if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
+}
+
+// Every function of a traced kernel starts here, so a stack that runs out is seen before it does.
+inline void enter(const void* caller) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
+    std::fputs("gemm_steps: a thread of the kernel needs too much local memory: 56 KB are traced\n",
+               stderr);
+    std::_Exit(2);
+  }
+  append(*log, make_token(place(caller), Kind::kEnter));
 }
 
 inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
@@ -78,7 +92,7 @@ unsigned char __tsan_atomic8_load(const volatile unsigned char* p, int) {
 }
 
 void __tsan_func_entry(void* caller) {
-  simt::step(simt::Kind::kEnter, caller);
+  simt::enter(caller);
 }
 void __tsan_func_exit() {
   simt::step(simt::Kind::kExit, HERE);

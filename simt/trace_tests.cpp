@@ -1,8 +1,13 @@
 #include "simt/trace.h"
 
 #include <doctest/doctest.h>
+#include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "simt/idioms.h"
@@ -51,4 +56,20 @@ TEST_CASE("lanes that part and meet again make the requests of a warp in lockste
     CAPTURE(std::string(divergence.text));
     CHECK(trace_block(divergence.run).gmem_loads.requests == divergence.gmem_load_requests);
   }
+}
+
+TEST_CASE("a thread that needs too much local memory ends the program with one sentence") {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    // libgomp's threads do not survive a fork; one thread needs none.
+    omp_set_num_threads(1);
+    trace_block(run_too_deep);
+    std::_Exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 2);
 }
