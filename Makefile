@@ -67,6 +67,9 @@ $(BUILD)/%.o: %.cpp $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(OF_TESTS) $(DEPENDENCIES) -c $< -o $@
 
+# The kernels' text travels in the program, for --explain.
+$(BUILD)/simt/source_lines.o: gemm_steps.cu
+
 # One source, two machines. The GPU's copy of gemm_steps.cu:
 $(BUILD)/%.o: %.cu $(CONFIGURATION)
 	@mkdir -p $(@D)

@@ -21,6 +21,7 @@
 #include "model/registers.h"
 #include "report/predicted.h"
 #include "simt/gpu.h"
+#include "simt/source_lines.h"
 #include "simt/symbols.h"
 #include "simt/trace.h"
 
@@ -368,6 +369,42 @@ TEST_CASE("the conflict-free stages have no bank conflict, and the vectorized on
   });
 }
 
+TEST_CASE("every access of every stage belongs to a line of its kernel") {
+  for_each_variant(stage_table_traced, [](const Stage&, const Variant& variant) {
+    for (const KernelRef& kernel : {variant.kernel, variant.kernel_any}) {
+      const bool aligned = &kernel == &variant.kernel;
+      const Case c{variant.BM + 1, variant.BN + 4, 20, 1, 1, aligned ? 0 : 1};
+      CAPTURE(std::string(kernel.name));
+      Counts counts = multiply(Where::traced, variant, c).counts;
+      const simt::SourceRange lines = simt::kernel_lines(reinterpret_cast<void*>(kernel.function));
+      REQUIRE(lines.first > 0);
+      simt::resolve_lines(counts.lines, lines);
+      for (const LineCounts& line : counts.lines) {
+        CHECK(line.line >= lines.first);
+        CHECK(line.line <= lines.last);
+      }
+    }
+  });
+}
+
+TEST_CASE("an access in a helper belongs to the line that calls it, with the array's name") {
+  const Variant& variant = variant_of(stage_table_traced, 3, "16x16");
+  Counts counts = multiply(Where::traced, variant, {32, 32, 32}).counts;
+  simt::resolve_lines(counts.lines,
+                      simt::kernel_lines(reinterpret_cast<void*>(variant.kernel.function)));
+  std::istringstream source{std::string(simt::kernel_source())};
+  std::vector<std::string> text(1);
+  for (std::string line; std::getline(source, line);) text.push_back(line);
+  std::vector<std::string> seen;
+  for (const LineCounts& line : counts.lines) {
+    CHECK(text.at(line.line).find(line.array) != std::string::npos);
+    seen.push_back(line.array);
+  }
+  std::sort(seen.begin(), seen.end());
+  // As and Bs are stored to and loaded from, each on a line of its own.
+  CHECK(seen == std::vector<std::string>{"A", "As", "As", "B", "Bs", "Bs", "C"});
+}
+
 TEST_CASE("the counts do not depend on the number of OpenMP threads") {
   const Variant& variant = variant_of(stage_table_traced, 3, "16x16");
   const int threads_before = omp_get_max_threads();
@@ -383,6 +420,7 @@ TEST_CASE("the counts do not depend on the number of OpenMP threads") {
     CHECK(c.gmem_loads.pieces == counts[0].gmem_loads.pieces);
     CHECK(c.smem_loads.pieces == counts[0].smem_loads.pieces);
     CHECK(c.smem_stores.requests == counts[0].smem_stores.requests);
+    REQUIRE(c.lines.size() == counts[0].lines.size());
   }
 }
 
@@ -436,6 +474,18 @@ TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
   check_refused("--device cpu --size 8 --stage 1 --out " + folder + "/no/such/folder/x.npy",
                 "x.npy");
   if (!gpu_is_here()) check_refused("--device gpu", "no GPU");
+}
+
+TEST_CASE("--explain shows the kernel's lines, and marks those that waste") {
+  const Output naive = gemm_steps("--device cpu --size 64 --stage 1 --explain");
+  CHECK(naive.exit_code == 0);
+  CHECK(naive.out.find("sum += A[offset(row, k, K)] * B[offset(k, col, N)];") != std::string::npos);
+  CHECK(naive.out.find("32.00 sectors a request, ideal 4.00 <- uncoalesced") != std::string::npos);
+  const Output tiled = gemm_steps("--device cpu --size 128 --stage 5 --explain");
+  CHECK(tiled.out.find("SMEM load  As") != std::string::npos);
+  CHECK(tiled.out.find("<- conflicts") != std::string::npos);
+  const Output free_of_conflicts = gemm_steps("--device cpu --size 128 --stage 7 --explain");
+  CHECK(free_of_conflicts.out.find("<- ") == free_of_conflicts.out.find("<- least"));
 }
 
 TEST_CASE("the program reads and writes real matrices") {

@@ -22,6 +22,7 @@
 #include "report/profile.h"
 #include "report/report.h"
 #include "simt/gpu.h"
+#include "simt/source_lines.h"
 #include "simt/trace.h"
 
 namespace {
@@ -184,6 +185,24 @@ void run_on_gpu(const Ladder& ladder, const StageTable& table, const Variant& va
   row.time = summary(gpu::time_ms(ladder.flags.reps.value_or(0), compute));
 }
 
+const KernelRef& kernel_of(const Ladder& ladder, const StageTable& table, const Variant& variant) {
+  const Problem& p = ladder.problem;
+  const int K_read = p.alpha == 0 ? 0 : p.K;
+  return table.kernel_for(variant, p.N, K_read, p.A.data(), p.B.data(), p.C.data());
+}
+
+// Says of each traced access on which line of the kernel it stands.
+void annotate(const Ladder& ladder, const StageTable& table, Row& row) {
+  const Variant& traced = same(*row.variant, table, stage_table_traced);
+  const KernelRef& kernel = kernel_of(ladder, stage_table_traced, traced);
+  const simt::SourceRange lines =
+      simt::kernel_lines(reinterpret_cast<const void*>(kernel.function));
+  simt::resolve_lines(row.counts->lines, lines);
+  row.source = simt::kernel_source();
+  row.source_first = lines.first;
+  row.source_last = lines.last;
+}
+
 // Traces the sampled blocks, or all, and computes the others without tracing where the GPU did not.
 void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& variant,
                 Floats& result, Row& row) {
@@ -205,6 +224,7 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
                         [&](std::int64_t done) { progress.advance(done); }};
   if (ladder.flags.trace == Trace::all) machine.blocks = simt::Blocks::kAll;
   row.counts = simt::trace(machine, arrays, compute_with(stage_table_traced));
+  if (ladder.flags.explain || ladder.flags.format == Format::json) annotate(ladder, table, row);
   if (machine.blocks == simt::Blocks::kAll || ladder.on_gpu) return;
   machine.blocks = simt::Blocks::kAllButSample;
   simt::run(machine, compute_with(stage_table_plain));
@@ -238,9 +258,7 @@ Row stage_row(const Ladder& ladder, const StageTable& table, const Stage& stage,
   result = p.C;
   run_on_cpu(ladder, table, variant, result, row);
   if (ladder.on_gpu) run_on_gpu(ladder, table, variant, result, row);
-  const int K_read = p.alpha == 0 ? 0 : p.K;
-  const KernelRef& kernel =
-      table.kernel_for(variant, p.N, K_read, p.A.data(), p.B.data(), result.data());
+  const KernelRef& kernel = kernel_of(ladder, table, variant);
   row.aligned = &kernel == &variant.kernel;
   row.occupancy = occupancy_of(ladder, variant, kernel);
   check_result(ladder, result, p.M, kFp32, row);

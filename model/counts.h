@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/warp_access.h"
 
 // One figure over all traced threads.
 struct PerThread {
@@ -21,6 +25,28 @@ struct Traffic {
   std::int64_t bank_conflicts = 0;   // shared only: wavefronts beyond one a group of lanes
 };
 
+enum class Direction { load, store, copy };  // copy: one side of a cp.async
+
+// What one line of the kernel's source does to one array. Counts of the traced blocks.
+struct LineCounts {
+  int line = 0;             // from 1; 0 where it is not known
+  std::string array;        // "A", "Bs"; "dynamic" for dynamic shared memory
+  bool shared = false;      // else global
+  Direction direction = Direction::load;
+  int bytes = 0;            // of a lane
+  std::int64_t executions = 0;      // lanes that did it, all told
+  std::int64_t requests = 0;
+  std::int64_t pieces = 0;
+  std::int64_t ideal_pieces = 0;
+  std::int64_t bank_conflicts = 0;
+  int worst_pieces = 0;     // of its costliest request, ...
+  std::int64_t worst_block = 0;
+  WarpAccess worst{};       // ... the first of them; addresses from the array's begin
+
+  // Where in the program it stands, outermost call first: simt/source_lines.h makes lines of them.
+  std::vector<std::uint32_t> places;
+};
+
 struct Counts {
   std::int64_t blocks = 0;           // of the launch
   std::int64_t blocks_traced = 0;    // the figures below are these blocks', and no others'
@@ -31,4 +57,5 @@ struct Counts {
   Traffic smem_stores;               // ... and here,
   Traffic async_gmem;                // and once more on its own: its global side
   Traffic async_smem;                // and its shared side
+  std::vector<LineCounts> lines;
 };

@@ -2,6 +2,7 @@
 #include <climits>
 #include <cmath>
 
+#include "report/annotated.h"
 #include "report/figures.h"
 #include "report/numbers.h"
 #include "report/predicted.h"
@@ -422,6 +423,16 @@ std::string result(const Row& row, Style style) {
   return text;
 }
 
+std::string source(const Row& row, Style style) {
+  const std::string title = heading("What each line asks of memory (in the traced blocks)", style);
+  const std::string annotated = annotated_source(row, style);
+  if (annotated.empty()) {
+    return title + verdict("The lines are not known: there is no addr2line (of binutils) here.");
+  }
+  const std::string picture = worst_request(row, style);
+  return title + annotated + (picture.empty() ? "" : "\n" + picture);
+}
+
 }  // namespace
 
 void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
@@ -430,7 +441,7 @@ void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
     text += launch_shape(run, row, style);
     text += counts_per_thread(run, row, style);
     text += formulas(run, row, style);
-    if (row.counts) text += warps(*row.counts, style);
+    if (row.counts) text += warps(*row.counts, style) + source(row, style);
   } else {
     text += heading("The problem", style) + problem(run);
   }

@@ -23,6 +23,7 @@ struct FactValue {
   FactValue(double value);
   FactValue(std::string value) : kind(text), written(std::move(value)) {}
   FactValue(const char* value) : kind(value ? text : null), written(value ? value : "") {}
+  static FactValue json(std::string written);  // an array or object, for print_json alone
 };
 
 struct Fact {

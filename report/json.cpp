@@ -1,3 +1,4 @@
+#include "report/annotated.h"
 #include "report/facts.h"
 #include "report/numbers.h"
 
@@ -47,6 +48,48 @@ std::string json(const FactValue& value) {
   return value.kind == FactValue::text ? quoted(value.written) : value.written;
 }
 
+std::string object_on_one_line(const std::vector<Fact>& facts) {
+  std::string text;
+  for (const Fact& fact : facts) {
+    text += (text.empty() ? "{" : ", ") + quoted(fact.path) + ": " + json(fact.value);
+  }
+  return text + "}";
+}
+
+const char* name_of(Direction direction) {
+  switch (direction) {
+    case Direction::load:
+      return "load";
+    case Direction::store:
+      return "store";
+    case Direction::copy:
+      return "copy";
+  }
+  return "";
+}
+
+// What --explain writes under the lines of the kernel, one object a line and array.
+FactValue json_of_lines(const std::vector<LineCounts>& lines, const Counts& counts) {
+  std::string text;
+  for (const LineCounts& line : lines) {
+    std::vector<Fact> facts;
+    if (line.line > 0) facts.push_back({"line", line.line});
+    const double threads = static_cast<double>(counts.threads_traced);
+    facts.insert(facts.end(),
+                 {{"array", line.array},
+                  {"space", line.shared ? "shared" : "global"},
+                  {"direction", name_of(line.direction)},
+                  {"bytes_per_lane", line.bytes},
+                  {"executions_per_thread", static_cast<double>(line.executions) / threads},
+                  {"requests", line.requests},
+                  {line.shared ? "wavefronts" : "sectors", line.pieces},
+                  {line.shared ? "ideal_wavefronts" : "ideal_sectors", line.ideal_pieces},
+                  {"bank_conflicts", line.shared ? FactValue(line.bank_conflicts) : FactValue()}});
+    text += (text.empty() ? "\n        " : ",\n        ") + object_on_one_line(facts);
+  }
+  return FactValue::json("[" + text + "]");
+}
+
 // The members of an object: one a line, an inner object on a line of its own.
 std::string members(const std::vector<Fact>& facts, const std::string& indent) {
   std::string text, open;
@@ -69,6 +112,13 @@ std::string members(const std::vector<Fact>& facts, const std::string& indent) {
 
 }  // namespace
 
+FactValue FactValue::json(std::string written) {
+  FactValue value;
+  value.kind = plain;
+  value.written = std::move(written);
+  return value;
+}
+
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects) {
   std::string text = "  " + quoted(name) + ": [";
   for (const std::vector<Fact>& facts : objects) {
@@ -83,6 +133,9 @@ void print_json(std::FILE* out, const Run& run) {
   for (const Row& row : run.rows) {
     if (row.number >= 0) {
       stages.push_back(stage_facts(run, row));
+      const Counts counts = row.counts.value_or(Counts{});
+      stages.back().push_back({"lines", json_of_lines(counts.lines, counts)});
+      stages.back().push_back({"arrays", json_of_lines(by_array(counts), counts)});
     } else {
       yardsticks.push_back(yardstick_facts(run, row));
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/counts.h"
@@ -34,6 +35,11 @@ struct Row {
   std::optional<Timing> time;          // none: traced only
   std::optional<Error> error;          // against the fp64 CPU reference
   std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
+
+  // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
+  // where that is not known.
+  std::string_view source;
+  int source_first = 0, source_last = 0;
 };
 
 struct Run {

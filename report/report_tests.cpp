@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "model/refusal.h"
+#include "report/annotated.h"
 #include "report/figures.h"
 #include "report/numbers.h"
 #include "report/predicted.h"
@@ -811,4 +812,50 @@ TEST_CASE("ncu output that is none is refused in one sentence") {
 
 TEST_CASE("a sample cannot be held against ncu's totals") {
   CHECK_THROWS_AS(compared(ncu_csv(kNcuName), traced_run()), Refusal);
+}
+
+TEST_CASE("the picture of a request shows its lanes over the sectors or the banks") {
+  Row row;
+  row.counts = Counts{};
+  LineCounts line;
+  line.line = 7;
+  line.array = "A";
+  line.bytes = 4;
+  line.requests = 1;
+  line.pieces = 2;
+  line.ideal_pieces = 1;
+  line.worst_pieces = 2;
+  line.worst.active = 0b1011;
+  line.worst.bytes = 4;
+  line.worst.address[1] = 4;
+  line.worst.address[3] = 1024;
+  row.counts->lines = {line};
+  const std::string sectors = worst_request(row, {});
+  CHECK(contains(sectors, "3 lanes, 2 sectors"));
+  CHECK(contains(sectors, "byte          0  [ 0 1 . . . . . . ]"));
+  CHECK(contains(sectors, "byte       1024  [ 3 . . . . . . . ]"));
+
+  row.counts->lines[0].shared = true;  // lanes 0 and 3 want different words of bank 0
+  const std::string banks = worst_request(row, {});
+  CHECK(contains(banks, "wavefront 1  0 1 . ."));
+  CHECK(contains(banks, "wavefront 2  3 . . ."));
+
+  row.counts->lines[0].pieces = 1;
+  CHECK(worst_request(row, {}).empty());
+}
+
+TEST_CASE("JSON has the counts of every line and array") {
+  Run run = traced_run();
+  for (Row& row : run.rows) {
+    if (!row.counts) continue;
+    LineCounts line;
+    line.line = 3;
+    line.array = "Bs";
+    line.shared = true;
+    line.requests = 5;
+    row.counts->lines = {line, line};
+  }
+  const std::string text = written([&](std::FILE* out) { print_json(out, run); });
+  CHECK(contains(text, "{\"line\": 3, \"array\": \"Bs\", \"space\": \"shared\""));
+  CHECK(contains(text, "\"requests\": 10"));
 }

@@ -184,7 +184,7 @@ void Worker::pause(State state) {
 void Worker::run_block(std::int64_t block) {
   blockIdx = position(block, grid_);
   for (int i = 0; i < threads_; ++i) fibers_[i].state = State::kReady;
-  if (tracer_ != nullptr) tracer_->begin_block(threads_);
+  if (tracer_ != nullptr) tracer_->begin_block(block, threads_);
   const int warps = (threads_ + kWarpSize - 1) / kWarpSize;
   bool at_barrier = true;
   while (at_barrier) {
@@ -245,6 +245,27 @@ std::span<const std::byte> shared_memory() {
       },
       &block);
   return block;
+}
+
+std::uintptr_t address_of(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data);
+}
+
+// All memory that counts, on this OS thread. An address belongs to the first array that holds it.
+std::vector<TracedArray> arrays_of(const void* kernel, int dynamic_bytes,
+                                   std::span<const GlobalArray> global) {
+  std::vector<TracedArray> arrays;
+  for (const GlobalArray& array : global) {
+    arrays.push_back({array.name, address_of(array.data), array.bytes, false});
+  }
+  const std::span<const std::byte> shared = shared_memory();
+  for (const SharedArray& array : shared_arrays(kernel)) {
+    arrays.push_back({array.name, address_of(shared.data()) + array.offset, array.bytes, true});
+  }
+  arrays.push_back(
+      {"dynamic", address_of(simt_dynamic_shared), static_cast<std::size_t>(dynamic_bytes), true});
+  arrays.push_back({"shared", address_of(shared.data()), shared.size(), true});
+  return arrays;
 }
 
 // The blocks that stand for the grid: the first, the middle one, and the last of a row, of a column
@@ -331,7 +352,7 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     bool ready = false;
     try {
       if (session->traced) {
-        tracer.emplace(*session->traced, shared_memory());
+        tracer.emplace(arrays_of(kernel, shared_bytes, *session->traced));
       }
       worker.prepare(grid, block, thread, context, tracer ? &*tracer : nullptr);
       ready = true;
@@ -351,7 +372,7 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     }
     if (tracer) {
 #pragma omp critical
-      add(session->counts, tracer->counts);
+      add(session->counts, tracer->result());
     }
   }
   if (failure) std::rethrow_exception(failure);
@@ -379,7 +400,9 @@ void __pipeline_memcpy_async(void* shared, const void* global, std::size_t size,
   ++fiber.uncommitted;
 }
 
-void __pipeline_commit() { simt::worker.running().commit_copies(); }
+void __pipeline_commit() {
+  simt::worker.running().commit_copies();
+}
 
 void __pipeline_wait_prior(int groups_in_flight) {
   simt::worker.running().finish_copies(groups_in_flight);

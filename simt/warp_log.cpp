@@ -33,7 +33,36 @@ void add(PerThread& to, const PerThread& from, bool first) {
   to.sum = sum;
 }
 
+// For two counts of requests, of a line or of all lines.
+template <class To, class From>
+void add_requests(To& to, const From& from) {
+  to.requests += from.requests;
+  to.pieces += from.pieces;
+  to.ideal_pieces += from.ideal_pieces;
+  to.bank_conflicts += from.bank_conflicts;
+}
+
 }  // namespace
+
+void add(std::vector<LineCounts>& lines, const LineCounts& more) {
+  const auto known = std::find_if(lines.begin(), lines.end(), [&](const LineCounts& line) {
+    return line.line == more.line && line.places == more.places && line.array == more.array &&
+           line.bytes == more.bytes && line.direction == more.direction;
+  });
+  if (known == lines.end()) {
+    lines.push_back(more);
+    return;
+  }
+  known->executions += more.executions;
+  add_requests(*known, more);
+  // The same example, whichever thread came first.
+  if (more.worst_pieces > known->worst_pieces ||
+      (more.worst_pieces == known->worst_pieces && more.worst_block < known->worst_block)) {
+    known->worst_pieces = more.worst_pieces;
+    known->worst_block = more.worst_block;
+    known->worst = more.worst;
+  }
+}
 
 void add(Counts& to, const Counts& from) {
   if (from.threads_traced == 0) return;
@@ -44,18 +73,15 @@ void add(Counts& to, const Counts& from) {
     add(t.accesses, f.accesses, first);
     add(t.floats, f.floats, first);
     add(t.bytes, f.bytes, first);
-    t.requests += f.requests;
-    t.pieces += f.pieces;
-    t.ideal_pieces += f.ideal_pieces;
-    t.bank_conflicts += f.bank_conflicts;
+    add_requests(t, f);
   }
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
+  for (const LineCounts& line : from.lines) add(to.lines, line);
 }
 
-WarpTracer::WarpTracer(std::span<const GlobalArray> arrays,
-                       std::span<const std::byte> shared_memory)
-    : arrays_(arrays), shared_memory_(shared_memory), remembered_(kRemembered) {
+WarpTracer::WarpTracer(std::vector<TracedArray> arrays)
+    : arrays_(std::move(arrays)), remembered_(kRemembered) {
   for (Lane& lane : lanes_) {
     lane.tokens.resize(kTokens);
     lane.addresses.resize(2 * kTokens);
@@ -63,22 +89,40 @@ WarpTracer::WarpTracer(std::span<const GlobalArray> arrays,
   }
 }
 
-void WarpTracer::begin_block(int threads) {
+void WarpTracer::begin_block(std::int64_t block, int threads) {
+  block_ = block;
   threads_.assign(threads, {});
   for (Lane& lane : lanes_) lane.path = 0;
 }
 
 void WarpTracer::end_block() {
   for (const Tally& thread : threads_) {
-    const bool first = counts.threads_traced++ == 0;
+    const bool first = counts_.threads_traced++ == 0;
     for (int t = 0; t < kTraffics; ++t) {
-      Traffic& traffic = counts.*kTraffic[t];
+      Traffic& traffic = counts_.*kTraffic[t];
       include(traffic.accesses, thread.accesses[t], first);
       include(traffic.floats, thread.bytes[t] / 4, first);
       include(traffic.bytes, thread.bytes[t], first);
     }
   }
-  ++counts.blocks_traced;
+  ++counts_.blocks_traced;
+}
+
+Counts WarpTracer::result() const {
+  Counts all = counts_;
+  for (const Site& site : sites_) {
+    add_requests(all.*kTraffic[site.traffic], site.counts);
+    // cp.async is a global load and a shared store as well.
+    if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
+    if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
+    LineCounts line = site.counts;
+    line.places = {place_of(site.token)};
+    for (Token path = site.path; path != 0; path = paths_[path].parent) {
+      line.places.insert(line.places.begin(), paths_[path].call);
+    }
+    all.lines.push_back(line);
+  }
+  return all;
 }
 
 void WarpTracer::fold(int warp, std::uint32_t running) {
@@ -181,12 +225,11 @@ void WarpTracer::step(std::span<Party* const> together) {
       return;
     }
     case Kind::kLoad:
-      return count_access(gather(token, together), kSmemLoads, kGmemLoads, together);
     case Kind::kStore:
-      return count_access(gather(token, together), kSmemStores, kGmemStores, together);
+      return count_access(gather(token, together), token, together);
     case Kind::kAsyncCopy: {
       const WarpAccess from = gather(token, together);
-      return count_async_copy(from, gather(token, together), together);
+      return count_async_copy(from, gather(token, together), token, together);
     }
   }
 }
@@ -209,48 +252,81 @@ WarpAccess WarpTracer::gather(Token token, std::span<Party* const> together) {
   return access;
 }
 
-void WarpTracer::count_access(const WarpAccess& access, int in_shared, int in_global,
-                              std::span<Party* const> together) {
-  const std::uintptr_t address = access.address[std::countr_zero(access.active)];
-  const auto holds = [address](const void* data, std::size_t bytes) {
-    return address - reinterpret_cast<std::uintptr_t>(data) < bytes;
+WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t address) {
+  const auto is_it = [&](const Site& site) {
+    return site.path == path && site.token == token && site.array->holds(address);
   };
-  if (holds(shared_memory_.data(), shared_memory_.size())) {
-    count(in_shared, access, cost_of(in_shared, access), together);
-  } else if (std::any_of(arrays_.begin(), arrays_.end(), [&](const GlobalArray& array) {
-               return holds(array.data, array.bytes);
-             })) {
-    count(in_global, access, cost_of(in_global, access), together);
-  }
+  Site*& last = last_sites_[(token >> kPlaceShift ^ path * 31) % kSites];
+  if (last != nullptr && is_it(*last)) return last;
+  const auto known = std::find_if(sites_.begin(), sites_.end(), is_it);
+  if (known != sites_.end()) return last = &*known;
+  const auto array = std::find_if(arrays_.begin(), arrays_.end(),
+                                  [&](const TracedArray& a) { return a.holds(address); });
+  if (array == arrays_.end()) return nullptr;
+
+  const Kind kind = kind_of(token);
+  Site site{path, token, &*array, 0, {}};
+  site.traffic = kind == Kind::kLoad    ? (array->shared ? kSmemLoads : kGmemLoads)
+                 : kind == Kind::kStore ? (array->shared ? kSmemStores : kGmemStores)
+                                        : (array->shared ? kAsyncSmem : kAsyncGmem);
+  site.counts.array = array->name;
+  site.counts.shared = array->shared;
+  site.counts.direction = kind == Kind::kLoad    ? Direction::load
+                          : kind == Kind::kStore ? Direction::store
+                                                 : Direction::copy;
+  site.counts.bytes = bytes_of(token);
+  return last = &sites_.emplace_back(site);
 }
 
-void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to,
+void WarpTracer::count_access(const WarpAccess& access, Token token,
+                              std::span<Party* const> together) {
+  const std::uintptr_t address = access.address[std::countr_zero(access.active)];
+  Site* site = site_of(together[0]->path, token, address);
+  if (site != nullptr) count(*site, access, cost_of(site->traffic, access), together);
+}
+
+void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token token,
                                   std::span<Party* const> together) {
   // A lane that only fills with zeros reads nothing: its source is logged as null.
   for_each_lane(from.active, [&](int l) {
     if (from.address[l] == 0) from.active &= ~(1u << l);
   });
   const AsyncCopyCost cost = async_copy(to, from);
-  const Cost writes{cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()};
-  const Cost reads{cost.sectors, ideal_global_sectors(from), 0};
-  for (int traffic : {kAsyncSmem, kSmemStores}) count(traffic, to, writes, together);
-  if (from.active == 0) return;
-  for (int traffic : {kAsyncGmem, kGmemLoads}) count(traffic, from, reads, together);
+  const auto count_side = [&](const WarpAccess& side, const Cost& side_cost) {
+    if (side.active == 0) return;
+    const std::uintptr_t address = side.address[std::countr_zero(side.active)];
+    Site* site = site_of(together[0]->path, token, address);
+    if (site != nullptr) count(*site, side, side_cost, together);
+  };
+  count_side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
+  count_side(from, {cost.sectors, ideal_global_sectors(from), 0});
 }
 
-void WarpTracer::count(int traffic, const WarpAccess& access, const Cost& cost,
+void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
                        std::span<Party* const> together) {
-  Traffic& total = counts.*kTraffic[traffic];
+  LineCounts& total = site.counts;
+  total.executions += std::popcount(access.active);
   total.requests += 1;
   total.pieces += cost.pieces;
   total.ideal_pieces += cost.ideal;
   total.bank_conflicts += cost.bank_conflicts;
+  if (cost.pieces > total.worst_pieces) {
+    total.worst_pieces = cost.pieces;
+    total.worst_block = block_;
+    total.worst = access;
+    for_each_lane(access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
+  }
+  const auto tally = [&](Tally& of) {
+    of.add(site.traffic, access.bytes);
+    if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);
+    if (site.traffic == kAsyncSmem) of.add(kSmemStores, access.bytes);
+  };
   for (Party* party : together) {
+    // Only a cp.async that fills with zeros is active in a part of a party.
     if ((party->lanes & ~access.active) == 0) {
-      party->tally.add(traffic, access.bytes);
+      tally(party->tally);
     } else {
-      for_each_lane(party->lanes & access.active,
-                    [&](int l) { lanes_[l].tally.add(traffic, access.bytes); });
+      for_each_lane(party->lanes & access.active, [&](int l) { tally(lanes_[l].tally); });
     }
   }
 }

@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "model/counts.h"
@@ -40,12 +43,21 @@ struct LaneLog {
   std::uintptr_t* next_address = nullptr;  // a load or store has one; an async copy two: from, to
 };
 
+// Memory whose accesses are counted under its name.
+struct TracedArray {
+  std::string name;
+  std::uintptr_t begin;
+  std::size_t bytes;
+  bool shared;
+  bool holds(std::uintptr_t address) const { return address - begin < bytes; }
+};
+
 // Counts what the warps of one OS thread's blocks do, one warp at a time.
 class WarpTracer {
  public:
-  WarpTracer(std::span<const GlobalArray> arrays, std::span<const std::byte> shared_memory);
+  explicit WarpTracer(std::vector<TracedArray> arrays);
 
-  void begin_block(int threads);
+  void begin_block(std::int64_t block, int threads);
   LaneLog& log(int lane) { return lanes_[lane].log; }
   bool has_room(int lane) const {
     return lanes_[lane].log.next_token < lanes_[lane].log.tokens_end;
@@ -56,11 +68,14 @@ class WarpTracer {
   void fold(int warp, std::uint32_t running);
 
   void end_block();
-  Counts counts;
+
+  // Everything counted so far.
+  Counts result() const;
 
  private:
   static constexpr int kTokens = 1024;      // of a lane, so that a warp's logs stay in the cache
   static constexpr int kRemembered = 1024;  // requests whose cost is kept
+  static constexpr int kSites = 256;        // places whose site is found at once
   static constexpr int kTraffics = 6;       // the Traffic members of Counts
 
   struct Tally {
@@ -101,6 +116,13 @@ class WarpTracer {
   struct Cost {
     int pieces, ideal, bank_conflicts;
   };
+  // One place in the kernel, reached by one path, that touches one array.
+  struct Site {
+    Token path, token;
+    const TracedArray* array;
+    int traffic;
+    LineCounts counts;
+  };
   struct Request {
     std::uint32_t active;
     int bytes, traffic, alignment;
@@ -121,23 +143,31 @@ class WarpTracer {
   Token called(Token path, Token call);
 
   WarpAccess gather(Token token, std::span<Party* const> together);
-  void count_access(const WarpAccess& access, int in_shared, int in_global,
-                    std::span<Party* const> together);
-  void count_async_copy(WarpAccess from, const WarpAccess& to, std::span<Party* const> together);
-  void count(int traffic, const WarpAccess& access, const Cost& cost,
+  void count_access(const WarpAccess& access, Token token, std::span<Party* const> together);
+  void count_async_copy(WarpAccess from, const WarpAccess& to, Token token,
+                        std::span<Party* const> together);
+  void count(Site& site, const WarpAccess& access, const Cost& cost,
              std::span<Party* const> together);
+  // The site of that access; null where the address is in no array.
+  Site* site_of(Token path, Token token, std::uintptr_t address);
   const Cost& cost_of(int traffic, const WarpAccess& access);
   static Cost compute_cost(int traffic, const WarpAccess& access);
 
-  std::span<const GlobalArray> arrays_;
-  std::span<const std::byte> shared_memory_;
+  const std::vector<TracedArray> arrays_;
   std::array<Lane, kWarpSize> lanes_;
   std::vector<Tally> threads_;  // of the block
   std::vector<Path> paths_{{0, 0, 0}};
   std::vector<Remembered> remembered_;
+  std::deque<Site> sites_;                  // never move
+  std::array<Site*, kSites> last_sites_{};  // by path and place
+  Counts counts_;                           // but for what the sites tell
+  std::int64_t block_ = 0;
 };
 
 // Adds the counts of more blocks.
 void add(Counts& to, const Counts& from);
+
+// Adds `more` to the line that it is, or as one more.
+void add(std::vector<LineCounts>& lines, const LineCounts& more);
 
 }  // namespace simt

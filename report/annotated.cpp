@@ -1,0 +1,189 @@
+#include "report/annotated.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+
+#include "report/numbers.h"
+#include "report/style.h"
+
+namespace {
+
+constexpr double kWasteful = 1.05;  // more than a ragged edge explains
+
+const char* pieces_name(const LineCounts& line) {
+  return line.shared ? "wavefronts" : "sectors";
+}
+
+const char* verb(const LineCounts& line) {
+  switch (line.direction) {
+    case Direction::load:
+      return "load";
+    case Direction::store:
+      return "store";
+    case Direction::copy:
+      return "copy";
+  }
+  return "";
+}
+
+const char* mark(const LineCounts& line) {
+  if (waste(line) <= kWasteful) return "";
+  if (line.shared) return line.direction == Direction::copy ? "<- several lines" : "<- conflicts";
+  return "<- uncoalesced";
+}
+
+double per_request(std::int64_t count, const LineCounts& line) {
+  return static_cast<double>(count) / static_cast<double>(line.requests);
+}
+
+std::string access_line(const LineCounts& line, std::int64_t threads, Style style) {
+  const double a_thread = static_cast<double>(line.executions) / static_cast<double>(threads);
+  const std::string text =
+      printed("      | %s %-5s %-7s %2d B, %6s a thread, %5.2f %s a request, ideal %.2f",
+              line.shared ? "SMEM" : "GMEM", verb(line), line.array.c_str(), line.bytes,
+              brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line),
+              per_request(line.ideal_pieces, line));
+  return text + coloured(mark(line)[0] ? std::string(" ") + mark(line) : "", Colour::yellow, style);
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// One character a lane: 0 to 9, then a to v.
+char lane_sign(int lane) {
+  return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
+}
+
+template <class Visit>
+void for_each_word(const WarpAccess& access, int first_lane, int lanes, Visit visit) {
+  for (int lane = first_lane; lane < first_lane + lanes; ++lane) {
+    if (!(access.active >> lane & 1)) continue;
+    const std::uint64_t first = access.address[lane] / 4;
+    const std::uint64_t last = (access.address[lane] + access.bytes - 1) / 4;
+    for (std::uint64_t word = first; word <= last; ++word) visit(lane, word);
+  }
+}
+
+std::string picture_of_sectors(const WarpAccess& access) {
+  constexpr int kWords = 8, kMostRows = 8;
+  std::map<std::uint64_t, std::array<char, kWords>> sectors;
+  for_each_word(access, 0, kWarpSize, [&](int lane, std::uint64_t word) {
+    auto& sector = sectors.try_emplace(word / kWords, std::array<char, kWords>{}).first->second;
+    char& cell = sector[word % kWords];
+    cell = cell == 0 ? lane_sign(lane) : '*';
+  });
+  std::string text;
+  int row = 0;
+  for (const auto& [number, words] : sectors) {
+    if (++row > kMostRows) {
+      return text + printed("  ... and %zu sectors more\n", sectors.size() - kMostRows);
+    }
+    text += printed("  byte %10llu  [", static_cast<unsigned long long>(number * 4 * kWords));
+    for (const char lane : words) text += std::string(" ") + (lane == 0 ? '.' : lane);
+    text += " ]\n";
+  }
+  return text;
+}
+
+// The wavefronts of the group of lanes that needs most of them: a line each, 32 banks across.
+std::string picture_of_banks(const WarpAccess& access) {
+  constexpr int kBanks = 32;
+  struct Wavefront {
+    std::array<char, kBanks> lanes{};
+    std::array<std::uint64_t, kBanks> words{};
+  };
+  const int lanes_a_group = std::min(kWarpSize, 128 / std::max(access.bytes, 4));
+  std::vector<Wavefront> most;
+  for (int first = 0; first < kWarpSize; first += lanes_a_group) {
+    std::vector<Wavefront> wavefronts;
+    for_each_word(access, first, lanes_a_group, [&](int lane, std::uint64_t word) {
+      const std::size_t bank = word % kBanks;
+      const auto fits = std::find_if(wavefronts.begin(), wavefronts.end(), [&](const Wavefront& w) {
+        return w.lanes[bank] == 0 || w.words[bank] == word;
+      });
+      Wavefront& wavefront = fits == wavefronts.end() ? wavefronts.emplace_back() : *fits;
+      wavefront.lanes[bank] = wavefront.lanes[bank] == 0 ? lane_sign(lane) : '*';
+      wavefront.words[bank] = word;
+    });
+    if (wavefronts.size() > most.size()) most = wavefronts;
+  }
+  constexpr std::size_t kMostRows = 8;
+  std::string text = "  bank        ";
+  for (int bank = 0; bank < kBanks; ++bank) text += printed("%2d", bank % 10);
+  text += "\n";
+  for (std::size_t row = 0; row < most.size(); ++row) {
+    if (row == kMostRows) return text + printed("  ... and %zu more\n", most.size() - kMostRows);
+    text += printed("  wavefront %zu ", row + 1);
+    for (const char lane : most[row].lanes) text += std::string(" ") + (lane == 0 ? '.' : lane);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+double waste(const LineCounts& line) {
+  return static_cast<double>(line.pieces) /
+         static_cast<double>(std::max<std::int64_t>(line.ideal_pieces, 1));
+}
+
+std::vector<LineCounts> by_array(const Counts& counts) {
+  std::vector<LineCounts> arrays;
+  for (LineCounts line : counts.lines) {
+    line.line = 0;
+    const auto known = std::find_if(arrays.begin(), arrays.end(), [&](const LineCounts& array) {
+      return array.array == line.array && array.direction == line.direction &&
+             array.bytes == line.bytes;
+    });
+    if (known == arrays.end()) {
+      arrays.push_back(line);
+      continue;
+    }
+    known->executions += line.executions;
+    known->requests += line.requests;
+    known->pieces += line.pieces;
+    known->ideal_pieces += line.ideal_pieces;
+    known->bank_conflicts += line.bank_conflicts;
+  }
+  return arrays;
+}
+
+std::string annotated_source(const Row& row, Style style) {
+  if (!row.counts || row.source_first == 0) return "";
+  const std::vector<std::string> source = lines_of(row.source);
+  std::string text;
+  for (int number = row.source_first; number <= row.source_last; ++number) {
+    text += shortened(printed("%5d ", number) + source.at(number - 1), kReportWidth) + "\n";
+    for (const LineCounts& line : row.counts->lines) {
+      if (line.line == number) text += access_line(line, row.counts->threads_traced, style) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string worst_request(const Row& row, Style style) {
+  if (!row.counts) return "";
+  const std::vector<LineCounts>& lines = row.counts->lines;
+  const auto worst = std::max_element(
+      lines.begin(), lines.end(),
+      [](const LineCounts& a, const LineCounts& b) { return waste(a) < waste(b); });
+  if (worst == lines.end() || worst->direction == Direction::copy || waste(*worst) <= kWasteful) {
+    return "";
+  }
+  const std::string where = worst->line > 0 ? printed("line %d", worst->line) : "a line";
+  const std::string what = printed(
+      "  One warp's %s on %s, %s: %d lanes, %d %s. A lane is 0-9, a-v; * is more than one.\n",
+      verb(*worst), where.c_str(), worst->array.c_str(), std::popcount(worst->worst.active),
+      worst->worst_pieces, pieces_name(*worst));
+  return coloured(what, Colour::bold, style) +
+         (worst->shared ? picture_of_banks(worst->worst) : picture_of_sectors(worst->worst));
+}

@@ -1,0 +1,143 @@
+#include "simt/source_lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "simt/warp_log.h"
+
+extern "C" char __executable_start;
+
+// The text of gemm_steps.cu (Makefile: compiled again whenever it changes).
+asm(".pushsection .rodata\n"
+    "kernel_source_begin: .incbin \"gemm_steps.cu\"\n"
+    "kernel_source_end: .byte 0\n"
+    ".popsection\n");
+extern "C" const char kernel_source_begin[] __attribute__((visibility("hidden")));
+extern "C" const char kernel_source_end[] __attribute__((visibility("hidden")));
+
+namespace simt {
+namespace {
+
+using Place = std::uint32_t;  // distance from __executable_start, as in a token
+
+std::string own_path() {
+  std::array<char, PATH_MAX> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return length > 0 ? std::string(path.data(), length) : "";
+}
+
+std::string quoted_for_shell(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// For each place the lines of gemm_steps.cu that it stands in, innermost first: more than one where
+// a function was inlined.
+std::map<Place, std::vector<int>> lines_of(const std::vector<Place>& places) {
+  std::map<Place, std::vector<int>> lines;
+  std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
+  for (const Place place : places) {
+    char hexadecimal[16];
+    std::snprintf(hexadecimal, sizeof hexadecimal, " 0x%x", place);
+    command += hexadecimal;
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(
+      popen((command + " 2>/dev/null").c_str(), "r"), pclose);
+  if (answer == nullptr) return lines;
+  std::vector<int>* current = nullptr;
+  for (char text[PATH_MAX + 64]; std::fgets(text, sizeof text, answer.get()) != nullptr;) {
+    const std::string_view line(text);
+    if (line.starts_with("0x")) {
+      Place place = 0;
+      std::from_chars(text + 2, text + line.size(), place, 16);
+      current = &lines[place];
+      continue;
+    }
+    const std::size_t colon = line.rfind(':');
+    if (current == nullptr || colon == line.npos) continue;
+    if (!line.substr(0, colon).ends_with("gemm_steps.cu")) continue;
+    int number = 0;
+    std::from_chars(text + colon + 1, text + line.size(), number);
+    current->push_back(number);
+  }
+  return lines;
+}
+
+// The line with the brace that closes the first one opened on or after `first`.
+int closing_line(std::string_view source, int first) {
+  int line = 1, depth = 0;
+  for (const char c : source) {
+    if (c == '\n') ++line;
+    if (line < first) continue;
+    if (c == '{') ++depth;
+    if (c == '}' && --depth == 0) return line;
+  }
+  return 0;
+}
+
+// The first line of the declaration that `line` stands in: the one after a comment or a blank line.
+int heading_line(std::string_view source, int line) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < source.size();) {
+    const std::size_t end = std::min(source.find('\n', begin), source.size());
+    lines.push_back(source.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  while (line > 1 && !lines[line - 2].empty() && !lines[line - 2].starts_with("//")) --line;
+  return line;
+}
+
+}  // namespace
+
+std::string_view kernel_source() {
+  return {kernel_source_begin, static_cast<std::size_t>(kernel_source_end - kernel_source_begin)};
+}
+
+SourceRange kernel_lines(const void* kernel) {
+  const auto place = static_cast<Place>(static_cast<const char*>(kernel) - &__executable_start);
+  const std::vector<int> lines = lines_of({place})[place];
+  if (lines.empty()) return {0, 0};
+  return {heading_line(kernel_source(), lines.back()), closing_line(kernel_source(), lines.back())};
+}
+
+void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const LineCounts& line : lines) {
+    places.insert(places.end(), line.places.begin(), line.places.end());
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const std::map<Place, std::vector<int>> known = lines_of(places);
+
+  std::vector<LineCounts> resolved;
+  for (LineCounts& line : lines) {
+    for (const Place place : line.places) {
+      const auto found = known.find(place);
+      if (found == known.end()) continue;
+      const std::vector<int>& frames = found->second;
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        if (*frame >= kernel.first && *frame <= kernel.last) line.line = *frame;
+      }
+    }
+    line.places.clear();
+    add(resolved, line);
+  }
+  std::sort(resolved.begin(), resolved.end(), [](const LineCounts& a, const LineCounts& b) {
+    return std::tie(a.line, a.array, a.direction, a.bytes) <
+           std::tie(b.line, b.array, b.direction, b.bytes);
+  });
+  lines = std::move(resolved);
+}
+
+}  // namespace simt
