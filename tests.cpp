@@ -89,7 +89,7 @@ Outcome multiply(Where where, const Variant& variant, const Case& c) {
   } else {
     const simt::GlobalArray arrays[] = {{"A", A.data(), a_size * sizeof(float)},
                                         {"B", B.data(), b_size * sizeof(float)},
-                                        {"C", C.data(), c_size * sizeof(float)}};
+                                        {"C", C.data(), c_size * sizeof(float), true}};
     counts = run_on(where, arrays, [&] { compute(A.data(), B.data(), C.data()); });
   }
   std::vector<double> exact(c_size), magnitude(c_size);
@@ -104,7 +104,9 @@ Outcome multiply(Where where, const Variant& variant, const Case& c) {
 void check_right(Where where, const Variant& variant, const Case& c) {
   CAPTURE(std::string(variant.kernel.name));
   CAPTURE(c);
-  CHECK(multiply(where, variant, c).error.bound_ok);
+  const Outcome outcome = multiply(where, variant, c);
+  CHECK(outcome.error.bound_ok);
+  CHECK(outcome.counts.hazards.empty());
 }
 
 template <class Visit>

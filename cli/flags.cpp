@@ -151,6 +151,10 @@ const Option kOptions[] = {
      [](Flags& flags, const Value& value) {
        flags.trace = choice<Trace>(value, {{"sample", Trace::sample}, {"all", Trace::all}});
      }},
+    {"--hazards", "give on or off",
+     [](Flags& flags, const Value& value) {
+       flags.hazards = choice<bool>(value, {{"on", true}, {"off", false}});
+     }},
     {"--variant", "give one that --list names, for example --variant 64x64x8",
      [](Flags& flags, const Value& value) {
        if (value.text.empty()) refuse(value, "not a variant");
@@ -304,6 +308,8 @@ What to run
                        RTX 3090
   --trace sample|all   trace the corner, middle and edge blocks (default), or every block, which
                        gives totals for the whole launch
+  --hazards on|off     look for races, unwritten and unaligned reads where blocks are traced;
+                       default: on
   --reps N             timed runs of each stage
 
 On which matrices (A is M x K, B is K x N, C is M x N)

@@ -19,6 +19,7 @@ enum class Trace { sample, all };
 struct Flags {
   bool help = false, version = false, list = false, explain = false, no_color = false;
   bool ncu_metrics = false;
+  bool hazards = true;
   std::string stage;                 // as typed; select_stages resolves it
   std::string variant;               // as typed; select_variant resolves it
   std::optional<int> size, m, n, k;  // 0 and up; problem_size resolves them

@@ -19,6 +19,7 @@
 #include "cpu_reference.h"
 #include "model/refusal.h"
 #include "model/registers.h"
+#include "report/hazards.h"
 #include "report/profile.h"
 #include "report/report.h"
 #include "simt/gpu.h"
@@ -198,6 +199,7 @@ void annotate(const Ladder& ladder, const StageTable& table, Row& row) {
   const simt::SourceRange lines =
       simt::kernel_lines(reinterpret_cast<const void*>(kernel.function));
   simt::resolve_lines(row.counts->lines, lines);
+  simt::resolve_lines(row.counts->hazards, lines);
   row.source = simt::kernel_source();
   row.source_first = lines.first;
   row.source_last = lines.last;
@@ -210,7 +212,7 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
   const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
   const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
                                       {"B", p.B.data(), bytes(p.B)},
-                                      {"C", result.data(), bytes(result)}};
+                                      {"C", result.data(), bytes(result), true}};
   const auto compute_with = [&](const StageTable& copy) {
     const Variant& its_variant = same(variant, table, copy);
     return [&] {
@@ -220,11 +222,13 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
   const std::int64_t blocks =
       std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
   Progress progress(row.name, blocks);
-  simt::Machine machine{&ladder.run.gpu, simt::Blocks::kSample,
+  simt::Machine machine{&ladder.run.gpu, simt::Blocks::kSample, ladder.flags.hazards,
                         [&](std::int64_t done) { progress.advance(done); }};
   if (ladder.flags.trace == Trace::all) machine.blocks = simt::Blocks::kAll;
   row.counts = simt::trace(machine, arrays, compute_with(stage_table_traced));
-  if (ladder.flags.explain || ladder.flags.format == Format::json) annotate(ladder, table, row);
+  if (ladder.flags.explain || ladder.flags.format == Format::json || !row.counts->hazards.empty()) {
+    annotate(ladder, table, row);
+  }
   if (machine.blocks == simt::Blocks::kAll || ladder.on_gpu) return;
   machine.blocks = simt::Blocks::kAllButSample;
   simt::run(machine, compute_with(stage_table_plain));
@@ -410,10 +414,17 @@ void print(const Ladder& ladder) {
   }
 }
 
-// Names every row whose result is wrong, with its first wrong element. Returns whether there is
-// one.
+// Names every hazard, which says why, and then every wrong result with its first wrong element.
+// Returns whether there is one of either.
 bool report_failures(const Run& run) {
   bool failed = false;
+  for (const Row& row : run.rows) {
+    if (!row.counts) continue;
+    for (const Hazard& hazard : row.counts->hazards) {
+      failed = true;
+      std::fprintf(stderr, "gemm_steps: %s\n", hazard_sentence(hazard, run, row).c_str());
+    }
+  }
   for (const Row& row : run.rows) {
     if (!row.error || row.error->bound_ok) continue;
     failed = true;

@@ -16,46 +16,64 @@ struct PerThread {
 
 // One direction (loads or stores) of one memory space (global or shared).
 struct Traffic {
-  PerThread accesses;                // as written: one float4 is one access
-  PerThread floats;                  // bytes / 4
+  PerThread accesses;  // as written: one float4 is one access
+  PerThread floats;    // bytes / 4
   PerThread bytes;
-  std::int64_t requests = 0;         // instructions of one warp
-  std::int64_t pieces = 0;           // global: 32-byte sectors; shared: wavefronts
-  std::int64_t ideal_pieces = 0;     // the same for the same lanes, perfectly arranged
-  std::int64_t bank_conflicts = 0;   // shared only: wavefronts beyond one a group of lanes
+  std::int64_t requests = 0;        // instructions of one warp
+  std::int64_t pieces = 0;          // global: 32-byte sectors; shared: wavefronts
+  std::int64_t ideal_pieces = 0;    // the same for the same lanes, perfectly arranged
+  std::int64_t bank_conflicts = 0;  // shared only: wavefronts beyond one a group of lanes
 };
 
 enum class Direction { load, store, copy };  // copy: one side of a cp.async
 
 // What one line of the kernel's source does to one array. Counts of the traced blocks.
 struct LineCounts {
-  int line = 0;             // from 1; 0 where it is not known
-  std::string array;        // "A", "Bs"; "dynamic" for dynamic shared memory
-  bool shared = false;      // else global
+  int line = 0;         // from 1; 0 where it is not known
+  std::string array;    // "A", "Bs"; "dynamic" for dynamic shared memory
+  bool shared = false;  // else global
   Direction direction = Direction::load;
-  int bytes = 0;            // of a lane
-  std::int64_t executions = 0;      // lanes that did it, all told
+  int bytes = 0;                // of a lane
+  std::int64_t executions = 0;  // lanes that did it, all told
   std::int64_t requests = 0;
   std::int64_t pieces = 0;
   std::int64_t ideal_pieces = 0;
   std::int64_t bank_conflicts = 0;
-  int worst_pieces = 0;     // of its costliest request, ...
+  int worst_pieces = 0;  // of its costliest request, ...
   std::int64_t worst_block = 0;
-  WarpAccess worst{};       // ... the first of them; addresses from the array's begin
+  WarpAccess worst{};  // ... the first of them; addresses from the array's begin
 
   // Where in the program it stands, outermost call first: simt/source_lines.h makes lines of them.
   std::vector<std::uint32_t> places;
 };
 
+enum class HazardKind { race, uninitialized, copy_not_waited_for, misaligned, race_on_result };
+
+// Something that a kernel may not do, with the places of the one or two accesses.
+struct Hazard {
+  HazardKind kind;
+  std::string array;
+  std::uint64_t byte;  // from the array's begin
+  std::int64_t block;  // linear, as are the threads in it
+  struct Actor {
+    std::int64_t thread = -1;  // -1: there is no second one
+    int line = 0;              // as in LineCounts
+    bool stores = false;
+    std::vector<std::uint32_t> places;
+  } first, second;
+  std::int64_t other_block = -1;  // the second one's, where it is another
+};
+
 struct Counts {
-  std::int64_t blocks = 0;           // of the launch
-  std::int64_t blocks_traced = 0;    // the figures below are these blocks', and no others'
+  std::int64_t blocks = 0;         // of the launch
+  std::int64_t blocks_traced = 0;  // the figures below are these blocks', and no others'
   std::int64_t threads_traced = 0;
-  Traffic gmem_loads;                // cp.async counts here ...
+  Traffic gmem_loads;  // cp.async counts here ...
   Traffic gmem_stores;
   Traffic smem_loads;
-  Traffic smem_stores;               // ... and here,
-  Traffic async_gmem;                // and once more on its own: its global side
-  Traffic async_smem;                // and its shared side
+  Traffic smem_stores;  // ... and here,
+  Traffic async_gmem;   // and once more on its own: its global side
+  Traffic async_smem;   // and its shared side
   std::vector<LineCounts> lines;
+  std::vector<Hazard> hazards;  // the first of each kind, array and pair of places
 };

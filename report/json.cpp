@@ -1,5 +1,6 @@
 #include "report/annotated.h"
 #include "report/facts.h"
+#include "report/hazards.h"
 #include "report/numbers.h"
 
 namespace {
@@ -90,6 +91,15 @@ FactValue json_of_lines(const std::vector<LineCounts>& lines, const Counts& coun
   return FactValue::json("[" + text + "]");
 }
 
+FactValue json_of_hazards(const Run& run, const Row& row, const Counts& counts) {
+  std::string text;
+  for (const Hazard& hazard : counts.hazards) {
+    text +=
+        (text.empty() ? "\n        " : ",\n        ") + quoted(hazard_sentence(hazard, run, row));
+  }
+  return FactValue::json("[" + text + "]");
+}
+
 // The members of an object: one a line, an inner object on a line of its own.
 std::string members(const std::vector<Fact>& facts, const std::string& indent) {
   std::string text, open;
@@ -136,6 +146,7 @@ void print_json(std::FILE* out, const Run& run) {
       const Counts counts = row.counts.value_or(Counts{});
       stages.back().push_back({"lines", json_of_lines(counts.lines, counts)});
       stages.back().push_back({"arrays", json_of_lines(by_array(counts), counts)});
+      stages.back().push_back({"hazards", json_of_hazards(run, row, counts)});
     } else {
       yardsticks.push_back(yardstick_facts(run, row));
     }

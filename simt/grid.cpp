@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -196,6 +197,7 @@ void Worker::run_block(std::int64_t block) {
       fibers_[i].state = State::kReady;
       at_barrier = true;
     }
+    if (tracer_ != nullptr && at_barrier) tracer_->barrier();
   }
   if (tracer_ != nullptr) tracer_->end_block();
 }
@@ -256,7 +258,7 @@ std::vector<TracedArray> arrays_of(const void* kernel, int dynamic_bytes,
                                    std::span<const GlobalArray> global) {
   std::vector<TracedArray> arrays;
   for (const GlobalArray& array : global) {
-    arrays.push_back({array.name, address_of(array.data), array.bytes, false});
+    arrays.push_back({array.name, address_of(array.data), array.bytes, false, array.result});
   }
   const std::span<const std::byte> shared = shared_memory();
   for (const SharedArray& array : shared_arrays(kernel)) {
@@ -266,6 +268,21 @@ std::vector<TracedArray> arrays_of(const void* kernel, int dynamic_bytes,
       {"dynamic", address_of(simt_dynamic_shared), static_cast<std::size_t>(dynamic_bytes), true});
   arrays.push_back({"shared", address_of(shared.data()), shared.size(), true});
   return arrays;
+}
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+// Who wrote which word of the result (WarpTracer). Zeros that calloc need not write.
+std::unique_ptr<std::uint64_t, Free> writers_of(std::span<const GlobalArray> global) {
+  std::size_t words = 1;
+  for (const GlobalArray& array : global) {
+    if (array.result) words += array.bytes / 4;
+  }
+  void* memory = std::calloc(words, sizeof(std::uint64_t));
+  if (memory == nullptr) throw std::bad_alloc();
+  return std::unique_ptr<std::uint64_t, Free>(static_cast<std::uint64_t*>(memory));
 }
 
 // The blocks that stand for the grid: the first, the middle one, and the last of a row, of a column
@@ -345,6 +362,8 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
   const bool only_sample = machine.blocks == Blocks::kSample;
   const std::int64_t candidates = only_sample ? chosen.size() : grid.volume();
 
+  const auto writers = machine.hazards && session->traced ? writers_of(*session->traced) : nullptr;
+
   std::exception_ptr failure;
 #pragma omp parallel num_threads(std::min <std::int64_t>(omp_get_max_threads(), candidates))
   {
@@ -352,7 +371,7 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     bool ready = false;
     try {
       if (session->traced) {
-        tracer.emplace(arrays_of(kernel, shared_bytes, *session->traced));
+        tracer.emplace(arrays_of(kernel, shared_bytes, *session->traced), writers.get());
       }
       worker.prepare(grid, block, thread, context, tracer ? &*tracer : nullptr);
       ready = true;
@@ -386,6 +405,7 @@ void block_barrier() {
   worker.pause(State::kAtBarrier);
 }
 void warp_barrier() {
+  record(Kind::kWarpBarrier, __builtin_return_address(0));
   worker.pause(State::kAtWarpBarrier);
 }
 
@@ -401,9 +421,11 @@ void __pipeline_memcpy_async(void* shared, const void* global, std::size_t size,
 }
 
 void __pipeline_commit() {
+  simt::record(simt::Kind::kCommit, __builtin_return_address(0));
   simt::worker.running().commit_copies();
 }
 
 void __pipeline_wait_prior(int groups_in_flight) {
+  simt::record_wait(groups_in_flight, __builtin_return_address(0));
   simt::worker.running().finish_copies(groups_in_flight);
 }

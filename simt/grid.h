@@ -20,6 +20,7 @@ enum class Blocks { kAll, kSample, kAllButSample };
 struct Machine {
   const Gpu* gpu;  // whose limits a launch must keep
   Blocks blocks = Blocks::kAll;
+  bool hazards = true;                              // look for them where blocks are traced
   std::function<void(std::int64_t)> progress = {};  // told of finished blocks; may be empty
 };
 

@@ -19,6 +19,10 @@ extern __thread Hooks hooks;
 // A cp.async issued at `place`; `global` is null where it only fills with zeros.
 void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* place);
 
+// That the running thread came to `place`; a wait also for how many groups it does not wait.
+void record(Kind kind, const void* place);
+void record_wait(int groups_in_flight, const void* place);
+
 // Called by a hook when the log is full: the warp's other lanes run, and the logs are folded.
 void pause_with_full_log();
 

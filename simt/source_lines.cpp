@@ -74,6 +74,34 @@ std::map<Place, std::vector<int>> lines_of(const std::vector<Place>& places) {
   return lines;
 }
 
+// What addr2line says of some places.
+class LineTable {
+ public:
+  explicit LineTable(std::vector<Place> places) {
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    if (!places.empty()) lines_ = lines_of(places);
+  }
+
+  // The innermost line of `kernel` that the calls in `path`, outermost first, go through; 0 for
+  // none.
+  int line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
+    int line = 0;
+    for (const Place place : path) {
+      const auto found = lines_.find(place);
+      if (found == lines_.end()) continue;
+      const std::vector<int>& frames = found->second;
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        if (*frame >= kernel.first && *frame <= kernel.last) line = *frame;
+      }
+    }
+    return line;
+  }
+
+ private:
+  std::map<Place, std::vector<int>> lines_;
+};
+
 // The line with the brace that closes the first one opened on or after `first`.
 int closing_line(std::string_view source, int first) {
   int line = 1, depth = 0;
@@ -116,20 +144,10 @@ void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel) {
   for (const LineCounts& line : lines) {
     places.insert(places.end(), line.places.begin(), line.places.end());
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  const std::map<Place, std::vector<int>> known = lines_of(places);
-
+  const LineTable known(places);
   std::vector<LineCounts> resolved;
   for (LineCounts& line : lines) {
-    for (const Place place : line.places) {
-      const auto found = known.find(place);
-      if (found == known.end()) continue;
-      const std::vector<int>& frames = found->second;
-      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        if (*frame >= kernel.first && *frame <= kernel.last) line.line = *frame;
-      }
-    }
+    line.line = known.line_in(kernel, line.places);
     line.places.clear();
     add(resolved, line);
   }
@@ -138,6 +156,32 @@ void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel) {
            std::tie(b.line, b.array, b.direction, b.bytes);
   });
   lines = std::move(resolved);
+}
+
+void resolve_lines(std::vector<Hazard>& hazards, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const Hazard& hazard : hazards) {
+    for (const Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+      places.insert(places.end(), actor->places.begin(), actor->places.end());
+    }
+  }
+  const LineTable known(places);
+  for (Hazard& hazard : hazards) {
+    for (Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+      actor->line = known.line_in(kernel, actor->places);
+    }
+  }
+  const auto what = [](const Hazard& h) {
+    return std::tie(h.kind, h.first.line, h.second.line, h.array);
+  };
+  std::sort(hazards.begin(), hazards.end(), [&](const Hazard& a, const Hazard& b) {
+    return what(a) != what(b) ? what(a) < what(b)
+                              : std::tie(a.block, a.byte) < std::tie(b.block, b.byte);
+  });
+  // The same lines, reached by different calls, are one hazard.
+  hazards.erase(std::unique(hazards.begin(), hazards.end(),
+                            [&](const Hazard& a, const Hazard& b) { return what(a) == what(b); }),
+                hazards.end());
 }
 
 }  // namespace simt

@@ -25,4 +25,7 @@ SourceRange kernel_lines(const void* kernel);
 // What then is the same line, array, direction and width becomes one; sorted by line.
 void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel);
 
+// The same for hazards; sorted by kind and lines, and each pair of lines once.
+void resolve_lines(std::vector<Hazard>& hazards, const SourceRange& kernel);
+
 }  // namespace simt

@@ -69,6 +69,17 @@ void range(Kind kind, const void* pointer, std::size_t bytes, const void* return
 
 }  // namespace
 
+void record(Kind kind, const void* at) {
+  step(kind, at);
+}
+
+void record_wait(int groups_in_flight, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = groups_in_flight;
+  append(*log, make_token(place(at), Kind::kWait));
+}
+
 void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* at) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;

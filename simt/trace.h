@@ -19,6 +19,7 @@ struct GlobalArray {
   const char* name;
   const void* data;
   std::size_t bytes;
+  bool result = false;  // two threads that write the same element of it are a hazard
 };
 
 // Runs `host`, whose launches must be of kernels compiled with the hooks, and counts what the

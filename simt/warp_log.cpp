@@ -33,6 +33,13 @@ void add(PerThread& to, const PerThread& from, bool first) {
   to.sum = sum;
 }
 
+// Of every array, 0 for those in global memory, which no HazardWatch watches.
+std::vector<std::size_t> shared_bytes(const std::vector<TracedArray>& arrays) {
+  std::vector<std::size_t> bytes;
+  for (const TracedArray& array : arrays) bytes.push_back(array.shared ? array.bytes : 0);
+  return bytes;
+}
+
 // For two counts of requests, of a line or of all lines.
 template <class To, class From>
 void add_requests(To& to, const From& from) {
@@ -43,6 +50,19 @@ void add_requests(To& to, const From& from) {
 }
 
 }  // namespace
+
+// Keeps the first of what is the same hazard.
+void add(std::vector<Hazard>& hazards, const Hazard& more) {
+  const auto known = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& hazard) {
+    return hazard.kind == more.kind && hazard.array == more.array &&
+           hazard.first.places == more.first.places && hazard.second.places == more.second.places;
+  });
+  if (known == hazards.end()) {
+    hazards.push_back(more);
+  } else if (more.block < known->block) {
+    *known = more;
+  }
+}
 
 void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   const auto known = std::find_if(lines.begin(), lines.end(), [&](const LineCounts& line) {
@@ -78,10 +98,14 @@ void add(Counts& to, const Counts& from) {
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
   for (const LineCounts& line : from.lines) add(to.lines, line);
+  for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
 }
 
-WarpTracer::WarpTracer(std::vector<TracedArray> arrays)
-    : arrays_(std::move(arrays)), remembered_(kRemembered) {
+WarpTracer::WarpTracer(std::vector<TracedArray> arrays, std::uint64_t* writers)
+    : arrays_(std::move(arrays)),
+      remembered_(kRemembered),
+      hazards_(shared_bytes(arrays_)),
+      writers_(writers) {
   for (Lane& lane : lanes_) {
     lane.tokens.resize(kTokens);
     lane.addresses.resize(2 * kTokens);
@@ -91,11 +115,17 @@ WarpTracer::WarpTracer(std::vector<TracedArray> arrays)
 
 void WarpTracer::begin_block(std::int64_t block, int threads) {
   block_ = block;
+  hazards_.begin_block(block, threads);
   threads_.assign(threads, {});
-  for (Lane& lane : lanes_) lane.path = 0;
+  thread_paths_.assign(threads, 0);
+}
+
+void WarpTracer::barrier() {
+  hazards_.barrier();
 }
 
 void WarpTracer::end_block() {
+  hazards_.end_block();
   for (const Tally& thread : threads_) {
     const bool first = counts_.threads_traced++ == 0;
     for (int t = 0; t < kTraffics; ++t) {
@@ -115,23 +145,40 @@ Counts WarpTracer::result() const {
     // cp.async is a global load and a shared store as well.
     if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
     if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
-    LineCounts line = site.counts;
-    line.places = {place_of(site.token)};
-    for (Token path = site.path; path != 0; path = paths_[path].parent) {
-      line.places.insert(line.places.begin(), paths_[path].call);
-    }
-    all.lines.push_back(line);
+    all.lines.push_back(site.counts);
+    all.lines.back().places = places_of(site);
+  }
+  if (writers_ == nullptr) return all;
+  all.hazards = hazards_of_result_;
+  for (const HazardWatch::Found& found : hazards_.found()) {
+    all.hazards.push_back({found.kind, arrays_[found.array].name, found.byte, found.block,
+                           actor_of(found.first), actor_of(found.second)});
   }
   return all;
 }
 
+std::vector<std::uint32_t> WarpTracer::places_of(const Site& site) const {
+  std::vector<std::uint32_t> places{place_of(site.token)};
+  for (Token path = site.path; path != 0; path = paths_[path].parent) {
+    places.insert(places.begin(), paths_[path].call);
+  }
+  return places;
+}
+
+Hazard::Actor WarpTracer::actor_of(HazardWatch::Actor actor) const {
+  if (actor.site == HazardWatch::kNone) return {};
+  const Site& site = sites_[actor.site];
+  return {actor.thread, 0, site.counts.direction != Direction::load, places_of(site)};
+}
+
 void WarpTracer::fold(int warp, std::uint32_t running) {
+  warp_ = warp;
   std::vector<Party> all = parties(running);
   merge(all);
   for (const Party& party : all) {
     for_each_lane(party.lanes, [&](int l) {
       Lane& lane = lanes_[l];
-      lane.path = party.path;
+      thread_paths_[thread_of(l)] = party.path;
       std::copy(lane.tokens.data() + party.tokens_used, lane.log.next_token, lane.tokens.data());
       std::copy(lane.addresses.data() + party.addresses_used, lane.log.next_address,
                 lane.addresses.data());
@@ -152,12 +199,13 @@ std::vector<WarpTracer::Party> WarpTracer::parties(std::uint32_t running) const 
     const std::span<const Token> tokens(lane.tokens.data(), lane.log.next_token);
     const bool is_running = running >> l & 1u;
     if (tokens.empty() && !is_running) continue;
+    const Token path = thread_paths_[thread_of(l)];
     auto same = std::find_if(all.begin(), all.end(), [&](const Party& party) {
-      return party.running == is_running && party.path == lane.path &&
+      return party.running == is_running && party.path == path &&
              std::equal(tokens.begin(), tokens.end(), party.tokens.begin(), party.tokens.end());
     });
     if (same == all.end()) {
-      all.push_back({.lanes = 0, .tokens = tokens, .path = lane.path, .running = is_running});
+      all.push_back({.lanes = 0, .tokens = tokens, .path = path, .running = is_running});
       same = all.end() - 1;
     }
     same->lanes |= 1u << l;
@@ -224,6 +272,10 @@ void WarpTracer::step(std::span<Party* const> together) {
       for (Party* party : together) party->path = path;
       return;
     }
+    case Kind::kWarpBarrier:
+    case Kind::kCommit:
+    case Kind::kWait:
+      return follow(kind_of(token), token, together);
     case Kind::kLoad:
     case Kind::kStore:
       return count_access(gather(token, together), token, together);
@@ -252,6 +304,59 @@ WarpAccess WarpTracer::gather(Token token, std::span<Party* const> together) {
   return access;
 }
 
+void WarpTracer::follow(Kind kind, Token token, std::span<Party* const> together) {
+  if (kind == Kind::kWarpBarrier) return hazards_.warp_barrier(warp_);
+  if (kind == Kind::kWait) {
+    const WarpAccess groups = gather(token, together);
+    return for_each_lane(groups.active,
+                         [&](int l) { hazards_.wait(thread_of(l), groups.address[l]); });
+  }
+  for (const Party* party : together) {
+    for_each_lane(party->lanes, [&](int l) { hazards_.commit(thread_of(l)); });
+  }
+}
+
+void WarpTracer::watch(const Site& site, const WarpAccess& access) {
+  const std::size_t array = site.array - arrays_.data();
+  const auto actor = [&](int lane) { return HazardWatch::Actor{thread_of(lane), site.number}; };
+  const auto byte = [&](int lane) { return access.address[lane] - site.array->begin; };
+
+  std::uint64_t any_address_bit = 0;
+  for (const std::uint64_t address : access.address) any_address_bit |= address;
+  if (any_address_bit % access.bytes != 0) {
+    for_each_lane(access.active, [&](int l) {
+      if (access.address[l] % access.bytes != 0) hazards_.misaligned(array, byte(l), actor(l));
+    });
+  }
+  if (site.array->shared) {
+    const auto touch = site.counts.direction == Direction::load    ? &HazardWatch::load
+                       : site.counts.direction == Direction::store ? &HazardWatch::store
+                                                                   : &HazardWatch::copy;
+    for_each_lane(access.active,
+                  [&](int l) { (hazards_.*touch)(array, byte(l), access.bytes, actor(l)); });
+  } else if (site.array->result && site.counts.direction == Direction::store) {
+    watch_result(site, access);
+  }
+}
+
+void WarpTracer::watch_result(const Site& site, const WarpAccess& access) {
+  for_each_lane(access.active, [&](int l) {
+    const std::uint64_t byte = access.address[l] - site.array->begin;
+    const std::uint64_t me = block_ * threads_.size() + thread_of(l) + 1;
+    for (std::uint64_t word = byte / 4; word <= (byte + access.bytes - 1) / 4; ++word) {
+      const std::uint64_t before = __atomic_exchange_n(&writers_[word], me, __ATOMIC_RELAXED);
+      if (before == 0 || before == me || !hazards_of_result_.empty()) continue;
+      const std::int64_t other = before - 1, others_block = other / threads_.size();
+      Hazard hazard{HazardKind::race_on_result, site.array->name, word * 4, block_, {}, {}};
+      hazard.first = {thread_of(l), 0, true, places_of(site)};
+      hazard.second = {other % static_cast<std::int64_t>(threads_.size()), 0, true,
+                       places_of(site)};
+      hazard.other_block = others_block;
+      hazards_of_result_.push_back(hazard);
+    }
+  });
+}
+
 WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t address) {
   const auto is_it = [&](const Site& site) {
     return site.path == path && site.token == token && site.array->holds(address);
@@ -265,7 +370,7 @@ WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t ad
   if (array == arrays_.end()) return nullptr;
 
   const Kind kind = kind_of(token);
-  Site site{path, token, &*array, 0, {}};
+  Site site{path, token, &*array, 0, static_cast<std::uint32_t>(sites_.size()), {}};
   site.traffic = kind == Kind::kLoad    ? (array->shared ? kSmemLoads : kGmemLoads)
                  : kind == Kind::kStore ? (array->shared ? kSmemStores : kGmemStores)
                                         : (array->shared ? kAsyncSmem : kAsyncGmem);
@@ -316,6 +421,7 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
     total.worst = access;
     for_each_lane(access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
   }
+  if (writers_ != nullptr) watch(site, access);
   const auto tally = [&](Tally& of) {
     of.add(site.traffic, access.bytes);
     if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);

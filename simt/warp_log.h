@@ -10,6 +10,7 @@
 
 #include "model/counts.h"
 #include "model/warp_access.h"
+#include "simt/hazards.h"
 #include "simt/trace.h"
 
 namespace simt {
@@ -17,30 +18,38 @@ namespace simt {
 // A token is one thing that a lane did, in 32 bits: the place in the code, the kind, log2 of the
 // bytes.
 using Token = std::uint32_t;
-enum class Kind : Token { kStep, kEnter, kExit, kLoad, kStore, kAsyncCopy };
+enum class Kind : Token {
+  kStep,   // a basic block
+  kEnter,  // a function, called from that place
+  kExit,
+  kWarpBarrier,
+  kCommit,  // of the async copies so far to a group
+  kWait,    // for all groups but so many
+  kLoad,
+  kStore,
+  kAsyncCopy
+};
 
-inline constexpr int kPlaceShift = 6;
+inline constexpr int kKindShift = 3, kPlaceShift = 7;
 constexpr Token make_token(Token place, Kind kind, Token log2_bytes = 0) {
-  return place << kPlaceShift | static_cast<Token>(kind) << 3 | log2_bytes;
+  return place << kPlaceShift | static_cast<Token>(kind) << kKindShift | log2_bytes;
 }
 constexpr Token place_of(Token token) {
   return token >> kPlaceShift;
 }
 constexpr Kind kind_of(Token token) {
-  return static_cast<Kind>(token >> 3 & 7u);
+  return static_cast<Kind>(token >> kKindShift & 15u);
 }
 constexpr int bytes_of(Token token) {
   return 1 << (token & 7u);
-}
-constexpr bool has_address(Token token) {
-  return kind_of(token) >= Kind::kLoad;
 }
 
 // What a lane did since its warp was last folded. The hooks write through these pointers.
 struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
-  std::uintptr_t* next_address = nullptr;  // a load or store has one; an async copy two: from, to
+  // A load or store has one; an async copy two: from and to; a wait the number of groups.
+  std::uintptr_t* next_address = nullptr;
 };
 
 // Memory whose accesses are counted under its name.
@@ -49,13 +58,16 @@ struct TracedArray {
   std::uintptr_t begin;
   std::size_t bytes;
   bool shared;
+  bool result = false;  // no element of it may be written by two threads
   bool holds(std::uintptr_t address) const { return address - begin < bytes; }
 };
 
 // Counts what the warps of one OS thread's blocks do, one warp at a time.
 class WarpTracer {
  public:
-  explicit WarpTracer(std::vector<TracedArray> arrays);
+  // `writers` has, for every word of the result array, the thread that wrote it plus 1, or 0; it is
+  // shared by all tracers of a launch. Null: nothing is checked, only counted.
+  WarpTracer(std::vector<TracedArray> arrays, std::uint64_t* writers);
 
   void begin_block(std::int64_t block, int threads);
   LaneLog& log(int lane) { return lanes_[lane].log; }
@@ -67,6 +79,7 @@ class WarpTracer {
   // in `running` has more to come, so nothing that might come after it is folded yet.
   void fold(int warp, std::uint32_t running);
 
+  void barrier();  // all threads of the block are at one
   void end_block();
 
   // Everything counted so far.
@@ -95,7 +108,6 @@ class WarpTracer {
     LaneLog log;
     std::vector<Token> tokens;
     std::vector<std::uintptr_t> addresses;
-    Token path = 0;
     Tally tally;  // what it did apart from its party
   };
   // Lanes whose logs are the same, token for token: they are followed together.
@@ -121,6 +133,7 @@ class WarpTracer {
     Token path, token;
     const TracedArray* array;
     int traffic;
+    std::uint32_t number;
     LineCounts counts;
   };
   struct Request {
@@ -148,6 +161,12 @@ class WarpTracer {
                         std::span<Party* const> together);
   void count(Site& site, const WarpAccess& access, const Cost& cost,
              std::span<Party* const> together);
+  void watch(const Site& site, const WarpAccess& access);
+  void watch_result(const Site& site, const WarpAccess& access);
+  void follow(Kind kind, Token token, std::span<Party* const> together);
+  Hazard::Actor actor_of(HazardWatch::Actor actor) const;
+  std::vector<std::uint32_t> places_of(const Site& site) const;
+  int thread_of(int lane) const { return warp_ * kWarpSize + lane; }
   // The site of that access; null where the address is in no array.
   Site* site_of(Token path, Token token, std::uintptr_t address);
   const Cost& cost_of(int traffic, const WarpAccess& access);
@@ -155,13 +174,18 @@ class WarpTracer {
 
   const std::vector<TracedArray> arrays_;
   std::array<Lane, kWarpSize> lanes_;
-  std::vector<Tally> threads_;  // of the block
+  std::vector<Tally> threads_;       // of the block
+  std::vector<Token> thread_paths_;  // where each of them is, between two folds
   std::vector<Path> paths_{{0, 0, 0}};
   std::vector<Remembered> remembered_;
   std::deque<Site> sites_;                  // never move
   std::array<Site*, kSites> last_sites_{};  // by path and place
   Counts counts_;                           // but for what the sites tell
   std::int64_t block_ = 0;
+  int warp_ = 0;
+  HazardWatch hazards_;  // of shared memory; array numbers are those of arrays_
+  std::uint64_t* const writers_;
+  std::vector<Hazard> hazards_of_result_;
 };
 
 // Adds the counts of more blocks.
