@@ -171,6 +171,11 @@ $(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_s
 bench-tracer: $(BUILD)/bench_tracer
 	$(BUILD)/bench_tracer
 
+# The hazards that a missing barrier or wait makes: all must be found.
+mutants: $(PROGRAM)
+	simt/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
+		$(BUILD)/gemm_steps_plain.o $(HOST) $(LIBRARIES)"
+
 clean:
 	rm -rf build gemm_steps
 
@@ -181,6 +186,7 @@ help:
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
 	@echo "make deps             install what is missing, or say what is"
+	@echo "make mutants          kernels without a barrier: the tracer must name every hazard"
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make registers        record the registers of every kernel again (nvcc)"
 	@echo "make profile STAGE=n  ncu's counts beside the traced ones (GPU)"
@@ -190,6 +196,6 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE run test test-all test-hardened deps registers profile record bench-tracer clean help
+.PHONY: FORCE run test test-all test-hardened deps registers profile record mutants bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

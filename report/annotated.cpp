@@ -30,8 +30,7 @@ const char* verb(const LineCounts& line) {
 
 const char* mark(const LineCounts& line) {
   if (waste(line) <= kWasteful) return "";
-  if (line.shared) return line.direction == Direction::copy ? "<- several lines" : "<- conflicts";
-  return "<- uncoalesced";
+  return line.shared ? "<- conflicts" : "<- uncoalesced";
 }
 
 double per_request(std::int64_t count, const LineCounts& line) {

@@ -221,8 +221,8 @@ std::string coalescing(const Traffic& traffic) {
 // `copies` is the part of `traffic` that cp.async makes.
 std::string conflicts(const Traffic& traffic, const Traffic& copies) {
   if (traffic.bank_conflicts > 0 && traffic.bank_conflicts == copies.bank_conflicts) {
-    return "Conflicts of cp.async alone: a copy whose lanes read from several lines of global "
-           "memory at once takes one wavefront a line. No other store has a conflict.";
+    return "Conflicts of cp.async alone: lanes of a copy that read from the same bank, of different "
+           "lines, or write to the same bank wait for each other. No other store has a conflict.";
   }
   if (traffic.bank_conflicts == 0) {
     return "Conflict-free: no two lanes that are served together want different words of one bank.";
