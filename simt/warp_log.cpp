@@ -13,7 +13,7 @@ constexpr Traffic Counts::*kTraffic[] = {&Counts::gmem_loads, &Counts::gmem_stor
                                          &Counts::async_gmem, &Counts::async_smem};
 
 // The bytes modulo which the place of a load or store matters to its cost (model/warp_access.h).
-constexpr int kAlignment[] = {32, 32, 16, 16};
+constexpr int kAlignment[] = {128, 128, 16, 16};
 
 template <class Visit>
 void for_each_lane(std::uint32_t lanes, Visit visit) {
@@ -48,6 +48,12 @@ void add(Counts& to, const Counts& from) {
     t.pieces += f.pieces;
     t.ideal_pieces += f.ideal_pieces;
     t.bank_conflicts += f.bank_conflicts;
+    t.lines += f.lines;
+  }
+  for (std::size_t w = 0; w < to.widenable.size(); ++w) {
+    to.widenable[w].requests += from.widenable[w].requests;
+    to.widenable[w].wavefronts_64 += from.widenable[w].wavefronts_64;
+    to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
   }
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
@@ -232,7 +238,7 @@ void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to,
   });
   const AsyncCopyCost cost = async_copy(to, from);
   const Cost writes{cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()};
-  const Cost reads{cost.sectors, ideal_global_sectors(from), 0};
+  const Cost reads{cost.sectors, ideal_global_sectors(from), 0, global_lines(from)};
   for (int traffic : {kAsyncSmem, kSmemStores}) count(traffic, to, writes, together);
   if (from.active == 0) return;
   for (int traffic : {kAsyncGmem, kGmemLoads}) count(traffic, from, reads, together);
@@ -245,6 +251,13 @@ void WarpTracer::count(int traffic, const WarpAccess& access, const Cost& cost,
   total.pieces += cost.pieces;
   total.ideal_pieces += cost.ideal;
   total.bank_conflicts += cost.bank_conflicts;
+  total.lines += cost.lines;
+  if (cost.widenable) {
+    Widenable& widenable = counts.widenable[cost.pieces];
+    widenable.requests += 1;
+    widenable.wavefronts_64 += cost.wavefronts_64;
+    widenable.wavefronts_128 += cost.wavefronts_128;
+  }
   for (Party* party : together) {
     if ((party->lanes & ~access.active) == 0) {
       party->tally.add(traffic, access.bytes);
@@ -273,10 +286,26 @@ const WarpTracer::Cost& WarpTracer::cost_of(int traffic, const WarpAccess& acces
 
 WarpTracer::Cost WarpTracer::compute_cost(int traffic, const WarpAccess& access) {
   if (traffic == kGmemLoads || traffic == kGmemStores) {
-    return {global_sectors(access), ideal_global_sectors(access), 0};
+    return {global_sectors(access), ideal_global_sectors(access), 0, global_lines(access)};
   }
   const SharedCost cost = traffic == kSmemLoads ? shared_load(access) : shared_store(access);
-  return {cost.wavefronts, cost.groups, cost.bank_conflicts()};
+  Cost result{cost.wavefronts, cost.groups, cost.bank_conflicts()};
+  if (traffic == kSmemLoads && access.bytes == 4) add_wider(access, result);
+  return result;
+}
+
+void WarpTracer::add_wider(const WarpAccess& access, Cost& cost) {
+  const auto word = [&](int lane) { return access.address[lane] / 4 % 4; };
+  const std::uint64_t first = word(std::countr_zero(access.active));
+  cost.widenable = true;
+  for_each_lane(access.active, [&](int l) { cost.widenable &= word(l) == first; });
+  if (!cost.widenable) return;
+  // The request for the first of two or four words stands for the wide one, the others for none.
+  WarpAccess wide = access;
+  wide.bytes = 8;
+  if (first % 2 == 0) cost.wavefronts_64 = shared_load(wide).wavefronts;
+  wide.bytes = 16;
+  if (first == 0) cost.wavefronts_128 = shared_load(wide).wavefronts;
 }
 
 }  // namespace simt

@@ -99,7 +99,9 @@ class WarpTracer {
     Token parent, call, depth;
   };
   struct Cost {
-    int pieces, ideal, bank_conflicts;
+    int pieces, ideal, bank_conflicts, lines = 0;
+    bool widenable = false;
+    int wavefronts_64 = 0, wavefronts_128 = 0;
   };
   struct Request {
     std::uint32_t active;
@@ -128,6 +130,7 @@ class WarpTracer {
              std::span<Party* const> together);
   const Cost& cost_of(int traffic, const WarpAccess& access);
   static Cost compute_cost(int traffic, const WarpAccess& access);
+  static void add_wider(const WarpAccess& access, Cost& cost);
 
   std::span<const GlobalArray> arrays_;
   std::span<const std::byte> shared_memory_;
