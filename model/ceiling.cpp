@@ -26,12 +26,6 @@ double results_per_thread(const Variant& variant) {
   return static_cast<double>(variant.BM) * variant.BN / variant.threads();
 }
 
-// Up to whole tiles: the last one is filled with zeros and multiplied like the others.
-int padded_K(const Product& product, const Variant& variant) {
-  if (variant.BK == 0) return product.K;
-  return (product.K + variant.BK - 1) / variant.BK * variant.BK;
-}
-
 double blocks(const Product& product, const Variant& variant) {
   return std::ceil(static_cast<double>(product.M) / variant.BM) *
          std::ceil(static_cast<double>(product.N) / variant.BN);
@@ -76,7 +70,8 @@ Ceiling ceiling_of(const Gpu& gpu, const Product& product, const Variant& varian
   result.ms[kL1] = on_sm(work.l1_lines);
   const double l2_bytes_per_clock =
       gpu.l2_bytes_per_clock > 0 ? gpu.l2_bytes_per_clock : gpu.sms * l2_bytes_per_sm_clock;
-  result.ms[kL2] = all_blocks * work.l2_bytes / (l2_bytes_per_clock * cycles_per_ms);
+  result.ms[kL2] = std::max(all_blocks * work.l2_bytes / (l2_bytes_per_clock * cycles_per_ms),
+                            on_sm(work.l2_bytes / l2_bytes_per_sm_clock));
   const double M = product.M, N = product.N, K = product.K;
   const double dram_bytes = 4 * (M * K + K * N + M * N * (product.reads_C ? 2 : 1));
   result.ms[kDram] = dram_bytes / (gpu.dram_gb_per_s * 1e6);
@@ -95,11 +90,19 @@ Ceiling ceiling_of(const Gpu& gpu, const Product& product, const Variant& varian
 
 }  // namespace
 
+int padded_K(const Product& product, const Variant& variant) {
+  if (variant.BK == 0) return product.K;
+  return (product.K + variant.BK - 1) / variant.BK * variant.BK;
+}
+
+Rounds rounds_along_K(const Product& product, const Variant& variant, const LoopRecord& record) {
+  return rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
+}
+
 SharedLoads shared_loads_as_compiled(const Product& product, const Variant& variant,
                                      const Counts& counts, const LoopRecord& record) {
   const auto traced = static_cast<double>(counts.blocks_traced);
-  const Rounds times =
-      rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
+  const Rounds times = rounds_along_K(product, variant, record);
   const auto a_block = [&](int InstructionMix::*kind) {
     return warps(variant) * (times.loop * record.loop.*kind + times.inner * record.inner.*kind);
   };
@@ -147,8 +150,7 @@ std::optional<Ceiling> ceiling_as_compiled(const Gpu& gpu, const Product& produc
                                            const LoopRecord& record) {
   if (!is_known(product, variant, counts)) return std::nullopt;
   Work work = work_as_written(product, variant, counts);
-  const Rounds times =
-      rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
+  const Rounds times = rounds_along_K(product, variant, record);
   work.instructions =
       warps(variant) * (times.loop * record.loop.all() + times.inner * record.inner.all());
   work.smem_load_wavefronts = shared_loads_as_compiled(product, variant, counts, record).wavefronts;

@@ -41,6 +41,12 @@ struct Product {
   bool reads_C;  // beta is not 0
 };
 
+// K up to whole tiles: the last one is filled with zeros and multiplied like the others.
+int padded_K(const Product& product, const Variant& variant);
+
+// What a warp of this variant goes through along K.
+Rounds rounds_along_K(const Product& product, const Variant& variant, const LoopRecord& record);
+
 // As the source says it: every access that the trace counted is an instruction, every product is an
 // FMA, and nothing else costs. None where nothing is multiplied or no block was traced.
 std::optional<Ceiling> ceiling_as_written(const Gpu& gpu, const Product& product,
