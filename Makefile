@@ -155,6 +155,12 @@ sass: $(PROGRAM)
 registers:
 	model/record_registers.sh $(or $(NVCC),nvcc)
 
+# Whether this nvcc makes of the kernels what is recorded. Another version may well differ.
+check-registers:
+	model/record_registers.sh $(or $(NVCC),nvcc) $(BUILD)/registers.inc $(BUILD)/mix.inc
+	diff -I '^//' model/registers.inc $(BUILD)/registers.inc
+	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' model/mix.inc $(BUILD)/mix.inc
+
 # What ncu counts on the GPU beside what the tracer counts: make profile STAGE=5
 STAGE ?= 1-9
 profile: $(PROGRAM)
@@ -194,6 +200,7 @@ help:
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"
 	@echo "make registers        record registers and main loops of every kernel again (nvcc)"
+	@echo "make check-registers  compare the recorded ones with what this nvcc makes"
 	@echo "make profile STAGE=n  ncu's counts beside the traced ones (GPU)"
 	@echo "make record           the tables of results/ for this GPU"
 	@echo "make clean            remove what was built"
@@ -201,6 +208,6 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE run test test-all test-hardened deps sass registers profile record bench-tracer clean help
+.PHONY: FORCE run test test-all test-hardened deps sass registers check-registers profile record bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

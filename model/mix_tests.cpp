@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -61,6 +64,55 @@ TEST_CASE("rounds are those that do all multiplications of a thread") {
   record.loop.ffma = 64;  // a step before the loop inside
   CHECK(rounds(record, 64, 256, 8).inner == 224);
   CHECK(rounds(LoopRecord{}, 64, 256, 8).loop == 0);
+}
+
+namespace {
+
+// What model/sass_mix.awk makes of `sass`.
+std::string counted(const std::string& sass) {
+  const std::string path = std::filesystem::temp_directory_path() / "gemm_steps_sass.txt";
+  std::ofstream(path) << sass;
+  std::FILE* awk = popen(("awk -f model/sass_mix.awk " + path).c_str(), "r");
+  std::string text;
+  for (int c; (c = std::fgetc(awk)) != EOF;) text += static_cast<char>(c);
+  CHECK(pclose(awk) == 0);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("of a loop in a loop, and of two ways to copy, the mix is what a warp goes through") {
+  // The outer loop begins at 0010, the inner one at 0060; 0030 is the way of a block at the edge.
+  const std::string text = counted(R"(
+	Function : kernel
+        /*0000*/                   S2R R0, SR_TID.X ;          /* 0x0000000000007919 */
+                                                               /* 0x000e220000002100 */
+        /*0010*/              @!P0 BRA 0x40 ;
+        /*0020*/                   BRA 0x60 ;
+        /*0030*/                   LDG.E R1, [R2.64] ;
+        /*0040*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
+        /*0050*/                   STS.64 [R3], R4 ;
+        /*0060*/                   LDS.U.128 R8, [R0] ;
+        /*0070*/              @!PT LDS RZ, [RZ] ;
+        /*0080*/                   FFMA R12, R8, R9, R12 ;
+        /*0090*/                   FFMA R12, R10, R11, R12 ;
+        /*00a0*/               @P1 BRA 0x60 ;
+        /*00b0*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;
+        /*00c0*/               @P2 BRA 0x10 ;
+        /*00d0*/                   STG.E [R2.64], R12 ;
+        /*00e0*/                   EXIT ;
+        /*00f0*/                   BRA 0xf0;
+)");
+  CHECK(text ==
+        "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 1, 8\n"
+        "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2\n"
+        "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2\n");
+}
+
+TEST_CASE("a kernel that multiplies in no loop has no main loop") {
+  CHECK(counted("\tFunction : f\n        /*0000*/                   EXIT ;\n") ==
+        "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1\n");
+  CHECK(counted("no SASS\n") == "");
 }
 
 TEST_CASE("a loop is found for its own architecture, else for the nearest one below") {

@@ -502,7 +502,7 @@ TEST_CASE("a serial loop timed on its first rows says so") {
   CHECK_FALSE(contains(table_of(run), "~"));
   run.rows[0].time->partial = true;
   run.rows[0].time->median_ms = 271000;
-  CHECK(contains(line_with(table_of(run), "0 serial"), "~271 s"));
+  CHECK(contains(line_with(table_of(run), "0 serial"), "~271s"));
   CHECK(contains(table_of(run), "first rows"));
 }
 

@@ -16,11 +16,10 @@ constexpr int kColumns = kVerdict + 1;
 using Cells = std::array<std::string, kColumns>;
 
 const std::array<Cells, 3> kHeadings = {{
-    {"", "", "", "", "% of", "% of", "", "", "", "", "", "sect", "conf", "", "", "", ""},
-    {"", "", "time", "TFLOP", "cu-", "ceil", "bound", "", "", "", "", "per", "per", "occ", "", "",
-     ""},
-    {"#", "stage", "ms", "/s", "BLAS", "-ing", "by", "thrd", "res", "thrd", "res", "req", "req",
-     "%", "CPU", "cuBLAS", ""},
+    {"", "", "", "", "% of", "", "", "", "", "", "", "sect", "conf", "", "", "", ""},
+    {"", "", "time", "TFLOP", "cu-", "", "", "", "", "", "", "per", "per", "occ", "", "", ""},
+    {"#", "stage", "ms", "/s", "BLAS", "  %", "by", "thrd", "res", "thrd", "res", "req", "req", "%",
+     "CPU", "cuBLAS", ""},
 }};
 
 // A heading over several columns.
@@ -29,15 +28,15 @@ struct Span {
   const char* text;
 };
 constexpr Span kSpans[] = {
-    {0, kLoads, kLoads + 3, "loads per"}, {1, kLoads, kLoads + 1, "GMEM"},
-    {1, kLoads + 2, kLoads + 3, "SMEM"},  {0, kError, kError + 1, "relative"},
-    {1, kError, kError + 1, "error to"},
+    {1, kLastTime, kBoundBy, "ceiling"}, {0, kLoads, kLoads + 3, "loads per"},
+    {1, kLoads, kLoads + 1, "GMEM"},     {1, kLoads + 2, kLoads + 3, "SMEM"},
+    {0, kError, kError + 1, "relative"}, {1, kError, kError + 1, "error to"},
 };
 
 std::string duration_ms(const Timing& time) {
   constexpr double kInSeconds = 100000;
   const std::string text = time.median_ms < kInSeconds ? significant(time.median_ms)
-                                                       : significant(time.median_ms / 1000) + " s";
+                                                       : significant(time.median_ms / 1000) + "s";
   return (time.partial ? "~" : "") + text;
 }
 
@@ -59,7 +58,7 @@ Cells cells_of(const Run& run, const Row& row) {
     cells[2] = duration_ms(*row.time);
     cells[3] = or_dash(tflops(run, row), tflops_text);
     cells[4] = or_dash(cublas_ratio(run, row), [](double ratio) { return brief(100 * ratio); });
-    cells[5] = or_dash(ceiling_ratio(run, row), [](double ratio) { return whole(100 * ratio, 4); });
+    cells[5] = or_dash(ceiling_ratio(run, row), [](double ratio) { return whole(100 * ratio, 3); });
   }
   if (const auto ceiling = compiled_ceiling(run, row)) {
     cells[kBoundBy] = kUnitNames[ceiling->bound_by];
@@ -198,9 +197,9 @@ std::string legend(const Run& run) {
     text += labelled("≤", kTerm,
                      "not timed: the most that this GPU can reach with the compiled kernel");
   }
-  text += labelled("bound", kTerm,
-                   "the unit that has the most to do, and is busy all the time at the ceiling; "
-                   "--explain shows every unit");
+  text += labelled("ceil", kTerm,
+                   "ceiling: the rate at which one unit of the GPU is busy all the time; %: the "
+                   "share reached; by: that unit; --explain shows them all");
   const bool has_idle_sms = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
     const auto ceiling = compiled_ceiling(run, row);
     return ceiling && ceiling->busy_share < 0.5;
