@@ -18,7 +18,7 @@ struct Gpu {
   int smem_granularity_bytes;
   int threads_per_sm;
   int blocks_per_sm;
-  int registers_per_sm;  // 32-bit
+  int registers_per_sm;           // 32-bit
   double l2_bytes_per_clock = 0;  // that all SMs together can read; 0: not published, and then no
                                   // more than an SM can take, l2_bytes_per_sm_clock of each
 };
