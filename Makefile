@@ -141,9 +141,29 @@ deps:
 		sudo apt-get update -q && sudo apt-get install -y -q $$missing; \
 	else echo "Please install: $$missing (Debian's and Ubuntu's names)" >&2; exit 2; fi
 
-# Rewrites the recorded registers per kernel and architecture; needs nvcc.
+# The instructions that nvcc makes of a stage's kernels: make sass STAGE=5 VARIANT=64x64x8 ARCH=80
+ARCH ?= $(firstword $(ARCHS))
+VARIANT ?=
+sass: $(PROGRAM)
+	@./$(PROGRAM) --list --format json | awk -v stages=$(STAGE) -v variant=$(VARIANT) ' \
+		BEGIN { split(stages "-" stages, of, "-") } \
+		{ key = $$1; value = $$0; sub(/^[^:]*: "?/, "", value); sub(/"?,?$$/, "", value) } \
+		key == "\"number\":" { wanted = value + 0 >= of[1] + 0 && value + 0 <= of[2] + 0 } \
+		key == "\"variant\":" { named = value == variant } \
+		key == "\"default\":" { chosen = variant == "" ? value == "true" : named } \
+		key ~ /^"kernel(_any)?":$$/ && wanted && chosen { print value }' | \
+		model/print_sass.sh $(or $(NVCC),nvcc) $(ARCH)
+
+# Rewrites the recorded registers per kernel and architecture, and where cuobjdump or nvdisasm is
+# there the instruction mix of their main loops; needs nvcc.
 registers:
-	model/record_registers.sh $(or $(NVCC),nvcc) model/registers.inc
+	model/record_registers.sh $(or $(NVCC),nvcc)
+
+# Whether this nvcc makes of the kernels what is recorded. Another version may well differ.
+check-registers:
+	model/record_registers.sh $(or $(NVCC),nvcc) $(BUILD)/registers.inc $(BUILD)/mix.inc
+	diff -I '^//' model/registers.inc $(BUILD)/registers.inc
+	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' model/mix.inc $(BUILD)/mix.inc
 
 # What ncu counts on the GPU beside what the tracer counts: make profile STAGE=5
 STAGE ?= 1-9
@@ -188,7 +208,9 @@ help:
 	@echo "make deps             install what is missing, or say what is"
 	@echo "make mutants          kernels without a barrier: the tracer must name every hazard"
 	@echo "make bench-tracer     what tracing costs"
-	@echo "make registers        record the registers of every kernel again (nvcc)"
+	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"
+	@echo "make registers        record registers and main loops of every kernel again (nvcc)"
+	@echo "make check-registers  compare the recorded ones with what this nvcc makes"
 	@echo "make profile STAGE=n  ncu's counts beside the traced ones (GPU)"
 	@echo "make record           the tables of results/ for this GPU"
 	@echo "make clean            remove what was built"
@@ -196,6 +218,7 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE run test test-all test-hardened deps registers profile record mutants bench-tracer clean help
+.PHONY: FORCE run test test-all test-hardened deps sass registers check-registers profile record mutants \
+	bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -18,6 +18,7 @@
 #include "cli/matrices.h"
 #include "cli/walk.h"
 #include "cpu_reference.h"
+#include "model/ceiling.h"
 #include "model/registers.h"
 #include "report/predicted.h"
 #include "simt/gpu.h"
@@ -423,6 +424,97 @@ TEST_CASE("the counts do not depend on the number of OpenMP threads") {
     CHECK(c.smem_loads.pieces == counts[0].smem_loads.pieces);
     CHECK(c.smem_stores.requests == counts[0].smem_stores.requests);
     REQUIRE(c.lines.size() == counts[0].lines.size());
+  }
+}
+
+namespace {
+
+// The bound of a stage's default variant for a product of `size` cubed. Counts grow with K, so
+// those of a few tiles are as good as all.
+Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
+  constexpr int kTraced = 256;
+  const Variant& variant = stage_table_traced.stages[number].variants[0];
+  const Gpu& gpu = *find_gpu(gpu_name);
+  const Counts counts = multiply(Where::traced, variant, {variant.BM, variant.BN, kTraced}).counts;
+  const LoopRecord record = find_loop_record(variant.kernel.name, gpu.compute_capability).value();
+  return ceiling_as_compiled(gpu, {size, size, kTraced, false}, variant, counts, record).value();
+}
+
+// The time in milliseconds that a recorded table gives a stage: the first number after its name.
+double recorded_ms(const std::string& path, int number) {
+  std::istringstream table(file_text(path));
+  for (std::string line; std::getline(table, line);) {
+    if (!line.starts_with(std::to_string(number) + " ")) continue;
+    std::istringstream words(line.substr(2));
+    for (std::string word; words >> word;) {
+      char* end = nullptr;
+      const double ms = std::strtod(word.c_str(), &end);
+      if (*end == '\0') return ms;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("an H200 ran every stage at 0.6 to 1.0 of its ceiling") {
+  for (int number = 1; number <= 9; ++number) {
+    CAPTURE(number);
+    const double ms = recorded_ms("results/h200-4096.txt", number);
+    REQUIRE(ms > 0);
+    const double tflops = 2 * 4096.0 * 4096 * 4096 / ms * 1e-9;
+    const double ratio = tflops / ceiling_of_stage(number, "H200", 4096).tflops;
+    CAPTURE(ratio);
+    CHECK(ratio >= 0.6);
+    CHECK(ratio <= 1.0);
+  }
+}
+
+// Of other authors' kernels of the same stages; the clocks they ran at are not known.
+TEST_CASE("published times of two other GPUs pass no ceiling by more than a tenth, in its order") {
+  struct Published {
+    const char* gpu;
+    int stage;
+    double tflops;
+  };
+  constexpr double kAboveTheBoostClock = 1.1;
+  const Published published[] = {
+      {"RTX A6000", 1, 0.309}, {"RTX A6000", 2, 1.987}, {"RTX A6000", 3, 2.980},
+      {"RTX A6000", 4, 8.475}, {"RTX A6000", 5, 15.97}, {"RTX A6000", 6, 18.24},
+      {"RTX A6000", 8, 21.78}, {"RTX 3090", 1, 0.28},   {"RTX 3090", 2, 2.2},
+      {"RTX 3090", 3, 2.9},    {"RTX 3090", 4, 6.0},    {"RTX 3090", 5, 15},
+      {"RTX 3090", 6, 18},     {"RTX 3090", 8, 20}};
+  double before = 0;
+  for (const Published& p : published) {
+    CAPTURE(std::string(p.gpu));
+    CAPTURE(p.stage);
+    const double ceiling = ceiling_of_stage(p.stage, p.gpu, 4092).tflops;
+    CHECK(p.tflops <= kAboveTheBoostClock * ceiling);
+    if (p.stage > 1) CHECK(ceiling > before);
+    before = ceiling;
+  }
+}
+
+// results/h200-ncu-256.txt has all of these.
+TEST_CASE("loads from shared memory as compiled are those that an H200 counted, wavefronts too") {
+  struct Counted {
+    int stage;
+    double requests, wavefronts;
+  };
+  for (const Counted& counted : {Counted{3, 655360, 786432},
+                                 {4, 196608, 327680},
+                                 {5, 81920, 262144},
+                                 {6, 32768, 163840},
+                                 {7, 32768, 98304},
+                                 {8, 24576, 49152}}) {
+    CAPTURE(counted.stage);
+    const Variant& variant = stage_table_traced.stages[counted.stage].variants[0];
+    const Counts counts = multiply(Where::traced, variant, {256, 256, 256}).counts;
+    const SharedLoads loads = shared_loads_as_compiled(
+        {256, 256, 256, false}, variant, counts, find_loop_record(variant.kernel.name, 90).value());
+    const auto blocks = static_cast<double>(counts.blocks);
+    CHECK(loads.requests * blocks == counted.requests);
+    CHECK(loads.wavefronts * blocks == counted.wavefronts);
   }
 }
 

@@ -1,6 +1,7 @@
 // What a traced launch counted: plain data, filled by simt/, printed by report/.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +24,15 @@ struct Traffic {
   std::int64_t pieces = 0;          // global: 32-byte sectors; shared: wavefronts
   std::int64_t ideal_pieces = 0;    // the same for the same lanes, perfectly arranged
   std::int64_t bank_conflicts = 0;  // shared only: wavefronts beyond one a group of lanes
+  std::int64_t lines = 0;           // global only: 128-byte lines, summed over the requests
+};
+
+// Loads from shared memory that the source writes for one word a lane, and of which a compiler that
+// unrolls could make one for two or four words, because all lanes are equally far from alignment.
+struct Widenable {
+  std::int64_t requests = 0;        // as written; their wavefronts are known from where this stands
+  std::int64_t wavefronts_64 = 0;   // of all of them, were they 8 bytes a lane
+  std::int64_t wavefronts_128 = 0;  // and 16
 };
 
 enum class Direction { load, store, copy };  // copy: one side of a cp.async
@@ -39,6 +49,7 @@ struct LineCounts {
   std::int64_t pieces = 0;
   std::int64_t ideal_pieces = 0;
   std::int64_t bank_conflicts = 0;
+  std::int64_t lines = 0;  // global only: 128-byte lines
   int worst_pieces = 0;  // of its costliest request, ...
   std::int64_t worst_block = 0;
   WarpAccess worst{};  // ... the first of them; addresses from the array's begin
@@ -74,6 +85,7 @@ struct Counts {
   Traffic smem_stores;  // ... and here,
   Traffic async_gmem;   // and once more on its own: its global side
   Traffic async_smem;   // and its shared side
+  std::array<Widenable, 33> widenable{};  // of smem_loads: [w] are those that take w wavefronts
   std::vector<LineCounts> lines;
   std::vector<Hazard> hazards;  // the first of each kind, array and pair of places
 };

@@ -18,8 +18,14 @@ struct Gpu {
   int smem_granularity_bytes;
   int threads_per_sm;
   int blocks_per_sm;
-  int registers_per_sm;  // 32-bit
+  int registers_per_sm;           // 32-bit
+  double l2_bytes_per_clock = 0;  // that all SMs together can read; 0: not published, and then no
+                                  // more than an SM can take, l2_bytes_per_sm_clock of each
 };
+
+// What an SM can take from the L2 cache a cycle, since cc 7.0 (Jia et al., Dissecting the NVIDIA
+// Volta GPU Architecture via Microbenchmarking, 2018, table 3.1).
+inline constexpr double l2_bytes_per_sm_clock = 64;
 
 // Every GPU of the table, oldest first.
 std::span<const Gpu> known_gpus();

@@ -1,18 +1,21 @@
 #!/bin/sh
 # Records what nvcc makes of every kernel of gemm_steps.cu, for each architecture:
-#   model/record_registers.sh NVCC [OUTPUT [SOURCE]]
-# OUTPUT is model/registers.inc, which model/registers.cpp includes, and SOURCE is gemm_steps.cu,
-# both of this project. OUTPUT is replaced as a whole or not at all. Needs awk and c++filt.
+#   model/record_registers.sh NVCC [OUTPUT [MIX_OUTPUT [SOURCE]]]
+# OUTPUT is model/registers.inc, which model/registers.cpp includes; MIX_OUTPUT is model/mix.inc,
+# which model/mix.cpp includes and which stays as it is where there is neither cuobjdump nor
+# nvdisasm on the PATH or beside nvcc; SOURCE is gemm_steps.cu, all of this project. An output is
+# replaced as a whole or not at all. Needs awk and c++filt.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 nvcc=${1:?"the first argument is missing: the path of nvcc"}
 output=${2:-$root/model/registers.inc}
-source=${3:-$root/gemm_steps.cu}
+mix_output=${3:-$root/model/mix.inc}
+source=${4:-$root/gemm_steps.cu}
 architectures="75 80 86 89 90a 100 120"
 
 work=$(mktemp -d)
-trap 'rm -rf "$work" "$output.new"' EXIT
+trap 'rm -rf "$work" "$output.new" "$mix_output.new"' EXIT
 
 jobs=
 for arch in $architectures; do
@@ -58,3 +61,29 @@ grep -q '^{' "$output.new" || {
   exit 1
 }
 mv "$output.new" "$output"
+
+PATH=$PATH:$(dirname "$(command -v "$nvcc")")
+disassemble=$(command -v cuobjdump >/dev/null && echo "cuobjdump -sass" ||
+  { command -v nvdisasm >/dev/null && echo "nvdisasm -c"; } || :)
+if [ -z "$disassemble" ]; then
+  echo "$0: neither cuobjdump nor nvdisasm is there, so $mix_output stays as it is" >&2
+  exit 0
+fi
+mixes() {
+  $disassemble "$work/$1.cubin" | awk -f "$root/model/sass_mix.awk" | c++filt -p |
+    awk -F '\t' -v capability="${1%a}" '
+      { sub(/^\(anonymous namespace\)::/, "", $1) }
+      $2 == "loop" { loop[$1] = $3 }
+      $2 == "inner" { printf "{\"%s\", %d,\n {%s},\n {%s}},\n", $1, capability, loop[$1], $3 }'
+}
+{
+  echo "// Written by model/record_registers.sh with nvcc $version: kernel, compute capability, one"
+  echo "// round of the main loop, and one round of the loop in it (zeros where there is none): the"
+  echo "// instructions of a warp in the order of model/mix.h."
+  for arch in $architectures; do mixes "$arch"; done
+} >"$mix_output.new"
+grep -q '^{' "$mix_output.new" || {
+  echo "$0: $disassemble shows no loop with an FFMA in $source" >&2
+  exit 1
+}
+mv "$mix_output.new" "$mix_output"

@@ -100,35 +100,44 @@ bool equal_in_pairs(const WarpAccess& access, int distance) {
   return true;
 }
 
-}  // namespace
-
-int global_sectors(const WarpAccess& access) {
-  // Sectors in ascending order, which is nearly every access, are counted where they change.
-  const auto sector_of = [&](int lane, int byte) {
-    return (access.address[lane] + byte) / kSectorBytes;
+// Distinct aligned pieces of global memory that the active lanes touch.
+int distinct_pieces(const WarpAccess& access, int piece_bytes) {
+  // Pieces in ascending order, which is nearly every access, are counted where they change.
+  const auto piece_of = [&](int lane, int byte) {
+    return (access.address[lane] + byte) / piece_bytes;
   };
   const int last_byte = access.bytes - 1;
   std::uint64_t previous = 0;
-  int sectors = 0;
+  int pieces = 0;
   bool ascending = true;
   for_each_lane(access.active, [&](int lane) {
-    const std::uint64_t first = sector_of(lane, 0);
-    const std::uint64_t last = sector_of(lane, last_byte);
-    ascending &= sectors == 0 || first >= previous;
-    sectors += (sectors == 0 || first != previous) + (last != first);
+    const std::uint64_t first = piece_of(lane, 0);
+    const std::uint64_t last = piece_of(lane, last_byte);
+    ascending &= pieces == 0 || first >= previous;
+    pieces += (pieces == 0 || first != previous) + (last != first);
     previous = last;
   });
-  if (ascending) return sectors;
+  if (ascending) return pieces;
 
   SmallSet seen;
-  sectors = 0;
+  pieces = 0;
   for_each_lane(access.active, [&](int lane) {
-    const std::uint64_t first = sector_of(lane, 0);
-    const std::uint64_t last = sector_of(lane, last_byte);
-    sectors += seen.insert(first);
-    if (last != first) sectors += seen.insert(last);
+    const std::uint64_t first = piece_of(lane, 0);
+    const std::uint64_t last = piece_of(lane, last_byte);
+    pieces += seen.insert(first);
+    if (last != first) pieces += seen.insert(last);
   });
-  return sectors;
+  return pieces;
+}
+
+}  // namespace
+
+int global_sectors(const WarpAccess& access) {
+  return distinct_pieces(access, kSectorBytes);
+}
+
+int global_lines(const WarpAccess& access) {
+  return distinct_pieces(access, kLineBytes);
 }
 
 int ideal_global_sectors(const WarpAccess& access) {

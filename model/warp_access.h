@@ -22,6 +22,7 @@ struct SharedCost {
 
 // The cost of an access stays the same when one constant is added to every lane's address:
 //   global_sectors      a multiple of 32, a sector
+//   global_lines        a multiple of 128, a line
 //   shared_load, shared_store, ldmatrix
 //                       a multiple of max(bytes, 4): aligned lanes need no more than their offsets
 //                       from each other, because the constant only turns the ring of banks
@@ -29,6 +30,9 @@ struct SharedCost {
 
 // Distinct 32-byte sectors that the active lanes touch. Loads and stores alike.
 int global_sectors(const WarpAccess& access);
+
+// Distinct 128-byte lines that the active lanes touch: what the L1 cache looks up, one a cycle.
+int global_lines(const WarpAccess& access);
 
 // Sectors that as many lanes would touch if they were contiguous and aligned: 4, 8, 16 for a full
 // warp of 4, 8, 16 bytes a lane. Lanes that share an address can need fewer than this.

@@ -189,3 +189,23 @@ TEST_CASE("costs depend on the first address only as far as the header says") {
   CHECK(async_copy(line, line).shared.wavefronts == 4);
   CHECK(async_copy(moved(line, 32), line).shared.wavefronts == 8);
 }
+
+TEST_CASE("lines are 128 bytes: a warp of floats side by side touches one, down a column 32") {
+  WarpAccess access{~0u, 4, {}};
+  const auto place = [&](std::uint64_t first, std::uint64_t step) {
+    for (int lane = 0; lane < kWarpSize; ++lane) access.address[lane] = first + lane * step;
+  };
+  place(0, 4);
+  CHECK(global_lines(access) == 1);
+  place(64, 4);
+  CHECK(global_lines(access) == 2);
+  place(0, 0);
+  CHECK(global_lines(access) == 1);
+  place(0, 4096);
+  CHECK(global_lines(access) == 32);
+  access.bytes = 16;
+  place(0, 16);
+  CHECK(global_lines(access) == 4);
+  access.active = 0;
+  CHECK(global_lines(access) == 0);
+}

@@ -221,7 +221,8 @@ std::string coalescing(const Traffic& traffic) {
 // `copies` is the part of `traffic` that cp.async makes.
 std::string conflicts(const Traffic& traffic, const Traffic& copies) {
   if (traffic.bank_conflicts > 0 && traffic.bank_conflicts == copies.bank_conflicts) {
-    return "Conflicts of cp.async alone: lanes of a copy that read from the same bank, of different "
+    return "Conflicts of cp.async alone: lanes of a copy that read from the same bank, of "
+           "different "
            "lines, or write to the same bank wait for each other. No other store has a conflict.";
   }
   if (traffic.bank_conflicts == 0) {
@@ -370,6 +371,108 @@ std::string occupancy_by_line(const Run& run, const Row& row, Style style) {
   return text;
 }
 
+// A warp's instructions along all of K, as the trace saw the source and as the compiler made them.
+std::string as_compiled(const Run& run, const Row& row, Style style) {
+  const std::optional<LoopRecord> record = compiled_loop(run, row);
+  if (!record || !row.counts || row.counts->blocks_traced == 0) return "";
+  const Counts& counts = *row.counts;
+  const Variant& v = *row.variant;
+  const Product product = product_of(run);
+  const SharedLoads loads = shared_loads_as_compiled(product, v, counts, *record);
+  const Rounds times = rounds_along_K(product, v, *record);
+  const double warps = (v.threads() + 31) / 32;
+  const double traced_warps = warps * static_cast<double>(counts.blocks_traced);
+  const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
+  const auto compiled = [&](int InstructionMix::*kind) {
+    return times.loop * record->loop.*kind + times.inner * record->inner.*kind;
+  };
+  const auto number = [](double value) { return grouped(std::llround(value)); };
+  const auto line = [&](const char* what, double written, double made, const std::string& note) {
+    return "  " + printed("%-22s %14s %14s  %s\n", what, number(written).c_str(),
+                          number(made).c_str(), note.c_str());
+  };
+  struct Width {
+    const char* name;
+    int InstructionMix::*kind;
+  };
+  std::string widths;
+  for (const auto& [name, kind] : {Width{"LDS.32", &InstructionMix::lds32},
+                                   {"LDS.64", &InstructionMix::lds64},
+                                   {"LDS.128", &InstructionMix::lds128}}) {
+    if (compiled(kind) == 0) continue;
+    widths += (widths.empty() ? "" : " + ") + number(compiled(kind)) + " " + name;
+  }
+  const double ffma = results_per_thread(v) * padded_K(product, v);
+  const double written = ffma + a_warp(counts.gmem_loads.requests + counts.gmem_stores.requests +
+                                       counts.smem_loads.requests + counts.smem_stores.requests -
+                                       counts.async_smem.requests);
+  const double made = times.loop * record->loop.all() + times.inner * record->inner.all();
+  const double loads_written = a_warp(counts.smem_loads.requests);
+
+  const int cc = record->compute_capability;
+  std::string text = heading(
+      printed("What the compiler makes of a warp's way along K (recorded for sm_%d)", cc), style);
+  text += "  " + printed("%-22s %14s %14s\n", "", "as written", "as compiled");
+  text += line("multiplications (FFMA)", ffma, compiled(&InstructionMix::ffma), "");
+  if (counts.smem_loads.requests > 0) {
+    text += line("loads from SMEM", loads_written, loads.requests / warps, widths);
+    text +=
+        line("  their wavefronts", a_warp(counts.smem_loads.pieces), loads.wavefronts / warps, "");
+  }
+  text += line("all instructions", written, made, "with addresses, branches and barriers");
+  if (loads.requests / warps < 0.99 * loads_written) {
+    text += verdict(
+        "The compiler saw that a thread wants neighbouring words, and made one wide load of "
+        "several: fewer instructions, fewer wavefronts.");
+  }
+  return text;
+}
+
+std::string ceilings(const Run& run, const Row& row, Style style) {
+  const std::optional<Ceiling> written = written_ceiling(run, row);
+  const std::optional<Ceiling> compiled = compiled_ceiling(run, row);
+  if (!written) return "";
+  const Ceiling& ceiling = compiled ? *compiled : *written;
+  constexpr int kBar = 50;
+  std::string text = heading(std::string("Why it is this fast: what each unit of ") + run.gpu.name +
+                                 " needs, " + (compiled ? "as compiled" : "as written"),
+                             style);
+  for (int unit = 0; unit < kUnits; ++unit) {
+    const double share = ceiling.ms[unit] / ceiling.ms[ceiling.bound_by];
+    const int length = static_cast<int>(std::lround(share * kBar));
+    text += repeated(" ", kIndent) + pad_right(kUnitNames[unit], kLabel) +
+            pad_right(repeated("█", length), kBar) + " " +
+            pad_left(significant(ceiling.ms[unit]), 8) + " ms" +
+            (unit == ceiling.bound_by ? " <- most" : "") + "\n";
+  }
+  const auto bound = [](const Ceiling& c) {
+    return significant(c.tflops) + " TFLOP/s, bound by " + std::string(kUnitNames[c.bound_by]);
+  };
+  if (compiled) text += fact("ceiling", bound(*compiled));
+  text += fact("as written", bound(*written) +
+                                 ", if every access and product were one instruction as the "
+                                 "source says");
+  text += fact("no overlap", significant(ceiling.no_overlap_tflops) +
+                                 " TFLOP/s, if a block copied, and then multiplied, and never both "
+                                 "at a time");
+  const Grid of_blocks = grid(run, *row.variant);
+  const long long count = of_blocks.x * of_blocks.y;
+  text +=
+      fact("tail", grouped(count) + printed(" blocks on %d SMs, at most %lld on one: an SM is "
+                                            "busy %.0f %% of the time",
+                                            run.gpu.sms, (count + run.gpu.sms - 1) / run.gpu.sms,
+                                            100 * ceiling.busy_share));
+  const bool on_an_sm = ceiling.bound_by != kL2 && ceiling.bound_by != kDram;
+  if (on_an_sm && ceiling.busy_share < 1) {
+    text += fact("", "with blocks enough for all SMs: " +
+                         significant(ceiling.tflops / ceiling.busy_share) + " TFLOP/s");
+  }
+  if (const auto ratio = ceiling_ratio(run, row)) {
+    text += fact("measured", printed("%.0f %% of the ceiling", 100 * *ratio));
+  }
+  return text;
+}
+
 std::string timing(const Run& run, const Row& row, Style style) {
   std::string text = heading("Time", style);
   if (!row.time) {
@@ -446,6 +549,7 @@ void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
     text += heading("The problem", style) + problem(run);
   }
   if (row.occupancy) text += occupancy_by_line(run, row, style);
+  if (row.variant) text += as_compiled(run, row, style) + ceilings(run, row, style);
   text += timing(run, row, style) + result(row, style);
   // Columns end in spaces where their last cell is empty.
   std::size_t begin = 0;

@@ -1,5 +1,6 @@
 #include "report/facts.h"
 
+#include <array>
 #include <climits>
 #include <cmath>
 
@@ -128,6 +129,49 @@ void add_occupancy(std::vector<Fact>& facts, const Run& run, const Row& row) {
   of_launch("waves", waves(run.gpu, o, blocks.x * blocks.y));
 }
 
+void add_ceiling(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const std::optional<Ceiling> written = written_ceiling(run, row);
+  const std::optional<Ceiling> compiled = compiled_ceiling(run, row);
+  const Ceiling ceiling = compiled.value_or(Ceiling{});
+  Writer{facts, "ceiling.", written.has_value()}("as_written_tflops",
+                                                 written.value_or(Ceiling{}).tflops);
+  const Writer add{facts, "ceiling.", compiled.has_value()};
+  add("compiled_tflops", ceiling.tflops);
+  add("bound_by", std::string(kUnitNames[ceiling.bound_by]));
+  add("no_overlap_tflops", ceiling.no_overlap_tflops);
+  add("busy_share", ceiling.busy_share);
+  add("measured_ratio", or_null(ceiling_ratio(run, row)));
+  const Writer unit{facts, "ceiling.units.", compiled.has_value()};
+  constexpr std::array<const char*, kUnits> kNames = {"fma_ms", "issue_ms", "smem_ms",
+                                                      "l1_ms",  "l2_ms",    "dram_ms"};
+  for (int i = 0; i < kUnits; ++i) unit(kNames[i], ceiling.ms[i]);
+}
+
+// One round of the main loop, and of the loop in it.
+void add_compiled(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const std::optional<LoopRecord> record = compiled_loop(run, row);
+  const LoopRecord known = record.value_or(LoopRecord{});
+  Writer{facts, "compiled.", record.has_value()}("compute_capability", known.compute_capability);
+  for (const auto& [name, mix] : {std::pair("loop", known.loop), {"inner", known.inner}}) {
+    const Writer add{facts, std::string("compiled.") + name + ".", record.has_value()};
+    add("ldg_32", mix.ldg32);
+    add("ldg_64", mix.ldg64);
+    add("ldg_128", mix.ldg128);
+    add("lds_32", mix.lds32);
+    add("lds_64", mix.lds64);
+    add("lds_128", mix.lds128);
+    add("sts_32", mix.sts32);
+    add("sts_64", mix.sts64);
+    add("sts_128", mix.sts128);
+    add("ldgsts_32", mix.ldgsts32);
+    add("ldgsts_64", mix.ldgsts64);
+    add("ldgsts_128", mix.ldgsts128);
+    add("ffma", mix.ffma);
+    add("bar", mix.bar);
+    add("all", mix.all());
+  }
+}
+
 void add_result(std::vector<Fact>& facts, const Run& run, const Row& row) {
   const Error error = row.error.value_or(Error{});
   const Writer of_error{facts, "error.", row.error.has_value()};
@@ -158,6 +202,8 @@ std::vector<Fact> stage_facts(const Run& run, const Row& row) {
   add_traced(facts, row);
   add_per_thread(facts, run, row);
   add_occupancy(facts, run, row);
+  add_ceiling(facts, run, row);
+  add_compiled(facts, run, row);
   add_result(facts, run, row);
   facts.push_back({"times_the_stage_before", or_null(times_the_stage_before(run, row))});
   return facts;

@@ -31,6 +31,41 @@ std::optional<double> times_the_stage_before(const Run& run, const Row& row) {
   return std::nullopt;
 }
 
+Product product_of(const Run& run) {
+  return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0};
+}
+
+std::optional<LoopRecord> compiled_loop(const Run& run, const Row& row) {
+  if (!row.variant) return std::nullopt;
+  return find_loop_record(kernel_name(row), run.gpu.compute_capability);
+}
+
+namespace {
+
+bool can_run(const Row& row) {
+  return row.variant && row.counts && (!row.occupancy || row.occupancy->blocks_per_sm > 0);
+}
+
+}  // namespace
+
+std::optional<Ceiling> written_ceiling(const Run& run, const Row& row) {
+  if (!can_run(row)) return std::nullopt;
+  return ceiling_as_written(run.gpu, product_of(run), *row.variant, *row.counts);
+}
+
+std::optional<Ceiling> compiled_ceiling(const Run& run, const Row& row) {
+  const std::optional<LoopRecord> record = compiled_loop(run, row);
+  if (!record || !can_run(row)) return std::nullopt;
+  return ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
+}
+
+std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
+  const std::optional<double> measured = tflops(run, row);
+  const std::optional<Ceiling> ceiling = compiled_ceiling(run, row);
+  if (!measured || !ceiling) return std::nullopt;
+  return *measured / ceiling->tflops;
+}
+
 double results_per_thread(const Variant& variant) {
   if (variant.threads() < 1 || variant.BM < 1 || variant.BN < 1) return 1;
   return static_cast<double>(variant.BM) * variant.BN / variant.threads();

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "model/ceiling.h"
 #include "report/report.h"
 
 // 2MNK floating-point operations over the median time, in 1e12 a second. None without a time.
@@ -13,6 +14,20 @@ std::optional<double> cublas_ratio(const Run& run, const Row& row);
 
 // Speed over that of the stage before, where both have a time.
 std::optional<double> times_the_stage_before(const Run& run, const Row& row);
+
+// What the compiler made of the kernel that ran, for the run's GPU or the nearest one before it.
+std::optional<LoopRecord> compiled_loop(const Run& run, const Row& row);
+
+// Bounds on the run's GPU, from the trace alone and with the compiler's instructions. None where
+// nothing is multiplied, nothing was traced, or no block fits; the second also without a record.
+std::optional<Ceiling> written_ceiling(const Run& run, const Row& row);
+std::optional<Ceiling> compiled_ceiling(const Run& run, const Row& row);
+
+// Measured speed over that of compiled_ceiling().
+std::optional<double> ceiling_ratio(const Run& run, const Row& row);
+
+// The product as the kernels see it: where alpha is 0, K is.
+Product product_of(const Run& run);
 
 // Elements of C that a thread of an interior block computes.
 double results_per_thread(const Variant& variant);

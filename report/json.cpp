@@ -1,3 +1,5 @@
+#include <span>
+
 #include "report/annotated.h"
 #include "report/facts.h"
 #include "report/hazards.h"
@@ -100,24 +102,24 @@ FactValue json_of_hazards(const Run& run, const Row& row, const Counts& counts) 
   return FactValue::json("[" + text + "]");
 }
 
-// The members of an object: one a line, an inner object on a line of its own.
-std::string members(const std::vector<Fact>& facts, const std::string& indent) {
-  std::string text, open;
-  for (const Fact& fact : facts) {
-    const std::size_t dot = fact.path.find('.');
-    const std::string outer = dot == std::string::npos ? "" : fact.path.substr(0, dot);
-    if (!open.empty() && outer == open) {
-      text += ", ";
-    } else {
-      if (!open.empty()) text += "}";
-      if (!text.empty()) text += ",\n";
-      text += indent;
-      if (!outer.empty()) text += quoted(outer) + ": {";
-      open = outer;
+// The members of an object, and inner objects of those whose paths share a first part.
+std::string members(std::span<const Fact> facts, const std::string& between) {
+  std::string text;
+  for (std::size_t i = 0; i < facts.size();) {
+    if (i > 0) text += between;
+    const std::size_t dot = facts[i].path.find('.');
+    const std::string name = facts[i].path.substr(0, dot);
+    if (dot == std::string::npos) {
+      text += quoted(name) + ": " + json(facts[i++].value);
+      continue;
     }
-    text += quoted(outer.empty() ? fact.path : fact.path.substr(dot + 1)) + ": " + json(fact.value);
+    std::vector<Fact> inner;
+    for (; i < facts.size() && facts[i].path.starts_with(name + "."); ++i) {
+      inner.push_back({facts[i].path.substr(dot + 1), facts[i].value});
+    }
+    text += quoted(name) + ": {" + members(inner, ", ") + "}";
   }
-  return open.empty() ? text : text + "}";
+  return text;
 }
 
 }  // namespace
@@ -132,8 +134,8 @@ FactValue FactValue::json(std::string written) {
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects) {
   std::string text = "  " + quoted(name) + ": [";
   for (const std::vector<Fact>& facts : objects) {
-    text += (&facts == objects.data() ? "\n    {\n" : ",\n    {\n") + members(facts, "      ") +
-            "\n    }";
+    text += (&facts == objects.data() ? "\n    {\n      " : ",\n    {\n      ") +
+            members(facts, ",\n      ") + "\n    }";
   }
   return text + (objects.empty() ? "]" : "\n  ]");
 }
@@ -151,7 +153,7 @@ void print_json(std::FILE* out, const Run& run) {
       yardsticks.push_back(yardstick_facts(run, row));
     }
   }
-  const std::string text = "{\n" + members(run_facts(run), "  ") + ",\n" +
+  const std::string text = "{\n  " + members(run_facts(run), ",\n  ") + ",\n" +
                            json_array("stages", stages) + ",\n" +
                            json_array("yardsticks", yardsticks) + "\n}\n";
   std::fputs(text.c_str(), out);

@@ -24,6 +24,8 @@ std::vector<Fact> facts_of(const Stage& stage, const Variant& v) {
           {"pipeline", v.pipeline},
           {"threads_per_block", v.threads()},
           {"smem_bytes_dynamic", v.shared_bytes},
+          {"kernel", v.kernel.name},
+          {"kernel_any", v.kernel_any.name},
           {"needs_compute_capability", stage.needs}};
 }
 

@@ -467,19 +467,13 @@ TEST_CASE("the columns of the table stand under one another") {
   for (int width : widths) CHECK(width == widths[0]);
 }
 
-TEST_CASE("without a GPU the table says traced where a time would stand") {
-  const std::string table = table_of(traced_run());
-  CHECK(contains(line_with(table, "5 2D thread tiling"), "traced"));
-  CHECK_FALSE(contains(line_with(table, "0 serial"), "traced"));
-  CHECK_FALSE(contains(line_with(table_of(timed_run()), "5 2D thread tiling"), "traced"));
-}
-
 TEST_CASE("a timed row says how fast it is beside cuBLAS and the stage before") {
   const std::string row = line_with(table_of(timed_run()), "5 2D thread tiling");
   CHECK(contains(row, " 0.0132 "));
   CHECK(contains(row, " 2.54 "));  // 2 * 256^3 / 13.2 us
   CHECK(contains(row, " 50.0 "));  // 6.6 / 13.2
-  CHECK(contains(row, " 5.08 "));  // 67.1 / 13.2
+  const double before = times_the_stage_before(timed_run(), timed_run().rows[3]).value();
+  CHECK(contains(row, " " + brief(before) + " "));
 }
 
 TEST_CASE("the table gives loads per thread and per result, sectors and conflicts per request") {
@@ -509,7 +503,7 @@ TEST_CASE("a serial loop timed on its first rows says so") {
   CHECK_FALSE(contains(table_of(run), "~"));
   run.rows[0].time->partial = true;
   run.rows[0].time->median_ms = 271000;
-  CHECK(contains(line_with(table_of(run), "0 serial"), "~271 s"));
+  CHECK(contains(line_with(table_of(run), "0 serial"), "~271s"));
   CHECK(contains(table_of(run), "first rows"));
 }
 
@@ -531,6 +525,15 @@ TEST_CASE("the JSON is valid and has every key of a stage") {
                           "smem_store_wavefronts",
                           "smem_load_bank_conflicts",
                           "smem_store_bank_conflicts",
+                          "ceiling.as_written_tflops",
+                          "ceiling.compiled_tflops",
+                          "ceiling.bound_by",
+                          "ceiling.no_overlap_tflops",
+                          "ceiling.measured_ratio",
+                          "ceiling.units.smem_ms",
+                          "ceiling.units.dram_ms",
+                          "compiled.loop.lds_128",
+                          "compiled.inner.ffma",
                           "occupancy.gpu",
                           "occupancy.registers",
                           "occupancy.smem_bytes",
@@ -681,6 +684,52 @@ TEST_CASE("an explanation judges coalescing and conflicts by the counts") {
   CHECK_FALSE(contains(text, "Not coalesced"));
 }
 
+TEST_CASE("where nothing is timed, the ceiling stands in place of the time") {
+  const std::string row = line_with(table_of(traced_run()), "5 2D thread tiling");
+  const double ceiling = compiled_ceiling(traced_run(), traced_run().rows[3])->tflops;
+  CHECK(contains(row, "traced ≤ " + significant(ceiling)));
+  CHECK(contains(row, " SMEM "));
+  CHECK_FALSE(contains(line_with(table_of(traced_run()), "0 serial"), "≤"));
+  CHECK_FALSE(contains(table_of(timed_run()), "≤"));
+  Run unknown = traced_run();
+  Stage stage = kTiling;
+  stage.variants[0].kernel.name = "not recorded";
+  unknown.rows[3] = stage_row(stage, tiling_counts(), 128);
+  CHECK(contains(line_with(table_of(unknown), "5 2D thread tiling"), " traced "));
+}
+
+TEST_CASE("an explanation sets the compiled loads beside the written ones") {
+  Run run = traced_run();
+  std::string text = explained(run, run.rows[3]);
+  // A warp: 16 loads a step of K, 256 steps; nvcc makes 8 of 16 two wide ones.
+  CHECK(contains(line_with(text, "  loads from SMEM"), "4,096          2,560"));
+  CHECK(contains(text, "2,048 LDS.32 + 512 LDS.128"));
+  CHECK(contains(text, "made one wide load of several"));
+  CHECK_FALSE(contains(explained(run, run.rows[2]), "loads from SMEM"));
+}
+
+TEST_CASE("an explanation draws what each unit needs, and the busiest is as long as the chart") {
+  const Run run = timed_run();
+  const std::string text = explained(run, run.rows[3]);
+  CHECK(contains(line_with(text, "<- most"), "  SMEM  "));
+  CHECK(contains(line_with(text, "<- most"), repeated("█", 50)));
+  CHECK(contains(line_with(text, "  ceiling  "), "bound by SMEM"));
+  CHECK(contains(line_with(text, "  no overlap  "), "TFLOP/s"));
+  CHECK(contains(line_with(text, "  tail  "), "4 blocks on 82 SMs, at most 1 on one"));
+  CHECK(contains(line_with(text, "  measured  "), "% of the ceiling"));
+  CHECK_FALSE(contains(explained(traced_run(), traced_run().rows[3]), "% of the ceiling"));
+}
+
+TEST_CASE("a kernel that does not fit on the GPU, or multiplies nothing, has no ceiling") {
+  Run run = traced_run();
+  run.rows[3].occupancy->blocks_per_sm = 0;
+  CHECK(!compiled_ceiling(run, run.rows[3]));
+  CHECK(!written_ceiling(run, run.rows[3]));
+  CHECK(compiled_ceiling(run, run.rows[2]));
+  run.alpha = 0;
+  CHECK(!compiled_ceiling(run, run.rows[2]));
+}
+
 TEST_CASE("an explanation works out each limit of the occupancy") {
   const Run run = traced_run();
   Row row = run.rows[3];
@@ -722,6 +771,7 @@ TEST_CASE("the list names every stage and variant, in each format") {
   CHECK(contains(line_with(table, "2D thread tiling"), "128x128x8"));
   const StrictJson json(list(Format::json));
   CHECK(json.values.at("variants.1.variant") == "128x128x8");
+  CHECK(json.values.at("variants.1.kernel") == "thread_tiling_2d<128, 128, 8, 8, 8>");
   CHECK(json.values.at("variants.1.threads_per_block") == "256");
   CHECK(lines_of(list(Format::csv)).size() == 3);
 }

@@ -9,7 +9,9 @@ namespace {
 
 constexpr int kName = 1;
 constexpr int kFirstTime = 2, kLastTime = 5;  // the columns that need a run on the real machine
-constexpr int kColumns = 16;
+constexpr int kLoads = 6;                     // the first of the traced counts
+constexpr int kOccupancy = kLoads + 6, kError = kOccupancy + 1, kVerdict = kError + 2;
+constexpr int kColumns = kVerdict + 1;
 using Cells = std::array<std::string, kColumns>;
 
 const std::array<Cells, 3> kHeadings = {{
@@ -25,14 +27,15 @@ struct Span {
   const char* text;
 };
 constexpr Span kSpans[] = {
-    {0, 6, 9, "loads per"},  {1, 6, 7, "GMEM"},       {1, 8, 9, "SMEM"},
-    {0, 13, 14, "relative"}, {1, 13, 14, "error to"},
+    {0, kLoads, kLoads + 3, "loads per"}, {1, kLoads, kLoads + 1, "GMEM"},
+    {1, kLoads + 2, kLoads + 3, "SMEM"},  {0, kError, kError + 1, "relative"},
+    {1, kError, kError + 1, "error to"},
 };
 
 std::string duration_ms(const Timing& time) {
   constexpr double kInSeconds = 100000;
   const std::string text = time.median_ms < kInSeconds ? significant(time.median_ms)
-                                                       : significant(time.median_ms / 1000) + " s";
+                                                       : significant(time.median_ms / 1000) + "s";
   return (time.partial ? "~" : "") + text;
 }
 
@@ -41,12 +44,13 @@ std::string or_dash(const std::optional<double>& value, std::string (*text)(doub
 }
 
 std::string tflops_text(double value) {
-  return value < 0.1 ? printed("%.4f", value) : significant(value);
+  return value < 0.1 ? printed("%.4f", value).substr(1) : significant(value);
 }
 
 Cells cells_of(const Run& run, const Row& row) {
   Cells cells;
   cells.fill("–");
+  if (!row.time) cells[kFirstTime] = "traced";
   cells[0] = row.number < 0 ? "" : std::to_string(row.number);
   cells[kName] = row.name;
   if (row.time) {
@@ -55,25 +59,36 @@ Cells cells_of(const Run& run, const Row& row) {
     cells[4] = or_dash(cublas_ratio(run, row), [](double ratio) { return brief(100 * ratio); });
     cells[5] = or_dash(times_the_stage_before(run, row), brief);
   }
+  if (const auto ceiling = compiled_ceiling(run, row)) {
+    if (!row.time) {
+      cells[kFirstTime] = "traced ≤ " + significant(ceiling->tflops) + " by " +
+                          std::string(kUnitNames[ceiling->bound_by]);
+    }
+  }
   if (row.counts && row.variant) {
     const double results = results_per_thread(*row.variant);
     const auto gmem = static_cast<double>(row.counts->gmem_loads.accesses.max);
     const auto smem = static_cast<double>(row.counts->smem_loads.accesses.max);
-    cells[6] = whole(gmem, 5);
-    cells[7] = brief(gmem / results);
-    cells[8] = whole(smem, 5);
-    cells[9] = brief(smem / results);
-    cells[10] = brief(pieces_per_request(row.counts->gmem_loads));
+    cells[kLoads] = whole(gmem, 5);
+    cells[kLoads + 1] = brief(gmem / results);
+    cells[kLoads + 2] = whole(smem, 5);
+    cells[kLoads + 3] = brief(smem / results);
+    cells[kLoads + 4] = brief(pieces_per_request(row.counts->gmem_loads));
     const bool uses_smem = row.counts->smem_loads.requests + row.counts->smem_stores.requests > 0;
-    if (uses_smem) cells[11] = brief(conflicts_per_request(*row.counts));
+    if (uses_smem) cells[kLoads + 5] = brief(conflicts_per_request(*row.counts));
   }
-  if (row.occupancy) cells[12] = printed("%.0f", row.occupancy->percent);
+  if (row.occupancy) cells[kOccupancy] = printed("%.0f", row.occupancy->percent);
   if (row.error) {
-    cells[13] = scientific(row.error->relative);
-    cells[15] = row.error->bound_ok ? "ok" : "FAIL";
+    cells[kError] = scientific(row.error->relative);
+    cells[kVerdict] = row.error->bound_ok ? "ok" : "FAIL";
   }
-  cells[14] = or_dash(row.cublas_error, scientific);
+  cells[kError + 1] = or_dash(row.cublas_error, scientific);
   return cells;
+}
+
+// Whether what stands under `time` is no time, and reaches over the columns after it.
+bool spans_times(const Cells& cells) {
+  return cells[kFirstTime].starts_with("traced");
 }
 
 using Widths = std::array<int, kColumns>;
@@ -86,6 +101,7 @@ Widths widths_of(const std::vector<Cells>& rows) {
       widths[column] = std::max(widths[column], display_width(heading[column]));
     }
     for (const Cells& cells : rows) {
+      if (column == kFirstTime && spans_times(cells)) continue;
       widths[column] = std::max(widths[column], display_width(cells[column]));
     }
   }
@@ -130,12 +146,12 @@ std::string row_line(const Row& row, const Cells& cells, const Widths& widths, S
   std::string text;
   for (int column = 0; column < kColumns; ++column) {
     if (column > 0) text += ' ';
-    if (column == kFirstTime && !row.time) {
-      text += centred("traced", span_width(widths, kFirstTime, kLastTime), " ");
+    if (column == kFirstTime && spans_times(cells)) {
+      text += centred(cells[column], span_width(widths, kFirstTime, kLastTime), " ");
       column = kLastTime;
     } else if (column == kName) {
       text += pad_right(shortened(cells[column], widths[column]), widths[column]);
-    } else if (column == kColumns - 1) {
+    } else if (column == kVerdict) {
       const bool passed = row.error && row.error->bound_ok;
       text += coloured(cells[column], passed ? Colour::green : Colour::red, style);
     } else {
@@ -177,6 +193,21 @@ std::string legend(const Run& run) {
     text += labelled("time", kTerm,
                      "the median of many launches, each between two events, after unmeasured ones; "
                      "--explain gives the spread");
+  }
+  if (any([](const Row& row) { return !row.time; })) {
+    text +=
+        labelled("≤", kTerm,
+                 "not timed: the most TFLOP/s that this GPU can reach with the compiled kernel, "
+                 "because the unit named would then be busy all the time");
+  }
+  const bool has_idle_sms = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
+    const auto ceiling = compiled_ceiling(run, row);
+    return ceiling && ceiling->busy_share < 0.5;
+  });
+  if (has_idle_sms) {
+    text += labelled("", kTerm,
+                     "few blocks: most SMs have nothing to do for most of the time, and a stage "
+                     "with larger blocks fewer still; a larger --size fills the GPU");
   }
   text += labelled("loads", kTerm,
                    "accesses as written, of the thread with the most: one float4 is one, one "

@@ -52,7 +52,8 @@ Gpu describe() {
           .smem_granularity_bytes = cc < 80 ? 256 : 128,
           .threads_per_sm = properties.maxThreadsPerMultiProcessor,
           .blocks_per_sm = properties.maxBlocksPerMultiProcessor,
-          .registers_per_sm = properties.regsPerMultiprocessor};
+          .registers_per_sm = properties.regsPerMultiprocessor,
+          .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0};
 }
 
 std::string version_text(int version) {

@@ -13,7 +13,7 @@ constexpr Traffic Counts::*kTraffic[] = {&Counts::gmem_loads, &Counts::gmem_stor
                                          &Counts::async_gmem, &Counts::async_smem};
 
 // The bytes modulo which the place of a load or store matters to its cost (model/warp_access.h).
-constexpr int kAlignment[] = {32, 32, 16, 16};
+constexpr int kAlignment[] = {128, 128, 16, 16};
 
 template <class Visit>
 void for_each_lane(std::uint32_t lanes, Visit visit) {
@@ -47,6 +47,7 @@ void add_requests(To& to, const From& from) {
   to.pieces += from.pieces;
   to.ideal_pieces += from.ideal_pieces;
   to.bank_conflicts += from.bank_conflicts;
+  to.lines += from.lines;
 }
 
 }  // namespace
@@ -94,6 +95,11 @@ void add(Counts& to, const Counts& from) {
     add(t.floats, f.floats, first);
     add(t.bytes, f.bytes, first);
     add_requests(t, f);
+  }
+  for (std::size_t w = 0; w < to.widenable.size(); ++w) {
+    to.widenable[w].requests += from.widenable[w].requests;
+    to.widenable[w].wavefronts_64 += from.widenable[w].wavefronts_64;
+    to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
   }
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
@@ -404,7 +410,7 @@ void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token t
     if (site != nullptr) count(*site, side, side_cost, together);
   };
   count_side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
-  count_side(from, {cost.sectors, ideal_global_sectors(from), 0});
+  count_side(from, {cost.sectors, ideal_global_sectors(from), 0, global_lines(from)});
 }
 
 void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
@@ -415,6 +421,13 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
   total.pieces += cost.pieces;
   total.ideal_pieces += cost.ideal;
   total.bank_conflicts += cost.bank_conflicts;
+  total.lines += cost.lines;
+  if (cost.widenable) {
+    Widenable& widenable = counts_.widenable[cost.pieces];
+    widenable.requests += 1;
+    widenable.wavefronts_64 += cost.wavefronts_64;
+    widenable.wavefronts_128 += cost.wavefronts_128;
+  }
   if (cost.pieces > total.worst_pieces) {
     total.worst_pieces = cost.pieces;
     total.worst_block = block_;
@@ -455,10 +468,26 @@ const WarpTracer::Cost& WarpTracer::cost_of(int traffic, const WarpAccess& acces
 
 WarpTracer::Cost WarpTracer::compute_cost(int traffic, const WarpAccess& access) {
   if (traffic == kGmemLoads || traffic == kGmemStores) {
-    return {global_sectors(access), ideal_global_sectors(access), 0};
+    return {global_sectors(access), ideal_global_sectors(access), 0, global_lines(access)};
   }
   const SharedCost cost = traffic == kSmemLoads ? shared_load(access) : shared_store(access);
-  return {cost.wavefronts, cost.groups, cost.bank_conflicts()};
+  Cost result{cost.wavefronts, cost.groups, cost.bank_conflicts()};
+  if (traffic == kSmemLoads && access.bytes == 4) add_wider(access, result);
+  return result;
+}
+
+void WarpTracer::add_wider(const WarpAccess& access, Cost& cost) {
+  const auto word = [&](int lane) { return access.address[lane] / 4 % 4; };
+  const std::uint64_t first = word(std::countr_zero(access.active));
+  cost.widenable = true;
+  for_each_lane(access.active, [&](int l) { cost.widenable &= word(l) == first; });
+  if (!cost.widenable) return;
+  // The request for the first of two or four words stands for the wide one, the others for none.
+  WarpAccess wide = access;
+  wide.bytes = 8;
+  if (first % 2 == 0) cost.wavefronts_64 = shared_load(wide).wavefronts;
+  wide.bytes = 16;
+  if (first == 0) cost.wavefronts_128 = shared_load(wide).wavefronts;
 }
 
 }  // namespace simt

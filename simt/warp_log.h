@@ -126,7 +126,9 @@ class WarpTracer {
     Token parent, call, depth;
   };
   struct Cost {
-    int pieces, ideal, bank_conflicts;
+    int pieces, ideal, bank_conflicts, lines = 0;
+    bool widenable = false;
+    int wavefronts_64 = 0, wavefronts_128 = 0;
   };
   // One place in the kernel, reached by one path, that touches one array.
   struct Site {
@@ -171,6 +173,7 @@ class WarpTracer {
   Site* site_of(Token path, Token token, std::uintptr_t address);
   const Cost& cost_of(int traffic, const WarpAccess& access);
   static Cost compute_cost(int traffic, const WarpAccess& access);
+  static void add_wider(const WarpAccess& access, Cost& cost);
 
   const std::vector<TracedArray> arrays_;
   std::array<Lane, kWarpSize> lanes_;

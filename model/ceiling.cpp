@@ -1,0 +1,158 @@
+#include "model/ceiling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace {
+
+constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on; each issues an instruction a cycle
+
+// What one block asks of the units.
+struct Work {
+  double ffmas;  // warp instructions, as all of the following but the last
+  double instructions;
+  double smem_load_wavefronts;
+  double smem_store_wavefronts;
+  double l1_lines;
+  double l2_bytes;
+};
+
+double warps(const Variant& variant) {
+  return std::ceil(variant.threads() / 32.0);
+}
+
+double results_per_thread(const Variant& variant) {
+  return static_cast<double>(variant.BM) * variant.BN / variant.threads();
+}
+
+double blocks(const Product& product, const Variant& variant) {
+  return std::ceil(static_cast<double>(product.M) / variant.BM) *
+         std::ceil(static_cast<double>(product.N) / variant.BN);
+}
+
+bool is_known(const Product& product, const Variant& variant, const Counts& counts) {
+  return product.M > 0 && product.N > 0 && product.K > 0 && counts.blocks_traced > 0 &&
+         variant.threads() > 0 && variant.BM > 0 && variant.BN > 0;
+}
+
+Work work_as_written(const Product& product, const Variant& variant, const Counts& counts) {
+  const auto a_block = [&](std::int64_t total) {
+    return static_cast<double>(total) / static_cast<double>(counts.blocks_traced);
+  };
+  const double K = padded_K(product, variant);
+  const double ffmas = warps(variant) * results_per_thread(variant) * K;
+  // A cp.async is one instruction, and counted on either side.
+  const double accesses = a_block(counts.gmem_loads.requests + counts.gmem_stores.requests +
+                                  counts.smem_loads.requests + counts.smem_stores.requests -
+                                  counts.async_smem.requests);
+  const double of_C = static_cast<double>(variant.BM) * variant.BN * (product.reads_C ? 2 : 1);
+  return {.ffmas = ffmas,
+          .instructions = ffmas + accesses,
+          .smem_load_wavefronts = a_block(counts.smem_loads.pieces),
+          .smem_store_wavefronts = a_block(counts.smem_stores.pieces),
+          .l1_lines = a_block(counts.gmem_loads.lines + counts.gmem_stores.lines),
+          .l2_bytes = 4 * ((variant.BM + variant.BN) * K + of_C)};
+}
+
+Ceiling ceiling_of(const Gpu& gpu, const Product& product, const Variant& variant,
+                   const Work& work) {
+  const double cycles_per_ms = gpu.boost_ghz * 1e6;
+  const double all_blocks = blocks(product, variant);
+  const double most_blocks = std::ceil(all_blocks / gpu.sms);  // of one SM
+  const auto on_sm = [&](double cycles) { return most_blocks * cycles / cycles_per_ms; };
+
+  Ceiling result{};
+  result.busy_share = all_blocks / (most_blocks * gpu.sms);
+  result.ms[kFma] = on_sm(work.ffmas * 32 / gpu.fp32_lanes_per_sm);
+  result.ms[kIssue] = on_sm(work.instructions / kSchedulers);
+  result.ms[kSmem] = on_sm(work.smem_load_wavefronts + work.smem_store_wavefronts);
+  result.ms[kL1] = on_sm(work.l1_lines);
+  const double l2_bytes_per_clock =
+      gpu.l2_bytes_per_clock > 0 ? gpu.l2_bytes_per_clock : gpu.sms * l2_bytes_per_sm_clock;
+  result.ms[kL2] = std::max(all_blocks * work.l2_bytes / (l2_bytes_per_clock * cycles_per_ms),
+                            on_sm(work.l2_bytes / l2_bytes_per_sm_clock));
+  const double M = product.M, N = product.N, K = product.K;
+  const double dram_bytes = 4 * (M * K + K * N + M * N * (product.reads_C ? 2 : 1));
+  result.ms[kDram] = dram_bytes / (gpu.dram_gb_per_s * 1e6);
+
+  const auto slowest = std::max_element(result.ms.begin(), result.ms.end());
+  result.bound_by = static_cast<UnitIndex>(slowest - result.ms.begin());
+  const auto tflops = [&](double ms) { return 2 * M * N * K / ms * 1e-9; };
+  result.tflops = tflops(*slowest);
+  const double copy_ms = std::max(
+      {result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(work.smem_store_wavefronts)});
+  const double multiply_ms =
+      std::max({result.ms[kFma], result.ms[kIssue], on_sm(work.smem_load_wavefronts)});
+  result.no_overlap_tflops = tflops(copy_ms + multiply_ms);
+  return result;
+}
+
+}  // namespace
+
+int padded_K(const Product& product, const Variant& variant) {
+  if (variant.BK == 0) return product.K;
+  return (product.K + variant.BK - 1) / variant.BK * variant.BK;
+}
+
+Rounds rounds_along_K(const Product& product, const Variant& variant, const LoopRecord& record) {
+  return rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
+}
+
+SharedLoads shared_loads_as_compiled(const Product& product, const Variant& variant,
+                                     const Counts& counts, const LoopRecord& record) {
+  const auto traced = static_cast<double>(counts.blocks_traced);
+  const Rounds times = rounds_along_K(product, variant, record);
+  const auto a_block = [&](int InstructionMix::*kind) {
+    return warps(variant) * (times.loop * record.loop.*kind + times.inner * record.inner.*kind);
+  };
+  const double wide_64 = a_block(&InstructionMix::lds64),
+               wide_128 = a_block(&InstructionMix::lds128);
+  SharedLoads loads{a_block(&InstructionMix::lds32) + wide_64 + wide_128,
+                    static_cast<double>(counts.smem_loads.pieces) / traced};
+  // Wide loads that the source has already were traced as such.
+  if (counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum) return loads;
+
+  // Which loads became wide is not recorded. A bound takes those that gain the most by it.
+  struct Gain {
+    double requests, wavefronts_saved_each;
+  };
+  double left = (2 * wide_64 + 4 * wide_128) * traced;  // written requests that are now part of one
+  const double share_64 = left > 0 ? 2 * wide_64 * traced / left : 0;
+  std::vector<Gain> gains;
+  for (std::size_t w = 0; w < counts.widenable.size(); ++w) {
+    const Widenable& group = counts.widenable[w];
+    if (group.requests == 0) continue;
+    const double requests = static_cast<double>(group.requests);
+    const double wide = share_64 * static_cast<double>(group.wavefronts_64) +
+                        (1 - share_64) * static_cast<double>(group.wavefronts_128);
+    gains.push_back({requests, static_cast<double>(w) - wide / requests});
+  }
+  std::sort(gains.begin(), gains.end(), [](const Gain& a, const Gain& b) {
+    return a.wavefronts_saved_each > b.wavefronts_saved_each;
+  });
+  for (const Gain& gain : gains) {
+    const double taken = std::min(left, gain.requests);
+    loads.wavefronts -= taken * gain.wavefronts_saved_each / traced;
+    left -= taken;
+  }
+  return loads;
+}
+
+std::optional<Ceiling> ceiling_as_written(const Gpu& gpu, const Product& product,
+                                          const Variant& variant, const Counts& counts) {
+  if (!is_known(product, variant, counts)) return std::nullopt;
+  return ceiling_of(gpu, product, variant, work_as_written(product, variant, counts));
+}
+
+std::optional<Ceiling> ceiling_as_compiled(const Gpu& gpu, const Product& product,
+                                           const Variant& variant, const Counts& counts,
+                                           const LoopRecord& record) {
+  if (!is_known(product, variant, counts)) return std::nullopt;
+  Work work = work_as_written(product, variant, counts);
+  const Rounds times = rounds_along_K(product, variant, record);
+  work.instructions =
+      warps(variant) * (times.loop * record.loop.all() + times.inner * record.inner.all());
+  work.smem_load_wavefronts = shared_loads_as_compiled(product, variant, counts, record).wavefronts;
+  return ceiling_of(gpu, product, variant, work);
+}

@@ -1,0 +1,138 @@
+#include "model/ceiling.h"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+// A GPU whose every unit does one thing a nanosecond: 4 SMs of 32 lanes.
+Gpu plain_gpu() {
+  Gpu gpu{};
+  gpu.name = "plain";
+  gpu.sms = 4;
+  gpu.fp32_lanes_per_sm = 32;
+  gpu.boost_ghz = 1;
+  gpu.dram_gb_per_s = 1;
+  return gpu;
+}
+
+// Blocks of one warp, a result a lane.
+Variant one_warp(int BK) {
+  Variant variant{};
+  variant.BM = 1;
+  variant.BN = 32;
+  variant.BK = BK;
+  variant.block_x = 32;
+  variant.block_y = 1;
+  return variant;
+}
+
+// Eight blocks, of which the trace saw one that makes `loads` scalar loads from shared memory.
+Counts traced_loads(int loads, int wavefronts_each) {
+  Counts counts;
+  counts.blocks = 8;
+  counts.blocks_traced = 1;
+  counts.threads_traced = 32;
+  counts.smem_loads.requests = loads;
+  counts.smem_loads.pieces = loads * wavefronts_each;
+  counts.smem_loads.accesses.sum = counts.smem_loads.floats.sum = 32 * loads;
+  return counts;
+}
+
+const Product kProduct{8, 32, 100, false};
+
+}  // namespace
+
+TEST_CASE("the busiest unit bounds the rate, and every unit's time is its share of the work") {
+  Gpu gpu = plain_gpu();
+  gpu.dram_gb_per_s = 1e6;
+  Counts counts = traced_loads(300, 2);
+  counts.gmem_loads.lines = 500;
+  const auto ceiling = ceiling_as_written(gpu, kProduct, one_warp(0), counts);
+  REQUIRE(ceiling);
+  // Eight blocks on four SMs: two each, one after the other.
+  CHECK(ceiling->ms[kFma] == doctest::Approx(2 * 100e-6));
+  CHECK(ceiling->ms[kIssue] == doctest::Approx(2 * (100 + 300) / 4 * 1e-6));
+  CHECK(ceiling->ms[kSmem] == doctest::Approx(2 * 600e-6));
+  CHECK(ceiling->ms[kL1] == doctest::Approx(2 * 500e-6));
+  CHECK(ceiling->ms[kL2] == doctest::Approx(2 * 4 * (33 * 100 + 32) / 64 * 1e-6));
+  CHECK(ceiling->bound_by == kSmem);
+  CHECK(ceiling->tflops == doctest::Approx(2.0 * 8 * 32 * 100 / 1200e-9 * 1e-12));
+  CHECK(ceiling->busy_share == 1);
+  // First 500 lines, then 600 wavefronts.
+  CHECK(ceiling->no_overlap_tflops == doctest::Approx(2.0 * 8 * 32 * 100 / 2200e-9 * 1e-12));
+}
+
+TEST_CASE("each matrix travels from memory once, and C twice where beta reads it") {
+  const Counts counts = traced_loads(0, 0);
+  const auto ms = [&](bool reads_C) {
+    return ceiling_as_written(plain_gpu(), {8, 32, 100, reads_C}, one_warp(0), counts)->ms[kDram];
+  };
+  CHECK(ms(false) == doctest::Approx(4 * (8 * 100 + 100 * 32 + 8 * 32) * 1e-6));
+  CHECK(ms(true) == doctest::Approx(4 * (8 * 100 + 100 * 32 + 2 * 8 * 32) * 1e-6));
+}
+
+TEST_CASE("one block more than fills the SMs costs as much as a whole round of blocks") {
+  const Counts counts = traced_loads(300, 1);
+  const auto ceiling = [&](int M) {
+    return *ceiling_as_written(plain_gpu(), {M, 32, 100, false}, one_warp(0), counts);
+  };
+  CHECK(ceiling(4).ms[kSmem] == doctest::Approx(300e-6));
+  CHECK(ceiling(5).ms[kSmem] == doctest::Approx(600e-6));
+  CHECK(ceiling(8).ms[kSmem] == doctest::Approx(600e-6));
+  CHECK(ceiling(5).busy_share == doctest::Approx(5 / 8.0));
+}
+
+TEST_CASE("the last tile is multiplied in full, and half a warp takes a warp's lanes") {
+  const Counts counts = traced_loads(0, 0);
+  Variant variant = one_warp(16);
+  CHECK(ceiling_as_written(plain_gpu(), {4, 32, 17, false}, variant, counts)->ms[kFma] ==
+        doctest::Approx(32e-6));
+  variant.block_x = 16;
+  variant.BN = 16;
+  CHECK(ceiling_as_written(plain_gpu(), {4, 16, 16, false}, variant, counts)->ms[kFma] ==
+        doctest::Approx(16e-6));
+}
+
+TEST_CASE("the compiler's instructions replace the source's, and a wide load its wavefronts") {
+  // 200 loads as written: 100 that take one wavefront, and 100 of four that could be wide.
+  Counts counts = traced_loads(200, 1);
+  counts.smem_loads.pieces = 500;
+  counts.widenable[4] = {100, 200, 50};
+  LoopRecord record{};
+  record.loop.ffma = 4;
+  record.loop.lds32 = 4;
+  record.loop.lds128 = 1;
+  record.loop.other = 7;
+  const auto loads = shared_loads_as_compiled(kProduct, one_warp(0), counts, record);
+  CHECK(loads.requests == 125);
+  CHECK(loads.wavefronts == 150);
+  const auto ceiling = ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), counts, record);
+  REQUIRE(ceiling);
+  CHECK(ceiling->ms[kIssue] == doctest::Approx(2 * 25 * 16 / 4 * 1e-6));
+  CHECK(ceiling->ms[kSmem] == doctest::Approx(2 * 150e-6));
+
+  // Half as many wide loads, and those that gain the most are taken to be the wide ones.
+  counts.widenable[1] = {100, 50, 100};
+  record.loop.lds128 = 0;
+  record.loop.lds64 = 1;
+  const auto in_pairs = shared_loads_as_compiled(kProduct, one_warp(0), counts, record);
+  CHECK(in_pairs.wavefronts == 500 - 50 * (4 - 2));
+}
+
+TEST_CASE("wide loads that the source has are not merged once more") {
+  Counts counts = traced_loads(25, 4);
+  counts.smem_loads.floats.sum *= 4;
+  counts.widenable[4] = {25, 10, 5};
+  LoopRecord record{};
+  record.loop.ffma = 4;
+  record.loop.lds128 = 1;
+  CHECK(shared_loads_as_compiled(kProduct, one_warp(0), counts, record).wavefronts == 100);
+}
+
+TEST_CASE("where nothing is multiplied or traced there is no ceiling") {
+  const Counts counts = traced_loads(1, 1);
+  CHECK(!ceiling_as_written(plain_gpu(), {0, 32, 100, false}, one_warp(0), counts));
+  CHECK(!ceiling_as_written(plain_gpu(), {8, 32, 0, false}, one_warp(0), counts));
+  CHECK(!ceiling_as_written(plain_gpu(), kProduct, one_warp(0), Counts{}));
+  CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), Counts{}, LoopRecord{}));
+}

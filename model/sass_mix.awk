@@ -1,0 +1,146 @@
+# Counts the instructions of every kernel in the output of cuobjdump -sass or nvdisasm -c, and of
+# its main loop. Prints, for each kernel, lines of
+#   kernel<TAB>part<TAB>counts
+# with the kernel's mangled name and the counts in the order of kinds below. The parts:
+#   whole  every instruction of the kernel
+#   loop   one round of the main loop, which the loop with the most FFMAs tells: it itself, or where
+#          another loop encloses it, that one without it
+#   inner  one round of the loop with the most FFMAs where another loop encloses it, else zeros
+# A loop is what lies between a branch backwards and its target. Where there are several ways
+# through a round, the shortest that loads from global memory counts: that is the way of a block
+# that lies inside of the matrices.
+
+BEGIN {
+  count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 sts32 sts64 sts128 stg32 stg64 " \
+                         "stg128 ldgsts32 ldgsts64 ldgsts128 ffma bar other", kinds, " ")
+}
+
+function number_of_hex(digits, i, value) {
+  for (i = 1; i <= length(digits); ++i) {
+    value = value * 16 + index("0123456789abcdef", substr(digits, i, 1)) - 1
+  }
+  return value
+}
+
+function kind_of(opcode, name) {
+  if (opcode ~ /^FFMA/) return "ffma"
+  if (opcode ~ /^BAR\./ && opcode !~ /ARV/) return "bar"
+  name = tolower(opcode)
+  sub(/\..*/, "", name)
+  if (name !~ /^(ldg|lds|sts|stg|ldgsts)$/) return "other"
+  return name (opcode ~ /\.128/ ? 128 : opcode ~ /\.64/ ? 64 : 32)
+}
+
+/^[ \t]*Function : / { finish(); kernel = $NF }
+/^\.text\..*:/ { finish(); kernel = $1; gsub(/^\.text\.|:$/, "", kernel) }
+/^\.L_.*:/ { label = $1; sub(/:$/, "", label); place[label] = instructions }
+
+# An instruction, maybe with a predicate in front: /*0100*/ @!P0 BRA 0xf70 ;
+/^[ \t]*\/\*[0-9a-f][0-9a-f][0-9a-f][0-9a-f]+\*\/[ \t]+[@A-Z]/ {
+  address = $1
+  gsub(/[\/*]/, "", address)
+  place["0x" number_of_hex(address)] = instructions
+  predicated = $2 ~ /^@/
+  opcode = predicated ? $3 : $2
+  sub(/;$/, "", opcode)
+  kind[instructions] = $2 == "@!PT" ? "other" : kind_of(opcode)  # @!PT: takes no part, ever
+  target[instructions] = ""
+  if (opcode ~ /^BRA/) {
+    if (match($0, /`\(\.L_[^)]*\)/)) {
+      target[instructions] = substr($0, RSTART + 2, RLENGTH - 3)
+    } else if (match($0, /[ ,]0x[0-9a-f]+/)) {
+      target[instructions] = "0x" number_of_hex(substr($0, RSTART + 3, RLENGTH - 3))
+    }
+    conditional[instructions] = predicated || $0 ~ /BRA[.A-Z]* !?U?P[0-9]/
+  }
+  ++instructions
+}
+
+END { finish() }
+
+function ffmas_between(first, last, i, sum) {
+  for (i = first; i <= last; ++i) sum += kind[i] == "ffma"
+  return sum + 0
+}
+
+function report(part, first, last, but_first, but_last, only_way, i, k, sum, line) {
+  for (i = first; i <= last; ++i) {
+    if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+    ++sum[kind[i]]
+  }
+  line = kernel "\t" part "\t"
+  for (k = 1; k <= count_of_kinds; ++k) line = line (k > 1 ? ", " : "") sum[kinds[k]] + 0
+  print line
+}
+
+# Can `to` be reached sooner, with or without a load on the way?
+function reach(to, loaded, steps, from) {
+  if ((to, loaded) in fewest && fewest[to, loaded] <= steps) return
+  fewest[to, loaded] = steps
+  came_from[to, loaded] = from
+}
+
+# Marks the instructions of the shortest way from `first` to the branch back at `last`.
+function find_way(first, last, i, loaded, after, to, at) {
+  reach(first, 0, 0, "")
+  for (i = first; i < last; ++i) {
+    for (loaded = 0; loaded <= 1; ++loaded) {
+      if (!((i, loaded) in fewest)) continue
+      after = loaded || kind[i] ~ /^ldg/
+      to = target[i] == "" ? -1 : place[target[i]]
+      if (to > i && to <= last) reach(to, after, fewest[i, loaded] + 1, i SUBSEP loaded)
+      if (to <= i || conditional[i]) reach(i + 1, after, fewest[i, loaded] + 1, i SUBSEP loaded)
+    }
+  }
+  for (at = last SUBSEP ((last, 1) in fewest); at != ""; at = came_from[at]) {
+    on_way[substr(at, 1, index(at, SUBSEP) - 1) + 0] = 1
+  }
+}
+
+function clear(array, key) {
+  for (key in array) delete array[key]
+}
+
+function finish(i, start, ffmas, best, first, last, outer_first, outer_last) {
+  if (kernel != "" && instructions > 0) {
+    first = outer_first = -1
+    for (i = 0; i < instructions; ++i) {
+      if (target[i] == "" || !(target[i] in place)) continue
+      start = place[target[i]]
+      if (start >= i) continue
+      ffmas = ffmas_between(start, i)
+      if (ffmas > best || ffmas == best && first >= 0 && i - start < last - first) {
+        best = ffmas
+        first = start
+        last = i
+      }
+    }
+    for (i = 0; first >= 0 && i < instructions; ++i) {
+      if (target[i] == "" || !(target[i] in place)) continue
+      start = place[target[i]]
+      if (start > first || i <= last) continue
+      if (outer_first < 0 || i - start < outer_last - outer_first) {
+        outer_first = start
+        outer_last = i
+      }
+    }
+    report("whole", 0, instructions - 1, -1, -1, 0)
+    if (outer_first >= 0) {
+      find_way(outer_first, outer_last)
+      report("loop", outer_first, outer_last, first, last, 1)
+      report("inner", first, last, -1, -1, 1)
+    } else if (first >= 0) {
+      find_way(first, last)
+      report("loop", first, last, -1, -1, 1)
+      report("inner", 0, -1, -1, -1, 1)
+    }
+  }
+  clear(place)
+  clear(kind)
+  clear(target)
+  clear(conditional)
+  clear(fewest)
+  clear(came_from)
+  clear(on_way)
+  instructions = 0
+}
