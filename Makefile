@@ -107,7 +107,7 @@ $(BUILD)/gemm_steps_plain.o: $(BUILD)/plain/gemm_steps.o
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
 	$(call alone,main)
 $(BUILD)/idioms_traced.o: $(BUILD)/traced/simt/idioms.o
-	$(call alone,idioms divergences,$(COUNTED))
+	$(call alone,idioms divergences exchanges faults,$(COUNTED))
 
 # Both of README's commands first see to what they need.
 run:

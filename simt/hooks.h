@@ -18,6 +18,9 @@ extern __thread Hooks hooks;
 // A cp.async issued at `place`; `global` is null where it only fills with zeros.
 void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* place);
 
+// An atomic at `place`: a load and a store.
+void record_atomic(const void* pointer, std::size_t bytes, void* place);
+
 // Called by a hook when the log is full: the warp's other lanes run, and the logs are folded.
 void pause_with_full_log();
 

@@ -19,3 +19,19 @@ struct Divergence {
   int gmem_load_requests;
 };
 extern const std::vector<Divergence> divergences;
+
+// What threads do together: out[t] of every lane t, in a launch of one warp, over zeros.
+struct Exchange {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  int (*expected)(int t);
+};
+extern const std::vector<Exchange> exchanges;
+
+// Kernels that cannot go on, and what is said about them.
+struct Fault {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  const char* says;
+};
+extern const std::vector<Fault> faults;

@@ -63,6 +63,11 @@ void record_async_copy(const void* shared, const void* global, std::size_t bytes
   append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
 }
 
+void record_atomic(const void* pointer, std::size_t bytes, void* at) {
+  access(Kind::kLoad, pointer, std::countr_zero(bytes), at);
+  access(Kind::kStore, pointer, std::countr_zero(bytes), at);
+}
+
 }  // namespace simt
 
 // What -fsanitize=thread and -fsanitize-coverage=trace-pc call. The names are the compiler's; the

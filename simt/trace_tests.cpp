@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 
 #include "simt/idioms.h"
@@ -14,8 +16,9 @@ struct alignas(256) Arrays {
   float out[1024];
 };
 
+Arrays arrays;
+
 Counts trace_block(void (*run)(const float*, float*)) {
-  static Arrays arrays;
   for (int i = 0; i < 1024; ++i) arrays.in[i] = static_cast<float>(i);
   const Gpu& gpu = *find_gpu("RTX 3090");
   const simt::GlobalArray known[] = {{"in", arrays.in, sizeof arrays.in},
@@ -51,4 +54,29 @@ TEST_CASE("lanes that part and meet again make the requests of a warp in lockste
     CAPTURE(std::string(divergence.text));
     CHECK(trace_block(divergence.run).gmem_loads.requests == divergence.gmem_load_requests);
   }
+}
+
+TEST_CASE("what threads do together is what the GPU's threads do") {
+  REQUIRE(!exchanges.empty());
+  for (const Exchange& exchange : exchanges) {
+    CAPTURE(std::string(exchange.text));
+    std::fill(std::begin(arrays.out), std::end(arrays.out), 0.0f);
+    trace_block(exchange.run);
+    for (int t = 0; t < 32; ++t) {
+      CAPTURE(t);
+      CHECK(arrays.out[t] == exchange.expected(t));
+    }
+  }
+}
+
+TEST_CASE("a kernel that cannot go on is a fault with its block and thread") {
+  REQUIRE(!faults.empty());
+  for (const Fault& fault : faults) {
+    CAPTURE(std::string(fault.text));
+    CHECK_THROWS_AS(trace_block(fault.run), simt::KernelFault);
+    CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains(fault.says));
+    CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains("block (0, 0, 0), thread ("));
+  }
+  // And the next launch is none the worse for it.
+  CHECK(trace_block(idioms[0].run).gmem_loads.requests == 1);
 }
