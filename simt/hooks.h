@@ -12,6 +12,7 @@ struct Hooks {
   LaneLog* log;           // null while no traced thread runs
   std::uintptr_t stacks;  // all fibers' stacks: registers and local memory, which are not counted
   std::size_t stack_bytes;
+  std::uintptr_t exit;  // where the last function returned
 };
 extern __thread Hooks hooks;
 
