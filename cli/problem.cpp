@@ -1,5 +1,6 @@
 #include "cli/problem.h"
 
+#include <algorithm>
 #include <ctime>
 #include <limits>
 
@@ -118,4 +119,13 @@ std::string joined(int argc, char** argv) {
   std::string text = argv[0];
   for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
   return text;
+}
+
+Timing summary(std::vector<double> times_ms) {
+  std::sort(times_ms.begin(), times_ms.end());
+  const std::size_t n = times_ms.size();
+  return {.median_ms = (times_ms[(n - 1) / 2] + times_ms[n / 2]) / 2,
+          .min_ms = times_ms.front(),
+          .max_ms = times_ms.back(),
+          .repetitions = static_cast<int>(n)};
 }

@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "cli/matrices.h"
 #include "model/gpus.h"
+#include "report/report.h"
 
 struct Problem {
   int M, N, K;
@@ -35,3 +36,6 @@ Gpu choose_model(const Flags& flags, bool on_gpu);
 
 std::string now_utc();                      // "2026-01-01T00:00:00Z"
 std::string joined(int argc, char** argv);  // the command as typed
+
+// Of at least one time.
+Timing summary(std::vector<double> times_ms);

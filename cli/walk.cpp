@@ -56,15 +56,6 @@ double milliseconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(end - start).count();
 }
 
-Timing summary(std::vector<double> times_ms) {
-  std::sort(times_ms.begin(), times_ms.end());
-  const std::size_t n = times_ms.size();
-  return {.median_ms = (times_ms[(n - 1) / 2] + times_ms[n / 2]) / 2,
-          .min_ms = times_ms.front(),
-          .max_ms = times_ms.back(),
-          .repetitions = static_cast<int>(n)};
-}
-
 double relative_difference(const Floats& a, const Floats& b) {
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
