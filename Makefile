@@ -54,6 +54,7 @@ $(PROGRAM): $(MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o $(H
 $(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 		$(BUILD)/idioms_traced.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+$(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu))
 
 # All is compiled again when the Makefile or what was set on its command line changes.
 CONFIGURATION := $(BUILD)/configuration
@@ -81,7 +82,8 @@ $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
 	objcopy --localize-symbol=main $< $@
 
 # The CPU's copies: traced as written, with a call at every access and basic block, and plain.
-AS_CPU := -x c++ -std=c++20 -g -I. -Isimt/cuda -include simt/cpu.h -fno-gnu-unique \
+# (In DWARF 5 binutils 2.40 takes the first header of a file for the file itself.)
+AS_CPU := -x c++ -std=c++20 -gdwarf-4 -I. -Isimt/cuda -include simt/cpu.h -fno-gnu-unique \
 	-fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
 $(BUILD)/traced/%.o: %.cu $(CONFIGURATION)
@@ -96,10 +98,11 @@ $(BUILD)/plain/%.o: %.cu $(CONFIGURATION)
 # Dynamic shared memory, whatever a kernel calls it, is the buffer of simt/grid.cpp.
 BUILT_INS := threadIdx|blockIdx|blockDim|gridDim
 DYNAMIC_SHARED = $$(readelf -sW $< | awk '$$4 == "TLS" && $$7 == "UND" && $$8 !~ /^($(BUILT_INS))$$/ \
-	{ print "--redefine-sym " $$8 "=simt_dynamic_shared" }')
+	{ print $$8 }' | sort -u)
 define alone
 ld -r --force-group-allocation $< -o $@.merged
-objcopy $(2) $(DYNAMIC_SHARED) $@.merged $@.renamed
+objcopy $(2) $@.merged $@.renamed
+for name in $(DYNAMIC_SHARED); do objcopy --redefine-sym $$name=simt_dynamic_shared $@.renamed || exit 1; done
 objcopy $(addprefix --keep-global-symbol=,$(1)) $@.renamed $@
 rm -f $@.merged $@.renamed
 endef
@@ -111,7 +114,50 @@ $(BUILD)/gemm_steps_plain.o: $(BUILD)/plain/gemm_steps.o
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
 	$(call alone,main)
 $(BUILD)/idioms_traced.o: $(BUILD)/traced/simt/idioms.o
-	$(call alone,idioms divergences _Z12run_too_deepPKfPf,$(COUNTED))
+	$(call alone,idioms divergences exchanges faults,$(COUNTED))
+
+# make try KERNEL=file.cu: the same for anybody's file, whose sgemm is renamed in each copy. Its
+# warnings are its author's business.
+try_name = $(basename $(notdir $(1)))
+TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
+TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -w -U_FORTIFY_SOURCE -fno-builtin-printf \
+	$(TRY_COMPILER_FLAGS)
+C_LIBRARY := --redefine-sym printf=try_printf --redefine-sym __assert_fail=try_assert_fail \
+	--redefine-sym malloc=try_malloc --redefine-sym _Znwm=try_new --redefine-sym _Znam=try_new_array
+SGEMM = _Z$(1)iiifPKfS0_fPf
+SGEMM_COPY = $(call SGEMM,$(if $(filter traced,$(1)),12sgemm_traced,11sgemm_plain))
+HARNESS := $(patsubst %.cpp,$(BUILD)/%.o,$(filter-out %_tests.cpp,$(wildcard try/*.cpp))) \
+	$(filter-out $(BUILD)/cli/walk.o,$(HOST)) $(filter $(BUILD)/simt/gpu%.o,$(MAIN))
+# $(1): the file, $(2): FORCE to compile it always, because flags may have changed, and for the GPU
+define TRY_RULES
+$(BUILD)/try/$(call try_name,$(1)).raw_traced.o $(BUILD)/try/$(call try_name,$(1)).raw_plain.o: \
+		$(BUILD)/try/$(call try_name,$(1)).raw_%.o: $(1) $$(CONFIGURATION) $(2)
+	@mkdir -p $$(@D)
+	@$$(CXX) $$(TRY_AS_CPU) $$(if $$(filter traced,$$*),$$(TRACED),-O2) $$(DEPENDENCIES) -c $$< -o $$@ || \
+		{ grep -n '<<<' $$< | sed 's|^\([0-9]*\):.*|$$<:\1: write launch(kernel, grid, block, shared_bytes, arguments...) in place of <<< >>>|' >&2; exit 1; }
+	@readelf -sW $$@ | grep -qw '$(call SGEMM,5sgemm)' || { echo "$$<: defines no" \
+		"void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C)" >&2; exit 1; }
+$(BUILD)/try/$(call try_name,$(1)).raw_plain.o: | $(BUILD)/try/$(call try_name,$(1)).raw_traced.o
+$(BUILD)/try/$(call try_name,$(1)).traced.o $(BUILD)/try/$(call try_name,$(1)).plain.o: \
+		$(BUILD)/try/$(call try_name,$(1)).%.o: $(BUILD)/try/$(call try_name,$(1)).raw_%.o
+	$$(call alone,$$(call SGEMM_COPY,$$*),$$(C_LIBRARY) $$(if $$(filter traced,$$*),$$(COUNTED)) \
+		--redefine-sym $$(call SGEMM,5sgemm)=$$(call SGEMM_COPY,$$*))
+$(BUILD)/try/$(call try_name,$(1)).gpu.o: $(1) $$(CONFIGURATION) $(2)
+	@mkdir -p $$(@D)
+	@$$(NVCC) $$(filter-out -Xcompiler=%,$$(NVCCFLAGS)) -w -include simt/launch.h $$(TRY_COMPILER_FLAGS) -c $$< -o $$@
+	@objcopy --redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,9sgemm_gpu) --localize-symbol=main $$@
+$(BUILD)/try/$(call try_name,$(1)): $(BUILD)/try/$(call try_name,$(1)).traced.o \
+		$(BUILD)/try/$(call try_name,$(1)).plain.o \
+		$(if $(2),$(if $(NVCC),$(BUILD)/try/$(call try_name,$(1)).gpu.o)) $$(HARNESS)
+	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
+endef
+SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu))
+$(foreach file,$(SAMPLES),$(eval $(call TRY_RULES,$(file))))
+$(if $(KERNEL),$(eval $(call TRY_RULES,$(KERNEL),FORCE)))
+$(if $(KERNEL),$(eval .SILENT:))
+try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
+	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
+		echo "which kernel? make try KERNEL=path/to/file.cu" >&2; exit 2)
 
 # Both of README's commands first see to what they need.
 run:
@@ -202,6 +248,7 @@ clean:
 help:
 	@echo "make                  build ./gemm_steps"
 	@echo "make run              build and walk the ladder (FLAGS=... for the program)"
+	@echo "make try KERNEL=f.cu  trace, check and time somebody's own sgemm (TRY_FLAGS=--help)"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
@@ -218,7 +265,7 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE run test test-all test-hardened deps sass registers check-registers profile record mutants \
-	bench-tracer clean help
+.PHONY: FORCE try run test test-all test-hardened deps sass registers check-registers profile \
+	record mutants bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

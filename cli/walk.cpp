@@ -4,17 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string>
 
 #include "cli/flags.h"
-#include "cli/matrices.h"
-#include "cli/memory.h"
 #include "cli/npy.h"
+#include "cli/problem.h"
 #include "cli/progress.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
@@ -29,22 +26,6 @@
 namespace {
 
 constexpr const char* kVersion = "gemm_steps 1.0";
-constexpr int kSizeOnGpu = 4096;
-constexpr int kSizeTraced = 256;
-
-struct Problem {
-  int M, N, K;
-  float alpha, beta;
-  Floats A, B;
-  Floats C;  // before the product; all NaN where beta is 0, so that a kernel that reads it shows
-
-  std::size_t results() const { return static_cast<std::size_t>(M) * N; }
-};
-
-struct Reference {
-  std::vector<double> exact, magnitude;  // see model/error.h
-};
-
 // The problem's matrices in the GPU's memory.
 struct OnGpu {
   gpu::Matrix A, B, C;
@@ -75,15 +56,6 @@ double milliseconds_of(const std::function<void()>& work) {
   work();
   const auto end = std::chrono::steady_clock::now();
   return std::chrono::duration<double, std::milli>(end - start).count();
-}
-
-Timing summary(std::vector<double> times_ms) {
-  std::sort(times_ms.begin(), times_ms.end());
-  const std::size_t n = times_ms.size();
-  return {.median_ms = (times_ms[(n - 1) / 2] + times_ms[n / 2]) / 2,
-          .min_ms = times_ms.front(),
-          .max_ms = times_ms.back(),
-          .repetitions = static_cast<int>(n)};
 }
 
 double relative_difference(const Floats& a, const Floats& b) {
@@ -269,116 +241,12 @@ Row stage_row(const Ladder& ladder, const StageTable& table, const Stage& stage,
   return row;
 }
 
-std::string shape(int rows, int columns) {
-  return std::to_string(rows) + " x " + std::to_string(columns);
-}
-
-// On both sides, before anything is allocated.
-void require_memory_for(const Flags& flags, bool on_gpu, int M, int N, int K) {
-  const double a_and_b = double(M) * K + double(K) * N, c = double(M) * N;
-  const std::string request = flags.size ? "--size " + std::to_string(*flags.size)
-                                         : "a product of " + shape(M, K) + " by " + shape(K, N);
-  require_memory(4 * (a_and_b + 3 * c) + 16 * c, available_memory(), request,
-                 "A, B, three C and the fp64 reference");
-  if (on_gpu) {
-    require_memory(4 * (a_and_b + c), gpu::free_bytes(), request, "A, B and C on the GPU");
-  }
-}
-
-Floats as_floats(const Matrix& file) {
-  return Floats(file.values.begin(), file.values.end());
-}
-
-Problem load_problem(const Flags& flags, bool on_gpu) {
-  Problem p{};
-  p.alpha = flags.alpha;
-  p.beta = flags.beta;
-  if (flags.a.empty()) {
-    const ProblemSize size = problem_size(flags, on_gpu ? kSizeOnGpu : kSizeTraced);
-    p.M = size.M;
-    p.N = size.N;
-    p.K = size.K;
-    require_memory_for(flags, on_gpu, p.M, p.N, p.K);
-    p.A = random_floats(static_cast<std::size_t>(p.M) * p.K, 3 * flags.seed);
-    p.B = random_floats(static_cast<std::size_t>(p.K) * p.N, 3 * flags.seed + 1);
-  } else {
-    const Matrix a = read_npy(flags.a), b = read_npy(flags.b);
-    if (a.columns != b.rows) {
-      throw Refusal(flags.a + " is " + shape(a.rows, a.columns) + " and " + flags.b + " is " +
-                    shape(b.rows, b.columns) + ": the columns of A must be the rows of B");
-    }
-    p.M = a.rows;
-    p.N = b.columns;
-    p.K = a.columns;
-    require_memory_for(flags, on_gpu, p.M, p.N, p.K);
-    p.A = as_floats(a);
-    p.B = as_floats(b);
-  }
-  if (!flags.c.empty()) {
-    const Matrix c = read_npy(flags.c);
-    if (c.rows != p.M || c.columns != p.N) {
-      throw Refusal(flags.c + " is " + shape(c.rows, c.columns) + ", but A times B is " +
-                    shape(p.M, p.N));
-    }
-    p.C = as_floats(c);
-  }
-  if (p.beta == 0) {
-    p.C.assign(p.results(), std::numeric_limits<float>::quiet_NaN());
-  } else if (flags.c.empty()) {
-    p.C = random_floats(p.results(), 3 * flags.seed + 2);
-  }
-  return p;
-}
-
-Reference compute_reference(const Problem& p) {
-  Reference reference{std::vector<double>(p.results()), std::vector<double>(p.results())};
-  Progress progress("reference", p.results());
-  reference_gemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta,
-                 p.beta == 0 ? nullptr : p.C.data(), reference.exact.data(),
-                 reference.magnitude.data(), [&](std::int64_t done) { progress.advance(done); });
-  return reference;
-}
-
 std::unique_ptr<OnGpu> upload(const Problem& p) {
   std::unique_ptr<OnGpu> g(
       new OnGpu{gpu::Matrix(p.A.size()), gpu::Matrix(p.B.size()), gpu::Matrix(p.results())});
   g->A.upload(p.A.data());
   g->B.upload(p.B.data());
   return g;
-}
-
-// Where the kernels run: on the GPU present unless --device cpu says otherwise.
-bool choose_device(const Flags& flags) {
-  const gpu::Search& search = gpu::find();
-  if (flags.device == Device::cpu || search.found) return flags.device != Device::cpu;
-  if (flags.device == Device::gpu) {
-    throw Refusal("--device gpu: there is no GPU to run on (" + search.why_not +
-                  "); leave it out to trace the kernels on the CPU");
-  }
-  return false;
-}
-
-Gpu choose_model(const Flags& flags, bool on_gpu) {
-  if (!flags.gpu.empty()) {
-    if (const Gpu* known = find_gpu(flags.gpu)) return *known;
-    std::string names;
-    for (const Gpu& known : known_gpus()) names += (names.empty() ? "" : ", ") + known.name;
-    throw Refusal("--gpu " + flags.gpu + ": not in the table; choose one of " + names);
-  }
-  return on_gpu ? *gpu::find().found : *find_gpu("RTX 3090");
-}
-
-std::string now_utc() {
-  const std::time_t now = std::time(nullptr);
-  char text[sizeof "2026-01-01T00:00:00Z"];
-  std::strftime(text, sizeof text, "%FT%TZ", std::gmtime(&now));
-  return text;
-}
-
-std::string joined(int argc, char** argv) {
-  std::string text = argv[0];
-  for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
-  return text;
 }
 
 // Runs all rows; `result` is left with what the last stage computed.
@@ -496,6 +364,9 @@ int walk(int argc, char** argv, const StageTable& stages) {
     return run_program(argc, argv, stages);
   } catch (const Refusal& refusal) {
     std::fprintf(stderr, "gemm_steps: %s\n", refusal.what());
+  } catch (const simt::KernelFault& fault) {
+    std::fprintf(stderr, "gemm_steps: %s\n", fault.what());
+    return 1;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "gemm_steps: there is not enough memory; choose a smaller --size\n");
   }

@@ -32,8 +32,9 @@ std::string paragraph(std::string_view words) {
 }
 
 std::string title(const Row& row, Style style) {
-  std::string text = row.number < 0 ? row.name : printed("Stage %d: ", row.number) + row.name;
-  if (row.variant) text += printed(" (%s)", row.variant->name);
+  const bool is_stage = row.number >= 0 && !row.launch;
+  std::string text = is_stage ? printed("Stage %d: ", row.number) + row.name : row.name;
+  if (row.variant && is_stage) text += printed(" (%s)", row.variant->name);
   return coloured(shortened(text, kReportWidth), Colour::bold, style) + "\n" +
          repeated("─", kReportWidth) + "\n";
 }
@@ -91,6 +92,24 @@ std::string launch_shape(const Run& run, const Row& row, Style style) {
   return text;
 }
 
+// Of a kernel that is no stage.
+std::string own_launch_shape(const Run& run, const Row& row, Style style) {
+  const LaunchShape& shape = *row.launch;
+  const auto extent = [](LaunchShape::Extent e) { return printed("%u x %u x %u", e.x, e.y, e.z); };
+  const auto volume = [](LaunchShape::Extent e) { return 1LL * e.x * e.y * e.z; };
+  std::string text = heading("The launch", style) + problem(run);
+  text += fact("block", extent(shape.block) + " = " + grouped(volume(shape.block)) + " threads");
+  text += fact("grid", extent(shape.grid) + " = " + grouped(volume(shape.grid)) + " blocks");
+  text += fact("shared memory", grouped(shape.static_shared_bytes) + " B static, " +
+                                    grouped(shape.dynamic_shared_bytes) + " B dynamic");
+  if (shape.launches > 1) {
+    text += fact("launches", grouped(shape.launches) + "; this is the first one's shape");
+  }
+  const Counts& counts = *row.counts;
+  return text + fact("traced", grouped(counts.blocks_traced) + " of " + grouped(counts.blocks) +
+                                   " blocks, " + grouped(counts.threads_traced) + " threads");
+}
+
 // One figure of a thread: its name, where the prediction and the traced counts are.
 struct Figure {
   const char* what;
@@ -142,11 +161,14 @@ std::string why_they_differ(const Run& run, const Row& row) {
 
 std::string counts_per_thread(const Run& run, const Row& row, Style style) {
   constexpr const char* kColumns = "%-11s %-9s %12s %12s %12s %12s %14s  %s\n";
-  const PredictedCounts expected = *predicted(run, row);
+  const bool predictable = row.stage != nullptr;
+  const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
   const double results = results_per_thread(*row.variant);
   std::string text = heading("What one thread does", style);
-  text += "  " + printed(kColumns, "", "", "predicted,", "traced:", "", "", "traced max", "");
-  text += "  " + printed(kColumns, "", "", "interior", "min", "mean", "max", "per result", "");
+  text += "  " + printed(kColumns, "", "", predictable ? "predicted," : "", "traced:", "", "",
+                         "traced max", "");
+  text += "  " + printed(kColumns, "", "", predictable ? "interior" : "", "min", "mean", "max",
+                         "per result", "");
   bool all_agree = true;
   for (const Figure& figure : kFigures) {
     const double prediction = expected.*figure.predicted;
@@ -158,18 +180,20 @@ std::string counts_per_thread(const Run& run, const Row& row, Style style) {
                              "-", "-", "-", "");
       continue;
     }
-    const bool same = agrees(figure, expected, *row.counts);
+    const bool same = !predictable || agrees(figure, expected, *row.counts);
     all_agree = all_agree && same;
     const double mean =
         static_cast<double>(traced.sum) / static_cast<double>(row.counts->threads_traced);
-    const std::string mark =
-        same ? coloured("=", Colour::green, style) : coloured("DIFFERS", Colour::red, style);
-    text += "  " + printed(kColumns, figure.what, figure.unit, exact(prediction).c_str(),
-                           grouped(traced.min).c_str(), exact(mean).c_str(),
-                           grouped(traced.max).c_str(),
-                           exact(static_cast<double>(traced.max) / results).c_str(), mark.c_str());
+    const std::string mark = !predictable ? ""
+                             : same       ? coloured("=", Colour::green, style)
+                                          : coloured("DIFFERS", Colour::red, style);
+    text +=
+        "  " + printed(kColumns, figure.what, figure.unit,
+                       predictable ? exact(prediction).c_str() : "", grouped(traced.min).c_str(),
+                       exact(mean).c_str(), grouped(traced.max).c_str(),
+                       exact(static_cast<double>(traced.max) / results).c_str(), mark.c_str());
   }
-  text += fact("predicted", "for a thread of an interior block");
+  if (predictable) text += fact("predicted", "for a thread of an interior block");
   text += fact("accesses",
                "as the source says them, of any width; a cp.async is a GMEM load and a SMEM store");
   if (!all_agree) text += fact("differs", why_they_differ(run, row));
@@ -364,7 +388,9 @@ std::string occupancy_by_line(const Run& run, const Row& row, Style style) {
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
     const Grid blocks = grid(run, *row.variant);
-    const long long count = blocks.x * blocks.y;
+    const long long count = row.launch
+                                ? 1LL * row.launch->grid.x * row.launch->grid.y * row.launch->grid.z
+                                : blocks.x * blocks.y;
     text += fact("waves", grouped(count) + printed(" blocks / (%d a SM x %d SMs) = %.2f",
                                                    o.blocks_per_sm, gpu.sms, waves(gpu, o, count)));
   }
@@ -539,8 +565,12 @@ std::string source(const Row& row, Style style) {
 }  // namespace
 
 void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
-  std::string text = title(row, style) + idea(row);
-  if (row.stage && row.variant) {
+  std::string text = title(row, style) + (row.launch ? "" : idea(row));
+  if (row.launch && row.variant && row.counts) {
+    text += own_launch_shape(run, row, style);
+    text += counts_per_thread(run, row, style);
+    text += warps(*row.counts, style);
+  } else if (row.stage && row.variant) {
     text += launch_shape(run, row, style);
     text += counts_per_thread(run, row, style);
     text += formulas(run, row, style);

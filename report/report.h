@@ -23,13 +23,23 @@ struct Timing {
   bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
 };
 
+// How a kernel that is no stage was launched.
+struct LaunchShape {
+  struct Extent {
+    unsigned x, y, z;
+  } grid, block;
+  int static_shared_bytes, dynamic_shared_bytes;
+  int launches;  // of this kernel; the shape is the first one's
+};
+
 // One row of the table: a stage, the OpenMP CPU reference, or a cuBLAS yardstick.
 struct Row {
   int number = -1;  // -1: no stage
   std::string name;
   const Stage* stage = nullptr;  // null: no stage, or stage 0
   const Variant* variant = nullptr;
-  bool aligned = true;  // variant->kernel ran; else variant->kernel_any
+  std::optional<LaunchShape> launch;  // of a kernel that is no stage
+  bool aligned = true;                // variant->kernel ran; else variant->kernel_any
   std::optional<Counts> counts;
   std::optional<Occupancy> occupancy;
   std::optional<Timing> time;          // none: traced only

@@ -4,102 +4,49 @@
 // thread_local variable is exactly what __shared__ promises: one copy for all threads of a block.
 #pragma once
 
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>  // before __noinline__ becomes a macro: its own attributes are called so
 
+#include "simt/collectives.h"
 #include "simt/grid.h"
+#include "simt/intrinsics.h"
+#include "simt/vector_types.h"
 
 #define __global__
 #define __device__
 #define __host__
 #define __constant__
+#define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// Inside a function thread_local implies static. 128 bytes is one row of the 32 banks.
-#define __shared__ __attribute__((aligned(128))) thread_local
+// Inside a function thread_local implies static; constinit, that no guard variable is read each
+// time it is passed (as on the GPU, nothing constructs it). 128 bytes is one row of the 32 banks.
+#define __shared__ __attribute__((aligned(128))) constinit thread_local
+
+// Instructions of the GPU have no meaning on a CPU, and no access that could be announced.
+#define asm _Pragma("GCC error \"inline PTX cannot be traced: write it in CUDA C++\"") __asm__
 
 using uint = unsigned int;
-using std::max;
-using std::min;
+using ushort = unsigned short;
+using uchar = unsigned char;
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
 };
-struct uint3 {
-  unsigned x, y, z;
-};
-
-// The vector types. Each is copied as one vector of bits, so that the compiler announces one access
-// (gcc announces neither `*p = f()` nor `f(*p)` for a class that has no copy functions of its own).
-// The constructors are constexpr, so that a __shared__ array of them needs no guard variable.
-namespace simt {
-template <class T, int bytes>
-struct CopiedAsOne {
-  using Bits __attribute__((vector_size(bytes), may_alias)) = long long;
-  __attribute__((always_inline)) static void copy(T* to, const T* from) {
-    *reinterpret_cast<Bits*>(to) = *reinterpret_cast<const Bits*>(from);
-  }
-};
-
-template <class T>
-struct alignas(8) Vector2 {
-  T x = 0, y = 0;
-  constexpr Vector2() = default;
-  constexpr Vector2(T x_, T y_) : x(x_), y(y_) {}
-  __attribute__((always_inline)) Vector2(const Vector2& v) {
-    CopiedAsOne<Vector2, 8>::copy(this, &v);
-  }
-  __attribute__((always_inline)) Vector2& operator=(const Vector2& v) {
-    CopiedAsOne<Vector2, 8>::copy(this, &v);
-    return *this;
-  }
-};
-
-template <class T>
-struct alignas(16) Vector4 {
-  T x = 0, y = 0, z = 0, w = 0;
-  constexpr Vector4() = default;
-  constexpr Vector4(T x_, T y_, T z_, T w_) : x(x_), y(y_), z(z_), w(w_) {}
-  __attribute__((always_inline)) Vector4(const Vector4& v) {
-    CopiedAsOne<Vector4, 16>::copy(this, &v);
-  }
-  __attribute__((always_inline)) Vector4& operator=(const Vector4& v) {
-    CopiedAsOne<Vector4, 16>::copy(this, &v);
-    return *this;
-  }
-};
-}  // namespace simt
-
-using float2 = simt::Vector2<float>;
-using int2 = simt::Vector2<int>;
-using uint2 = simt::Vector2<unsigned>;
-using float4 = simt::Vector4<float>;
-using int4 = simt::Vector4<int>;
-using uint4 = simt::Vector4<unsigned>;
-
-inline float2 make_float2(float x, float y) {
-  return {x, y};
-}
-inline int2 make_int2(int x, int y) {
-  return {x, y};
-}
-inline uint2 make_uint2(unsigned x, unsigned y) {
-  return {x, y};
-}
-inline float4 make_float4(float x, float y, float z, float w) {
-  return {x, y, z, w};
-}
-inline int4 make_int4(int x, int y, int z, int w) {
-  return {x, y, z, w};
-}
-inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
-  return {x, y, z, w};
-}
 
 // Set before a thread runs (simt/grid.cpp). gcc does not announce reads of const variables, so the
 // tracer never sees these.
@@ -108,13 +55,6 @@ extern const __thread uint3 blockIdx;
 extern const __thread uint3 blockDim;
 extern const __thread uint3 gridDim;
 inline constexpr int warpSize = 32;
-
-inline void __syncthreads() {
-  simt::block_barrier();
-}
-inline void __syncwarp(unsigned = 0xffffffffu) {
-  simt::warp_barrier();
-}
 
 // cp.async, as <cuda_pipeline.h> names it. Counted where it is called (simt/trace.cpp).
 void __pipeline_memcpy_async(void* shared, const void* global, std::size_t size,

@@ -10,6 +10,10 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -23,12 +27,10 @@
 #include "simt/hooks.h"
 #include "simt/session.h"
 #include "simt/symbols.h"
+#include "simt/vector_types.h"
 #include "simt/warp_log.h"
 
 // CUDA's built-in variables; simt/cpu.h shows them to kernels as constants.
-struct uint3 {
-  unsigned x, y, z;
-};
 __thread uint3 threadIdx;
 __thread uint3 blockIdx;
 __thread uint3 blockDim;
@@ -46,7 +48,17 @@ constexpr std::size_t kStackBytes = 64 * 1024 + 17 * 64;
 
 constexpr std::size_t kStackReserve = 8 * 1024;  // for the hooks and what they call
 
-enum class State { kReady, kAtBarrier, kAtWarpBarrier, kLogFull, kDone };
+enum class State { kReady, kAtBarrier, kInCollective, kLogFull, kFaulty, kDone };
+
+// What a lane that waits for others of its warp wants of them.
+enum class Exchange { kBarrier, kBallot, kShuffle, kActive };
+struct Collective {
+  Exchange kind;
+  std::uint32_t mask;
+  std::uint64_t value;  // that it gives
+  int source;           // the lane that it asks (kShuffle)
+  const void* place;    // (kActive)
+};
 
 struct AsyncCopy {
   void* to;
@@ -60,6 +72,9 @@ struct Fiber {
   bool started = false;
   State state = State::kDone;
   uint3 index{};
+  bool vote = false;  // at the block's barrier
+  Collective collective{};
+  std::uint64_t received = 0;
   std::vector<AsyncCopy> copies;         // issued and not waited for, oldest first
   std::vector<std::size_t> group_sizes;  // of the committed among them
   std::size_t uncommitted = 0;
@@ -74,6 +89,18 @@ uint3 position(std::int64_t index, Extent extent) {
           static_cast<unsigned>(index / extent.x / extent.y)};
 }
 
+std::string text_of(uint3 v) {
+  return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+}
+
+// The threads of the operating system that run blocks, for those that look from outside.
+struct Runner {
+  std::atomic<std::int64_t> block{-1};  // that it runs; -1: none
+  pthread_t thread{};
+};
+std::array<Runner, 1024> runners;  // by OpenMP's number, as far as they go
+char name_of_kernel[256];          // cut off where it is longer
+
 // Runs blocks, one after the other, on one thread of the operating system.
 class Worker {
  public:
@@ -82,10 +109,15 @@ class Worker {
   // `tracer` is null where nothing is traced.
   void prepare(Extent grid, Extent block, void (*thread)(void*), void* context, WarpTracer* tracer);
   void run_block(std::int64_t block);
+  bool runs_a_thread() const { return running_ != nullptr; }
+  BlockVote vote() const { return vote_; }
+  int lane() const { return static_cast<int>(running_ - fibers_.data()) % kWarpSize; }
 
   // Called on a fiber: back to run_block, until the fiber's turn comes again.
   void pause(State state);
   Fiber& running() { return *running_; }
+  std::uint64_t exchange(const Collective& collective);
+  [[noreturn]] void fault(const std::string& what, const void* place);
 
  private:
   static void fiber_main();
@@ -93,11 +125,17 @@ class Worker {
   void release_stacks();
   void resume(Fiber& fiber);
   void run_warp(int warp);
+  bool release_collectives(std::span<Fiber> lanes, std::uint32_t waiting, std::uint32_t alive);
+  [[noreturn]] void throw_missing_lane(std::span<Fiber> lanes, std::uint32_t alive);
+  [[noreturn]] void throw_fault(const Fiber& fiber, const std::string& what, const void* place);
 
   std::vector<Fiber> fibers_;
   char* stacks_ = nullptr;
   Fiber* running_ = nullptr;
   jmp_buf scheduler_;
+  BlockVote vote_{};
+  std::string fault_;
+  const void* fault_place_ = nullptr;
 
   Extent grid_{}, block_{};
   int threads_ = 0;
@@ -178,8 +216,37 @@ void Worker::resume(Fiber& fiber) {
 }
 
 void Worker::pause(State state) {
-  running_->state = state;
-  if (_setjmp(running_->context) == 0) _longjmp(scheduler_, 1);
+  Fiber& fiber = *std::exchange(running_, nullptr);
+  fiber.state = state;
+  if (_setjmp(fiber.context) == 0) _longjmp(scheduler_, 1);
+}
+
+std::uint64_t Worker::exchange(const Collective& collective) {
+  Fiber& fiber = *running_;
+  fiber.collective = collective;
+  pause(State::kInCollective);
+  return fiber.received;
+}
+
+void Worker::fault(const std::string& what, const void* place) {
+  fault_ = what;
+  fault_place_ = place;
+  pause(State::kFaulty);
+  __builtin_unreachable();
+}
+
+void Worker::throw_fault(const Fiber& fiber, const std::string& what, const void* place) {
+  const uint3 thread = fiber.index;
+  // What the fibers were about to do is forgotten, and so are the copies that they had issued.
+  for (Fiber& abandoned : fibers_) {
+    abandoned.started = false;
+    abandoned.copies.clear();
+    abandoned.group_sizes.clear();
+    abandoned.uncommitted = 0;
+  }
+  throw KernelFault(std::string(kernel_name()) + ", block " + text_of(blockIdx) + ", thread " +
+                        text_of(thread) + ": " + what,
+                    place);
 }
 
 void Worker::run_block(std::int64_t block) {
@@ -187,17 +254,19 @@ void Worker::run_block(std::int64_t block) {
   for (int i = 0; i < threads_; ++i) fibers_[i].state = State::kReady;
   if (tracer_ != nullptr) tracer_->begin_block(block, threads_);
   const int warps = (threads_ + kWarpSize - 1) / kWarpSize;
-  bool at_barrier = true;
-  while (at_barrier) {
-    at_barrier = false;
+  int arrived = 1;
+  while (arrived > 0) {
     for (int warp = 0; warp < warps; ++warp) run_warp(warp);
     // Threads that have left the kernel count as arrived, as on the GPU.
+    vote_ = {};
     for (int i = 0; i < threads_; ++i) {
       if (fibers_[i].state != State::kAtBarrier) continue;
       fibers_[i].state = State::kReady;
-      at_barrier = true;
+      vote_.threads += 1;
+      vote_.votes += fibers_[i].vote;
     }
-    if (tracer_ != nullptr && at_barrier) tracer_->barrier();
+    if (tracer_ != nullptr && vote_.threads > 0) tracer_->barrier();
+    arrived = vote_.threads;
   }
   if (tracer_ != nullptr) tracer_->end_block();
 }
@@ -205,29 +274,122 @@ void Worker::run_block(std::int64_t block) {
 // Runs a warp until every lane is at a barrier of the block or done.
 void Worker::run_warp(int warp) {
   const int first = warp * kWarpSize;
-  const int lanes = std::min(kWarpSize, threads_ - first);
+  const std::span<Fiber> lanes(&fibers_[first], std::min(kWarpSize, threads_ - first));
+  const auto in_state = [&](State state) {
+    std::uint32_t found = 0;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      found |= std::uint32_t{lanes[l].state == state} << l;
+    }
+    return found;
+  };
+  const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << lanes.size()) - 1);
+  const std::uint32_t began = all & ~in_state(State::kDone);
   while (true) {
-    std::uint32_t log_full = 0;
-    bool at_warp_barrier = false;
-    for (int l = 0; l < lanes; ++l) {
-      Fiber& fiber = fibers_[first + l];
+    bool ran = false;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      Fiber& fiber = lanes[l];
       if (tracer_ != nullptr) hooks.log = &tracer_->log(l);
-      if (fiber.state == State::kReady ||
-          (fiber.state == State::kLogFull && tracer_->has_room(l))) {
-        resume(fiber);
+      if (fiber.state != State::kReady &&
+          (fiber.state != State::kLogFull || !tracer_->has_room(l))) {
+        continue;
       }
-      log_full |= std::uint32_t{fiber.state == State::kLogFull} << l;
-      at_warp_barrier |= fiber.state == State::kAtWarpBarrier;
+      resume(fiber);
+      ran = true;
+      if (fiber.state == State::kFaulty) throw_fault(fiber, fault_, fault_place_);
     }
     hooks.log = nullptr;
-    if (tracer_ != nullptr) tracer_->fold(warp, log_full);
-    if (log_full != 0) continue;
-    if (!at_warp_barrier) return;
-    for (int l = 0; l < lanes; ++l) {
-      Fiber& fiber = fibers_[first + l];
-      if (fiber.state == State::kAtWarpBarrier) fiber.state = State::kReady;
+    const std::uint32_t log_full = in_state(State::kLogFull);
+    const std::uint32_t waiting = in_state(State::kInCollective);
+    if (tracer_ != nullptr) {
+      // Where all wait for each other the warp is together again. Where only some do, the others
+      // may be ahead of them.
+      tracer_->fold(warp, log_full | (waiting == began ? 0 : waiting));
     }
+    const std::uint32_t alive = began & ~in_state(State::kDone);
+    if (waiting != 0 && release_collectives(lanes, waiting, alive)) continue;
+    if (log_full != 0 && (ran || waiting == 0)) continue;
+    if (waiting == 0) return;
+    throw_missing_lane(lanes, alive);
   }
+}
+
+// Lets those of the `waiting` lanes go on whose partners are there. Returns whether any can.
+bool Worker::release_collectives(std::span<Fiber> lanes, std::uint32_t waiting,
+                                 std::uint32_t alive) {
+  bool released = false;
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    const Collective wanted = lanes[l].collective;
+    if (lanes[l].state != State::kInCollective || wanted.kind == Exchange::kActive) continue;
+    const std::uint32_t group = wanted.mask & alive;
+    std::uint32_t votes = 0, here = 0;
+    for (std::uint32_t rest = group & waiting; rest != 0; rest &= rest - 1) {
+      const int other = std::countr_zero(rest);
+      const Fiber& fiber = lanes[other];
+      if (fiber.state != State::kInCollective || fiber.collective.kind != wanted.kind ||
+          fiber.collective.mask != wanted.mask) {
+        continue;
+      }
+      here |= 1u << other;
+      votes |= static_cast<std::uint32_t>(fiber.collective.value != 0) << other;
+    }
+    if (here != group) continue;
+    for (std::uint32_t rest = group; rest != 0; rest &= rest - 1) {
+      Fiber& fiber = lanes[std::countr_zero(rest)];
+      const int source = fiber.collective.source;
+      const bool gives = source >= 0 && source < kWarpSize && (group >> source & 1u) != 0;
+      fiber.received = wanted.kind == Exchange::kBallot ? votes
+                       : gives                          ? lanes[source].collective.value
+                                                        : ~std::uint64_t{0};
+      fiber.state = State::kReady;
+    }
+    released = true;
+  }
+  if (released) return true;
+
+  // Nobody else can go on, so those who ask which lanes are active are together all that will be.
+  // Of several groups the one at the lowest place goes first, as lanes that have parted do.
+  const void* place = nullptr;
+  for (std::uint32_t rest = waiting; rest != 0; rest &= rest - 1) {
+    const Collective& asked = lanes[std::countr_zero(rest)].collective;
+    if (asked.kind != Exchange::kActive) continue;
+    if (place == nullptr || asked.place < place) place = asked.place;
+  }
+  std::uint32_t active = 0;
+  for (std::uint32_t rest = waiting; rest != 0 && place != nullptr; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    const Collective& asked = lanes[l].collective;
+    if (asked.kind == Exchange::kActive && asked.place == place) active |= 1u << l;
+  }
+  for (std::uint32_t rest = active; rest != 0; rest &= rest - 1) {
+    Fiber& fiber = lanes[std::countr_zero(rest)];
+    fiber.received = active;
+    fiber.state = State::kReady;
+  }
+  return active != 0;
+}
+
+void Worker::throw_missing_lane(std::span<Fiber> lanes, std::uint32_t alive) {
+  const auto waits = [](const Fiber& fiber) { return fiber.state == State::kInCollective; };
+  const Fiber& first = *std::find_if(lanes.begin(), lanes.end(), waits);
+  const Collective& wanted = first.collective;
+  constexpr const char* kCalls[] = {"__syncwarp", "a vote (__ballot_sync, __any_sync, __all_sync)",
+                                    "__shfl_sync or one of its kin"};
+  const auto comes = [&](const Fiber& fiber) {
+    return waits(fiber) && fiber.collective.kind == wanted.kind &&
+           fiber.collective.mask == wanted.mask;
+  };
+  int missing = 0;
+  while ((wanted.mask & alive) >> missing % kWarpSize & 1u ? comes(lanes[missing]) : true)
+    ++missing;
+  char mask[sizeof "0xffffffff"];
+  std::snprintf(mask, sizeof mask, "0x%08x", wanted.mask);
+  throw_fault(first,
+              std::string("it waits at ") + kCalls[static_cast<int>(wanted.kind)] + " with mask " +
+                  mask + " for thread " + text_of(lanes[missing].index) + ", which " +
+                  (lanes[missing].state == State::kAtBarrier
+                       ? "waits at __syncthreads()"
+                       : "waits at another call or with another mask"),
+              nullptr);
 }
 
 Session* session = nullptr;
@@ -306,36 +468,37 @@ std::string extent_text(Extent extent) {
          std::to_string(extent.z);
 }
 
-void require_launchable(const Gpu& gpu, const void* kernel, Extent grid, Extent block,
-                        int dynamic_bytes) {
+void require_launchable(const Gpu& gpu, const Launch& launch) {
+  const Extent grid = launch.grid, block = launch.block;
+  const int static_bytes = launch.static_shared_bytes, dynamic_bytes = launch.dynamic_shared_bytes;
+  const auto refuse = [](const std::string& why) {
+    throw Refusal(std::string(kernel_name()) + ": " + why);
+  };
   // The same for every GPU of the table.
   constexpr int kThreadsPerBlock = 1024;
-  constexpr std::size_t kStaticSharedBytes = 48 * 1024;
+  constexpr int kStaticSharedBytes = 48 * 1024;
   if (grid.volume() == 0 || block.volume() == 0) {
-    throw Refusal("a launch of " + extent_text(grid) + " blocks of " + extent_text(block) +
-                  " threads is empty");
+    refuse("a launch of " + extent_text(grid) + " blocks of " + extent_text(block) +
+           " threads is empty");
   }
   if (block.volume() > kThreadsPerBlock || block.x > 1024 || block.y > 1024 || block.z > 64) {
-    throw Refusal("a block of " + extent_text(block) +
-                  " threads is more than a GPU takes: at most " +
-                  "1024 x 1024 x 64, and 1024 in all");
+    refuse("a block of " + extent_text(block) + " threads is more than a GPU takes: at most " +
+           "1024 x 1024 x 64, and 1024 in all");
   }
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
-    throw Refusal("a grid of " + extent_text(grid) + " blocks is more than a GPU takes: at most " +
-                  "2147483647 x 65535 x 65535");
+    refuse("a grid of " + extent_text(grid) + " blocks is more than a GPU takes: at most " +
+           "2147483647 x 65535 x 65535");
   }
-  std::size_t static_bytes = 0;
-  for (const SharedArray& array : shared_arrays(kernel)) static_bytes += array.bytes;
   if (static_bytes > kStaticSharedBytes) {
-    throw Refusal("the kernel's __shared__ arrays take " + std::to_string(static_bytes) +
-                  " bytes; nvcc allows " + std::to_string(kStaticSharedBytes) +
-                  ", and more only as dynamic shared memory");
+    refuse("the kernel's __shared__ arrays take " + std::to_string(static_bytes) +
+           " bytes; nvcc allows " + std::to_string(kStaticSharedBytes) +
+           ", and more only as dynamic shared memory");
   }
-  const auto most = static_cast<std::size_t>(gpu.smem_bytes_per_block);
-  if (dynamic_bytes < 0 || static_bytes + dynamic_bytes > most) {
-    throw Refusal("a block with " + std::to_string(static_bytes) + " + " +
-                  std::to_string(dynamic_bytes) + " bytes of shared memory (static + dynamic) is " +
-                  "more than the " + gpu.name + " takes: at most " + std::to_string(most));
+  const int most = gpu.smem_bytes_per_block;
+  if (dynamic_bytes < 0 || dynamic_bytes > most - static_bytes) {
+    refuse("a block with " + std::to_string(static_bytes) + " + " + std::to_string(dynamic_bytes) +
+           " bytes of shared memory (static + dynamic) is " + "more than the " + gpu.name +
+           " takes: at most " + std::to_string(most));
   }
 }
 
@@ -357,56 +520,130 @@ void run(const Machine& machine, const std::function<void()>& host) {
 void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
               void (*thread)(void*), void* context) {
   const Machine& machine = *session->machine;
-  require_launchable(*machine.gpu, kernel, grid, block, shared_bytes);
+  std::snprintf(name_of_kernel, sizeof name_of_kernel, "%s", function_name(kernel).c_str());
+  Launch launch{kernel, grid, block, 0, shared_bytes};
+  for (const SharedArray& array : shared_arrays(kernel)) {
+    launch.static_shared_bytes += static_cast<int>(array.bytes);
+  }
+  require_launchable(*machine.gpu, launch);
   const std::vector<std::int64_t> chosen = sample(grid);
   const bool only_sample = machine.blocks == Blocks::kSample;
   const std::int64_t candidates = only_sample ? chosen.size() : grid.volume();
 
+  Counts counts{};
   const auto writers = machine.hazards && session->traced ? writers_of(*session->traced) : nullptr;
 
   std::exception_ptr failure;
+  std::int64_t failed_block = -1;
+  std::atomic<bool> failed = false;
+  const auto fail = [&](std::int64_t index) {
+#pragma omp critical
+    if (!failure || index < failed_block) {
+      failure = std::current_exception();
+      failed_block = index;
+    }
+    failed = true;
+  };
 #pragma omp parallel num_threads(std::min <std::int64_t>(omp_get_max_threads(), candidates))
   {
     std::optional<WarpTracer> tracer;
-    bool ready = false;
+    Runner& runner = runners[omp_get_thread_num() % runners.size()];
+    runner.thread = pthread_self();
     try {
       if (session->traced) {
         tracer.emplace(arrays_of(kernel, shared_bytes, *session->traced), writers.get());
       }
       worker.prepare(grid, block, thread, context, tracer ? &*tracer : nullptr);
-      ready = true;
     } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
+      fail(-1);
     }
+    // Blocks are handed out in the grid's order. So when one fails, those before it are done or
+    // under way, and the first of all that fail is found whatever the number of threads.
 #pragma omp for schedule(dynamic)
     for (std::int64_t i = 0; i < candidates; ++i) {
-      if (!ready) continue;
+      if (failed) continue;
       if (machine.blocks == Blocks::kAllButSample &&
           std::binary_search(chosen.begin(), chosen.end(), i)) {
         continue;
       }
-      worker.run_block(only_sample ? chosen[i] : i);
-      if (machine.progress) machine.progress(1);
+      const std::int64_t index = only_sample ? chosen[i] : i;
+      try {
+        runner.block = index;
+        worker.run_block(index);
+        if (machine.progress) machine.progress(1);
+      } catch (...) {
+        fail(index);
+      }
+      runner.block = -1;
     }
     if (tracer) {
 #pragma omp critical
-      add(session->counts, tracer->result());
+      add(counts, tracer->result());
     }
   }
+  name_of_kernel[0] = '\0';
   if (failure) std::rethrow_exception(failure);
-  session->counts.blocks += grid.volume();
+  counts.blocks = grid.volume();
+  add(session->counts, counts);
+  session->counts.blocks += counts.blocks;
+  if (machine.launched) machine.launched(launch, counts);
+}
+
+bool in_kernel() {
+  return worker.runs_a_thread();
+}
+const char* kernel_name() {
+  return name_of_kernel;
+}
+std::optional<pthread_t> runner_of_first_block() {
+  const Runner* first = nullptr;
+  for (const Runner& runner : runners) {
+    if (runner.block >= 0 && (first == nullptr || runner.block < first->block)) first = &runner;
+  }
+  if (first == nullptr) return std::nullopt;
+  return first->thread;
 }
 
 void pause_with_full_log() {
   worker.pause(State::kLogFull);
 }
-void block_barrier() {
+BlockVote block_barrier(bool vote) {
+  worker.running().vote = vote;
   worker.pause(State::kAtBarrier);
+  return worker.vote();
 }
-void warp_barrier() {
+int lane() {
+  return worker.lane();
+}
+void fault(const std::string& what, const void* place) {
+  worker.fault(what, place);
+}
+
+namespace {
+std::uint64_t exchange(const Collective& collective) {
+  if ((collective.mask >> worker.lane() & 1u) == 0) {
+    char mask[sizeof "0xffffffff"];
+    std::snprintf(mask, sizeof mask, "0x%08x", collective.mask);
+    worker.fault(std::string("it calls a function of the warp with mask ") + mask +
+                     ", which leaves its own lane " + std::to_string(worker.lane()) + " out",
+                 nullptr);
+  }
+  return worker.exchange(collective);
+}
+}  // namespace
+
+void warp_barrier(std::uint32_t mask) {
   record(Kind::kWarpBarrier, __builtin_return_address(0));
-  worker.pause(State::kAtWarpBarrier);
+  exchange({Exchange::kBarrier, mask, 0, 0, nullptr});
+}
+std::uint32_t warp_ballot(std::uint32_t mask, bool vote) {
+  return static_cast<std::uint32_t>(exchange({Exchange::kBallot, mask, vote, 0, nullptr}));
+}
+std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source) {
+  return exchange({Exchange::kShuffle, mask, value, source, nullptr});
+}
+std::uint32_t warp_active(const void* place) {
+  return static_cast<std::uint32_t>(worker.exchange({Exchange::kActive, 0xffffffffu, 0, 0, place}));
 }
 
 }  // namespace simt

@@ -13,6 +13,7 @@ struct Hooks {
   std::uintptr_t stacks;  // all fibers' stacks: registers and local memory, which are not counted
   std::size_t stack_bytes;
   std::uintptr_t stack_floor;  // of the fiber that runs: below it there is too little left
+  std::uintptr_t exit;         // where the last function returned
 };
 extern __thread Hooks hooks;
 
@@ -22,6 +23,8 @@ void record_async_copy(const void* shared, const void* global, std::size_t bytes
 // That the running thread came to `place`; a wait also for how many groups it does not wait.
 void record(Kind kind, const void* place);
 void record_wait(int groups_in_flight, const void* place);
+// An atomic at `place`: a load and a store.
+void record_atomic(const void* pointer, std::size_t bytes, void* place);
 
 // Called by a hook when the log is full: the warp's other lanes run, and the logs are folded.
 void pause_with_full_log();

@@ -20,5 +20,18 @@ struct Divergence {
 };
 extern const std::vector<Divergence> divergences;
 
-// A kernel whose threads need more local memory than there is.
-void run_too_deep(const float* in, float* out);
+// What threads do together: out[t] of every lane t, in a launch of one warp, over zeros.
+struct Exchange {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  int (*expected)(int t);
+};
+extern const std::vector<Exchange> exchanges;
+
+// Kernels that cannot go on, and what is said about them.
+struct Fault {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  const char* says;
+};
+extern const std::vector<Fault> faults;

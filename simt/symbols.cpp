@@ -1,11 +1,13 @@
 #include "simt/symbols.h"
 
+#include <cxxabi.h>
 #include <elf.h>
 #include <link.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -58,15 +60,41 @@ int type_of(const Elf64_Sym& symbol) {
   return ELF64_ST_TYPE(symbol.st_info);
 }
 
+auto function_at(const void* address) {
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const auto value = reinterpret_cast<std::uintptr_t>(address) - symbols().loaded_at;
+  return std::find_if(table.begin(), table.end(), [&](const Elf64_Sym& symbol) {
+    return type_of(symbol) == STT_FUNC && symbol.st_value == value;
+  });
+}
+
 }  // namespace
+
+std::string function_name(const void* address) {
+  const auto function = function_at(address);
+  if (function == symbols().table.end()) return "a kernel";
+  const std::string mangled(symbols().name(*function));
+  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
+  std::string name = demangled != nullptr ? demangled : mangled;
+  std::free(demangled);
+  for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
+    for (std::size_t at; (at = name.find(unnamed)) != name.npos;) name.erase(at, unnamed.size());
+  }
+  // A template's name begins with what it returns. The parameters are the first (...) outside of
+  // <>.
+  if (name.starts_with("void ")) name.erase(0, 5);
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '(' && depth == 0) return name.substr(0, i);
+    depth += (name[i] == '<' || name[i] == '(') - (name[i] == '>' || name[i] == ')');
+  }
+  return name;
+}
 
 std::vector<SharedArray> shared_arrays(const void* kernel) {
   std::vector<SharedArray> arrays;
   const std::span<const Elf64_Sym> table = symbols().table;
-  const auto address = reinterpret_cast<std::uintptr_t>(kernel) - symbols().loaded_at;
-  const auto function = std::find_if(table.begin(), table.end(), [&](const Elf64_Sym& symbol) {
-    return type_of(symbol) == STT_FUNC && symbol.st_value == address;
-  });
+  const auto function = function_at(kernel);
   if (function == table.end() || !symbols().name(*function).starts_with("_Z")) return arrays;
 
   // The Itanium C++ ABI names a function's static variable "As" so: _ZZ <function> E 2As.

@@ -17,4 +17,8 @@ struct SharedArray {
 // The arrays that the function at `kernel` declares; none where the executable was stripped.
 std::vector<SharedArray> shared_arrays(const void* kernel);
 
+// The function at `address` as C++ spells it, without its parameters ("tiled<16>"); "a kernel"
+// where the executable was stripped.
+std::string function_name(const void* address);
+
 }  // namespace simt

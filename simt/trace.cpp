@@ -1,8 +1,6 @@
 #include "simt/trace.h"
 
 #include <bit>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "simt/hooks.h"
@@ -42,9 +40,7 @@ inline void enter(const void* caller) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
   if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
-    std::fputs("gemm_steps: a thread of the kernel needs too much local memory: 56 KB are traced\n",
-               stderr);
-    std::_Exit(2);
+    fault("it needs more than 56 KB of local memory", caller);
   }
   append(*log, make_token(place(caller), Kind::kEnter));
 }
@@ -88,6 +84,11 @@ void record_async_copy(const void* shared, const void* global, std::size_t bytes
   append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
 }
 
+void record_atomic(const void* pointer, std::size_t bytes, void* at) {
+  access(Kind::kLoad, pointer, std::countr_zero(bytes), at);
+  access(Kind::kStore, pointer, std::countr_zero(bytes), at);
+}
+
 }  // namespace simt
 
 // What -fsanitize=thread and -fsanitize-coverage=trace-pc call. The names are the compiler's; the
@@ -107,8 +108,13 @@ void __tsan_func_entry(void* caller) {
 }
 void __tsan_func_exit() {
   simt::step(simt::Kind::kExit, HERE);
+  simt::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
 }
 void __sanitizer_cov_trace_pc() {
+  // The instruction behind a function's exit may begin a basic block. It is the function's last,
+  // but the log has left the function: as a place of the caller it would mislead the merge.
+  constexpr std::uintptr_t kOneCall = 8;
+  if (reinterpret_cast<std::uintptr_t>(HERE) - simt::hooks.exit <= kOneCall) return;
   simt::step(simt::Kind::kStep, HERE);
 }
 

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "simt/idioms.h"
@@ -19,8 +19,9 @@ struct alignas(256) Arrays {
   float out[1024];
 };
 
+Arrays arrays;
+
 Counts trace_block(void (*run)(const float*, float*)) {
-  static Arrays arrays;
   for (int i = 0; i < 1024; ++i) arrays.in[i] = static_cast<float>(i);
   const Gpu& gpu = *find_gpu("RTX 3090");
   const simt::GlobalArray known[] = {{"in", arrays.in, sizeof arrays.in},
@@ -58,18 +59,27 @@ TEST_CASE("lanes that part and meet again make the requests of a warp in lockste
   }
 }
 
-TEST_CASE("a thread that needs too much local memory ends the program with one sentence") {
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    // libgomp's threads do not survive a fork; one thread needs none.
-    omp_set_num_threads(1);
-    trace_block(run_too_deep);
-    std::_Exit(0);
+TEST_CASE("what threads do together is what the GPU's threads do") {
+  REQUIRE(!exchanges.empty());
+  for (const Exchange& exchange : exchanges) {
+    CAPTURE(std::string(exchange.text));
+    std::fill(std::begin(arrays.out), std::end(arrays.out), 0.0f);
+    trace_block(exchange.run);
+    for (int t = 0; t < 32; ++t) {
+      CAPTURE(t);
+      CHECK(arrays.out[t] == exchange.expected(t));
+    }
   }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 2);
+}
+
+TEST_CASE("a kernel that cannot go on is a fault with its block and thread") {
+  REQUIRE(!faults.empty());
+  for (const Fault& fault : faults) {
+    CAPTURE(std::string(fault.text));
+    CHECK_THROWS_AS(trace_block(fault.run), simt::KernelFault);
+    CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains(fault.says));
+    CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains("block (0, 0, 0), thread ("));
+  }
+  // And the next launch is none the worse for it.
+  CHECK(trace_block(idioms[0].run).gmem_loads.requests == 1);
 }

@@ -1,0 +1,41 @@
+// What a run is about, as the flags ask for it: matrices, reference, device.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
+#include "cli/matrices.h"
+#include "model/gpus.h"
+#include "report/report.h"
+
+struct Problem {
+  int M, N, K;
+  float alpha, beta;
+  Floats A, B;
+  Floats C;  // before the product; all NaN where beta is 0, so that a kernel that reads it shows
+
+  std::size_t results() const { return static_cast<std::size_t>(M) * N; }
+};
+
+struct Reference {
+  std::vector<double> exact, magnitude;  // see model/error.h
+};
+
+// A and B as the flags say, random or from files, and the old C. Throws Refusal where there is not
+// enough memory, on the GPU either if `on_gpu`, or where files do not fit together.
+Problem load_problem(const Flags& flags, bool on_gpu);
+
+Reference compute_reference(const Problem& p);
+
+// Whether the kernels run on the GPU: where there is one, unless --device cpu says otherwise.
+bool choose_device(const Flags& flags);
+
+// The GPU that occupancy and limits are those of.
+Gpu choose_model(const Flags& flags, bool on_gpu);
+
+std::string now_utc();                      // "2026-01-01T00:00:00Z"
+std::string joined(int argc, char** argv);  // the command as typed
+
+// Of at least one time.
+Timing summary(std::vector<double> times_ms);

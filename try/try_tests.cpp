@@ -1,0 +1,122 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+struct Output {
+  int exit_code;
+  std::string out, err;
+};
+
+std::string file_text(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+Output run(const std::string& command) {
+  const auto folder = std::filesystem::temp_directory_path() / "gemm_steps_try_tests";
+  std::filesystem::create_directories(folder);
+  const std::string out = folder / "out", err = folder / "err";
+  const int status = std::system((command + " >" + out + " 2>" + err + " </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(out), file_text(err)};
+}
+
+// A sample, as make built it beside the tests.
+Output try_sample(const std::string& name, const std::string& flags) {
+  const auto tests = std::filesystem::read_symlink("/proc/self/exe");
+  return run((tests.parent_path() / "try" / name).string() + " --device cpu " + flags);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("other people's kernels compile unmodified, are traced, and are right") {
+  for (const char* sample : {"naive", "tiled", "split_k"}) {
+    for (const char* flags : {"--size 64", "--m 50 --n 33 --k 71 --alpha 2 --beta 0.5",
+                              "--size 37 --trace all", "--size 32 --explain"}) {
+      CAPTURE(std::string(sample));
+      CAPTURE(std::string(flags));
+      const Output output = try_sample(sample, flags);
+      CAPTURE(output.err);
+      CHECK(output.exit_code == 0);
+      CHECK(contains(output.out, "ok"));
+    }
+  }
+}
+
+TEST_CASE("every kernel of a file is counted on its own, and their result is checked together") {
+  const Output output = try_sample("split_k", "--m 8 --n 8 --k 64 --trace all --format json");
+  CAPTURE(output.out);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "\"name\": \"scale\""));
+  CHECK(contains(output.out, "\"name\": \"dot\""));
+  CHECK(contains(output.out, "\"bound_ok\": true"));
+  // Two loads of each of 8 * 8 * 2 warps, and an atomicAdd.
+  CHECK(contains(output.out, "\"gmem_load_requests\": 384"));
+}
+
+TEST_CASE("a kernel's printf appears beside the report, with the thread's name on request") {
+  CHECK(try_sample("tiled", "--size 16").err == "tiles of 16 x 16\n");
+  CHECK(contains(try_sample("tiled", "--size 16 --name-threads").err,
+                 "[block 0,0,0 thread 0,0,0] tiles of 16 x 16"));
+  CHECK(!contains(try_sample("tiled", "--size 16 --format json").out, "tiles of"));
+}
+
+TEST_CASE("what goes wrong in other people's code is one sentence with line, block and thread") {
+  struct Case {
+    const char* sample;
+    const char* flags;
+    int exit_code;
+    const char* line;  // where the sentence begins
+    const char* says;
+  };
+  const Case cases[] = {
+      {"wrong_at_the_edge", "--size 50", 1, "", "row 0, column 32 is nan, but should be"},
+      {"endless", "--limit 1", 1, "try/samples/endless.cu:8: endless, block (0, 0, 0), thread (",
+       "still running after 1 s"},
+      {"barriers", "--limit 1", 1, "try/samples/barriers.cu:3: barriers, block (0, 0, 0)",
+       "still running after 1 s"},
+      {"crash", "--size 50", 1, "try/samples/crash.cu:7: crash, block (0, 0, 0), thread (5, 3, 0)",
+       "memory that is not there (0x10)"},
+      {"exits", "", 1, "try/samples/exits.cu:13: ", "exit()"},
+      {"greedy", "", 1, "", "more memory than it may have"},
+      {"asserts", "--size 50", 1, "try/samples/asserts.cu:7: asserts, block (0, 0, 0), thread (7,",
+       "the assertion \"col < 7\" fails"},
+      {"allocates", "", 1, "try/samples/allocates.cu:7: allocates, block (0, 0, 0)",
+       "it calls new"},
+      {"too_much_shared", "", 2, "too_much_shared: a block with 0 + 307200 bytes",
+       "more than the RTX 3090 takes: at most 101376"},
+      {"too_much_shared", "--gpu H100", 2, "too_much_shared: a block with", "at most 232448"},
+      {"naive", "--limit 0", 2, "--limit 0: no time", "for example"},
+      {"naive", "--stage 3", 2, "--stage", "your own file"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.sample));
+    const Output output = try_sample(c.sample, c.flags);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == c.exit_code);
+    CHECK(output.err.starts_with(std::string("try: ") + c.line));
+    CHECK(contains(output.err, c.says));
+    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("inline PTX is said with file and line") {
+  const Output output =
+      run("g++ -x c++ -std=c++20 -fsyntax-only -w -I. -Isimt/cuda -include simt/cpu.h "
+          "try/refused/ptx.cu");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 1);
+  CHECK(contains(output.err, "try/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
+}
