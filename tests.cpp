@@ -393,9 +393,10 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
 TEST_CASE("an access in a helper belongs to the line that calls it, with the array's name") {
   const Variant& variant = variant_of(stage_table_traced, 3, "16x16");
   Counts counts = multiply(Where::traced, variant, {32, 32, 32}).counts;
-  simt::resolve_lines(counts.lines,
-                      simt::kernel_lines(reinterpret_cast<void*>(variant.kernel.function)));
-  std::istringstream source{std::string(simt::kernel_source())};
+  const simt::SourceRange lines =
+      simt::kernel_lines(reinterpret_cast<void*>(variant.kernel.function));
+  simt::resolve_lines(counts.lines, lines);
+  std::istringstream source(simt::source_text(lines.file));
   std::vector<std::string> text(1);
   for (std::string line; std::getline(source, line);) text.push_back(line);
   std::vector<std::string> seen;
@@ -574,7 +575,7 @@ TEST_CASE("--explain shows the kernel's lines, and marks those that waste") {
   const Output naive = gemm_steps("--device cpu --size 64 --stage 1 --explain");
   CHECK(naive.exit_code == 0);
   CHECK(naive.out.find("sum += A[offset(row, k, K)] * B[offset(k, col, N)];") != std::string::npos);
-  CHECK(naive.out.find("32.00 sectors a request, ideal 4.00 <- uncoalesced") != std::string::npos);
+  CHECK(naive.out.find("32.00 sectors/request, ideal 4.00 <- uncoalesced") != std::string::npos);
   const Output tiled = gemm_steps("--device cpu --size 128 --stage 5 --explain");
   CHECK(tiled.out.find("SMEM load  As") != std::string::npos);
   CHECK(tiled.out.find("<- conflicts") != std::string::npos);

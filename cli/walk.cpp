@@ -172,7 +172,7 @@ void annotate(const Ladder& ladder, const StageTable& table, Row& row) {
       simt::kernel_lines(reinterpret_cast<const void*>(kernel.function));
   simt::resolve_lines(row.counts->lines, lines);
   simt::resolve_lines(row.counts->hazards, lines);
-  row.source = simt::kernel_source();
+  row.source = simt::source_text(lines.file);
   row.source_first = lines.first;
   row.source_last = lines.last;
 }

@@ -40,7 +40,7 @@ double per_request(std::int64_t count, const LineCounts& line) {
 std::string access_line(const LineCounts& line, std::int64_t threads, Style style) {
   const double a_thread = static_cast<double>(line.executions) / static_cast<double>(threads);
   const std::string text =
-      printed("      | %s %-5s %-7s %2d B, %6s a thread, %5.2f %s a request, ideal %.2f",
+      printed("      | %s %-5s %-7s %2d B, %6s a thread, %5.2f %s/request, ideal %.2f",
               line.shared ? "SMEM" : "GMEM", verb(line), line.array.c_str(), line.bytes,
               brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line),
               per_request(line.ideal_pieces, line));

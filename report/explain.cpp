@@ -569,7 +569,7 @@ void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
   if (row.launch && row.variant && row.counts) {
     text += own_launch_shape(run, row, style);
     text += counts_per_thread(run, row, style);
-    text += warps(*row.counts, style);
+    text += warps(*row.counts, style) + source(row, style);
   } else if (row.stage && row.variant) {
     text += launch_shape(run, row, style);
     text += counts_per_thread(run, row, style);

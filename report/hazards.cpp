@@ -25,7 +25,8 @@ std::string place(const Hazard& hazard) {
 
 std::string hazard_sentence(const Hazard& hazard, const Run& run, const Row& row) {
   const std::int64_t blocks_across =
-      std::max<std::int64_t>(1, (run.N + row.variant->BN - 1) / row.variant->BN);
+      row.launch ? row.launch->grid.x
+                 : std::max<std::int64_t>(1, (run.N + row.variant->BN - 1) / row.variant->BN);
   const auto block = [&](std::int64_t number) {
     return printed("block (%lld, %lld)", static_cast<long long>(number % blocks_across),
                    static_cast<long long>(number / blocks_across));

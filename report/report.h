@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/counts.h"
@@ -48,7 +47,7 @@ struct Row {
 
   // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
   // where that is not known.
-  std::string_view source;
+  std::string source;
   int source_first = 0, source_last = 0;
 };
 

@@ -8,6 +8,8 @@
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,10 +44,16 @@ std::string quoted_for_shell(const std::string& text) {
   return quoted + "'";
 }
 
-// For each place the lines of gemm_steps.cu that it stands in, innermost first: more than one where
-// a function was inlined.
-std::map<Place, std::vector<int>> lines_of(const std::vector<Place>& places) {
-  std::map<Place, std::vector<int>> lines;
+struct Frame {
+  std::string file;
+  int line;
+};
+using Frames = std::map<Place, std::vector<Frame>>;
+
+// For each place the lines that it stands in, innermost first: more than one where a function was
+// inlined.
+Frames lines_of(const std::vector<Place>& places) {
+  Frames lines;
   std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
   for (const Place place : places) {
     char hexadecimal[16];
@@ -55,7 +63,7 @@ std::map<Place, std::vector<int>> lines_of(const std::vector<Place>& places) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(
       popen((command + " 2>/dev/null").c_str(), "r"), pclose);
   if (answer == nullptr) return lines;
-  std::vector<int>* current = nullptr;
+  std::vector<Frame>* current = nullptr;
   for (char text[PATH_MAX + 64]; std::fgets(text, sizeof text, answer.get()) != nullptr;) {
     const std::string_view line(text);
     if (line.starts_with("0x")) {
@@ -66,10 +74,9 @@ std::map<Place, std::vector<int>> lines_of(const std::vector<Place>& places) {
     }
     const std::size_t colon = line.rfind(':');
     if (current == nullptr || colon == line.npos) continue;
-    if (!line.substr(0, colon).ends_with("gemm_steps.cu")) continue;
     int number = 0;
     std::from_chars(text + colon + 1, text + line.size(), number);
-    current->push_back(number);
+    current->push_back({std::string(line.substr(0, colon)), number});
   }
   return lines;
 }
@@ -90,16 +97,18 @@ class LineTable {
     for (const Place place : path) {
       const auto found = lines_.find(place);
       if (found == lines_.end()) continue;
-      const std::vector<int>& frames = found->second;
+      const std::vector<Frame>& frames = found->second;
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        if (*frame >= kernel.first && *frame <= kernel.last) line = *frame;
+        const bool in_kernel =
+            frame->file == kernel.file && frame->line >= kernel.first && frame->line <= kernel.last;
+        if (in_kernel) line = frame->line;
       }
     }
     return line;
   }
 
  private:
-  std::map<Place, std::vector<int>> lines_;
+  Frames lines_;
 };
 
 // The line with the brace that closes the first one opened on or after `first`.
@@ -128,15 +137,21 @@ int heading_line(std::string_view source, int line) {
 
 }  // namespace
 
-std::string_view kernel_source() {
-  return {kernel_source_begin, static_cast<std::size_t>(kernel_source_end - kernel_source_begin)};
+std::string source_text(const std::string& file) {
+  if (file.ends_with("gemm_steps.cu")) return {kernel_source_begin, kernel_source_end};
+  std::ifstream source(file);
+  return {std::istreambuf_iterator<char>(source), {}};
 }
 
 SourceRange kernel_lines(const void* kernel) {
   const auto place = static_cast<Place>(static_cast<const char*>(kernel) - &__executable_start);
-  const std::vector<int> lines = lines_of({place})[place];
-  if (lines.empty()) return {0, 0};
-  return {heading_line(kernel_source(), lines.back()), closing_line(kernel_source(), lines.back())};
+  const std::vector<Frame> frames = lines_of({place})[place];
+  if (frames.empty()) return {};
+  const Frame& outermost = frames.back();
+  const std::string source = source_text(outermost.file);
+  if (source.empty()) return {};
+  return {outermost.file, heading_line(source, outermost.line),
+          closing_line(source, outermost.line)};
 }
 
 void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel) {

@@ -1,24 +1,24 @@
-// From places in the program to lines of gemm_steps.cu, by binutils' addr2line.
+// From places in the program to lines of the kernels' source, by binutils' addr2line.
 #pragma once
 
-#include <string_view>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "model/counts.h"
 
 namespace simt {
 
-// The source that the kernels were compiled from, as it was then.
-std::string_view kernel_source();
-
 struct SourceRange {
-  int first, last;  // lines, from 1
+  std::string file;
+  int first = 0, last = 0;  // lines, from 1
 };
 
-// The lines of the kernel at `kernel`, a function compiled for the CPU; {0, 0} where they cannot be
-// found: without addr2line or without debug information.
+// Where the kernel at `kernel` stands, a function compiled for the CPU; lines 0 to 0 where that
+// cannot be found: without addr2line, debug information or the file.
 SourceRange kernel_lines(const void* kernel);
+
+// The text of a source file: of gemm_steps.cu as it was when this was compiled.
+std::string source_text(const std::string& file);
 
 // Gives every one of `lines` its line of `kernel`: the innermost of the calls that led to it which
 // still stands in the kernel, so that an access inside a helper belongs to the line that calls it.

@@ -85,8 +85,8 @@ void record_async_copy(const void* shared, const void* global, std::size_t bytes
 }
 
 void record_atomic(const void* pointer, std::size_t bytes, void* at) {
-  access(Kind::kLoad, pointer, std::countr_zero(bytes), at);
-  access(Kind::kStore, pointer, std::countr_zero(bytes), at);
+  access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
+  access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
 }
 
 }  // namespace simt

@@ -284,6 +284,8 @@ void WarpTracer::step(std::span<Party* const> together) {
       return follow(kind_of(token), token, together);
     case Kind::kLoad:
     case Kind::kStore:
+    case Kind::kAtomicLoad:
+    case Kind::kAtomicStore:
       return count_access(gather(token, together), token, together);
     case Kind::kAsyncCopy: {
       const WarpAccess from = gather(token, together);
@@ -376,15 +378,17 @@ WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t ad
   if (array == arrays_.end()) return nullptr;
 
   const Kind kind = kind_of(token);
+  const bool loads = kind == Kind::kLoad || kind == Kind::kAtomicLoad;
+  const bool shared = array->shared;
   Site site{path, token, &*array, 0, static_cast<std::uint32_t>(sites_.size()), {}};
-  site.traffic = kind == Kind::kLoad    ? (array->shared ? kSmemLoads : kGmemLoads)
-                 : kind == Kind::kStore ? (array->shared ? kSmemStores : kGmemStores)
-                                        : (array->shared ? kAsyncSmem : kAsyncGmem);
+  site.traffic = kind == Kind::kAsyncCopy ? (shared ? kAsyncSmem : kAsyncGmem)
+                 : loads                  ? (shared ? kSmemLoads : kGmemLoads)
+                                          : (shared ? kSmemStores : kGmemStores);
   site.counts.array = array->name;
-  site.counts.shared = array->shared;
-  site.counts.direction = kind == Kind::kLoad    ? Direction::load
-                          : kind == Kind::kStore ? Direction::store
-                                                 : Direction::copy;
+  site.counts.shared = shared;
+  site.counts.direction = kind == Kind::kAsyncCopy ? Direction::copy
+                          : loads                  ? Direction::load
+                                                   : Direction::store;
   site.counts.bytes = bytes_of(token);
   return last = &sites_.emplace_back(site);
 }
@@ -434,7 +438,8 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
     total.worst = access;
     for_each_lane(access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
   }
-  if (writers_ != nullptr) watch(site, access);
+  const bool is_atomic = kind_of(site.token) >= Kind::kAtomicLoad;
+  if (writers_ != nullptr && !is_atomic) watch(site, access);
   const auto tally = [&](Tally& of) {
     of.add(site.traffic, access.bytes);
     if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);

@@ -27,7 +27,9 @@ enum class Kind : Token {
   kWait,    // for all groups but so many
   kLoad,
   kStore,
-  kAsyncCopy
+  kAsyncCopy,
+  kAtomicLoad,  // an atomic is both of these, and no hazard
+  kAtomicStore
 };
 
 inline constexpr int kKindShift = 3, kPlaceShift = 7;
