@@ -194,7 +194,10 @@ std::string legend(const Run& run) {
                      "the median of many launches, each between two events, after unmeasured ones; "
                      "--explain gives the spread");
   }
-  if (any([](const Row& row) { return !row.time; })) {
+  const bool has_ceilings = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
+    return !row.time && compiled_ceiling(run, row);
+  });
+  if (has_ceilings) {
     text +=
         labelled("≤", kTerm,
                  "not timed: the most TFLOP/s that this GPU can reach with the compiled kernel, "
