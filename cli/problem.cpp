@@ -1,6 +1,7 @@
 #include "cli/problem.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <limits>
 
@@ -9,7 +10,9 @@
 #include "cli/progress.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
+#include "report/hazards.h"
 #include "simt/gpu.h"
+#include "simt/source_lines.h"
 
 namespace {
 
@@ -106,6 +109,27 @@ Gpu choose_model(const Flags& flags, bool on_gpu) {
     throw Refusal("--gpu " + flags.gpu + ": not in the table; choose one of " + names);
   }
   return on_gpu ? *gpu::find().found : *find_gpu("RTX 3090");
+}
+
+void annotate(Row& row, const void* kernel) {
+  const simt::SourceRange lines = simt::kernel_lines(kernel);
+  simt::resolve_lines(row.counts->lines, lines);
+  simt::resolve_lines(row.counts->hazards, lines);
+  row.source = simt::source_text(lines.file);
+  row.source_first = lines.first;
+  row.source_last = lines.last;
+}
+
+bool report_hazards(const char* program, const Run& run) {
+  bool any = false;
+  for (const Row& row : run.rows) {
+    if (!row.counts) continue;
+    for (const Hazard& hazard : row.counts->hazards) {
+      std::fprintf(stderr, "%s: %s\n", program, hazard_sentence(hazard, run, row).c_str());
+      any = true;
+    }
+  }
+  return any;
 }
 
 std::string now_utc() {

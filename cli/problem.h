@@ -34,6 +34,14 @@ bool choose_device(const Flags& flags);
 // The GPU that occupancy and limits are those of.
 Gpu choose_model(const Flags& flags, bool on_gpu);
 
+// Says of each traced access of `row`, and of each hazard, on which line of `kernel` it stands, the
+// function whose calls were traced.
+void annotate(Row& row, const void* kernel);
+
+// Names every hazard on stderr, after "gemm_steps: " or what `program` is. Returns whether there is
+// one.
+bool report_hazards(const char* program, const Run& run);
+
 std::string now_utc();                      // "2026-01-01T00:00:00Z"
 std::string joined(int argc, char** argv);  // the command as typed
 

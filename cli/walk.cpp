@@ -16,11 +16,9 @@
 #include "cpu_reference.h"
 #include "model/refusal.h"
 #include "model/registers.h"
-#include "report/hazards.h"
 #include "report/profile.h"
 #include "report/report.h"
 #include "simt/gpu.h"
-#include "simt/source_lines.h"
 #include "simt/trace.h"
 
 namespace {
@@ -164,19 +162,6 @@ const KernelRef& kernel_of(const Ladder& ladder, const StageTable& table, const 
   return table.kernel_for(variant, p.N, K_read, p.A.data(), p.B.data(), p.C.data());
 }
 
-// Says of each traced access on which line of the kernel it stands.
-void annotate(const Ladder& ladder, const StageTable& table, Row& row) {
-  const Variant& traced = same(*row.variant, table, stage_table_traced);
-  const KernelRef& kernel = kernel_of(ladder, stage_table_traced, traced);
-  const simt::SourceRange lines =
-      simt::kernel_lines(reinterpret_cast<const void*>(kernel.function));
-  simt::resolve_lines(row.counts->lines, lines);
-  simt::resolve_lines(row.counts->hazards, lines);
-  row.source = simt::source_text(lines.file);
-  row.source_first = lines.first;
-  row.source_last = lines.last;
-}
-
 // Traces the sampled blocks, or all, and computes the others without tracing where the GPU did not.
 void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& variant,
                 Floats& result, Row& row) {
@@ -199,7 +184,9 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
   if (ladder.flags.trace == Trace::all) machine.blocks = simt::Blocks::kAll;
   row.counts = simt::trace(machine, arrays, compute_with(stage_table_traced));
   if (ladder.flags.explain || ladder.flags.format == Format::json || !row.counts->hazards.empty()) {
-    annotate(ladder, table, row);
+    const Variant& traced = same(variant, table, stage_table_traced);
+    const KernelRef& kernel = kernel_of(ladder, stage_table_traced, traced);
+    annotate(row, reinterpret_cast<const void*>(kernel.function));
   }
   if (machine.blocks == simt::Blocks::kAll || ladder.on_gpu) return;
   machine.blocks = simt::Blocks::kAllButSample;
@@ -285,14 +272,7 @@ void print(const Ladder& ladder) {
 // Names every hazard, which says why, and then every wrong result with its first wrong element.
 // Returns whether there is one of either.
 bool report_failures(const Run& run) {
-  bool failed = false;
-  for (const Row& row : run.rows) {
-    if (!row.counts) continue;
-    for (const Hazard& hazard : row.counts->hazards) {
-      failed = true;
-      std::fprintf(stderr, "gemm_steps: %s\n", hazard_sentence(hazard, run, row).c_str());
-    }
-  }
+  bool failed = report_hazards("gemm_steps", run);
   for (const Row& row : run.rows) {
     if (!row.error || row.error->bound_ok) continue;
     failed = true;

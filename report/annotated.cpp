@@ -16,18 +16,6 @@ const char* pieces_name(const LineCounts& line) {
   return line.shared ? "wavefronts" : "sectors";
 }
 
-const char* verb(const LineCounts& line) {
-  switch (line.direction) {
-    case Direction::load:
-      return "load";
-    case Direction::store:
-      return "store";
-    case Direction::copy:
-      return "copy";
-  }
-  return "";
-}
-
 const char* mark(const LineCounts& line) {
   if (waste(line) <= kWasteful) return "";
   return line.shared ? "<- conflicts" : "<- uncoalesced";
@@ -41,9 +29,9 @@ std::string access_line(const LineCounts& line, std::int64_t threads, Style styl
   const double a_thread = static_cast<double>(line.executions) / static_cast<double>(threads);
   const std::string text =
       printed("      | %s %-5s %-7s %2d B, %6s a thread, %5.2f %s/request, ideal %.2f",
-              line.shared ? "SMEM" : "GMEM", verb(line), line.array.c_str(), line.bytes,
-              brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line),
-              per_request(line.ideal_pieces, line));
+              line.shared ? "SMEM" : "GMEM", name_of(line.direction), line.array.c_str(),
+              line.bytes, brief(a_thread).c_str(), per_request(line.pieces, line),
+              pieces_name(line), per_request(line.ideal_pieces, line));
   return text + coloured(mark(line)[0] ? std::string(" ") + mark(line) : "", Colour::yellow, style);
 }
 
@@ -130,6 +118,18 @@ std::string picture_of_banks(const WarpAccess& access) {
 
 }  // namespace
 
+const char* name_of(Direction direction) {
+  switch (direction) {
+    case Direction::load:
+      return "load";
+    case Direction::store:
+      return "store";
+    case Direction::copy:
+      return "copy";
+  }
+  return "";
+}
+
 double waste(const LineCounts& line) {
   return static_cast<double>(line.pieces) /
          static_cast<double>(std::max<std::int64_t>(line.ideal_pieces, 1));
@@ -181,8 +181,8 @@ std::string worst_request(const Row& row, Style style) {
   const std::string where = worst->line > 0 ? printed("line %d", worst->line) : "a line";
   const std::string what = printed(
       "  One warp's %s on %s, %s: %d lanes, %d %s. A lane is 0-9, a-v; * is more than one.\n",
-      verb(*worst), where.c_str(), worst->array.c_str(), std::popcount(worst->worst.active),
-      worst->worst_pieces, pieces_name(*worst));
+      name_of(worst->direction), where.c_str(), worst->array.c_str(),
+      std::popcount(worst->worst.active), worst->worst_pieces, pieces_name(*worst));
   return coloured(what, Colour::bold, style) +
          (worst->shared ? picture_of_banks(worst->worst) : picture_of_sectors(worst->worst));
 }

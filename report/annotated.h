@@ -15,5 +15,7 @@ std::string worst_request(const Row& row, Style style);
 // The same counts, by array: `line` is 0.
 std::vector<LineCounts> by_array(const Counts& counts);
 
+const char* name_of(Direction direction);  // "load", "store" or "copy"
+
 // Wavefronts or sectors for each one that the same lanes would take at best.
 double waste(const LineCounts& line);

@@ -59,18 +59,6 @@ std::string object_on_one_line(const std::vector<Fact>& facts) {
   return text + "}";
 }
 
-const char* name_of(Direction direction) {
-  switch (direction) {
-    case Direction::load:
-      return "load";
-    case Direction::store:
-      return "store";
-    case Direction::copy:
-      return "copy";
-  }
-  return "";
-}
-
 // What --explain writes under the lines of the kernel, one object a line and array.
 FactValue json_of_lines(const std::vector<LineCounts>& lines, const Counts& counts) {
   std::string text;

@@ -13,10 +13,8 @@
 #include "cli/problem.h"
 #include "model/error.h"
 #include "model/refusal.h"
-#include "report/hazards.h"
 #include "report/report.h"
 #include "simt/gpu.h"
-#include "simt/source_lines.h"
 #include "simt/symbols.h"
 #include "simt/trace.h"
 #include "simt/warp_log.h"
@@ -134,29 +132,6 @@ Row row_of(const Gpu& model, const Kernels::Entry& entry, int number) {
   return row;
 }
 
-// Says of each traced access, and of each hazard, on which line it stands.
-void annotate(const Kernels::Entry& entry, Row& row) {
-  const simt::SourceRange lines = simt::kernel_lines(entry.function);
-  simt::resolve_lines(row.counts->lines, lines);
-  simt::resolve_lines(row.counts->hazards, lines);
-  row.source = simt::source_text(lines.file);
-  row.source_first = lines.first;
-  row.source_last = lines.last;
-}
-
-// Returns whether there is a hazard.
-bool report_hazards(const Run& run) {
-  bool any = false;
-  for (const Row& row : run.rows) {
-    if (!row.counts) continue;
-    for (const Hazard& hazard : row.counts->hazards) {
-      std::fprintf(stderr, "try: %s\n", hazard_sentence(hazard, run, row).c_str());
-      any = true;
-    }
-  }
-  return any;
-}
-
 void print(std::FILE* out, const Flags& flags, const Run& run, Style style) {
   if (flags.format == Format::json) return print_json(out, run);
   if (flags.format == Format::csv) return print_csv(out, run);
@@ -240,7 +215,8 @@ Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, s
   for (const Kernels::Entry& entry : kernels.entries) {
     run.rows.push_back(row_of(run.gpu, entry, static_cast<int>(run.rows.size()) + 1));
   }
-  for (std::size_t i = 0; i < run.rows.size(); ++i) annotate(kernels.entries[i], run.rows[i]);
+  for (std::size_t i = 0; i < run.rows.size(); ++i)
+    annotate(run.rows[i], kernels.entries[i].function);
   if (run.rows.size() == 1) {
     run.rows[0].error = all.error;
     run.rows[0].time = all.time;
@@ -248,7 +224,7 @@ Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, s
     run.rows.push_back(all);
   }
   print(report, flags, run, style);
-  const bool hazardous = report_hazards(run);
+  const bool hazardous = report_hazards("try", run);
   if (all.error->bound_ok) return {hazardous ? 1 : 0, ""};
   const Mismatch& first = all.error->first.value();
   char what[128];
