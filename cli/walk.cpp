@@ -13,6 +13,7 @@
 #include "cli/npy.h"
 #include "cli/problem.h"
 #include "cli/progress.h"
+#include "cli/remedy.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
 #include "model/registers.h"
@@ -187,6 +188,9 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
     const Variant& traced = same(variant, table, stage_table_traced);
     const KernelRef& kernel = kernel_of(ladder, stage_table_traced, traced);
     annotate(row, reinterpret_cast<const void*>(kernel.function));
+    if (ladder.flags.explain && ladder.flags.format == Format::table) {
+      row.remedy = find_remedy(p, ladder.run.gpu, stage_table_traced, row);
+    }
   }
   if (machine.blocks == simt::Blocks::kAll || ladder.on_gpu) return;
   machine.blocks = simt::Blocks::kAllButSample;

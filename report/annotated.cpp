@@ -116,6 +116,43 @@ std::string picture_of_banks(const WarpAccess& access) {
   return text;
 }
 
+// `whose` is what the picture shows: "One warp's load".
+std::string picture_of(const std::string& whose, const LineCounts& line, const char* legend,
+                       Style style) {
+  const std::string where = line.line > 0 ? printed("line %d", line.line) : "a line";
+  const auto counted = [](int count, std::string what) {
+    if (count == 1) what.pop_back();
+    return printed("%d %s", count, what.c_str());
+  };
+  const std::string what =
+      printed("  %s on %s, %s: %s, %s.%s\n", whose.c_str(), where.c_str(), line.array.c_str(),
+              counted(std::popcount(line.worst.active), "lanes").c_str(),
+              counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
+  return coloured(what, Colour::bold, style) +
+         (line.shared ? picture_of_banks(line.worst) : picture_of_sectors(line.worst));
+}
+
+std::string cost(const LineCounts& line) {
+  return printed("%.2f %s a request (ideal %.2f)", per_request(line.pieces, line),
+                 pieces_name(line), per_request(line.ideal_pieces, line));
+}
+
+std::string remedy(const LineCounts& worst, const Remedy& remedy, Style style) {
+  const std::string what = std::string(name_of(worst.direction)) + " of " + worst.array;
+  if (remedy.stage < 0) {
+    return "\n" + labelled("", 2,
+                           "No later stage makes its " + what +
+                               " cheaper than that: " + cost(worst) + ".");
+  }
+  const std::string stage = printed("Stage %d, ", remedy.stage) + remedy.name;
+  const bool mended = waste(remedy.line) <= kWasteful;
+  const std::string sentence = stage + (mended ? ", mends it: its " : ", makes it cheaper: its ") +
+                               what + " takes " + cost(remedy.line) + ", this one " + cost(worst) +
+                               ".";
+  return "\n" + labelled("", 2, sentence) +
+         picture_of(printed("The same in stage %d", remedy.stage), remedy.line, "", style);
+}
+
 }  // namespace
 
 const char* name_of(Direction direction) {
@@ -169,20 +206,34 @@ std::string annotated_source(const Row& row, Style style) {
   return text;
 }
 
-std::string worst_request(const Row& row, Style style) {
-  if (!row.counts) return "";
+const LineCounts* worst_line(const Row& row) {
+  if (!row.counts) return nullptr;
   const std::vector<LineCounts>& lines = row.counts->lines;
   const auto worst = std::max_element(
       lines.begin(), lines.end(),
       [](const LineCounts& a, const LineCounts& b) { return waste(a) < waste(b); });
-  if (worst == lines.end() || worst->direction == Direction::copy || waste(*worst) <= kWasteful) {
-    return "";
+  const bool any = worst != lines.end() && worst->direction != Direction::copy;
+  return any && waste(*worst) > kWasteful ? &*worst : nullptr;
+}
+
+const LineCounts* same_request(const Row& row, const LineCounts& line) {
+  if (!row.counts) return nullptr;
+  // A cp.async is the load of its global side and the store of its shared side.
+  const Direction as_copy = line.shared ? Direction::store : Direction::load;
+  const LineCounts* found = nullptr;
+  for (const LineCounts& other : row.counts->lines) {
+    const bool same = other.array == line.array && other.shared == line.shared &&
+                      (other.direction == line.direction ||
+                       (other.direction == Direction::copy && line.direction == as_copy));
+    if (same && (found == nullptr || waste(other) > waste(*found))) found = &other;
   }
-  const std::string where = worst->line > 0 ? printed("line %d", worst->line) : "a line";
-  const std::string what = printed(
-      "  One warp's %s on %s, %s: %d lanes, %d %s. A lane is 0-9, a-v; * is more than one.\n",
-      name_of(worst->direction), where.c_str(), worst->array.c_str(),
-      std::popcount(worst->worst.active), worst->worst_pieces, pieces_name(*worst));
-  return coloured(what, Colour::bold, style) +
-         (worst->shared ? picture_of_banks(worst->worst) : picture_of_sectors(worst->worst));
+  return found;
+}
+
+std::string worst_request(const Row& row, Style style) {
+  const LineCounts* worst = worst_line(row);
+  if (worst == nullptr) return "";
+  const std::string picture = picture_of("One warp's " + std::string(name_of(worst->direction)),
+                                         *worst, " A lane is 0-9, a-v; * is more than one.", style);
+  return row.remedy ? picture + remedy(*worst, *row.remedy, style) : picture;
 }

@@ -8,8 +8,17 @@
 // Empty where row.counts knows no lines.
 std::string annotated_source(const Row& row, Style style);
 
-// A picture of the costliest request of the line that wastes most: its lanes over the sectors of
-// global memory, or over the banks of shared memory. Empty where no line wastes anything.
+// The line that wastes most, null where none wastes more than a ragged edge explains, and where it
+// is a cp.async: its two sides cost together what no picture of one shows.
+const LineCounts* worst_line(const Row& row);
+
+// The line of `row` that does the same to the same array, be it by cp.async: of several the worst.
+// Null where there is none.
+const LineCounts* same_request(const Row& row, const LineCounts& line);
+
+// A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,
+// or over the banks of shared memory. Under it the same of row.remedy. Empty where nothing is
+// wasted.
 std::string worst_request(const Row& row, Style style);
 
 // The same counts, by array: `line` is 0.

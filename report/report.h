@@ -31,6 +31,13 @@ struct LaunchShape {
   int launches;  // of this kernel; the shape is the first one's
 };
 
+// The stage after a row's in which the row's costliest request wastes less.
+struct Remedy {
+  int stage = -1;  // -1: no later stage mends it
+  std::string name;
+  LineCounts line;  // of that stage's own source
+};
+
 // One row of the table: a stage, the OpenMP CPU reference, or a cuBLAS yardstick.
 struct Row {
   int number = -1;  // -1: no stage
@@ -44,6 +51,8 @@ struct Row {
   std::optional<Timing> time;          // none: traced only
   std::optional<Error> error;          // against the fp64 CPU reference
   std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
+
+  std::optional<Remedy> remedy;        // none: not looked for, or nothing to mend
 
   // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
   // where that is not known.
