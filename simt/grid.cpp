@@ -546,7 +546,12 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     failed = true;
   };
   Recorder* const recorder = session->traced ? machine.recorder : nullptr;
-  if (recorder != nullptr) recorder->launches.push_back({kernel, grid, block, {}, {}, {}, {}});
+  if (recorder != nullptr) {
+    Recording& recording = recorder->launches.emplace_back();
+    recording.kernel = kernel;
+    recording.grid = {grid.x, grid.y, grid.z};
+    recording.block = {block.x, block.y, block.z};
+  }
   const std::int64_t most_workers = recorder != nullptr ? 1 : omp_get_max_threads();
 #pragma omp parallel num_threads(std::min(most_workers, candidates))
   {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/counts.h"
-#include "simt/recording.h"
+#include "model/recording.h"
 
 namespace simt {
 
