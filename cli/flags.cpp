@@ -170,6 +170,10 @@ const Option kOptions[] = {
     {"--ncu", "give the CSV that ncu wrote, for example --ncu build/ncu.csv",
      [](Flags& flags, const Value& value) { flags.ncu = file_name(value); }},
     {"--ncu-metrics", nullptr, [](Flags& flags, const Value&) { flags.ncu_metrics = true; }},
+    {"--ncu-units", "give the CSV that ncu wrote, for example --ncu-units build/ncu.csv",
+     [](Flags& flags, const Value& value) { flags.ncu_units = file_name(value); }},
+    {"--ncu-unit-metrics", nullptr,
+     [](Flags& flags, const Value&) { flags.ncu_unit_metrics = true; }},
     {"--help", nullptr, [](Flags& flags, const Value&) { flags.help = true; }},
     {"-h", nullptr, [](Flags& flags, const Value&) { flags.help = true; }},
     {"--version", nullptr, [](Flags& flags, const Value&) { flags.version = true; }},
@@ -325,7 +329,9 @@ How to print it
   --format F           table (default), json or csv
   --no-color           no colour on a terminal; NO_COLOR in the environment does the same
   --ncu FILE           set ncu's counts, as CSV, beside the traced ones (make profile STAGE=5)
-  --ncu-metrics        the metrics that ncu must be asked for
+  --ncu-units FILE     set ncu's busy units beside the ceilings (make ceilings)
+  --ncu-metrics, --ncu-unit-metrics
+                       the metrics that ncu must be asked for
   --list               the stages with their variants
   --help  --version
 

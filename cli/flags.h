@@ -19,6 +19,7 @@ enum class Trace { sample, all };
 struct Flags {
   bool help = false, version = false, list = false, explain = false, no_color = false;
   bool ncu_metrics = false;
+  bool ncu_unit_metrics = false;
   bool hazards = true;
   std::string stage;                 // as typed; select_stages resolves it
   std::string variant;               // as typed; select_variant resolves it
@@ -32,7 +33,8 @@ struct Flags {
   std::string gpu;
   Trace trace = Trace::sample;
   Format format = Format::table;
-  std::string ncu;  // ncu's CSV, to set beside the traced counts
+  std::string ncu;        // ncu's CSV, to set beside the traced counts
+  std::string ncu_units;  // ncu's CSV, to set beside the ceilings
 };
 
 // Reads main's arguments. Where a flag is repeated, the last one counts. Throws a Refusal for an

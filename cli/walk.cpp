@@ -294,6 +294,7 @@ int run_program(int argc, char** argv, const StageTable& table) {
   if (flags.help) return std::fputs(help_text(), stdout), 0;
   if (flags.version) return std::puts(kVersion), 0;
   if (flags.ncu_metrics) return std::puts(ncu_metrics().c_str()), 0;
+  if (flags.ncu_unit_metrics) return std::puts(ncu_unit_metrics().c_str()), 0;
   if (flags.list) return print_list(stdout, table.stages, flags.format), 0;
 
   const std::vector<const Stage*> stages = select_stages(flags.stage, table.stages);
@@ -331,12 +332,19 @@ int run_program(int argc, char** argv, const StageTable& table) {
   climb(ladder, table, stages, result);
   if (!flags.out.empty()) write_npy(flags.out, p.M, p.N, result.data());
   bool agrees = true;
-  if (flags.ncu.empty()) {
-    print(ladder);
-  } else {
-    std::ifstream ncu_csv(flags.ncu);
-    if (!ncu_csv) throw Refusal("--ncu " + flags.ncu + ": cannot be read");
+  const auto opened = [](const char* flag, const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw Refusal(std::string(flag) + " " + path + ": cannot be read");
+    return file;
+  };
+  if (!flags.ncu.empty()) {
+    std::ifstream ncu_csv = opened("--ncu", flags.ncu);
     agrees = print_profile(stdout, ncu_csv, run);
+  } else if (!flags.ncu_units.empty()) {
+    std::ifstream ncu_csv = opened("--ncu-units", flags.ncu_units);
+    agrees = print_units(stdout, ncu_csv, run);
+  } else {
+    print(ladder);
   }
   return report_failures(run) || !agrees ? 1 : 0;
 }

@@ -42,6 +42,9 @@ Grid grid(const Run& run, const Variant& variant);
 // What is computed: "C (M x N) = alpha * A (M x K) * B (K x N) + beta * C", in numbers.
 std::string product(const Run& run);
 
+// Problem, GPU, driver and command, a line each: what a recorded table has to tell.
+std::string about(const Run& run);
+
 // The kernel that ran, as C++ spells it.
 const char* kernel_name(const Row& row);
 

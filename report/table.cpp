@@ -161,24 +161,6 @@ std::string row_line(const Row& row, const Cells& cells, const Widths& widths, S
   return text;
 }
 
-std::string about(const Run& run) {
-  const Gpu& gpu = run.gpu;
-  const int cc = gpu.compute_capability;
-  std::vector<std::string> lines = {
-      "problem  " + product(run) + printed(", fp32, seed %llu", run.seed),
-      "GPU      " + gpu.name + printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10)};
-  if (run.gpu_present) {
-    // What a recorded table has to tell. Without a GPU the same command prints the same table.
-    lines.push_back("driver   " + run.driver);
-    lines.push_back("run      " + run.date + ", " + run.command);
-  } else {
-    lines.back() += ": not here, so kernels are traced on the CPU and not timed";
-  }
-  std::string text;
-  for (const std::string& line : lines) text += shortened(line, kReportWidth) + "\n";
-  return text;
-}
-
 std::string legend(const Run& run) {
   const auto any = [&](bool (*is)(const Row&)) {
     return std::any_of(run.rows.begin(), run.rows.end(), is);
@@ -236,6 +218,24 @@ std::string legend(const Run& run) {
 }
 
 }  // namespace
+
+std::string about(const Run& run) {
+  const Gpu& gpu = run.gpu;
+  const int cc = gpu.compute_capability;
+  std::vector<std::string> lines = {
+      "problem  " + product(run) + printed(", fp32, seed %llu", run.seed),
+      "GPU      " + gpu.name + printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10)};
+  if (run.gpu_present) {
+    // What a recorded table has to tell. Without a GPU the same command prints the same table.
+    lines.push_back("driver   " + run.driver);
+    lines.push_back("run      " + run.date + ", " + run.command);
+  } else {
+    lines.back() += ": not here, so kernels are traced on the CPU and not timed";
+  }
+  std::string text;
+  for (const std::string& line : lines) text += shortened(line, kReportWidth) + "\n";
+  return text;
+}
 
 void print_table(std::FILE* out, const Run& run, Style style) {
   std::vector<Cells> rows;

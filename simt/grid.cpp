@@ -25,6 +25,7 @@
 #include "model/refusal.h"
 #include "model/warp_access.h"
 #include "simt/hooks.h"
+#include "simt/recording.h"
 #include "simt/session.h"
 #include "simt/symbols.h"
 #include "simt/vector_types.h"
@@ -544,7 +545,15 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     }
     failed = true;
   };
-#pragma omp parallel num_threads(std::min <std::int64_t>(omp_get_max_threads(), candidates))
+  Recorder* const recorder = session->traced ? machine.recorder : nullptr;
+  if (recorder != nullptr) {
+    Recording& recording = recorder->launches.emplace_back();
+    recording.kernel = kernel;
+    recording.grid = {grid.x, grid.y, grid.z};
+    recording.block = {block.x, block.y, block.z};
+  }
+  const std::int64_t most_workers = recorder != nullptr ? 1 : omp_get_max_threads();
+#pragma omp parallel num_threads(std::min(most_workers, candidates))
   {
     std::optional<WarpTracer> tracer;
     Runner& runner = runners[omp_get_thread_num() % runners.size()];
@@ -552,6 +561,7 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     try {
       if (session->traced) {
         tracer.emplace(arrays_of(kernel, shared_bytes, *session->traced), writers.get());
+        if (recorder != nullptr) tracer->record(*recorder);
       }
       worker.prepare(grid, block, thread, context, tracer ? &*tracer : nullptr);
     } catch (...) {

@@ -34,6 +34,8 @@ struct KernelFault : std::runtime_error {
   const void* place;  // a return address in the kernel; null where it is not known
 };
 
+struct Recorder;  // simt/recording.h
+
 enum class Blocks { kAll, kSample, kAllButSample };
 
 // What the launches made by `host` run on.
@@ -44,6 +46,9 @@ struct Machine {
   std::function<void(std::int64_t)> progress = {};  // told of finished blocks; may be empty
   // Told of every launch when it is over, with what its traced blocks did; may be empty.
   std::function<void(const Launch&, const Counts&)> launched = {};
+  // Records chosen blocks where they are traced; may be null. Blocks then run one after the other,
+  // in the grid's order.
+  Recorder* recorder = nullptr;
 };
 
 // Runs `host`; every launch that it makes runs the chosen blocks. Throws Refusal, in one sentence,

@@ -199,4 +199,18 @@ void resolve_lines(std::vector<Hazard>& hazards, const SourceRange& kernel) {
                 hazards.end());
 }
 
+void resolve_lines(Recording& recording, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const RecordedSite& site : recording.sites) {
+    places.insert(places.end(), site.places.begin(), site.places.end());
+  }
+  const LineTable known(places);  // those of the hazards are among them
+  for (RecordedSite& site : recording.sites) site.line = known.line_in(kernel, site.places);
+  for (RecordedHazard& recorded : recording.hazards) {
+    for (Hazard::Actor* actor : {&recorded.hazard.first, &recorded.hazard.second}) {
+      actor->line = known.line_in(kernel, actor->places);
+    }
+  }
+}
+
 }  // namespace simt

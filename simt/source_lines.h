@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/counts.h"
+#include "model/recording.h"
 
 namespace simt {
 
@@ -27,5 +28,8 @@ void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel);
 
 // The same for hazards; sorted by kind and lines, and each pair of lines once.
 void resolve_lines(std::vector<Hazard>& hazards, const SourceRange& kernel);
+
+// The same for the sites and hazards of a recording, whose order stays.
+void resolve_lines(Recording& recording, const SourceRange& kernel);
 
 }  // namespace simt

@@ -119,19 +119,33 @@ WarpTracer::WarpTracer(std::vector<TracedArray> arrays, std::uint64_t* writers)
   }
 }
 
+void WarpTracer::record(Recorder& recorder) {
+  recorder_ = &recorder;
+  launch_ = &recorder.launches.back();
+  for (const TracedArray& array : arrays_) {
+    launch_->arrays.push_back({array.name, array.bytes, array.shared});
+  }
+}
+
 void WarpTracer::begin_block(std::int64_t block, int threads) {
   block_ = block;
   hazards_.begin_block(block, threads);
   threads_.assign(threads, {});
   thread_paths_.assign(threads, 0);
+  recording_ = recorder_ != nullptr && recorder_->records(block) ? launch_ : nullptr;
+  hazards_recorded_ = hazards_.found().size();
+  hazards_of_result_recorded_ = hazards_of_result_.size();
+  record_block_event(RecordedEvent::Kind::block_begin);
 }
 
 void WarpTracer::barrier() {
   hazards_.barrier();
+  record_block_event(RecordedEvent::Kind::barrier);
 }
 
 void WarpTracer::end_block() {
   hazards_.end_block();
+  record_block_event(RecordedEvent::Kind::block_end);
   for (const Tally& thread : threads_) {
     const bool first = counts_.threads_traced++ == 0;
     for (int t = 0; t < kTraffics; ++t) {
@@ -157,18 +171,28 @@ Counts WarpTracer::result() const {
   if (writers_ == nullptr) return all;
   all.hazards = hazards_of_result_;
   for (const HazardWatch::Found& found : hazards_.found()) {
-    all.hazards.push_back({found.kind, arrays_[found.array].name, found.byte, found.block,
-                           actor_of(found.first), actor_of(found.second)});
+    all.hazards.push_back(hazard_of(found));
   }
   return all;
 }
 
-std::vector<std::uint32_t> WarpTracer::places_of(const Site& site) const {
-  std::vector<std::uint32_t> places{place_of(site.token)};
-  for (Token path = site.path; path != 0; path = paths_[path].parent) {
+std::vector<std::uint32_t> WarpTracer::places_of(Token path) const {
+  std::vector<std::uint32_t> places;
+  for (; path != 0; path = paths_[path].parent) {
     places.insert(places.begin(), paths_[path].call);
   }
   return places;
+}
+
+std::vector<std::uint32_t> WarpTracer::places_of(const Site& site) const {
+  std::vector<std::uint32_t> places = places_of(site.path);
+  places.push_back(place_of(site.token));
+  return places;
+}
+
+Hazard WarpTracer::hazard_of(const HazardWatch::Found& found) const {
+  return {found.kind,  arrays_[found.array].name, found.byte,
+          found.block, actor_of(found.first),     actor_of(found.second)};
 }
 
 Hazard::Actor WarpTracer::actor_of(HazardWatch::Actor actor) const {
@@ -313,14 +337,97 @@ WarpAccess WarpTracer::gather(Token token, std::span<Party* const> together) {
 }
 
 void WarpTracer::follow(Kind kind, Token token, std::span<Party* const> together) {
-  if (kind == Kind::kWarpBarrier) return hazards_.warp_barrier(warp_);
-  if (kind == Kind::kWait) {
-    const WarpAccess groups = gather(token, together);
-    return for_each_lane(groups.active,
-                         [&](int l) { hazards_.wait(thread_of(l), groups.address[l]); });
+  WarpAccess lanes{};
+  for (const Party* party : together) lanes.active |= party->lanes;
+  const Token path = together[0]->path;
+  const auto record = [&](RecordedEvent::Kind as) {
+    if (recording_ == nullptr) return;
+    std::vector<std::uint32_t> places = places_of(path);
+    places.push_back(place_of(token));
+    record_event(as, std::move(places), lanes);
+  };
+  if (kind == Kind::kWarpBarrier) {
+    hazards_.warp_barrier(warp_);
+    return record(RecordedEvent::Kind::warp_barrier);
   }
-  for (const Party* party : together) {
-    for_each_lane(party->lanes, [&](int l) { hazards_.commit(thread_of(l)); });
+  if (kind == Kind::kWait) {
+    lanes = gather(token, together);
+    for_each_lane(lanes.active, [&](int l) { hazards_.wait(thread_of(l), lanes.address[l]); });
+    return record(RecordedEvent::Kind::wait);
+  }
+  for_each_lane(lanes.active, [&](int l) { hazards_.commit(thread_of(l)); });
+  record(RecordedEvent::Kind::commit);
+}
+
+void WarpTracer::record_request(Site& site, const WarpAccess& access, const Cost& cost) {
+  if (recording_ == nullptr) return;
+  if (site.recorded < 0) {
+    site.recorded = static_cast<int>(recording_->sites.size());
+    recording_->sites.push_back({static_cast<int>(site.array - arrays_.data()),
+                                 site.counts.direction, kind_of(site.token) >= Kind::kAtomicLoad, 0,
+                                 places_of(site)});
+  }
+  RecordedEvent event{RecordedEvent::Kind::request, block_, warp_};
+  event.site = site.recorded;
+  event.access = access;
+  for_each_lane(access.active, [&](int l) { event.access.address[l] -= site.array->begin; });
+  event.pieces = cost.pieces;
+  event.ideal = cost.ideal;
+  event.bank_conflicts = cost.bank_conflicts;
+  add_event(*recorder_, *recording_, event);
+  record_hazards();
+}
+
+void WarpTracer::record_event(RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
+                              const WarpAccess& lanes) {
+  std::vector<RecordedSite>& sites = recording_->sites;
+  auto site = std::find_if(sites.begin(), sites.end(), [&](const RecordedSite& known) {
+    return known.array < 0 && known.places == places;
+  });
+  if (site == sites.end()) {
+    sites.push_back({.places = std::move(places)});
+    site = sites.end() - 1;
+  }
+  const bool of_warp = kind != RecordedEvent::Kind::barrier;
+  RecordedEvent event{kind, block_, of_warp ? warp_ : -1};
+  event.site = static_cast<int>(site - sites.begin());
+  event.access = lanes;
+  add_event(*recorder_, *recording_, event);
+}
+
+void WarpTracer::record_block_event(RecordedEvent::Kind kind) {
+  if (recording_ == nullptr) return;
+  if (kind == RecordedEvent::Kind::barrier) {
+    // Every thread that waits is inside of __syncthreads, and those that have left are nowhere.
+    const auto waits = std::find_if(thread_paths_.begin(), thread_paths_.end(),
+                                    [](Token path) { return path != 0; });
+    record_event(
+        kind, waits == thread_paths_.end() ? std::vector<std::uint32_t>{} : places_of(*waits), {});
+  } else {
+    add_event(*recorder_, *recording_, {kind, block_});
+  }
+  record_hazards();
+}
+
+void WarpTracer::record_hazards() {
+  if (!recording_->complete) return;
+  const auto record = [&](const Hazard& hazard) {
+    const auto event_of = [&](std::int64_t block, const Hazard::Actor& actor) {
+      return find_event(*recording_, block, actor.thread, actor.places, hazard.byte);
+    };
+    RecordedHazard recorded{hazard, recording_->events.size() - 1};
+    recorded.first = event_of(hazard.block, hazard.first);
+    if (hazard.second.thread >= 0) {
+      recorded.second =
+          event_of(hazard.other_block < 0 ? hazard.block : hazard.other_block, hazard.second);
+    }
+    recording_->hazards.push_back(recorded);
+  };
+  for (; hazards_recorded_ < hazards_.found().size(); ++hazards_recorded_) {
+    record(hazard_of(hazards_.found()[hazards_recorded_]));
+  }
+  for (; hazards_of_result_recorded_ < hazards_of_result_.size(); ++hazards_of_result_recorded_) {
+    record(hazards_of_result_[hazards_of_result_recorded_]);
   }
 }
 
@@ -440,6 +547,7 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
   }
   const bool is_atomic = kind_of(site.token) >= Kind::kAtomicLoad;
   if (writers_ != nullptr && !is_atomic) watch(site, access);
+  record_request(site, access, cost);
   const auto tally = [&](Tally& of) {
     of.add(site.traffic, access.bytes);
     if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);

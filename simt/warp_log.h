@@ -11,6 +11,7 @@
 #include "model/counts.h"
 #include "model/warp_access.h"
 #include "simt/hazards.h"
+#include "simt/recording.h"
 #include "simt/trace.h"
 
 namespace simt {
@@ -70,6 +71,9 @@ class WarpTracer {
   // `writers` has, for every word of the result array, the thread that wrote it plus 1, or 0; it is
   // shared by all tracers of a launch. Null: nothing is checked, only counted.
   WarpTracer(std::vector<TracedArray> arrays, std::uint64_t* writers);
+
+  // Records, from now on, what the blocks of `recorder` do into its last launch.
+  void record(Recorder& recorder);
 
   void begin_block(std::int64_t block, int threads);
   LaneLog& log(int lane) { return lanes_[lane].log; }
@@ -139,6 +143,7 @@ class WarpTracer {
     int traffic;
     std::uint32_t number;
     LineCounts counts;
+    int recorded = -1;  // its number in the recording
   };
   struct Request {
     std::uint32_t active;
@@ -168,9 +173,18 @@ class WarpTracer {
   void watch(const Site& site, const WarpAccess& access);
   void watch_result(const Site& site, const WarpAccess& access);
   void follow(Kind kind, Token token, std::span<Party* const> together);
+  Hazard hazard_of(const HazardWatch::Found& found) const;
   Hazard::Actor actor_of(HazardWatch::Actor actor) const;
   std::vector<std::uint32_t> places_of(const Site& site) const;
+  std::vector<std::uint32_t> places_of(Token path) const;
   int thread_of(int lane) const { return warp_ * kWarpSize + lane; }
+  // All do nothing where the block is not recorded.
+  void record_request(Site& site, const WarpAccess& access, const Cost& cost);
+  void record_event(RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
+                    const WarpAccess& lanes);
+  void record_block_event(RecordedEvent::Kind kind);
+  void record_hazards();
+
   // The site of that access; null where the address is in no array.
   Site* site_of(Token path, Token token, std::uintptr_t address);
   const Cost& cost_of(int traffic, const WarpAccess& access);
@@ -191,6 +205,11 @@ class WarpTracer {
   HazardWatch hazards_;  // of shared memory; array numbers are those of arrays_
   std::uint64_t* const writers_;
   std::vector<Hazard> hazards_of_result_;
+
+  const Recorder* recorder_ = nullptr;
+  Recording* recording_ = nullptr;  // null while a block runs that is not recorded
+  Recording* launch_ = nullptr;
+  std::size_t hazards_recorded_ = 0, hazards_of_result_recorded_ = 0;
 };
 
 // Adds the counts of more blocks.
