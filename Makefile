@@ -120,10 +120,13 @@ $(BUILD)/idioms_traced.o: $(BUILD)/traced/simt/idioms.o
 # warnings are its author's business.
 try_name = $(basename $(notdir $(1)))
 TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
-TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -w -U_FORTIFY_SOURCE -fno-builtin-printf \
-	$(TRY_COMPILER_FLAGS)
+TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -include simt/cuda/cuda_runtime.h -w \
+	-U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
+# One architecture after the other (--threads 1), so that ptxas speaks of one kernel at a time.
+TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=%,$(NVCCFLAGS))) -w -Xptxas -v
 C_LIBRARY := --redefine-sym printf=try_printf --redefine-sym __assert_fail=try_assert_fail \
-	--redefine-sym malloc=try_malloc --redefine-sym _Znwm=try_new --redefine-sym _Znam=try_new_array
+	--redefine-sym malloc=try_malloc --redefine-sym _Znwm=try_new --redefine-sym _Znam=try_new_array \
+	--redefine-sym rand=try_rand
 SGEMM = _Z$(1)iiifPKfS0_fPf
 SGEMM_COPY = $(call SGEMM,$(if $(filter traced,$(1)),12sgemm_traced,11sgemm_plain))
 HARNESS := $(patsubst %.cpp,$(BUILD)/%.o,$(filter-out %_tests.cpp,$(wildcard try/*.cpp))) \
@@ -144,12 +147,16 @@ $(BUILD)/try/$(call try_name,$(1)).traced.o $(BUILD)/try/$(call try_name,$(1)).p
 		--redefine-sym $$(call SGEMM,5sgemm)=$$(call SGEMM_COPY,$$*))
 $(BUILD)/try/$(call try_name,$(1)).gpu.o: $(1) $$(CONFIGURATION) $(2)
 	@mkdir -p $$(@D)
-	@$$(NVCC) $$(filter-out -Xcompiler=%,$$(NVCCFLAGS)) -w -include simt/launch.h $$(TRY_COMPILER_FLAGS) -c $$< -o $$@
+	@$$(NVCC) $$(TRY_NVCCFLAGS) -include simt/launch.h $$(TRY_COMPILER_FLAGS) -c $$< -o $$@ 2> $$@.log || \
+		{ cat $$@.log >&2; exit 1; }
+	@c++filt -p < $$@.log | awk -f model/ptxas_registers.awk > \
+		$(BUILD)/try/$(call try_name,$(1)).registers
 	@objcopy --redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,9sgemm_gpu) --localize-symbol=main $$@
 $(BUILD)/try/$(call try_name,$(1)): $(BUILD)/try/$(call try_name,$(1)).traced.o \
 		$(BUILD)/try/$(call try_name,$(1)).plain.o \
 		$(if $(2),$(if $(NVCC),$(BUILD)/try/$(call try_name,$(1)).gpu.o)) $$(HARNESS)
 	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
+$(if $(NVCC),,	@rm -f $$@.registers)
 endef
 SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu))
 $(foreach file,$(SAMPLES),$(eval $(call TRY_RULES,$(file))))

@@ -32,22 +32,9 @@ for job in $jobs; do
   }
 done
 
-# One architecture's records. ptxas names a kernel, then tells on the lines that follow what it
-# spilled and what it uses; c++filt -p leaves out return types and parameters.
+# One architecture's records; c++filt -p leaves out return types and parameters.
 records() {
-  c++filt -p <"$work/$1.log" | awk -v capability="${1%a}" '
-    # The number that stands before these words, 0 where they do not occur.
-    function count_of(words) {
-      if (!match($0, "[0-9]+ " words)) return 0
-      return substr($0, RSTART, RLENGTH) + 0
-    }
-    /Compiling entry function/ { split($0, quoted, "\047"); kernel = quoted[2] }
-    /bytes spill stores/ { spilled = count_of("bytes spill stores") }
-    /Used [0-9]+ registers/ {
-      sub(/^\(anonymous namespace\)::/, "", kernel)
-      printf "{\"%s\", %d, %d, %d, %d},\n", kernel, capability, count_of("registers"), spilled,
-             count_of("bytes smem")
-    }' | LC_ALL=C sort
+  c++filt -p <"$work/$1.log" | awk -f "$root/model/ptxas_registers.awk" | LC_ALL=C sort
 }
 
 version=$("$nvcc" --version | sed -n 's/.*release.*V\([0-9.]*\).*/\1/p')

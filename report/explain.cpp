@@ -341,7 +341,9 @@ Limit by_smem(const Gpu& gpu, const Occupancy& o) {
 
 Limit by_registers(const Gpu& gpu, const Occupancy& o) {
   constexpr int kGranularity = 256;  // a warp gets registers by 256: cuda_occupancy.h
-  Limit limit{"registers", {"not known"}, o.blocks_by_registers};
+  Limit limit{"registers",
+              {"not known: there is no nvcc; --registers N states them"},
+              o.blocks_by_registers};
   const int used = o.resources.registers_per_thread * 32;
   if (used <= 0) return limit;
   const int taken = (used + kGranularity - 1) / kGranularity * kGranularity;

@@ -24,6 +24,7 @@
 
 #include "model/refusal.h"
 #include "model/warp_access.h"
+#include "simt/device_memory.h"
 #include "simt/hooks.h"
 #include "simt/recording.h"
 #include "simt/session.h"
@@ -420,8 +421,15 @@ std::uintptr_t address_of(const void* data) {
 std::vector<TracedArray> arrays_of(const void* kernel, int dynamic_bytes,
                                    std::span<const GlobalArray> global) {
   std::vector<TracedArray> arrays;
+  // A reference to a built-in variable is read like memory, but on the GPU it is a register.
+  for (const uint3* built_in : {&threadIdx, &blockIdx, &blockDim, &gridDim}) {
+    arrays.push_back({"", address_of(built_in), sizeof *built_in, false});
+  }
   for (const GlobalArray& array : global) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, array.result});
+  }
+  for (const GlobalArray& array : device_arrays()) {
+    arrays.push_back({array.name, address_of(array.data), array.bytes, false});
   }
   const std::span<const std::byte> shared = shared_memory();
   for (const SharedArray& array : shared_arrays(kernel)) {

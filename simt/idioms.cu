@@ -198,6 +198,11 @@ extern const std::vector<Idiom> idioms = {
        for (int i = 0; i < 4; ++i) sum += in[4 * T + i];
        out[T] = sum;
      }>, 4, 16, 1, 4, 0, 0, 0, 0},
+    {"a reference to threadIdx is no memory", BODY {
+       const uint3& t = threadIdx;
+       const unsigned& width = blockDim.x;
+       out[t.x] = width;
+     }>, 0, 0, 1, 4, 0, 0, 0, 0},
     {"threadIdx and blockIdx are no memory", BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>,
      0, 0, 1, 4, 0, 0, 0, 0},
 };
@@ -207,15 +212,15 @@ extern const std::vector<Divergence> divergences = {
        float sum = 0;
        for (int i = 0; i < 4; ++i) sum += in[T + i];
        out[T] = sum;
-     }>, 4},
+     }>, 4, 19},
     {"every second lane leaves out one iteration", BODY {
        float sum = 0;
        for (int i = 0; i < 4; ++i) {
          if (i == 1 && T % 2 == 0) continue;
-         sum += in[T + i];
+         sum += in[32 * i + T];
        }
        out[T] = sum;
-     }>, 4},
+     }>, 4, 16},
     {"one load in either branch", BODY {
        float value;
        if (T < 16) {
@@ -224,12 +229,12 @@ extern const std::vector<Divergence> divergences = {
          value = in[T + 1];
        }
        out[T] = value + in[T];
-     }>, 3},
+     }>, 3, 9},
     {"lane t makes t + 1 rounds", BODY {
        float sum = 0;
        for (unsigned i = 0; i <= T; ++i) sum += in[i];
        out[T] = sum;
-     }>, 32},
+     }>, 32, 32},
     {"lanes leave the loop at different times and load once more", BODY {
        float sum = 0;
        for (unsigned i = 0; i < 8; ++i) {
@@ -237,11 +242,11 @@ extern const std::vector<Divergence> divergences = {
          sum += in[i];
        }
        out[T] = sum + in[T];
-     }>, 6},
+     }>, 6, 9},
     {"half the lanes return early", BODY {
        if (T >= 16) return;
        out[T] = in[T];
-     }>, 1},
+     }>, 1, 2},
     {"one helper called from two lines", BODY {
        float sum;
        if (T % 2 == 0) {
@@ -250,22 +255,22 @@ extern const std::vector<Divergence> divergences = {
          sum = load_or_zero(in, T + 1, 64);
        }
        out[T] = sum;
-     }>, 2},
+     }>, 2, 9},
     {"a helper that skips its load for half the lanes", BODY {
        out[T] = load_or_zero(in, T, 16) + load_or_zero(in, T, 32);
-     }>, 2},
+     }>, 2, 6},
     {"a nested loop with different inner counts", BODY {
        float sum = 0;
        for (unsigned i = 0; i < 3; ++i) {
          for (unsigned j = 0; j < 1 + (T + i) % 2; ++j) sum += in[i + j];
        }
        out[T] = sum;
-     }>, 6},
+     }>, 6, 6},
     {"half the lanes exchange and meet the others again", BODY {
        float value = 0;
        if (T < 16) value = __shfl_xor_sync(0xffffu, static_cast<float>(T), 1);
        out[T] = value + in[T];
-     }>, 1},
+     }>, 1, 4},
     {"both halves exchange apart and meet again", BODY {
        float value;
        if (T < 16) {
@@ -274,12 +279,12 @@ extern const std::vector<Divergence> divergences = {
          value = __shfl_xor_sync(0xffff0000u, in[T], 1);
        }
        out[T] = value + in[T];
-     }>, 3},
+     }>, 3, 8},
     {"a reduction by shuffles loads once", BODY {
        float sum = in[T];
        for (int d = 16; d != 0; d /= 2) sum += __shfl_down_sync(kAll, sum, d);
        if (T == 0) out[0] = sum + in[0];
-     }>, 2},
+     }>, 2, 5},
 };
 
 extern const std::vector<Exchange> exchanges = {

@@ -12,11 +12,12 @@ struct Idiom {
 };
 extern const std::vector<Idiom> idioms;
 
-// Kernels whose lanes part and meet again, and the requests that a warp makes in lockstep.
+// Kernels whose lanes part and meet again, and the requests that a warp makes in lockstep. Lanes that
+// meet at the wrong round make as many, but touch more sectors.
 struct Divergence {
   const char* text;
   void (*run)(const float* in, float* out);
-  int gmem_load_requests;
+  int gmem_load_requests, gmem_load_sectors;
 };
 extern const std::vector<Divergence> divergences;
 

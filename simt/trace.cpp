@@ -96,12 +96,9 @@ void record_atomic(const void* pointer, std::size_t bytes, void* at) {
 #define HERE __builtin_return_address(0)
 extern "C" {
 void __tsan_init() {}
-// Host code of the traced copy: virtual tables, and the guards of static variables.
+// Host code of the traced copy: virtual tables. (Its atomics: simt/host_atomics.cpp.)
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
-unsigned char __tsan_atomic8_load(const volatile unsigned char* p, int) {
-  return __atomic_load_n(p, __ATOMIC_SEQ_CST);
-}
 
 void __tsan_func_entry(void* caller) {
   simt::enter(caller);

@@ -55,7 +55,9 @@ TEST_CASE("lanes that part and meet again make the requests of a warp in lockste
   REQUIRE(!divergences.empty());
   for (const Divergence& divergence : divergences) {
     CAPTURE(std::string(divergence.text));
-    CHECK(trace_block(divergence.run).gmem_loads.requests == divergence.gmem_load_requests);
+    const Traffic loads = trace_block(divergence.run).gmem_loads;
+    CHECK(loads.requests == divergence.gmem_load_requests);
+    CHECK(loads.pieces == divergence.gmem_load_sectors);
   }
 }
 

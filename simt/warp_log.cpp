@@ -482,7 +482,7 @@ WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t ad
   if (known != sites_.end()) return last = &*known;
   const auto array = std::find_if(arrays_.begin(), arrays_.end(),
                                   [&](const TracedArray& a) { return a.holds(address); });
-  if (array == arrays_.end()) return nullptr;
+  if (array == arrays_.end() || array->name.empty()) return nullptr;
 
   const Kind kind = kind_of(token);
   const bool loads = kind == Kind::kLoad || kind == Kind::kAtomicLoad;

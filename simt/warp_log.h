@@ -55,7 +55,7 @@ struct LaneLog {
   std::uintptr_t* next_address = nullptr;
 };
 
-// Memory whose accesses are counted under its name.
+// Memory whose accesses are counted under its name; without a name they are not.
 struct TracedArray {
   std::string name;
   std::uintptr_t begin;

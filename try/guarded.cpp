@@ -29,6 +29,7 @@
 #include "model/refusal.h"
 #include "simt/grid.h"
 #include "simt/vector_types.h"
+#include "try/device_calls.h"
 
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
@@ -82,6 +83,7 @@ void send(Message message, int exit_code = 0, const void* data = nullptr, std::s
   if (failed.test_and_set()) {
     while (true) pause();
   }
+  print_held();
   static Failure failure;
   failure.kind = kind;
   failure.signal = signal;
@@ -176,6 +178,7 @@ void limit_resources() {
 
 [[noreturn]] void be_the_child(const Work& work) {
   dup2(STDERR_FILENO, STDOUT_FILENO);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was printed before a crash must not be lost
   install_handlers();
   const auto say = [](int exit_code, const std::string& sentence, const void* place) {
     const std::string text =

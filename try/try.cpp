@@ -2,10 +2,15 @@
 //
 // The file is compiled up to three times, as gemm_steps.cu is; the Makefile gives each copy's sgemm
 // its name. All of it runs in a child process (try/guarded.h).
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +25,7 @@
 #include "simt/warp_log.h"
 #include "try/device_calls.h"
 #include "try/guarded.h"
+#include "try/registers.h"
 
 using Sgemm = void(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
                    float* C);
@@ -34,6 +40,9 @@ constexpr const char* kUsage =
     "             float* C)\n"
     "which launches its kernels by launch(kernel, grid, block, shared_bytes, arguments...).\n\n"
     "  --limit S            seconds that sgemm may take; default: 10\n"
+    "  --registers N        registers of a thread, for occupancy; default: those that nvcc "
+    "reports,\n"
+    "                       where there is one\n"
     "  --name-threads       printf in a kernel says first which block and thread it is\n"
     "  -I.. -D..            for the compiler\n"
     "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
@@ -44,7 +53,21 @@ struct Options {
   Flags flags;
   double limit_s = 10;
   bool name_threads = false;
+  std::optional<int> registers;  // a thread, as --registers states them
 };
+
+int parse_registers(const char* text) {
+  const char* end = text + std::strlen(text);
+  int registers = 0;
+  const auto parsed = std::from_chars(text, end, registers);
+  constexpr int kMost = 255;  // a thread, on every GPU of the table
+  if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
+    throw Refusal(
+        std::string("--registers ") + text +
+        ": no register count; give those of a thread, 1 to 255, for example --registers 64");
+  }
+  return registers;
+}
 
 Options parse_options(int argc, char** argv) {
   Options options;
@@ -53,6 +76,8 @@ Options parse_options(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--name-threads") {
       options.name_threads = true;
+    } else if (argument == "--registers") {
+      options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
     } else if (argument == "--limit") {
       const char* text = i + 1 < argc ? argv[++i] : "";
       const char* end = text + std::strlen(text);
@@ -119,15 +144,17 @@ void Kernels::add_launch(const simt::Launch& launch, const Counts& counts, int M
   entry.variant.kernel.name = entry.name.c_str();
 }
 
-Row row_of(const Gpu& model, const Kernels::Entry& entry, int number) {
+Row row_of(const Gpu& model, const Kernels::Entry& entry, std::optional<int> registers,
+           int number) {
   Row row;
   row.number = number;
   row.name = entry.name;
   row.variant = &entry.variant;
   row.launch = entry.shape;
   row.counts = entry.counts;
+  if (!registers) registers = compiled_registers(entry.name, model.compute_capability);
   row.occupancy =
-      occupancy(model, {entry.variant.threads(), 0,
+      occupancy(model, {entry.variant.threads(), registers.value_or(0),
                         entry.shape.static_shared_bytes + entry.shape.dynamic_shared_bytes});
   return row;
 }
@@ -138,6 +165,24 @@ void print(std::FILE* out, const Flags& flags, const Run& run, Style style) {
   if (!flags.explain) return print_table(out, run, style);
   for (const Row& row : run.rows) explain(out, run, row, style);
 }
+
+// While it lives, stdout leads nowhere: the timed runs print what the first one printed.
+struct Muted {
+  Muted() : stdout_before(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+  }
+  ~Muted() {
+    std::fflush(stdout);
+    dup2(stdout_before, STDOUT_FILENO);
+    close(stdout_before);
+  }
+  Muted(const Muted&) = delete;
+  Muted& operator=(const Muted&) = delete;
+  const int stdout_before;
+};
 
 // The time is that of all launches together.
 void run_on_gpu(const Flags& flags, const Problem& p, Floats& result, Row& row) {
@@ -154,11 +199,14 @@ void run_on_gpu(const Flags& flags, const Problem& p, Floats& result, Row& row) 
   });
   C.download(result.data());
   std::vector<double> times_ms;
+  const Muted muted;
   watched([&] { times_ms = gpu::time_ms(flags.reps.value_or(0), compute); });
   row.time = summary(times_ms);
 }
 
-Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, std::FILE* report) {
+Outcome try_sgemm(const Options& options, const std::string& command, Style style,
+                  std::FILE* report) {
+  const Flags& flags = options.flags;
   Run run;
   run.gpu_present = sgemm_gpu != nullptr && choose_device(flags);
   run.gpu = choose_model(flags, run.gpu_present);
@@ -191,20 +239,35 @@ Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, s
       sgemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
     };
   };
-  watched([&] { simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)); });
+  // Printed once: where all blocks run again, by that run, whose kernels see whole results.
+  const bool runs_again = machine.blocks == simt::Blocks::kSample || run.gpu_present;
+  if (runs_again) hold_prints();
+  try {
+    watched([&] { simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)); });
+  } catch (...) {
+    print_held();
+    throw;
+  }
   if (kernels.entries.empty() && p.results() > 0) {
+    print_held();
     throw Refusal(
         "sgemm launches no kernel; it has to call launch(kernel, grid, block, "
         "shared_bytes, arguments...)");
   }
   if (machine.blocks == simt::Blocks::kSample && !run.gpu_present) {
     // Several kernels may each need all that the one before it did.
-    const bool all_again = kernels.entries.size() > 1 || kernels.entries[0].shape.launches > 1;
+    const auto again = [](const Kernels::Entry& entry) { return entry.shape.launches > 1; };
+    const bool all_again = kernels.entries.size() > 1 ||
+                           std::any_of(kernels.entries.begin(), kernels.entries.end(), again);
     machine.blocks = all_again ? simt::Blocks::kAll : simt::Blocks::kAllButSample;
     machine.launched = {};
     if (all_again) result = p.C;
+    all_again ? drop_held() : print_held();
+    host_is_silent = !all_again;
     watched([&] { simt::run(machine, sgemm_with(sgemm_plain, result)); });
   }
+
+  run.gpu_present ? drop_held() : print_held();
 
   Row all;
   all.name = "sgemm";
@@ -213,7 +276,8 @@ Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, s
       compare(p.M, p.N, p.K, result.data(), reference.exact.data(), reference.magnitude.data(),
               p.beta, p.beta == 0 ? nullptr : p.C.data(), kFp32, p.alpha);
   for (const Kernels::Entry& entry : kernels.entries) {
-    run.rows.push_back(row_of(run.gpu, entry, static_cast<int>(run.rows.size()) + 1));
+    run.rows.push_back(
+        row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
   }
   for (std::size_t i = 0; i < run.rows.size(); ++i)
     annotate(run.rows[i], kernels.entries[i].function);
@@ -244,7 +308,7 @@ int main(int argc, char** argv) {
     name_threads = options.name_threads;
     const Style style{wants_colour(options.flags, stdout)};
     return run_guarded({options.limit_s, "try"}, [&](std::FILE* report) {
-      return try_sgemm(options.flags, joined(argc, argv), style, report);
+      return try_sgemm(options, joined(argc, argv), style, report);
     });
   } catch (const Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -127,4 +128,131 @@ TEST_CASE("inline PTX is said with file and line") {
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
   CHECK(contains(output.err, "try/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
+}
+
+TEST_CASE("what a kernel or its host prints appears once, from the run that has whole results") {
+  // Three rows, two parts: the second kernel is launched twice, so all of it runs again.
+  const Output output = try_sample("prints", "--m 3 --n 70 --k 8");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 8);
+  CHECK(output.err.starts_with("on the host\ncleared\n"));
+  CHECK(!contains(output.err, "nan"));
+  // Nine blocks, of which five are traced: with one kernel only the others run again.
+  CHECK(try_sample("tiled", "--size 48").err == "tiles of 16 x 16\n");
+  CHECK(try_sample("prints", "--m 3 --n 70 --k 8 --trace all").err == output.err);
+}
+
+TEST_CASE("cudaMalloc on the CPU gives memory that is counted under the pointer's name") {
+  const Output output = try_sample("device_memory", "--size 64 --alpha 2 --format json");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "\"bound_ok\": true"));
+  CHECK(contains(output.out, "\"array\": \"d_A\", \"space\": \"global\", \"direction\": \"load\""));
+  CHECK(contains(output.out, "\"array\": \"workspace\", \"space\": \"global\""));
+}
+
+TEST_CASE("host code may use atomics and locks") {
+  const Output output = try_sample("host_atomics", "--size 40");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.err == "");
+}
+
+TEST_CASE("a launch that no GPU takes, and a call of the host's in a kernel, are one sentence") {
+  struct Case {
+    const char* sample;
+    int exit_code;
+    const char* says[6];  // for M = 1, 2, ...
+  };
+  const Case cases[] = {
+      {"refused_launches",
+       2,
+       {"refused: a block of 33 x 32 x 1 threads", "refused: a launch of 0 x 1 x 1 blocks",
+        "refused: a block of 1 x 1 x 65 threads", "refused: a grid of 1 x 65536 x 1 blocks",
+        "too_much_static: the kernel's __shared__ arrays take 52000 bytes; nvcc allows 49152"}},
+      {"calls_the_host",
+       1,
+       {"calls_the_host.cu:4: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls rand",
+        "calls_the_host.cu:5: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls new",
+        "calls_the_host.cu:6: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls malloc",
+        "calls_the_host.cu:7: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls "
+        "cudaMalloc"}},
+  };
+  for (const Case& c : cases) {
+    for (int i = 0; c.says[i] != nullptr; ++i) {
+      const Output output =
+          try_sample(c.sample, "--m " + std::to_string(i + 1) + " --n 4 --k 4 --beta 0");
+      CAPTURE(output.err);
+      CHECK(output.exit_code == c.exit_code);
+      CHECK(contains(output.err, c.says[i]));
+      CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+    }
+  }
+}
+
+TEST_CASE("registers that nobody knows can be stated, and limit the occupancy") {
+  const std::string unknown = try_sample("naive", "--size 64 --explain").out;
+  CHECK(contains(unknown, "not known: there is no nvcc; --registers N states them"));
+  const std::string stated = try_sample("naive", "--size 64 --explain --registers 128").out;
+  CHECK(contains(stated, "128 x 32 lanes = 4,096 a warp"));
+  CHECK(contains(stated, "2 blocks x 8 warps = 16 of the 48 warps"));
+  for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
+    const Output output = try_sample("naive", std::string("--registers '") + wrong + "'");
+    CHECK(output.exit_code == 2);
+    CHECK(contains(output.err, "try: --registers " + std::string(wrong) + ": no register count"));
+  }
+}
+
+TEST_CASE("registers that ptxas reported are taken for the nearest architecture before the GPU's") {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("gemm_steps_try_registers_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const auto tests = std::filesystem::read_symlink("/proc/self/exe");
+  std::filesystem::copy_file(tests.parent_path() / "try" / "tiled", folder / "tiled",
+                             std::filesystem::copy_options::overwrite_existing);
+  // As ptxas of CUDA 13 speaks, after c++filt -p.
+  std::ofstream(folder / "log")
+      << "ptxas info    : 0 bytes gmem\n"
+         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_75'\n"
+         "ptxas info    : Function properties for tiled<16u>\n"
+         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+         "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\n"
+         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_86'\n"
+         "ptxas info    : Used 64 registers, used 1 barriers, 1024 bytes smem\n"
+         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_90a'\n"
+         "ptxas info    : Used 33 registers, used 1 barriers, 1024 bytes smem\n";
+  REQUIRE(run("awk -f model/ptxas_registers.awk " + (folder / "log").string()).exit_code == 0);
+  std::ofstream(folder / "tiled.registers")
+      << run("awk -f model/ptxas_registers.awk " + (folder / "log").string()).out;
+  const auto explained = [&](const std::string& gpu) {
+    return run((folder / "tiled").string() + " --device cpu --size 32 --explain --gpu '" + gpu +
+               "'")
+        .out;
+  };
+  CHECK(contains(explained("T4"), "40 x 32 lanes"));
+  CHECK(contains(explained("A100 SXM 80GB"), "40 x 32 lanes"));
+  CHECK(contains(explained("RTX 4090"), "64 x 32 lanes"));
+  CHECK(contains(explained("H200"), "33 x 32 lanes"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("make try says what stands for <<<>>>, and which function is missing") {
+  // In a folder of its own, so that nothing that make built is made anew.
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gemm_steps_try_make_" + std::to_string(getpid()));
+  const auto compile = [&](const std::string& name) {
+    return run("env -u MAKEFLAGS -u MAKELEVEL make NVCC= BUILD=" + folder.string() +
+               " KERNEL=try/refused/" + name + ".cu " + folder.string() + "/try/" + name +
+               ".raw_traced.o");
+  };
+  const Output chevrons = compile("chevrons");
+  CHECK(chevrons.exit_code != 0);
+  CHECK(contains(chevrons.err,
+                 "try/refused/chevrons.cu:6: write launch(kernel, grid, block, shared_bytes, "
+                 "arguments...) in place of <<< >>>\n"));
+  const Output no_sgemm = compile("no_sgemm");
+  CHECK(no_sgemm.exit_code != 0);
+  CHECK(contains(no_sgemm.err, "try/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
+  std::filesystem::remove_all(folder);
 }
