@@ -218,25 +218,26 @@ check-registers:
 	diff -I '^//' model/registers.inc $(BUILD)/registers.inc
 	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' model/mix.inc $(BUILD)/mix.inc
 
-# What ncu counts on the GPU beside what the tracer counts: make profile STAGE=5
-STAGE ?= 1-9
+# What ncu counts on the GPU beside what the tracer counts, and how busy it sees each unit beside the
+# ceilings: make profile STAGE=5 SIZE=1000, or STAGE=all M=251 N=509 K=127; make ceilings SIZE=4096
+STAGE ?= all
+SIZE ?=
+M ?=
+N ?=
+K ?=
+PROBLEM = --stage $(if $(filter all,$(STAGE)),1-9,$(STAGE)) $(if $(VARIANT),--variant $(VARIANT)) \
+	$(if $(or $(SIZE),$(M)$(N)$(K)),,--size $(1)) $(if $(SIZE),--size $(SIZE)) \
+	$(if $(M),--m $(M)) $(if $(N),--n $(N)) $(if $(K),--k $(K))
 profile: $(PROGRAM)
-	@nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; ncu --version | tail -n 1; date -u
-	ncu --csv --page raw --clock-control none --metrics $$(./$(PROGRAM) --ncu-metrics) \
-		./$(PROGRAM) --device gpu --stage $(STAGE) --size 256 --reps 1 > $(BUILD)/ncu.csv
-	./$(PROGRAM) --device cpu --stage $(STAGE) --size 256 --trace all --ncu $(BUILD)/ncu.csv
+	@results/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS)
+ceilings: $(PROGRAM)
+	@results/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
+coarsening-loads: $(PROGRAM)
+	@results/coarsening_loads.sh ./$(PROGRAM)
 
 # The tables of results/, as the program writes them on this machine's GPU.
-RECORD = results/$(shell nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | \
-	sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-')
 record: $(PROGRAM)
-	@mkdir -p results
-	for size in 1024 4096 8192; do \
-		./$(PROGRAM) --device gpu --size $$size --no-color > $(RECORD)-$$size.tmp && \
-		mv $(RECORD)-$$size.tmp $(RECORD)-$$size.txt || exit 1; \
-	done
-	$(MAKE) --no-print-directory --silent profile > $(RECORD)-ncu-256.tmp
-	mv $(RECORD)-ncu-256.tmp $(RECORD)-ncu-256.txt
+	@results/record.sh ./$(PROGRAM)
 
 $(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o \
 		$(BUILD)/gemm_steps_plain.o $(HOST)
@@ -265,7 +266,9 @@ help:
 	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"
 	@echo "make registers        record registers and main loops of every kernel again (nvcc)"
 	@echo "make check-registers  compare the recorded ones with what this nvcc makes"
-	@echo "make profile STAGE=n  ncu's counts beside the traced ones (GPU)"
+	@echo "make profile STAGE=n  ncu's counts beside the traced ones (GPU; SIZE=, or M= N= K=)"
+	@echo "make ceilings         how busy ncu sees each unit, beside the ceilings (GPU)"
+	@echo "make coarsening-loads ncu's loads of stage 4's sweep, beside published ones (GPU)"
 	@echo "make record           the tables of results/ for this GPU"
 	@echo "make clean            remove what was built"
 	@echo
@@ -273,6 +276,6 @@ help:
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
 .PHONY: FORCE try run test test-all test-hardened deps sass registers check-registers profile \
-	record mutants bench-tracer clean help
+	ceilings coarsening-loads record mutants bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -170,6 +170,15 @@ void add_compiled(std::vector<Fact>& facts, const Run& run, const Row& row) {
     add("bar", mix.bar);
     add("all", mix.all());
   }
+  // Of the whole launch, where every block does the same.
+  const bool counted = record && row.counts && row.counts->blocks_traced > 0;
+  const SharedLoads loads =
+      counted ? shared_loads_as_compiled(product_of(run), *row.variant, *row.counts, *record)
+              : SharedLoads{};
+  const Writer add{facts, "compiled.", counted};
+  const double blocks = static_cast<double>(row.counts.value_or(Counts{}).blocks);
+  add("smem_load_requests", std::round(loads.requests * blocks));
+  add("smem_load_wavefronts", std::round(loads.wavefronts * blocks));
 }
 
 void add_result(std::vector<Fact>& facts, const Run& run, const Row& row) {

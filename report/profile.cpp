@@ -118,8 +118,8 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const Run& traced) {
                 row.number, static_cast<long long>(row.counts->blocks_traced),
                 static_cast<long long>(row.counts->blocks)));
   }
-  std::string text = about(traced) + "\n" + pad_right("count", 2 + kCount) +
-                     "ncu's metric, summed over the GPU\n";
+  std::string text =
+      about(traced) + "\n" + pad_right("count", 2 + kCount) + "ncu's metric, summed over the GPU\n";
   for (const Metric& metric : kMetrics) {
     text += "  " + pad_right(metric.count, kCount) +
             std::string(metric.name.substr(0, metric.name.rfind(".sum"))) + "\n";

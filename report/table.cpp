@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 
 #include "report/figures.h"
 #include "report/numbers.h"
@@ -8,17 +10,18 @@
 namespace {
 
 constexpr int kName = 1;
-constexpr int kFirstTime = 2, kLastTime = 5;  // the columns that need a run on the real machine
-constexpr int kLoads = 6;                     // the first of the traced counts
+constexpr int kFirstTime = 2, kLastTime = 6;  // the columns that need a run on the real machine
+constexpr int kLoads = 7;                     // the first of the traced counts
 constexpr int kOccupancy = kLoads + 6, kError = kOccupancy + 1, kVerdict = kError + 2;
 constexpr int kColumns = kVerdict + 1;
 using Cells = std::array<std::string, kColumns>;
 
 const std::array<Cells, 3> kHeadings = {{
-    {"", "", "", "", "% of", "x the", "", "", "", "", "sect", "conf", "", "", "", ""},
-    {"", "", "time", "TFLOP", "cu-", "stage", "", "", "", "", "per", "per", "occ", "", "", ""},
-    {"#", "stage", "ms", "/s", "BLAS", "before", "thrd", "res", "thrd", "res", "req", "req", "%",
-     "CPU", "cuBLAS", ""},
+    {"", "", "", "Tera", "% of", "x", "% of its", "", "", "", "", "sect", "conf", "", "", "", ""},
+    {"", "", "time", "FLOP", "cu-", "be-", "ceiling,", "", "", "", "", "per", "per", "occ", "", "",
+     ""},
+    {"#", "stage", "ms", "/s", "BLAS", "fore", "bound by", "thrd", "res", "thrd", "res", "req",
+     "req", "%", "CPU", "BLAS", ""},
 }};
 
 // A heading over several columns.
@@ -27,9 +30,10 @@ struct Span {
   const char* text;
 };
 constexpr Span kSpans[] = {
-    {0, kLoads, kLoads + 3, "loads per"}, {1, kLoads, kLoads + 1, "GMEM"},
-    {1, kLoads + 2, kLoads + 3, "SMEM"},  {0, kError, kError + 1, "relative"},
-    {1, kError, kError + 1, "error to"},
+    {0, kLoads, kLoads + 3, "loads per"},
+    {1, kLoads, kLoads + 1, "GMEM"},
+    {1, kLoads + 2, kLoads + 3, "SMEM"},
+    {1, kError, kError + 1, "error"},
 };
 
 std::string duration_ms(const Timing& time) {
@@ -43,8 +47,18 @@ std::string or_dash(const std::optional<double>& value, std::string (*text)(doub
   return value ? text(*value) : "–";
 }
 
+// "3e-6": how large an error is, and no more; JSON and --explain have the rest.
+std::string one_digit(double value) {
+  if (value == 0 || !std::isfinite(value)) return printed("%g", value);
+  const std::string text = printed("%.0e", value);
+  const std::size_t e = text.find('e');
+  return text.substr(0, e + 1) + std::to_string(std::atoi(text.substr(e + 1).c_str()));
+}
+
+// In four columns: 3e-4, .013, .499, 48.9, 1033.
 std::string tflops_text(double value) {
-  return value < 0.1 ? printed("%.4f", value).substr(1) : significant(value);
+  if (value < 0.001) return one_digit(value);
+  return value < 1 ? printed("%.3f", value).substr(value < 0.9995 ? 1 : 0, 4) : significant(value);
 }
 
 Cells cells_of(const Run& run, const Row& row) {
@@ -60,18 +74,20 @@ Cells cells_of(const Run& run, const Row& row) {
     cells[5] = or_dash(times_the_stage_before(run, row), brief);
   }
   if (const auto ceiling = compiled_ceiling(run, row)) {
-    if (!row.time) {
-      cells[kFirstTime] = "traced ≤ " + significant(ceiling->tflops) + " by " +
-                          std::string(kUnitNames[ceiling->bound_by]);
+    const std::string unit(kUnitNames[ceiling->bound_by]);
+    if (const auto ratio = ceiling_ratio(run, row)) {
+      cells[kLastTime] = pad_left(printed("%.0f", 100 * *ratio), 2) + " " + pad_right(unit, 5);
+    } else {
+      cells[kFirstTime] = "traced ≤ " + significant(ceiling->tflops) + " by " + unit;
     }
   }
   if (row.counts && row.variant) {
     const double results = results_per_thread(*row.variant);
     const auto gmem = static_cast<double>(row.counts->gmem_loads.accesses.max);
     const auto smem = static_cast<double>(row.counts->smem_loads.accesses.max);
-    cells[kLoads] = whole(gmem, 5);
+    cells[kLoads] = whole(gmem, 4);
     cells[kLoads + 1] = brief(gmem / results);
-    cells[kLoads + 2] = whole(smem, 5);
+    cells[kLoads + 2] = whole(smem, 4);
     cells[kLoads + 3] = brief(smem / results);
     cells[kLoads + 4] = brief(pieces_per_request(row.counts->gmem_loads));
     const bool uses_smem = row.counts->smem_loads.requests + row.counts->smem_stores.requests > 0;
@@ -79,10 +95,10 @@ Cells cells_of(const Run& run, const Row& row) {
   }
   if (row.occupancy) cells[kOccupancy] = printed("%.0f", row.occupancy->percent);
   if (row.error) {
-    cells[kError] = scientific(row.error->relative);
+    cells[kError] = one_digit(row.error->relative);
     cells[kVerdict] = row.error->bound_ok ? "ok" : "FAIL";
   }
-  cells[kError + 1] = or_dash(row.cublas_error, scientific);
+  cells[kError + 1] = or_dash(row.cublas_error, one_digit);
   return cells;
 }
 
@@ -176,16 +192,23 @@ std::string legend(const Run& run) {
                      "the median of many launches, each between two events, after unmeasured ones; "
                      "--explain gives the spread");
   }
-  const bool has_ceilings = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
-    return !row.time && compiled_ceiling(run, row);
-  });
+  const auto any_row = [&](const auto& is) {
+    return std::any_of(run.rows.begin(), run.rows.end(), is);
+  };
+  const bool has_ceilings =
+      any_row([&](const Row& row) { return !row.time && compiled_ceiling(run, row); });
   if (has_ceilings) {
     text +=
         labelled("≤", kTerm,
                  "not timed: the most TFLOP/s that this GPU can reach with the compiled kernel, "
                  "because the unit named would then be busy all the time");
   }
-  const bool has_idle_sms = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
+  if (any_row([&](const Row& row) { return ceiling_ratio(run, row).has_value(); })) {
+    text += labelled("ceiling", kTerm + 1,
+                     "the TFLOP/s at which one unit of this GPU, the one named, would be busy all "
+                     "the time with the compiled kernel; --explain shows every unit");
+  }
+  const bool has_idle_sms = any_row([&](const Row& row) {
     const auto ceiling = compiled_ceiling(run, row);
     return ceiling && ceiling->busy_share < 0.5;
   });
