@@ -75,6 +75,8 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
     return;
   }
   known->executions += more.executions;
+  known->in_flight_bytes += more.in_flight_bytes;
+  known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
   add_requests(*known, more);
   // The same example, whichever thread came first.
   if (more.worst_pieces > known->worst_pieces ||
@@ -103,6 +105,7 @@ void add(Counts& to, const Counts& from) {
   }
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
+  to.barriers += from.barriers;
   for (const LineCounts& line : from.lines) add(to.lines, line);
   for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
 }
@@ -122,11 +125,13 @@ WarpTracer::WarpTracer(std::vector<TracedArray> arrays, std::uint64_t* writers)
 void WarpTracer::begin_block(std::int64_t block, int threads) {
   block_ = block;
   hazards_.begin_block(block, threads);
+  in_flight_.begin_block(threads);
   threads_.assign(threads, {});
   thread_paths_.assign(threads, 0);
 }
 
 void WarpTracer::barrier() {
+  ++counts_.barriers;
   hazards_.barrier();
 }
 
@@ -316,11 +321,16 @@ void WarpTracer::follow(Kind kind, Token token, std::span<Party* const> together
   if (kind == Kind::kWarpBarrier) return hazards_.warp_barrier(warp_);
   if (kind == Kind::kWait) {
     const WarpAccess groups = gather(token, together);
-    return for_each_lane(groups.active,
-                         [&](int l) { hazards_.wait(thread_of(l), groups.address[l]); });
+    return for_each_lane(groups.active, [&](int l) {
+      hazards_.wait(thread_of(l), groups.address[l]);
+      in_flight_.wait(thread_of(l), groups.address[l]);
+    });
   }
   for (const Party* party : together) {
-    for_each_lane(party->lanes, [&](int l) { hazards_.commit(thread_of(l)); });
+    for_each_lane(party->lanes, [&](int l) {
+      hazards_.commit(thread_of(l));
+      in_flight_.commit(thread_of(l));
+    });
   }
 }
 
@@ -406,6 +416,7 @@ void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token t
   for_each_lane(from.active, [&](int l) {
     if (from.address[l] == 0) from.active &= ~(1u << l);
   });
+  for_each_lane(from.active, [&](int l) { in_flight_.copy(thread_of(l), from.bytes); });
   const AsyncCopyCost cost = async_copy(to, from);
   const auto count_side = [&](const WarpAccess& side, const Cost& side_cost) {
     if (side.active == 0) return;
@@ -426,6 +437,11 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
   total.ideal_pieces += cost.ideal;
   total.bank_conflicts += cost.bank_conflicts;
   total.lines += cost.lines;
+  if (site.traffic == kSmemLoads) {
+    const std::int64_t bytes = in_flight_.bytes_of_warp(warp_);
+    total.in_flight_bytes += bytes;
+    total.in_flight_most = std::max(total.in_flight_most, bytes);
+  }
   if (cost.widenable) {
     Widenable& widenable = counts_.widenable[cost.pieces];
     widenable.requests += 1;
