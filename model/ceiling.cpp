@@ -68,9 +68,7 @@ Ceiling ceiling_of(const Gpu& gpu, const Product& product, const Variant& varian
   result.ms[kIssue] = on_sm(work.instructions / kSchedulers);
   result.ms[kSmem] = on_sm(work.smem_load_wavefronts + work.smem_store_wavefronts);
   result.ms[kL1] = on_sm(work.l1_lines);
-  const double l2_bytes_per_clock =
-      gpu.l2_bytes_per_clock > 0 ? gpu.l2_bytes_per_clock : gpu.sms * l2_bytes_per_sm_clock;
-  result.ms[kL2] = std::max(all_blocks * work.l2_bytes / (l2_bytes_per_clock * cycles_per_ms),
+  result.ms[kL2] = std::max(all_blocks * work.l2_bytes / (l2_bytes_per_clock(gpu) * cycles_per_ms),
                             on_sm(work.l2_bytes / l2_bytes_per_sm_clock));
   const double M = product.M, N = product.N, K = product.K;
   const double dram_bytes = 4 * (M * K + K * N + M * N * (product.reads_C ? 2 : 1));

@@ -50,6 +50,10 @@ struct LineCounts {
   std::int64_t ideal_pieces = 0;
   std::int64_t bank_conflicts = 0;
   std::int64_t lines = 0;  // global only: 128-byte lines
+  // What cp.async had on its way for the warp and its threads had not waited for, in bytes: over
+  // all of these requests (loads from shared memory only), and at most at one of them.
+  std::int64_t in_flight_bytes = 0;
+  std::int64_t in_flight_most = 0;
   int worst_pieces = 0;  // of its costliest request, ...
   std::int64_t worst_block = 0;
   WarpAccess worst{};  // ... the first of them; addresses from the array's begin
@@ -79,12 +83,13 @@ struct Counts {
   std::int64_t blocks = 0;         // of the launch
   std::int64_t blocks_traced = 0;  // the figures below are these blocks', and no others'
   std::int64_t threads_traced = 0;
-  Traffic gmem_loads;  // cp.async counts here ...
+  std::int64_t barriers = 0;  // that blocks came to
+  Traffic gmem_loads;         // cp.async counts here ...
   Traffic gmem_stores;
   Traffic smem_loads;
-  Traffic smem_stores;  // ... and here,
-  Traffic async_gmem;   // and once more on its own: its global side
-  Traffic async_smem;   // and its shared side
+  Traffic smem_stores;                    // ... and here,
+  Traffic async_gmem;                     // and once more on its own: its global side
+  Traffic async_smem;                     // and its shared side
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] are those that take w wavefronts
   std::vector<LineCounts> lines;
   std::vector<Hazard> hazards;  // the first of each kind, array and pair of places

@@ -26,7 +26,7 @@ constexpr Architecture kBlackwellB200{100, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwell{120, 128, 100, 99, 1536, 24};
 
 Gpu gpu(std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s,
-        double l2_bytes_per_clock = 0) {
+        double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops) {
   const bool before_ampere = of.compute_capability < 80;
   return {.name = std::move(name),
           .compute_capability = of.compute_capability,
@@ -41,7 +41,9 @@ Gpu gpu(std::string name, const Architecture& of, int sms, double boost_ghz, dou
           .threads_per_sm = of.threads_per_sm,
           .blocks_per_sm = of.blocks_per_sm,
           .registers_per_sm = 65536,
-          .l2_bytes_per_clock = l2_bytes_per_clock};
+          .l2_bytes_per_clock = l2_bytes_per_clock,
+          .tf32_tflops = tf32_tflops,
+          .bf16_tflops = bf16_tflops};
 }
 
 // A name as it is compared: lower case, without spaces and dashes.
@@ -63,20 +65,29 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 }  // namespace
 
 std::span<const Gpu> known_gpus() {
-  // SMs, boost clock and memory bandwidth are a product's: NVIDIA's data sheets. The L2's is stated
-  // for the A100 alone: its architecture whitepaper.
+  // SMs, boost clock and memory bandwidth are a product's: NVIDIA's data sheets. So are the dense
+  // rates of the tensor cores, which the architectures' whitepapers repeat (Turing, A100, GA102,
+  // Ada, H100, RTX Blackwell); where only the rate with sparsity is given, half of it. The L2
+  // cache's rate is stated for the A100 alone, in its whitepaper; the H200's was measured: the most
+  // that 16-byte loads past L1 by all SMs got (2 MiB read again and again; of 16 MiB and more,
+  // 2240).
+  constexpr double kUnknown = 0, kNone = 0;
   static const std::vector<Gpu> gpus = {
-      gpu("T4", kTuring, 40, 1.59, 320),
-      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120),
-      gpu("RTX 3090", kAmpere, 82, 1.695, 936),
-      gpu("RTX A6000", kAmpere, 84, 1.80, 768),
-      gpu("RTX 4090", kAda, 128, 2.52, 1008),
-      gpu("H100 SXM", kHopper, 132, 1.98, 3350),
-      gpu("H200", kHopper, 132, 1.98, 4800),
-      gpu("B200", kBlackwellB200, 148, 1.85, 8000),
-      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792),
+      gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, kNone),
+      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 156, 312),
+      gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 35.6, 71),
+      gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 77.4, 154.8),
+      gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 82.6, 165.2),
+      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 494.7, 989.4),
+      gpu("H200", kHopper, 132, 1.98, 4800, 2600, 494.7, 989.4),
+      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250),
+      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5),
   };
   return gpus;
+}
+
+double l2_bytes_per_clock(const Gpu& gpu) {
+  return gpu.l2_bytes_per_clock > 0 ? gpu.l2_bytes_per_clock : gpu.sms * l2_bytes_per_sm_clock;
 }
 
 const Gpu* find_gpu(std::string_view name) {

@@ -4,7 +4,8 @@
 # OUTPUT is model/registers.inc, which model/registers.cpp includes; MIX_OUTPUT is model/mix.inc,
 # which model/mix.cpp includes and which stays as it is where there is neither cuobjdump nor
 # nvdisasm on the PATH or beside nvcc; SOURCE is gemm_steps.cu, all of this project. An output is
-# replaced as a whole or not at all. Needs awk and c++filt.
+# replaced as a whole or not at all. ARCHITECTURES="86 90a" in the environment: for those alone.
+# Needs awk and c++filt.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -12,7 +13,7 @@ nvcc=${1:?"the first argument is missing: the path of nvcc"}
 output=${2:-$root/model/registers.inc}
 mix_output=${3:-$root/model/mix.inc}
 source=${4:-$root/gemm_steps.cu}
-architectures="75 80 86 89 90a 100 120"
+architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new" "$mix_output.new"' EXIT

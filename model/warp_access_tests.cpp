@@ -110,7 +110,7 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
 
 TEST_CASE("cp.async from strided, permuted and predicated sources costs what the counters say") {
   const auto rows = read_csv("model/data/h200_cpasync_strided.csv", 7);
-  CHECK(rows.size() == 955);
+  CHECK(rows.size() == 873);
   for (const Row& row : rows) {
     CAPTURE(row[1]);
     CAPTURE(row[2]);

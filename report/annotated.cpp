@@ -184,6 +184,8 @@ std::vector<LineCounts> by_array(const Counts& counts) {
       arrays.push_back(line);
       continue;
     }
+    known->in_flight_bytes += line.in_flight_bytes;
+    known->in_flight_most = std::max(known->in_flight_most, line.in_flight_most);
     known->executions += line.executions;
     known->requests += line.requests;
     known->pieces += line.pieces;

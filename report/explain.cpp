@@ -4,6 +4,7 @@
 
 #include "report/annotated.h"
 #include "report/figures.h"
+#include "report/in_flight.h"
 #include "report/numbers.h"
 #include "report/predicted.h"
 #include "report/style.h"
@@ -582,6 +583,10 @@ void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
   }
   if (row.occupancy) text += occupancy_by_line(run, row, style);
   if (row.variant) text += as_compiled(run, row, style) + ceilings(run, row, style);
+  if (row.stage && row.variant && row.counts) {
+    const std::string waits = explain_in_flight(run, row);
+    if (!waits.empty()) text += heading("What is in flight, and what waits", style) + waits;
+  }
   text += timing(run, row, style) + result(row, style);
   // Columns end in spaces where their last cell is empty.
   std::size_t begin = 0;

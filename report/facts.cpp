@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/figures.h"
+#include "report/in_flight.h"
 #include "report/numbers.h"
 #include "report/predicted.h"
 
@@ -93,7 +94,7 @@ void add_requests(const Writer& add, const Counts& counts) {
 }
 
 // Totals of the launch, exact or null, and beside them what the traced blocks alone did.
-void add_traced(std::vector<Fact>& facts, const Row& row) {
+void add_traced(std::vector<Fact>& facts, const Run& run, const Row& row) {
   const bool traced = row.counts.has_value();
   const Counts counts = row.counts.value_or(Counts{});
   const Writer add{facts, "", traced};
@@ -108,6 +109,11 @@ void add_traced(std::vector<Fact>& facts, const Row& row) {
   sample("async_copy_requests", counts.async_gmem.requests);
   sample("async_copy_sectors", counts.async_gmem.pieces);
   sample("async_copy_wavefronts", counts.async_smem.pieces);
+  const bool waits = row.variant && counts.blocks_traced > 0;
+  const Barriers of_block = waits ? barriers(run, row) : Barriers{};
+  const Writer barrier{facts, "barriers.", waits};
+  barrier("per_block", of_block.a_block);
+  barrier("per_k_tile", of_block.a_tile > 0 ? FactValue(of_block.a_tile) : FactValue());
 }
 
 void add_occupancy(std::vector<Fact>& facts, const Run& run, const Row& row) {
@@ -208,7 +214,7 @@ std::vector<Fact> stage_facts(const Run& run, const Row& row) {
   number("number", row.number);
   facts.push_back({"name", row.name});
   add_variant(facts, run, row);
-  add_traced(facts, row);
+  add_traced(facts, run, row);
   add_per_thread(facts, run, row);
   add_occupancy(facts, run, row);
   add_ceiling(facts, run, row);
@@ -244,5 +250,10 @@ std::vector<Fact> run_facts(const Run& run) {
   about("fp32_lanes_per_sm", gpu.fp32_lanes_per_sm);
   about("boost_ghz", gpu.boost_ghz);
   about("dram_gb_per_s", gpu.dram_gb_per_s);
+  about("l1_bytes_per_sm_clock", l1_bytes_per_sm_clock);
+  const auto or_unknown = [](double rate) { return rate > 0 ? FactValue(rate) : FactValue(); };
+  about("l2_bytes_per_clock", or_unknown(gpu.l2_bytes_per_clock));
+  about("tf32_tflops", or_unknown(gpu.tf32_tflops));
+  about("bf16_tflops", or_unknown(gpu.bf16_tflops));
   return facts;
 }

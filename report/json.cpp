@@ -3,6 +3,7 @@
 #include "report/annotated.h"
 #include "report/facts.h"
 #include "report/hazards.h"
+#include "report/in_flight.h"
 #include "report/numbers.h"
 
 namespace {
@@ -60,7 +61,8 @@ std::string object_on_one_line(const std::vector<Fact>& facts) {
 }
 
 // What --explain writes under the lines of the kernel, one object a line and array.
-FactValue json_of_lines(const std::vector<LineCounts>& lines, const Counts& counts) {
+FactValue json_of_lines(const std::vector<LineCounts>& lines, const Row& row,
+                        const Counts& counts) {
   std::string text;
   for (const LineCounts& line : lines) {
     std::vector<Fact> facts;
@@ -76,6 +78,11 @@ FactValue json_of_lines(const std::vector<LineCounts>& lines, const Counts& coun
                   {line.shared ? "wavefronts" : "sectors", line.pieces},
                   {line.shared ? "ideal_wavefronts" : "ideal_sectors", line.ideal_pieces},
                   {"bank_conflicts", line.shared ? FactValue(line.bank_conflicts) : FactValue()}});
+    if (line.shared && line.direction == Direction::load) {
+      const InFlight bytes = in_flight(row, line);
+      facts.push_back({"in_flight_bytes_per_block", bytes.mean_bytes});
+      facts.push_back({"in_flight_most_bytes_per_block", bytes.most_bytes});
+    }
     text += (text.empty() ? "\n        " : ",\n        ") + object_on_one_line(facts);
   }
   return FactValue::json("[" + text + "]");
@@ -134,8 +141,8 @@ void print_json(std::FILE* out, const Run& run) {
     if (row.number >= 0) {
       stages.push_back(stage_facts(run, row));
       const Counts counts = row.counts.value_or(Counts{});
-      stages.back().push_back({"lines", json_of_lines(counts.lines, counts)});
-      stages.back().push_back({"arrays", json_of_lines(by_array(counts), counts)});
+      stages.back().push_back({"lines", json_of_lines(counts.lines, row, counts)});
+      stages.back().push_back({"arrays", json_of_lines(by_array(counts), row, counts)});
       stages.back().push_back({"hazards", json_of_hazards(run, row, counts)});
     } else {
       yardsticks.push_back(yardstick_facts(run, row));

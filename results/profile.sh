@@ -33,6 +33,6 @@ esac
 }
 "$ncu" --version | tail -n 1 | sed 's/^/ncu      /'
 case $what in
-  counts) "$program" --device gpu --reps 1 --trace all --ncu "$csv" "$@" ;;
-  units) "$program" --device gpu --ncu-units "$csv" "$@" ;;
+  counts) "$program" --device gpu --reps 1 --trace all "$@" --ncu "$csv" ;;
+  units) "$program" --device gpu "$@" --ncu-units "$csv" ;;
 esac

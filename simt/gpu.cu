@@ -53,7 +53,9 @@ Gpu describe() {
           .threads_per_sm = properties.maxThreadsPerMultiProcessor,
           .blocks_per_sm = properties.maxBlocksPerMultiProcessor,
           .registers_per_sm = properties.regsPerMultiprocessor,
-          .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0};
+          .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0,
+          .tf32_tflops = known != nullptr ? known->tf32_tflops : 0,
+          .bf16_tflops = known != nullptr ? known->bf16_tflops : 0};
 }
 
 std::string version_text(int version) {

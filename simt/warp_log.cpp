@@ -75,6 +75,8 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
     return;
   }
   known->executions += more.executions;
+  known->in_flight_bytes += more.in_flight_bytes;
+  known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
   add_requests(*known, more);
   // The same example, whichever thread came first.
   if (more.worst_pieces > known->worst_pieces ||
@@ -103,6 +105,7 @@ void add(Counts& to, const Counts& from) {
   }
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
+  to.barriers += from.barriers;
   for (const LineCounts& line : from.lines) add(to.lines, line);
   for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
 }
@@ -130,6 +133,7 @@ void WarpTracer::record(Recorder& recorder) {
 void WarpTracer::begin_block(std::int64_t block, int threads) {
   block_ = block;
   hazards_.begin_block(block, threads);
+  in_flight_.begin_block(threads);
   threads_.assign(threads, {});
   thread_paths_.assign(threads, 0);
   recording_ = recorder_ != nullptr && recorder_->records(block) ? launch_ : nullptr;
@@ -139,6 +143,7 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
 }
 
 void WarpTracer::barrier() {
+  ++counts_.barriers;
   hazards_.barrier();
   record_block_event(RecordedEvent::Kind::barrier);
 }
@@ -352,10 +357,16 @@ void WarpTracer::follow(Kind kind, Token token, std::span<Party* const> together
   }
   if (kind == Kind::kWait) {
     lanes = gather(token, together);
-    for_each_lane(lanes.active, [&](int l) { hazards_.wait(thread_of(l), lanes.address[l]); });
+    for_each_lane(lanes.active, [&](int l) {
+      hazards_.wait(thread_of(l), lanes.address[l]);
+      in_flight_.wait(thread_of(l), lanes.address[l]);
+    });
     return record(RecordedEvent::Kind::wait);
   }
-  for_each_lane(lanes.active, [&](int l) { hazards_.commit(thread_of(l)); });
+  for_each_lane(lanes.active, [&](int l) {
+    hazards_.commit(thread_of(l));
+    in_flight_.commit(thread_of(l));
+  });
   record(RecordedEvent::Kind::commit);
 }
 
@@ -513,6 +524,7 @@ void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token t
   for_each_lane(from.active, [&](int l) {
     if (from.address[l] == 0) from.active &= ~(1u << l);
   });
+  for_each_lane(from.active, [&](int l) { in_flight_.copy(thread_of(l), from.bytes); });
   const AsyncCopyCost cost = async_copy(to, from);
   const auto count_side = [&](const WarpAccess& side, const Cost& side_cost) {
     if (side.active == 0) return;
@@ -533,6 +545,11 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
   total.ideal_pieces += cost.ideal;
   total.bank_conflicts += cost.bank_conflicts;
   total.lines += cost.lines;
+  if (site.traffic == kSmemLoads) {
+    const std::int64_t bytes = in_flight_.bytes_of_warp(warp_);
+    total.in_flight_bytes += bytes;
+    total.in_flight_most = std::max(total.in_flight_most, bytes);
+  }
   if (cost.widenable) {
     Widenable& widenable = counts_.widenable[cost.pieces];
     widenable.requests += 1;

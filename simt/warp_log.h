@@ -11,6 +11,7 @@
 #include "model/counts.h"
 #include "model/warp_access.h"
 #include "simt/hazards.h"
+#include "simt/in_flight.h"
 #include "simt/recording.h"
 #include "simt/trace.h"
 
@@ -203,6 +204,7 @@ class WarpTracer {
   std::int64_t block_ = 0;
   int warp_ = 0;
   HazardWatch hazards_;  // of shared memory; array numbers are those of arrays_
+  CopiesInFlight in_flight_;
   std::uint64_t* const writers_;
   std::vector<Hazard> hazards_of_result_;
 
