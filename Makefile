@@ -34,6 +34,7 @@ DEPENDENCIES = -MMD -MP -MF $@.d
 
 HOST := $(patsubst %.cpp,$(BUILD)/%.o,cpu_reference.cpp \
 	$(filter-out %_tests.cpp simt/gpu_absent.cpp,$(wildcard model/*.cpp simt/*.cpp report/*.cpp cli/*.cpp)))
+HOST += $(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 TESTS := $(patsubst %.cpp,$(BUILD)/%.o,tests.cpp $(wildcard */*_tests.cpp))
 
 ifneq ($(NVCC),)
@@ -71,11 +72,11 @@ $(BUILD)/%.o: %.cpp $(CONFIGURATION)
 # The kernels' text travels in the program, for --explain.
 $(BUILD)/simt/source_lines.o: gemm_steps.cu
 
-# One source, two machines. The GPU's copy of gemm_steps.cu:
+# One source, two machines. The GPU's copy of gemm_steps.cu, with what the experiments add to it:
 $(BUILD)/%.o: %.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
-$(BUILD)/gemm_steps_gpu.o: gemm_steps.cu $(CONFIGURATION)
+$(BUILD)/gemm_steps_gpu.o: experiments/kernels.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
 $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
@@ -111,6 +112,10 @@ $(BUILD)/gemm_steps_traced.o: $(BUILD)/traced/gemm_steps.o
 	$(call alone,stage_table_traced,--redefine-sym stage_table=stage_table_traced $(COUNTED))
 $(BUILD)/gemm_steps_plain.o: $(BUILD)/plain/gemm_steps.o
 	$(call alone,stage_table_plain,--redefine-sym stage_table=stage_table_plain)
+$(BUILD)/experiments_traced.o: $(BUILD)/traced/experiments/kernels.o
+	$(call alone,experiment_table_traced,--redefine-sym experiment_table=experiment_table_traced $(COUNTED))
+$(BUILD)/experiments_plain.o: $(BUILD)/plain/experiments/kernels.o
+	$(call alone,experiment_table_plain,--redefine-sym experiment_table=experiment_table_plain)
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
 	$(call alone,main)
 $(BUILD)/idioms_traced.o: $(BUILD)/traced/simt/idioms.o
@@ -130,7 +135,7 @@ C_LIBRARY := --redefine-sym printf=try_printf --redefine-sym __assert_fail=try_a
 SGEMM = _Z$(1)iiifPKfS0_fPf
 SGEMM_COPY = $(call SGEMM,$(if $(filter traced,$(1)),12sgemm_traced,11sgemm_plain))
 HARNESS := $(patsubst %.cpp,$(BUILD)/%.o,$(filter-out %_tests.cpp,$(wildcard try/*.cpp))) \
-	$(filter-out $(BUILD)/cli/walk.o,$(HOST)) $(filter $(BUILD)/simt/gpu%.o,$(MAIN))
+	$(filter-out $(BUILD)/cli/walk.o $(BUILD)/cli/experiment.o $(BUILD)/experiments_%.o,$(HOST)) $(filter $(BUILD)/simt/gpu%.o,$(MAIN))
 # $(1): the file, $(2): FORCE to compile it always, because flags may have changed, and for the GPU
 define TRY_RULES
 $(BUILD)/try/$(call try_name,$(1)).raw_traced.o $(BUILD)/try/$(call try_name,$(1)).raw_plain.o: \

@@ -160,6 +160,11 @@ const Option kOptions[] = {
        if (value.text.empty()) refuse(value, "not a variant");
        flags.variant = value.text;
      }},
+    {"--experiment", "give one that --experiment list names, for example --experiment coarsening",
+     [](Flags& flags, const Value& value) {
+       if (value.text.empty()) refuse(value, "not an experiment");
+       flags.experiment = value.text;
+     }},
     {"--format", "give table, json or csv",
      [](Flags& flags, const Value& value) {
        flags.format = choice<Format>(
@@ -307,6 +312,8 @@ What to run
   --stage S            a number (5), a range (3-6), a name or its beginning (warp); default: all
   --variant NAME       another choice of tile sizes for the stage; --list names them
   --explain            each stage in depth: launch shape, predicted and traced counts, occupancy
+  --experiment NAME    a question that takes several launches to answer, as a table that ends with
+                       what it shows; --experiment list names them all
   --device gpu|cpu     where the kernels run; default: the GPU, where there is one
   --gpu NAME           the GPU that occupancy is worked out for; default: the one present, else
                        RTX 3090
@@ -342,6 +349,7 @@ Examples
   gemm_steps --stage 5 --explain                   one stage in depth
   gemm_steps --stage 3-6 --size 1000               four stages, where no tile divides the matrix
   gemm_steps --stage 4 --variant 16x16x16-tm8 --trace all
+  gemm_steps --experiment tile-sizes --size 2048   which tiles suit this GPU
   gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy on a GPU that is not here
   gemm_steps --stage 9 --a A.npy --b B.npy --out C.npy
 

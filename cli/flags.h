@@ -23,6 +23,7 @@ struct Flags {
   bool hazards = true;
   std::string stage;                 // as typed; select_stages resolves it
   std::string variant;               // as typed; select_variant resolves it
+  std::string experiment;            // as typed; run_experiment resolves it
   std::optional<int> size, m, n, k;  // 0 and up; problem_size resolves them
   float alpha = 1;
   float beta = 0;  // 1 with --c, where not given

@@ -1,5 +1,7 @@
 #include "cli/matrices.h"
 
+#include <cmath>
+
 namespace {
 
 // The mixing function of SplitMix64 (Steele, Lea, Flood 2014): element i does not depend on i - 1.
@@ -21,4 +23,14 @@ Floats random_floats(std::size_t count, std::uint64_t seed) {
     values[i] = static_cast<float>(bits24) * 0x1p-23f - 1.0f;
   }
   return values;
+}
+
+double relative_difference(const Floats& a, const Floats& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = double{a[i]} - b[i];
+    difference += d * d;
+    norm += double{b[i]} * b[i];
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / norm);
 }

@@ -23,3 +23,6 @@ using Floats = std::vector<float, Aligned256<float>>;
 
 // `count` values, uniform in [-1, 1): the same for the same seed, on every machine.
 Floats random_floats(std::size_t count, std::uint64_t seed);
+
+// Frobenius norm of a - b over that of b; 0/0 is 0. Both have the same length.
+double relative_difference(const Floats& a, const Floats& b);

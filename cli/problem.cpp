@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
+#include "model/registers.h"
 #include "report/hazards.h"
 #include "simt/gpu.h"
 #include "simt/source_lines.h"
@@ -118,6 +119,23 @@ void annotate(Row& row, const void* kernel) {
   row.source = simt::source_text(lines.file);
   row.source_first = lines.first;
   row.source_last = lines.last;
+}
+
+std::optional<Occupancy> occupancy_of(const Flags& flags, const Run& run, const Variant& variant,
+                                      const KernelRef& kernel) {
+  const bool is_the_gpu_present = run.gpu_present && flags.gpu.empty();
+  KernelResources needs{variant.threads(), 0, variant.shared_bytes};
+  if (is_the_gpu_present) {
+    const gpu::Resources compiled = gpu::resources(kernel.function);
+    needs.registers_per_thread = compiled.registers_per_thread;
+    needs.smem_bytes_per_block += compiled.static_smem_bytes;
+  } else {
+    const auto record = find_kernel_record(kernel.name, run.gpu.compute_capability);
+    if (!record) return std::nullopt;
+    needs.registers_per_thread = record->registers;
+    needs.smem_bytes_per_block += record->static_smem_bytes;
+  }
+  return occupancy(run.gpu, needs);
 }
 
 bool report_hazards(const char* program, const Run& run) {

@@ -42,6 +42,11 @@ void annotate(Row& row, const void* kernel);
 // one.
 bool report_hazards(const char* program, const Run& run);
 
+// How many blocks of `kernel` an SM of the run's GPU holds: by the registers that the compiler says
+// where that GPU is here, else by those that are recorded; none where they are not.
+std::optional<Occupancy> occupancy_of(const Flags& flags, const Run& run, const Variant& variant,
+                                      const KernelRef& kernel);
+
 std::string now_utc();                      // "2026-01-01T00:00:00Z"
 std::string joined(int argc, char** argv);  // the command as typed
 

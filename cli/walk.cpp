@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 
+#include "cli/experiment.h"
 #include "cli/flags.h"
 #include "cli/npy.h"
 #include "cli/problem.h"
@@ -16,7 +17,6 @@
 #include "cli/remedy.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
-#include "model/registers.h"
 #include "report/profile.h"
 #include "report/report.h"
 #include "simt/gpu.h"
@@ -55,16 +55,6 @@ double milliseconds_of(const std::function<void()>& work) {
   work();
   const auto end = std::chrono::steady_clock::now();
   return std::chrono::duration<double, std::milli>(end - start).count();
-}
-
-double relative_difference(const Floats& a, const Floats& b) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double d = double{a[i]} - b[i];
-    difference += d * d;
-    norm += double{b[i]} * b[i];
-  }
-  return difference == 0 ? 0 : std::sqrt(difference / norm);
 }
 
 // Compares the first `rows` rows of a computed C with the reference.
@@ -197,23 +187,6 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
   simt::run(machine, compute_with(stage_table_plain));
 }
 
-std::optional<Occupancy> occupancy_of(const Ladder& ladder, const Variant& variant,
-                                      const KernelRef& kernel) {
-  const bool is_the_gpu_present = ladder.on_gpu && ladder.flags.gpu.empty();
-  KernelResources needs{variant.threads(), 0, variant.shared_bytes};
-  if (is_the_gpu_present) {
-    const gpu::Resources compiled = gpu::resources(kernel.function);
-    needs.registers_per_thread = compiled.registers_per_thread;
-    needs.smem_bytes_per_block += compiled.static_smem_bytes;
-  } else {
-    const auto record = find_kernel_record(kernel.name, ladder.run.gpu.compute_capability);
-    if (!record) return std::nullopt;
-    needs.registers_per_thread = record->registers;
-    needs.smem_bytes_per_block += record->static_smem_bytes;
-  }
-  return occupancy(ladder.run.gpu, needs);
-}
-
 Row stage_row(const Ladder& ladder, const StageTable& table, const Stage& stage,
               const Variant& variant, Floats& result) {
   const Problem& p = ladder.problem;
@@ -227,7 +200,7 @@ Row stage_row(const Ladder& ladder, const StageTable& table, const Stage& stage,
   if (ladder.on_gpu) run_on_gpu(ladder, table, variant, result, row);
   const KernelRef& kernel = kernel_of(ladder, table, variant);
   row.aligned = &kernel == &variant.kernel;
-  row.occupancy = occupancy_of(ladder, variant, kernel);
+  row.occupancy = occupancy_of(ladder.flags, ladder.run, variant, kernel);
   check_result(ladder, result, p.M, kFp32, row);
   return row;
 }
@@ -296,6 +269,7 @@ int run_program(int argc, char** argv, const StageTable& table) {
   if (flags.ncu_metrics) return std::puts(ncu_metrics().c_str()), 0;
   if (flags.ncu_unit_metrics) return std::puts(ncu_unit_metrics().c_str()), 0;
   if (flags.list) return print_list(stdout, table.stages, flags.format), 0;
+  if (!flags.experiment.empty()) return run_experiment(flags, joined(argc, argv));
 
   const std::vector<const Stage*> stages = select_stages(flags.stage, table.stages);
   for (const Stage* stage : stages) {

@@ -1,18 +1,19 @@
 #!/bin/sh
-# Records what nvcc makes of every kernel of gemm_steps.cu, for each architecture:
+# Records what nvcc makes of every kernel of gemm_steps.cu and of experiments/kernels.cu, which
+# includes it, for each architecture:
 #   model/record_registers.sh NVCC [OUTPUT [MIX_OUTPUT [SOURCE]]]
 # OUTPUT is model/registers.inc, which model/registers.cpp includes; MIX_OUTPUT is model/mix.inc,
 # which model/mix.cpp includes and which stays as it is where there is neither cuobjdump nor
-# nvdisasm on the PATH or beside nvcc; SOURCE is gemm_steps.cu, all of this project. An output is
-# replaced as a whole or not at all. ARCHITECTURES="86 90a" in the environment: for those alone.
-# Needs awk and c++filt.
+# nvdisasm on the PATH or beside nvcc; SOURCE is experiments/kernels.cu, all kernels of this
+# project. An output is replaced as a whole or not at all. ARCHITECTURES="86 90a" in the
+# environment: for those alone. Needs awk and c++filt.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 nvcc=${1:?"the first argument is missing: the path of nvcc"}
 output=${2:-$root/model/registers.inc}
 mix_output=${3:-$root/model/mix.inc}
-source=${4:-$root/gemm_steps.cu}
+source=${4:-$root/experiments/kernels.cu}
 architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
 
 work=$(mktemp -d)

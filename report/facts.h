@@ -39,6 +39,9 @@ std::vector<Fact> yardstick_facts(const Run& run, const Row& row);
 
 std::vector<Fact> run_facts(const Run& run);
 
+// The members of the outermost object, without its braces.
+std::string json_members(const std::vector<Fact>& facts);
+
 // "name": [ {...}, ... ], indented as a member of the outermost object.
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects);
 

@@ -126,6 +126,10 @@ FactValue FactValue::json(std::string written) {
   return value;
 }
 
+std::string json_members(const std::vector<Fact>& facts) {
+  return members(facts, ",\n  ");
+}
+
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects) {
   std::string text = "  " + quoted(name) + ": [";
   for (const std::vector<Fact>& facts : objects) {

@@ -157,6 +157,10 @@ Resources resources(Kernel* kernel) {
   return {attributes.numRegs, static_cast<int>(attributes.sharedSizeBytes)};
 }
 
+void allow_shared_bytes(Kernel* kernel, int bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
 std::vector<double> time_ms(int repetitions, const std::function<void()>& launch) {
   launch();
   const double estimate_ms = time_once_ms(launch);

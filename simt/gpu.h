@@ -45,6 +45,10 @@ struct Resources {
 };
 Resources resources(Kernel* kernel);
 
+// Lets launches of `kernel` ask for that much dynamic shared memory, beyond 48 KB with what the
+// kernel declares itself.
+void allow_shared_bytes(Kernel* kernel, int bytes);
+
 // Milliseconds between events around each of `repetitions` calls, after two unmeasured ones.
 // With 0 repetitions: as many as fit into about half a second, at least 5 and at most 100.
 std::vector<double> time_ms(int repetitions, const std::function<void()>& launch);

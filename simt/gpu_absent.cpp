@@ -34,6 +34,9 @@ void Matrix::download(float*) const {
 Resources resources(Kernel*) {
   refuse();
 }
+void allow_shared_bytes(Kernel*, int) {
+  refuse();
+}
 std::vector<double> time_ms(int, const std::function<void()>&) {
   refuse();
 }
