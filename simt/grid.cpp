@@ -546,7 +546,9 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     failed = true;
   };
   Recorder* const recorder = session->traced ? machine.recorder : nullptr;
-  if (recorder != nullptr) recorder->launches.push_back({kernel, grid, block, {}, {}, {}, {}});
+  if (recorder != nullptr)
+    recorder->launches.push_back(
+        {kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, {}, {}, {}, {}});
   const std::int64_t most_workers = recorder != nullptr ? 1 : omp_get_max_threads();
 #pragma omp parallel num_threads(std::min(most_workers, candidates))
   {

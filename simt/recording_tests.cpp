@@ -1,3 +1,4 @@
+#include "model/recording.h"
 #include "simt/recording.h"
 
 #include <doctest/doctest.h>
@@ -12,11 +13,11 @@
 
 namespace {
 
-using Kind = simt::RecordedEvent::Kind;
+using Kind = RecordedEvent::Kind;
 
 struct Recorded {
   Counts counts;
-  simt::Recording recording;
+  Recording recording;
 };
 
 // Stage 3 with tiles of 8 x 8: two warps a block, 16 x 16 x 16 in four blocks.
@@ -39,14 +40,14 @@ Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'00
     stage_table_traced.run(variant, kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data());
   });
   REQUIRE(recorder.launches.size() == 1);
-  simt::Recording recording = recorder.launches[0];
+  Recording recording = recorder.launches[0];
   resolve_lines(recording, simt::kernel_lines(recording.kernel));
   return {counts, recording};
 }
 
-std::int64_t count(const simt::Recording& recording, Kind kind) {
+std::int64_t count(const Recording& recording, Kind kind) {
   return std::count_if(recording.events.begin(), recording.events.end(),
-                       [&](const simt::RecordedEvent& event) { return event.kind == kind; });
+                       [&](const RecordedEvent& event) { return event.kind == kind; });
 }
 
 }  // namespace
@@ -54,9 +55,9 @@ std::int64_t count(const simt::Recording& recording, Kind kind) {
 TEST_CASE("a recording of all blocks holds every request that is counted, at the same cost") {
   const auto [counts, recording] = record({0, 1, 2, 3});
   std::int64_t requests[2][2]{}, pieces[2][2]{}, ideal[2][2]{};
-  for (const simt::RecordedEvent& event : recording.events) {
+  for (const RecordedEvent& event : recording.events) {
     if (event.kind != Kind::request) continue;
-    const simt::RecordedSite& site = recording.sites[event.site];
+    const RecordedSite& site = recording.sites[event.site];
     const bool shared = recording.arrays[site.array].shared;
     const bool loads = site.direction == Direction::load;
     requests[shared][loads] += 1;
@@ -87,7 +88,7 @@ TEST_CASE("only the chosen blocks are recorded, warp after warp between two barr
   CHECK(recording.events.front().kind == Kind::block_begin);
   CHECK(recording.events.back().kind == Kind::block_end);
   for (std::size_t i = 1; i < recording.events.size(); ++i) {
-    const simt::RecordedEvent &before = recording.events[i - 1], &event = recording.events[i];
+    const RecordedEvent &before = recording.events[i - 1], &event = recording.events[i];
     CHECK(event.block == 2);
     CHECK(event.epoch == before.epoch + (before.kind == Kind::barrier));
     if (event.kind == Kind::request && before.kind == Kind::request) {
@@ -97,9 +98,9 @@ TEST_CASE("only the chosen blocks are recorded, warp after warp between two barr
 }
 
 TEST_CASE("a recorded event knows its line, its array and the lanes' addresses in it") {
-  const simt::Recording recording = record({3}).recording;
+  const Recording recording = record({3}).recording;
   const std::string source = simt::source_text("gemm_steps.cu");
-  const auto text = [&](const simt::RecordedEvent& event) {
+  const auto text = [&](const RecordedEvent& event) {
     std::size_t begin = 0;
     for (int line = recording.sites[event.site].line; line > 1; --line) {
       begin = source.find('\n', begin) + 1;
@@ -116,7 +117,7 @@ TEST_CASE("a recorded event knows its line, its array and the lanes' addresses i
   CHECK(text(next(Kind::barrier, "")).find("__syncthreads();") != std::string::npos);
 
   // The second block row and column: A's rows from 8 on, 16 floats each, and B's columns.
-  const simt::RecordedEvent a = next(Kind::request, "A"), b = next(Kind::request, "B");
+  const RecordedEvent a = next(Kind::request, "A"), b = next(Kind::request, "B");
   CHECK(text(a).find("As[row][col] = load_or_zero(A") != std::string::npos);
   CHECK(a.access.active == 0xffffffffu);
   CHECK(a.access.bytes == 4);
@@ -127,14 +128,14 @@ TEST_CASE("a recorded event knows its line, its array and the lanes' addresses i
   }
   CHECK(a.pieces == 4);
 
-  const simt::RecordedEvent store = next(Kind::request, "As");
+  const RecordedEvent store = next(Kind::request, "As");
   CHECK(recording.sites[store.site].direction == Direction::store);
   CHECK(recording.arrays[recording.sites[store.site].array].bytes == 8 * 8 * sizeof(float));
   for (int lane = 0; lane < kWarpSize; ++lane) CHECK(store.access.address[lane] == lane * 4u);
 }
 
 TEST_CASE("a recording ends where it may not grow any more, and says so") {
-  const simt::Recording recording = record({0, 1}, 10).recording;
+  const Recording recording = record({0, 1}, 10).recording;
   CHECK(recording.events.size() == 10);
   CHECK(!recording.complete);
 }
