@@ -32,6 +32,7 @@ struct Flags {
   std::string gpu;
   Trace trace = Trace::sample;
   Format format = Format::table;
+  std::string figures;  // the directory to draw the pictures to
   std::string ncu;  // ncu's CSV, to set beside the traced counts
 };
 
