@@ -71,6 +71,7 @@ $(BUILD)/%.o: %.cpp $(CONFIGURATION)
 
 # The kernels' text travels in the program, for --explain.
 $(BUILD)/simt/source_lines.o: gemm_steps.cu
+$(BUILD)/report/recorded_speeds.o: $(wildcard results/h200-*.txt)
 
 # One source, two machines. The GPU's copy of gemm_steps.cu, with what the experiments add to it:
 $(BUILD)/%.o: %.cu $(CONFIGURATION)
@@ -199,6 +200,10 @@ deps:
 		sudo apt-get update -q && sudo apt-get install -y -q $$missing; \
 	else echo "Please install: $$missing (Debian's and Ubuntu's names)" >&2; exit 2; fi
 
+# The lesson's pictures, drawn again from a trace; a test compares them with what is there.
+figures: $(PROGRAM)
+	./$(PROGRAM) --figures figures
+
 # The instructions that nvcc makes of a stage's kernels: make sass STAGE=5 VARIANT=64x64x8 ARCH=80
 ARCH ?= $(firstword $(ARCHS))
 VARIANT ?=
@@ -262,6 +267,7 @@ help:
 	@echo "make                  build ./gemm_steps"
 	@echo "make run              build and walk the ladder (FLAGS=... for the program)"
 	@echo "make try KERNEL=f.cu  trace, check and time somebody's own sgemm (TRY_FLAGS=--help)"
+	@echo "make figures          draw the lesson's pictures again, into figures/"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
@@ -280,7 +286,7 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE try run test test-all test-hardened deps sass registers check-registers profile \
-	ceilings coarsening-loads record mutants bench-tracer clean help
+.PHONY: FORCE figures try run test test-all test-hardened deps sass registers check-registers \
+	profile ceilings coarsening-loads record mutants bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

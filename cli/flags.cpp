@@ -138,6 +138,11 @@ const Option kOptions[] = {
      [](Flags& flags, const Value& value) { flags.c = file_name(value); }},
     {"--out", "give the file to write, for example --out D.npy",
      [](Flags& flags, const Value& value) { flags.out = file_name(value); }},
+    {"--figures", "give the directory to draw to, for example --figures figures",
+     [](Flags& flags, const Value& value) {
+       if (value.text.empty()) refuse(value, "not a directory");
+       flags.figures = value.text;
+     }},
     {"--device", "give gpu or cpu",
      [](Flags& flags, const Value& value) {
        flags.device = choice<Device>(value, {{"gpu", Device::gpu}, {"cpu", Device::cpu}});
@@ -339,6 +344,7 @@ How to print it
   --ncu-units FILE     set ncu's busy units beside the ceilings (make ceilings)
   --ncu-metrics, --ncu-unit-metrics
                        the metrics that ncu must be asked for
+  --figures DIR        draw the lesson's pictures there, as SVG, and say what each of them shows
   --list               the stages with their variants
   --help  --version
 

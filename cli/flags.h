@@ -34,6 +34,7 @@ struct Flags {
   std::string gpu;
   Trace trace = Trace::sample;
   Format format = Format::table;
+  std::string figures;    // the directory to draw the pictures to
   std::string ncu;        // ncu's CSV, to set beside the traced counts
   std::string ncu_units;  // ncu's CSV, to set beside the ceilings
 };

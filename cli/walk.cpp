@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 
+#include "cli/draw.h"
 #include "cli/experiment.h"
 #include "cli/flags.h"
 #include "cli/npy.h"
@@ -269,6 +270,7 @@ int run_program(int argc, char** argv, const StageTable& table) {
   if (flags.ncu_metrics) return std::puts(ncu_metrics().c_str()), 0;
   if (flags.ncu_unit_metrics) return std::puts(ncu_unit_metrics().c_str()), 0;
   if (flags.list) return print_list(stdout, table.stages, flags.format), 0;
+  if (!flags.figures.empty()) return draw_figures(flags.figures, stage_table_traced), 0;
   if (!flags.experiment.empty()) return run_experiment(flags, joined(argc, argv));
 
   const std::vector<const Stage*> stages = select_stages(flags.stage, table.stages);

@@ -1,3 +1,4 @@
+#include "model/recording.h"
 #include "simt/recording.h"
 
 #include <doctest/doctest.h>
