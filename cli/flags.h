@@ -33,6 +33,10 @@ struct Flags {
   Trace trace = Trace::sample;
   Format format = Format::table;
   std::string ncu;  // ncu's CSV, to set beside the traced counts
+  // --step and what belongs to it
+  bool step = false, ascii = false, print = false, print_each = false;
+  std::string until, script;  // a place as move_to (report/step.h) takes it; a file of keys
+  std::optional<int> frame;
 };
 
 // Reads main's arguments. Where a flag is repeated, the last one counts. Throws a Refusal for an

@@ -13,6 +13,7 @@
 #include "cli/npy.h"
 #include "cli/problem.h"
 #include "cli/progress.h"
+#include "cli/step.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
 #include "model/registers.h"
@@ -290,6 +291,7 @@ int run_program(int argc, char** argv, const StageTable& table) {
   if (flags.help) return std::fputs(help_text(), stdout), 0;
   if (flags.version) return std::puts(kVersion), 0;
   if (flags.ncu_metrics) return std::puts(ncu_metrics().c_str()), 0;
+  if (flags.step) return step_stages(flags, stage_table_traced);
   if (flags.list) return print_list(stdout, table.stages, flags.format), 0;
 
   const std::vector<const Stage*> stages = select_stages(flags.stage, table.stages);
