@@ -489,7 +489,7 @@ std::vector<Line> help_lines() {
       {"g  G", "to the block's beginning, to its end"},
       {"x  X", "to the next hazard, to the one before"},
       {"/text  r", "search a line with that text, or of that number; again"},
-      {"a", "the next array's picture; behind the last one it follows the accesses"},
+      {"a", "the next array's picture; behind the last it follows the steps"},
       {"up down < >", "move the picture; pageup, pagedown by eight rows"},
       {"12n", "a number before a key: so many times"},
       {"q", "quit"},
@@ -499,10 +499,10 @@ std::vector<Line> help_lines() {
     lines.push_back({{"  "}, bold(pad_right(keys, 17)), {what}});
   }
   for (const char* text :
-       {"", "Warps run in any order between two barriers; here one after the other, as traced.",
-        "A lane is 0 to 9, then a to v; * is more than one. Pieces of 32 B are sectors; a",
-        "wavefront is one turn of shared memory, in which each of the 32 banks gives a word.", "",
-        "Any key goes back."}) {
+       {"", "Between two barriers a GPU runs warps in any order; here one after the other.",
+        "A lane is 0 to 9, then a to v; * is more than one. Global memory is fetched in",
+        "sectors of 32 B; in one wavefront each of the 32 banks of shared memory gives",
+        "one word.", "", "Any key goes back."}) {
     lines.push_back({{text}});
   }
   return lines;
@@ -561,7 +561,7 @@ std::vector<std::string> render(const StepScene& scene, const StepState& state, 
     hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
     const int left = std::max(0, rows - taken - static_cast<int>(hazards.size()));
     const int for_access = std::min(static_cast<int>(access.size()), std::max(left / 3, 2));
-    int for_source = std::min(5, left / 3);
+    int for_source = std::min(std::max(5, left / 4), left / 3);
     const int for_array = std::clamp(left - for_access - for_source, 0, window.rows + 1);
     const int spare = std::max(0, left - for_access - for_source - for_array);
     for_source += spare;
