@@ -172,6 +172,12 @@ try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make try KERNEL=path/to/file.cu" >&2; exit 2)
 
+# Through the recorded work of a block, step by step: make step STAGE=3 or make step KERNEL=my.cu
+step: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGRAM))
+	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),./$(PROGRAM)) --step \
+		$(if $(KERNEL),,$(if $(filter command line environment,$(origin STAGE)),--stage $(STAGE))) \
+		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)) $(FLAGS)
+
 # Both of README's commands first see to what they need.
 run:
 	@$(MAKE) --no-print-directory deps
@@ -268,6 +274,7 @@ help:
 	@echo "make run              build and walk the ladder (FLAGS=... for the program)"
 	@echo "make try KERNEL=f.cu  trace, check and time somebody's own sgemm (TRY_FLAGS=--help)"
 	@echo "make figures          draw the lesson's pictures again, into figures/"
+	@echo "make step STAGE=n     through a block's work, step by step; KERNEL=f.cu: of your own file"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
@@ -286,7 +293,7 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE figures try run test test-all test-hardened deps sass registers check-registers \
-	profile ceilings coarsening-loads record mutants bench-tracer clean help
+.PHONY: FORCE figures try step run test test-all test-hardened deps sass registers \
+	check-registers profile ceilings coarsening-loads record mutants bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -177,6 +177,19 @@ const Option kOptions[] = {
      }},
     {"--no-color", nullptr, [](Flags& flags, const Value&) { flags.no_color = true; }},
     {"--list", nullptr, [](Flags& flags, const Value&) { flags.list = true; }},
+    {"--step", nullptr, [](Flags& flags, const Value&) { flags.step = true; }},
+    {"--until", "give a place: barrier:2, line:171, step:40, hazard:1 or end",
+     [](Flags& flags, const Value& value) {
+       if (value.text.empty()) refuse(value, "not a place");
+       flags.until = value.text;
+     }},
+    {"--frame", "give a step's number, from 0, for example --frame 12",
+     [](Flags& flags, const Value& value) { flags.frame = whole_int(value); }},
+    {"--script", "give a file of keys, for example --script keys.txt",
+     [](Flags& flags, const Value& value) { flags.script = file_name(value); }},
+    {"--print", nullptr, [](Flags& flags, const Value&) { flags.print = true; }},
+    {"--print-each", nullptr, [](Flags& flags, const Value&) { flags.print_each = true; }},
+    {"--ascii", nullptr, [](Flags& flags, const Value&) { flags.ascii = true; }},
     {"--ncu", "give the CSV that ncu wrote, for example --ncu build/ncu.csv",
      [](Flags& flags, const Value& value) { flags.ncu = file_name(value); }},
     {"--ncu-metrics", nullptr, [](Flags& flags, const Value&) { flags.ncu_metrics = true; }},
@@ -221,6 +234,35 @@ std::size_t distance(std::string_view a, std::string_view b) {
                        : std::string("--help lists the flags")));
 }
 
+void refuse_step_conflicts(const Flags& flags) {
+  if (!flags.step) {
+    const char* of_step = !flags.until.empty()    ? "--until"
+                          : flags.frame           ? "--frame"
+                          : !flags.script.empty() ? "--script"
+                          : flags.print           ? "--print"
+                          : flags.print_each      ? "--print-each"
+                          : flags.ascii           ? "--ascii"
+                                                  : nullptr;
+    if (of_step) throw Refusal(std::string(of_step) + ": is for --step; write that, too");
+  } else {
+    const char* other = flags.explain                         ? "--explain"
+                        : flags.list                          ? "--list"
+                        : !flags.out.empty()                  ? "--out"
+                        : !flags.ncu.empty()                  ? "--ncu"
+                        : flags.format != Format::table       ? "--format"
+                        : flags.device == Device::gpu         ? "--device gpu"
+                        : flags.trace == Trace::all           ? "--trace all"
+                        : !flags.hazards                      ? "--hazards off"
+                        : !flags.until.empty() && flags.frame ? "--until and --frame"
+                                                              : nullptr;
+    if (other) {
+      throw Refusal(
+          std::string(other) +
+          ": does not go with --step, which shows one traced block as text; leave one out");
+    }
+  }
+}
+
 void refuse_conflicts(const Flags& flags) {
   if (flags.a.empty() != flags.b.empty()) {
     const bool has_a = !flags.a.empty();
@@ -238,6 +280,7 @@ void refuse_conflicts(const Flags& flags) {
   if (!flags.a.empty() && flags.c.empty() && flags.beta != 0) {
     throw Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
   }
+  refuse_step_conflicts(flags);
   if (!flags.variant.empty() && flags.stage.empty()) {
     throw Refusal("--variant " + flags.variant +
                   ": the stage is missing; give it too, for example --stage 4");
@@ -327,6 +370,17 @@ What to run
   --hazards on|off     look for races, unwritten and unaligned reads where blocks are traced;
                        default: on
   --reps N             timed runs of each stage
+
+Step by step
+  --step               through what a block does, a warp's request at a time, at a size of two blocks
+                       and two tiles of K (--m, --n, --k choose another); ? shows the keys
+  --until PLACE        begin at barrier:2, line:171, step:40, hazard:1 or end
+  --frame N            begin at step N; 0 is the block's beginning
+  --print              print that frame as text, 80 x 24, as is done without a terminal
+  --script FILE        press the keys in FILE ("3n b /As[row]" ...), and print the last frame, or
+                       those where the word print stands
+  --print-each         print a frame after each key of the script
+  --ascii              nothing but ASCII, for terminals without Unicode
 
 On which matrices (A is M x K, B is K x N, C is M x N)
   --size N             M = N = K; default: 4096 on a GPU, 256 traced

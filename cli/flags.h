@@ -37,6 +37,10 @@ struct Flags {
   std::string figures;    // the directory to draw the pictures to
   std::string ncu;        // ncu's CSV, to set beside the traced counts
   std::string ncu_units;  // ncu's CSV, to set beside the ceilings
+  // --step and what belongs to it
+  bool step = false, ascii = false, print = false, print_each = false;
+  std::string until, script;  // a place as move_to (report/step.h) takes it; a file of keys
+  std::optional<int> frame;
 };
 
 // Reads main's arguments. Where a flag is repeated, the last one counts. Throws a Refusal for an

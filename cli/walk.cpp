@@ -16,6 +16,7 @@
 #include "cli/problem.h"
 #include "cli/progress.h"
 #include "cli/remedy.h"
+#include "cli/step.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
 #include "report/profile.h"
@@ -269,6 +270,7 @@ int run_program(int argc, char** argv, const StageTable& table) {
   if (flags.version) return std::puts(kVersion), 0;
   if (flags.ncu_metrics) return std::puts(ncu_metrics().c_str()), 0;
   if (flags.ncu_unit_metrics) return std::puts(ncu_unit_metrics().c_str()), 0;
+  if (flags.step) return step_stages(flags, stage_table_traced);
   if (flags.list) return print_list(stdout, table.stages, flags.format), 0;
   if (!flags.figures.empty()) return draw_figures(flags.figures, stage_table_traced), 0;
   if (!flags.experiment.empty()) return run_experiment(flags, joined(argc, argv));

@@ -3,6 +3,8 @@
 // The file is compiled up to three times, as gemm_steps.cu is; the Makefile gives each copy's sgemm
 // its name. All of it runs in a child process (try/guarded.h).
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 
 #include "cli/flags.h"
 #include "cli/problem.h"
+#include "cli/step.h"
 #include "model/error.h"
 #include "model/refusal.h"
 #include "report/report.h"
@@ -47,7 +50,8 @@ constexpr const char* kUsage =
     "  -I.. -D..            for the compiler\n"
     "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
     "--b\n"
-    "--c --device --gpu --trace --reps --explain --format --no-color\n";
+    "--c --device --gpu --trace --reps --explain --format --no-color, and --step with what belongs "
+    "to it\n";
 
 struct Options {
   Flags flags;
@@ -204,6 +208,47 @@ void run_on_gpu(const Flags& flags, const Problem& p, Floats& result, Row& row) 
   row.time = summary(times_ms);
 }
 
+// Two tiles of up to 32 in K: what is wrong between two tiles shows.
+Flags at_teaching_size(Flags flags) {
+  if (!flags.a.empty() || flags.size) return flags;
+  flags.m = flags.m.value_or(32);
+  flags.n = flags.n.value_or(32);
+  flags.k = flags.k.value_or(64);
+  return flags;
+}
+
+// A launch each is a scene.
+Outcome step_sgemm(const Flags& flags, bool on_terminal, std::FILE* report) {
+  prctl(PR_SET_PDEATHSIG,
+        SIGTERM);  // whoever waits for this is gone, so the terminal is given back
+  const Problem p = load_problem(at_teaching_size(flags), false);
+  const Gpu gpu = choose_model(flags, false);
+  Floats C = p.C;
+  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
+  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
+                                      {"B", p.B.data(), bytes(p.B)},
+                                      {"C", C.data(), bytes(C), true}};
+  RecordedRun run;
+  watched([&] {
+    run = record_run(simt::Machine{&gpu}, arrays, [&] {
+      sgemm_traced(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
+    });
+  });
+  if (run.launches.empty()) throw Refusal("sgemm launches no kernel here, so there are no steps");
+  StepScenes scenes;
+  scenes.count = static_cast<int>(run.launches.size());
+  scenes.load = [&](int number) {
+    const Recording& launch = run.launches[number];
+    const bool is_last = number + 1 == scenes.count;
+    std::string name = simt::function_name(launch.kernel);
+    if (scenes.count > 1) {
+      name += ", launch " + std::to_string(number + 1) + " of " + std::to_string(scenes.count);
+    }
+    return scene_of(launch, name, is_last ? run.fault : "", p.M, p.N, p.K);
+  };
+  return {step(flags, scenes, on_terminal, report), ""};
+}
+
 Outcome try_sgemm(const Options& options, const std::string& command, Style style,
                   std::FILE* report) {
   const Flags& flags = options.flags;
@@ -307,7 +352,9 @@ int main(int argc, char** argv) {
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
     name_threads = options.name_threads;
     const Style style{wants_colour(options.flags, stdout)};
+    const bool on_terminal = steps_on_terminal(options.flags);
     return run_guarded({options.limit_s, "try"}, [&](std::FILE* report) {
+      if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
       return try_sgemm(options, joined(argc, argv), style, report);
     });
   } catch (const Refusal& refusal) {
