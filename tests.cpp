@@ -499,6 +499,39 @@ TEST_CASE("published times of two other GPUs pass no ceiling by more than a tent
   }
 }
 
+TEST_CASE("a block of stage 9 has its pipeline's tiles on their way, and stage 8 nothing") {
+  constexpr int kTiles = 10;
+  const auto traced = [](int number) {
+    const Variant& v = stage_table_traced.stages[number].variants[0];
+    return multiply(Where::traced, v, {v.BM, v.BN, kTiles * v.BK}).counts;
+  };
+  const Variant& pipelined = stage_table_traced.stages[9].variants[0];
+  const Counts with = traced(9), without = traced(8);
+  // One barrier a tile and one before the first; or one after either half of the loop.
+  CHECK(with.barriers == kTiles + 1);
+  CHECK(without.barriers == 2 * kTiles);
+  std::int64_t most = 0;
+  for (const LineCounts& line : with.lines) most = std::max(most, line.in_flight_most);
+  const int warps = pipelined.threads() / 32;
+  const std::int64_t tile_bytes = 4 * (pipelined.BM + pipelined.BN) * pipelined.BK;
+  CHECK(most * warps == pipelined.pipeline * tile_bytes);
+  for (const LineCounts& line : without.lines) CHECK(line.in_flight_most == 0);
+}
+
+TEST_CASE("the recorded comparisons with an H200 say that all counts and bottlenecks agree") {
+  for (const char* shape : {"256", "251x509x127", "252x508x132"}) {
+    CAPTURE(std::string(shape));
+    const std::string text = file_text("results/h200-ncu-" + std::string(shape) + ".txt");
+    const std::string counts = text.substr(0, text.find("A count that is 0"));
+    CHECK(counts.find("stage 9") != std::string::npos);
+    CHECK(counts.find("≠") == std::string::npos);
+    CHECK(counts.find("?") == std::string::npos);
+  }
+  const std::string ceilings = file_text("results/h200-ceilings-4096.txt");
+  CHECK(ceilings.find("9 of 9 stages lie between 0.6 and 1.0") != std::string::npos);
+  CHECK(ceilings.find("for 9 of 9 the unit named is ncu's busiest") != std::string::npos);
+}
+
 // results/h200-ncu-256.txt has all of these.
 TEST_CASE("loads from shared memory as compiled are those that an H200 counted, wavefronts too") {
   struct Counted {

@@ -9,9 +9,11 @@
 // is waiting, which the model leaves out: for a load's answer where few warps are there to take
 // over (stages 4 to 8 have 25 to 50 % occupancy), at two barriers a tile, and for the epilogue.
 // Stage 1 has so many requests in flight that nothing is missing, and stage 9 copies ahead and
-// comes closest of those that multiply for most of the time. results/h200-ceilings-4096.txt has, for
-// every unit, the share of the time that the model says beside what the hardware counted: they lie
-// within a few points of each other, and the busiest is the one named. Registers' own banks and the
+// comes closest of those that multiply for most of the time. results/h200-ceilings-4096.txt has,
+// for every unit, the share of the time that the model says beside what the hardware counted: they
+// lie within a few points of each other, and the busiest is the one named. L1 and shared memory are
+// two units here and share one data stage in the hardware; so what cp.async moves stands under L1
+// here and under shared memory there (stage 9). Registers' own banks and the
 // instruction cache are not in the model; of L2 the model knows the traffic that no L1 cache could
 // spare.
 #pragma once

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 TEST_CASE("a GPU is found without case, spaces and dashes, or by the words its name begins with") {
   for (const Gpu& gpu : known_gpus()) CHECK(find_gpu(gpu.name) == &gpu);
   REQUIRE(find_gpu("rtx3090"));
@@ -15,6 +17,33 @@ TEST_CASE("an unknown or ambiguous name is no GPU") {
   for (const char* name : {"", " - ", "RTX", "A10", "H20", "RTX 309", "RTX 30900", "SXM", "x"}) {
     CAPTURE(name);
     CHECK(find_gpu(name) == nullptr);
+  }
+}
+
+TEST_CASE(
+    "tensor cores multiply bf16 twice as fast as tf32, and an SM takes a power of two a cycle") {
+  for (const Gpu& gpu : known_gpus()) {
+    CAPTURE(gpu.name);
+    if (gpu.compute_capability < 80) {  // fp16 only
+      CHECK(gpu.tf32_tflops == 0);
+      CHECK(gpu.bf16_tflops == 0);
+      continue;
+    }
+    CHECK(gpu.bf16_tflops == doctest::Approx(2 * gpu.tf32_tflops).epsilon(0.005));
+    // 128 in GeForces, 256 and more in the others; data centre GPUs boost less with tensor cores
+    // on.
+    const double fmas = gpu.tf32_tflops * 1e3 / (2 * gpu.sms * gpu.boost_ghz);
+    const double power = std::exp2(std::round(std::log2(fmas)));
+    CHECK(fmas >= 0.9 * power);
+    CHECK(fmas <= 1.01 * power);
+  }
+}
+
+TEST_CASE("what all SMs read from L2 is never more than they can take") {
+  for (const Gpu& gpu : known_gpus()) {
+    CAPTURE(gpu.name);
+    CHECK(l2_bytes_per_clock(gpu) > 0);
+    CHECK(l2_bytes_per_clock(gpu) <= gpu.sms * l2_bytes_per_sm_clock);
   }
 }
 

@@ -65,13 +65,13 @@ struct AsyncCopyCost {
 // 16 bytes: see the comments in the .cpp file. Eight lanes that copy a line to a line take one
 // wavefront, in any order that keeps the two lanes of a sector together.
 //
-// A lane that only fills with zeros (active in `to`, not in `from`) reads nothing; the filling lanes
-// are a store of their own, because the compiler makes an instruction of their own for them.
+// A lane that only fills with zeros (active in `to`, not in `from`) reads nothing; the filling
+// lanes are a store of their own, because the compiler makes an instruction of their own for them.
 //
-// Exact for 915 measured copies: contiguous, strided, permuted, predicated and random ones, and of 4
-// and 8 bytes also those with filling lanes. Of 16 bytes with filling lanes the counters say
+// Exact for 915 measured copies: contiguous, strided, permuted, predicated and random ones, and of
+// 4 and 8 bytes also those with filling lanes. Of 16 bytes with filling lanes the counters say
 // different things, as the compiler writes them: with one instruction and the size in a register
-// the shared side costs what a copy by all lanes would; with two predicated instructions it depends
-// on what stands around them. Stage 9, which has them at its edges, is counted as by this rule
-// (results/h200-ncu-252x508x132.txt). The counters know no bank conflicts for 16 bytes.
+// the shared side costs what a copy by all lanes would; with two predicated instructions it
+// depends on what stands around them. Stage 9, which has them at its edges, is counted as by this
+// rule (results/h200-ncu-252x508x132.txt). The counters know no bank conflicts for 16 bytes.
 AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from);
