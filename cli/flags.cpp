@@ -96,6 +96,22 @@ Choice choice(const Value& value, std::initializer_list<std::pair<const char*, C
   refuse(value, "not one of the choices");
 }
 
+// Names of sections, separated by commas.
+std::vector<std::string> section_names(const Value& value) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= value.text.size();) {
+    const std::size_t end = std::min(value.text.find(',', begin), value.text.size());
+    names.push_back(value.text.substr(begin, end - begin));
+    begin = end + 1;
+    const auto known = explained_sections();
+    if (std::find(known.begin(), known.end(), names.back()) != known.end()) continue;
+    std::string all;
+    for (const char* name : known) all += (all.empty() ? "" : ", ") + std::string(name);
+    refuse(value, "there is no section \"" + names.back() + "\", they are " + all);
+  }
+  return names;
+}
+
 struct Option {
   const char* name;
   const char* hint;  // what to give; null for a flag without a value
@@ -109,6 +125,12 @@ const Option kOptions[] = {
        flags.stage = value.text;
      }},
     {"--explain", nullptr, [](Flags& flags, const Value&) { flags.explain = true; }},
+    {"--section", "give sections, for example --section counts or --section diff,kernel",
+     [](Flags& flags, const Value& value) {
+       flags.explain = true;
+       flags.sections = section_names(value);
+     }},
+    {"--ask", nullptr, [](Flags& flags, const Value&) { flags.explain = flags.ask = true; }},
     {"--size", "give rows as a whole number, for example --size 1024",
      [](Flags& flags, const Value& value) { flags.size = whole_int(value); }},
     {"--m", "give the rows of A and C as a whole number, for example --m 1024",
@@ -170,10 +192,12 @@ const Option kOptions[] = {
        if (value.text.empty()) refuse(value, "not an experiment");
        flags.experiment = value.text;
      }},
-    {"--format", "give table, json or csv",
+    {"--format", "give table, json, csv or, with --explain, markdown",
      [](Flags& flags, const Value& value) {
-       flags.format = choice<Format>(
-           value, {{"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}});
+       flags.format = choice<Format>(value, {{"table", Format::table},
+                                             {"json", Format::json},
+                                             {"csv", Format::csv},
+                                             {"markdown", Format::markdown}});
      }},
     {"--no-color", nullptr, [](Flags& flags, const Value&) { flags.no_color = true; }},
     {"--list", nullptr, [](Flags& flags, const Value&) { flags.list = true; }},
@@ -281,6 +305,12 @@ void refuse_conflicts(const Flags& flags) {
     throw Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
   }
   refuse_step_conflicts(flags);
+  if (flags.format == Format::markdown && !flags.explain) {
+    throw Refusal("--format markdown: only --explain writes it; give --explain too");
+  }
+  if (flags.ask && flags.format != Format::table) {
+    throw Refusal("--ask: its questions and a --format do not mix; leave one of them out");
+  }
   if (!flags.variant.empty() && flags.stage.empty()) {
     throw Refusal("--variant " + flags.variant +
                   ": the stage is missing; give it too, for example --stage 4");
@@ -360,6 +390,9 @@ What to run
   --stage S            a number (5), a range (3-6), a name or its beginning (warp); default: all
   --variant NAME       another choice of tile sizes for the stage; --list names them
   --explain            each stage in depth: launch shape, predicted and traced counts, occupancy
+  --section NAMES      only these parts of --explain: idea, diff, kernel, tiles, counts, occupancy,
+                       ceiling, time, questions, answers; several with commas between
+  --ask                --explain, but your predictions first: a line each, numbers or formulas
   --experiment NAME    a question that takes several launches to answer, as a table that ends with
                        what it shows; --experiment list names them all
   --device gpu|cpu     where the kernels run; default: the GPU, where there is one
@@ -392,7 +425,7 @@ On which matrices (A is M x K, B is K x N, C is M x N)
   --out FILE           write the new C, as the last stage computed it, to a NumPy file
 
 How to print it
-  --format F           table (default), json or csv
+  --format F           table (default), json, csv, or markdown with --explain
   --no-color           no colour on a terminal; NO_COLOR in the environment does the same
   --ncu FILE           set ncu's counts, as CSV, beside the traced ones (make profile STAGE=5)
   --ncu-units FILE     set ncu's busy units beside the ceilings (make ceilings)
@@ -467,8 +500,13 @@ const Variant& select_variant(const Stage& stage, const std::string& name) {
 }
 
 bool wants_colour(const Flags& flags, std::FILE* out) {
+  if (flags.format == Format::markdown) return false;
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   return !flags.no_color && !(no_color && *no_color) && terminal &&
          std::string_view(terminal) != "dumb" && isatty(fileno(out));
+}
+
+Explaining explaining(const Flags& flags) {
+  return {flags.sections, flags.format == Format::markdown, flags.ask ? stdin : nullptr};
 }

@@ -21,10 +21,12 @@ struct Flags {
   bool ncu_metrics = false;
   bool ncu_unit_metrics = false;
   bool hazards = true;
-  std::string stage;                 // as typed; select_stages resolves it
-  std::string variant;               // as typed; select_variant resolves it
-  std::string experiment;            // as typed; run_experiment resolves it
-  std::optional<int> size, m, n, k;  // 0 and up; problem_size resolves them
+  std::vector<std::string> sections;  // of --explain; empty: all
+  bool ask = false;                   // for predictions before the counts
+  std::string stage;                  // as typed; select_stages resolves it
+  std::string variant;                // as typed; select_variant resolves it
+  std::string experiment;             // as typed; run_experiment resolves it
+  std::optional<int> size, m, n, k;   // 0 and up; problem_size resolves them
   float alpha = 1;
   float beta = 0;  // 1 with --c, where not given
   std::uint64_t seed = 1;
@@ -68,3 +70,6 @@ const Variant& select_variant(const Stage& stage, const std::string& name);
 // Whether output to `out` is to be coloured: on a terminal, and neither --no-color, NO_COLOR in the
 // environment (https://no-color.org) nor TERM (dumb, or none) says no.
 bool wants_colour(const Flags& flags, std::FILE* out);
+
+// What --section, --ask and --format say about an explanation.
+Explaining explaining(const Flags& flags);

@@ -22,6 +22,7 @@
 #include "report/profile.h"
 #include "report/report.h"
 #include "simt/gpu.h"
+#include "simt/source_lines.h"
 #include "simt/trace.h"
 
 namespace {
@@ -155,6 +156,24 @@ const KernelRef& kernel_of(const Ladder& ladder, const StageTable& table, const 
   return table.kernel_for(variant, p.N, K_read, p.A.data(), p.B.data(), p.C.data());
 }
 
+bool is_explained(const Flags& flags) {
+  return flags.explain && flags.format != Format::json && flags.format != Format::csv;
+}
+
+// Where the kernel of the stage before stands, for the lines that changed since.
+void annotate_stage_before(const Ladder& ladder, Row& row) {
+  for (const Stage& stage : stage_table_traced.stages) {
+    if (stage.number != row.number - 1 || stage.variants.empty()) continue;
+    const KernelRef& kernel = kernel_of(ladder, stage_table_traced, stage.variants.front());
+    const simt::SourceRange lines =
+        simt::kernel_lines(reinterpret_cast<const void*>(kernel.function));
+    row.before_name = stage.name;
+    row.before_kernel = kernel.name;
+    row.before_first = lines.first;
+    row.before_last = lines.last;
+  }
+}
+
 // Traces the sampled blocks, or all, and computes the others without tracing where the GPU did not.
 void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& variant,
                 Floats& result, Row& row) {
@@ -180,8 +199,9 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
     const Variant& traced = same(variant, table, stage_table_traced);
     const KernelRef& kernel = kernel_of(ladder, stage_table_traced, traced);
     annotate(row, reinterpret_cast<const void*>(kernel.function));
-    if (ladder.flags.explain && ladder.flags.format == Format::table) {
+    if (is_explained(ladder.flags)) {
       row.remedy = find_remedy(p, ladder.run.gpu, stage_table_traced, row);
+      annotate_stage_before(ladder, row);
     }
   }
   if (machine.blocks == simt::Blocks::kAll || ladder.on_gpu) return;
@@ -243,8 +263,9 @@ void print(const Ladder& ladder) {
   if (ladder.flags.format == Format::csv) return print_csv(stdout, run);
   const Style style{wants_colour(ladder.flags, stdout)};
   if (!ladder.flags.explain) return print_table(stdout, run, style);
+  const Explaining how = explaining(ladder.flags);
   for (const Row& row : run.rows) {
-    if (row.stage != nullptr) explain(stdout, run, row, style);
+    if (row.stage != nullptr && !explain(stdout, run, row, style, how)) return;
   }
 }
 

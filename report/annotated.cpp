@@ -45,6 +45,39 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+int indentation(const std::string& line) {
+  return static_cast<int>(std::min(line.find_first_not_of(' '), line.size()));
+}
+
+// Which lines of the kernel, counted from 1, tell what it does to memory, where it waits and what
+// it multiplies, with the loops and conditions around them.
+std::vector<bool> essential_lines(const Row& row, const std::vector<std::string>& source) {
+  std::vector<bool> shown(row.source_last + 1, false);
+  const auto line = [&](int number) -> const std::string& { return source.at(number - 1); };
+  const auto has = [&](int number, const char* words) {
+    return line(number).find(words) != std::string::npos;
+  };
+  const auto tells = [&](int number) {
+    for (const LineCounts& counts : row.counts->lines) {
+      if (counts.line == number) return true;
+    }
+    return has(number, "__syncthreads()") || has(number, "__pipeline_") ||
+           has(number, "__shared__") || (has(number, " += ") && has(number, " * "));
+  };
+  for (int number = row.source_first; number <= row.source_last; ++number) {
+    if (!tells(number)) continue;
+    shown[number] = true;
+    int depth = indentation(line(number));
+    for (int above = number - 1; above > row.source_first && depth > 2; --above) {
+      const bool opens = line(above).ends_with("{") && indentation(line(above)) < depth;
+      if (!opens) continue;
+      depth = indentation(line(above));
+      shown[above] = true;
+    }
+  }
+  return shown;
+}
+
 // One character a lane: 0 to 9, then a to v.
 char lane_sign(int lane) {
   return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
@@ -60,8 +93,8 @@ void for_each_word(const WarpAccess& access, int first_lane, int lanes, Visit vi
   }
 }
 
-std::string picture_of_sectors(const WarpAccess& access) {
-  constexpr int kWords = 8, kMostRows = 8;
+std::string picture_of_sectors(const WarpAccess& access, int most_rows) {
+  constexpr int kWords = 8;
   std::map<std::uint64_t, std::array<char, kWords>> sectors;
   for_each_word(access, 0, kWarpSize, [&](int lane, std::uint64_t word) {
     auto& sector = sectors.try_emplace(word / kWords, std::array<char, kWords>{}).first->second;
@@ -71,8 +104,8 @@ std::string picture_of_sectors(const WarpAccess& access) {
   std::string text;
   int row = 0;
   for (const auto& [number, words] : sectors) {
-    if (++row > kMostRows) {
-      return text + printed("  ... and %zu sectors more\n", sectors.size() - kMostRows);
+    if (++row > most_rows) {
+      return text + printed("  ... and %zu sectors more\n", sectors.size() - most_rows);
     }
     text += printed("  byte %10llu  [", static_cast<unsigned long long>(number * 4 * kWords));
     for (const char lane : words) text += std::string(" ") + (lane == 0 ? '.' : lane);
@@ -82,7 +115,7 @@ std::string picture_of_sectors(const WarpAccess& access) {
 }
 
 // The wavefronts of the group of lanes that needs most of them: a line each, 32 banks across.
-std::string picture_of_banks(const WarpAccess& access) {
+std::string picture_of_banks(const WarpAccess& access, int most_rows) {
   constexpr int kBanks = 32;
   struct Wavefront {
     std::array<char, kBanks> lanes{};
@@ -103,12 +136,12 @@ std::string picture_of_banks(const WarpAccess& access) {
     });
     if (wavefronts.size() > most.size()) most = wavefronts;
   }
-  constexpr std::size_t kMostRows = 8;
   std::string text = "  bank        ";
   for (int bank = 0; bank < kBanks; ++bank) text += printed("%2d", bank % 10);
   text += "\n";
   for (std::size_t row = 0; row < most.size(); ++row) {
-    if (row == kMostRows) return text + printed("  ... and %zu more\n", most.size() - kMostRows);
+    if (row == static_cast<std::size_t>(most_rows))
+      return text + printed("  ... and %zu more\n", most.size() - most_rows);
     text += printed("  wavefront %zu ", row + 1);
     for (const char lane : most[row].lanes) text += std::string(" ") + (lane == 0 ? '.' : lane);
     text += "\n";
@@ -118,7 +151,7 @@ std::string picture_of_banks(const WarpAccess& access) {
 
 // `whose` is what the picture shows: "One warp's load".
 std::string picture_of(const std::string& whose, const LineCounts& line, const char* legend,
-                       Style style) {
+                       int most_rows, Style style) {
   const std::string where = line.line > 0 ? printed("line %d", line.line) : "a line";
   const auto counted = [](int count, std::string what) {
     if (count == 1) what.pop_back();
@@ -128,8 +161,9 @@ std::string picture_of(const std::string& whose, const LineCounts& line, const c
       printed("  %s on %s, %s: %s, %s.%s\n", whose.c_str(), where.c_str(), line.array.c_str(),
               counted(std::popcount(line.worst.active), "lanes").c_str(),
               counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
-  return coloured(what, Colour::bold, style) +
-         (line.shared ? picture_of_banks(line.worst) : picture_of_sectors(line.worst));
+  return coloured(what, Colour::bold, style) + (line.shared
+                                                    ? picture_of_banks(line.worst, most_rows)
+                                                    : picture_of_sectors(line.worst, most_rows));
 }
 
 std::string cost(const LineCounts& line) {
@@ -137,7 +171,7 @@ std::string cost(const LineCounts& line) {
                  pieces_name(line), per_request(line.ideal_pieces, line));
 }
 
-std::string remedy(const LineCounts& worst, const Remedy& remedy, Style style) {
+std::string remedy(const LineCounts& worst, const Remedy& remedy, int most_rows, Style style) {
   const std::string what = std::string(name_of(worst.direction)) + " of " + worst.array;
   if (remedy.stage < 0) {
     return "\n" + labelled("", 2,
@@ -150,7 +184,8 @@ std::string remedy(const LineCounts& worst, const Remedy& remedy, Style style) {
                                what + " takes " + cost(remedy.line) + ", this one " + cost(worst) +
                                ".";
   return "\n" + labelled("", 2, sentence) +
-         picture_of(printed("The same in stage %d", remedy.stage), remedy.line, "", style);
+         picture_of(printed("The same in stage %d", remedy.stage), remedy.line, "", most_rows,
+                    style);
 }
 
 }  // namespace
@@ -195,15 +230,29 @@ std::vector<LineCounts> by_array(const Counts& counts) {
   return arrays;
 }
 
-std::string annotated_source(const Row& row, Style style) {
+std::string annotated_source(const Row& row, Style style, bool folded) {
   if (!row.counts || row.source_first == 0) return "";
   const std::vector<std::string> source = lines_of(row.source);
+  const std::vector<bool> shown = folded ? essential_lines(row, source) : std::vector<bool>();
   std::string text;
+  std::string accesses_before;
+  bool likewise = false;  // the lines just passed did what the one shown before them did
   for (int number = row.source_first; number <= row.source_last; ++number) {
-    text += shortened(printed("%5d ", number) + source.at(number - 1), kReportWidth) + "\n";
+    if (folded && !shown[number]) continue;
+    std::string accesses;
     for (const LineCounts& line : row.counts->lines) {
-      if (line.line == number) text += access_line(line, row.counts->threads_traced, style) + "\n";
+      if (line.line != number) continue;
+      accesses += access_line(line, row.counts->threads_traced, style) + "\n";
     }
+    if (folded && !accesses.empty() && accesses == accesses_before) {
+      if (!likewise) text += "      | the same on the next lines\n";
+      likewise = true;
+      continue;
+    }
+    likewise = false;
+    accesses_before = accesses;
+    text +=
+        shortened(printed("%5d ", number) + source.at(number - 1), kReportWidth) + "\n" + accesses;
   }
   return text;
 }
@@ -232,10 +281,11 @@ const LineCounts* same_request(const Row& row, const LineCounts& line) {
   return found;
 }
 
-std::string worst_request(const Row& row, Style style) {
+std::string worst_request(const Row& row, Style style, int most_rows) {
   const LineCounts* worst = worst_line(row);
   if (worst == nullptr) return "";
-  const std::string picture = picture_of("One warp's " + std::string(name_of(worst->direction)),
-                                         *worst, " A lane is 0-9, a-v; * is more than one.", style);
-  return row.remedy ? picture + remedy(*worst, *row.remedy, style) : picture;
+  const std::string picture =
+      picture_of("One warp's " + std::string(name_of(worst->direction)), *worst,
+                 " A lane is 0-9, a-v; * is more than one.", most_rows, style);
+  return row.remedy ? picture + remedy(*worst, *row.remedy, most_rows, style) : picture;
 }

@@ -5,8 +5,9 @@
 
 #include "report/report.h"
 
-// Empty where row.counts knows no lines.
-std::string annotated_source(const Row& row, Style style);
+// Empty where row.counts knows no lines. `folded`: of the source only what accesses memory,
+// synchronizes or multiplies, and what stands around it.
+std::string annotated_source(const Row& row, Style style, bool folded = false);
 
 // The line that wastes most, null where none wastes more than a ragged edge explains, and where it
 // is a cp.async: its two sides cost together what no picture of one shows.
@@ -18,8 +19,8 @@ const LineCounts* same_request(const Row& row, const LineCounts& line);
 
 // A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,
 // or over the banks of shared memory. Under it the same of row.remedy. Empty where nothing is
-// wasted.
-std::string worst_request(const Row& row, Style style);
+// wasted. Of more than `most_rows` sectors or wavefronts the first are drawn.
+std::string worst_request(const Row& row, Style style, int most_rows = 8);
 
 // The same counts, by array: `line` is 0.
 std::vector<LineCounts> by_array(const Counts& counts);

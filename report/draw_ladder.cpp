@@ -10,21 +10,21 @@ namespace {
 
 constexpr int kMainSize = 4096;
 
-const RecordedRun& main_run(const std::vector<RecordedRun>& runs) {
+const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs) {
   const auto found = std::find_if(runs.begin(), runs.end(),
-                                  [](const RecordedRun& run) { return run.size == kMainSize; });
+                                  [](const RecordedLadder& run) { return run.size == kMainSize; });
   return found == runs.end() ? runs.front() : *found;
 }
 
 // Zeros where it was not recorded.
-RecordedSpeed recorded(const RecordedRun& run, int number) {
+RecordedSpeed recorded(const RecordedLadder& run, int number) {
   for (const RecordedSpeed& speed : run.speeds) {
     if (speed.number == number) return speed;
   }
   return {number, 0, 0};
 }
 
-double speed_of(const RecordedRun& run, int number) {
+double speed_of(const RecordedLadder& run, int number) {
   return recorded(run, number).tflops;
 }
 
@@ -42,12 +42,12 @@ struct LogScale {
 
 }  // namespace
 
-Picture draw_staircase(std::span<const Stage> stages, const std::vector<RecordedRun>& runs) {
-  const RecordedRun& run = main_run(runs);
+Picture draw_staircase(std::span<const Stage> stages, const std::vector<RecordedLadder>& runs) {
+  const RecordedLadder& run = main_run(runs);
   constexpr double kLeft = 204, kRight = 716, kHigh = 22, kStep = 34;
   const double cublas = speed_of(run, -1);
   double most = cublas;
-  for (const RecordedRun& other : runs) {
+  for (const RecordedLadder& other : runs) {
     for (const RecordedSpeed& speed : other.speeds) most = std::max(most, speed.tflops);
   }
   const double scale = (kRight - kLeft) / most;
@@ -64,7 +64,7 @@ Picture draw_staircase(std::span<const Stage> stages, const std::vector<Recorded
                   run.size, run.size),
           picture.finding);
   double x = svg.legend(24, 66, Fill::warp, printed("recorded at %d", run.size));
-  for (const RecordedRun& other : runs) {
+  for (const RecordedLadder& other : runs) {
     if (other.size == run.size) continue;
     svg.circle(x + 8, 61, 5, other.size < run.size ? Fill::paper : Fill::one);
     svg.text(x + 20, 66, printed("at %d", other.size), {.small = true});
@@ -80,7 +80,7 @@ Picture draw_staircase(std::span<const Stage> stages, const std::vector<Recorded
     svg.text(kLeft - 10, y + 16, stage_label(stage), {.anchor = Anchor::end});
     svg.rect(kLeft, y, std::max(speed * scale, 0.5), kHigh, Fill::warp);
     double label = kLeft + speed * scale;
-    for (const RecordedRun& other : runs) {
+    for (const RecordedLadder& other : runs) {
       const double at = kLeft + speed_of(other, stage.number) * scale;
       if (other.size == run.size || stage.number == 0) continue;
       svg.circle(at, y + kHigh / 2, 5, other.size < run.size ? Fill::paper : Fill::one);
@@ -153,7 +153,7 @@ Picture draw_loads(const Run& run) {
   return picture;
 }
 
-Picture draw_roofline(const Run& run, const RecordedRun& measured) {
+Picture draw_roofline(const Run& run, const RecordedLadder& measured) {
   constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 452;
   const LogScale x_of{kLeft, kRight, 0.03, 100}, y_of{kBottom, kTop, 0.2, 100};
   const Gpu& gpu = run.gpu;

@@ -1,13 +1,19 @@
 #include <algorithm>
+#include <cctype>
 #include <climits>
 #include <cmath>
+#include <sstream>
 
 #include "report/annotated.h"
+#include "report/ask.h"
 #include "report/figures.h"
 #include "report/in_flight.h"
+#include "report/kernel_diff.h"
 #include "report/numbers.h"
 #include "report/predicted.h"
+#include "report/questions.h"
 #include "report/style.h"
+#include "report/tile_picture.h"
 
 namespace {
 
@@ -57,7 +63,7 @@ std::string problem(const Run& run) {
   return fact("problem", product(run) + ", fp32, row-major");
 }
 
-std::string launch_shape(const Run& run, const Row& row, Style style) {
+std::string launch_shape(const Run& run, const Row& row, Style style, bool folded) {
   const Variant& v = *row.variant;
   std::string text = heading("The launch", style) + problem(run);
   text += fact("kernel", kernel_name(row));
@@ -68,12 +74,14 @@ std::string launch_shape(const Run& run, const Row& row, Style style) {
   const std::string depth =
       v.BK > 0 ? printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
   text += fact("block's tile", printed("%d x %d of C", v.BM, v.BN) + depth);
-  if (v.WM > 0) text += fact("warp's tile", printed("%d x %d of C: WM x WN", v.WM, v.WN));
-  if (v.TM > 0 || v.TN > 0) {
+  // What the picture below says as well.
+  if (v.WM > 0 && !folded)
+    text += fact("warp's tile", printed("%d x %d of C: WM x WN", v.WM, v.WN));
+  if ((v.TM > 0 || v.TN > 0) && !folded) {
     text += fact("thread's tile",
                  printed("%d x %d of C: TM x TN", std::max(v.TM, 1), std::max(v.TN, 1)));
   }
-  text += fact("results", exact(results_per_thread(v)) + " of C a thread");
+  if (!folded) text += fact("results", exact(results_per_thread(v)) + " of C a thread");
   if (v.pipeline > 1) text += fact("pipeline", printed("%d tiles in flight", v.pipeline));
   text += fact("block", printed("%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
                                 (v.threads() + 31) / 32));
@@ -194,14 +202,13 @@ std::string counts_per_thread(const Run& run, const Row& row, Style style) {
                        exact(mean).c_str(), grouped(traced.max).c_str(),
                        exact(static_cast<double>(traced.max) / results).c_str(), mark.c_str());
   }
-  if (predictable) text += fact("predicted", "for a thread of an interior block");
   text += fact("accesses",
                "as the source says them, of any width; a cp.async is a GMEM load and a SMEM store");
   if (!all_agree) text += fact("differs", why_they_differ(run, row));
   return text;
 }
 
-std::string formulas(const Run& run, const Row& row, Style style) {
+std::string formulas(const Run& run, const Row& row, Style style, bool folded) {
   const std::vector<Named> names = formula_names(run, row);
   const PredictedCounts expected = *predicted(run, row);
   std::string text = heading("Where the predicted counts come from", style);
@@ -213,12 +220,17 @@ std::string formulas(const Run& run, const Row& row, Style style) {
     const bool floats = *figure.what == '\0';
     const bool repeated_formula = floats && formula_text == before;
     before = formula_text;
-    if (repeated_formula || formula_text == "0") continue;
+    if (repeated_formula || formula_text == "0" || (floats && folded)) continue;
     const std::string numbers = with_numbers(formula_text, names);
     const std::string value = exact(expected.*figure.predicted);
-    text += fact(floats ? "  in floats" : figure.what, formula_text);
-    if (numbers != value) text += fact("", "= " + numbers);
-    text += fact("", "= " + value);
+    const std::string worked_out = "= " + (numbers != value ? numbers + " = " : "") + value;
+    const std::string in_one = std::string(formula_text) + " " + worked_out;
+    const char* label = floats ? "  in floats" : figure.what;
+    if (kIndent + kLabel + display_width(in_one) <= kReportWidth) {
+      text += fact(label, in_one);
+    } else {
+      text += fact(label, formula_text) + fact("", worked_out);
+    }
   }
   return text;
 }
@@ -239,8 +251,7 @@ std::string coalescing(const Traffic& traffic) {
            " times the sectors of neighbouring, aligned addresses.";
   }
   return "Not coalesced: " + exact(std::round(ratio * 100) / 100) +
-         " times the sectors that neighbouring addresses would take; the rest of each is moved in "
-         "vain.";
+         " times the sectors that neighbouring addresses would take; the rest is in vain.";
 }
 
 // `copies` is the part of `traffic` that cp.async makes.
@@ -251,7 +262,7 @@ std::string conflicts(const Traffic& traffic, const Traffic& copies) {
            "lines, or write to the same bank wait for each other. No other store has a conflict.";
   }
   if (traffic.bank_conflicts == 0) {
-    return "Conflict-free: no two lanes that are served together want different words of one bank.";
+    return "Conflict-free: no two lanes that are served together want different words of a bank.";
   }
   const double share = 100.0 * static_cast<double>(traffic.bank_conflicts) /
                        static_cast<double>(std::max<std::int64_t>(traffic.pieces, 1));
@@ -478,9 +489,7 @@ std::string ceilings(const Run& run, const Row& row, Style style) {
     return significant(c.tflops) + " TFLOP/s, bound by " + std::string(kUnitNames[c.bound_by]);
   };
   if (compiled) text += fact("ceiling", bound(*compiled));
-  text += fact("as written", bound(*written) +
-                                 ", if every access and product were one instruction as the "
-                                 "source says");
+  text += fact("as written", bound(*written) + ", if each access and product were one instruction");
   text += fact("no overlap", significant(ceiling.no_overlap_tflops) +
                                  " TFLOP/s, if a block copied, and then multiplied, and never both "
                                  "at a time");
@@ -505,10 +514,10 @@ std::string ceilings(const Run& run, const Row& row, Style style) {
 std::string timing(const Run& run, const Row& row, Style style) {
   std::string text = heading("Time", style);
   if (!row.time) {
-    return text + fact("traced", run.gpu_present
-                                     ? "This row did not run on the GPU."
-                                     : "No GPU here: the kernel ran on the CPU, counted, and "
-                                       "its time there would say nothing.");
+    return text + fact("traced",
+                       run.gpu_present
+                           ? "This row did not run on the GPU."
+                           : "No GPU here: the kernel ran on the CPU, and was counted, not timed.");
   }
   const Timing& time = *row.time;
   text += fact("median",
@@ -555,42 +564,300 @@ std::string result(const Row& row, Style style) {
   return text;
 }
 
-std::string source(const Row& row, Style style) {
-  const std::string title = heading("What each line asks of memory (in the traced blocks)", style);
-  const std::string annotated = annotated_source(row, style);
+std::string source(const Row& row, Style style, bool folded, int picture_rows) {
+  const std::string title =
+      heading(std::string("What each line asks of memory (in the traced blocks)") +
+                  (folded ? ", the others left out" : ""),
+              style);
+  const std::string annotated = annotated_source(row, style, folded);
   if (annotated.empty()) {
     return title + verdict("The lines are not known: there is no addr2line (of binutils) here.");
   }
-  const std::string picture = worst_request(row, style);
+  const std::string picture = worst_request(row, style, picture_rows);
   return title + annotated + (picture.empty() ? "" : "\n" + picture);
 }
 
-}  // namespace
+std::string tiles(const Run& run, const Row& row, Style style, bool folded) {
+  std::string text = launch_shape(run, row, style, folded) + "\n";
+  for (const std::string& line : tile_picture(*row.variant, run.M, run.N)) {
+    text += (line.empty() ? "" : repeated(" ", kIndent)) + line + "\n";
+  }
+  return text;
+}
 
-void explain(std::FILE* out, const Run& run, const Row& row, Style style) {
-  std::string text = title(row, style) + (row.launch ? "" : idea(row));
-  if (row.launch && row.variant && row.counts) {
-    text += own_launch_shape(run, row, style);
-    text += counts_per_thread(run, row, style);
-    text += warps(*row.counts, style) + source(row, style);
-  } else if (row.stage && row.variant) {
-    text += launch_shape(run, row, style);
-    text += counts_per_thread(run, row, style);
-    text += formulas(run, row, style);
-    if (row.counts) text += warps(*row.counts, style) + source(row, style);
+std::vector<std::string> source_lines(const Row& row, int first, int last) {
+  std::vector<std::string> lines;
+  std::istringstream source(row.source);
+  std::string line;
+  for (int number = 1; number <= last && std::getline(source, line); ++number) {
+    if (number >= first) lines.push_back(line);
+  }
+  return lines;
+}
+
+// Which lines stand before a kernel's first statement or say what divides what: parameters of the
+// template and the function, and static_assert.
+std::vector<bool> head_lines(const std::vector<std::string>& kernel) {
+  std::vector<bool> head(kernel.size(), false);
+  bool in_signature = true, in_assert = false;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    in_assert = in_assert || kernel[i].find("static_assert") != std::string::npos;
+    head[i] = in_signature || in_assert;
+    if (kernel[i].ends_with("{")) in_signature = false;
+    if (kernel[i].ends_with(";")) in_assert = false;
+  }
+  return head;
+}
+
+// The lines that carry the idea: the kernel beside that of the stage before. At most `most` lines
+// of them; the name of the kernel is no difference.
+std::string diff(const Row& row, Style style, bool folded, int most) {
+  if (row.before_first == 0 || row.source_first == 0) return "";
+  const std::string title =
+      heading(printed("What changed since stage %d, ", row.number - 1) + row.before_name, style);
+  std::vector<std::string> before = source_lines(row, row.before_first, row.before_last);
+  const std::vector<std::string> after = source_lines(row, row.source_first, row.source_last);
+  const auto plain_name = [](std::string_view name) { return name.substr(0, name.find('<')); };
+  const std::string old_name(plain_name(row.before_kernel)), name(plain_name(kernel_name(row)));
+  for (std::string& line : before) {
+    const std::size_t at = line.find(" " + old_name + "(");
+    if (at != line.npos) line.replace(at + 1, old_name.size(), name);
+  }
+  std::vector<DiffLine> all = line_diff(before, after);
+  if (folded) {
+    const std::vector<bool> old_head = head_lines(before), head = head_lines(after);
+    std::erase_if(all, [&](const DiffLine& line) {
+      return line.after > 0 ? head[line.after - 1] : old_head[line.before - 1];
+    });
+  }
+  std::vector<DiffLine> shown = shortened_diff(all, 1);
+  if (static_cast<int>(shown.size()) > most) shown = shortened_diff(all, 0);
+  if (static_cast<int>(shown.size()) > most) {
+    std::erase_if(shown, [](const DiffLine& line) { return line.after == 0; });
+  }
+  const int left_out = static_cast<int>(shown.size()) - most;
+  if (left_out > 0) shown.resize(std::max(most - 1, 0));
+  std::string text = title;
+  for (const DiffLine& line : shown) {
+    if (line.before == 0 && line.after == 0) {
+      text += "        …\n";
+      continue;
+    }
+    const int number =
+        line.after > 0 ? row.source_first + line.after - 1 : row.before_first + line.before - 1;
+    const char sign = line.before == 0 ? '+' : line.after == 0 ? '-' : ' ';
+    const std::string shown_line =
+        shortened(printed("%5d %c ", number, sign) + line.text, kReportWidth);
+    text += (sign == ' ' ? shown_line
+                         : coloured(shown_line, sign == '+' ? Colour::green : Colour::red, style)) +
+            "\n";
+  }
+  if (left_out > 0) {
+    text += "  ... and more: --section diff shows every line that changed\n";
+  }
+  return text;
+}
+
+std::string questions(const Run& run, const Row& row, Style style, bool answered) {
+  const std::vector<Question> asked = questions_of(row.number);
+  if (asked.empty()) return "";
+  std::string text =
+      heading(answered ? "Questions, and their answers"
+                       : "Questions (--section answers works them out with your numbers)",
+              style);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    text += labelled(printed("  %zu", i + 1), 2 * kIndent, asked[i].text);
+    if (!answered) continue;
+    const std::string answer = answer_of(asked[i], run, row);
+    if (!answer.empty()) text += verdict("Answer: " + answer + ".");
+    text += verdict(asked[i].because);
+  }
+  return text;
+}
+
+std::string in_flight(const Run& run, const Row& row, Style style) {
+  const std::string waits = explain_in_flight(run, row);
+  return waits.empty() ? "" : heading("What is in flight, and what waits", style) + waits;
+}
+
+// A part of an explanation: a blank line, a heading and lines, or a table of Markdown.
+struct Part {
+  std::string text;
+  enum { plain, prose, diff, table } kind = plain;
+};
+
+struct Section {
+  const char* name;
+  std::vector<Part> parts;
+};
+
+// What one thread does, as a table of Markdown.
+std::string counts_table(const Run& run, const Row& row) {
+  const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
+  std::string text =
+      "\nWhat one thread does\n\n"
+      "| of one thread | unit | formula | predicted | traced min | traced max |\n"
+      "|---|---|---|---:|---:|---:|\n";
+  std::string_view what;
+  for (const Figure& figure : kFigures) {
+    if (*figure.what != '\0') what = figure.what;
+    const PerThread& traced = (*row.counts).*figure.of.*figure.traced;
+    if (expected.*figure.predicted == 0 && traced.max == 0) continue;
+    const char* formula = row.stage->predicted.*figure.formula;
+    text += "| " + std::string(what) + " | " + figure.unit + " | `" + (formula ? formula : "0") +
+            "` | " + exact(expected.*figure.predicted) + " | " + grouped(traced.min) + " | " +
+            grouped(traced.max) + " |\n";
+  }
+  return text;
+}
+
+constexpr const char* kSections[] = {"idea",      "diff",    "kernel", "tiles",     "counts",
+                                     "occupancy", "ceiling", "time",   "questions", "answers"};
+constexpr int kMostLines = 150;  // of a stage that is explained as a whole
+constexpr int kMostOfDiff = 40;
+
+int lines_in(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// How long the sections are that can be shortened.
+struct Size {
+  bool folded;  // short enough for all sections together ...
+  int picture_rows;
+  int of_diff;  // lines of it; 0: none
+};
+
+std::vector<Section> sections_of(const Run& run, const Row& row, Style style, const Explaining& how,
+                                 Size size) {
+  const bool folded = size.folded;
+  const bool is_stage = row.stage && row.variant;
+  std::vector<Section> sections;
+  for (const char* name : kSections) sections.push_back({name, {}});
+  const auto add = [&](std::string_view name, std::string text, auto kind) {
+    if (text.empty()) return;
+    for (Section& section : sections) {
+      if (name == section.name) section.parts.push_back({std::move(text), kind});
+    }
+  };
+  if (!row.launch) add("idea", idea(row), Part::prose);
+  if (is_stage) {
+    if (size.of_diff > 0) add("diff", diff(row, style, folded, size.of_diff), Part::diff);
+    add("tiles", tiles(run, row, style, folded), Part::plain);
+    const bool as_table = how.markdown && row.counts;
+    add("counts", as_table ? counts_table(run, row) : counts_per_thread(run, row, style),
+        as_table ? Part::table : Part::plain);
+    add("counts", formulas(run, row, style, folded), Part::plain);
+    add("questions", questions(run, row, style, false), Part::plain);
+    add("answers", questions(run, row, style, true), Part::plain);
+  } else if (row.launch && row.variant && row.counts) {
+    add("tiles", own_launch_shape(run, row, style), Part::plain);
+    add("counts", counts_per_thread(run, row, style), Part::plain);
   } else {
-    text += heading("The problem", style) + problem(run);
+    add("tiles", heading("The problem", style) + problem(run), Part::plain);
   }
-  if (row.occupancy) text += occupancy_by_line(run, row, style);
-  if (row.variant) text += as_compiled(run, row, style) + ceilings(run, row, style);
-  if (row.stage && row.variant && row.counts) {
-    const std::string waits = explain_in_flight(run, row);
-    if (!waits.empty()) text += heading("What is in flight, and what waits", style) + waits;
+  if (row.variant && row.counts) {
+    add("counts", warps(*row.counts, style), Part::plain);
+    add("kernel", source(row, style, folded, size.picture_rows), Part::plain);
   }
-  text += timing(run, row, style) + result(row, style);
+  if (row.occupancy) add("occupancy", occupancy_by_line(run, row, style), Part::plain);
+  if (row.variant) {
+    // Where even the pictures had to shrink, the ceilings must do without what they rest on.
+    if (!folded || size.picture_rows > 1) {
+      add("ceiling", as_compiled(run, row, style), Part::plain);
+    }
+    add("ceiling", ceilings(run, row, style), Part::plain);
+    if (is_stage && row.counts) add("ceiling", in_flight(run, row, style), Part::plain);
+  }
+  add("time", timing(run, row, style), Part::plain);
+  add("time", result(row, style), Part::plain);
+  return sections;
+}
+
+// A diff as Markdown colours it: the sign stands in the first column, the number after it.
+std::string signs_first(const std::string& body) {
+  constexpr std::size_t kSign = 6;
+  std::string text;
+  std::istringstream lines(body);
+  for (std::string line; std::getline(lines, line);) {
+    const bool numbered = line.size() > kSign && std::isdigit(static_cast<unsigned char>(line[4]));
+    text += (numbered ? line[kSign] + line.substr(0, kSign) + line.substr(kSign + 1) : line) + "\n";
+  }
+  return text;
+}
+
+// A heading of the second level, and the lines as they stand in a fence of code.
+std::string as_markdown(const Part& part) {
+  if (part.kind == Part::prose) return "\n" + part.text;
+  const std::size_t end = part.text.find('\n', 1);
+  const std::string head = part.text.substr(1, end - 1), body = part.text.substr(end + 1);
+  if (part.kind == Part::table) return "\n## " + head + "\n" + body;
+  return "\n## " + head + "\n\n```" + (part.kind == Part::diff ? "diff" : "text") + "\n" +
+         (part.kind == Part::diff ? signs_first(body) : body) + "```\n";
+}
+
+void print_lines(std::FILE* out, const std::string& text) {
   // Columns end in spaces where their last cell is empty.
   std::size_t begin = 0;
   for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     std::fprintf(out, "%s\n", without_trailing_spaces(text.substr(begin, end - begin)).c_str());
   }
+}
+
+}  // namespace
+
+std::span<const char* const> explained_sections() {
+  return kSections;
+}
+
+bool explain(std::FILE* out, const Run& run, const Row& row, Style style, const Explaining& how) {
+  const auto wanted = [&](std::string_view name) {
+    if (how.sections.empty()) return name != "answers";
+    return std::find(how.sections.begin(), how.sections.end(), name) != how.sections.end();
+  };
+  const bool folded = how.sections.empty() && !row.launch;
+  constexpr int kManyRows = 8, kFewRows = 3;
+  Size size{folded, kManyRows, INT_MAX};
+  std::vector<Section> sections;
+  // What the other sections leave of the lines is the diff's. Where that is little, pictures
+  // shrink.
+  for (size.picture_rows = folded ? kFewRows : kManyRows; size.picture_rows > 0;
+       --size.picture_rows) {
+    if (folded) size.of_diff = 0;
+    sections = sections_of(run, row, style, how, size);
+    if (!folded) break;
+    int others = lines_in(title(row, style));
+    for (const Section& section : sections) {
+      if (!wanted(section.name)) continue;
+      for (const Part& part : section.parts) others += lines_in(part.text);
+    }
+    constexpr int kHeading = 2, kEnough = 6;
+    size.of_diff = std::clamp(kMostLines - others - kHeading, 0, kMostOfDiff);
+    sections = sections_of(run, row, style, how, size);
+    if (size.of_diff >= kEnough) break;
+  }
+  const auto print = [&](std::string_view name) {
+    for (const Section& section : sections) {
+      if (name != section.name || !wanted(name)) continue;
+      for (const Part& part : section.parts) {
+        print_lines(out, how.markdown ? as_markdown(part) : part.text);
+      }
+    }
+  };
+  const std::string head = title(row, style);
+  print_lines(out, how.markdown ? "# " + head.substr(0, head.find('\n') + 1) : head);
+  if (!how.ask_from || !row.stage || !row.variant || !row.counts) {
+    for (const char* name : kSections) print(name);
+    return true;
+  }
+  // What holds no count comes before the reader's predictions.
+  constexpr const char* kBefore[] = {"idea", "diff", "tiles"};
+  for (const char* name : kBefore) print(name);
+  if (!ask_predictions(how.ask_from, out, run, row)) return false;
+  for (const char* name : kSections) {
+    if (std::find(std::begin(kBefore), std::end(kBefore), std::string_view(name)) ==
+        std::end(kBefore)) {
+      print(name);
+    }
+  }
+  return true;
 }

@@ -1,4 +1,4 @@
-// How a report is written; what --format takes.
+// How a report is written; what --format takes (markdown: an explanation only).
 #pragma once
 
-enum class Format { table, json, csv };
+enum class Format { table, json, csv, markdown };

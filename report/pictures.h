@@ -43,23 +43,23 @@ struct RecordedSpeed {
   double tflops;
   double cublas_percent;  // of the same run
 };
-struct RecordedRun {
+struct RecordedLadder {
   int size;  // M = N = K
   std::vector<RecordedSpeed> speeds;
 };
 
 // The speeds in a table that print_table wrote; the stages and cuBLAS fp32. Throws
 // std::invalid_argument where it is no such table.
-RecordedRun recorded_run(std::string_view table);
+RecordedLadder recorded_run(std::string_view table);
 
 // Those of an H200 in results/, by size.
-std::vector<RecordedRun> recorded_h200();
+std::vector<RecordedLadder> recorded_h200();
 
 // The stages' speeds one below the other. `runs` by size; the bars are those of 4096.
-Picture draw_staircase(std::span<const Stage> stages, const std::vector<RecordedRun>& runs);
+Picture draw_staircase(std::span<const Stage> stages, const std::vector<RecordedLadder>& runs);
 
 // `run` has the traced counts of every stage, a row each.
 Picture draw_loads(const Run& run);
 
 // Speed over the operations that a byte serves which was asked of global memory, on run.gpu.
-Picture draw_roofline(const Run& run, const RecordedRun& measured);
+Picture draw_roofline(const Run& run, const RecordedLadder& measured);

@@ -152,16 +152,16 @@ TEST_CASE("text in a figure cannot become markup") {
 }
 
 TEST_CASE("recorded speeds are read from the tables that the program wrote") {
-  const std::vector<RecordedRun> runs = recorded_h200();
+  const std::vector<RecordedLadder> runs = recorded_h200();
   REQUIRE(runs.size() == 3);
-  for (const RecordedRun& run : runs) {
+  for (const RecordedLadder& run : runs) {
     CAPTURE(run.size);
     REQUIRE(run.speeds.size() == stage_table_traced.stages.size() + 1);
     CHECK(run.speeds.front().number == 0);
     CHECK(run.speeds.back().number == -1);
     CHECK(run.speeds.back().cublas_percent == 100);
   }
-  const RecordedRun run = recorded_run(
+  const RecordedLadder run = recorded_run(
       "problem  C (64 x 64) = 1\n\n"
       "# stage     ms      /s BLAS\n"
       "0 serial ~408 s 0.0003 <.01\n"

@@ -41,8 +41,8 @@ double number(std::string_view word) {
 
 }  // namespace
 
-RecordedRun recorded_run(std::string_view table) {
-  RecordedRun run{};
+RecordedLadder recorded_run(std::string_view table) {
+  RecordedLadder run{};
   std::string_view first = next_line(table);
   if (!first.starts_with("problem  C (")) throw std::invalid_argument("no table: no problem");
   first.remove_prefix(12);
@@ -69,7 +69,7 @@ RecordedRun recorded_run(std::string_view table) {
   return run;
 }
 
-std::vector<RecordedRun> recorded_h200() {
+std::vector<RecordedLadder> recorded_h200() {
   return {recorded_run(recorded_h200_1024), recorded_run(recorded_h200_4096),
           recorded_run(recorded_h200_8192)};
 }

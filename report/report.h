@@ -52,12 +52,15 @@ struct Row {
   std::optional<Error> error;          // against the fp64 CPU reference
   std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
 
-  std::optional<Remedy> remedy;        // none: not looked for, or nothing to mend
+  std::optional<Remedy> remedy;  // none: not looked for, or nothing to mend
 
   // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
   // where that is not known.
   std::string source;
   int source_first = 0, source_last = 0;
+  // The same of the stage before; 0 where there is none.
+  std::string before_name, before_kernel;
+  int before_first = 0, before_last = 0;
 };
 
 struct Run {
@@ -87,8 +90,21 @@ void print_json(std::FILE* out, const Run& run);
 // The same facts, a line a row, after a line of names (RFC 4180).
 void print_csv(std::FILE* out, const Run& run);
 
-// One stage in depth; print_table's facts and the reasons behind them. `row` is one of `run`'s.
-void explain(std::FILE* out, const Run& run, const Row& row, Style style);
+// How a stage is explained.
+struct Explaining {
+  std::vector<std::string> sections = {};  // of explained_sections(); empty: all but "answers"
+  bool markdown = false;
+  std::FILE* ask_from = nullptr;  // predictions are asked for, and read from there (report/ask.h)
+};
+
+// The names of the sections, in the order in which they are printed.
+std::span<const char* const> explained_sections();
+
+// One stage in depth; print_table's facts and the reasons behind them, in at most 150 lines where
+// all sections are printed; a section on its own is not shortened. `row` is one of `run`'s. Returns
+// false where the reader gave no more predictions, and so no counts were printed.
+bool explain(std::FILE* out, const Run& run, const Row& row, Style style,
+             const Explaining& how = {});
 
 // What there is to run: every stage with its variants.
 void print_list(std::FILE* out, std::span<const Stage> stages, Format format);

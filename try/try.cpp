@@ -50,8 +50,8 @@ constexpr const char* kUsage =
     "  -I.. -D..            for the compiler\n"
     "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
     "--b\n"
-    "--c --device --gpu --trace --reps --explain --format --no-color, and --step with what belongs "
-    "to it\n";
+    "--c --device --gpu --trace --reps --explain --section --format --no-color, and --step with "
+    "what belongs to it\n";
 
 struct Options {
   Flags flags;
@@ -98,6 +98,10 @@ Options parse_options(int argc, char** argv) {
   others.push_back(nullptr);
   options.flags = parse_flags(static_cast<int>(others.size()) - 1, others.data());
   const Flags& flags = options.flags;
+  if (flags.ask) {
+    throw Refusal(
+        "--ask is about the stages, whose counts follow from formulas; leave it out here");
+  }
   if (!flags.stage.empty() || flags.list || !flags.ncu.empty() || flags.ncu_metrics) {
     throw Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
   }
@@ -167,7 +171,7 @@ void print(std::FILE* out, const Flags& flags, const Run& run, Style style) {
   if (flags.format == Format::json) return print_json(out, run);
   if (flags.format == Format::csv) return print_csv(out, run);
   if (!flags.explain) return print_table(out, run, style);
-  for (const Row& row : run.rows) explain(out, run, row, style);
+  for (const Row& row : run.rows) explain(out, run, row, style, explaining(flags));
 }
 
 // While it lives, stdout leads nowhere: the timed runs print what the first one printed.

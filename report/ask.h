@@ -1,0 +1,12 @@
+// Asks the reader for predictions before the counts are shown.
+#pragma once
+
+#include <cstdio>
+
+#include "report/report.h"
+
+// For every count of `row` (a stage that was traced): what it is of, a line from `in`, and how far
+// that is off. A line is a number or a formula of the stage's sizes ("2*K"); what is neither is
+// said to be, and asked for again; an empty line gives up that count. Returns false, after a
+// sentence, where `in` ends before the last answer.
+bool ask_predictions(std::FILE* in, std::FILE* out, const Run& run, const Row& row);
