@@ -442,7 +442,6 @@ Examples
   gemm_steps --stage 5 --explain                   one stage in depth
   gemm_steps --stage 3-6 --size 1000               four stages, where no tile divides the matrix
   gemm_steps --stage 4 --variant 16x16x16-tm8 --trace all
-  gemm_steps --experiment tile-sizes --size 2048   which tiles suit this GPU
   gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy on a GPU that is not here
   gemm_steps --stage 9 --a A.npy --b B.npy --out C.npy
 
