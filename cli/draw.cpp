@@ -78,7 +78,7 @@ std::vector<Picture> draw_pictures(const StageTable& traced) {
       pictures.push_back(draw_pipeline(stories[stories.size() - 2], story));
     }
   }
-  const std::vector<RecordedRun> recorded = recorded_h200();
+  const std::vector<RecordedLadder> recorded = recorded_h200();
   pictures.push_back(draw_layouts());
   pictures.push_back(draw_staircase(traced.stages, recorded));
   pictures.push_back(draw_roofline(run, recorded[1]));
