@@ -79,6 +79,7 @@ struct Counts {
   std::int64_t blocks = 0;         // of the launch
   std::int64_t blocks_traced = 0;  // the figures below are these blocks', and no others'
   std::int64_t threads_traced = 0;
+  std::int64_t barriers = 0;  // of a whole block that these came to, all told
   Traffic gmem_loads;  // cp.async counts here ...
   Traffic gmem_stores;
   Traffic smem_loads;

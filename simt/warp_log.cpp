@@ -103,6 +103,7 @@ void add(Counts& to, const Counts& from) {
   }
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
+  to.barriers += from.barriers;
   for (const LineCounts& line : from.lines) add(to.lines, line);
   for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
 }
@@ -127,6 +128,7 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
 }
 
 void WarpTracer::barrier() {
+  counts_.barriers += 1;
   hazards_.barrier();
 }
 
