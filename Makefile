@@ -154,7 +154,7 @@ try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 
 # make grade EX=3: a student's answer to an exercise, whose kernel alone is compiled each time. The
 # rest of the grader is linked beforehand, without what a debugger would need, to be quick.
-EXERCISES := $(notdir $(wildcard exercises/[0-9]*))
+EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix exercises/,case.cpp judge.cpp region.cpp grade.cpp))
 $(BUILD)/exercises/grader.o: $(GRADER) $(filter-out $(BUILD)/try/try.o,$(HARNESS))
 	ld -r --strip-debug $^ -o $@

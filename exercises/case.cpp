@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -80,6 +81,11 @@ class Fenced {
   float* data() const { return const_cast<float*>(memory_.data()) + kFence; }
   simt::GlobalArray array(bool result = false) const {
     return {name_.c_str(), data(), floats_ * sizeof(float), result};
+  }
+  bool untouched() const {
+    const auto is_nan = [](float value) { return std::isnan(value); };
+    return std::all_of(memory_.begin(), memory_.begin() + kFence, is_nan) &&
+           std::all_of(memory_.end() - kFence, memory_.end(), is_nan);
   }
   simt::GlobalArray before() const {
     return {before_.c_str(), memory_.data(), kFence * sizeof(float)};
@@ -259,6 +265,7 @@ Ended run_traced(Case& c, double limit_s) {
     writer.put(launch.value());
     writer.put_all(C.data(), c.C.size());
     put(writer, counts);
+    writer.put(A.untouched() && B.untouched() && C.untouched());
     std::fwrite(writer.bytes.data(), 1, writer.bytes.size(), report);
     return Outcome{0, ""};
   });
@@ -267,6 +274,7 @@ Ended run_traced(Case& c, double limit_s) {
   const auto launch = reader.get<simt::Launch>();
   c.C = reader.get_all<Floats>();
   c.row.counts = get_counts(reader);
+  c.fence_touched = !reader.get<bool>();
   c.row.launch = LaunchShape{{launch.grid.x, launch.grid.y, launch.grid.z},
                              {launch.block.x, launch.block.y, launch.block.z},
                              launch.static_shared_bytes,

@@ -75,8 +75,8 @@ for exercise in "$@"; do
     LADDER_STAGE=$stage "$checks/ladder" --exercise "$exercise" --brief 1 --seed 1 \
       > "$checks/ladder_said" 2>&1
     code=$?
-    [ $code = 1 ] || { echo "stage $stage of the ladder in $exercise: exit code $code"; cat "$checks/ladder_said"; }
+    [ $code = 1 ] || echo "stage $stage of the ladder in $exercise: $(cat "$checks/ladder_said")"
   done
-done >> "$checks/said"
+done >> "$checks/said" || exit
 cat "$checks/said"
 [ ! -s "$checks/said" ]

@@ -64,6 +64,7 @@ struct Case {
   Mismatch first{};              // of them, row by row
   bool never_written = false;    // that one still is what it was before
   bool outside_touched = false;  // an element of C was written that is not to be computed
+  bool fence_touched = false;    // memory beside A, B or C was written
   std::vector<const Target*> missed{};
   bool right() const { return wrong == 0 && !outside_touched; }
 

@@ -167,8 +167,8 @@ std::optional<Complaint> complaint_about(std::span<Case> cases) {
   for (Case& c : cases) {
     const Counts& counts = *c.row.counts;
     const auto outside = [](const LineCounts& line) { return line.array.starts_with(kOutside); };
-    const bool failed = !c.right() || !c.missed.empty() || !counts.hazards.empty() ||
-                        c.measures.at("local_bytes") > kMostLocalBytes ||
+    const bool failed = !c.right() || c.fence_touched || !c.missed.empty() ||
+                        !counts.hazards.empty() || c.measures.at("local_bytes") > kMostLocalBytes ||
                         std::any_of(counts.lines.begin(), counts.lines.end(), outside);
     if (!failed) continue;
     annotate(c);
@@ -183,6 +183,9 @@ std::optional<Complaint> complaint_about(std::span<Case> cases) {
     } else if (!counts.hazards.empty()) {
       const Hazard& hazard = counts.hazards.front();
       complaint = {name_of(hazard.kind), phase_of(hazard), hazard_sentence(hazard, c.run, c.row)};
+    } else if (c.fence_touched) {
+      complaint = {"memory outside of the matrices is written",
+                   "in the part that stores C: which threads may do it?", "C" + store_lines(c)};
     } else if (!c.right()) {
       complaint = about_wrong_result(c);
     } else if (c.measures.at("local_bytes") > kMostLocalBytes) {

@@ -1,4 +1,4 @@
-// expect: div_t
+// expect: ldiv_t: use plain
 // Exercise 1: index and guard. exercises/01-index-and-guard/README.md says what to write.
 #include "exercises/shape.h"
 #include "simt/launch.h"
