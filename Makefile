@@ -56,6 +56,7 @@ $(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm
 		$(BUILD)/idioms_traced.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu))
+$(BUILD)/tests: | grader
 
 # All is compiled again when the Makefile or what was set on its command line changes.
 CONFIGURATION := $(BUILD)/configuration
@@ -97,16 +98,8 @@ $(BUILD)/plain/%.o: %.cu $(CONFIGURATION)
 
 # Two copies of one file in one program would be merged, function by function, without a word. So
 # each shows the symbols $(1) alone, after the renamings $(2), and all else of it becomes local.
-# Dynamic shared memory, whatever a kernel calls it, is the buffer of simt/grid.cpp.
-BUILT_INS := threadIdx|blockIdx|blockDim|gridDim
-DYNAMIC_SHARED = $$(readelf -sW $< | awk '$$4 == "TLS" && $$7 == "UND" && $$8 !~ /^($(BUILT_INS))$$/ \
-	{ print $$8 }' | sort -u)
 define alone
-ld -r --force-group-allocation $< -o $@.merged
-objcopy $(2) $@.merged $@.renamed
-for name in $(DYNAMIC_SHARED); do objcopy --redefine-sym $$name=simt_dynamic_shared $@.renamed || exit 1; done
-objcopy $(addprefix --keep-global-symbol=,$(1)) $@.renamed $@
-rm -f $@.merged $@.renamed
+simt/alone.sh $< $@ "$(1)" $(2)
 endef
 COUNTED := --redefine-sym memcpy=simt_memcpy --redefine-sym memset=simt_memset
 $(BUILD)/gemm_steps_traced.o: $(BUILD)/traced/gemm_steps.o
@@ -177,6 +170,36 @@ step: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGRAM))
 	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),./$(PROGRAM)) --step \
 		$(if $(KERNEL),,$(if $(filter command line environment,$(origin STAGE)),--stage $(STAGE))) \
 		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)) $(FLAGS)
+
+# make grade EX=3: a student's answer to an exercise, whose kernel alone is compiled each time. The
+# rest of the grader is linked beforehand, without what a debugger would need, to be quick.
+EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
+GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix exercises/,case.cpp judge.cpp region.cpp grade.cpp))
+$(BUILD)/exercises/grader.o: $(GRADER) $(filter-out $(BUILD)/try/try.o,$(HARNESS))
+	ld -r --strip-debug $^ -o $@
+$(BUILD)/exercises/%.o: exercises/%/exercise.cpp $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/exercises/assemble: $(BUILD)/exercises/assemble.o $(BUILD)/exercises/region.o
+	$(CXX) $^ -o $@
+GRADE_AS_CPU = $(subst simt/cpu.h,$(BUILD)/exercises/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
+	-fstack-usage -Wno-unused-parameter
+$(BUILD)/exercises/cpu.h.gch: $(wildcard simt/*.h) $(CONFIGURATION)
+	@mkdir -p $(@D)
+	echo '#include "simt/cpu.h"' > $(BUILD)/exercises/cpu.h
+	$(CXX) -x c++-header $(filter-out -x c++ -include %/cpu.h,$(GRADE_AS_CPU)) $(TRACED) $(BUILD)/exercises/cpu.h -o $@
+$(BUILD)/exercises/environment: $(CONFIGURATION)
+	@mkdir -p $(@D)
+	printf '%s\n' 'CXX="$(CXX)"' 'AS_CPU="$(GRADE_AS_CPU) $(TRACED)"' 'COUNTED="$(COUNTED)"' \
+		'LIBRARIES="-fopenmp $(LIBRARIES)"' > $@
+GRADE_PARTS := $(addprefix $(BUILD)/exercises/,grader.o assemble cpu.h.gch environment \
+	$(EXERCISES:%=%.o))
+grader: $(GRADE_PARTS) $(BUILD)/exercises/ladder.o $(BUILD)/gemm_steps_traced.o
+grade: $(GRADE_PARTS)
+	@BUILD='$(BUILD)' SEED='$(SEED)' HINT='$(HINT)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
+		exercises/grade.sh '$(EX)' '$(FILE)'
+check-exercises: grader
+	exercises/check.sh $(BUILD) $(EX)
 
 # Both of README's commands first see to what they need.
 run:
@@ -275,6 +298,7 @@ help:
 	@echo "make try KERNEL=f.cu  trace, check and time somebody's own sgemm (TRY_FLAGS=--help)"
 	@echo "make figures          draw the lesson's pictures again, into figures/"
 	@echo "make step STAGE=n     through a block's work, step by step; KERNEL=f.cu: of your own file"
+	@echo "make grade EX=n       grade your answer to an exercise (exercises/README.md; EX= grades all)"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
@@ -293,7 +317,8 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE figures try step run test test-all test-hardened deps sass registers \
-	check-registers profile ceilings coarsening-loads record mutants bench-tracer clean help
+.PHONY: FORCE figures try step grade grader check-exercises run test test-all test-hardened deps \
+	sass registers check-registers profile ceilings coarsening-loads record mutants bench-tracer \
+	clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

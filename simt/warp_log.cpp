@@ -467,6 +467,7 @@ void WarpTracer::watch(const Site& site, const WarpAccess& access) {
 
 void WarpTracer::watch_result(const Site& site, const WarpAccess& access) {
   for_each_lane(access.active, [&](int l) {
+    if (!site.array->holds(access.address[l])) return;  // its first lane alone chose the array
     const std::uint64_t byte = access.address[l] - site.array->begin;
     const std::uint64_t me = block_ * threads_.size() + thread_of(l) + 1;
     for (std::uint64_t word = byte / 4; word <= (byte + access.bytes - 1) / 4; ++word) {

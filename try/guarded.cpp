@@ -249,13 +249,13 @@ std::string text_of(uint3 v) {
   return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
 }
 
-std::string sentence_of(const Failure& failure, double limit) {
+std::string sentence_of(const Failure& failure, const Guard& guard) {
   std::string what;
   char text[96];
   switch (failure.kind) {
     case Failure::kTimeout:
       std::snprintf(text, sizeof text, "is still running after %g s, perhaps in an endless loop",
-                    limit);
+                    guard.limit_s);
       what = text;
       break;
     case Failure::kExit:
@@ -275,7 +275,7 @@ std::string sentence_of(const Failure& failure, double limit) {
       }
   }
   if (!failure.in_kernel) {
-    const std::string within = *failure.kernel != '\0' ? failure.kernel : "sgemm";
+    const std::string within = *failure.kernel != '\0' ? failure.kernel : guard.watched;
     return within + " " + what;
   }
   return std::string(failure.kernel) + ", block " + text_of(failure.block) + ", thread " +
@@ -306,7 +306,7 @@ bool read_all(int pipe, void* to, std::size_t bytes,
 
 }  // namespace
 
-int run_guarded(const Guard& guard, const Work& work) {
+Ended run_in_child(const Guard& guard, const Work& work) {
   limit_s = guard.limit_s;
   int ends[2];
   std::fflush(nullptr);
@@ -320,14 +320,11 @@ int run_guarded(const Guard& guard, const Work& work) {
   }
   close(ends[1]);
 
-  const auto say = [&](const std::string& line, const std::string& sentence) {
-    std::fprintf(stderr, "%s: %s%s\n", guard.said_by.c_str(),
-                 line.empty() ? "" : (line + ": ").c_str(), sentence.c_str());
-  };
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::optional<int> exit_code;
+  std::optional<Ended> ended;
+  std::string report;
   Header header{};
-  while (!exit_code && read_all(ends[0], &header, sizeof header, deadline)) {
+  while (!ended && read_all(ends[0], &header, sizeof header, deadline)) {
     std::string contents(header.bytes, '\0');
     if (!read_all(ends[0], contents.data(), header.bytes, deadline)) break;
     if (header.message == Message::kBegin) {
@@ -337,35 +334,45 @@ int run_guarded(const Guard& guard, const Work& work) {
     } else if (header.message == Message::kEnd) {
       deadline.reset();
     } else if (header.message == Message::kReport) {
-      std::fwrite(contents.data(), 1, contents.size(), stdout);
-      std::fflush(stdout);
+      report = std::move(contents);
     } else if (header.message == Message::kSentence) {
       const void* place;
       std::memcpy(&place, contents.data(), sizeof place);
       const std::string sentence = contents.substr(sizeof place);
-      if (!sentence.empty()) say(place != nullptr ? source_line({place}) : "", sentence);
-      exit_code = header.exit_code;
+      const auto how = header.exit_code == 2 ? Ended::refused
+                       : sentence.empty()    ? Ended::done
+                                             : Ended::complained;
+      ended = {how, header.exit_code, report, place != nullptr ? source_line({place}) : "",
+               sentence};
     } else {
       Failure failure;
       std::memcpy(&failure, contents.data(), sizeof failure);
-      say(source_line(std::vector<const void*>(failure.frame, failure.frame + failure.frames)),
-          sentence_of(failure, guard.limit_s));
-      exit_code = header.exit_code;
+      ended = {failure.kind == Failure::kTimeout ? Ended::timed_out : Ended::died, header.exit_code,
+               "",
+               source_line(std::vector<const void*>(failure.frame, failure.frame + failure.frames)),
+               sentence_of(failure, guard)};
     }
   }
   const bool late = deadline && std::chrono::steady_clock::now() >= *deadline;
-  if (!exit_code) kill(child, SIGKILL);
+  if (!ended) kill(child, SIGKILL);
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (exit_code) return *exit_code;
-  if (late) {
-    say("", "sgemm does not stop, and was ended");
-  } else {
-    say("", "sgemm ends the program before it is done");
+  if (ended) return *ended;
+  if (late) return {Ended::timed_out, 1, "", "", guard.watched + " does not stop, and was ended"};
+  return {Ended::died, 1, "", "", guard.watched + " ends the program before it is done"};
+}
+
+int run_guarded(const Guard& guard, const Work& work) {
+  const Ended ended = run_in_child(guard, work);
+  std::fwrite(ended.report.data(), 1, ended.report.size(), stdout);
+  std::fflush(stdout);
+  if (!ended.sentence.empty()) {
+    std::fprintf(stderr, "%s: %s%s\n", guard.said_by.c_str(),
+                 ended.line.empty() ? "" : (ended.line + ": ").c_str(), ended.sentence.c_str());
   }
-  return 1;
+  return ended.exit_code;
 }
 
 void watched(const std::function<void()>& code) {

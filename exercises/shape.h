@@ -1,0 +1,7 @@
+// What an exercise's host function is given.
+#pragma once
+
+struct Shape {
+  int M, N, K;      // A is M x K, B is K x N, C is M x N
+  int variant = 0;  // which of the kernel's tile sizes, where an exercise has several
+};
