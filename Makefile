@@ -160,6 +160,12 @@ try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make try KERNEL=path/to/file.cu" >&2; exit 2)
 
+# The same file in pictures, in the terminal and as a page.
+PAGE ?= $(BUILD)/show.html
+show: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
+	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) --size 64 --show $(PAGE) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
+		echo "which kernel? make show KERNEL=path/to/file.cu" >&2; exit 2)
+
 # Both of README's commands first see to what they need.
 run:
 	@$(MAKE) --no-print-directory deps
@@ -254,6 +260,7 @@ help:
 	@echo "make                  build ./gemm_steps"
 	@echo "make run              build and walk the ladder (FLAGS=... for the program)"
 	@echo "make try KERNEL=f.cu  trace, check and time somebody's own sgemm (TRY_FLAGS=--help)"
+	@echo "make show KERNEL=f.cu draw what its warps ask for, also as a page (PAGE=file.html)"
 	@echo "make figures          draw the lesson's pictures again, into figures/"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
@@ -271,7 +278,7 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE figures try run test test-all test-hardened deps sass registers check-registers profile \
+.PHONY: FORCE figures try show run test test-all test-hardened deps sass registers check-registers profile \
 	record mutants bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

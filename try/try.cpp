@@ -20,6 +20,7 @@
 #include "simt/warp_log.h"
 #include "try/device_calls.h"
 #include "try/guarded.h"
+#include "try/show.h"
 
 using Sgemm = void(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
                    float* C);
@@ -34,6 +35,7 @@ constexpr const char* kUsage =
     "             float* C)\n"
     "which launches its kernels by launch(kernel, grid, block, shared_bytes, arguments...).\n\n"
     "  --limit S            seconds that sgemm may take; default: 10\n"
+    "  --show FILE.html     draw what the kernels do, here and as a page\n"
     "  --name-threads       printf in a kernel says first which block and thread it is\n"
     "  -I.. -D..            for the compiler\n"
     "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
@@ -44,6 +46,7 @@ struct Options {
   Flags flags;
   double limit_s = 10;
   bool name_threads = false;
+  std::string show;  // the page to write; empty: print tables
 };
 
 Options parse_options(int argc, char** argv) {
@@ -53,6 +56,11 @@ Options parse_options(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--name-threads") {
       options.name_threads = true;
+    } else if (argument == "--show") {
+      options.show = i + 1 < argc ? argv[++i] : "";
+      if (!options.show.ends_with(".html")) {
+        throw Refusal("--show " + options.show + ": give the page to write, for example show.html");
+      }
     } else if (argument == "--limit") {
       const char* text = i + 1 < argc ? argv[++i] : "";
       const char* end = text + std::strlen(text);
@@ -158,7 +166,19 @@ void run_on_gpu(const Flags& flags, const Problem& p, Floats& result, Row& row) 
   row.time = summary(times_ms);
 }
 
-Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, std::FILE* report) {
+std::string wrong_result(const Error& error) {
+  const Mismatch& first = error.first.value();
+  char what[128];
+  std::snprintf(what, sizeof what,
+                "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
+                static_cast<long long>(first.row), static_cast<long long>(first.column),
+                first.value, first.expected);
+  return what;
+}
+
+Outcome try_sgemm(const Options& options, const std::string& command, Style style,
+                  std::FILE* report) {
+  const Flags& flags = options.flags;
   Run run;
   run.gpu_present = sgemm_gpu != nullptr && choose_device(flags);
   run.gpu = choose_model(flags, run.gpu_present);
@@ -191,7 +211,12 @@ Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, s
       sgemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
     };
   };
-  watched([&] { simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)); });
+  ShowRecorder recorder(options.show);
+  machine.recorder = recorder.wanted();
+  watched([&] {
+    recorder.keep_fault([&] { simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)); });
+  });
+  if (recorder.fault()) return recorder.show(report, style, run, "");
   if (kernels.entries.empty() && p.results() > 0) {
     throw Refusal(
         "sgemm launches no kernel; it has to call launch(kernel, grid, block, "
@@ -223,16 +248,13 @@ Outcome try_sgemm(const Flags& flags, const std::string& command, Style style, s
   } else {
     run.rows.push_back(all);
   }
+  if (!options.show.empty()) {
+    return recorder.show(report, style, run, all.error->bound_ok ? "" : wrong_result(*all.error));
+  }
   print(report, flags, run, style);
   const bool hazardous = report_hazards("try", run);
   if (all.error->bound_ok) return {hazardous ? 1 : 0, ""};
-  const Mismatch& first = all.error->first.value();
-  char what[128];
-  std::snprintf(what, sizeof what,
-                "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
-                static_cast<long long>(first.row), static_cast<long long>(first.column),
-                first.value, first.expected);
-  return {1, what};
+  return {1, wrong_result(*all.error)};
 }
 
 }  // namespace
@@ -244,7 +266,7 @@ int main(int argc, char** argv) {
     name_threads = options.name_threads;
     const Style style{wants_colour(options.flags, stdout)};
     return run_guarded({options.limit_s, "try"}, [&](std::FILE* report) {
-      return try_sgemm(options.flags, joined(argc, argv), style, report);
+      return try_sgemm(options, joined(argc, argv), style, report);
     });
   } catch (const Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());
