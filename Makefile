@@ -201,6 +201,12 @@ grade: $(GRADE_PARTS)
 check-exercises: grader
 	exercises/check.sh $(BUILD) $(EX)
 
+# The same file in pictures, in the terminal and as a page.
+PAGE ?= $(BUILD)/show.html
+show: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
+	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) --size 64 --show $(PAGE) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
+		echo "which kernel? make show KERNEL=path/to/file.cu" >&2; exit 2)
+
 # Both of README's commands first see to what they need.
 run:
 	@$(MAKE) --no-print-directory deps
@@ -296,6 +302,7 @@ help:
 	@echo "make                  build ./gemm_steps"
 	@echo "make run              build and walk the ladder (FLAGS=... for the program)"
 	@echo "make try KERNEL=f.cu  trace, check and time somebody's own sgemm (TRY_FLAGS=--help)"
+	@echo "make show KERNEL=f.cu draw what its warps ask for, also as a page (PAGE=file.html)"
 	@echo "make figures          draw the lesson's pictures again, into figures/"
 	@echo "make step STAGE=n     through a block's work, step by step; KERNEL=f.cu: of your own file"
 	@echo "make grade EX=n       grade your answer to an exercise (exercises/README.md; EX= grades all)"
@@ -317,8 +324,8 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE figures try step grade grader check-exercises run test test-all test-hardened deps \
-	sass registers check-registers profile ceilings coarsening-loads record mutants bench-tracer \
-	clean help
+.PHONY: FORCE figures try show step grade grader check-exercises run test test-all test-hardened \
+	deps sass registers check-registers profile ceilings coarsening-loads record mutants \
+	bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

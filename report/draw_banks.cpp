@@ -33,11 +33,14 @@ std::vector<Shown> worst(const Story& story) {
   for (std::size_t r = 0; r < story.requests.size(); ++r) {
     const Request& request = story.requests[r];
     if (!request.shared) continue;
-    const bool is_copy = request.direction == Direction::copy && r + 1 < story.requests.size();
+    const bool is_copy = request.direction == Direction::copy && r + 1 < story.requests.size() &&
+                         !story.requests[r + 1].shared &&
+                         story.requests[r + 1].direction == Direction::copy;
     const Shown shown{&request, is_copy ? &story.requests[r + 1] : nullptr,
                       matrix_of[is_copy ? r + 1 : r]};
     const auto known = std::find_if(chosen.begin(), chosen.end(), [&](const Shown& other) {
-      return other.matrix == shown.matrix && other.request->direction == request.direction &&
+      return other.matrix == shown.matrix && other.request->array == request.array &&
+             other.request->direction == request.direction &&
              other.request->access.bytes == request.access.bytes;
     });
     if (known == chosen.end()) {
@@ -56,10 +59,9 @@ std::vector<Shown> worst(const Story& story) {
 std::string summary(const Shown& shown) {
   const Request& request = *shown.request;
   const int more = request.pieces - request.ideal;
-  std::string text = printed("%c's tile, %s of %d bytes a lane: ", shown.matrix,
-                             name_of(request.direction), request.access.bytes);
-  if (shown.from)
-    text = printed("%c's tile, cp.async of %d bytes a lane: ", shown.matrix, request.access.bytes);
+  const std::string where = shown.matrix != 0 ? printed("%c's tile", shown.matrix) : request.array;
+  const std::string text = where + ", " + (shown.from ? "cp.async" : name_of(request.direction)) +
+                           printed(" of %d bytes a lane: ", request.access.bytes);
   return text + printed("%d wavefront%s, ", request.pieces, request.pieces == 1 ? "" : "s") +
          (more == 0 ? "no conflict" : printed("where %d would do", request.ideal));
 }
@@ -92,7 +94,7 @@ double draw_turns(Svg& svg, double y, const Shown& shown) {
                                             : Fill::warp);
         std::string label = lanes_text(lanes);
         if (7.5 * display_width(label) > (last - bank) * kCell) {
-          label = printed("%d…", std::countr_zero(lanes));
+          label = printed("%d", std::countr_zero(lanes));
         }
         svg.text(kLeft + (bank + last) / 2.0 * kCell, y + 15, label,
                  {.anchor = Anchor::middle, .small = true, .on_fill = true});
@@ -107,22 +109,26 @@ double draw_turns(Svg& svg, double y, const Shown& shown) {
 }  // namespace
 
 std::optional<Picture> draw_banks(const StageStory& stage) {
-  const std::vector<Shown> chosen = worst(stage.story);
+  return draw_banks(printed("stage%d-banks", stage.stage->number),
+                    printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.story);
+}
+
+std::optional<Picture> draw_banks(const std::string& file, const std::string& name,
+                                  const Story& story) {
+  const std::vector<Shown> chosen = worst(story);
   if (chosen.empty()) return std::nullopt;
   Picture picture;
-  picture.name = printed("stage%d-banks", stage.stage->number);
+  picture.name = file;
   picture.finding = "A warp's costliest request of each kind.";
   for (const Shown& shown : chosen) picture.finding += " " + summary(shown) + ".";
-  Svg svg(
-      printed("Stage %d, %s: the banks of shared memory", stage.stage->number, stage.stage->name),
-      picture.finding);
+  Svg svg(name + ": the banks of shared memory", picture.finding);
   double x = svg.legend(24, 66, Fill::warp, "a lane's word");
   x = svg.legend(x, 66, Fill::other, "one word for several lanes, at once");
   svg.legend(x, 66, Fill::trouble, "has to wait: its bank was busy");
   svg.text(
       24, 90,
       "A line is a wavefront: what the 32 banks, side by side, hand over in one cycle. Numbers "
-      "are lanes.",
+      "are lanes: where there is no room for all of them, the first.",
       {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
   for (int bank = 0; bank < kBanks; bank += 4) {

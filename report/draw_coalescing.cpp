@@ -46,9 +46,9 @@ std::string summary(const Request& request, const Sectors& sectors) {
 }
 
 // The first request of the shown warp for each array and direction.
-std::vector<const Request*> typical(const StageStory& stage) {
+std::vector<const Request*> typical(const Story& story) {
   std::vector<const Request*> chosen;
-  for (const Request& request : stage.story.requests) {
+  for (const Request& request : story.requests) {
     if (request.shared) continue;
     const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const Request* other) {
       return other->array == request.array && other->direction == request.direction;
@@ -99,16 +99,20 @@ double draw_request(Svg& svg, double y, const Request& request) {
 }  // namespace
 
 Picture draw_coalescing(const StageStory& stage) {
+  return draw_coalescing(printed("stage%d-coalescing", stage.stage->number),
+                         printed("Stage %d, %s", stage.stage->number, stage.stage->name),
+                         stage.story);
+}
+
+Picture draw_coalescing(const std::string& file, const std::string& name, const Story& story) {
   Picture picture;
-  picture.name = printed("stage%d-coalescing", stage.stage->number);
-  const std::vector<const Request*> chosen = typical(stage);
+  picture.name = file;
+  const std::vector<const Request*> chosen = typical(story);
   for (const Request* request : chosen) {
     picture.finding += (picture.finding.empty() ? "One request of a warp each. " : " ") +
                        summary(*request, sectors_of(request->access)) + ".";
   }
-  Svg svg(printed("Stage %d, %s: what a warp asks of global memory", stage.stage->number,
-                  stage.stage->name),
-          picture.finding);
+  Svg svg(name + ": what a warp asks of global memory", picture.finding);
   double x = svg.legend(24, 66, Fill::warp, "asked for by one lane");
   x = svg.legend(x, 66, Fill::other, "by several lanes, fetched once");
   svg.legend(x, 66, Fill::trouble, "in vain");

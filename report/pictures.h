@@ -31,6 +31,14 @@ Picture draw_coalescing(const StageStory& stage);
 // Its lanes over the banks of shared memory, turn by turn; none where the stage uses none.
 std::optional<Picture> draw_banks(const StageStory& stage);
 
+// The same of any kernel: `file` names the picture, `name` the kernel.
+Picture draw_coalescing(const std::string& file, const std::string& name, const Story& story);
+std::optional<Picture> draw_banks(const std::string& file, const std::string& name,
+                                  const Story& story);
+
+// Which thread of the block stores to which element of C.
+Picture draw_writers(const std::string& file, const std::string& name, const Story& story);
+
 // Which tile of A each place in shared memory holds between two barriers, in two stages.
 Picture draw_pipeline(const StageStory& before, const StageStory& after);
 

@@ -104,6 +104,41 @@ std::vector<Moved> elements_moved(const Story& story) {
   return all;
 }
 
+Written written_by(const Story& story) {
+  std::map<std::pair<int, int>, int> writers;  // by row and column
+  for (const Request& request : story.requests) {
+    if (request.shared || request.array != "C" || request.direction != Direction::store) continue;
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+      if (!is_active(request.access, lane)) continue;
+      const int thread = request.warp * kWarpSize + lane;
+      for (int w = 0; w < words_of(request.access); ++w) {
+        const Element e = element_at(story, 'C', request.access.address[lane] + 4 * w);
+        const auto [at, first] = writers.try_emplace({e.row, e.col}, thread);
+        if (!first && at->second != thread) at->second = Written::kSeveral;
+      }
+    }
+  }
+  Written written;
+  if (writers.empty()) return written;
+  int last_row = 0, last_col = 0;
+  written.row = written.col = 1 << 30;
+  for (const auto& [place, thread] : writers) {
+    written.row = std::min(written.row, place.first);
+    written.col = std::min(written.col, place.second);
+    last_row = std::max(last_row, place.first);
+    last_col = std::max(last_col, place.second);
+  }
+  constexpr int kMost = 1024;  // of rows and of columns: more can nobody look at
+  written.rows = std::min(last_row - written.row + 1, kMost);
+  written.cols = std::min(last_col - written.col + 1, kMost);
+  written.thread.assign(written.rows, std::vector<int>(written.cols, Written::kNobody));
+  for (const auto& [place, thread] : writers) {
+    const int row = place.first - written.row, col = place.second - written.col;
+    if (row < kMost && col < kMost) written.thread[row][col] = thread;
+  }
+  return written;
+}
+
 std::vector<Wavefront> wavefronts(const WarpAccess& access, Direction direction) {
   int lanes_a_group = kWarpSize / words_of(access);
   if (direction == Direction::load && lanes_a_group < kWarpSize &&

@@ -55,6 +55,15 @@ std::vector<Moved> elements_moved(const Story& story);
 // Where `address` lies in the row-major matrix `name` of `story`.
 Element element_at(const Story& story, char matrix, std::uint64_t address);
 
+// Who stores to C, in the least rectangle that holds all of it.
+struct Written {
+  static constexpr int kNobody = -1, kSeveral = -2;
+  int row = 0, col = 0;  // where it begins in C
+  int rows = 0, cols = 0;
+  std::vector<std::vector<int>> thread;  // [row][col]: of the block
+};
+Written written_by(const Story& story);
+
 inline bool is_active(const WarpAccess& access, int lane) {
   return access.active >> lane & 1u;
 }

@@ -29,6 +29,7 @@
 #include "try/device_calls.h"
 #include "try/guarded.h"
 #include "try/registers.h"
+#include "try/show.h"
 
 using Sgemm = void(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
                    float* C);
@@ -46,6 +47,7 @@ constexpr const char* kUsage =
     "  --registers N        registers of a thread, for occupancy; default: those that nvcc "
     "reports,\n"
     "                       where there is one\n"
+    "  --show FILE.html     draw what the kernels do, here and as a page\n"
     "  --name-threads       printf in a kernel says first which block and thread it is\n"
     "  -I.. -D..            for the compiler\n"
     "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
@@ -58,6 +60,7 @@ struct Options {
   double limit_s = 10;
   bool name_threads = false;
   std::optional<int> registers;  // a thread, as --registers states them
+  std::string show;  // the page to write; empty: print tables
 };
 
 int parse_registers(const char* text) {
@@ -82,6 +85,11 @@ Options parse_options(int argc, char** argv) {
       options.name_threads = true;
     } else if (argument == "--registers") {
       options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
+    } else if (argument == "--show") {
+      options.show = i + 1 < argc ? argv[++i] : "";
+      if (!options.show.ends_with(".html")) {
+        throw Refusal("--show " + options.show + ": give the page to write, for example show.html");
+      }
     } else if (argument == "--limit") {
       const char* text = i + 1 < argc ? argv[++i] : "";
       const char* end = text + std::strlen(text);
@@ -253,6 +261,16 @@ Outcome step_sgemm(const Flags& flags, bool on_terminal, std::FILE* report) {
   return {step(flags, scenes, on_terminal, report), ""};
 }
 
+std::string wrong_result(const Error& error) {
+  const Mismatch& first = error.first.value();
+  char what[128];
+  std::snprintf(what, sizeof what,
+                "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
+                static_cast<long long>(first.row), static_cast<long long>(first.column),
+                first.value, first.expected);
+  return what;
+}
+
 Outcome try_sgemm(const Options& options, const std::string& command, Style style,
                   std::FILE* report) {
   const Flags& flags = options.flags;
@@ -288,14 +306,22 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
       sgemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
     };
   };
+  ShowRecorder recorder(options.show);
+  machine.recorder = recorder.wanted();
   // Printed once: where all blocks run again, by that run, whose kernels see whole results.
   const bool runs_again = machine.blocks == simt::Blocks::kSample || run.gpu_present;
   if (runs_again) hold_prints();
   try {
-    watched([&] { simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)); });
+    watched([&] {
+      recorder.keep_fault([&] { simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)); });
+    });
   } catch (...) {
     print_held();
     throw;
+  }
+  if (recorder.fault()) {
+    print_held();
+    return recorder.show(report, style, run, "");
   }
   if (kernels.entries.empty() && p.results() > 0) {
     print_held();
@@ -336,16 +362,13 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
   } else {
     run.rows.push_back(all);
   }
+  if (!options.show.empty()) {
+    return recorder.show(report, style, run, all.error->bound_ok ? "" : wrong_result(*all.error));
+  }
   print(report, flags, run, style);
   const bool hazardous = report_hazards("try", run);
   if (all.error->bound_ok) return {hazardous ? 1 : 0, ""};
-  const Mismatch& first = all.error->first.value();
-  char what[128];
-  std::snprintf(what, sizeof what,
-                "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
-                static_cast<long long>(first.row), static_cast<long long>(first.column),
-                first.value, first.expected);
-  return {1, what};
+  return {1, wrong_result(*all.error)};
 }
 
 }  // namespace
