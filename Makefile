@@ -35,6 +35,7 @@ DEPENDENCIES = -MMD -MP -MF $@.d
 HOST := $(patsubst %.cpp,$(BUILD)/%.o,cpu_reference.cpp \
 	$(filter-out %_tests.cpp simt/gpu_absent.cpp,$(wildcard model/*.cpp simt/*.cpp report/*.cpp cli/*.cpp)))
 TESTS := $(patsubst %.cpp,$(BUILD)/%.o,tests.cpp $(wildcard */*_tests.cpp))
+WHOLE_PROGRAMS := $(BUILD)/walkthrough/vector_add $(BUILD)/walkthrough/standalone
 
 ifneq ($(NVCC),)
 CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
@@ -55,6 +56,7 @@ $(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm
 		$(BUILD)/idioms_traced.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu))
+$(BUILD)/tests: $(BUILD)/walkthrough/lesson.o | $(BUILD)/try/eight $(WHOLE_PROGRAMS)
 
 # All is compiled again when the Makefile or what was set on its command line changes.
 CONFIGURATION := $(BUILD)/configuration
@@ -151,13 +153,26 @@ $(BUILD)/try/$(call try_name,$(1)): $(BUILD)/try/$(call try_name,$(1)).traced.o 
 		$(if $(2),$(if $(NVCC),$(BUILD)/try/$(call try_name,$(1)).gpu.o)) $$(HARNESS)
 	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
 endef
-SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu))
+SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu) walkthrough/eight.cu)
 $(foreach file,$(SAMPLES),$(eval $(call TRY_RULES,$(file))))
 $(if $(KERNEL),$(eval $(call TRY_RULES,$(KERNEL),FORCE)))
 $(if $(KERNEL),$(eval .SILENT:))
 try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make try KERNEL=path/to/file.cu" >&2; exit 2)
+
+# The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
+$(WHOLE_PROGRAMS): $(BUILD)/walkthrough/%: walkthrough/%.cu walkthrough/on_cpu.h \
+		$(BUILD)/walkthrough/on_cpu.o $(filter-out $(BUILD)/cli/walk.o,$(HOST))
+	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
+	$(CXX) $(AS_CPU) -O2 -include walkthrough/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o,$^) \
+		$(filter $(BUILD)/simt/gpu%.o,$(MAIN)) $(LIBRARIES) -o $@
+
+# Writes what the walkthrough's commands print today into walkthrough.md.
+$(BUILD)/walkthrough/mend: $(BUILD)/walkthrough/mend.o $(BUILD)/walkthrough/lesson.o
+	$(CXX) $^ -o $@
+walkthrough: $(PROGRAM) $(BUILD)/walkthrough/mend $(BUILD)/try/eight $(WHOLE_PROGRAMS)
+	$(BUILD)/walkthrough/mend ./$(PROGRAM) $(BUILD)
 
 # Both of README's commands first see to what they need.
 run:
@@ -254,6 +269,7 @@ help:
 	@echo "make test-hardened    the tests with the compiler's hardening on"
 	@echo "make deps             install what is missing, or say what is"
 	@echo "make mutants          kernels without a barrier: the tracer must name every hazard"
+	@echo "make walkthrough      the outputs that walkthrough.md quotes, as they are today"
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"
 	@echo "make registers        record registers and main loops of every kernel again (nvcc)"
@@ -266,6 +282,6 @@ help:
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
 .PHONY: FORCE try run test test-all test-hardened deps sass registers check-registers profile \
-	record mutants bench-tracer clean help
+	record mutants bench-tracer walkthrough clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
