@@ -163,10 +163,9 @@ try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 
 # The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
 $(WHOLE_PROGRAMS): $(BUILD)/walkthrough/%: walkthrough/%.cu walkthrough/on_cpu.h \
-		$(BUILD)/walkthrough/on_cpu.o $(filter-out $(BUILD)/cli/walk.o,$(HOST))
+		$(BUILD)/walkthrough/on_cpu.o $(filter $(BUILD)/model/%.o $(BUILD)/simt/%.o,$(HOST))
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
-	$(CXX) $(AS_CPU) -O2 -include walkthrough/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o,$^) \
-		$(filter $(BUILD)/simt/gpu%.o,$(MAIN)) $(LIBRARIES) -o $@
+	$(CXX) $(AS_CPU) -O2 -include walkthrough/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o,$^) -o $@
 
 # Writes what the walkthrough's commands print today into walkthrough.md.
 $(BUILD)/walkthrough/mend: $(BUILD)/walkthrough/mend.o $(BUILD)/walkthrough/lesson.o

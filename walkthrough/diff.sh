@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The whole of one kernel with the lines in which another differs: walkthrough/diff.sh naive coalesced
+# The whole of one kernel with the lines in which another differs:
+#   walkthrough/diff.sh naive coalesced
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# != 2 ]; then

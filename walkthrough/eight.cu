@@ -1,7 +1,7 @@
 // The worked example of walkthrough.md: the ladder's own kernels on 8 x 8 matrices, with tiles of
 // 4 x 4, small enough for pencil and paper. Each computes C anew, and is counted on its own:
 //
-//   make try KERNEL=walkthrough/eight.cu TRY_FLAGS="--size 8"
+//   make build/try/eight && build/try/eight --size 8
 #include "gemm_steps.cu"
 
 // gemm_steps.cu comes with a main, which nobody calls here.
