@@ -63,8 +63,8 @@ struct Output {
 // Runs a command with bash, where no GPU is seen. Of make only what it would do is asked for.
 Output run(const std::string& command, const Built& built);
 
-// Runs what can be run of a command that needs a GPU: make without doing anything, the program's
-// flags with --list. Says in one sentence why it is not well-formed; empty where it is.
+// Runs what can be run of a command that needs a GPU: make without doing anything, the program on
+// the CPU at a small size. Says in one sentence why it is not well-formed; empty where it is.
 std::string malformed(const std::string& command, const Built& built);
 
 // Where `quoted` departs from `real`: an empty string, or the first line that is not there.
