@@ -36,6 +36,7 @@ HOST := $(patsubst %.cpp,$(BUILD)/%.o,cpu_reference.cpp \
 	$(filter-out %_tests.cpp simt/gpu_absent.cpp,$(wildcard model/*.cpp simt/*.cpp report/*.cpp cli/*.cpp)))
 HOST += $(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 TESTS := $(patsubst %.cpp,$(BUILD)/%.o,tests.cpp $(wildcard */*_tests.cpp))
+WHOLE_PROGRAMS := $(BUILD)/walkthrough/vector_add $(BUILD)/walkthrough/standalone
 
 ifneq ($(NVCC),)
 CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
@@ -56,7 +57,7 @@ $(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm
 		$(BUILD)/idioms_traced.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu))
-$(BUILD)/tests: | grader
+$(BUILD)/tests: $(BUILD)/walkthrough/lesson.o | $(BUILD)/try/eight $(WHOLE_PROGRAMS) grader
 
 # All is compiled again when the Makefile or what was set on its command line changes.
 CONFIGURATION := $(BUILD)/configuration
@@ -157,7 +158,7 @@ $(BUILD)/try/$(call try_name,$(1)): $(BUILD)/try/$(call try_name,$(1)).traced.o 
 	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
 $(if $(NVCC),,	@rm -f $$@.registers)
 endef
-SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu))
+SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu) walkthrough/eight.cu)
 $(foreach file,$(SAMPLES),$(eval $(call TRY_RULES,$(file))))
 $(if $(KERNEL),$(eval $(call TRY_RULES,$(KERNEL),FORCE)))
 $(if $(KERNEL),$(eval .SILENT:))
@@ -206,6 +207,18 @@ PAGE ?= $(BUILD)/show.html
 show: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) --size 64 --show $(PAGE) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make show KERNEL=path/to/file.cu" >&2; exit 2)
+
+# The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
+$(WHOLE_PROGRAMS): $(BUILD)/walkthrough/%: walkthrough/%.cu walkthrough/on_cpu.h \
+		$(BUILD)/walkthrough/on_cpu.o $(filter $(BUILD)/model/%.o $(BUILD)/simt/%.o,$(HOST))
+	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
+	$(CXX) $(AS_CPU) -O2 -include walkthrough/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o,$^) -o $@
+
+# Writes what the walkthrough's commands print today into walkthrough.md.
+$(BUILD)/walkthrough/mend: $(BUILD)/walkthrough/mend.o $(BUILD)/walkthrough/lesson.o
+	$(CXX) $^ -o $@
+walkthrough: $(PROGRAM) $(BUILD)/walkthrough/mend $(BUILD)/try/eight $(WHOLE_PROGRAMS)
+	$(BUILD)/walkthrough/mend ./$(PROGRAM) $(BUILD)
 
 # Both of README's commands first see to what they need.
 run:
@@ -311,6 +324,7 @@ help:
 	@echo "make test-hardened    the tests with the compiler's hardening on"
 	@echo "make deps             install what is missing, or say what is"
 	@echo "make mutants          kernels without a barrier: the tracer must name every hazard"
+	@echo "make walkthrough      the outputs that walkthrough.md quotes, as they are today"
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"
 	@echo "make registers        record registers and main loops of every kernel again (nvcc)"
@@ -326,6 +340,6 @@ help:
 
 .PHONY: FORCE figures try show step grade grader check-exercises run test test-all test-hardened \
 	deps sass registers check-registers profile ceilings coarsening-loads record mutants \
-	bench-tracer clean help
+	bench-tracer walkthrough clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
