@@ -54,7 +54,8 @@ $(PROGRAM): $(MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o $(H
 $(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 		$(BUILD)/idioms_traced.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
-$(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu))
+$(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu)) \
+	$(BUILD)/try/tiled.debug
 
 # All is compiled again when the Makefile or what was set on its command line changes.
 CONFIGURATION := $(BUILD)/configuration
@@ -150,6 +151,9 @@ $(BUILD)/try/$(call try_name,$(1)): $(BUILD)/try/$(call try_name,$(1)).traced.o 
 		$(BUILD)/try/$(call try_name,$(1)).plain.o \
 		$(if $(2),$(if $(NVCC),$(BUILD)/try/$(call try_name,$(1)).gpu.o)) $$(HARNESS)
 	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
+$(BUILD)/try/$(call try_name,$(1)).debug: $(BUILD)/try/$(call try_name,$(1)).traced.o \
+		$(BUILD)/try/debug/main.o $$(filter-out $(BUILD)/try/try.o,$$(HARNESS))
+	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
 endef
 SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu))
 $(foreach file,$(SAMPLES),$(eval $(call TRY_RULES,$(file))))
@@ -158,6 +162,14 @@ $(if $(KERNEL),$(eval .SILENT:))
 try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make try KERNEL=path/to/file.cu" >&2; exit 2)
+
+# Somebody's own kernel under gdb: make debug KERNEL=my.cu BLOCK=1,0 THREAD=3,2
+BLOCK ?= 0,0
+THREAD ?= 0,0
+debug: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)).debug)
+	@$(if $(KERNEL),try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
+		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
+		echo "which kernel? make debug KERNEL=path/to/file.cu" >&2; exit 2)
 
 # Through the recorded work of a block, step by step: make step STAGE=3 or make step KERNEL=my.cu
 step: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGRAM))
@@ -256,6 +268,7 @@ help:
 	@echo "make run              build and walk the ladder (FLAGS=... for the program)"
 	@echo "make try KERNEL=f.cu  trace, check and time somebody's own sgemm (TRY_FLAGS=--help)"
 	@echo "make step STAGE=n     through a block's work, step by step; KERNEL=f.cu: of your own file"
+	@echo "make debug KERNEL=f.cu  gdb, stopped in one thread: BLOCK=1,0 THREAD=3,2"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
@@ -272,7 +285,7 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE try step run test test-all test-hardened deps sass registers check-registers profile \
+.PHONY: FORCE try step debug run test test-all test-hardened deps sass registers check-registers profile \
 	record mutants bench-tracer clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
