@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +17,8 @@ struct Output {
 };
 
 std::string folder() {
-  const auto path = std::filesystem::temp_directory_path() / "gemm_steps_debug_tests";
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("gemm_steps_debug_tests_" + std::to_string(getpid()));
   std::filesystem::create_directories(path);
   return path.string();
 }
@@ -33,6 +35,7 @@ Output debug(const std::string& position, const std::string& commands) {
   const int status = std::system(command.c_str());
   std::ostringstream text;
   text << std::ifstream(out).rdbuf();
+  std::filesystem::remove_all(folder());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text.str()};
 }
 
