@@ -56,7 +56,8 @@ $(PROGRAM): $(MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o $(H
 $(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 		$(BUILD)/idioms_traced.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
-$(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu))
+$(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu)) \
+	$(BUILD)/try/tiled.debug
 $(BUILD)/tests: $(BUILD)/walkthrough/lesson.o | $(BUILD)/try/eight $(WHOLE_PROGRAMS) grader
 
 # All is compiled again when the Makefile or what was set on its command line changes.
@@ -157,6 +158,9 @@ $(BUILD)/try/$(call try_name,$(1)): $(BUILD)/try/$(call try_name,$(1)).traced.o 
 		$(if $(2),$(if $(NVCC),$(BUILD)/try/$(call try_name,$(1)).gpu.o)) $$(HARNESS)
 	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
 $(if $(NVCC),,	@rm -f $$@.registers)
+$(BUILD)/try/$(call try_name,$(1)).debug: $(BUILD)/try/$(call try_name,$(1)).traced.o \
+		$(BUILD)/try/debug/main.o $$(filter-out $(BUILD)/try/try.o,$$(HARNESS))
+	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
 endef
 SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu) walkthrough/eight.cu)
 $(foreach file,$(SAMPLES),$(eval $(call TRY_RULES,$(file))))
@@ -165,6 +169,14 @@ $(if $(KERNEL),$(eval .SILENT:))
 try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make try KERNEL=path/to/file.cu" >&2; exit 2)
+
+# Somebody's own kernel under gdb: make debug KERNEL=my.cu BLOCK=1,0 THREAD=3,2
+BLOCK ?= 0,0
+THREAD ?= 0,0
+debug: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)).debug)
+	@$(if $(KERNEL),try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
+		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
+		echo "which kernel? make debug KERNEL=path/to/file.cu" >&2; exit 2)
 
 # Through the recorded work of a block, step by step: make step STAGE=3 or make step KERNEL=my.cu
 step: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGRAM))
@@ -318,6 +330,7 @@ help:
 	@echo "make show KERNEL=f.cu draw what its warps ask for, also as a page (PAGE=file.html)"
 	@echo "make figures          draw the lesson's pictures again, into figures/"
 	@echo "make step STAGE=n     through a block's work, step by step; KERNEL=f.cu: of your own file"
+	@echo "make debug KERNEL=f.cu  gdb, stopped in one thread: BLOCK=1,0 THREAD=3,2"
 	@echo "make grade EX=n       grade your answer to an exercise (exercises/README.md; EX= grades all)"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
@@ -338,8 +351,8 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE figures try show step grade grader check-exercises run test test-all test-hardened \
-	deps sass registers check-registers profile ceilings coarsening-loads record mutants \
-	bench-tracer walkthrough clean help
+.PHONY: FORCE figures try show step debug grade grader check-exercises run test test-all \
+	test-hardened deps sass registers check-registers profile ceilings coarsening-loads record \
+	mutants bench-tracer walkthrough clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -405,8 +405,8 @@ What to run
   --reps N             timed runs of each stage
 
 Step by step
-  --step               through what a block does, a warp's request at a time, at a size of two blocks
-                       and two tiles of K (--m, --n, --k choose another); ? shows the keys
+  --step               through what a block does, a warp's request at a time, at a size of 2 blocks
+                       and 2 tiles of K (--m, --n, --k choose another); ? shows the keys
   --until PLACE        begin at barrier:2, line:171, step:40, hazard:1 or end
   --frame N            begin at step N; 0 is the block's beginning
   --print              print that frame as text, 80 x 24, as is done without a terminal
