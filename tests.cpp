@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <omp.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -215,11 +216,16 @@ std::string file_text(const std::string& path) {
   return text.str();
 }
 
+// A folder of this process alone: another may run the same tests.
+std::string test_folder() {
+  return std::filesystem::temp_directory_path() / ("gemm_steps_tests." + std::to_string(getpid()));
+}
+
 // Runs the program itself, the one that make built.
 Output gemm_steps(const std::string& arguments) {
   const char* built = std::getenv("GEMM_STEPS");
   const std::string program = built != nullptr ? built : "./gemm_steps";
-  const std::string folder = std::filesystem::temp_directory_path() / "gemm_steps_tests";
+  const std::string folder = test_folder();
   std::filesystem::create_directories(folder);
   const std::string out = folder + "/out", err = folder + "/err";
   const int status =
@@ -581,7 +587,7 @@ TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
 }
 
 TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
-  const std::string folder = std::filesystem::temp_directory_path() / "gemm_steps_tests";
+  const std::string folder = test_folder();
   std::filesystem::create_directories(folder);
   const std::string no_npy = folder + "/no.npy";
   std::ofstream(no_npy) << "this is no matrix\n";
@@ -620,7 +626,7 @@ TEST_CASE("--explain shows the kernel's lines, and marks those that waste") {
 }
 
 TEST_CASE("the program reads and writes real matrices") {
-  const std::string folder = std::filesystem::temp_directory_path() / "gemm_steps_tests";
+  const std::string folder = test_folder();
   std::filesystem::create_directories(folder);
   const std::string a = folder + "/a.npy", d = folder + "/d.npy";
   REQUIRE(gemm_steps("--device cpu --stage 2 --m 5 --n 5 --k 3 --out " + a).exit_code == 0);

@@ -1,6 +1,7 @@
 #include "model/mix.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -70,7 +71,8 @@ namespace {
 
 // What model/sass_mix.awk makes of `sass`.
 std::string counted(const std::string& sass) {
-  const std::string path = std::filesystem::temp_directory_path() / "gemm_steps_sass.txt";
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("gemm_steps_sass." + std::to_string(getpid()));
   std::ofstream(path) << sass;
   std::FILE* awk = popen(("awk -f model/sass_mix.awk " + path).c_str(), "r");
   std::string text;

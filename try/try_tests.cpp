@@ -23,7 +23,8 @@ std::string file_text(const std::filesystem::path& path) {
 }
 
 Output run(const std::string& command) {
-  const auto folder = std::filesystem::temp_directory_path() / "gemm_steps_try_tests";
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gemm_steps_try_tests." + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string out = folder / "out", err = folder / "err";
   const int status = std::system((command + " >" + out + " 2>" + err + " </dev/null").c_str());
