@@ -85,7 +85,7 @@ $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
 # (In DWARF 5 binutils 2.40 takes the first header of a file for the file itself.)
 AS_CPU := -x c++ -std=c++20 -gdwarf-4 -I. -Isimt/cuda -include simt/cpu.h -fno-gnu-unique \
 	-fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
-TRACED := -O0 -fsanitize=thread -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
+TRACED := -O0 -fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
 $(BUILD)/traced/%.o: %.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@

@@ -90,7 +90,8 @@ Outcome multiply(Where where, const Variant& variant, const Case& c) {
   } else {
     const simt::GlobalArray arrays[] = {{"A", A.data(), a_size * sizeof(float)},
                                         {"B", B.data(), b_size * sizeof(float)},
-                                        {"C", C.data(), c_size * sizeof(float), true}};
+                                        {"C", C.data() + off, (c_size - off) * sizeof(float), true,
+                                         c.beta != 1 || (c.alpha != 0 && c.K > 0)}};
     counts = run_on(where, arrays, [&] { compute(A.data(), B.data(), C.data()); });
   }
   std::vector<double> exact(c_size), magnitude(c_size);

@@ -50,7 +50,7 @@ struct LineCounts {
   std::int64_t ideal_pieces = 0;
   std::int64_t bank_conflicts = 0;
   std::int64_t lines = 0;  // global only: 128-byte lines
-  int worst_pieces = 0;  // of its costliest request, ...
+  int worst_pieces = 0;    // of its costliest request, ...
   std::int64_t worst_block = 0;
   WarpAccess worst{};  // ... the first of them; addresses from the array's begin
 
@@ -58,13 +58,28 @@ struct LineCounts {
   std::vector<std::uint32_t> places;
 };
 
-enum class HazardKind { race, uninitialized, copy_not_waited_for, misaligned, race_on_result };
+enum class HazardKind {
+  index_out_of_range,  // of a dimension of an array, which need not lie in memory that counts
+  out_of_bounds,       // of a matrix, or of a shared array
+  barrier_divergence,  // the first thread waits at a barrier; the second at another, or it left
+  race,
+  uninitialized,
+  copy_not_waited_for,
+  misaligned,
+  race_on_result,
+  never_written
+};
+
+// Whether nothing that its block did afterwards means anything.
+constexpr bool is_fatal(HazardKind kind) {
+  return kind <= HazardKind::barrier_divergence;
+}
 
 // Something that a kernel may not do, with the places of the one or two accesses.
 struct Hazard {
   HazardKind kind;
-  std::string array;
-  std::uint64_t byte;  // from the array's begin
+  std::string array;   // out_of_bounds: the nearest; empty where none is near
+  std::uint64_t byte;  // from the array's begin, or an address; below the begin it wraps around
   std::int64_t block;  // linear, as are the threads in it
   struct Actor {
     std::int64_t thread = -1;  // -1: there is no second one
@@ -73,6 +88,10 @@ struct Hazard {
     std::vector<std::uint32_t> places;
   } first, second;
   std::int64_t other_block = -1;  // the second one's, where it is another
+  bool shared = false;            // of out_of_bounds: the array is in shared memory
+  std::int64_t index = 0;         // index_out_of_range
+  std::int64_t extent = 0;  // index_out_of_range: elements of the dimension; out_of_bounds: bytes
+                            // of the array; never_written: such elements
 };
 
 struct Counts {
@@ -82,10 +101,17 @@ struct Counts {
   Traffic gmem_loads;  // cp.async counts here ...
   Traffic gmem_stores;
   Traffic smem_loads;
-  Traffic smem_stores;  // ... and here,
-  Traffic async_gmem;   // and once more on its own: its global side
-  Traffic async_smem;   // and its shared side
+  Traffic smem_stores;                    // ... and here,
+  Traffic async_gmem;                     // and once more on its own: its global side
+  Traffic async_smem;                     // and its shared side
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] are those that take w wavefronts
   std::vector<LineCounts> lines;
   std::vector<Hazard> hazards;  // the first of each kind, array and pair of places
 };
+
+inline bool has_fatal(const Counts& counts) {
+  for (const Hazard& hazard : counts.hazards) {
+    if (is_fatal(hazard.kind)) return true;
+  }
+  return false;
+}
