@@ -237,7 +237,7 @@ $(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_s
 bench-tracer: $(BUILD)/bench_tracer
 	$(BUILD)/bench_tracer
 
-# The hazards that a missing barrier or wait makes: all must be found.
+# The hazards that a missing or misplaced barrier, wait or check makes: all must be found.
 mutants: $(PROGRAM)
 	simt/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(BUILD)/gemm_steps_plain.o $(HOST) $(LIBRARIES)"
@@ -253,7 +253,7 @@ help:
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
 	@echo "make deps             install what is missing, or say what is"
-	@echo "make mutants          kernels without a barrier: the tracer must name every hazard"
+	@echo "make mutants          kernels with one mistake each: the tracer must name them all"
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"
 	@echo "make registers        record registers and main loops of every kernel again (nvcc)"

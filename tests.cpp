@@ -253,6 +253,13 @@ TEST_CASE("the traced copy computes the same products") {
   check_random_shapes(Where::traced, 60);
 }
 
+TEST_CASE("no stage is blamed for a hazard, whatever the shape") {
+  for (const Stage& stage : stage_table_traced.stages) {
+    if (stage.variants.empty()) continue;
+    for (const Case& c : special_cases()) check_right(Where::traced, stage.variants[0], c);
+  }
+}
+
 TEST_CASE("the GPU computes every stage and variant right" * doctest::skip(!gpu_is_here())) {
   check_all_variants(Where::gpu);
   check_random_shapes(Where::gpu, 200);

@@ -248,9 +248,14 @@ std::vector<Token> WarpTracer::last_steps(const Party& party) const {
   constexpr std::size_t kEnough = 6;
   std::vector<Token> steps;
   if (party.running) return steps;
-  std::size_t end = party.tokens.size();
-  while (end > 0 && kind_of(party.tokens[end - 1]) == Kind::kExit) --end;
-  if (end == 0 || end == party.tokens.size()) return steps;
+  // Behind the kernel's exit there are those of the functions that launch it.
+  std::size_t end = 0;
+  for (std::size_t i = party.tokens.size(); i-- > 0;) {
+    const Kind kind = kind_of(party.tokens[i]);
+    if (kind != Kind::kExit && kind != Kind::kStep) break;
+    if (kind == Kind::kExit) end = i;
+  }
+  if (end == 0) return steps;
   for (std::size_t i = end - 1; i-- > 0 && steps.size() < kEnough;) {
     const Token token = party.tokens[i];
     if (kind_of(token) == Kind::kStep) steps.insert(steps.begin(), place_of(token));
