@@ -421,8 +421,9 @@ void Worker::run_warp(int warp) {
     const std::uint32_t waiting = in_state(State::kInCollective);
     if (tracer_ != nullptr) {
       // Where all wait for each other the warp is together again. Where only some do, the others
-      // may be ahead of them.
-      tracer_->fold(warp, log_full | (waiting == began ? 0 : waiting));
+      // may be ahead of them. In a block that is abandoned nothing more comes from any.
+      const std::uint32_t running = log_full | (waiting == began ? 0 : waiting);
+      tracer_->fold(warp, astray != nullptr ? 0 : running);
       if (tracer_->is_fatal()) abandon({});
     }
     if (astray != nullptr) abandon(crash_of(*astray));
