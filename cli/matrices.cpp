@@ -1,6 +1,7 @@
 #include "cli/matrices.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <map>
@@ -31,11 +32,14 @@ std::uint64_t mix(std::uint64_t x) {
 
 void* allocate_guarded(std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
-  constexpr std::size_t kGuard = std::size_t{8} << 30, kSmallestGuard = std::size_t{1} << 16;
+  constexpr std::size_t kGuard = std::size_t{8} << 30, kSmallGuard = std::size_t{1} << 16;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t aligned = rounded_up(bytes, kAlignment), usable = rounded_up(aligned, page);
   if (usable < bytes) throw std::bad_alloc();
-  for (std::size_t guard = kGuard; guard >= kSmallestGuard; guard /= 2) {
+  // Where address space is rationed, the rest of the program needs it more.
+  rlimit limit{};
+  const bool rationed = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  for (const std::size_t guard : {rationed ? kSmallGuard : kGuard, kSmallGuard}) {
     const Reservation all{mmap(nullptr, usable + 2 * guard, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
                           usable + 2 * guard};
