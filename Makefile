@@ -90,7 +90,7 @@ $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
 # (In DWARF 5 binutils 2.40 takes the first header of a file for the file itself.)
 AS_CPU := -x c++ -std=c++20 -gdwarf-4 -I. -Isimt/cuda -include simt/cpu.h -fno-gnu-unique \
 	-fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
-TRACED := -O0 -fsanitize=thread -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
+TRACED := -O0 -fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
 $(BUILD)/traced/%.o: %.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@
@@ -315,7 +315,7 @@ $(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_s
 bench-tracer: $(BUILD)/bench_tracer
 	$(BUILD)/bench_tracer
 
-# The hazards that a missing barrier or wait makes: all must be found.
+# The hazards that a missing or misplaced barrier, wait or check makes: all must be found.
 mutants: $(PROGRAM)
 	simt/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(BUILD)/gemm_steps_plain.o $(HOST) $(LIBRARIES)"
@@ -336,7 +336,7 @@ help:
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
 	@echo "make deps             install what is missing, or say what is"
-	@echo "make mutants          kernels without a barrier: the tracer must name every hazard"
+	@echo "make mutants          kernels with one mistake each: the tracer must name them all"
 	@echo "make walkthrough      the outputs that walkthrough.md quotes, as they are today"
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"

@@ -29,9 +29,16 @@ const char* name_of(HazardKind kind) {
       return "a vector access that is not aligned";
     case HazardKind::race_on_result:
       return "two threads write the same element of C";
-    default:
-      return "a hazard";
+    case HazardKind::out_of_bounds:
+      return "memory is reached for where there is none";
+    case HazardKind::index_out_of_range:
+      return "an index that its array does not have";
+    case HazardKind::barrier_divergence:
+      return "not all threads of a block come to the same barrier";
+    case HazardKind::never_written:
+      return "elements of C that no thread writes";
   }
+  return "";
 }
 
 std::string phase_of(const Hazard& hazard) {
@@ -42,6 +49,8 @@ std::string phase_of(const Hazard& hazard) {
            ", and no barrier stands between them";
   }
   if (hazard.kind == HazardKind::race_on_result) return "in the part that stores C";
+  if (hazard.kind == HazardKind::barrier_divergence) return "around the barriers";
+  if (hazard.array.empty()) return "where a pointer is made";
   return "in the part that reads or writes " + array;
 }
 
