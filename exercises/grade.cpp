@@ -108,7 +108,8 @@ void print_cases(std::span<const Case> cases) {
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;
       const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
-      return printed("%.4g %s %.4g", total, missed ? ">" : "<=", most);
+      return target.per_result ? printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
+                               : printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
     });
   }
 }

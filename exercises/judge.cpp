@@ -154,7 +154,7 @@ Complaint about_wrong_result(const Case& c) {
       printed("C at row %lld, column %lld ", static_cast<long long>(c.first.row),
               static_cast<long long>(c.first.column)) +
           (c.never_written
-               ? std::string("is never written; C is stored")
+               ? std::string("is never written; others are stored")
                : printed("is %.7g, but should be %.7g; stored", c.first.value, c.first.expected) +
                      stored_by(c)) +
           store_lines(c)};
