@@ -110,8 +110,8 @@ std::optional<Complaint> check_answers(const Submission& submission) {
   }
 
   const char* phase = nullptr;
-  if (smallest[0] % BM != 0 || smallest[1] % BN != 0 || smallest[2] % BK != 0 ||
-      smallest[0] * smallest[1] * smallest[2] == 0) {
+  if (smallest[0] % BM != 0 || smallest[1] % BN != 0 || smallest[2] % BK != 0 || smallest[0] == 0 ||
+      smallest[1] == 0 || smallest[2] == 0) {
     phase = "the kernel is for multiples of BM, BN and BK, and for nothing less than one of each";
   } else if (smallest[2] <= BK) {
     phase =

@@ -1,4 +1,4 @@
-// expect: a race in shared memory
+// expect: race on As (byte 4): thread (1, 0) stores on line
 // Exercise 5: find the race. exercises/05-find-the-race/README.md says what to answer, and to mend.
 #include "exercises/shape.h"
 #include "simt/launch.h"
