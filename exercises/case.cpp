@@ -257,6 +257,10 @@ Ended run_traced(Case& c, double limit_s) {
     machine.launched = [&](const simt::Launch& done, const Counts&) {
       if (!launch) launch = done;
     };
+    std::vector<std::uint64_t> writers;
+    machine.wrote = [&](std::span<const std::uint64_t> last) {
+      writers.assign(last.begin(), last.end());
+    };
     Counts counts;
     watched([&] {
       counts = simt::trace(machine, arrays, [&] { run(c.shape, A.data(), B.data(), C.data()); });
@@ -264,6 +268,7 @@ Ended run_traced(Case& c, double limit_s) {
     Writer writer;
     writer.put(launch.value());
     writer.put_all(C.data(), c.C.size());
+    writer.put_all(writers.data(), writers.size());
     put(writer, counts);
     writer.put(A.untouched() && B.untouched() && C.untouched());
     std::fwrite(writer.bytes.data(), 1, writer.bytes.size(), report);
@@ -273,6 +278,7 @@ Ended run_traced(Case& c, double limit_s) {
   Reader reader{ended.report};
   const auto launch = reader.get<simt::Launch>();
   c.C = reader.get_all<Floats>();
+  c.writers = reader.get_all<std::vector<std::uint64_t>>();
   c.row.counts = get_counts(reader);
   c.fence_touched = !reader.get<bool>();
   c.row.launch = LaunchShape{{launch.grid.x, launch.grid.y, launch.grid.z},
@@ -291,9 +297,11 @@ void measure(Case& c, int local_bytes) {
   std::int64_t results = 0;
   for (int row = 0; row < M; ++row) {
     for (int column = 0; column < N; ++column) {
-      const float value = c.C[index(product.C, row, column, M, N)];
+      const std::size_t lies_at = index(product.C, row, column, M, N);
+      const float value = c.C[lies_at];
       const bool untouched = std::bit_cast<std::uint32_t>(value) == kUntouched;
       if (!is_result(product, row, column)) {
+        if (!untouched && !c.outside_touched && c.wrong == 0) c.wrong_at = lies_at;
         c.outside_touched = c.outside_touched || !untouched;
         continue;
       }
@@ -302,6 +310,7 @@ void measure(Case& c, int local_bytes) {
       if (element_is_right(c, e, at, value)) continue;
       if (c.wrong++ > 0) continue;
       c.first = {row, column, value, e.exact[at]};
+      c.wrong_at = lies_at;
       c.never_written = untouched;
     }
   }
@@ -366,6 +375,7 @@ bool Case::is(const Multiplication& other) const {
 
 void annotate(Case& c) {
   c.row.name = c.name;
+  c.launched.kernel.name = c.name.c_str();
   c.row.variant = &c.launched;
   c.run.M = c.shape.M;
   c.run.N = c.shape.N;

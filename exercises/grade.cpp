@@ -81,27 +81,36 @@ std::string text_of(const std::string& path) {
 // Exit codes, which exercises/grade.sh and its callers tell apart.
 enum Verdict { kPassed = 0, kFailed = 1, kUnusable = 2, kTimedOut = 4 };
 
+// A column for every shape, so that any number of targets fits.
 void print_cases(std::span<const Case> cases) {
+  constexpr std::size_t kColumns = 4;
   if (cases.empty() || !cases[0].row.counts) return;
-  std::printf("\n      M      N      K  result  hazards");
-  for (const Target& target : exercise.targets) {
-    std::printf("  %21s",
-                (std::string(target.name) + (target.per_result ? "/result" : "")).c_str());
+  if (cases.size() > kColumns) {
+    print_cases(cases.first(kColumns));
+    return print_cases(cases.subspan(kColumns));
   }
+  const auto line = [&](const std::string& name, const auto& text_of_case) {
+    std::printf("%-27s", name.c_str());
+    for (const Case& c : cases) std::printf("%18s", text_of_case(c).c_str());
+    std::printf("\n");
+  };
   std::printf("\n");
-  for (const Case& c : cases) {
+  line("M x N x K",
+       [](const Case& c) { return printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K); });
+  line("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
+  line("hazards", [](const Case& c) {
     const std::size_t hazards = c.row.counts->hazards.size();
-    std::printf("%7d%7d%7d  %6s  %7s", c.shape.M, c.shape.N, c.shape.K,
-                c.right() ? "right" : "wrong",
-                hazards == 0 ? "none" : printed("%zu", hazards).c_str());
-    for (const Target& target : exercise.targets) {
+    return hazards == 0 ? "none" : printed("%zu", hazards);
+  });
+  for (const Target& target : exercise.targets) {
+    line(std::string(target.name) + (target.per_result ? "/result" : ""), [&](const Case& c) {
       const double per = target.per_result ? c.measures.at("results") : 1;
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;
       const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
-      std::printf("  %21s", printed("%.4g %s %.4g", total, missed ? ">" : "<=", most).c_str());
-    }
-    std::printf("\n");
+      return target.per_result ? printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
+                               : printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
+    });
   }
 }
 

@@ -91,7 +91,7 @@ if [ -e "$folder/kernel.cu" ]; then
   fi
   # The most that a thread has on its stack: each function of the answer once, at its largest.
   local_bytes=$(awk -F '[\t]' -v answer="$answer" '
-    index($1, answer ":") == 1 && $1 !~ /[: ]run\(Shape/ && !/ launch\(/ {
+    index($1, answer ":") == 1 && $1 !~ /[: ]run(_tiled)?\(Shape/ && !/ launch\(/ {
       split(substr($1, length(answer) + 2), place, ":")
       at = place[1] ":" place[2]
       if ($2 + 0 > most[at]) most[at] = $2

@@ -133,14 +133,28 @@ std::string store_lines(const Case& c) {
     if (line.array != "C" || line.direction != Direction::store || line.line == 0) continue;
     lines += (lines.empty() ? "" : ", ") + std::to_string(line.line);
   }
-  return lines.empty() ? "" : "; C is stored on line " + lines;
+  return lines.empty() ? "" : " on line " + lines;
+}
+
+// " by thread (3, 0) of block (1, 4)": who stored the element that is wrong.
+std::string stored_by(const Case& c) {
+  if (c.wrong_at >= c.writers.size() || c.writers[c.wrong_at] == 0) return "";
+  const LaunchShape& launch = *c.row.launch;
+  const std::uint64_t in_launch = c.writers[c.wrong_at] - 1, threads = c.launched.threads();
+  const std::uint64_t thread = in_launch % threads, block = in_launch / threads;
+  const auto pair = [](std::uint64_t number, unsigned across) {
+    return printed("(%u, %u)", static_cast<unsigned>(number % across),
+                   static_cast<unsigned>(number / across));
+  };
+  return " by thread " + pair(thread, launch.block.x) + " of block " + pair(block, launch.grid.x);
 }
 
 Complaint about_wrong_result(const Case& c) {
   if (c.wrong == 0) {
     return {"elements of C are written that are not to be computed",
             "in the part that stores C: which elements does the page ask for?",
-            "C" + store_lines(c)};
+            printed("the first lies %zu floats behind C's begin, and is stored", c.wrong_at) +
+                stored_by(c) + store_lines(c)};
   }
   return {
       printed("the result is wrong: %lld of %lld elements of C", static_cast<long long>(c.wrong),
@@ -149,8 +163,9 @@ Complaint about_wrong_result(const Case& c) {
       printed("C at row %lld, column %lld ", static_cast<long long>(c.first.row),
               static_cast<long long>(c.first.column)) +
           (c.never_written
-               ? std::string("is never written")
-               : printed("is %.7g, but should be %.7g", c.first.value, c.first.expected)) +
+               ? std::string("is never written; others are stored")
+               : printed("is %.7g, but should be %.7g; stored", c.first.value, c.first.expected) +
+                     stored_by(c)) +
           store_lines(c)};
 }
 
@@ -194,7 +209,8 @@ std::optional<Complaint> complaint_about(std::span<Case> cases) {
       complaint = {name_of(hazard.kind), phase_of(hazard), hazard_sentence(hazard, c.run, c.row)};
     } else if (c.fence_touched) {
       complaint = {"memory outside of the matrices is written",
-                   "in the part that stores C: which threads may do it?", "C" + store_lines(c)};
+                   "in the part that stores C: which threads may do it?",
+                   "C is stored" + store_lines(c)};
     } else if (!c.right()) {
       complaint = about_wrong_result(c);
     } else if (c.measures.at("local_bytes") > kMostLocalBytes) {

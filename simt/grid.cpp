@@ -607,13 +607,17 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// Who wrote which word of the result (WarpTracer). Zeros that calloc need not write.
-std::unique_ptr<std::uint64_t, Free> writers_of(std::span<const GlobalArray> global) {
-  std::size_t words = 1;
+std::size_t result_words(std::span<const GlobalArray> global) {
+  std::size_t words = 0;
   for (const GlobalArray& array : global) {
     if (array.result) words += array.bytes / 4;
   }
-  void* memory = std::calloc(words, sizeof(std::uint64_t));
+  return words;
+}
+
+// Who wrote which word of the result (WarpTracer). Zeros that calloc need not write.
+std::unique_ptr<std::uint64_t, Free> writers_of(std::span<const GlobalArray> global) {
+  void* memory = std::calloc(result_words(global) + 1, sizeof(std::uint64_t));
   if (memory == nullptr) throw std::bad_alloc();
   return std::unique_ptr<std::uint64_t, Free>(static_cast<std::uint64_t*>(memory));
 }
@@ -802,6 +806,9 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
   add(session->counts, counts);
   session->counts.blocks += counts.blocks;
   if (machine.launched) machine.launched(launch, counts);
+  if (machine.wrote && writers) {
+    machine.wrote({writers.get(), result_words(*session->traced)});
+  }
 }
 
 bool in_kernel() {

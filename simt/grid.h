@@ -56,6 +56,9 @@ struct Machine {
   std::function<void(std::int64_t)> progress = {};  // told of finished blocks; may be empty
   // Told of every launch when it is over, with what its traced blocks did; may be empty.
   std::function<void(const Launch&, const Counts&)> launched = {};
+  // Told, where hazards are looked for, which thread of the launch wrote which word of the result
+  // array last: counted from 1 through all blocks; 0 is nobody. May be empty.
+  std::function<void(std::span<const std::uint64_t>)> wrote = {};
   // Records chosen blocks where they are traced; may be null. Blocks then run one after the other,
   // in the grid's order.
   Recorder* recorder = nullptr;
