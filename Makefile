@@ -196,7 +196,7 @@ $(BUILD)/exercises/%.o: exercises/%/exercise.cpp $(CONFIGURATION)
 $(BUILD)/exercises/assemble: $(BUILD)/exercises/assemble.o $(BUILD)/exercises/region.o
 	$(CXX) $^ -o $@
 GRADE_AS_CPU = $(subst simt/cpu.h,$(BUILD)/exercises/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
-	-fstack-usage -Wno-unused-parameter -Wno-unused-variable
+	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
 $(BUILD)/exercises/cpu.h.gch: $(wildcard simt/*.h) $(CONFIGURATION)
 	@mkdir -p $(@D)
 	echo '#include "simt/cpu.h"' > $(BUILD)/exercises/cpu.h

@@ -171,8 +171,9 @@ void put(Writer& to, const Counts& counts) {
     to.put(line.shared);
     to.put(line.direction);
     to.put(line.bytes);
-    for (const std::int64_t count : {line.executions, line.requests, line.pieces, line.ideal_pieces,
-                                     line.bank_conflicts, line.lines, line.worst_block}) {
+    for (const std::int64_t count :
+         {line.executions, line.requests, line.pieces, line.ideal_pieces, line.bank_conflicts,
+          line.lines, line.worst_block, line.in_flight_bytes, line.in_flight_most}) {
       to.put(count);
     }
     to.put(line.worst_pieces);
@@ -205,8 +206,9 @@ Counts get_counts(Reader& from) {
     line.shared = from.get<bool>();
     line.direction = from.get<Direction>();
     line.bytes = from.get<int>();
-    for (std::int64_t* count : {&line.executions, &line.requests, &line.pieces, &line.ideal_pieces,
-                                &line.bank_conflicts, &line.lines, &line.worst_block}) {
+    for (std::int64_t* count :
+         {&line.executions, &line.requests, &line.pieces, &line.ideal_pieces, &line.bank_conflicts,
+          &line.lines, &line.worst_block, &line.in_flight_bytes, &line.in_flight_most}) {
       *count = from.get<std::int64_t>();
     }
     line.worst_pieces = from.get<int>();
@@ -336,6 +338,8 @@ void measure(Case& c, int local_bytes) {
   values["bank_conflicts"] = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
   values["async_copies"] = counts.async_gmem.accesses.sum;
   values["local_bytes"] = local_bytes;
+  values["in_flight_bytes"] = 0;
+  for (const LineCounts& line : counts.lines) values["in_flight_bytes"] += line.in_flight_bytes;
   const auto put_traffic = [&](const std::string& name, const char* pieces, const Traffic& t) {
     values[name + "s"] = t.accesses.sum;
     values["most_" + name + "s"] = t.accesses.max;

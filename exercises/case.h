@@ -24,7 +24,8 @@ Ended run_traced(Case& c, double limit_s);
 // local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store:
 // Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
 // accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and once
-// more as async_copies.
+// more as async_copies. in_flight_bytes: what cp.async had on its way for a warp, summed over all
+// requests that load from shared memory.
 void measure(Case& c, int local_bytes);
 
 // What the counts call the memory beside a matrix begins so: "outside of A".
