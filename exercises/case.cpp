@@ -246,15 +246,28 @@ Case drawn_case(const Shape& shape, std::uint64_t seed) {
   return c;
 }
 
+bool on_fenced(Case& c, const std::function<void(std::span<const simt::GlobalArray>,
+                                                 const std::function<void()>& kernel)>& trace) {
+  const Fenced A("A", c.A), B("B", c.B), C("C", c.C);
+  const simt::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true), A.before(), A.behind(),
+                                      B.before(), B.behind(), C.before(),    C.behind()};
+  trace(arrays, [&] { run(c.shape, A.data(), B.data(), C.data()); });
+  std::copy(C.data(), C.data() + c.C.size(), c.C.begin());
+  return A.untouched() && B.untouched() && C.untouched();
+}
+
+std::array<bool, 3> by_columns(const Multiplication& product) {
+  const bool A = product.A == Order::columns;
+  // What stands for B is A, so its columns are A's rows.
+  const bool B = product.lower_triangle_of_AAt ? !A : product.B == Order::columns;
+  return {A, B, product.C == Order::columns};
+}
+
 Ended run_traced(Case& c, double limit_s) {
   const Ended ended = run_in_child({limit_s, "grade", "the kernel"}, [&](std::FILE* report) {
     Run about{};
     about.gpu = *find_gpu("RTX 3090");
     std::optional<simt::Launch> launch;
-    const Fenced A("A", c.A), B("B", c.B), C("C", c.C);
-    const simt::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true),
-                                        A.before(), A.behind(), B.before(),
-                                        B.behind(), C.before(), C.behind()};
     simt::Machine machine{&about.gpu};
     machine.launched = [&](const simt::Launch& done, const Counts&) {
       if (!launch) launch = done;
@@ -264,15 +277,16 @@ Ended run_traced(Case& c, double limit_s) {
       writers.assign(last.begin(), last.end());
     };
     Counts counts;
-    watched([&] {
-      counts = simt::trace(machine, arrays, [&] { run(c.shape, A.data(), B.data(), C.data()); });
-    });
+    const bool untouched =
+        on_fenced(c, [&](std::span<const simt::GlobalArray> arrays, const auto& kernel) {
+          watched([&] { counts = simt::trace(machine, arrays, kernel); });
+        });
     Writer writer;
     writer.put(launch.value());
-    writer.put_all(C.data(), c.C.size());
+    writer.put_all(c.C.data(), c.C.size());
     writer.put_all(writers.data(), writers.size());
     put(writer, counts);
-    writer.put(A.untouched() && B.untouched() && C.untouched());
+    writer.put(untouched);
     std::fwrite(writer.bytes.data(), 1, writer.bytes.size(), report);
     return Outcome{0, ""};
   });
