@@ -125,11 +125,11 @@ std::optional<Picture> draw_banks(const std::string& file, const std::string& na
   double x = svg.legend(24, 66, Fill::warp, "a lane's word");
   x = svg.legend(x, 66, Fill::other, "one word for several lanes, at once");
   svg.legend(x, 66, Fill::trouble, "has to wait: its bank was busy");
-  svg.text(
-      24, 90,
-      "A line is a wavefront: what the 32 banks, side by side, hand over in one cycle. Numbers "
-      "are lanes: where there is no room for all of them, the first.",
-      {.small = true, .faint = true});
+  svg.text(24, 90,
+           "A row is a wavefront: what the 32 banks hand over in one cycle. Numbers are lanes, the "
+           "first "
+           "of many.",
+           {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
   for (int bank = 0; bank < kBanks; bank += 4) {
     svg.text(kLeft + (bank + 0.5) * kCell, 114, printed("%d", bank),

@@ -158,7 +158,9 @@ int Chapter::words() const {
 }
 
 std::vector<Chapter> chapters(const Lines& markdown) {
-  std::vector<Chapter> all{{"", 1, {}, {}}};
+  static const std::regex figure(R"(!\[(.*)\]\(([^)]*)\))");
+  std::vector<Chapter> all{{"", 1, {}, {}, {}}};
+  std::smatch shown;
   bool in_block = false, in_comment = false;
   for (std::size_t i = 0; i < markdown.size(); ++i) {
     const std::string& line = markdown[i];
@@ -171,7 +173,9 @@ std::vector<Chapter> chapters(const Lines& markdown) {
     } else if (in_comment || line.starts_with("<!--")) {
       in_comment = line.find("-->") == std::string::npos;
     } else if (line.starts_with("## ")) {
-      all.push_back({line.substr(3), number, {}, {}});
+      all.push_back({line.substr(3), number, {}, {}, {}});
+    } else if (std::regex_match(line, shown, figure)) {
+      all.back().figures.push_back({number, shown[1], shown[2]});
     } else {
       all.back().prose.push_back(line);
     }

@@ -28,11 +28,18 @@ struct Block {
   Lines lines;
 };
 
+// A line "![finding](file)": the finding is for readers who do not see the picture.
+struct Figure {
+  int line;
+  std::string finding, file;
+};
+
 struct Chapter {
   std::string title;  // of a heading "## ..."
   int line;
-  Lines prose;  // what is in no block, comments left out
+  Lines prose;  // what is in no block, comments and figures left out
   std::vector<Block> blocks;
+  std::vector<Figure> figures;
 
   int words() const;  // of the prose
 };

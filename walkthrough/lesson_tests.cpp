@@ -7,13 +7,15 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "model/stage.h"
+#include "report/svg.h"
 
 extern const StageTable stage_table_plain;
 
-using lesson::Block, lesson::Chapter, lesson::Command, lesson::Lines;
+using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
 
 namespace {
 
@@ -63,6 +65,19 @@ std::string joined(const Lines& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
+}
+
+// From the line that begins so to the end of its block.
+Lines block_from(const Lines& file, const std::string& beginning) {
+  const auto first = std::find_if(file.begin(), file.end(), [&](const std::string& line) {
+    return line.starts_with(beginning);
+  });
+  return {first, std::find(first, file.end(), "```")};
+}
+
+Lines single_spaced(Lines lines) {
+  for (std::string& line : lines) line = std::regex_replace(line, std::regex("( |─)+"), " ");
+  return lines;
 }
 
 int occurrences(const std::string& text, const std::string& of) {
@@ -154,6 +169,25 @@ TEST_CASE("the walkthrough's blocks all say what they are") {
   }
 }
 
+TEST_CASE("the walkthrough shows every figure once, and beside each what it finds") {
+  std::set<std::string> shown;
+  for (const Chapter& chapter : walkthrough()) {
+    for (const Figure& figure : chapter.figures) {
+      CAPTURE(figure.line);
+      REQUIRE(std::filesystem::exists(figure.file));
+      CHECK(joined(lesson::read_lines(figure.file))
+                .find("<desc>" + xml_escaped(figure.finding) + "</desc>") != std::string::npos);
+      CHECK(shown.insert(figure.file).second);
+    }
+    // Elsewhere than on a line of its own a figure would not be seen above.
+    CHECK(joined(chapter.prose).find("![") == std::string::npos);
+  }
+  for (const auto& file : std::filesystem::directory_iterator("figures")) {
+    CAPTURE(file.path().string());
+    CHECK(shown.contains(file.path().string()));
+  }
+}
+
 TEST_CASE("the walkthrough's links lead to files, and to functions by their names") {
   static const std::regex link(R"(\[([^\]]*)\]\(([^)#]*)(#[^)]*)?\))");
   int links = 0;
@@ -225,6 +259,24 @@ TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc takes them as
   }
 }
 
+TEST_CASE(
+    "README's tables are what the program prints without a GPU, and what it recorded on one") {
+  const Lines readme = lesson::read_lines("README.md");
+  Lines traced = block_from(readme, "problem  C (256 x 256)");
+  REQUIRE(traced.size() > 20);
+  // The CPU's own times are another machine's, and the columns as wide as they are.
+  std::erase_if(traced, [](const std::string& line) {
+    return line.starts_with("0 serial") || line.starts_with("  OpenMP CPU");
+  });
+  CHECK(lesson::difference(scattered(single_spaced(traced)),
+                           single_spaced(output_of("./gemm_steps").lines)) == "");
+
+  Lines timed = block_from(readme, "problem  C (4096 x 4096)");
+  REQUIRE(timed.size() > 15);
+  timed.push_back("...");
+  CHECK(lesson::difference(timed, lesson::read_lines("results/h200-4096.txt")) == "");
+}
+
 TEST_CASE("a quoted output is compared line by line, but for what is left out and marked") {
   const Lines real{"one 1", "two 2.5 ms", "three 3", "four 4"};
   CHECK(lesson::difference(real, real) == "");
@@ -252,14 +304,28 @@ TEST_CASE("a quoted output is mended where numbers have changed, and nowhere els
 }
 
 TEST_CASE("markdown falls into chapters, blocks and commands") {
-  const Lines text{"# t",    "two words",   "## First",   "one `make  x` and `./gemm_steps --list`",
-                   "<!-- a", "comment -->", "```console", "$ echo a \\",
-                   "  b",    "a b",         "$ true",     "```"};
+  const Lines text{"# t",
+                   "two words",
+                   "## First",
+                   "one `make  x` and `./gemm_steps --list`",
+                   "<!-- a",
+                   "comment -->",
+                   "```console",
+                   "$ echo a \\",
+                   "  b",
+                   "a b",
+                   "$ true",
+                   "```",
+                   "![two (2) words](a.svg)"};
   const std::vector<Chapter> all = lesson::chapters(text);
   REQUIRE(all.size() == 2);
   CHECK(all[1].title == "First");
   CHECK(all[1].words() == 6);
   CHECK(lesson::inline_commands(all[1]).size() == 2);
+  REQUIRE(all[1].figures.size() == 1);
+  CHECK(all[1].figures[0].line == 13);
+  CHECK(all[1].figures[0].finding == "two (2) words");
+  CHECK(all[1].figures[0].file == "a.svg");
   REQUIRE(all[1].blocks.size() == 1);
   const std::vector<Command> commands = lesson::commands(all[1].blocks[0]);
   REQUIRE(commands.size() == 2);
