@@ -221,6 +221,13 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(std::regex_search(
       columns.text, std::regex("A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 ")));
 
+  // So is C: a warp for each of its columns.
+  const Output by_columns =
+      bash("LOOK=show " + look + "exercises/grade.sh 3 exercises/03-coalesce/wrong/a_by_rows.cu");
+  CAPTURE(by_columns.text);
+  CHECK(contains(by_columns.text, "columns 0 to 16 of C"));
+  CHECK(contains(by_columns.text, "\n  0123456789abcdefg\n  0123456789abcdefg\n"));
+
   const Output endless =
       bash("LOOK=show " + look + "exercises/grade.sh 1 exercises/gaming/endless.cu");
   CHECK(endless.exit_code == 1);

@@ -170,11 +170,10 @@ for folder in "$DIR"/*/; do
   inside=$folder
   [ ! -d "$folder/answers" ] || [ -L "$folder/answers" ] || inside=$folder/answers
   for exercise in "${exercises[@]}"; do
-    file=
-    for name in "$inside/$exercise".cu "$inside/$exercise".txt; do
-      ! plain "$name" || file=$name
-    done
-    if [ -z "$file" ]; then
+    # As the exercise begins: start.txt, or else a kernel.
+    begin=(exercises/"$exercise"/start.*)
+    file=$inside/$exercise.$([ ${#begin[@]} = 0 ] && echo cu || echo "${begin[0]##*.}")
+    if ! plain "$file"; then
       printf '%s,%s,not handed in,,,,,%s,\n' "$(csv "$student")" "$exercise" "$SEED" \
         >> "$temporary/absent"
       continue

@@ -200,8 +200,9 @@ int look(const LookOptions& options, const LookedAt& what) {
   if (options.how == "debug") return debug(what);
   const Chosen chosen = chosen_case(what);
   const bool on_terminal = steps_on_terminal(flags);
-  return run_guarded({what.limit_s, options.how, "the kernel"}, [&](std::FILE* report) {
+  const int code = run_guarded({what.limit_s, options.how, "the kernel"}, [&](std::FILE* report) {
     if (options.how == "show") return show(options, what, chosen, flags, report);
     return step_through(what, chosen, flags, on_terminal, report);
   });
+  return code == 0 && chosen.complaint ? 1 : code;
 }
