@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "simt/idioms.h"
 
@@ -71,6 +74,23 @@ TEST_CASE("what threads do together is what the GPU's threads do") {
       CAPTURE(t);
       CHECK(arrays.out[t] == exchange.expected(t));
     }
+  }
+}
+
+TEST_CASE("who stored each word of the result is told, and that nobody stored the others") {
+  REQUIRE(!exchanges.empty());
+  const simt::GlobalArray known[] = {{"in", arrays.in, sizeof arrays.in},
+                                     {"out", arrays.out, sizeof arrays.out, true}};
+  std::vector<std::uint64_t> writers;
+  simt::Machine machine{find_gpu("RTX 3090")};
+  machine.wrote = [&](std::span<const std::uint64_t> last) {
+    writers.assign(last.begin(), last.end());
+  };
+  simt::trace(machine, known, [] { exchanges[0].run(arrays.in, arrays.out); });  // 32 threads
+  REQUIRE(writers.size() == std::size(arrays.out));
+  for (std::size_t word = 0; word < writers.size(); ++word) {
+    CAPTURE(word);
+    CHECK(writers[word] == (word < 32 ? word + 1 : 0));
   }
 }
 

@@ -12,9 +12,11 @@ constexpr int BM = 8, BN = 32, BK = 8, kThreads = BM * BN;
 // it has one tile for all rounds.
 constexpr char kStores = 'a', kLoads = 'd', kLast = 'e';
 
-std::optional<Complaint> no_answer(const std::string& name, const std::string& wants) {
-  return Complaint{"no answer yet to " + name, "it is to be " + wants,
-                   "write: // answer " + name + ": and then " + wants};
+Complaint no_answer(const Answers& answers, const std::string& name, const std::string& wants) {
+  const auto given = answers.find(name);
+  return {
+      given == answers.end() ? "no answer yet to " + name : name + " cannot be " + given->second,
+      "it is to be " + wants, "write: // answer " + name + ": and then " + wants};
 }
 
 std::optional<int> whole_number(const Answers& answers, const std::string& name, int most) {
@@ -72,10 +74,10 @@ std::optional<Complaint> check_answers(const Submission& submission) {
     const auto line = answers.find("line_" + number);
     if (line == answers.end() || line->second.size() != 1 || line->second[0] < 'a' ||
         line->second[0] > kLast) {
-      return no_answer("line_" + number, "a letter from a to e");
+      return no_answer(answers, "line_" + number, "a letter from a to e");
     }
     const auto thread = whole_number(answers, "thread_" + number, kThreads - 1);
-    if (!thread) return no_answer("thread_" + number, "a number from 0 to 255");
+    if (!thread) return no_answer(answers, "thread_" + number, "a number from 0 to 255");
     lines += line->second;
     threads[i] = *thread;
   }
@@ -83,7 +85,7 @@ std::optional<Complaint> check_answers(const Submission& submission) {
   for (int i = 0; i < 3; ++i) {
     const std::string name = std::string("smallest_") + "MNK"[i];
     const auto size = whole_number(answers, name, 1 << 20);
-    if (!size) return no_answer(name, "a whole number");
+    if (!size) return no_answer(answers, name, "a whole number");
     smallest[i] = *size;
   }
 
