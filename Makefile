@@ -90,7 +90,7 @@ $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
 # (In DWARF 5 binutils 2.40 takes the first header of a file for the file itself.)
 AS_CPU := -x c++ -std=c++20 -gdwarf-4 -I. -Isimt/cuda -include simt/cpu.h -fno-gnu-unique \
 	-fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
-TRACED := -O0 -fsanitize=thread -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
+TRACED := -O0 -fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
 $(BUILD)/traced/%.o: %.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@
@@ -173,30 +173,34 @@ try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 # Somebody's own kernel under gdb: make debug KERNEL=my.cu BLOCK=1,0 THREAD=3,2
 BLOCK ?= 0,0
 THREAD ?= 0,0
-debug: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)).debug)
-	@$(if $(KERNEL),try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
+debug: $(if $(EX),,$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)).debug))
+	@$(if $(EX),$(LOOK_AT_ANSWER),$(if $(KERNEL),try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
 		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
-		echo "which kernel? make debug KERNEL=path/to/file.cu" >&2; exit 2)
+		echo "which kernel? make debug KERNEL=path/to/file.cu, or EX=n for your answer" >&2; exit 2))
 
 # Through the recorded work of a block, step by step: make step STAGE=3 or make step KERNEL=my.cu
-step: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGRAM))
-	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),./$(PROGRAM)) --step \
-		$(if $(KERNEL),,$(if $(filter command line environment,$(origin STAGE)),--stage $(STAGE))) \
-		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)) $(FLAGS)
+STEPPED = $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),./$(PROGRAM)) --step \
+	$(if $(KERNEL),,$(if $(filter command line environment,$(origin STAGE)),--stage $(STAGE))) \
+	$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)) $(FLAGS)
+step: $(if $(EX),,$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGRAM)))
+	@$(if $(EX),$(LOOK_AT_ANSWER),$(STEPPED))
 
 # make grade EX=3: a student's answer to an exercise, whose kernel alone is compiled each time. The
 # rest of the grader is linked beforehand, without what a debugger would need, to be quick.
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
-GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix exercises/,case.cpp judge.cpp region.cpp grade.cpp))
+GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix exercises/,case.cpp judge.cpp region.cpp look.cpp \
+	grade.cpp))
 $(BUILD)/exercises/grader.o: $(GRADER) $(filter-out $(BUILD)/try/try.o,$(HARNESS))
 	ld -r --strip-debug $^ -o $@
+$(BUILD)/exercises/grader_for_gdb.o: $(GRADER) $(filter-out $(BUILD)/try/try.o,$(HARNESS))
+	ld -r $^ -o $@
 $(BUILD)/exercises/%.o: exercises/%/exercise.cpp $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(DEPENDENCIES) -c $< -o $@
 $(BUILD)/exercises/assemble: $(BUILD)/exercises/assemble.o $(BUILD)/exercises/region.o
 	$(CXX) $^ -o $@
 GRADE_AS_CPU = $(subst simt/cpu.h,$(BUILD)/exercises/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
-	-fstack-usage -Wno-unused-parameter
+	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
 $(BUILD)/exercises/cpu.h.gch: $(wildcard simt/*.h) $(CONFIGURATION)
 	@mkdir -p $(@D)
 	echo '#include "simt/cpu.h"' > $(BUILD)/exercises/cpu.h
@@ -207,18 +211,32 @@ $(BUILD)/exercises/environment: $(CONFIGURATION)
 		'LIBRARIES="-fopenmp $(LIBRARIES)"' > $@
 GRADE_PARTS := $(addprefix $(BUILD)/exercises/,grader.o assemble cpu.h.gch environment \
 	$(EXERCISES:%=%.o))
-grader: $(GRADE_PARTS) $(BUILD)/exercises/ladder.o $(BUILD)/gemm_steps_traced.o
+$(BUILD)/exercises/similar: $(BUILD)/exercises/similar.o
+	$(CXX) $^ -o $@
+grader: $(GRADE_PARTS) $(BUILD)/exercises/similar $(BUILD)/exercises/ladder.o $(BUILD)/gemm_steps_traced.o
 grade: $(GRADE_PARTS)
 	@BUILD='$(BUILD)' SEED='$(SEED)' HINT='$(HINT)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
-		exercises/grade.sh '$(EX)' '$(FILE)'
+		RECORD=answers/grades.csv exercises/grade.sh '$(EX)' '$(FILE)'
+LOOK_AT_ANSWER = BUILD='$(BUILD)' SEED='$(SEED)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
+	RECORD=answers/grades.csv LOOK_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' BLOCK='$(BLOCK)' \
+	THREAD='$(THREAD)' LOOK=$@ exercises/grade.sh '$(EX)' '$(FILE)'
+# A class: make grade-class DIR=submissions (exercises/TEACHING.md). What is set on the command line
+# is in the environment of the script, which checks it.
+JOBS ?= $(shell nproc)
+grade-class: $(GRADE_PARTS) $(BUILD)/exercises/similar
+	@BUILD='$(BUILD)' JOBS='$(JOBS)' exercises/grade_class.sh
+ifneq ($(EX),)
+step debug: $(GRADE_PARTS)
+debug: $(BUILD)/exercises/grader_for_gdb.o
+endif
 check-exercises: grader
 	exercises/check.sh $(BUILD) $(EX)
 
 # The same file in pictures, in the terminal and as a page.
 PAGE ?= $(BUILD)/show.html
-show: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
-	@$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) --size 64 --show $(PAGE) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
-		echo "which kernel? make show KERNEL=path/to/file.cu" >&2; exit 2)
+show: $(if $(EX),$(GRADE_PARTS),$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL))))
+	@$(if $(EX),$(LOOK_AT_ANSWER),$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) --size 64 --show $(PAGE) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
+		echo "which kernel? make show KERNEL=path/to/file.cu, or EX=n for your answer" >&2; exit 2))
 
 # The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
 $(WHOLE_PROGRAMS): $(BUILD)/walkthrough/%: walkthrough/%.cu walkthrough/on_cpu.h \
@@ -315,7 +333,7 @@ $(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_s
 bench-tracer: $(BUILD)/bench_tracer
 	$(BUILD)/bench_tracer
 
-# The hazards that a missing barrier or wait makes: all must be found.
+# The hazards that a missing or misplaced barrier, wait or check makes: all must be found.
 mutants: $(PROGRAM)
 	simt/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(BUILD)/gemm_steps_plain.o $(HOST) $(LIBRARIES)"
@@ -331,12 +349,14 @@ help:
 	@echo "make figures          draw the lesson's pictures again, into figures/"
 	@echo "make step STAGE=n     through a block's work, step by step; KERNEL=f.cu: of your own file"
 	@echo "make debug KERNEL=f.cu  gdb, stopped in one thread: BLOCK=1,0 THREAD=3,2"
+	@echo "make show EX=n        the same of your answer to an exercise; so do make step and make debug"
 	@echo "make grade EX=n       grade your answer to an exercise (exercises/README.md; EX= grades all)"
+	@echo "make grade-class DIR=d  grade the folders of a class (exercises/TEACHING.md)"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
 	@echo "make test-hardened    the tests with the compiler's hardening on"
 	@echo "make deps             install what is missing, or say what is"
-	@echo "make mutants          kernels without a barrier: the tracer must name every hazard"
+	@echo "make mutants          kernels with one mistake each: the tracer must name them all"
 	@echo "make walkthrough      the outputs that walkthrough.md quotes, as they are today"
 	@echo "make bench-tracer     what tracing costs"
 	@echo "make sass STAGE=n     registers and instructions of a stage's kernels (nvcc, cuobjdump)"
@@ -351,8 +371,8 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE figures try show step debug grade grader check-exercises run test test-all \
-	test-hardened deps sass registers check-registers profile ceilings coarsening-loads record \
+.PHONY: FORCE figures try show step debug grade grade-class grader check-exercises run test \
+	test-all test-hardened deps sass registers check-registers profile ceilings coarsening-loads record \
 	mutants bench-tracer walkthrough clean help
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

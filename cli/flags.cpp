@@ -400,8 +400,8 @@ What to run
                        RTX 3090
   --trace sample|all   trace the corner, middle and edge blocks (default), or every block, which
                        gives totals for the whole launch
-  --hazards on|off     look for races, unwritten and unaligned reads where blocks are traced;
-                       default: on
+  --hazards on|off     look for races, accesses out of bounds, divergent barriers, unwritten and
+                       unaligned reads where blocks are traced; default: on
   --reps N             timed runs of each stage
 
 Step by step

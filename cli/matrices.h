@@ -1,25 +1,30 @@
 // Host matrices, row-major, 256-byte aligned like cudaMalloc's, so that sectors fall as on the GPU.
+// Before and behind each lies memory that nothing may touch, so that an access which misses it
+// stops.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <vector>
 
+// Memory that ends, up to the alignment, where its last page does. On both sides as many bytes are
+// reserved as an int counts floats, or, where the system has no room for that (ulimit -v), fewer.
+// Throws std::bad_alloc.
+void* allocate_guarded(std::size_t bytes);
+void free_guarded(void* memory);
+
 template <class T>
-struct Aligned256 {
+struct Guarded {
   using value_type = T;
-  Aligned256() = default;
+  Guarded() = default;
   template <class U>
-  Aligned256(const Aligned256<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{256}));
-  }
-  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{256}); }
-  friend bool operator==(Aligned256, Aligned256) { return true; }
+  Guarded(const Guarded<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(allocate_guarded(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) { free_guarded(p); }
+  friend bool operator==(Guarded, Guarded) { return true; }
 };
 
-using Floats = std::vector<float, Aligned256<float>>;
+using Floats = std::vector<float, Guarded<float>>;
 
 // `count` values, uniform in [-1, 1): the same for the same seed, on every machine.
 Floats random_floats(std::size_t count, std::uint64_t seed);

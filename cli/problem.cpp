@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
-#include <limits>
 
 #include "cli/memory.h"
 #include "cli/npy.h"
@@ -76,7 +76,7 @@ Problem load_problem(const Flags& flags, bool on_gpu) {
     p.C = as_floats(c);
   }
   if (p.beta == 0) {
-    p.C.assign(p.results(), std::numeric_limits<float>::quiet_NaN());
+    p.C.assign(p.results(), kCanary);
   } else if (flags.c.empty()) {
     p.C = random_floats(p.results(), 3 * flags.seed + 2);
   }
@@ -119,6 +119,25 @@ void annotate(Row& row, const void* kernel) {
   row.source = simt::source_text(lines.file);
   row.source_first = lines.first;
   row.source_last = lines.last;
+}
+
+void note_never_written(const Problem& p, const Floats& result, Row& row) {
+  Counts& counts = *row.counts;
+  const bool reads_C =
+      std::any_of(counts.lines.begin(), counts.lines.end(), [](const LineCounts& line) {
+        return line.array == "C" && line.direction == Direction::load;
+      });
+  if (p.beta != 0 || reads_C || has_fatal(counts)) return;
+  if (counts.blocks_traced == counts.blocks) return;  // then the tracer has seen it all
+  const auto untouched = [](float value) {
+    return std::memcmp(&value, &kCanary, sizeof value) == 0;
+  };
+  const auto first = std::find_if(result.begin(), result.end(), untouched);
+  if (first == result.end()) return;
+  Hazard hazard{HazardKind::never_written, "C", 0, 0, {}, {}};
+  hazard.byte = 4 * static_cast<std::uint64_t>(first - result.begin());
+  hazard.extent = std::count_if(first, result.end(), untouched);
+  counts.hazards.push_back(hazard);
 }
 
 std::optional<Occupancy> occupancy_of(const Flags& flags, const Run& run, const Variant& variant,

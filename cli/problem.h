@@ -1,6 +1,7 @@
 // What a run is about, as the flags ask for it: matrices, reference, device.
 #pragma once
 
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,18 @@
 #include "model/gpus.h"
 #include "report/report.h"
 
+// A NaN that no computation gives, unless one is already among what it reads.
+inline const float kCanary = std::bit_cast<float>(0x7fc0c0deu);
+
 struct Problem {
   int M, N, K;
   float alpha, beta;
   Floats A, B;
-  Floats C;  // before the product; all NaN where beta is 0, so that a kernel that reads it shows
+  Floats
+      C;  // before the product; all kCanary where beta is 0, so that a kernel that reads it shows
 
+  // A product that leaves C as it is need not write it.
+  bool must_be_written() const { return beta != 1 || (alpha != 0 && K > 0); }
   std::size_t results() const { return static_cast<std::size_t>(M) * N; }
 };
 
@@ -37,6 +44,11 @@ Gpu choose_model(const Flags& flags, bool on_gpu);
 // Says of each traced access of `row`, and of each hazard, on which line of `kernel` it stands, the
 // function whose calls were traced.
 void annotate(Row& row, const void* kernel);
+
+// Adds a hazard where elements of `result` are as they were before, in a row of which only a part
+// was traced: as far as it can be told, which is where beta is 0 and no line of the kernels loads
+// C.
+void note_never_written(const Problem& p, const Floats& result, Row& row);
 
 // Names every hazard on stderr, after "gemm_steps: " or what `program` is. Returns whether there is
 // one.

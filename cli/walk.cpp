@@ -179,9 +179,10 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
                 Floats& result, Row& row) {
   const Problem& p = ladder.problem;
   const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
-                                      {"B", p.B.data(), bytes(p.B)},
-                                      {"C", result.data(), bytes(result), true}};
+  const simt::GlobalArray arrays[] = {
+      {"A", p.A.data(), bytes(p.A)},
+      {"B", p.B.data(), bytes(p.B)},
+      {"C", result.data(), bytes(result), true, p.must_be_written()}};
   const auto compute_with = [&](const StageTable& copy) {
     const Variant& its_variant = same(variant, table, copy);
     return [&] {
@@ -194,7 +195,14 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
   simt::Machine machine{&ladder.run.gpu, simt::Blocks::kSample, ladder.flags.hazards,
                         [&](std::int64_t done) { progress.advance(done); }};
   if (ladder.flags.trace == Trace::all) machine.blocks = simt::Blocks::kAll;
+  machine.arrays = arrays;
   row.counts = simt::trace(machine, arrays, compute_with(stage_table_traced));
+  if (machine.blocks != simt::Blocks::kAll && !ladder.on_gpu && !has_fatal(*row.counts)) {
+    machine.blocks = simt::Blocks::kAllButSample;
+    const auto stray = simt::run(machine, compute_with(stage_table_plain));
+    row.counts->hazards.insert(row.counts->hazards.end(), stray.begin(), stray.end());
+    note_never_written(p, result, row);
+  }
   if (ladder.flags.explain || ladder.flags.format == Format::json || !row.counts->hazards.empty()) {
     const Variant& traced = same(variant, table, stage_table_traced);
     const KernelRef& kernel = kernel_of(ladder, stage_table_traced, traced);
@@ -204,9 +212,6 @@ void run_on_cpu(const Ladder& ladder, const StageTable& table, const Variant& va
       annotate_stage_before(ladder, row);
     }
   }
-  if (machine.blocks == simt::Blocks::kAll || ladder.on_gpu) return;
-  machine.blocks = simt::Blocks::kAllButSample;
-  simt::run(machine, compute_with(stage_table_plain));
 }
 
 Row stage_row(const Ladder& ladder, const StageTable& table, const Stage& stage,
@@ -219,11 +224,13 @@ Row stage_row(const Ladder& ladder, const StageTable& table, const Stage& stage,
   row.variant = &variant;
   result = p.C;
   run_on_cpu(ladder, table, variant, result, row);
-  if (ladder.on_gpu) run_on_gpu(ladder, table, variant, result, row);
+  // What reaches out of bounds here would do so there, and its result is none.
+  const bool abandoned = has_fatal(*row.counts);
+  if (ladder.on_gpu && !abandoned) run_on_gpu(ladder, table, variant, result, row);
   const KernelRef& kernel = kernel_of(ladder, table, variant);
   row.aligned = &kernel == &variant.kernel;
   row.occupancy = occupancy_of(ladder.flags, ladder.run, variant, kernel);
-  check_result(ladder, result, p.M, kFp32, row);
+  if (!abandoned) check_result(ladder, result, p.M, kFp32, row);
   return row;
 }
 
@@ -329,7 +336,8 @@ int run_program(int argc, char** argv, const StageTable& table) {
 
   Floats result;
   climb(ladder, table, stages, result);
-  if (!flags.out.empty()) write_npy(flags.out, p.M, p.N, result.data());
+  const bool has_result = run.rows.empty() || !has_fatal(run.rows.back().counts.value_or(Counts{}));
+  if (!flags.out.empty() && has_result) write_npy(flags.out, p.M, p.N, result.data());
   bool agrees = true;
   const auto opened = [](const char* flag, const std::string& path) {
     std::ifstream file(path);

@@ -171,8 +171,9 @@ void put(Writer& to, const Counts& counts) {
     to.put(line.shared);
     to.put(line.direction);
     to.put(line.bytes);
-    for (const std::int64_t count : {line.executions, line.requests, line.pieces, line.ideal_pieces,
-                                     line.bank_conflicts, line.lines, line.worst_block}) {
+    for (const std::int64_t count :
+         {line.executions, line.requests, line.pieces, line.ideal_pieces, line.bank_conflicts,
+          line.lines, line.worst_block, line.in_flight_bytes, line.in_flight_most}) {
       to.put(count);
     }
     to.put(line.worst_pieces);
@@ -205,8 +206,9 @@ Counts get_counts(Reader& from) {
     line.shared = from.get<bool>();
     line.direction = from.get<Direction>();
     line.bytes = from.get<int>();
-    for (std::int64_t* count : {&line.executions, &line.requests, &line.pieces, &line.ideal_pieces,
-                                &line.bank_conflicts, &line.lines, &line.worst_block}) {
+    for (std::int64_t* count :
+         {&line.executions, &line.requests, &line.pieces, &line.ideal_pieces, &line.bank_conflicts,
+          &line.lines, &line.worst_block, &line.in_flight_bytes, &line.in_flight_most}) {
       *count = from.get<std::int64_t>();
     }
     line.worst_pieces = from.get<int>();
@@ -244,28 +246,47 @@ Case drawn_case(const Shape& shape, std::uint64_t seed) {
   return c;
 }
 
+bool on_fenced(Case& c, const std::function<void(std::span<const simt::GlobalArray>,
+                                                 const std::function<void()>& kernel)>& trace) {
+  const Fenced A("A", c.A), B("B", c.B), C("C", c.C);
+  const simt::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true), A.before(), A.behind(),
+                                      B.before(), B.behind(), C.before(),    C.behind()};
+  trace(arrays, [&] { run(c.shape, A.data(), B.data(), C.data()); });
+  std::copy(C.data(), C.data() + c.C.size(), c.C.begin());
+  return A.untouched() && B.untouched() && C.untouched();
+}
+
+std::array<bool, 3> by_columns(const Multiplication& product) {
+  const bool A = product.A == Order::columns;
+  // What stands for B is A, so its columns are A's rows.
+  const bool B = product.lower_triangle_of_AAt ? !A : product.B == Order::columns;
+  return {A, B, product.C == Order::columns};
+}
+
 Ended run_traced(Case& c, double limit_s) {
   const Ended ended = run_in_child({limit_s, "grade", "the kernel"}, [&](std::FILE* report) {
     Run about{};
     about.gpu = *find_gpu("RTX 3090");
     std::optional<simt::Launch> launch;
-    const Fenced A("A", c.A), B("B", c.B), C("C", c.C);
-    const simt::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true),
-                                        A.before(), A.behind(), B.before(),
-                                        B.behind(), C.before(), C.behind()};
     simt::Machine machine{&about.gpu};
     machine.launched = [&](const simt::Launch& done, const Counts&) {
       if (!launch) launch = done;
     };
+    std::vector<std::uint64_t> writers;
+    machine.wrote = [&](std::span<const std::uint64_t> last) {
+      writers.assign(last.begin(), last.end());
+    };
     Counts counts;
-    watched([&] {
-      counts = simt::trace(machine, arrays, [&] { run(c.shape, A.data(), B.data(), C.data()); });
-    });
+    const bool untouched =
+        on_fenced(c, [&](std::span<const simt::GlobalArray> arrays, const auto& kernel) {
+          watched([&] { counts = simt::trace(machine, arrays, kernel); });
+        });
     Writer writer;
     writer.put(launch.value());
-    writer.put_all(C.data(), c.C.size());
+    writer.put_all(c.C.data(), c.C.size());
+    writer.put_all(writers.data(), writers.size());
     put(writer, counts);
-    writer.put(A.untouched() && B.untouched() && C.untouched());
+    writer.put(untouched);
     std::fwrite(writer.bytes.data(), 1, writer.bytes.size(), report);
     return Outcome{0, ""};
   });
@@ -273,6 +294,7 @@ Ended run_traced(Case& c, double limit_s) {
   Reader reader{ended.report};
   const auto launch = reader.get<simt::Launch>();
   c.C = reader.get_all<Floats>();
+  c.writers = reader.get_all<std::vector<std::uint64_t>>();
   c.row.counts = get_counts(reader);
   c.fence_touched = !reader.get<bool>();
   c.row.launch = LaunchShape{{launch.grid.x, launch.grid.y, launch.grid.z},
@@ -291,9 +313,11 @@ void measure(Case& c, int local_bytes) {
   std::int64_t results = 0;
   for (int row = 0; row < M; ++row) {
     for (int column = 0; column < N; ++column) {
-      const float value = c.C[index(product.C, row, column, M, N)];
+      const std::size_t lies_at = index(product.C, row, column, M, N);
+      const float value = c.C[lies_at];
       const bool untouched = std::bit_cast<std::uint32_t>(value) == kUntouched;
       if (!is_result(product, row, column)) {
+        if (!untouched && !c.outside_touched && c.wrong == 0) c.wrong_at = lies_at;
         c.outside_touched = c.outside_touched || !untouched;
         continue;
       }
@@ -302,6 +326,7 @@ void measure(Case& c, int local_bytes) {
       if (element_is_right(c, e, at, value)) continue;
       if (c.wrong++ > 0) continue;
       c.first = {row, column, value, e.exact[at]};
+      c.wrong_at = lies_at;
       c.never_written = untouched;
     }
   }
@@ -327,6 +352,8 @@ void measure(Case& c, int local_bytes) {
   values["bank_conflicts"] = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
   values["async_copies"] = counts.async_gmem.accesses.sum;
   values["local_bytes"] = local_bytes;
+  values["in_flight_bytes"] = 0;
+  for (const LineCounts& line : counts.lines) values["in_flight_bytes"] += line.in_flight_bytes;
   const auto put_traffic = [&](const std::string& name, const char* pieces, const Traffic& t) {
     values[name + "s"] = t.accesses.sum;
     values["most_" + name + "s"] = t.accesses.max;
@@ -366,6 +393,7 @@ bool Case::is(const Multiplication& other) const {
 
 void annotate(Case& c) {
   c.row.name = c.name;
+  c.launched.kernel.name = c.name.c_str();
   c.row.variant = &c.launched;
   c.run.M = c.shape.M;
   c.run.N = c.shape.N;

@@ -1,11 +1,15 @@
 // One shape of an exercise: what the student's kernel made of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "exercises/exercise.h"
 #include "simt/grid.h"
+#include "simt/trace.h"
 #include "try/guarded.h"
 
 // A and B for `shape`, and a C in which every element is a NaN that no computation yields.
@@ -16,6 +20,14 @@ Case drawn_case(const Shape& shape, std::uint64_t seed);
 // To be called for every case before anything in this process uses OpenMP, which a fork breaks.
 Ended run_traced(Case& c, double limit_s);
 
+// Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.
+// Returns whether the memory beside A, B and C is as it was.
+bool on_fenced(Case& c, const std::function<void(std::span<const simt::GlobalArray>,
+                                                 const std::function<void()>& kernel)>& trace);
+
+// Whether A, B and C lie in memory column by column, as the kernel is given them.
+std::array<bool, 3> by_columns(const Multiplication& product);
+
 // Fills in the rest: compares C with the reference, sets the measures, and marks missed targets.
 //
 // Measures, by their names in formulas: M N K and the variant's sizes; results (elements of C that
@@ -24,7 +36,8 @@ Ended run_traced(Case& c, double limit_s);
 // local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store:
 // Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
 // accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and once
-// more as async_copies.
+// more as async_copies. in_flight_bytes: what cp.async had on its way for a warp, summed over all
+// requests that load from shared memory.
 void measure(Case& c, int local_bytes);
 
 // What the counts call the memory beside a matrix begins so: "outside of A".

@@ -60,9 +60,13 @@ struct Case {
   Variant launched{};  // the block that it was launched with, and no more
   Row row{};           // its counts, with lines of the student's file after annotate()
   Run run{};
-  std::int64_t wrong = 0;        // results that are
-  Mismatch first{};              // of them, row by row
-  bool never_written = false;    // that one still is what it was before
+  std::int64_t wrong = 0;      // results that are
+  Mismatch first{};            // of them, row by row
+  bool never_written = false;  // that one still is what it was before
+  // Of each element of C, as it lies in memory: the thread that stored it last, counted from 1
+  // through all blocks of the launch; 0: none did. Empty where nothing was launched.
+  std::vector<std::uint64_t> writers{};
+  std::size_t wrong_at = 0;      // where `first` lies in memory; or else, that which was to be left
   bool outside_touched = false;  // an element of C was written that is not to be computed
   bool fence_touched = false;    // memory beside A, B or C was written
   std::vector<const Target*> missed{};

@@ -15,6 +15,7 @@
 
 #include "exercises/case.h"
 #include "exercises/judge.h"
+#include "exercises/look.h"
 #include "exercises/region.h"
 #include "model/refusal.h"
 #include "report/numbers.h"
@@ -30,6 +31,9 @@ struct Options {
   int local_bytes = 0;
   double limit_s = 10;
   bool brief = false;
+  int used = 0;       // the highest hint level that was told before
+  std::string facts;  // a file to write what grade_class.sh needs to
+  LookOptions look;
 };
 
 template <class T>
@@ -48,6 +52,10 @@ Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i], text = argv[i + 1];
+    if (name == "--flags") {  // all that follow are for make show or make step
+      options.look.flags.assign(argv + i + 1, argv + argc);
+      break;
+    }
     if (text.empty()) continue;
     if (name == "--exercise") {
       options.exercise = text;
@@ -63,6 +71,14 @@ Options parse_options(int argc, char** argv) {
       options.local_bytes = number("--local-bytes", text, 0, 1 << 30);
     } else if (name == "--limit") {
       options.limit_s = number("LIMIT", text, 0.1, 3600.0);
+    } else if (name == "--used") {
+      options.used = number("--used", text, 0, 2);
+    } else if (name == "--facts") {
+      options.facts = text;
+    } else if (name == "--look") {
+      options.look.how = text;
+    } else if (name == "--page") {
+      options.look.page = text;
     } else if (name == "--brief") {
       options.brief = text == "1";
     } else {
@@ -81,38 +97,48 @@ std::string text_of(const std::string& path) {
 // Exit codes, which exercises/grade.sh and its callers tell apart.
 enum Verdict { kPassed = 0, kFailed = 1, kUnusable = 2, kTimedOut = 4 };
 
+// A column for every shape, so that any number of targets fits.
 void print_cases(std::span<const Case> cases) {
+  constexpr std::size_t kColumns = 4;
   if (cases.empty() || !cases[0].row.counts) return;
-  std::printf("\n      M      N      K  result  hazards");
-  for (const Target& target : exercise.targets) {
-    std::printf("  %21s",
-                (std::string(target.name) + (target.per_result ? "/result" : "")).c_str());
+  if (cases.size() > kColumns) {
+    print_cases(cases.first(kColumns));
+    return print_cases(cases.subspan(kColumns));
   }
+  const auto line = [&](const std::string& name, const auto& text_of_case) {
+    std::printf("%-27s", name.c_str());
+    for (const Case& c : cases) std::printf("%18s", text_of_case(c).c_str());
+    std::printf("\n");
+  };
   std::printf("\n");
-  for (const Case& c : cases) {
+  line("M x N x K",
+       [](const Case& c) { return printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K); });
+  line("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
+  line("hazards", [](const Case& c) {
     const std::size_t hazards = c.row.counts->hazards.size();
-    std::printf("%7d%7d%7d  %6s  %7s", c.shape.M, c.shape.N, c.shape.K,
-                c.right() ? "right" : "wrong",
-                hazards == 0 ? "none" : printed("%zu", hazards).c_str());
-    for (const Target& target : exercise.targets) {
+    return hazards == 0 ? "none" : printed("%zu", hazards);
+  });
+  for (const Target& target : exercise.targets) {
+    line(std::string(target.name) + (target.per_result ? "/result" : ""), [&](const Case& c) {
       const double per = target.per_result ? c.measures.at("results") : 1;
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;
       const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
-      std::printf("  %21s", printed("%.4g %s %.4g", total, missed ? ">" : "<=", most).c_str());
-    }
-    std::printf("\n");
+      return target.per_result ? printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
+                               : printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
+    });
   }
 }
 
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
+  const int used = std::max(options.used, complaint ? options.hint : 0);
   if (options.brief) {
     std::printf("%-24s %s%s\n", options.exercise.c_str(), complaint ? "failed  " : "passed",
                 complaint ? complaint->symptom.c_str() : "");
     return code;
   }
   if (!complaint) {
-    std::printf("\nPASSED  (hint level %d, seed %llu)\n", options.hint,
+    std::printf("\nPASSED  (highest hint level used %d, seed %llu)\n", used,
                 static_cast<unsigned long long>(options.seed));
     return code;
   }
@@ -128,7 +154,41 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
                     options.hint == 0 ? "where to look" : "line and thread",
                     static_cast<unsigned long long>(options.seed)));
   }
+  if (used > 0) say("", printed("hint level %d is the highest used so far", used));
   return code;
+}
+
+// Three lines for grade_class.sh, yes, no or nothing where it cannot be told: whether the results
+// are right, whether nothing hazardous was done, and whether the targets are met, to which belongs
+// what an exercise asks beside its kernel.
+void write_facts(const Options& options, std::span<const Case> cases, std::size_t finished,
+                 bool passed) {
+  if (options.facts.empty()) return;
+  const bool all = finished == cases.size();
+  bool right = all, hazardous = false, missed = false;
+  for (const Case& c : cases.first(finished)) {
+    right = right && c.right() && !c.fence_touched;
+    hazardous = hazardous || !c.row.counts->hazards.empty();
+    for (const LineCounts& line : c.row.counts->lines) {
+      hazardous = hazardous || line.array.starts_with(kOutside);
+    }
+    missed = missed || !c.missed.empty();
+  }
+  std::ofstream file(options.facts);
+  file << (cases.empty() ? ""
+           : right       ? "yes"
+                         : "no")
+       << "\n"
+       << (cases.empty() ? ""
+           : hazardous   ? "no"
+           : all         ? "yes"
+                         : "")
+       << "\n"
+       << (missed                          ? "no"
+           : !all                          ? ""
+           : passed || !right || hazardous ? "yes"
+                                           : "no")
+       << "\n";
 }
 
 int grade(const Options& options) {
@@ -164,27 +224,37 @@ int grade(const Options& options) {
   const std::span<Case> finished = std::span(cases).first(done);
   for (Case& c : finished) measure(c, options.local_bytes);
 
+  const auto concluded = [&](const std::optional<Complaint>& complaint, int code) {
+    write_facts(options, cases, done, code == kPassed);
+    return conclude(options, complaint, code);
+  };
+
   // Before a word is said of the kernel.
   std::optional<Complaint> complaint;
   if (exercise.check_answers) complaint = exercise.check_answers(submission(done));
-  if (complaint) return conclude(options, complaint, kFailed);
+  if (complaint) return concluded(complaint, kFailed);
 
   if (!options.brief) print_cases(finished);
   complaint = complaint_about(finished);
   if (!complaint && broken) {
     complaint = complaint_about(cases[done], *broken);
-    return conclude(options, complaint, broken->how == Ended::timed_out ? kTimedOut : kFailed);
+    return concluded(complaint, broken->how == Ended::timed_out ? kTimedOut : kFailed);
   }
   if (!complaint) complaint = complaint_about(exercise.questions, answers, finished);
   if (!complaint && exercise.check) complaint = exercise.check(submission(done));
-  return conclude(options, complaint, complaint ? kFailed : kPassed);
+  return concluded(complaint, complaint ? kFailed : kPassed);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return grade(parse_options(argc, argv));
+    const Options options = parse_options(argc, argv);
+    if (!options.look.how.empty()) {
+      return look(options.look, {options.exercise, options.file, options.student, options.seed,
+                                 options.limit_s, options.local_bytes});
+    }
+    return grade(options);
   } catch (const Refusal& refusal) {
     std::fprintf(stderr, "grade: %s\n", refusal.what());
   }

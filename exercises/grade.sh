@@ -6,7 +6,10 @@
 #             the one in answers/, which begins as a copy of the exercise's kernel.cu
 #
 # BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape).
-# BRIEF=1: a line for the verdict, and no more.
+# BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
+# FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
+# LOOK=show, step or debug: no verdict, but what the kernel does (exercises/look.h); then PAGE,
+# LOOK_FLAGS, BLOCK and THREAD are from the user, too.
 #
 # Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
 # 4 timed out, 5 the grader itself is at fault.
@@ -14,6 +17,13 @@ set -uo pipefail
 # CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
 # LIBRARIES.
 . "$BUILD/exercises/environment" || exit 5
+case ${HINT:-0} in
+  0 | 1 | 2) ;;
+  *)
+    echo "HINT=$HINT: give 0 (the symptom), 1 (where to look) or 2 (line and thread)" >&2
+    exit 2
+    ;;
+esac
 if [ -z "${1:-}" ]; then
   worst=0
   for folder in exercises/[0-9]*; do
@@ -50,8 +60,32 @@ if [ -z "$answer" ]; then
   echo "$answer is yours: write there what $folder/README.md asks for, then run this again."
   exit 1
 fi
-work=$(mktemp -d "$BUILD/exercises/answer.XXXXXX") || exit 5
-trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d "${WORK:-$BUILD/exercises}/answer.XXXXXX") || exit 5
+# Drawn here, so that the record can say it.
+[ -z "${LOOK:-}" ] || SEED=${SEED:-1}
+SEED=${SEED:-$((1 + (RANDOM << 15 | RANDOM) % 1000000))}
+used=0
+[ ! -e "${RECORD:-}" ] || used=$(awk -F , -v exercise="$exercise" '
+  $2 == exercise && $4 ~ /^[0-2]$/ && $4 > most { most = $4 } END { print most + 0 }' "$RECORD")
+
+# A line for each grading, with the hint level that was told. Pictures of a kernel that fails say
+# line and thread, as the highest level does; of one that does not they tell nothing.
+record() {
+  [ -n "${RECORD:-}" ] || return
+  local told=0 verdicts=(passed failed refused "did not compile" "timed out")
+  if [ -n "${LOOK:-}" ]; then
+    [ "$1" = 1 ] && [ "$LOOK" != debug ] || return
+    verdicts[1]=shown
+    HINT=2
+  fi
+  [ "$1" -lt 5 ] || return
+  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4) told=${HINT:-0} ;; esac
+  mkdir -p "$(dirname "$RECORD")" && {
+    [ -s "$RECORD" ] || echo date,exercise,seed,hint,verdict
+    echo "$(date -u +%Y-%m-%dT%H:%M:%SZ),$exercise,$SEED,$told,${verdicts[$1]}"
+  } >> "$RECORD"
+}
+trap 'code=$?; rm -rf "$work"; record $code' EXIT
 
 # $1: why, in a sentence; $2: the exit code.
 give_up() {
@@ -64,7 +98,8 @@ give_up() {
 }
 
 [ -r "$answer" ] || give_up "$answer: there is no such file" 2
-objects=() local_bytes=0
+objects=() local_bytes=0 grader=grader
+[ "${LOOK:-}" != debug ] || grader=grader_for_gdb
 if [ -e "$folder/kernel.cu" ]; then
   "$BUILD/exercises/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why" ||
     give_up "$(cat "$work/why")" 2
@@ -77,7 +112,7 @@ if [ -e "$folder/kernel.cu" ]; then
 
   # What it needs of others, after all that was refused in the text. Nothing may run before main.
   stranger=$(nm -u "$work/raw.o" | awk '
-    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
+    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
     $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|fmaf|fmaxf|fminf|_GLOBAL_OFFSET_TABLE_)$/ ||
     $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
     { print $2 }' | c++filt | grep -vx "shared" | head -n 1)
@@ -91,7 +126,7 @@ if [ -e "$folder/kernel.cu" ]; then
   fi
   # The most that a thread has on its stack: each function of the answer once, at its largest.
   local_bytes=$(awk -F '[\t]' -v answer="$answer" '
-    index($1, answer ":") == 1 && $1 !~ /[: ]run\(Shape/ && !/ launch\(/ {
+    index($1, answer ":") == 1 && $1 !~ /[: ]run(_tiled)?\(Shape/ && !/ launch\(/ {
       split(substr($1, length(answer) + 2), place, ":")
       at = place[1] ":" place[2]
       if ($2 + 0 > most[at]) most[at] = $2
@@ -101,11 +136,23 @@ if [ -e "$folder/kernel.cu" ]; then
   simt/alone.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || exit 5
   objects=("$work/kernel.o")
 fi
-$CXX "${objects[@]}" "$BUILD/exercises/$exercise.o" "$BUILD/exercises/grader.o" \
+$CXX "${objects[@]}" "$BUILD/exercises/$exercise.o" "$BUILD/exercises/$grader.o" \
   $LIBRARIES -o "$work/grade" || exit 5
 
-OMP_WAIT_POLICY=passive "$work/grade" --exercise "$exercise" --file "$answer" --seed "${SEED:-}" --hint "${HINT:-}" \
-  --student "${STUDENT:-}" --limit "${LIMIT:-}" --brief "${BRIEF:-}" --local-bytes "$local_bytes"
+options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
+  --limit "${LIMIT:-}" --local-bytes "$local_bytes")
+case ${LOOK:-} in
+  debug)
+    try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \
+      --look debug --flags debug
+    exit ;;
+  show | step)
+    OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --look "$LOOK" --page "${PAGE:-}" \
+      --flags "$LOOK" ${LOOK_FLAGS:-}
+    exit ;;
+esac
+OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --hint "${HINT:-}" --brief "${BRIEF:-}" \
+  --used "$used" --facts "${FACTS:-}"
 status=$?
 [ $status -le 4 ] && exit $status
 exit 5

@@ -29,9 +29,16 @@ const char* name_of(HazardKind kind) {
       return "a vector access that is not aligned";
     case HazardKind::race_on_result:
       return "two threads write the same element of C";
-    default:
-      return "a hazard";
+    case HazardKind::out_of_bounds:
+      return "memory is reached for where there is none";
+    case HazardKind::index_out_of_range:
+      return "an index that its array does not have";
+    case HazardKind::barrier_divergence:
+      return "not all threads of a block come to the same barrier";
+    case HazardKind::never_written:
+      return "elements of C that no thread writes";
   }
+  return "";
 }
 
 std::string phase_of(const Hazard& hazard) {
@@ -42,6 +49,8 @@ std::string phase_of(const Hazard& hazard) {
            ", and no barrier stands between them";
   }
   if (hazard.kind == HazardKind::race_on_result) return "in the part that stores C";
+  if (hazard.kind == HazardKind::barrier_divergence) return "around the barriers";
+  if (hazard.array.empty()) return "where a pointer is made";
   return "in the part that reads or writes " + array;
 }
 
@@ -124,14 +133,28 @@ std::string store_lines(const Case& c) {
     if (line.array != "C" || line.direction != Direction::store || line.line == 0) continue;
     lines += (lines.empty() ? "" : ", ") + std::to_string(line.line);
   }
-  return lines.empty() ? "" : "; C is stored on line " + lines;
+  return lines.empty() ? "" : " on line " + lines;
+}
+
+// " by thread (3, 0) of block (1, 4)": who stored the element that is wrong.
+std::string stored_by(const Case& c) {
+  if (c.wrong_at >= c.writers.size() || c.writers[c.wrong_at] == 0) return "";
+  const LaunchShape& launch = *c.row.launch;
+  const std::uint64_t in_launch = c.writers[c.wrong_at] - 1, threads = c.launched.threads();
+  const std::uint64_t thread = in_launch % threads, block = in_launch / threads;
+  const auto pair = [](std::uint64_t number, unsigned across) {
+    return printed("(%u, %u)", static_cast<unsigned>(number % across),
+                   static_cast<unsigned>(number / across));
+  };
+  return " by thread " + pair(thread, launch.block.x) + " of block " + pair(block, launch.grid.x);
 }
 
 Complaint about_wrong_result(const Case& c) {
   if (c.wrong == 0) {
     return {"elements of C are written that are not to be computed",
             "in the part that stores C: which elements does the page ask for?",
-            "C" + store_lines(c)};
+            printed("the first lies %zu floats behind C's begin, and is stored", c.wrong_at) +
+                stored_by(c) + store_lines(c)};
   }
   return {
       printed("the result is wrong: %lld of %lld elements of C", static_cast<long long>(c.wrong),
@@ -140,8 +163,9 @@ Complaint about_wrong_result(const Case& c) {
       printed("C at row %lld, column %lld ", static_cast<long long>(c.first.row),
               static_cast<long long>(c.first.column)) +
           (c.never_written
-               ? std::string("is never written")
-               : printed("is %.7g, but should be %.7g", c.first.value, c.first.expected)) +
+               ? std::string("is never written; others are stored")
+               : printed("is %.7g, but should be %.7g; stored", c.first.value, c.first.expected) +
+                     stored_by(c)) +
           store_lines(c)};
 }
 
@@ -185,7 +209,8 @@ std::optional<Complaint> complaint_about(std::span<Case> cases) {
       complaint = {name_of(hazard.kind), phase_of(hazard), hazard_sentence(hazard, c.run, c.row)};
     } else if (c.fence_touched) {
       complaint = {"memory outside of the matrices is written",
-                   "in the part that stores C: which threads may do it?", "C" + store_lines(c)};
+                   "in the part that stores C: which threads may do it?",
+                   "C is stored" + store_lines(c)};
     } else if (!c.right()) {
       complaint = about_wrong_result(c);
     } else if (c.measures.at("local_bytes") > kMostLocalBytes) {

@@ -62,13 +62,28 @@ struct LineCounts {
   std::vector<std::uint32_t> places;
 };
 
-enum class HazardKind { race, uninitialized, copy_not_waited_for, misaligned, race_on_result };
+enum class HazardKind {
+  index_out_of_range,  // of a dimension of an array, which need not lie in memory that counts
+  out_of_bounds,       // of a matrix, or of a shared array
+  barrier_divergence,  // the first thread waits at a barrier; the second at another, or it left
+  race,
+  uninitialized,
+  copy_not_waited_for,
+  misaligned,
+  race_on_result,
+  never_written
+};
+
+// Whether nothing that its block did afterwards means anything.
+constexpr bool is_fatal(HazardKind kind) {
+  return kind <= HazardKind::barrier_divergence;
+}
 
 // Something that a kernel may not do, with the places of the one or two accesses.
 struct Hazard {
   HazardKind kind;
-  std::string array;
-  std::uint64_t byte;  // from the array's begin
+  std::string array;   // out_of_bounds: the nearest; empty where none is near
+  std::uint64_t byte;  // from the array's begin, or an address; below the begin it wraps around
   std::int64_t block;  // linear, as are the threads in it
   struct Actor {
     std::int64_t thread = -1;  // -1: there is no second one
@@ -77,6 +92,10 @@ struct Hazard {
     std::vector<std::uint32_t> places;
   } first, second;
   std::int64_t other_block = -1;  // the second one's, where it is another
+  bool shared = false;            // of out_of_bounds: the array is in shared memory
+  std::int64_t index = 0;         // index_out_of_range
+  std::int64_t extent = 0;  // index_out_of_range: elements of the dimension; out_of_bounds: bytes
+                            // of the array; never_written: such elements
 };
 
 struct Counts {
@@ -94,3 +113,10 @@ struct Counts {
   std::vector<LineCounts> lines;
   std::vector<Hazard> hazards;  // the first of each kind, array and pair of places
 };
+
+inline bool has_fatal(const Counts& counts) {
+  for (const Hazard& hazard : counts.hazards) {
+    if (is_fatal(hazard.kind)) return true;
+  }
+  return false;
+}

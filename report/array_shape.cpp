@@ -73,7 +73,12 @@ Constants constants_of(const std::vector<std::string>& source, int first, int la
     std::smatch match;
     if (line.size() < 1000 &&
         (std::regex_search(line, match, constant) || std::regex_search(line, match, macro))) {
-      constants.add(match[1].str(), match[2].str());
+      // constexpr int BM = 16, BN = 32;
+      for (const std::string& each : split_at_commas(match[1].str() + "=" + match[2].str())) {
+        const std::size_t equals = each.find('=');
+        if (equals == each.npos) continue;
+        constants.add(last_word(each.substr(0, equals)), each.substr(equals + 1));
+      }
     }
   }
   return constants;

@@ -512,7 +512,7 @@ std::string ceilings(const Run& run, const Row& row, Style style) {
 }
 
 std::string timing(const Run& run, const Row& row, Style style) {
-  std::string text = heading("Time", style);
+  std::string text = heading("Time and error", style);
   if (!row.time) {
     return text + fact("traced",
                        run.gpu_present
@@ -541,10 +541,10 @@ std::string timing(const Run& run, const Row& row, Style style) {
 std::string result(const Row& row, Style style) {
   if (!row.error) return "";
   const Error& error = *row.error;
-  std::string text = heading("Is it right?", style);
-  text += fact("error", scientific(error.relative) +
-                            " of the reference's norm (Frobenius); the largest of one element " +
-                            scientific(error.max_abs));
+  std::string text =
+      fact("error", scientific(error.relative) +
+                        " of the reference's norm (Frobenius); the largest of one element " +
+                        scientific(error.max_abs));
   if (row.cublas_error) text += fact("to cuBLAS", scientific(*row.cublas_error) + " of its norm");
   if (error.bound_ok) {
     text += repeated(" ", kIndent) + pad_right("bound", kLabel) +
@@ -675,11 +675,6 @@ std::string questions(const Run& run, const Row& row, Style style, bool answered
   return text;
 }
 
-std::string in_flight(const Run& run, const Row& row, Style style) {
-  const std::string waits = explain_in_flight(run, row);
-  return waits.empty() ? "" : heading("What is in flight, and what waits", style) + waits;
-}
-
 // A part of an explanation: a blank line, a heading and lines, or a table of Markdown.
 struct Part {
   std::string text;
@@ -765,11 +760,12 @@ std::vector<Section> sections_of(const Run& run, const Row& row, Style style, co
     if (!folded || size.picture_rows > 1) {
       add("ceiling", as_compiled(run, row, style), Part::plain);
     }
-    add("ceiling", ceilings(run, row, style), Part::plain);
-    if (is_stage && row.counts) add("ceiling", in_flight(run, row, style), Part::plain);
+    add("ceiling",
+        ceilings(run, row, style) +
+            (is_stage && row.counts ? explain_in_flight(run, row) : std::string()),
+        Part::plain);
   }
-  add("time", timing(run, row, style), Part::plain);
-  add("time", result(row, style), Part::plain);
+  add("time", timing(run, row, style) + result(row, style), Part::plain);
   return sections;
 }
 
@@ -830,7 +826,7 @@ bool explain(std::FILE* out, const Run& run, const Row& row, Style style, const 
       if (!wanted(section.name)) continue;
       for (const Part& part : section.parts) others += lines_in(part.text);
     }
-    constexpr int kHeading = 2, kEnough = 6;
+    constexpr int kHeading = 2, kEnough = 14;
     size.of_diff = std::clamp(kMostLines - others - kHeading, 0, kMostOfDiff);
     sections = sections_of(run, row, style, how, size);
     if (size.of_diff >= kEnough) break;

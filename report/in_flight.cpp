@@ -52,10 +52,8 @@ std::string explain_in_flight(const Run& run, const Row& row) {
                          " B) of the block's next tiles are copied and not waited for");
   }
   if (!any) {
-    text +=
-        labelled("  cp.async", kLabel,
-                 "nothing is on its way while the block multiplies: each tile is copied, waited "
-                 "for, and then multiplied");
+    text += labelled("  in flight", kLabel,
+                     "nothing: each tile is copied, waited for, and then multiplied");
   }
   return text;
 }

@@ -48,7 +48,7 @@ std::uint32_t group_of_lanes(int group, int lanes_a_group) {
 
 Story story_of(const Recording& recording, std::int64_t block, int M, int N, int K) {
   const auto& [x, y, z] = recording.block;
-  Story story{M, N, K, static_cast<int>(x * y * z), {}};
+  Story story{M, N, K, static_cast<int>(x * y * z), {}, {}};
   for (const RecordedEvent& event : recording.events) {
     if (event.kind != RecordedEvent::Kind::request || event.block != block) continue;
     const RecordedSite& site = recording.sites[event.site];
@@ -60,6 +60,10 @@ Story story_of(const Recording& recording, std::int64_t block, int M, int N, int
 }
 
 Element element_at(const Story& story, char matrix, std::uint64_t address) {
+  if (matrix >= 'A' && matrix <= 'C' && story.by_columns[matrix - 'A']) {
+    const int rows = std::max(matrix == 'B' ? story.K : story.M, 1);
+    return {matrix, static_cast<int>(address / 4 % rows), static_cast<int>(address / 4 / rows)};
+  }
   const int columns = std::max(matrix == 'A' ? story.K : story.N, 1);
   return {matrix, static_cast<int>(address / 4 / columns), static_cast<int>(address / 4 % columns)};
 }

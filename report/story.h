@@ -25,9 +25,10 @@ struct Request {
 };
 
 struct Story {
-  int M, N, K;  // C (M x N) = A (M x K) * B (K x N), row-major floats; arrays "A", "B", "C"
+  int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
   int threads;  // of the block
   std::vector<Request> requests;
+  bool by_columns[3] = {false, false, false};  // which of A, B and C lie in memory column by column
 };
 
 // What `block` did in `recording`, of a kernel that multiplies such matrices.
@@ -52,7 +53,7 @@ struct Moved {
 // ladder copies its tiles like that, and cp.async says it itself.
 std::vector<Moved> elements_moved(const Story& story);
 
-// Where `address` lies in the row-major matrix `name` of `story`.
+// Where `address` lies in `matrix` of `story`.
 Element element_at(const Story& story, char matrix, std::uint64_t address);
 
 // Who stores to C, in the least rectangle that holds all of it.

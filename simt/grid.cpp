@@ -6,6 +6,7 @@
 #include <link.h>
 #include <omp.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -32,6 +33,8 @@
 #include "simt/vector_types.h"
 #include "simt/warp_log.h"
 
+extern "C" char __executable_start;  // from the linker: places in the code are counted from here
+
 // CUDA's built-in variables; simt/cpu.h shows them to kernels as constants.
 __thread uint3 threadIdx;
 __thread uint3 blockIdx;
@@ -48,9 +51,11 @@ namespace {
 // Uneven, so that the same variable of neighbouring fibers does not fall into the same cache set.
 constexpr std::size_t kStackBytes = 64 * 1024 + 17 * 64;
 
+constexpr int kMostThreadsInBlock = 1024;
+
 constexpr std::size_t kStackReserve = 8 * 1024;  // for the hooks and what they call
 
-enum class State { kReady, kAtBarrier, kInCollective, kLogFull, kFaulty, kDone };
+enum class State { kReady, kAtBarrier, kInCollective, kLogFull, kFaulty, kAstray, kDone };
 
 // What a lane that waits for others of its warp wants of them.
 enum class Exchange { kBarrier, kBallot, kShuffle, kActive };
@@ -95,6 +100,44 @@ std::string text_of(uint3 v) {
   return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
 }
 
+std::uintptr_t address_of(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data);
+}
+
+Token place_of_code(std::uintptr_t address) {
+  return static_cast<Token>(address - address_of(&__executable_start));
+}
+
+// The executable's thread-local variables of this OS thread. A kernel's own among them are its
+// __shared__ arrays, and of the others it sees only the built-ins, whose reads are not announced.
+std::span<const std::byte> thread_locals() {
+  std::span<const std::byte> block;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          if (info->dlpi_phdr[i].p_type != PT_TLS) continue;
+          *static_cast<std::span<const std::byte>*>(found) = {
+              static_cast<const std::byte*>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
+        }
+        return 1;  // the executable comes first; the libraries do not matter
+      },
+      &block);
+  return block;
+}
+
+// On the GPU they are registers, but a reference to one is read like memory.
+std::array<MemoryRange, 4> built_in_variables() {
+  const auto range = [](const uint3& variable) {
+    return MemoryRange{address_of(&variable), sizeof variable};
+  };
+  return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim)};
+}
+
+// A block cannot go on, because of a hazard that its tracer knows or of this one.
+struct Abandoned {
+  std::optional<Hazard> hazard;
+};
+
 // The threads of the operating system that run blocks, for those that look from outside.
 struct Runner {
   std::atomic<std::int64_t> block{-1};  // that it runs; -1: none
@@ -106,10 +149,11 @@ char name_of_kernel[256];          // cut off where it is longer
 // Runs blocks, one after the other, on one thread of the operating system.
 class Worker {
  public:
-  ~Worker() { release_stacks(); }
+  ~Worker();
 
-  // `tracer` is null where nothing is traced.
-  void prepare(Extent grid, Extent block, void (*thread)(void*), void* context, WarpTracer* tracer);
+  // `arrays`: what the kernel may touch. `tracer` is null where nothing is traced.
+  void prepare(Extent grid, Extent block, void (*thread)(void*), void* context,
+               std::vector<TracedArray> arrays, WarpTracer* tracer);
   void run_block(std::int64_t block);
   bool runs_a_thread() const { return running_ != nullptr; }
   BlockVote vote() const { return vote_; }
@@ -120,11 +164,18 @@ class Worker {
   Fiber& running() { return *running_; }
   std::uint64_t exchange(const Collective& collective);
   [[noreturn]] void fault(const std::string& what, const void* place);
+  // From a signal handler: the running fiber touched `address`, which is not there.
+  [[noreturn]] void crash(std::uintptr_t address, std::uintptr_t instruction);
 
  private:
   static void fiber_main();
   std::size_t stack_bytes() const { return fibers_.size() * kStackBytes; }
   void release_stacks();
+  void mark_shared_memory();
+  void provide_stack_for_handlers();
+  [[noreturn]] void abandon(std::optional<Hazard> hazard);
+  Hazard crash_of(const Fiber& fiber) const;
+  void forget_fibers();
   void resume(Fiber& fiber);
   void run_warp(int warp);
   bool release_collectives(std::span<Fiber> lanes, std::uint32_t waiting, std::uint32_t alive);
@@ -138,6 +189,12 @@ class Worker {
   BlockVote vote_{};
   std::string fault_;
   const void* fault_place_ = nullptr;
+  std::uintptr_t crash_address_ = 0, crash_instruction_ = 0;
+  std::unique_ptr<char[]> handler_stack_;
+  std::vector<TracedArray> arrays_;
+  std::vector<char> is_shared_;                       // see Hooks
+  std::array<bool, kMostThreadsInBlock> has_left_{};  // the kernel, of this block's threads
+  std::int64_t block_index_ = 0;
 
   Extent grid_{}, block_{};
   int threads_ = 0;
@@ -160,19 +217,41 @@ void Fiber::finish_copies(std::size_t groups_in_flight) {
   }
 }
 
+Worker::~Worker() {
+  release_stacks();
+  if (handler_stack_ == nullptr) return;
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+}
+
+// The stack of a fiber may be what is broken, so a handler has its own.
+void Worker::provide_stack_for_handlers() {
+  constexpr std::size_t kBytes = 64 * 1024;
+  stack_t stack{};
+  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;
+  handler_stack_.reset(new char[kBytes]);
+  stack.ss_sp = handler_stack_.get();
+  stack.ss_size = kBytes;
+  stack.ss_flags = 0;
+  sigaltstack(&stack, nullptr);
+}
+
 void Worker::release_stacks() {
   if (stacks_ != nullptr) munmap(stacks_, stack_bytes());
   stacks_ = nullptr;
 }
 
 void Worker::prepare(Extent grid, Extent block, void (*thread)(void*), void* context,
-                     WarpTracer* tracer) {
+                     std::vector<TracedArray> arrays, WarpTracer* tracer) {
   grid_ = grid;
   block_ = block;
   threads_ = static_cast<int>(block.volume());
   thread_ = thread;
   context_ = context;
+  arrays_ = std::move(arrays);
   tracer_ = tracer;
+  provide_stack_for_handlers();
   gridDim = {grid.x, grid.y, grid.z};
   blockDim = {block.x, block.y, block.z};
   if (fibers_.size() < static_cast<std::size_t>(threads_)) {
@@ -189,6 +268,24 @@ void Worker::prepare(Extent grid, Extent block, void (*thread)(void*), void* con
   for (int i = 0; i < threads_; ++i) fibers_[i].index = position(i, block);
   hooks.stacks = reinterpret_cast<std::uintptr_t>(stacks_);
   hooks.stack_bytes = stack_bytes();
+  mark_shared_memory();
+}
+
+void Worker::mark_shared_memory() {
+  const std::span<const std::byte> locals = thread_locals();
+  hooks.locals = reinterpret_cast<std::uintptr_t>(locals.data());
+  hooks.locals_bytes = locals.size();
+  hooks.looks_for_hazards = tracer_ != nullptr && tracer_->looks_for_hazards();
+  is_shared_.assign(locals.size() / 4 + 1, 0);
+  const auto mark = [&](std::uintptr_t begin, std::size_t bytes) {
+    const std::size_t first = begin - hooks.locals;
+    std::fill(is_shared_.begin() + first / 4, is_shared_.begin() + (first + bytes + 3) / 4, 1);
+  };
+  for (const TracedArray& array : arrays_) {
+    if (array.shared && array.bytes > 0) mark(array.begin, array.bytes);
+  }
+  for (const MemoryRange& variable : built_in_variables()) mark(variable.begin, variable.bytes);
+  hooks.is_shared = is_shared_.data();
 }
 
 void Worker::fiber_main() {
@@ -237,21 +334,44 @@ void Worker::fault(const std::string& what, const void* place) {
   __builtin_unreachable();
 }
 
-void Worker::throw_fault(const Fiber& fiber, const std::string& what, const void* place) {
-  const uint3 thread = fiber.index;
-  // What the fibers were about to do is forgotten, and so are the copies that they had issued.
+void Worker::crash(std::uintptr_t address, std::uintptr_t instruction) {
+  crash_address_ = address;
+  crash_instruction_ = instruction;
+  pause(State::kAstray);
+  __builtin_unreachable();
+}
+
+// What the fibers were about to do is forgotten, and so are the copies that they had issued.
+void Worker::forget_fibers() {
+  hooks.log = nullptr;
   for (Fiber& abandoned : fibers_) {
     abandoned.started = false;
     abandoned.copies.clear();
     abandoned.group_sizes.clear();
     abandoned.uncommitted = 0;
   }
+}
+
+void Worker::abandon(std::optional<Hazard> hazard) {
+  forget_fibers();
+  throw Abandoned{std::move(hazard)};
+}
+
+Hazard Worker::crash_of(const Fiber& fiber) const {
+  return out_of_bounds(arrays_, crash_address_, 1, block_index_,
+                       {&fiber - fibers_.data(), 0, false, {place_of_code(crash_instruction_)}});
+}
+
+void Worker::throw_fault(const Fiber& fiber, const std::string& what, const void* place) {
+  const uint3 thread = fiber.index;
+  forget_fibers();
   throw KernelFault(std::string(kernel_name()) + ", block " + text_of(blockIdx) + ", thread " +
                         text_of(thread) + ": " + what,
                     place);
 }
 
 void Worker::run_block(std::int64_t block) {
+  block_index_ = block;
   blockIdx = position(block, grid_);
   for (int i = 0; i < threads_; ++i) fibers_[i].state = State::kReady;
   if (tracer_ != nullptr) tracer_->begin_block(block, threads_);
@@ -259,15 +379,19 @@ void Worker::run_block(std::int64_t block) {
   int arrived = 1;
   while (arrived > 0) {
     for (int warp = 0; warp < warps; ++warp) run_warp(warp);
-    // Threads that have left the kernel count as arrived, as on the GPU.
+    // Threads that have left the kernel count as arrived, as on the GPU; but see the tracer.
     vote_ = {};
     for (int i = 0; i < threads_; ++i) {
+      has_left_[i] = fibers_[i].state == State::kDone;
       if (fibers_[i].state != State::kAtBarrier) continue;
       fibers_[i].state = State::kReady;
       vote_.threads += 1;
       vote_.votes += fibers_[i].vote;
     }
-    if (tracer_ != nullptr && vote_.threads > 0) tracer_->barrier();
+    if (tracer_ != nullptr && vote_.threads > 0) {
+      tracer_->barrier({has_left_.data(), static_cast<std::size_t>(threads_)});
+      if (tracer_->is_fatal()) abandon({});
+    }
     arrived = vote_.threads;
   }
   if (tracer_ != nullptr) tracer_->end_block();
@@ -288,6 +412,7 @@ void Worker::run_warp(int warp) {
   const std::uint32_t began = all & ~in_state(State::kDone);
   while (true) {
     bool ran = false;
+    const Fiber* astray = nullptr;
     for (std::size_t l = 0; l < lanes.size(); ++l) {
       Fiber& fiber = lanes[l];
       if (tracer_ != nullptr) hooks.log = &tracer_->log(l);
@@ -298,15 +423,22 @@ void Worker::run_warp(int warp) {
       resume(fiber);
       ran = true;
       if (fiber.state == State::kFaulty) throw_fault(fiber, fault_, fault_place_);
+      if (fiber.state == State::kAstray) {
+        astray = &fiber;
+        break;
+      }
     }
     hooks.log = nullptr;
     const std::uint32_t log_full = in_state(State::kLogFull);
     const std::uint32_t waiting = in_state(State::kInCollective);
     if (tracer_ != nullptr) {
       // Where all wait for each other the warp is together again. Where only some do, the others
-      // may be ahead of them.
-      tracer_->fold(warp, log_full | (waiting == began ? 0 : waiting));
+      // may be ahead of them. In a block that is abandoned nothing more comes from any.
+      const std::uint32_t running = log_full | (waiting == began ? 0 : waiting);
+      tracer_->fold(warp, astray != nullptr ? 0 : running);
+      if (tracer_->is_fatal()) abandon({});
     }
+    if (astray != nullptr) abandon(crash_of(*astray));
     const std::uint32_t alive = began & ~in_state(State::kDone);
     if (waiting != 0 && release_collectives(lanes, waiting, alive)) continue;
     if (log_full != 0 && (ran || waiting == 0)) continue;
@@ -396,64 +528,110 @@ void Worker::throw_missing_lane(std::span<Fiber> lanes, std::uint32_t alive) {
 
 Session* session = nullptr;
 
-// The executable's thread-local variables of this OS thread. A kernel's own among them are its
-// __shared__ arrays, and of the others it sees only the built-ins, whose reads are not announced.
-std::span<const std::byte> shared_memory() {
-  std::span<const std::byte> block;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* found) {
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          if (info->dlpi_phdr[i].p_type != PT_TLS) continue;
-          *static_cast<std::span<const std::byte>*>(found) = {
-              static_cast<const std::byte*>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
-        }
-        return 1;  // the executable comes first; the libraries do not matter
-      },
-      &block);
-  return block;
-}
-
-std::uintptr_t address_of(const void* data) {
-  return reinterpret_cast<std::uintptr_t>(data);
-}
-
 // All memory that counts, on this OS thread. An address belongs to the first array that holds it.
 std::vector<TracedArray> arrays_of(const void* kernel, int dynamic_bytes,
                                    std::span<const GlobalArray> global) {
   std::vector<TracedArray> arrays;
-  // A reference to a built-in variable is read like memory, but on the GPU it is a register.
-  for (const uint3* built_in : {&threadIdx, &blockIdx, &blockDim, &gridDim}) {
-    arrays.push_back({"", address_of(built_in), sizeof *built_in, false});
-  }
   for (const GlobalArray& array : global) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, array.result});
   }
   for (const GlobalArray& array : device_arrays()) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false});
   }
-  const std::span<const std::byte> shared = shared_memory();
+  const std::uintptr_t locals = address_of(thread_locals().data());
   for (const SharedArray& array : shared_arrays(kernel)) {
-    arrays.push_back({array.name, address_of(shared.data()) + array.offset, array.bytes, true});
+    arrays.push_back({array.name, locals + array.offset, array.bytes, true});
   }
   arrays.push_back(
       {"dynamic", address_of(simt_dynamic_shared), static_cast<std::size_t>(dynamic_bytes), true});
-  arrays.push_back({"shared", address_of(shared.data()), shared.size(), true});
+  for (const SharedArray& array : other_shared_arrays(kernel)) {
+    arrays.push_back({array.name, locals + array.offset, array.bytes, true});
+    if (array.function == nullptr) continue;
+    arrays.back().owner = place_of_code(address_of(array.function));
+    arrays.back().owner_bytes = static_cast<Token>(array.function_bytes);
+  }
   return arrays;
+}
+
+// The program itself, with its constants and __device__ variables, and the frame of launch(), where
+// the kernel's arguments are.
+std::vector<MemoryRange> uncounted_memory(const void* frame) {
+  std::vector<MemoryRange> ranges;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD) continue;
+          static_cast<std::vector<MemoryRange>*>(found)->push_back(
+              {info->dlpi_addr + segment.p_vaddr, segment.p_memsz});
+        }
+        return 1;  // the executable comes first
+      },
+      &ranges);
+  constexpr std::size_t kFrameBytes = 64 * 1024;
+  ranges.push_back({address_of(frame), kFrameBytes});
+  return ranges;
+}
+
+// A fiber's access to memory that is not there ends its block. Any other is the program's own
+// failure, or that of host code, and goes to who was asked before.
+struct sigaction handlers_before[2];
+void on_access_error(int signal, siginfo_t* info, void* context) {
+  if (!worker.runs_a_thread()) {
+    sigaction(signal, &handlers_before[signal == SIGBUS], nullptr);
+    return;  // and it happens again
+  }
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  const auto instruction = static_cast<std::uintptr_t>(machine.gregs[REG_RIP]);
+#else
+  const auto instruction = static_cast<std::uintptr_t>(machine.pc);
+#endif
+  worker.crash(address_of(info->si_addr), instruction);
+}
+
+void watch_for_access_errors() {
+  static const bool watching = [] {
+    struct sigaction action {};
+    action.sa_sigaction = on_access_error;
+    // No return from the handler takes a mask back.
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(SIGSEGV, &action, &handlers_before[0]);
+    sigaction(SIGBUS, &action, &handlers_before[1]);
+    return true;
+  }();
+  static_cast<void>(watching);
 }
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// Who wrote which word of the result (WarpTracer). Zeros that calloc need not write.
-std::unique_ptr<std::uint64_t, Free> writers_of(std::span<const GlobalArray> global) {
-  std::size_t words = 1;
+std::size_t result_words(std::span<const GlobalArray> global) {
+  std::size_t words = 0;
   for (const GlobalArray& array : global) {
     if (array.result) words += array.bytes / 4;
   }
-  void* memory = std::calloc(words, sizeof(std::uint64_t));
+  return words;
+}
+
+// Who wrote which word of the result (WarpTracer). Zeros that calloc need not write.
+std::unique_ptr<std::uint64_t, Free> writers_of(std::span<const GlobalArray> global) {
+  void* memory = std::calloc(result_words(global) + 1, sizeof(std::uint64_t));
   if (memory == nullptr) throw std::bad_alloc();
   return std::unique_ptr<std::uint64_t, Free>(static_cast<std::uint64_t*>(memory));
+}
+
+void mark_written(std::vector<bool>& written, std::span<const GlobalArray> global,
+                  const std::uint64_t* writers) {
+  std::size_t words = 0;
+  for (const GlobalArray& array : global) {
+    if (array.result) words += array.bytes / 4;
+  }
+  written.resize(words);
+  for (std::size_t word = 0; word < words; ++word) {
+    if (writers[word] != 0) written[word] = true;
+  }
 }
 
 // The blocks that stand for the grid: the first, the middle one, and the last of a row, of a column
@@ -484,13 +662,12 @@ void require_launchable(const Gpu& gpu, const Launch& launch) {
     throw Refusal(std::string(kernel_name()) + ": " + why);
   };
   // The same for every GPU of the table.
-  constexpr int kThreadsPerBlock = 1024;
   constexpr int kStaticSharedBytes = 48 * 1024;
   if (grid.volume() == 0 || block.volume() == 0) {
     refuse("a launch of " + extent_text(grid) + " blocks of " + extent_text(block) +
            " threads is empty");
   }
-  if (block.volume() > kThreadsPerBlock || block.x > 1024 || block.y > 1024 || block.z > 64) {
+  if (block.volume() > kMostThreadsInBlock || block.x > 1024 || block.y > 1024 || block.z > 64) {
     refuse("a block of " + extent_text(block) + " threads is more than a GPU takes: at most " +
            "1024 x 1024 x 64, and 1024 in all");
   }
@@ -521,14 +698,16 @@ void run_in(Session& chosen, const std::function<void()>& host) {
   host();
 }
 
-void run(const Machine& machine, const std::function<void()>& host) {
+std::vector<Hazard> run(const Machine& machine, const std::function<void()>& host) {
   Session session{&machine, std::nullopt};
   run_in(session, host);
+  return session.counts.hazards;
 }
 
 void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
               void (*thread)(void*), void* context) {
   const Machine& machine = *session->machine;
+  if (has_fatal(session->counts)) return;  // what would be wrong now follows from that
   std::snprintf(name_of_kernel, sizeof name_of_kernel, "%s", function_name(kernel).c_str());
   Launch launch{kernel, grid, block, 0, shared_bytes};
   for (const SharedArray& array : shared_arrays(kernel)) {
@@ -540,7 +719,10 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
   const std::int64_t candidates = only_sample ? chosen.size() : grid.volume();
 
   Counts counts{};
-  const auto writers = machine.hazards && session->traced ? writers_of(*session->traced) : nullptr;
+  const std::span<const GlobalArray> matrices = session->traced.value_or(machine.arrays);
+  const auto writers = machine.hazards && session->traced ? writers_of(matrices) : nullptr;
+  const std::vector<MemoryRange> uncounted = uncounted_memory(__builtin_frame_address(0));
+  watch_for_access_errors();
 
   std::exception_ptr failure;
   std::int64_t failed_block = -1;
@@ -567,11 +749,12 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     Runner& runner = runners[omp_get_thread_num() % runners.size()];
     runner.thread = pthread_self();
     try {
-      if (session->traced) {
-        tracer.emplace(arrays_of(kernel, shared_bytes, *session->traced), writers.get());
-        if (recorder != nullptr) tracer->record(*recorder);
-      }
-      worker.prepare(grid, block, thread, context, tracer ? &*tracer : nullptr);
+      std::vector<TracedArray> arrays = arrays_of(kernel, shared_bytes, matrices);
+      std::vector<MemoryRange> others = uncounted;
+      for (const MemoryRange& variable : built_in_variables()) others.push_back(variable);
+      if (session->traced) tracer.emplace(arrays, std::move(others), writers.get());
+      if (recorder != nullptr) tracer->record(*recorder);
+      worker.prepare(grid, block, thread, context, std::move(arrays), tracer ? &*tracer : nullptr);
     } catch (...) {
       fail(-1);
     }
@@ -589,6 +772,15 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
         runner.block = index;
         worker.run_block(index);
         if (machine.progress) machine.progress(1);
+      } catch (const Abandoned& abandoned) {
+#pragma omp critical
+        if (abandoned.hazard) {
+          add(counts.hazards, *abandoned.hazard);
+          if (recorder != nullptr && recorder->records(index)) {
+            Recording& recording = recorder->launches.back();
+            recording.hazards.push_back({*abandoned.hazard, recording.events.size() - 1});
+          }
+        }
       } catch (...) {
         fail(index);
       }
@@ -601,10 +793,22 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
   }
   name_of_kernel[0] = '\0';
   if (failure) std::rethrow_exception(failure);
+  if (has_fatal(counts)) {
+    Counts without;  // of abandoned blocks nothing is right
+    without.hazards = std::move(counts.hazards);
+    counts = std::move(without);
+  }
+  if (writers != nullptr) {
+    session->all_traced &= candidates == grid.volume();
+    mark_written(session->written, matrices, writers.get());
+  }
   counts.blocks = grid.volume();
   add(session->counts, counts);
   session->counts.blocks += counts.blocks;
   if (machine.launched) machine.launched(launch, counts);
+  if (machine.wrote && writers) {
+    machine.wrote({writers.get(), result_words(*session->traced)});
+  }
 }
 
 bool in_kernel() {
@@ -624,6 +828,9 @@ std::optional<pthread_t> runner_of_first_block() {
 
 void pause_with_full_log() {
   worker.pause(State::kLogFull);
+}
+void go_astray() {
+  worker.crash(0, 0);
 }
 BlockVote block_barrier(bool vote) {
   worker.running().vote = vote;

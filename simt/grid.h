@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "model/counts.h"
 #include "model/gpus.h"
@@ -34,6 +36,14 @@ struct KernelFault : std::runtime_error {
   const void* place;  // a return address in the kernel; null where it is not known
 };
 
+// A matrix. What a kernel does in it is counted as global memory.
+struct GlobalArray {
+  const char* name;
+  const void* data;
+  std::size_t bytes;
+  bool result = false;       // two threads that write the same element of it are a hazard,
+  bool all_written = false;  // and so is an element that none writes
+};
 struct Recorder;  // simt/recording.h
 
 enum class Blocks { kAll, kSample, kAllButSample };
@@ -46,15 +56,19 @@ struct Machine {
   std::function<void(std::int64_t)> progress = {};  // told of finished blocks; may be empty
   // Told of every launch when it is over, with what its traced blocks did; may be empty.
   std::function<void(const Launch&, const Counts&)> launched = {};
+  // Told, where hazards are looked for, which thread of the launch wrote which word of the result
+  // array last: counted from 1 through all blocks; 0 is nobody. May be empty.
+  std::function<void(std::span<const std::uint64_t>)> wrote = {};
   // Records chosen blocks where they are traced; may be null. Blocks then run one after the other,
   // in the grid's order.
   Recorder* recorder = nullptr;
+  std::span<const GlobalArray> arrays = {};  // for run(): to tell what was missed by an access
 };
 
 // Runs `host`; every launch that it makes runs the chosen blocks. Throws Refusal, in one sentence,
 // where the GPU would refuse the launch, and KernelFault for the first block, in the grid's order,
-// that goes wrong.
-void run(const Machine& machine, const std::function<void()>& host);
+// that goes wrong. An access that the system stops makes its block be abandoned, and is returned.
+std::vector<Hazard> run(const Machine& machine, const std::function<void()>& host);
 
 // What launch() calls: `thread(context)`, which calls `kernel`, once for every thread of the chosen
 // blocks. `shared_bytes` is dynamic shared memory.

@@ -6,17 +6,17 @@
 
 namespace simt {
 
-HazardWatch::HazardWatch(const std::vector<std::size_t>& array_bytes) {
+void HazardWatch::watch(std::size_t array, std::size_t bytes) {
   constexpr std::size_t kWordBytes = 4;
-  for (const std::size_t bytes : array_bytes) {
-    arrays_.emplace_back((bytes + kWordBytes - 1) / kWordBytes);
-  }
+  if (arrays_.size() <= array) arrays_.resize(array + 1);
+  arrays_[array].resize((bytes + kWordBytes - 1) / kWordBytes);
 }
 
 void HazardWatch::begin_block(std::int64_t block, int threads) {
   block_ = block;
   ++serial_;
   ++epoch_;
+  reads_of_nothing_.clear();  // of a block that was abandoned
   threads_.assign(threads, {});
   warp_epochs_.assign(threads / kWarpSize + 1, 0);
 }
@@ -51,14 +51,22 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
   });
 }
 
-void HazardWatch::write(Word& word, std::size_t array, std::uint64_t byte, Actor actor) {
+void HazardWatch::write(Word& word, std::size_t array, std::uint64_t byte, Actor actor,
+                        bool atomic) {
   for (const Side* side : {&word.write, &word.read, &word.other_read}) {
-    if (unordered(*side, actor.thread)) {
+    if (unordered(*side, actor.thread) && !(atomic && side->atomic)) {
       report(HazardKind::race, side->actor, actor, array, byte);
       break;
     }
   }
-  word.write = {epoch_, warp_epochs_[actor.thread / kWarpSize], actor};
+  word.write = {epoch_, warp_epochs_[actor.thread / kWarpSize], actor, atomic};
+}
+
+void HazardWatch::atomic(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
+  for_each_word(array, byte, bytes, [&](Word& word, std::uint64_t at) {
+    write(word, array, at, actor, true);
+    word.initialized_in = serial_;
+  });
 }
 
 void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {

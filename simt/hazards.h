@@ -27,12 +27,13 @@ class HazardWatch {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // `array_bytes`: of every array of shared memory, by the caller's number.
-  explicit HazardWatch(const std::vector<std::size_t>& array_bytes);
+  // Watches shared memory of so many bytes under the caller's number; again is no harm.
+  void watch(std::size_t array, std::size_t bytes);
 
   void begin_block(std::int64_t block, int threads);
   void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   void store(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  void atomic(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);  // cp.async, issued
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
@@ -49,6 +50,7 @@ class HazardWatch {
     std::uint64_t epoch = 0;
     std::uint32_t warp_epoch = 0;
     Actor actor{0, kNone};
+    bool atomic = false;
   };
   struct Word {
     Side write, read, other_read;      // the reads of two different threads
@@ -70,7 +72,7 @@ class HazardWatch {
   template <class Visit>
   void for_each_word(std::size_t array, std::uint64_t byte, int bytes, Visit visit);
   bool unordered(const Side& side, int thread) const;
-  void write(Word& word, std::size_t array, std::uint64_t byte, Actor actor);
+  void write(Word& word, std::size_t array, std::uint64_t byte, Actor actor, bool atomic = false);
   void report(HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
   std::vector<std::vector<Word>> arrays_;

@@ -8,7 +8,8 @@ namespace {
 
 // Sites 1 to 3 stand for three lines of a kernel; array 0 has 64 bytes.
 HazardWatch watch_of_block() {
-  HazardWatch watch({64});
+  HazardWatch watch;
+  watch.watch(0, 64);
   watch.begin_block(0, 64);
   return watch;
 }
@@ -118,4 +119,25 @@ TEST_CASE(
   no_barrier.wait(0, 0);
   no_barrier.load(0, 0, 4, {40, 2});
   CHECK(kinds(no_barrier) == kRace);
+}
+
+TEST_CASE("atomics do not race with each other, but with loads and stores") {
+  HazardWatch atomics = watch_of_block();
+  atomics.store(0, 0, 4, {0, 1});
+  atomics.barrier();
+  atomics.atomic(0, 0, 4, {0, 2});
+  atomics.atomic(0, 0, 4, {40, 2});
+  atomics.barrier();
+  atomics.load(0, 0, 4, {7, 3});
+  CHECK(kinds(atomics) == kNone);
+
+  for (const auto plain : {&HazardWatch::load, &HazardWatch::store}) {
+    HazardWatch before = watch_of_block(), after = watch_of_block();
+    (before.*plain)(0, 0, 4, {0, 1});
+    before.atomic(0, 0, 4, {40, 2});
+    CHECK(kinds(before) == kRace);
+    after.atomic(0, 0, 4, {40, 2});
+    (after.*plain)(0, 0, 4, {0, 1});
+    CHECK(kinds(after) == kRace);
+  }
 }

@@ -14,6 +14,12 @@ struct Hooks {
   std::size_t stack_bytes;
   std::uintptr_t stack_floor;  // of the fiber that runs: below it there is too little left
   std::uintptr_t exit;         // where the last function returned
+  // The thread-local variables of the program, among them those that are shared memory, and of each
+  // of their words whether it is shared memory of the kernel.
+  std::uintptr_t locals;
+  std::size_t locals_bytes;
+  const char* is_shared;
+  bool looks_for_hazards;
 };
 extern __thread Hooks hooks;
 
@@ -28,5 +34,8 @@ void record_atomic(const void* pointer, std::size_t bytes, void* place);
 
 // Called by a hook when the log is full: the warp's other lanes run, and the logs are folded.
 void pause_with_full_log();
+
+// Called by a hook when what the log tells last must not happen: the block is abandoned.
+[[noreturn]] void go_astray();
 
 }  // namespace simt

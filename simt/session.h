@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "model/counts.h"
 #include "simt/grid.h"
@@ -14,6 +15,8 @@ struct Session {
   const Machine* machine;
   std::optional<std::span<const GlobalArray>> traced;  // none: run only
   Counts counts{};
+  std::vector<bool> written{};  // of the words of the result, where hazards are looked for
+  bool all_traced = true;       // every block of every launch
 };
 
 // Makes every launch of `host` run in `session`.

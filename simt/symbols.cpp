@@ -11,8 +11,10 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 
 namespace simt {
 namespace {
@@ -68,6 +70,58 @@ auto function_at(const void* address) {
   });
 }
 
+struct ArraysOfFile {
+  std::vector<SharedArray> of_kernel, of_others;
+};
+
+ArraysOfFile read_arrays(const void* kernel) {
+  ArraysOfFile arrays;
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const auto function = function_at(kernel);
+  if (function == table.end() || !symbols().name(*function).starts_with("_Z")) return arrays;
+
+  // The program holds two copies of every kernel; an object's symbols follow its file's name.
+  const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
+  const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
+  const auto end = std::find_if(function, table.end(), is_file);
+  std::unordered_map<std::string_view, const Elf64_Sym*> functions;  // by what follows _Z
+  for (auto symbol = begin; symbol != end; ++symbol) {
+    const std::string_view name = symbols().name(*symbol);
+    if (type_of(*symbol) == STT_FUNC && name.starts_with("_Z"))
+      functions[name.substr(2)] = &*symbol;
+  }
+  for (auto symbol = begin; symbol != end; ++symbol) {
+    if (type_of(*symbol) != STT_TLS) continue;
+    SharedArray array{std::string(symbols().name(*symbol)), symbol->st_value, symbol->st_size};
+    // The Itanium C++ ABI names a function's static variable "As" so: _ZZ <function> E 2As.
+    const std::string_view local = symbols().name(*symbol);
+    const Elf64_Sym* owner = nullptr;
+    for (std::size_t e = local.size(); local.starts_with("_ZZ") && e-- > 3;) {
+      const auto found = functions.find(local.substr(3, e - 3));
+      if (local[e] != 'E' || found == functions.end()) continue;
+      owner = found->second;
+      std::string_view name = local.substr(e + 1);
+      std::size_t length = 0;
+      std::from_chars(name.begin(), name.end(), length);
+      name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+      array.name = name.substr(0, length);
+      array.function = reinterpret_cast<const void*>(owner->st_value + symbols().loaded_at);
+      array.function_bytes = owner->st_size;
+      break;
+    }
+    (owner == &*function ? arrays.of_kernel : arrays.of_others).push_back(array);
+  }
+  return arrays;
+}
+
+const ArraysOfFile& arrays_of_file(const void* kernel) {
+  static std::mutex lock;
+  static std::unordered_map<const void*, ArraysOfFile> known;  // its entries stay where they are
+  const std::lock_guard guard(lock);
+  const auto found = known.find(kernel);
+  return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
+}
+
 }  // namespace
 
 std::string function_name(const void* address) {
@@ -91,28 +145,12 @@ std::string function_name(const void* address) {
   return name;
 }
 
-std::vector<SharedArray> shared_arrays(const void* kernel) {
-  std::vector<SharedArray> arrays;
-  const std::span<const Elf64_Sym> table = symbols().table;
-  const auto function = function_at(kernel);
-  if (function == table.end() || !symbols().name(*function).starts_with("_Z")) return arrays;
+const std::vector<SharedArray>& shared_arrays(const void* kernel) {
+  return arrays_of_file(kernel).of_kernel;
+}
 
-  // The Itanium C++ ABI names a function's static variable "As" so: _ZZ <function> E 2As.
-  const std::string prefix = "_ZZ" + std::string(symbols().name(*function).substr(2)) + "E";
-  // The program holds two copies of every kernel; an object's symbols follow its file's name.
-  const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
-  const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
-  const auto end = std::find_if(function, table.end(), is_file);
-  for (auto symbol = begin; symbol != end; ++symbol) {
-    std::string_view name = symbols().name(*symbol);
-    if (type_of(*symbol) != STT_TLS || !name.starts_with(prefix)) continue;
-    name.remove_prefix(prefix.size());
-    std::size_t length = 0;
-    std::from_chars(name.begin(), name.end(), length);
-    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
-    arrays.push_back({std::string(name.substr(0, length)), symbol->st_value, symbol->st_size});
-  }
-  return arrays;
+const std::vector<SharedArray>& other_shared_arrays(const void* kernel) {
+  return arrays_of_file(kernel).of_others;
 }
 
 }  // namespace simt

@@ -1,5 +1,6 @@
 #include "simt/trace.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -12,14 +13,22 @@ namespace simt {
 
 __thread Hooks hooks;
 
-Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
-             const std::function<void()>& host) {
-  Session session{&machine, arrays};
-  run_in(session, host);
-  return session.counts;
-}
-
 namespace {
+
+// Elements of C that no thread of all launches wrote, as one hazard. Only where all blocks were
+// traced, and none was abandoned, is that known.
+void add_never_written(Session& session) {
+  const auto& written = session.written;
+  const auto first = std::find(written.begin(), written.end(), false);
+  const auto result = std::find_if(session.traced->begin(), session.traced->end(),
+                                   [](const GlobalArray& array) { return array.all_written; });
+  if (first == written.end() || result == session.traced->end()) return;
+  if (has_fatal(session.counts) || !session.all_traced) return;
+  Hazard hazard{HazardKind::never_written, result->name, 0, 0, {}, {}};
+  hazard.byte = 4 * static_cast<std::uint64_t>(first - written.begin());
+  hazard.extent = std::count(first, written.end(), false);
+  session.counts.hazards.push_back(hazard);
+}
 
 // The compiler hands over return addresses; the instruction itself is before it.
 Token place(const void* return_address) {
@@ -45,12 +54,20 @@ inline void enter(const void* caller) {
   append(*log, make_token(place(caller), Kind::kEnter));
 }
 
+// What else is thread-local is the tracer's own, and would not survive a store.
+inline void require_shared(std::uintptr_t address, Token log2_bytes) {
+  const std::size_t first = (address - hooks.locals) / 4;
+  const std::size_t last = (address - hooks.locals + (std::size_t{1} << log2_bytes) - 1) / 4;
+  if (!hooks.is_shared[first] || !hooks.is_shared[last]) go_astray();
+}
+
 inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (log == nullptr || address - hooks.stacks < hooks.stack_bytes) return;
   *log->next_address++ = address;
   append(*log, make_token(place(return_address), kind, log2_bytes));
+  if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
 }
 
 // A copy of a larger object: as many accesses as the widest that its size and address allow takes.
@@ -64,6 +81,14 @@ void range(Kind kind, const void* pointer, std::size_t bytes, const void* return
 }
 
 }  // namespace
+
+Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
+             const std::function<void()>& host) {
+  Session session{&machine, arrays};
+  run_in(session, host);
+  add_never_written(session);
+  return session.counts;
+}
 
 void record(Kind kind, const void* at) {
   step(kind, at);
@@ -82,6 +107,8 @@ void record_async_copy(const void* shared, const void* global, std::size_t bytes
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(global);
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
   append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
+  const auto to = reinterpret_cast<std::uintptr_t>(shared);
+  if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
 }
 
 void record_atomic(const void* pointer, std::size_t bytes, void* at) {
@@ -91,8 +118,8 @@ void record_atomic(const void* pointer, std::size_t bytes, void* at) {
 
 }  // namespace simt
 
-// What -fsanitize=thread and -fsanitize-coverage=trace-pc call. The names are the compiler's; the
-// sanitizers' own runtime is not linked.
+// What -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The names are the
+// compiler's; the sanitizers' own runtime is not linked.
 #define HERE __builtin_return_address(0)
 extern "C" {
 void __tsan_init() {}
@@ -113,6 +140,16 @@ void __sanitizer_cov_trace_pc() {
   constexpr std::uintptr_t kOneCall = 8;
   if (reinterpret_cast<std::uintptr_t>(HERE) - simt::hooks.exit <= kOneCall) return;
   simt::step(simt::Kind::kStep, HERE);
+}
+
+// The index is not used yet.
+void __ubsan_handle_out_of_bounds(void* data, void* index) {
+  simt::LaneLog* log = simt::hooks.log;
+  if (log == nullptr || !simt::hooks.looks_for_hazards) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
+  simt::append(*log, simt::make_token(simt::place(HERE), simt::Kind::kBadIndex));
+  simt::go_astray();
 }
 
 void __tsan_read1(void* p) {

@@ -14,16 +14,9 @@
 
 namespace simt {
 
-// Memory that a kernel's accesses are counted in as global memory.
-struct GlobalArray {
-  const char* name;
-  const void* data;
-  std::size_t bytes;
-  bool result = false;  // two threads that write the same element of it are a hazard
-};
-
 // Runs `host`, whose launches must be of kernels compiled with the hooks, and counts what the
-// chosen blocks do. The counts do not depend on the number of OpenMP threads.
+// chosen blocks do. The counts do not depend on the number of OpenMP threads. Where a hazard is
+// fatal there are none, only the hazards.
 Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
              const std::function<void()>& host);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "simt/bad_index.h"
+
 namespace simt {
 namespace {
 
@@ -31,13 +33,6 @@ void add(PerThread& to, const PerThread& from, bool first) {
   include(to, from.min, first);
   include(to, from.max, false);
   to.sum = sum;
-}
-
-// Of every array, 0 for those in global memory, which no HazardWatch watches.
-std::vector<std::size_t> shared_bytes(const std::vector<TracedArray>& arrays) {
-  std::vector<std::size_t> bytes;
-  for (const TracedArray& array : arrays) bytes.push_back(array.shared ? array.bytes : 0);
-  return bytes;
 }
 
 // For two counts of requests, of a line or of all lines.
@@ -88,6 +83,7 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
 }
 
 void add(Counts& to, const Counts& from) {
+  for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
   if (from.threads_traced == 0) return;
   const bool first = to.threads_traced == 0;
   for (Traffic Counts::*member : kTraffic) {
@@ -107,18 +103,39 @@ void add(Counts& to, const Counts& from) {
   to.threads_traced += from.threads_traced;
   to.barriers += from.barriers;
   for (const LineCounts& line : from.lines) add(to.lines, line);
-  for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
 }
 
-WarpTracer::WarpTracer(std::vector<TracedArray> arrays, std::uint64_t* writers)
+Hazard out_of_bounds(std::span<const TracedArray> arrays, std::uintptr_t address, int bytes,
+                     std::int64_t block, const Hazard::Actor& actor) {
+  // What is further away than an index of 32 bits reaches is a stray pointer.
+  constexpr std::uint64_t kNear = std::uint64_t{1} << 33;
+  Hazard hazard{HazardKind::out_of_bounds, "", address, block, actor, {}};
+  std::uint64_t nearest = kNear;
+  for (const TracedArray& array : arrays) {
+    if (array.bytes == 0 || array.owner != 0) continue;
+    const std::uintptr_t end = array.begin + array.bytes;
+    const std::uint64_t distance = address < array.begin   ? array.begin - address
+                                   : address + bytes > end ? address + bytes - end
+                                                           : 0;
+    if (distance >= nearest) continue;
+    nearest = distance;
+    hazard.array = array.name;
+    hazard.shared = array.shared;
+    hazard.byte = address - array.begin;
+    hazard.extent = static_cast<std::int64_t>(array.bytes);
+  }
+  return hazard;
+}
+
+WarpTracer::WarpTracer(std::vector<TracedArray> arrays, std::vector<MemoryRange> uncounted,
+                       std::uint64_t* writers)
     : arrays_(std::move(arrays)),
+      uncounted_(std::move(uncounted)),
       remembered_(kRemembered),
-      hazards_(shared_bytes(arrays_)),
       writers_(writers) {
   for (Lane& lane : lanes_) {
     lane.tokens.resize(kTokens);
     lane.addresses.resize(2 * kTokens);
-    lane.log = {lane.tokens.data(), lane.tokens.data() + kTokens, lane.addresses.data()};
   }
 }
 
@@ -132,20 +149,43 @@ void WarpTracer::record(Recorder& recorder) {
 
 void WarpTracer::begin_block(std::int64_t block, int threads) {
   block_ = block;
+  fatal_ = false;
+  for (Lane& lane : lanes_) {
+    lane.log = {lane.tokens.data(), lane.tokens.data() + kTokens, lane.addresses.data()};
+    lane.tally = {};
+  }
   hazards_.begin_block(block, threads);
   in_flight_.begin_block(threads);
   threads_.assign(threads, {});
   thread_paths_.assign(threads, 0);
+  last_places_.assign(threads, {});
   recording_ = recorder_ != nullptr && recorder_->records(block) ? launch_ : nullptr;
   hazards_recorded_ = hazards_.found().size();
-  hazards_of_result_recorded_ = hazards_of_result_.size();
+  other_hazards_recorded_ = other_hazards_.size();
   record_block_event(RecordedEvent::Kind::block_begin);
 }
 
-void WarpTracer::barrier() {
+void WarpTracer::barrier(std::span<const bool> left) {
   ++counts_.barriers;
   hazards_.barrier();
+  if (looks_for_hazards()) require_one_barrier(left);
   record_block_event(RecordedEvent::Kind::barrier);
+}
+
+void WarpTracer::require_one_barrier(std::span<const bool> left) {
+  const auto waiting = std::find(left.begin(), left.end(), false) - left.begin();
+  for (std::size_t t = 0; t < left.size(); ++t) {
+    if (!left[t] && thread_paths_[t] == thread_paths_[waiting]) continue;
+    Hazard hazard{HazardKind::barrier_divergence, "", 0, block_, {}, {}};
+    const Token path = thread_paths_[waiting], other = thread_paths_[t];
+    hazard.first = {waiting, 0, false, places_of(paths_[path].parent, paths_[path].call)};
+    hazard.second = {
+        static_cast<std::int64_t>(t), 0, left[t],
+        left[t] ? last_places_[t] : places_of(paths_[other].parent, paths_[other].call)};
+    other_hazards_.push_back(hazard);
+    fatal_ = true;
+    return;
+  }
 }
 
 void WarpTracer::end_block() {
@@ -174,24 +214,22 @@ Counts WarpTracer::result() const {
     all.lines.back().places = places_of(site);
   }
   if (writers_ == nullptr) return all;
-  all.hazards = hazards_of_result_;
+  all.hazards = other_hazards_;
   for (const HazardWatch::Found& found : hazards_.found()) {
     all.hazards.push_back(hazard_of(found));
   }
   return all;
 }
 
-std::vector<std::uint32_t> WarpTracer::places_of(Token path) const {
-  std::vector<std::uint32_t> places;
+std::vector<std::uint32_t> WarpTracer::places_of(const Site& site) const {
+  return places_of(site.path, place_of(site.token));
+}
+
+std::vector<std::uint32_t> WarpTracer::places_of(Token path, Token place) const {
+  std::vector<std::uint32_t> places{place};
   for (; path != 0; path = paths_[path].parent) {
     places.insert(places.begin(), paths_[path].call);
   }
-  return places;
-}
-
-std::vector<std::uint32_t> WarpTracer::places_of(const Site& site) const {
-  std::vector<std::uint32_t> places = places_of(site.path);
-  places.push_back(place_of(site.token));
   return places;
 }
 
@@ -210,10 +248,16 @@ void WarpTracer::fold(int warp, std::uint32_t running) {
   warp_ = warp;
   std::vector<Party> all = parties(running);
   merge(all);
+  if (fatal_) {
+    if (recording_ != nullptr) record_hazards();
+    return;
+  }
   for (const Party& party : all) {
+    const std::vector<Token> steps = last_steps(party);
     for_each_lane(party.lanes, [&](int l) {
       Lane& lane = lanes_[l];
       thread_paths_[thread_of(l)] = party.path;
+      if (!steps.empty()) last_places_[thread_of(l)] = steps;
       std::copy(lane.tokens.data() + party.tokens_used, lane.log.next_token, lane.tokens.data());
       std::copy(lane.addresses.data() + party.addresses_used, lane.log.next_address,
                 lane.addresses.data());
@@ -225,6 +269,27 @@ void WarpTracer::fold(int warp, std::uint32_t running) {
       lane.tally = {};
     });
   }
+}
+
+// Where a party that left the kernel was before: its last steps but for the one that all ways out
+// of a function share.
+std::vector<Token> WarpTracer::last_steps(const Party& party) const {
+  constexpr std::size_t kEnough = 6;
+  std::vector<Token> steps;
+  if (party.running) return steps;
+  // Behind the kernel's exit there are those of the functions that launch it.
+  std::size_t end = 0;
+  for (std::size_t i = party.tokens.size(); i-- > 0;) {
+    const Kind kind = kind_of(party.tokens[i]);
+    if (kind != Kind::kExit && kind != Kind::kStep) break;
+    if (kind == Kind::kExit) end = i;
+  }
+  if (end == 0) return steps;
+  for (std::size_t i = end - 1; i-- > 0 && steps.size() < kEnough;) {
+    const Token token = party.tokens[i];
+    if (kind_of(token) == Kind::kStep) steps.insert(steps.begin(), place_of(token));
+  }
+  return steps;
 }
 
 std::vector<WarpTracer::Party> WarpTracer::parties(std::uint32_t running) const {
@@ -250,7 +315,7 @@ std::vector<WarpTracer::Party> WarpTracer::parties(std::uint32_t running) const 
 
 void WarpTracer::merge(std::vector<Party>& parties) {
   std::vector<Party*> together;
-  while (true) {
+  while (!fatal_) {
     const Party* first = nullptr;
     for (const Party& party : parties) {
       if (!party.finished()) {
@@ -268,7 +333,7 @@ void WarpTracer::merge(std::vector<Party>& parties) {
     }
     do {
       step(together);
-    } while (parties.size() == 1 && !together[0]->finished());
+    } while (parties.size() == 1 && !together[0]->finished() && !fatal_);
   }
 }
 
@@ -295,8 +360,11 @@ void WarpTracer::step(std::span<Party* const> together) {
   const Token token = together[0]->next();
   for (Party* party : together) ++party->tokens_used;
   switch (kind_of(token)) {
-    case Kind::kStep:
+    case Kind::kStep: {
+      Path& path = paths_[together[0]->path];
+      if (path.entry == 0) path.entry = place_of(token);
       return;
+    }
     case Kind::kEnter: {
       const Token path = called(together[0]->path, place_of(token));
       for (Party* party : together) party->path = path;
@@ -319,6 +387,10 @@ void WarpTracer::step(std::span<Party* const> together) {
     case Kind::kAsyncCopy: {
       const WarpAccess from = gather(token, together);
       return count_async_copy(from, gather(token, together), token, together);
+    }
+    case Kind::kBadIndex: {
+      const WarpAccess type = gather(token, together);
+      return report_bad_index(type, gather(token, together), together[0]->path, token);
     }
   }
 }
@@ -347,9 +419,7 @@ void WarpTracer::follow(Kind kind, Token token, std::span<Party* const> together
   const Token path = together[0]->path;
   const auto record = [&](RecordedEvent::Kind as) {
     if (recording_ == nullptr) return;
-    std::vector<std::uint32_t> places = places_of(path);
-    places.push_back(place_of(token));
-    record_event(as, std::move(places), lanes);
+    record_event(as, places_of(path, place_of(token)), lanes);
   };
   if (kind == Kind::kWarpBarrier) {
     hazards_.warp_barrier(warp_);
@@ -412,8 +482,11 @@ void WarpTracer::record_block_event(RecordedEvent::Kind kind) {
     // Every thread that waits is inside of __syncthreads, and those that have left are nowhere.
     const auto waits = std::find_if(thread_paths_.begin(), thread_paths_.end(),
                                     [](Token path) { return path != 0; });
-    record_event(
-        kind, waits == thread_paths_.end() ? std::vector<std::uint32_t>{} : places_of(*waits), {});
+    record_event(kind,
+                 waits == thread_paths_.end()
+                     ? std::vector<std::uint32_t>{}
+                     : places_of(paths_[*waits].parent, paths_[*waits].call),
+                 {});
   } else {
     add_event(*recorder_, *recording_, {kind, block_});
   }
@@ -437,13 +510,63 @@ void WarpTracer::record_hazards() {
   for (; hazards_recorded_ < hazards_.found().size(); ++hazards_recorded_) {
     record(hazard_of(hazards_.found()[hazards_recorded_]));
   }
-  for (; hazards_of_result_recorded_ < hazards_of_result_.size(); ++hazards_of_result_recorded_) {
-    record(hazards_of_result_[hazards_of_result_recorded_]);
+  for (; other_hazards_recorded_ < other_hazards_.size(); ++other_hazards_recorded_) {
+    record(other_hazards_[other_hazards_recorded_]);
   }
 }
 
-void WarpTracer::watch(const Site& site, const WarpAccess& access) {
+bool WarpTracer::has_entered(Token function, Token bytes) const {
+  return std::any_of(paths_.begin(), paths_.end(),
+                     [&](const Path& path) { return path.entry - function < bytes; });
+}
+
+void WarpTracer::watch_astray(Token path, Token token, bool stores, const WarpAccess& access) {
+  for_each_lane(access.active, [&](int l) {
+    if (fatal_) return;
+    const std::uintptr_t address = access.address[l];
+    const bool uncounted =
+        std::any_of(uncounted_.begin(), uncounted_.end(),
+                    [&](const MemoryRange& range) { return address - range.begin < range.bytes; });
+    if (uncounted) return;
+    const Site* site = site_of(path, token, address);
+    if (site != nullptr && site->array->holds(address, access.bytes)) {
+      WarpAccess lane = access;
+      lane.active = 1u << l;
+      return watch(*site, lane);
+    }
+    other_hazards_.push_back(
+        out_of_bounds(arrays_, address, access.bytes, block_,
+                      {thread_of(l), 0, stores, places_of(path, place_of(token))}));
+    fatal_ = true;
+  });
+}
+
+void WarpTracer::report_bad_index(const WarpAccess& type, const WarpAccess& index, Token path,
+                                  Token token) {
+  if (!looks_for_hazards()) return;
+  const int l = std::countr_zero(type.active);
+  const BadIndex bad = bad_index(type.address[l], index.address[l]);
+  Hazard hazard{HazardKind::index_out_of_range, bad.array, 0, block_, {}, {}};
+  hazard.first = {thread_of(l), 0, false, places_of(path, place_of(token))};
+  hazard.index = bad.index;
+  hazard.extent = bad.extent;
+  other_hazards_.push_back(hazard);
+  fatal_ = true;
+}
+
+void WarpTracer::watch(const Site& site, WarpAccess access) {
   const std::size_t array = site.array - arrays_.data();
+  const bool stores = site.counts.direction != Direction::load && site.traffic != kAsyncGmem;
+  std::uint32_t astray = 0;
+  for_each_lane(access.active, [&](int l) {
+    astray |= std::uint32_t{!site.array->holds(access.address[l], access.bytes)} << l;
+  });
+  if (astray != 0) {
+    WarpAccess others = access;
+    others.active = astray;
+    watch_astray(site.path, site.token, stores, others);
+    access.active &= ~astray;
+  }
   const auto actor = [&](int lane) { return HazardWatch::Actor{thread_of(lane), site.number}; };
   const auto byte = [&](int lane) { return access.address[lane] - site.array->begin; };
 
@@ -454,8 +577,11 @@ void WarpTracer::watch(const Site& site, const WarpAccess& access) {
       if (access.address[l] % access.bytes != 0) hazards_.misaligned(array, byte(l), actor(l));
     });
   }
+  const Kind kind = kind_of(site.token);
+  if (kind == Kind::kAtomicLoad) return;  // its store says it all
   if (site.array->shared) {
-    const auto touch = site.counts.direction == Direction::load    ? &HazardWatch::load
+    const auto touch = kind == Kind::kAtomicStore                  ? &HazardWatch::atomic
+                       : site.counts.direction == Direction::load  ? &HazardWatch::load
                        : site.counts.direction == Direction::store ? &HazardWatch::store
                                                                    : &HazardWatch::copy;
     for_each_lane(access.active,
@@ -466,20 +592,25 @@ void WarpTracer::watch(const Site& site, const WarpAccess& access) {
 }
 
 void WarpTracer::watch_result(const Site& site, const WarpAccess& access) {
+  const std::uint64_t atomically =
+      kind_of(site.token) == Kind::kAtomicStore ? kAtomically : std::uint64_t{0};
   for_each_lane(access.active, [&](int l) {
-    if (!site.array->holds(access.address[l])) return;  // its first lane alone chose the array
     const std::uint64_t byte = access.address[l] - site.array->begin;
-    const std::uint64_t me = block_ * threads_.size() + thread_of(l) + 1;
+    const std::uint64_t me = (block_ * threads_.size() + thread_of(l) + 1) | atomically;
     for (std::uint64_t word = byte / 4; word <= (byte + access.bytes - 1) / 4; ++word) {
       const std::uint64_t before = __atomic_exchange_n(&writers_[word], me, __ATOMIC_RELAXED);
-      if (before == 0 || before == me || !hazards_of_result_.empty()) continue;
-      const std::int64_t other = before - 1, others_block = other / threads_.size();
+      const bool same_thread = (before | kAtomically) == (me | kAtomically);
+      const bool both_atomic = (before & me & kAtomically) != 0;
+      if (before == 0 || same_thread || both_atomic || race_on_result_known_) continue;
+      race_on_result_known_ = true;
+      const std::int64_t other = (before & ~kAtomically) - 1,
+                         others_block = other / threads_.size();
       Hazard hazard{HazardKind::race_on_result, site.array->name, word * 4, block_, {}, {}};
       hazard.first = {thread_of(l), 0, true, places_of(site)};
       hazard.second = {other % static_cast<std::int64_t>(threads_.size()), 0, true,
                        places_of(site)};
       hazard.other_block = others_block;
-      hazards_of_result_.push_back(hazard);
+      other_hazards_.push_back(hazard);
     }
   });
 }
@@ -494,7 +625,9 @@ WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t ad
   if (known != sites_.end()) return last = &*known;
   const auto array = std::find_if(arrays_.begin(), arrays_.end(),
                                   [&](const TracedArray& a) { return a.holds(address); });
-  if (array == arrays_.end() || array->name.empty()) return nullptr;
+  if (array == arrays_.end()) return nullptr;
+  if (array->owner != 0 && !has_entered(array->owner, array->owner_bytes)) return nullptr;
+  if (array->shared && looks_for_hazards()) hazards_.watch(array - arrays_.begin(), array->bytes);
 
   const Kind kind = kind_of(token);
   const bool loads = kind == Kind::kLoad || kind == Kind::kAtomicLoad;
@@ -516,7 +649,13 @@ void WarpTracer::count_access(const WarpAccess& access, Token token,
                               std::span<Party* const> together) {
   const std::uintptr_t address = access.address[std::countr_zero(access.active)];
   Site* site = site_of(together[0]->path, token, address);
-  if (site != nullptr) count(*site, access, cost_of(site->traffic, access), together);
+  if (site != nullptr) {
+    count(*site, access, cost_of(site->traffic, access), together);
+  } else if (looks_for_hazards()) {
+    const Kind kind = kind_of(token);
+    const bool stores = kind == Kind::kStore || kind == Kind::kAtomicStore;
+    watch_astray(together[0]->path, token, stores, access);
+  }
 }
 
 void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token token,
@@ -527,14 +666,18 @@ void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token t
   });
   for_each_lane(from.active, [&](int l) { in_flight_.copy(thread_of(l), from.bytes); });
   const AsyncCopyCost cost = async_copy(to, from);
-  const auto count_side = [&](const WarpAccess& side, const Cost& side_cost) {
+  const auto count_side = [&](const WarpAccess& side, const Cost& side_cost, bool stores) {
     if (side.active == 0) return;
     const std::uintptr_t address = side.address[std::countr_zero(side.active)];
     Site* site = site_of(together[0]->path, token, address);
-    if (site != nullptr) count(*site, side, side_cost, together);
+    if (site != nullptr) {
+      count(*site, side, side_cost, together);
+    } else if (looks_for_hazards()) {
+      watch_astray(together[0]->path, token, stores, side);
+    }
   };
-  count_side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
-  count_side(from, {cost.sectors, ideal_global_sectors(from), 0, global_lines(from)});
+  count_side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()}, true);
+  count_side(from, {cost.sectors, ideal_global_sectors(from), 0, global_lines(from)}, false);
 }
 
 void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
@@ -563,8 +706,7 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
     total.worst = access;
     for_each_lane(access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
   }
-  const bool is_atomic = kind_of(site.token) >= Kind::kAtomicLoad;
-  if (writers_ != nullptr && !is_atomic) watch(site, access);
+  if (looks_for_hazards()) watch(site, access);
   record_request(site, access, cost);
   const auto tally = [&](Tally& of) {
     of.add(site.traffic, access.bytes);

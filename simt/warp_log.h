@@ -30,8 +30,9 @@ enum class Kind : Token {
   kLoad,
   kStore,
   kAsyncCopy,
-  kAtomicLoad,  // an atomic is both of these, and no hazard
-  kAtomicStore
+  kAtomicLoad,  // an atomic is both of these, and races with what is none
+  kAtomicStore,
+  kBadIndex  // past a dimension of an array
 };
 
 inline constexpr int kKindShift = 3, kPlaceShift = 7;
@@ -52,7 +53,8 @@ constexpr int bytes_of(Token token) {
 struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
-  // A load or store has one; an async copy two: from and to; a wait the number of groups.
+  // A load or store has one; an async copy two: from and to; a wait the number of groups; a bad
+  // index two: what the compiler says of it, and the index.
   std::uintptr_t* next_address = nullptr;
 };
 
@@ -63,7 +65,19 @@ struct TracedArray {
   std::size_t bytes;
   bool shared;
   bool result = false;  // no element of it may be written by two threads
+  // Of a shared array of a function that the kernel may call, if it was compiled as one: the place
+  // of that function. Who never came there has no business in the array.
+  Token owner = 0, owner_bytes = 0;
   bool holds(std::uintptr_t address) const { return address - begin < bytes; }
+  bool holds(std::uintptr_t address, std::size_t access_bytes) const {
+    return holds(address) && bytes - (address - begin) >= access_bytes;
+  }
+};
+
+// Memory that is none of the arrays and that a kernel may touch all the same, uncounted.
+struct MemoryRange {
+  std::uintptr_t begin;
+  std::size_t bytes;
 };
 
 // Counts what the warps of one OS thread's blocks do, one warp at a time.
@@ -71,7 +85,11 @@ class WarpTracer {
  public:
   // `writers` has, for every word of the result array, the thread that wrote it plus 1, or 0; it is
   // shared by all tracers of a launch. Null: nothing is checked, only counted.
-  WarpTracer(std::vector<TracedArray> arrays, std::uint64_t* writers);
+  WarpTracer(std::vector<TracedArray> arrays, std::vector<MemoryRange> uncounted,
+             std::uint64_t* writers);
+
+  // The marks that `writers` holds.
+  static constexpr std::uint64_t kAtomically = std::uint64_t{1} << 63;
 
   // Records, from now on, what the blocks of `recorder` do into its last launch.
   void record(Recorder& recorder);
@@ -86,8 +104,14 @@ class WarpTracer {
   // in `running` has more to come, so nothing that might come after it is folded yet.
   void fold(int warp, std::uint32_t running);
 
-  void barrier();  // all threads of the block are at one
+  // All threads of the block are at a barrier, but for those that have left the kernel. Fatal where
+  // it is not the same one for all.
+  void barrier(std::span<const bool> left);
   void end_block();
+
+  bool looks_for_hazards() const { return writers_ != nullptr; }
+  // After that the block is to be abandoned: nothing more of it is folded.
+  bool is_fatal() const { return fatal_; }
 
   // Everything counted so far.
   Counts result() const;
@@ -131,6 +155,7 @@ class WarpTracer {
   // An activation of a function, by the places of the calls that led to it.
   struct Path {
     Token parent, call, depth;
+    Token entry = 0;  // a place in the function
   };
   struct Cost {
     int pieces, ideal, bank_conflicts, lines = 0;
@@ -171,13 +196,19 @@ class WarpTracer {
                         std::span<Party* const> together);
   void count(Site& site, const WarpAccess& access, const Cost& cost,
              std::span<Party* const> together);
-  void watch(const Site& site, const WarpAccess& access);
+  void watch(const Site& site, WarpAccess access);
+  // Of the lanes whose access does not lie in the array that the others' does.
+  void watch_astray(Token path, Token token, bool stores, const WarpAccess& access);
   void watch_result(const Site& site, const WarpAccess& access);
   void follow(Kind kind, Token token, std::span<Party* const> together);
   Hazard hazard_of(const HazardWatch::Found& found) const;
   Hazard::Actor actor_of(HazardWatch::Actor actor) const;
   std::vector<std::uint32_t> places_of(const Site& site) const;
-  std::vector<std::uint32_t> places_of(Token path) const;
+  std::vector<std::uint32_t> places_of(Token path, Token place) const;
+  bool has_entered(Token function, Token bytes) const;
+  void require_one_barrier(std::span<const bool> left);
+  std::vector<Token> last_steps(const Party& party) const;
+  void report_bad_index(const WarpAccess& type, const WarpAccess& index, Token path, Token token);
   int thread_of(int lane) const { return warp_ * kWarpSize + lane; }
   // All do nothing where the block is not recorded.
   void record_request(Site& site, const WarpAccess& access, const Cost& cost);
@@ -193,9 +224,11 @@ class WarpTracer {
   static void add_wider(const WarpAccess& access, Cost& cost);
 
   const std::vector<TracedArray> arrays_;
+  const std::vector<MemoryRange> uncounted_;
   std::array<Lane, kWarpSize> lanes_;
-  std::vector<Tally> threads_;       // of the block
-  std::vector<Token> thread_paths_;  // where each of them is, between two folds
+  std::vector<Tally> threads_;                   // of the block
+  std::vector<Token> thread_paths_;              // where each of them is, between two folds
+  std::vector<std::vector<Token>> last_places_;  // of each of them that has left the kernel
   std::vector<Path> paths_{{0, 0, 0}};
   std::vector<Remembered> remembered_;
   std::deque<Site> sites_;                  // never move
@@ -206,13 +239,23 @@ class WarpTracer {
   HazardWatch hazards_;  // of shared memory; array numbers are those of arrays_
   CopiesInFlight in_flight_;
   std::uint64_t* const writers_;
-  std::vector<Hazard> hazards_of_result_;
+  std::vector<Hazard> other_hazards_;
+  bool race_on_result_known_ = false;
+  bool fatal_ = false;
 
   const Recorder* recorder_ = nullptr;
   Recording* recording_ = nullptr;  // null while a block runs that is not recorded
   Recording* launch_ = nullptr;
-  std::size_t hazards_recorded_ = 0, hazards_of_result_recorded_ = 0;
+  std::size_t hazards_recorded_ = 0, other_hazards_recorded_ = 0;
 };
+
+// An access of `bytes` that lies in none of `arrays`, told by the nearest of them. `places` as in
+// Hazard::Actor.
+Hazard out_of_bounds(std::span<const TracedArray> arrays, std::uintptr_t address, int bytes,
+                     std::int64_t block, const Hazard::Actor& actor);
+
+// Adds a hazard, or keeps the first of two that are the same but for the block.
+void add(std::vector<Hazard>& hazards, const Hazard& more);
 
 // Adds the counts of more blocks.
 void add(Counts& to, const Counts& from);

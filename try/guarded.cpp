@@ -51,6 +51,7 @@ struct Failure {
   enum Kind { kTimeout, kSignal, kExit } kind;
   int signal;
   void* address;  // that a SIGSEGV is about
+  bool misaligned;
   bool in_kernel;
   char kernel[256];
   uint3 block, thread;
@@ -79,7 +80,8 @@ void send(Message message, int exit_code = 0, const void* data = nullptr, std::s
 }
 
 // Ends the child. May be called from a signal handler, on any thread: the first one counts.
-[[noreturn]] void send_failure(Failure::Kind kind, int signal, void* address) {
+[[noreturn]] void send_failure(Failure::Kind kind, int signal, void* address,
+                               bool misaligned = false) {
   if (failed.test_and_set()) {
     while (true) pause();
   }
@@ -88,6 +90,7 @@ void send(Message message, int exit_code = 0, const void* data = nullptr, std::s
   failure.kind = kind;
   failure.signal = signal;
   failure.address = address;
+  failure.misaligned = misaligned;
   failure.in_kernel = simt::in_kernel();
   std::strncpy(failure.kernel, simt::kernel_name(), sizeof failure.kernel - 1);
   failure.block = blockIdx;
@@ -98,10 +101,20 @@ void send(Message message, int exit_code = 0, const void* data = nullptr, std::s
 }
 
 void on_crash(int signal, siginfo_t* info, void*) {
-  struct sigaction as_usual {};
-  as_usual.sa_handler = SIG_DFL;
-  sigaction(signal, &as_usual, nullptr);  // should this handler crash, too
-  send_failure(Failure::kSignal, signal, info->si_addr);
+  static std::atomic<pid_t> first = 0;
+  pid_t before = 0;
+  if (!first.compare_exchange_strong(before, gettid()) && before == gettid()) {
+    // This handler itself crashes. (Of other threads that crash meanwhile it must not be the end:
+    // they wait in send_failure.)
+    struct sigaction as_usual {};
+    as_usual.sa_handler = SIG_DFL;
+    sigaction(signal, &as_usual, nullptr);
+    return;
+  }
+  // What x86 says of a 16-byte move to no multiple of 16: a fault, but of no address.
+  const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
+                          (signal == SIGBUS && info->si_code == BUS_ADRALN);
+  send_failure(Failure::kSignal, signal, info->si_addr, misaligned);
 }
 
 void alarm_in(double seconds) {
@@ -262,7 +275,11 @@ std::string sentence_of(const Failure& failure, const Guard& guard) {
       what = "ends the program by exit()";
       break;
     case Failure::kSignal:
-      if (failure.signal == SIGSEGV || failure.signal == SIGBUS) {
+      if (failure.misaligned) {
+        what =
+            "crashes at a vector access that is not aligned: a float4 begins at a multiple of 16 "
+            "bytes";
+      } else if (failure.signal == SIGSEGV || failure.signal == SIGBUS) {
         std::snprintf(text, sizeof text, "crashes: it reaches for memory that is not there (%p)",
                       failure.address);
         what = text;

@@ -86,7 +86,7 @@ void ShowRecorder::keep_fault(const std::function<void()>& trace) {
 
 Outcome ShowRecorder::show(std::FILE* out, Style style, const Run& run, const std::string& wrong) {
   Show show;
-  show.title = product(run);
+  show.title = title.empty() ? product(run) : title;
   for (const Row& row : run.rows) {
     if (!row.counts) continue;
     for (const Hazard& hazard : row.counts->hazards) {
@@ -112,9 +112,10 @@ Outcome ShowRecorder::show(std::FILE* out, Style style, const Run& run, const st
     const std::size_t number = known.size() - 1;
     const std::string counted =
         !fault_ && number < run.rows.size() ? annotated_source(run.rows[number], style) : "";
+    Story story = story_of(recording, 0, run.M, run.N, run.K);
+    std::copy(std::begin(by_columns), std::end(by_columns), story.by_columns);
     show.kernels.push_back({simt::function_name(recording.kernel), launch_text(recording),
-                            story_of(recording, 0, run.M, run.N, run.K),
-                            counted.empty() ? plain_source(range) : counted});
+                            std::move(story), counted.empty() ? plain_source(range) : counted});
   }
   print_show(out, show, style);
   for (ShownKernel& kernel : show.kernels) {  // colours are for the terminal alone

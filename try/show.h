@@ -16,6 +16,10 @@ class ShowRecorder {
   // `page` is the HTML file to write; where it is empty nothing is recorded.
   explicit ShowRecorder(std::string page);
 
+  // Of the multiplication, where it is not `C = A * B` row by row.
+  std::string title;
+  bool by_columns[3] = {false, false, false};
+
   simt::Recorder* wanted() { return page_.empty() ? nullptr : &recorder_; }
 
   // Runs `trace`. Where something is recorded, a fault of a kernel is kept, to be shown.

@@ -60,7 +60,7 @@ struct Options {
   double limit_s = 10;
   bool name_threads = false;
   std::optional<int> registers;  // a thread, as --registers states them
-  std::string show;  // the page to write; empty: print tables
+  std::string show;              // the page to write; empty: print tables
 };
 
 int parse_registers(const char* text) {
@@ -128,7 +128,17 @@ struct Kernels {
   std::deque<Entry> entries;  // in the order of their first launches; stays where it is
 
   void add_launch(const simt::Launch& launch, const Counts& counts, int M, int N);
+  // Of a launch of the other copy of a kernel, which has the same name.
+  void add_hazards(const simt::Launch& launch, const Counts& counts);
 };
+
+void Kernels::add_hazards(const simt::Launch& launch, const Counts& counts) {
+  const std::string name = simt::function_name(launch.kernel);
+  for (Entry& entry : entries) {
+    if (entry.name != name) continue;
+    for (const Hazard& hazard : counts.hazards) simt::add(entry.counts.hazards, hazard);
+  }
+}
 
 void Kernels::add_launch(const simt::Launch& launch, const Counts& counts, int M, int N) {
   for (Entry& entry : entries) {
@@ -292,9 +302,10 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
   Floats result = p.C;
   Kernels kernels;
   const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
-                                      {"B", p.B.data(), bytes(p.B)},
-                                      {"C", result.data(), bytes(result), true}};
+  const simt::GlobalArray arrays[] = {
+      {"A", p.A.data(), bytes(p.A)},
+      {"B", p.B.data(), bytes(p.B)},
+      {"C", result.data(), bytes(result), true, p.must_be_written()}};
   simt::Machine machine{&run.gpu};
   machine.hazards = flags.hazards;
   machine.blocks = flags.trace == Trace::all ? simt::Blocks::kAll : simt::Blocks::kSample;
@@ -311,9 +322,12 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
   // Printed once: where all blocks run again, by that run, whose kernels see whole results.
   const bool runs_again = machine.blocks == simt::Blocks::kSample || run.gpu_present;
   if (runs_again) hold_prints();
+  machine.arrays = arrays;
+  std::vector<Hazard> found;
   try {
     watched([&] {
-      recorder.keep_fault([&] { simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)); });
+      recorder.keep_fault(
+          [&] { found = simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)).hazards; });
     });
   } catch (...) {
     print_held();
@@ -329,13 +343,22 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
         "sgemm launches no kernel; it has to call launch(kernel, grid, block, "
         "shared_bytes, arguments...)");
   }
-  if (machine.blocks == simt::Blocks::kSample && !run.gpu_present) {
+  const auto abandoned = [&] {
+    return std::any_of(kernels.entries.begin(), kernels.entries.end(),
+                       [](const Kernels::Entry& entry) { return has_fatal(entry.counts); });
+  };
+  if (!found.empty() && found.back().kind == HazardKind::never_written) {
+    kernels.entries.back().counts.hazards.push_back(found.back());
+  }
+  if (machine.blocks == simt::Blocks::kSample && !run.gpu_present && !abandoned()) {
     // Several kernels may each need all that the one before it did.
     const auto again = [](const Kernels::Entry& entry) { return entry.shape.launches > 1; };
     const bool all_again = kernels.entries.size() > 1 ||
                            std::any_of(kernels.entries.begin(), kernels.entries.end(), again);
     machine.blocks = all_again ? simt::Blocks::kAll : simt::Blocks::kAllButSample;
-    machine.launched = {};
+    machine.launched = [&](const simt::Launch& launch, const Counts& counts) {
+      kernels.add_hazards(launch, counts);
+    };
     if (all_again) result = p.C;
     all_again ? drop_held() : print_held();
     host_is_silent = !all_again;
@@ -346,14 +369,18 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
 
   Row all;
   all.name = "sgemm";
-  if (run.gpu_present) run_on_gpu(flags, p, result, all);
-  all.error =
-      compare(p.M, p.N, p.K, result.data(), reference.exact.data(), reference.magnitude.data(),
-              p.beta, p.beta == 0 ? nullptr : p.C.data(), kFp32, p.alpha);
+  if (!abandoned()) {
+    if (run.gpu_present) run_on_gpu(flags, p, result, all);
+    all.error =
+        compare(p.M, p.N, p.K, result.data(), reference.exact.data(), reference.magnitude.data(),
+                p.beta, p.beta == 0 ? nullptr : p.C.data(), kFp32, p.alpha);
+  }
   for (const Kernels::Entry& entry : kernels.entries) {
     run.rows.push_back(
         row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
   }
+  // Of several kernels, one may load what another stored.
+  if (run.rows.size() == 1) note_never_written(p, result, run.rows[0]);
   for (std::size_t i = 0; i < run.rows.size(); ++i)
     annotate(run.rows[i], kernels.entries[i].function);
   if (run.rows.size() == 1) {
@@ -363,11 +390,12 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
     run.rows.push_back(all);
   }
   if (!options.show.empty()) {
-    return recorder.show(report, style, run, all.error->bound_ok ? "" : wrong_result(*all.error));
+    const bool is_right = !all.error || all.error->bound_ok;
+    return recorder.show(report, style, run, is_right ? "" : wrong_result(*all.error));
   }
   print(report, flags, run, style);
   const bool hazardous = report_hazards("try", run);
-  if (all.error->bound_ok) return {hazardous ? 1 : 0, ""};
+  if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
   return {1, wrong_result(*all.error)};
 }
 

@@ -135,8 +135,8 @@ TEST_CASE("the walkthrough's diffs are those of the source") {
     REQUIRE(block.lines.size() > 2);
     REQUIRE(block.lines[0].starts_with("--- "));
     REQUIRE(block.lines[1].starts_with("+++ "));
-    const lesson::Output& diff = output_of("walkthrough/diff.sh " + block.lines[0].substr(4) + " " +
-                                           block.lines[1].substr(4));
+    const lesson::Output diff = output_of("walkthrough/diff.sh " + block.lines[0].substr(4) + " " +
+                                          block.lines[1].substr(4));
     CHECK(diff.exit_code == 0);
     CHECK(lesson::difference(scattered(block.lines), diff.lines) == "");
     ++diffs;

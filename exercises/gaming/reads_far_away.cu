@@ -1,4 +1,4 @@
-// expect: breaks off
+// expect: memory is reached for where there is none
 // Exercise 1: index and guard. exercises/01-index-and-guard/README.md says what to write.
 #include "exercises/shape.h"
 #include "simt/launch.h"

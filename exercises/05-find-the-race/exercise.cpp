@@ -1,0 +1,174 @@
+#include <stdexcept>
+
+#include "exercises/case.h"
+#include "exercises/exercise.h"
+#include "report/numbers.h"
+
+namespace {
+
+constexpr int BM = 8, BN = 32, BK = 8, kThreads = BM * BN;
+
+// The page's letters of the lines with the race: As is stored on one and loaded on the other, and
+// it has one tile for all rounds.
+constexpr char kStores = 'a', kLoads = 'd', kLast = 'e';
+
+std::optional<Complaint> no_answer(const std::string& name, const std::string& wants) {
+  return Complaint{"no answer yet to " + name, "it is to be " + wants,
+                   "write: // answer " + name + ": and then " + wants};
+}
+
+std::optional<int> whole_number(const Answers& answers, const std::string& name, int most) {
+  const auto answer = answers.find(name);
+  if (answer == answers.end()) return std::nullopt;
+  try {
+    const double value = value_of(answer->second, {});
+    if (value < 0 || value > most || value != static_cast<int>(value)) return std::nullopt;
+    return static_cast<int>(value);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+// What a thread does with As on one of the two lines, in words.
+std::string deed(char line, int thread) {
+  if (line == kLoads) {
+    return printed("thread %d loads As[k][%d] for every k", thread, thread / BN);
+  }
+  if (thread >= BK * BM) return printed("thread %d stores nothing to As", thread);
+  return printed("thread %d stores As[%d][%d]", thread, thread / BM, thread % BM);
+}
+
+std::optional<Complaint> check_lines(const std::string& lines) {
+  if (lines == std::string{kStores, kLoads}) return std::nullopt;
+  Complaint complaint{"line_1 and line_2 are not where the race is",
+                      "which word of shared memory do both lines touch, one of them storing, with "
+                      "no barrier on the way from one thread's access to the other's?",
+                      "list for each array who stores to it in one round, who still loads from it "
+                      "in the round before, and whether that is the same tile"};
+  if (lines == std::string{'b', kLoads}) {
+    complaint.phase =
+        "Bs has two tiles, used in turn: from one store to a tile until the next one lies a "
+        "barrier that nobody passes before all have multiplied";
+  } else if (lines.find('e') != lines.npos) {
+    complaint.phase = "line e touches no shared memory";
+  } else if (lines.find('c') != lines.npos) {
+    complaint.phase = "line c is the barrier: the race is between two lines that touch memory";
+  } else if (lines[0] == lines[1]) {
+    complaint.phase =
+        "every word of a tile is stored by one thread only, and loads do not race "
+        "with loads: the two lines are different ones";
+  } else {
+    complaint.phase = "these two lines store to different arrays";
+  }
+  return complaint;
+}
+
+std::optional<Complaint> check_answers(const Submission& submission) {
+  const Answers& answers = submission.answers;
+  std::string lines;
+  int threads[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string number = std::to_string(i + 1);
+    const auto line = answers.find("line_" + number);
+    if (line == answers.end() || line->second.size() != 1 || line->second[0] < 'a' ||
+        line->second[0] > kLast) {
+      return no_answer("line_" + number, "a letter from a to e");
+    }
+    const auto thread = whole_number(answers, "thread_" + number, kThreads - 1);
+    if (!thread) return no_answer("thread_" + number, "a number from 0 to 255");
+    lines += line->second;
+    threads[i] = *thread;
+  }
+  int smallest[3];
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = std::string("smallest_") + "MNK"[i];
+    const auto size = whole_number(answers, name, 1 << 20);
+    if (!size) return no_answer(name, "a whole number");
+    smallest[i] = *size;
+  }
+
+  if (lines[0] > lines[1]) {
+    std::swap(lines[0], lines[1]);
+    std::swap(threads[0], threads[1]);
+  }
+  if (auto complaint = check_lines(lines)) return complaint;
+
+  const auto [storing, loading] = threads;
+  const std::string deeds =
+      "on line a " + deed(kStores, storing) + ", on line d " + deed(kLoads, loading);
+  if (storing == loading) {
+    return Complaint{"thread_1 and thread_2 do not race with each other",
+                     "a thread does one thing after the other: it cannot race with itself", deeds};
+  }
+  if (storing >= BK * BM || storing % BM != loading / BN) {
+    return Complaint{"thread_1 and thread_2 do not race with each other",
+                     storing >= BK * BM
+                         ? "the tile of A has 64 elements: which threads store one?"
+                         : "the one stores and the other loads, but not the same word: which "
+                           "column of As does each of them touch?",
+                     deeds};
+  }
+
+  const char* phase = nullptr;
+  if (smallest[0] % BM != 0 || smallest[1] % BN != 0 || smallest[2] % BK != 0 || smallest[0] == 0 ||
+      smallest[1] == 0 || smallest[2] == 0) {
+    phase = "the kernel is for multiples of BM, BN and BK, and for nothing less than one of each";
+  } else if (smallest[2] <= BK) {
+    phase =
+        "in the first round the barrier stands between store and load; who is still "
+        "multiplying when the next store comes, and is there a next one at this K?";
+  } else if (smallest[2] > 2 * BK) {
+    phase = "how many rounds does it take until one of them stores what the last one loads?";
+  } else if (smallest[0] > BM || smallest[1] > BN) {
+    phase = "each block has shared memory of its own: does it take more than one block?";
+  }
+  if (phase != nullptr) {
+    return Complaint{"smallest_M, smallest_N, smallest_K are not the smallest shape with the race",
+                     phase,
+                     printed("at your %d, %d, %d there are %d rounds a block", smallest[0],
+                             smallest[1], smallest[2], smallest[2] / BK)};
+  }
+  return std::nullopt;
+}
+
+bool races(const Case& c) {
+  for (const Hazard& hazard : c.row.counts->hazards) {
+    if (hazard.kind == HazardKind::race) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Exercise exercise = {
+    .title = "find the race in C = A^T * B^T, then mend it",
+    .product = {Order::columns, Order::columns, Order::rows},
+    .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
+    .shapes =
+        [](Random& random) {
+          return std::vector<Shape>{
+              {BM, BN, 2 * BK},
+              {BM * random.between(2, 5), BN * random.between(1, 3), BK * random.between(3, 8)},
+              {BM, BN, BK},
+          };
+        },
+    .targets = {{"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
+                {"barriers a block", "barriers/blocks", "2*K/BK", false},
+                {"shared bytes", "smem_bytes", "2*4*BK*(BM + BN)", false}},
+    .hints =
+        {{[](const Case& c) {
+            return races(c) &&
+                   c.measures.at("barriers") <= c.measures.at("blocks") * c.shape.K / BK;
+          },
+          "the race is still there: a barrier of the block must stand between the last load of a "
+          "tile and the next store to it (__syncwarp holds only the lanes of one warp), or the "
+          "next store must go to another tile"},
+         {races,
+          "barriers there are, but not between the last load of a tile and the next store to it"},
+         {[](const Case& c) {
+            return !c.missed.empty() &&
+                   c.measures.at("barriers") > c.measures.at("blocks") * 2 * c.shape.K / BK;
+          },
+          "one more barrier, once a round is enough: nobody needs a barrier at every k"}},
+    .check_answers = check_answers,
+};

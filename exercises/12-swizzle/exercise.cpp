@@ -1,0 +1,64 @@
+#include "exercises/exercise.h"
+
+namespace {
+
+// Whether loads from shared memory, or stores to it, have conflicts.
+bool conflicts(const Case& c, Direction direction) {
+  for (const LineCounts& line : c.row.counts->lines) {
+    if (line.shared && line.direction == direction && line.bank_conflicts > 0) return true;
+  }
+  return false;
+}
+
+bool misaligned(const Case& c) {
+  return !c.row.counts->hazards.empty() &&
+         c.row.counts->hazards.front().kind == HazardKind::misaligned;
+}
+
+bool sound(const Case& c) {
+  return c.right() && c.row.counts->hazards.empty();
+}
+
+}  // namespace
+
+const Exercise exercise = {
+    .title = "swizzle: the lower triangle of A * A^T without a bank conflict and without padding",
+    .product = {.lower_triangle_of_AAt = true},
+    .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"TM", 4}, {"TN", 4}}},
+    .shapes =
+        [](Random& random) {
+          const int M = 32 * random.between(2, 3);
+          return std::vector<Shape>{{32, 32, 32}, {M, M, 32 * random.between(2, 3)}};
+        },
+    .targets = {{"bank conflicts", "bank_conflicts", "0"},
+                {"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},
+                {"shared loads", "smem_loads", "M/BM*(M/BM + 1)/2 * BM*BN*K*(1/TM + 1/TN)/4"},
+                {"global loads", "gmem_loads", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/4"}},
+    .hints =
+        {{misaligned,
+          "a four of rows must stay together, or no float4 can load it: let the XOR change the "
+          "bits "
+          "of m above the lowest two"},
+         {[](const Case& c) {
+            return !c.right() && c.row.counts->hazards.empty() && c.measures.at("smem_stores") > 0;
+          },
+          "what is loaded is not what was stored there: the place of element (k, m) must be the "
+          "same XOR of k and m in both"},
+         {[](const Case& c) {
+            return sound(c) && !c.missed.empty() &&
+                   c.measures.at("smem_bytes") > 4 * (32 * 32 + 32 * 32);
+          },
+          "that is more shared memory than the two tiles: no padding here, and no arrays besides "
+          "As "
+          "and Bs"},
+         {[](const Case& c) { return sound(c) && conflicts(c, Direction::store); },
+          "the lanes of a warp store eight different fours of k for four rows: eight fours of "
+          "banks, "
+          "if all of k / 4's three bits take part in the XOR"},
+         {[](const Case& c) { return sound(c) && conflicts(c, Direction::load); },
+          "the stores are free of conflicts, the loads are not: at one k, all lanes must turn "
+          "their "
+          "place by the same XOR"},
+         {[](const Case& c) { return sound(c) && !c.missed.empty(); },
+          "four floats an access, wherever they lie side by side: from A, and from As and Bs"}},
+};

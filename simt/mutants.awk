@@ -1,0 +1,148 @@
+# Plants every mutant of gemm_steps.cu in one copy of it, each behind the condition that the variable
+# `mutant` holds its number; 0 is the program as it is. Lines keep their numbers. Mutants are:
+#   without   a barrier or a wait for copies is left out
+#   up, down  a barrier changes places with the statement before or behind it
+#   unchecked a comparison with the size of a matrix always says: inside
+# Variables: list, the file to write "number|stages|line|kind|what" to, one mutant a line.
+
+function indent(l) { match(text[l], /^ */); return RLENGTH }
+function skipped(l) { return text[l] ~ /^ *($|\/\/|#)/ }
+
+function plant(stages, l, kind, what) {
+  print ++mutants "|" stages "|" l "|" kind "|" what > list
+  return mutants
+}
+
+# Where the statement that ends on line l or above it begins, among the statements at depth d; 0
+# where the block begins there.
+function begin_of(l, d) {
+  while (skipped(l)) --l
+  if (indent(l) < d) return 0
+  if (text[l] ~ /^ *}/) --l
+  while (indent(l) > d || skipped(l)) --l
+  return l
+}
+{ text[NR] = $0 }
+
+# A function or kernel, from its first line to its brace at the margin.
+/^(template|__global__|__device__|__host__)/ && !first { first = NR }
+/^}/ && first {
+  ++functions
+  from[functions] = first
+  to[functions] = NR
+  head = ""
+  for (l = first; l <= NR; ++l) {
+    head = head " " text[l]
+    if (text[l] ~ /{/) break
+  }
+  device[functions] = head ~ /__global__|__device__/
+  sub(/__launch_bounds__\(.*\)\)?[^)]*\) +/, "", head)
+  kernel = head ~ /__global__/
+  match(head, /[A-Za-z_0-9]+\((int|float|const)/)
+  name[functions] = substr(head, RSTART, RLENGTH)
+  sub(/\(.*/, "", name[functions])
+  stage[functions] = kernel ? number : 0
+  first = 0
+}
+/^\/\/ Stage [0-9]+:/ { number = $3 + 0 }
+
+END {
+  # Which stages come to which function: callers stand behind what they call.
+  for (f = functions; f >= 1; --f) {
+    if (stage[f]) used[f, stage[f]] = 1
+    for (g = 1; g < f; ++g) {
+      if (name[g] == "") continue
+      for (l = from[f]; l <= to[f]; ++l) {
+        if (text[l] !~ ("(^|[^A-Za-z_0-9])" name[g] "(<[^(]*>)?\\(")) continue
+        for (s = 1; s <= number; ++s) if ((f, s) in used) used[g, s] = 1
+      }
+    }
+  }
+  for (f = 1; f <= functions; ++f) {
+    if (!device[f]) continue
+    stages = ""
+    for (s = 1; s <= number; ++s) if ((f, s) in used) stages = stages " " s
+    if (stages != "") mutate(from[f], to[f], substr(stages, 2))
+  }
+  for (l = 1; l <= NR; ++l) {
+    if (behind[l] != "") sub(/ *\/\/.*/, "", text[l])
+    print text[l] behind[l]
+  }
+}
+
+function mutate(first, last, stages,   l) {
+  for (l = first; l <= last; ++l) {
+    if (text[l] ~ /^ *(__syncthreads|__pipeline_wait_prior)\(.*\);$/) move(l, stages)
+  }
+  for (l = first; l <= last; ++l) {
+    if (text[l] !~ /^ *(\/\/|for \(|static_assert)/) uncheck(l, stages)
+  }
+}
+
+function move(l, stages,   d, call, n, up, down, end) {
+  d = indent(l)
+  call = substr(text[l], d + 1)
+  n = "mutant != " plant(stages, l, "without", call)
+  if (call ~ /^__syncthreads/) {
+    up = begin_of(l - 1, d)
+    if (up) {
+      n = n " && mutant != " plant(stages, l, "up", call " before line " up)
+      while (text[up - 1] ~ /^ *#/) --up
+      behind[up - 1] = behind[up - 1] " if (mutant == " mutants ") " call
+    }
+    end = block_end(l + 1, d)
+    n = n " && mutant != " plant(stages, l, "down", call " behind line " end)
+    behind[end] = behind[end] " if (mutant == " mutants ") " call
+  }
+  text[l] = substr(text[l], 1, d) "if (" n ") " call
+}
+
+# The end of the statement behind a barrier at depth d. Where its block ends first: of the block, if
+# that is a loop, else of the statement behind the block.
+function block_end(l, d,   at) {
+  while (skipped(l)) ++l
+  if (indent(l) >= d) {
+    at = l
+    if (text[l] ~ /{( *\/\/.*)?$/) {
+      do ++l; while (indent(l) > d || skipped(l))
+    } else {
+      while (text[l] !~ /;$/) ++l
+    }
+    return l
+  }
+  at = l
+  do --l; while (indent(l) > indent(at) || skipped(l))
+  return text[l] ~ /^ *for / ? at : block_end(at + 1, indent(at))
+}
+
+# From right to left, so that what is left of a comparison stays where it is.
+function uncheck(l, stages,   rest, at, left, begin, depth, c, operator, size, what) {
+  rest = text[l]
+  sub(/\/\/.*/, "", rest)
+  while (match(rest, /.* (<|<=|>=) (rows|cols|M|N|K)([^A-Za-z_0-9]|$)/)) {
+    match(rest, /.* (<|<=|>=) /)
+    at = RLENGTH
+    size = substr(rest, at + 1)
+    match(size, /^[A-Za-z]+/)
+    size = substr(size, 1, RLENGTH)
+    left = substr(rest, 1, at)
+    operator = left ~ />= $/ ? ">=" : left ~ /<= $/ ? "<=" : "<"
+    left = substr(left, 1, at - length(operator) - 2)
+    depth = 0
+    for (begin = length(left); begin > 0; --begin) {
+      c = substr(left, begin, 1)
+      if (c == ")") ++depth
+      if (c == "(" && --depth < 0) break
+      if (c == "&" || c == "|" || c == "=") break
+      if (substr(left, 1, begin) ~ /return $/) break
+    }
+    what = substr(text[l], begin + 1, at + length(size) - begin)
+    sub(/^ +/, "", what)
+    begin = at + length(size) - length(what)
+    plant(stages, l, "unchecked", what)
+    text[l] = substr(text[l], 1, begin) \
+      (operator == ">=" ? "(mutant != " mutants " && " : "(mutant == " mutants " || ") what ")" \
+      substr(text[l], begin + length(what) + 1)
+    rest = substr(rest, 1, begin)
+  }
+}
