@@ -21,7 +21,7 @@ RecordedSpeed recorded(const RecordedLadder& run, int number) {
   for (const RecordedSpeed& speed : run.speeds) {
     if (speed.number == number) return speed;
   }
-  return {number, 0, 0};
+  return {number, 0, 0, 0};
 }
 
 double speed_of(const RecordedLadder& run, int number) {
@@ -74,7 +74,6 @@ Picture draw_staircase(std::span<const Stage> stages, const std::vector<Recorded
   svg.text(x + 38, 66, "cuBLAS fp32", {.small = true});
   double y = 92;
   const double top = y - 8;
-  double before = 0;
   for (const Stage& stage : stages) {
     const double speed = speed_of(run, stage.number);
     svg.text(kLeft - 10, y + 16, stage_label(stage), {.anchor = Anchor::end});
@@ -87,11 +86,11 @@ Picture draw_staircase(std::span<const Stage> stages, const std::vector<Recorded
       label = std::max(label, at + 5);
     }
     std::string text = speed < 0.01 ? printed("%.4f", speed) : significant(speed);
-    if (before > 0 && stage.number > 1) text += "  (× " + brief(speed / before) + ")";
+    const double times = recorded(run, stage.number).times_before;
+    if (times > 0 && stage.number > 1) text += "  (× " + brief(times) + ")";
     // Right of the bar, or in it where it would come to cuBLAS's line.
     const bool inside = label + 112 > kLeft + cublas * scale;
     svg.text(inside ? kLeft + 12 : label + 8, y + 16, text, {.on_fill = inside});
-    before = speed;
     y += kStep;
   }
   const double line = kLeft + cublas * scale;

@@ -50,6 +50,7 @@ struct RecordedSpeed {
   int number;  // -1: cuBLAS fp32
   double tflops;
   double cublas_percent;  // of the same run
+  double times_before;    // the stage before it; 0 where there is none
 };
 struct RecordedLadder {
   int size;  // M = N = K

@@ -172,12 +172,14 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
       "# stage     ms      /s BLAS\n"
       "0 serial ~408 s 0.0003 <.01\n"
       "  OpenMP    1.0   1.84 3.58\n"
-      "1 naive     276  0.499 0.97\n\n2 not a row");
+      "1 naive     276  0.499 0.97 1779 99 L1\n\n2 not a row");
   CHECK(run.size == 64);
   REQUIRE(run.speeds.size() == 2);
   CHECK(run.speeds[0].tflops == 0.0003);
   CHECK(run.speeds[1].tflops == 0.499);
   CHECK(run.speeds[1].cublas_percent == 0.97);
+  CHECK(run.speeds[0].times_before == 0);
+  CHECK(run.speeds[1].times_before == 1779);
   for (const char* bad : {"", "problem  C (64 x 64) = 1\n", "problem  C (x",
                           "problem  C (64 x\n# stage ms /s\n1 naive", "anything\n# stage /s\n"}) {
     CAPTURE(bad);

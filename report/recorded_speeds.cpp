@@ -63,7 +63,9 @@ RecordedLadder recorded_run(std::string_view table) {
     speed.remove_prefix(speed.rfind(' ') + 1);
     line.remove_prefix(end);
     const std::string_view percent = next_word(line);  // "<.01" where it is next to nothing
-    run.speeds.push_back({stage, number(speed), percent.starts_with('<') ? 0 : number(percent)});
+    const std::string_view times = next_word(line);
+    run.speeds.push_back({stage, number(speed), percent.starts_with('<') ? 0 : number(percent),
+                          times == "–" || times.empty() ? 0 : number(times)});
   }
   if (run.speeds.empty()) throw std::invalid_argument("no table: no stages");
   return run;
