@@ -65,11 +65,11 @@ struct LineCounts {
 enum class HazardKind {
   index_out_of_range,  // of a dimension of an array, which need not lie in memory that counts
   out_of_bounds,       // of a matrix, or of a shared array
+  misaligned,          // an access whose address is no multiple of its size: a GPU stops there
   barrier_divergence,  // the first thread waits at a barrier; the second at another, or it left
   race,
   uninitialized,
   copy_not_waited_for,
-  misaligned,
   race_on_result,
   never_written
 };

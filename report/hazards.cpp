@@ -104,6 +104,10 @@ std::string hazard_sentence(const Hazard& hazard, const Run& run, const Row& row
       return in_block + second + " from " + where + " while the cp.async" + on_line(hazard.first) +
              " is still on its way; wait for its group and then for a barrier";
     case HazardKind::misaligned:
+      if (hazard.array.empty()) {
+        return in_block + name(hazard.first, row) + " makes an access" + on_line(hazard.first) +
+               " whose address is not a multiple of its size; take narrower accesses there";
+      }
       return in_block + first + " at " + where +
              ", which is not a multiple of the access's size; take narrower accesses there";
     case HazardKind::race_on_result:

@@ -164,8 +164,9 @@ class Worker {
   Fiber& running() { return *running_; }
   std::uint64_t exchange(const Collective& collective);
   [[noreturn]] void fault(const std::string& what, const void* place);
-  // From a signal handler: the running fiber touched `address`, which is not there.
-  [[noreturn]] void crash(std::uintptr_t address, std::uintptr_t instruction);
+  // From a signal handler: the running fiber touched `address`, which is not there; none is known
+  // where the access was not aligned.
+  [[noreturn]] void crash(std::optional<std::uintptr_t> address, std::uintptr_t instruction);
 
  private:
   static void fiber_main();
@@ -189,7 +190,8 @@ class Worker {
   BlockVote vote_{};
   std::string fault_;
   const void* fault_place_ = nullptr;
-  std::uintptr_t crash_address_ = 0, crash_instruction_ = 0;
+  std::optional<std::uintptr_t> crash_address_;
+  std::uintptr_t crash_instruction_ = 0;
   std::unique_ptr<char[]> handler_stack_;
   std::vector<TracedArray> arrays_;
   std::vector<char> is_shared_;                       // see Hooks
@@ -334,7 +336,7 @@ void Worker::fault(const std::string& what, const void* place) {
   __builtin_unreachable();
 }
 
-void Worker::crash(std::uintptr_t address, std::uintptr_t instruction) {
+void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruction) {
   crash_address_ = address;
   crash_instruction_ = instruction;
   pause(State::kAstray);
@@ -358,8 +360,9 @@ void Worker::abandon(std::optional<Hazard> hazard) {
 }
 
 Hazard Worker::crash_of(const Fiber& fiber) const {
-  return out_of_bounds(arrays_, crash_address_, 1, block_index_,
-                       {&fiber - fibers_.data(), 0, false, {place_of_code(crash_instruction_)}});
+  const Hazard::Actor actor{&fiber - fibers_.data(), 0, false, {place_of_code(crash_instruction_)}};
+  if (!crash_address_) return {HazardKind::misaligned, "", 0, block_index_, actor, {}};
+  return out_of_bounds(arrays_, *crash_address_, 1, block_index_, actor);
 }
 
 void Worker::throw_fault(const Fiber& fiber, const std::string& what, const void* place) {
@@ -587,6 +590,10 @@ void on_access_error(int signal, siginfo_t* info, void* context) {
 #else
   const auto instruction = static_cast<std::uintptr_t>(machine.pc);
 #endif
+  // x86 tells no address of a vector access that is not aligned.
+  const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
+                          (signal == SIGBUS && info->si_code == BUS_ADRALN);
+  if (misaligned) worker.crash({}, instruction);
   worker.crash(address_of(info->si_addr), instruction);
 }
 

@@ -574,7 +574,9 @@ void WarpTracer::watch(const Site& site, WarpAccess access) {
   for (const std::uint64_t address : access.address) any_address_bit |= address;
   if (any_address_bit % access.bytes != 0) {
     for_each_lane(access.active, [&](int l) {
-      if (access.address[l] % access.bytes != 0) hazards_.misaligned(array, byte(l), actor(l));
+      if (access.address[l] % access.bytes == 0) return;
+      hazards_.misaligned(array, byte(l), actor(l));
+      fatal_ = true;
     });
   }
   const Kind kind = kind_of(site.token);

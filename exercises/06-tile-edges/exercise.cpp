@@ -50,10 +50,7 @@ const Exercise exercise = {
                 {"barriers a block", "barriers/blocks", "2*ceil(K/BK)", false},
                 {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const Case& c) {
-            return has(c, HazardKind::uninitialized) &&
-                   c.measures.at("smem_loads") < 2 * rounds(c) * BK * c.measures.at("threads");
-          },
+        {{[](const Case& c) { return has(c, HazardKind::barrier_divergence); },
           "every thread of the block has to come to every barrier and copies its part, also one "
           "whose own element of C does not exist: it must not leave early"},
          {[](const Case& c) {
@@ -66,12 +63,14 @@ const Exercise exercise = {
          {[](const Case& c) { return has(c, HazardKind::race_on_result) || outside_of(c, "C"); },
           "the tiles of the last row and column of blocks reach over C: which threads have an "
           "element of C to store?"},
-         {[](const Case& c) { return only_K_is_cut(c) && (outside_of(c, "A") != nullptr); },
-          "K is no multiple of BK: the last tile reaches over the ends of the rows, and behind the "
-          "end of one row of A or B lies the next row, or nothing"},
-         {[](const Case& c) { return only_K_is_cut(c) && !c.right(); },
+         {[](const Case& c) {
+            return only_K_is_cut(c) && !c.right() && !(outside_of(c, "A") && outside_of(c, "B"));
+          },
           "K is no multiple of BK: beyond K the places of both tiles must be zero; a zero in one "
           "alone is not enough, since NaN times zero is NaN"},
+         {[](const Case& c) { return only_K_is_cut(c) && outside_of(c, "A"); },
+          "K is no multiple of BK: the last tile reaches over the ends of the rows, and behind the "
+          "end of one row of A or B lies the next row, or nothing"},
          {[](const Case& c) { return outside_of(c, "A") || outside_of(c, "B"); },
           "the last blocks' tiles reach over the last row of A or B: M bounds the rows of A, and N "
           "those of B"},

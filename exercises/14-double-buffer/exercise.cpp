@@ -35,13 +35,13 @@ const Exercise exercise = {
                 {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
                 {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"}},
     .hints =
-        {{[](const Case& c) { return has(c, HazardKind::copy_not_waited_for); },
-          "the tile that is multiplied was never waited for: __pipeline_wait_prior(n) waits until "
-          "at most the n groups last committed are on their way"},
-         {[](const Case& c) { return has(c, HazardKind::race); },
+        {{[](const Case& c) { return has(c, HazardKind::race); },
           "a barrier after the wait says two things: everybody's copies have come, and nobody "
           "reads "
           "the other buffer any more. Only behind it may the next copy start"},
+         {[](const Case& c) { return has(c, HazardKind::copy_not_waited_for); },
+          "the tile that is multiplied was never waited for: __pipeline_wait_prior(n) waits until "
+          "at most the n groups last committed are on their way"},
          {[](const Case& c) {
             return misses(c, "loads with no copy") && c.measures.at("in_flight_bytes") == 0;
           },
