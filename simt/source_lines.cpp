@@ -124,6 +124,7 @@ int closing_line(std::string_view source, int first) {
 }
 
 // The first line of the declaration that `line` stands in: the one after a comment or a blank line.
+// 0 where the text has no such line, as when the file is no more the one that was compiled.
 int heading_line(std::string_view source, int line) {
   std::vector<std::string_view> lines;
   for (std::size_t begin = 0; begin < source.size();) {
@@ -131,6 +132,7 @@ int heading_line(std::string_view source, int line) {
     lines.push_back(source.substr(begin, end - begin));
     begin = end + 1;
   }
+  if (line > static_cast<int>(lines.size())) return 0;
   while (line > 1 && !lines[line - 2].empty() && !lines[line - 2].starts_with("//")) --line;
   return line;
 }

@@ -1,22 +1,4 @@
 // expect: NaN times zero
-// Exercise 6: tile edges. exercises/06-tile-edges/README.md says what to mend.
-#include "exercises/shape.h"
-#include "simt/launch.h"
-
-constexpr int BM = 8, BN = 32, BK = 16;  // a block computes BM x BN of C, BK steps of K at a time
-
-// C = A * B^T for any shape: A is M x K, B is N x K, C is M x N; A and B lie row by row, C column
-// by column.
-__global__ void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
-  __shared__ float As[BM][BK];
-  __shared__ float Bs[BN][BK];
-
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int thread = threadIdx.x;  // 0 to 255
-  const int row = thread % BM;     // and this thread's result lies there in it
-  const int col = thread / BM;
-
   // ---- your code ----
   float sum = 0.0f;
   for (int k0 = 0; k0 < K; k0 += BK) {
@@ -39,10 +21,3 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
     C[(block_col + col) * M + block_row + row] = sum;
   }
   // ---- end of your code ----
-}
-
-// A block of 256 threads for every tile of C, also where the tile is not whole.
-void run(Shape shape, const float* A, const float* B, float* C) {
-  const dim3 grid((shape.N + BN - 1) / BN, (shape.M + BM - 1) / BM);
-  launch(multiply, grid, dim3(BM * BN), 0, shape.M, shape.N, shape.K, A, B, C);
-}

@@ -1,23 +1,4 @@
 // expect: when the loop over K is over
-// Exercise 9: the 2D tile. exercises/09-2d-tile/README.md says what to write.
-#include "exercises/shape.h"
-#include "simt/launch.h"
-
-constexpr int BM = 64, BN = 64, BK = 8;  // a block computes BM x BN of C, BK steps of K at a time
-constexpr int TM = 4, TN = 16;           // a thread computes TM x TN of them
-constexpr int kThreads = BM / TM * (BN / TN);
-
-// The lower triangle of C = A * A^T, with the diagonal: A is M x K, C is M x M, both row by row.
-__global__ void multiply(int M, int K, const float* A, float* C) {
-  __shared__ float As[BK][BM];  // the rows of A that C's rows need
-  __shared__ float Bs[BK][BN];  // and those that C's columns need
-
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y * TM;  // and this thread's results (TM, TN) start there in it
-  const int col = threadIdx.x * TN;
-  const int thread = threadIdx.y * (BN / TN) + threadIdx.x;  // 0 to 63
-
   // ---- your code ----
   if (block_col > block_row) return;
 
@@ -50,11 +31,3 @@ __global__ void multiply(int M, int K, const float* A, float* C) {
   }
   }
   // ---- end of your code ----
-}
-
-// A block of 4 x 16 threads for every tile of C, above the diagonal too. M is a multiple of 64 and
-// K of 8.
-void run(Shape shape, const float* A, const float*, float* C) {
-  const dim3 grid(shape.M / BN, shape.M / BM);
-  launch(multiply, grid, dim3(BN / TN, BM / TM), 0, shape.M, shape.K, A, C);
-}
