@@ -10,7 +10,16 @@ namespace {
 
 constexpr int kSize = 4096;      // M, N and K of the product that the score is about
 constexpr int kRegisters = 128;  // of a thread: two blocks of 256 threads fit on an SM
-constexpr double kToBeat = 32;   // TFLOP/s; stage 7, what fits into 128 registers, comes to 31.8
+
+// TFLOP/s. Counted by this grader: stages 7, 8 and 9 on their own problem come to 31.76, 32.23 and
+// 32.41 (the latter two with 16 x 8 results a thread, for which 128 registers are too few); stage 7
+// fitted to this problem to 31.93, and with its 64 x 64 tiles to 32.97; with 64 x 128 tiles, copied
+// through registers, to 33.09.
+constexpr double kToBeat = 33.1;
+
+// Traced, that is not optimised, 8 x 8 results with their operands come to 800 to 850 bytes, and
+// 16 x 8, which 128 registers cannot hold, to 1,024 in stage 9 fitted to this problem.
+constexpr const char* kMostLocals = "928";
 
 struct Score {
   Ceiling ceiling;
@@ -50,24 +59,29 @@ std::optional<Complaint> complaint_about(const Score& score) {
   Complaint complaint{
       printed("the ceiling is %.2f TFLOP/s, and not above %.2f", score.tflops(), kToBeat), "", ""};
   const Ceiling& ceiling = score.ceiling;
-  if (!score.overlaps) {
+  if (score.blocks_per_sm == 0) {
+    complaint.phase = printed(
+        "no block fits on an SM: with %d registers a thread, 65536 are enough "
+        "for 512 threads",
+        kRegisters);
+  } else if (!score.overlaps) {
     complaint.phase =
-        "only one block fits on an SM, and it copies nothing while it multiplies: use "
-        "smaller blocks, or cp.async and two buffers";
+        "only one block fits on an SM, and it copies nothing while it multiplies: use smaller "
+        "blocks, or cp.async and two buffers";
   } else if (ceiling.bound_by == kSmem) {
     complaint.phase =
-        "shared memory is what the rest waits for: more results a thread, float4, no "
-        "bank conflicts";
-  } else if (ceiling.bound_by == kIssue && ceiling.ms[kIssue] > 1.1 * ceiling.ms[kFma]) {
-    complaint.phase =
-        "instructions other than multiply-adds take the issue slots: more results a "
-        "thread, and float4";
-  } else if (ceiling.bound_by == kFma || ceiling.bound_by == kIssue) {
-    complaint.phase =
-        "the multipliers are busy, but not all of them to the end: in the last round "
-        "some of the 82 SMs have no block left";
-  } else {
+        "shared memory is what the rest waits for: more results a thread, float4, no bank "
+        "conflicts";
+  } else if (ceiling.bound_by != kFma && ceiling.bound_by != kIssue) {
     complaint.phase = "global memory is what the rest waits for: larger tiles, coalesced";
+  } else if (ceiling.busy_share < 0.98) {
+    complaint.phase =
+        "the multipliers are busy, but not all of them to the end: in the last round some SMs have "
+        "no block left";
+  } else {
+    complaint.phase =
+        "instructions other than multiply-adds take the issue slots: fewer loads for a multiply, "
+        "and copies that are one instruction for four floats, not two";
   }
   complaint.place = printed(
       "of the time of the busiest unit, %s, the SMs are at work for %.0f %%; "
@@ -85,11 +99,12 @@ std::optional<Complaint> complaint_about(const Score& score) {
 const Exercise exercise = {
     .title = "beat the staircase: C = A^T * B with the highest ceiling, 128 registers a thread",
     .product = {.A = Order::columns},
+    // Differing by a multiple of 32 along K: what an extrapolation to kSize needs.
     .shapes =
         [](Random& random) {
           return std::vector<Shape>{{256, 256, 64}, {256, 256, 64 + 32 * random.between(1, 2)}};
         },
-    .targets = {{"bytes of locals", "local_bytes", "512", false},
+    .targets = {{"bytes of locals", "local_bytes", kMostLocals, false},
                 {"shared bytes", "smem_bytes", "49152", false}},
     .hints = {{[](const Case& c) {
                  return c.right() && c.row.counts->hazards.empty() && !c.missed.empty() &&
