@@ -10,7 +10,7 @@ struct Tiles {
   int BM, BN, threads;
 };
 
-constexpr Tiles chosen_tiles() {
+__host__ __device__ constexpr Tiles chosen_tiles() {
   Tiles tiles = {16, 16, 256};
   // ---- your code ----
   tiles = {128, 128, 256};
