@@ -232,6 +232,18 @@ endif
 check-exercises: grader
 	exercises/check.sh $(BUILD) $(EX)
 
+# make time EX=15: an answer's kernel on the GPU.
+TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
+$(BUILD)/exercises/time: $(patsubst %,$(BUILD)/%.o,exercises/time simt/gpu model/gpus) \
+		$(BUILD)/exercises/assemble FORCE
+	@$(BUILD)/exercises/assemble exercises/$(TIMED)/kernel.cu $(or $(FILE),answers/$(TIMED).cu) > $@.cu
+	@$(NVCC) $(TRY_NVCCFLAGS) -c $@.cu -o $@.kernel.o 2> $@.log || { cat $@.log >&2; exit 1; }
+	@sed -n 's/.*: Used \([0-9]* registers\).*/\1 a thread, as nvcc compiles it/p' $@.log
+	@$(CXX) -fopenmp $(filter %.o,$^) $@.kernel.o $(LIBRARIES) -o $@
+time: $(if $(and $(NVCC),$(TIMED)),$(BUILD)/exercises/time)
+	@$(if $(TIMED),,echo "which exercise? make time EX=15" >&2; exit 2;) \
+		$(if $(NVCC),$<,echo "the time needs nvcc and a GPU" >&2; exit 2)
+
 # The same file in pictures, in the terminal and as a page.
 PAGE ?= $(BUILD)/show.html
 show: $(if $(EX),$(GRADE_PARTS),$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL))))
@@ -351,6 +363,7 @@ help:
 	@echo "make debug KERNEL=f.cu  gdb, stopped in one thread: BLOCK=1,0 THREAD=3,2"
 	@echo "make show EX=n        the same of your answer to an exercise; so do make step and make debug"
 	@echo "make grade EX=n       grade your answer to an exercise (exercises/README.md; EX= grades all)"
+	@echo "make time EX=15       time your answer on the GPU, at 4096^3"
 	@echo "make grade-class DIR=d  grade the folders of a class (exercises/TEACHING.md)"
 	@echo "make test             build and run the tests (TEST_FLAGS=... for doctest)"
 	@echo "make test-all         every stage on every random shape: takes longer"
@@ -371,7 +384,7 @@ help:
 	@echo "NVCC=path, or NVCC= to build without CUDA; ARCHS=\"86 90a\" to choose architectures;"
 	@echo "WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS=\"$(ARCHS)\"."
 
-.PHONY: FORCE figures try show step debug grade grade-class grader check-exercises run test \
+.PHONY: FORCE figures try show step debug time grade grade-class grader check-exercises run test \
 	test-all test-hardened deps sass registers check-registers profile ceilings coarsening-loads record \
 	mutants bench-tracer walkthrough clean help
 .DELETE_ON_ERROR:

@@ -130,6 +130,8 @@ struct Exercise {
   std::function<std::optional<Complaint>(const Submission&)> check_answers = {};
   // Asked last, of a kernel that is right and keeps its targets.
   std::function<std::optional<Complaint>(const Submission&)> check = {};
+  // Said of a kernel that is right and keeps its targets, before `check`.
+  std::function<std::string(const Submission&)> score = {};
   // Said to everyone, at the start: an instance drawn for this student.
   std::function<std::string(const Submission&)> instance = {};
 };

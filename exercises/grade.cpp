@@ -241,6 +241,9 @@ int grade(const Options& options) {
     return concluded(complaint, broken->how == Ended::timed_out ? kTimedOut : kFailed);
   }
   if (!complaint) complaint = complaint_about(exercise.questions, answers, finished);
+  if (!complaint && exercise.score && !options.brief) {
+    std::printf("\n%s", exercise.score(submission(done)).c_str());
+  }
   if (!complaint && exercise.check) complaint = exercise.check(submission(done));
   return concluded(complaint, complaint ? kFailed : kPassed);
 }
