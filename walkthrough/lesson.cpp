@@ -217,8 +217,8 @@ Output run(const std::string& command, const Built& built) {
   if (is_make(line)) {
     line = "unset MAKEFLAGS MAKELEVEL MFLAGS; make -n" + line.substr(4) + " >/dev/null";
   } else {
-    line = replaced(replaced(line, "./gemm_steps", built.program), "build/",
-                    built.folder.string() + "/");
+    line = replaced(replaced(line, "build/", built.folder.string() + "/"), "./gemm_steps",
+                    built.program);
   }
   // Where there is a GPU the same commands would time on it.
   ::setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
