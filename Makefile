@@ -27,27 +27,33 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
-CXXFLAGS := -std=c++20 -O2 -g $(WARNINGS) -fopenmp -I. $(EXTRA_CXXFLAGS)
+# Ours is found by -iquote alone: with -I a folder of ours named cuda would hide the toolkit's.
+INCLUDES := -iquote . -iquote src
+CXXFLAGS := -std=c++20 -O2 -g $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 # Tests look at the toolkit's headers, too: model/ is compared with cuda_occupancy.h.
 OF_TESTS = $(if $(filter %_tests.o,$@),$(addprefix -isystem ,$(wildcard $(CUDA)/include)))
 DEPENDENCIES = -MMD -MP -MF $@.d
 
-HOST := $(patsubst %.cpp,$(BUILD)/%.o,cpu_reference.cpp \
-	$(filter-out %_tests.cpp simt/gpu_absent.cpp,$(wildcard model/*.cpp simt/*.cpp report/*.cpp cli/*.cpp)))
+HOST_ROOMS := model machine trace lab report pictures step experiments profile cli
+OBJECTS_OF = $(patsubst %.cpp,$(BUILD)/%.o,$(patsubst src/%,%,$(1)))
+HOST := $(call OBJECTS_OF,cpu_reference.cpp \
+	$(filter-out %_tests.cpp src/gpu/absent.cpp src/trace/bench.cpp, \
+	$(wildcard $(foreach room,$(HOST_ROOMS),src/$(room)/*.cpp))))
 HOST += $(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
-TESTS := $(patsubst %.cpp,$(BUILD)/%.o,tests.cpp $(wildcard */*_tests.cpp))
-WHOLE_PROGRAMS := $(BUILD)/walkthrough/vector_add $(BUILD)/walkthrough/standalone
+TESTS := $(call OBJECTS_OF,tests.cpp $(wildcard src/*/*_tests.cpp))
+WHOLE_PROGRAMS := $(BUILD)/examples/vector_add $(BUILD)/examples/standalone
 
 ifneq ($(NVCC),)
 CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
-MAIN := $(BUILD)/gemm_steps_gpu.o $(BUILD)/simt/gpu.o
-TEST_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(BUILD)/simt/gpu.o
+MAIN := $(BUILD)/gemm_steps_gpu.o $(BUILD)/gpu/gpu.o
+TEST_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(BUILD)/gpu/gpu.o
 LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
-NVCCFLAGS := -std=c++20 -O3 -I. -lineinfo $(GENCODE) --threads 0 -ccbin $(CXX) \
+NVCC_INCLUDES := -Xcompiler=-iquote,.,-iquote,src
+NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo $(GENCODE) --threads 0 -ccbin $(CXX) \
 	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
 else
-MAIN := $(BUILD)/gemm_steps_main.o $(BUILD)/simt/gpu_absent.o
-TEST_MAIN := $(BUILD)/simt/gpu_absent.o
+MAIN := $(BUILD)/gemm_steps_main.o $(BUILD)/gpu/absent.o
+TEST_MAIN := $(BUILD)/gpu/absent.o
 endif
 
 $(PROGRAM): $(MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o $(HOST)
@@ -56,9 +62,9 @@ $(PROGRAM): $(MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o $(H
 $(BUILD)/tests: $(TESTS) $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 		$(BUILD)/idioms_traced.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
-$(BUILD)/tests: | $(patsubst try/samples/%.cu,$(BUILD)/try/%,$(wildcard try/samples/*.cu)) \
+$(BUILD)/tests: | $(patsubst examples/%.cu,$(BUILD)/try/%,$(filter-out $(WHOLE_PROGRAMS:$(BUILD)/%=%.cu) examples/eight.cu,$(wildcard examples/*.cu))) \
 	$(BUILD)/try/tiled.debug
-$(BUILD)/tests: $(BUILD)/walkthrough/lesson.o | $(BUILD)/try/eight $(WHOLE_PROGRAMS) grader
+$(BUILD)/tests: $(BUILD)/lesson/lesson.o | $(BUILD)/try/eight $(WHOLE_PROGRAMS) grader
 
 # All is compiled again when the Makefile or what was set on its command line changes.
 CONFIGURATION := $(BUILD)/configuration
@@ -71,16 +77,19 @@ FORCE:
 $(BUILD)/%.o: %.cpp $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(OF_TESTS) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/%.o: src/%.cpp $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(OF_TESTS) $(DEPENDENCIES) -c $< -o $@
 
 # The kernels' text travels in the program, for --explain.
-$(BUILD)/simt/source_lines.o: gemm_steps.cu
+$(BUILD)/trace/source_lines.o: gemm_steps.cu
 $(BUILD)/report/recorded_speeds.o: $(wildcard results/h200-*.txt)
 
 # One source, two machines. The GPU's copy of gemm_steps.cu, with what the experiments add to it:
-$(BUILD)/%.o: %.cu $(CONFIGURATION)
+$(BUILD)/%.o: src/%.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
-$(BUILD)/gemm_steps_gpu.o: experiments/kernels.cu $(CONFIGURATION)
+$(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
 $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
@@ -88,20 +97,26 @@ $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
 
 # The CPU's copies: traced as written, with a call at every access and basic block, and plain.
 # (In DWARF 5 binutils 2.40 takes the first header of a file for the file itself.)
-AS_CPU := -x c++ -std=c++20 -gdwarf-4 -I. -Isimt/cuda -include simt/cpu.h -fno-gnu-unique \
+AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include src/cuda/cpu.h -fno-gnu-unique \
 	-fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
 $(BUILD)/traced/%.o: %.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/traced/%.o: src/%.cu $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@
 $(BUILD)/plain/%.o: %.cu $(CONFIGURATION)
+	@mkdir -p $(@D)
+	$(CXX) $(AS_CPU) -O2 $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/plain/%.o: src/%.cu $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(AS_CPU) -O2 $(DEPENDENCIES) -c $< -o $@
 
 # Two copies of one file in one program would be merged, function by function, without a word. So
 # each shows the symbols $(1) alone, after the renamings $(2), and all else of it becomes local.
 define alone
-simt/alone.sh $< $@ "$(1)" $(2)
+src/trace/keep_symbols.sh $< $@ "$(1)" $(2)
 endef
 COUNTED := --redefine-sym memcpy=simt_memcpy --redefine-sym memset=simt_memset
 $(BUILD)/gemm_steps_traced.o: $(BUILD)/traced/gemm_steps.o
@@ -114,14 +129,14 @@ $(BUILD)/experiments_plain.o: $(BUILD)/plain/experiments/kernels.o
 	$(call alone,experiment_table_plain,--redefine-sym experiment_table=experiment_table_plain)
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
 	$(call alone,main)
-$(BUILD)/idioms_traced.o: $(BUILD)/traced/simt/idioms.o
+$(BUILD)/idioms_traced.o: $(BUILD)/traced/trace/idioms.o
 	$(call alone,idioms divergences exchanges faults,$(COUNTED))
 
 # make try KERNEL=file.cu: the same for anybody's file, whose sgemm is renamed in each copy. Its
 # warnings are its author's business.
 try_name = $(basename $(notdir $(1)))
 TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
-TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -include simt/cuda/cuda_runtime.h -w \
+TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -include src/cuda/headers/cuda_runtime.h -w \
 	-U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
 # One architecture after the other (--threads 1), so that ptxas speaks of one kernel at a time.
 TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=%,$(NVCCFLAGS))) -w -Xptxas -v
@@ -130,8 +145,8 @@ C_LIBRARY := --redefine-sym printf=try_printf --redefine-sym __assert_fail=try_a
 	--redefine-sym rand=try_rand
 SGEMM = _Z$(1)iiifPKfS0_fPf
 SGEMM_COPY = $(call SGEMM,$(if $(filter traced,$(1)),12sgemm_traced,11sgemm_plain))
-HARNESS := $(patsubst %.cpp,$(BUILD)/%.o,$(filter-out %_tests.cpp,$(wildcard try/*.cpp))) \
-	$(filter-out $(BUILD)/cli/walk.o $(BUILD)/cli/experiment.o $(BUILD)/experiments_%.o,$(HOST)) $(filter $(BUILD)/simt/gpu%.o,$(MAIN))
+HARNESS := $(call OBJECTS_OF,$(filter-out %_tests.cpp,$(wildcard src/try/*.cpp src/guard/*.cpp))) \
+	$(filter-out $(BUILD)/cli/walk.o $(BUILD)/experiments/experiment_command.o $(BUILD)/experiments_%.o,$(HOST)) $(filter $(BUILD)/gpu/%.o,$(MAIN))
 # $(1): the file, $(2): FORCE to compile it always, because flags may have changed, and for the GPU
 define TRY_RULES
 $(BUILD)/try/$(call try_name,$(1)).raw_traced.o $(BUILD)/try/$(call try_name,$(1)).raw_plain.o: \
@@ -148,9 +163,9 @@ $(BUILD)/try/$(call try_name,$(1)).traced.o $(BUILD)/try/$(call try_name,$(1)).p
 		--redefine-sym $$(call SGEMM,5sgemm)=$$(call SGEMM_COPY,$$*))
 $(BUILD)/try/$(call try_name,$(1)).gpu.o: $(1) $$(CONFIGURATION) $(2)
 	@mkdir -p $$(@D)
-	@$$(NVCC) $$(TRY_NVCCFLAGS) -include simt/launch.h $$(TRY_COMPILER_FLAGS) -c $$< -o $$@ 2> $$@.log || \
+	@$$(NVCC) $$(TRY_NVCCFLAGS) -include src/cuda/launch.h $$(TRY_COMPILER_FLAGS) -c $$< -o $$@ 2> $$@.log || \
 		{ cat $$@.log >&2; exit 1; }
-	@c++filt -p < $$@.log | awk -f model/ptxas_registers.awk > \
+	@c++filt -p < $$@.log | awk -f src/model/ptxas_registers.awk > \
 		$(BUILD)/try/$(call try_name,$(1)).registers
 	@objcopy --redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,9sgemm_gpu) --localize-symbol=main $$@
 $(BUILD)/try/$(call try_name,$(1)): $(BUILD)/try/$(call try_name,$(1)).traced.o \
@@ -162,7 +177,7 @@ $(BUILD)/try/$(call try_name,$(1)).debug: $(BUILD)/try/$(call try_name,$(1)).tra
 		$(BUILD)/try/debug/main.o $$(filter-out $(BUILD)/try/try.o,$$(HARNESS))
 	@$$(CXX) -fopenmp $$^ $$(LIBRARIES) -o $$@
 endef
-SAMPLES := $(filter-out $(KERNEL),$(wildcard try/samples/*.cu) walkthrough/eight.cu)
+SAMPLES := $(filter-out $(KERNEL),$(filter-out $(WHOLE_PROGRAMS:$(BUILD)/%=%.cu) examples/eight.cu,$(wildcard examples/*.cu)) examples/eight.cu)
 $(foreach file,$(SAMPLES),$(eval $(call TRY_RULES,$(file))))
 $(if $(KERNEL),$(eval $(call TRY_RULES,$(KERNEL),FORCE)))
 $(if $(KERNEL),$(eval .SILENT:))
@@ -174,7 +189,7 @@ try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 BLOCK ?= 0,0
 THREAD ?= 0,0
 debug: $(if $(EX),,$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)).debug))
-	@$(if $(EX),$(LOOK_AT_ANSWER),$(if $(KERNEL),try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
+	@$(if $(EX),$(LOOK_AT_ANSWER),$(if $(KERNEL),src/try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
 		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make debug KERNEL=path/to/file.cu, or EX=n for your answer" >&2; exit 2))
 
@@ -188,7 +203,7 @@ step: $(if $(EX),,$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGR
 # make grade EX=3: a student's answer to an exercise, whose kernel alone is compiled each time. The
 # rest of the grader is linked beforehand, without what a debugger would need, to be quick.
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
-GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix exercises/,case.cpp judge.cpp region.cpp look.cpp \
+GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix grade/,case.cpp verdict.cpp region.cpp inspect.cpp \
 	grade.cpp))
 $(BUILD)/exercises/grader.o: $(GRADER) $(filter-out $(BUILD)/try/try.o,$(HARNESS))
 	ld -r --strip-debug $^ -o $@
@@ -197,13 +212,14 @@ $(BUILD)/exercises/grader_for_gdb.o: $(GRADER) $(filter-out $(BUILD)/try/try.o,$
 $(BUILD)/exercises/%.o: exercises/%/exercise.cpp $(CONFIGURATION)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(DEPENDENCIES) -c $< -o $@
-$(BUILD)/exercises/assemble: $(BUILD)/exercises/assemble.o $(BUILD)/exercises/region.o
-	$(CXX) $^ -o $@
-GRADE_AS_CPU = $(subst simt/cpu.h,$(BUILD)/exercises/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
-	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
-$(BUILD)/exercises/cpu.h.gch: $(wildcard simt/*.h) $(CONFIGURATION)
+$(BUILD)/exercises/assemble: $(BUILD)/grade/assemble.o $(BUILD)/grade/region.o
 	@mkdir -p $(@D)
-	echo '#include "simt/cpu.h"' > $(BUILD)/exercises/cpu.h
+	$(CXX) $^ -o $@
+GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(BUILD)/exercises/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
+	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
+$(BUILD)/exercises/cpu.h.gch: $(wildcard src/cuda/*.h src/machine/*.h) $(CONFIGURATION)
+	@mkdir -p $(@D)
+	echo '#include "cuda/cpu.h"' > $(BUILD)/exercises/cpu.h
 	$(CXX) -x c++-header $(filter-out -x c++ -include %/cpu.h,$(GRADE_AS_CPU)) $(TRACED) $(BUILD)/exercises/cpu.h -o $@
 $(BUILD)/exercises/environment: $(CONFIGURATION)
 	@mkdir -p $(@D)
@@ -211,30 +227,31 @@ $(BUILD)/exercises/environment: $(CONFIGURATION)
 		'LIBRARIES="-fopenmp $(LIBRARIES)"' > $@
 GRADE_PARTS := $(addprefix $(BUILD)/exercises/,grader.o assemble cpu.h.gch environment \
 	$(EXERCISES:%=%.o))
-$(BUILD)/exercises/similar: $(BUILD)/exercises/similar.o
+$(BUILD)/exercises/similar: $(BUILD)/grade/similar.o
+	@mkdir -p $(@D)
 	$(CXX) $^ -o $@
-grader: $(GRADE_PARTS) $(BUILD)/exercises/similar $(BUILD)/exercises/ladder.o $(BUILD)/gemm_steps_traced.o
+grader: $(GRADE_PARTS) $(BUILD)/exercises/similar $(BUILD)/grade/ladder.o $(BUILD)/gemm_steps_traced.o
 grade: $(GRADE_PARTS)
 	@BUILD='$(BUILD)' SEED='$(SEED)' HINT='$(HINT)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
-		RECORD=answers/grades.csv exercises/grade.sh '$(EX)' '$(FILE)'
+		RECORD=answers/grades.csv src/grade/grade.sh '$(EX)' '$(FILE)'
 LOOK_AT_ANSWER = BUILD='$(BUILD)' SEED='$(SEED)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
 	RECORD=answers/grades.csv LOOK_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' BLOCK='$(BLOCK)' \
-	THREAD='$(THREAD)' LOOK=$@ exercises/grade.sh '$(EX)' '$(FILE)'
+	THREAD='$(THREAD)' LOOK=$@ src/grade/grade.sh '$(EX)' '$(FILE)'
 # A class: make grade-class DIR=submissions (exercises/TEACHING.md). What is set on the command line
 # is in the environment of the script, which checks it.
 JOBS ?= $(shell nproc)
 grade-class: $(GRADE_PARTS) $(BUILD)/exercises/similar
-	@BUILD='$(BUILD)' JOBS='$(JOBS)' exercises/grade_class.sh
+	@BUILD='$(BUILD)' JOBS='$(JOBS)' src/grade/grade_class.sh
 ifneq ($(EX),)
 step debug: $(GRADE_PARTS)
 debug: $(BUILD)/exercises/grader_for_gdb.o
 endif
 check-exercises: grader
-	exercises/check.sh $(BUILD) $(EX)
+	src/grade/check.sh $(BUILD) $(EX)
 
 # make time EX=15: an answer's kernel on the GPU.
 TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
-$(BUILD)/exercises/time: $(patsubst %,$(BUILD)/%.o,exercises/time simt/gpu model/gpus) \
+$(BUILD)/exercises/time: $(patsubst %,$(BUILD)/%.o,grade/time gpu/gpu model/gpus) \
 		$(BUILD)/exercises/assemble FORCE
 	@$(BUILD)/exercises/assemble exercises/$(TIMED)/kernel.cu $(or $(FILE),answers/$(TIMED).cu) > $@.cu
 	@$(NVCC) $(TRY_NVCCFLAGS) -c $@.cu -o $@.kernel.o 2> $@.log || { cat $@.log >&2; exit 1; }
@@ -251,16 +268,17 @@ show: $(if $(EX),$(GRADE_PARTS),$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KE
 		echo "which kernel? make show KERNEL=path/to/file.cu, or EX=n for your answer" >&2; exit 2))
 
 # The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
-$(WHOLE_PROGRAMS): $(BUILD)/walkthrough/%: walkthrough/%.cu walkthrough/on_cpu.h \
-		$(BUILD)/walkthrough/on_cpu.o $(filter $(BUILD)/model/%.o $(BUILD)/simt/%.o,$(HOST))
+$(WHOLE_PROGRAMS): $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h \
+		$(BUILD)/lesson/on_cpu.o $(filter $(BUILD)/model/%.o $(BUILD)/machine/%.o $(BUILD)/trace/%.o,$(HOST))
+	@mkdir -p $(@D)
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
-	$(CXX) $(AS_CPU) -O2 -include walkthrough/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o,$^) -o $@
+	$(CXX) $(AS_CPU) -O2 -include src/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o,$^) -o $@
 
 # Writes what the walkthrough's commands print today into walkthrough.md.
-$(BUILD)/walkthrough/mend: $(BUILD)/walkthrough/mend.o $(BUILD)/walkthrough/lesson.o
+$(BUILD)/lesson/update: $(BUILD)/lesson/update.o $(BUILD)/lesson/lesson.o
 	$(CXX) $^ -o $@
-walkthrough: $(PROGRAM) $(BUILD)/walkthrough/mend $(BUILD)/try/eight $(WHOLE_PROGRAMS)
-	$(BUILD)/walkthrough/mend ./$(PROGRAM) $(BUILD)
+walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS)
+	$(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 
 # Both of README's commands first see to what they need.
 run:
@@ -305,18 +323,18 @@ sass: $(PROGRAM)
 		key == "\"variant\":" { named = value == variant } \
 		key == "\"default\":" { chosen = variant == "" ? value == "true" : named } \
 		key ~ /^"kernel(_any)?":$$/ && wanted && chosen { print value }' | \
-		model/print_sass.sh $(or $(NVCC),nvcc) $(ARCH)
+		src/model/print_sass.sh $(or $(NVCC),nvcc) $(ARCH)
 
 # Rewrites the recorded registers per kernel and architecture, and where cuobjdump or nvdisasm is
 # there the instruction mix of their main loops; needs nvcc.
 registers:
-	model/record_registers.sh $(or $(NVCC),nvcc)
+	src/model/record_registers.sh $(or $(NVCC),nvcc)
 
 # Whether this nvcc makes of the kernels what is recorded. Another version may well differ.
 check-registers:
-	model/record_registers.sh $(or $(NVCC),nvcc) $(BUILD)/registers.inc $(BUILD)/mix.inc
-	diff -I '^//' model/registers.inc $(BUILD)/registers.inc
-	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' model/mix.inc $(BUILD)/mix.inc
+	src/model/record_registers.sh $(or $(NVCC),nvcc) $(BUILD)/registers.inc $(BUILD)/mix.inc
+	diff -I '^//' src/model/registers.inc $(BUILD)/registers.inc
+	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' src/model/mix.inc $(BUILD)/mix.inc
 
 # What ncu counts on the GPU beside what the tracer counts, and how busy it sees each unit beside the
 # ceilings: make profile STAGE=5 SIZE=1000, or STAGE=all M=251 N=509 K=127; make ceilings SIZE=4096
@@ -329,17 +347,17 @@ PROBLEM = --stage $(if $(filter all,$(STAGE)),1-9,$(STAGE)) $(if $(VARIANT),--va
 	$(if $(or $(SIZE),$(M)$(N)$(K)),,--size $(1)) $(if $(SIZE),--size $(SIZE)) \
 	$(if $(M),--m $(M)) $(if $(N),--n $(N)) $(if $(K),--k $(K))
 profile: $(PROGRAM)
-	@results/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS)
+	@src/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS)
 ceilings: $(PROGRAM)
-	@results/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
+	@src/profile/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
 coarsening-loads: $(PROGRAM)
-	@results/coarsening_loads.sh ./$(PROGRAM)
+	@src/profile/coarsening_loads.sh ./$(PROGRAM)
 
 # The tables of results/, as the program writes them on this machine's GPU.
 record: $(PROGRAM)
-	@results/record.sh ./$(PROGRAM)
+	@src/lab/record.sh ./$(PROGRAM)
 
-$(BUILD)/bench_tracer: $(BUILD)/simt/bench/tracer.o $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o \
+$(BUILD)/bench_tracer: $(BUILD)/trace/bench.o $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o \
 		$(BUILD)/gemm_steps_plain.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 bench-tracer: $(BUILD)/bench_tracer
@@ -347,7 +365,7 @@ bench-tracer: $(BUILD)/bench_tracer
 
 # The hazards that a missing or misplaced barrier, wait or check makes: all must be found.
 mutants: $(PROGRAM)
-	simt/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
+	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(BUILD)/gemm_steps_plain.o $(HOST) $(LIBRARIES)"
 
 clean:

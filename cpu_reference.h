@@ -18,7 +18,7 @@ void serial_gemm(int M, int N, int K, float alpha, const float* A, const float* 
 void openmp_gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
                  float* C);
 
-// What model/error.h compares with, in fp64 on all cores; the result does not depend on the number
+// What src/model/error.h compares with, in fp64 on all cores; the result does not depend on the number
 // of threads either. Outputs are MxN.
 //   exact      alpha*A*B + beta*C0; C0 may be null where beta is 0
 //   magnitude  |alpha| |A| |B|

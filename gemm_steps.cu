@@ -15,7 +15,7 @@
 //   8  warp tiling           a warp computes a tile of its own, and its lanes share what they read
 //   9  async pipeline        the next tiles travel while this one is multiplied
 //
-// Compile: make, or by hand nvcc -std=c++20 -O3 -I. -c gemm_steps.cu.
+// Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs, traced, on the CPU: make finds out by itself.
 
 #include <cuda_pipeline.h>
@@ -30,7 +30,7 @@
 #include "cli/walk.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "simt/launch.h"
+#include "cuda/launch.h"
 
 // What the kernels share: edges and float4. No stage's idea is in here.
 

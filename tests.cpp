@@ -16,17 +16,17 @@
 #include <string>
 #include <vector>
 
-#include "cli/experiment.h"
-#include "cli/matrices.h"
+#include "experiments/experiment_command.h"
+#include "lab/matrices.h"
 #include "cli/walk.h"
 #include "cpu_reference.h"
 #include "model/ceiling.h"
 #include "model/registers.h"
 #include "report/predicted.h"
-#include "simt/gpu.h"
-#include "simt/source_lines.h"
-#include "simt/symbols.h"
-#include "simt/trace.h"
+#include "gpu/gpu.h"
+#include "trace/source_lines.h"
+#include "machine/symbols.h"
+#include "trace/trace.h"
 
 // The GPU's copy of the table, where nvcc compiled one; else null.
 extern const StageTable stage_table __attribute__((weak));

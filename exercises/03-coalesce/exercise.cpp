@@ -1,4 +1,4 @@
-#include "exercises/exercise.h"
+#include "grade/exercise.h"
 
 const Exercise exercise = {
     .title = "coalesce: C = A * B, where all three lie in memory column by column",

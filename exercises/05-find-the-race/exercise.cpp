@@ -1,7 +1,7 @@
 #include <stdexcept>
 
-#include "exercises/case.h"
-#include "exercises/exercise.h"
+#include "grade/case.h"
+#include "grade/exercise.h"
 #include "report/numbers.h"
 
 namespace {

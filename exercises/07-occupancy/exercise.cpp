@@ -1,8 +1,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exercises/case.h"
-#include "exercises/exercise.h"
+#include "grade/case.h"
+#include "grade/exercise.h"
 #include "model/gpus.h"
 #include "model/occupancy.h"
 #include "report/numbers.h"

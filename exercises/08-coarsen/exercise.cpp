@@ -1,9 +1,9 @@
-#include "exercises/exercise.h"
+#include "grade/exercise.h"
 
 namespace {
 
 // The kernel's tiles, and a GPU to choose TM for: the shared memory of an SM and the threads that
-// it holds (model/gpus.h: RTX 3090, A100, H200).
+// it holds (src/model/gpus.h: RTX 3090, A100, H200).
 const std::vector<Values> kTiles = {
     {{"BM", 64}, {"BN", 64}, {"BK", 32}, {"TM", 8}, {"SM_BYTES", 102400}, {"SM_THREADS", 1536}},
     {{"BM", 48}, {"BN", 32}, {"BK", 64}, {"TM", 4}, {"SM_BYTES", 167936}, {"SM_THREADS", 2048}},

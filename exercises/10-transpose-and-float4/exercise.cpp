@@ -1,4 +1,4 @@
-#include "exercises/exercise.h"
+#include "grade/exercise.h"
 
 namespace {
 

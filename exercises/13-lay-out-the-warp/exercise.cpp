@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "exercises/exercise.h"
+#include "grade/exercise.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // expect: the next tile is stored while others still multiply
 // Exercise 4: tile and barriers. exercises/04-tile-and-barriers/README.md says what to write.
-#include "exercises/shape.h"
-#include "simt/launch.h"
+#include "grade/shape.h"
+#include "cuda/launch.h"
 
 constexpr int BM = 16, BN = 32, BK = 8;  // a block computes BM x BN of C, BK steps of K at a time
 

@@ -1,2 +1,0 @@
-// Stands for the toolkit's header where there is no toolkit: simt/cpu.h is included already.
-#pragma once

@@ -1,0 +1,108 @@
+// What the threads of a warp or block do together, and atomics.
+//
+// The lanes that a mask names wait for each other and then exchange: as on the GPU since Volta,
+// each must come to the same kind of call with the same mask, or have left the kernel. A lane that
+// never comes, because it waits elsewhere, is a KernelFault (src/machine/grid.h).
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+
+#include "machine/grid.h"
+
+inline void __syncthreads() {
+  simt::block_barrier();
+}
+inline int __syncthreads_count(int predicate) {
+  return simt::block_barrier(predicate != 0).votes;
+}
+inline int __syncthreads_and(int predicate) {
+  const simt::BlockVote vote = simt::block_barrier(predicate != 0);
+  return vote.votes == vote.threads;
+}
+inline int __syncthreads_or(int predicate) {
+  return simt::block_barrier(predicate != 0).votes > 0;
+}
+// Blocks run to the end on one thread of the operating system each, and their memory is one.
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+inline void __threadfence_system() {}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  simt::warp_barrier(mask);
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate) {
+  return simt::warp_ballot(mask, predicate != 0);
+}
+inline int __any_sync(unsigned mask, int predicate) {
+  return simt::warp_ballot(mask, predicate != 0) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate) {
+  return simt::warp_ballot(mask, predicate == 0) == 0;
+}
+unsigned __activemask();
+[[noreturn]] void __trap();
+
+namespace simt {
+template <class T>
+concept Shuffled = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
+
+// A source outside of the exchange gives every bit set, a NaN: on the GPU it is undefined.
+template <Shuffled T>
+T shuffled(unsigned mask, T value, int source) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<T>(
+      static_cast<Bits>(warp_shuffle(mask, std::bit_cast<Bits>(value), source)));
+}
+}  // namespace simt
+
+// Of each `width` lanes on their own; `width` is a power of two up to 32.
+template <simt::Shuffled T>
+T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+  const int first = simt::lane() & ~(width - 1);
+  return simt::shuffled(mask, value, first + (source & (width - 1)));
+}
+template <simt::Shuffled T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  const int lane = simt::lane(), in_segment = lane & (width - 1);
+  return simt::shuffled(mask, value, in_segment < static_cast<int>(delta) ? lane : lane - delta);
+}
+template <simt::Shuffled T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  const int lane = simt::lane(), in_segment = lane & (width - 1);
+  return simt::shuffled(mask, value,
+                        in_segment + static_cast<int>(delta) < width ? lane + delta : lane);
+}
+// A lane of an earlier segment may be asked, one of a later segment not.
+template <simt::Shuffled T>
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+  const int lane = simt::lane(), source = lane ^ lane_mask;
+  const int end = (lane & ~(width - 1)) + width;
+  return simt::shuffled(mask, value, source < end ? source : lane);
+}
+
+// Counted as one load and one store each, because that is what they do to memory. (The GPU sends
+// one request, RED or ATOM, which its counters hold apart from loads and stores.)
+int atomicAdd(int* address, int value);
+unsigned atomicAdd(unsigned* address, unsigned value);
+unsigned long long atomicAdd(unsigned long long* address, unsigned long long value);
+float atomicAdd(float* address, float value);
+double atomicAdd(double* address, double value);
+int atomicSub(int* address, int value);
+unsigned atomicSub(unsigned* address, unsigned value);
+int atomicExch(int* address, int value);
+unsigned atomicExch(unsigned* address, unsigned value);
+float atomicExch(float* address, float value);
+int atomicMin(int* address, int value);
+unsigned atomicMin(unsigned* address, unsigned value);
+int atomicMax(int* address, int value);
+unsigned atomicMax(unsigned* address, unsigned value);
+int atomicAnd(int* address, int value);
+unsigned atomicAnd(unsigned* address, unsigned value);
+int atomicOr(int* address, int value);
+unsigned atomicOr(unsigned* address, unsigned value);
+int atomicCAS(int* address, int expected, int value);
+unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value);
+unsigned long long atomicCAS(unsigned long long* address, unsigned long long expected,
+                             unsigned long long value);

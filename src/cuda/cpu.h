@@ -1,0 +1,74 @@
+// CUDA's vocabulary for g++: with `-include src/cuda/cpu.h` a kernel written for nvcc compiles as C++.
+//
+// Every thread of a block is a fiber on one thread of the operating system (src/machine/grid.cpp), so a
+// thread_local variable is exactly what __shared__ promises: one copy for all threads of a block.
+#pragma once
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>  // before __noinline__ becomes a macro: its own attributes are called so
+
+#include "cuda/collectives.h"
+#include "machine/grid.h"
+#include "cuda/intrinsics.h"
+#include "cuda/vector_types.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __grid_constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+// Inside a function thread_local implies static; constinit, that no guard variable is read each
+// time it is passed (as on the GPU, nothing constructs it). 128 bytes is one row of the 32 banks.
+#define __shared__ __attribute__((aligned(128))) constinit thread_local
+
+// Instructions of the GPU have no meaning on a CPU, and no access that could be announced.
+#define asm _Pragma("GCC error \"inline PTX cannot be traced: write it in CUDA C++\"") __asm__
+
+using uint = unsigned int;
+using ushort = unsigned short;
+using uchar = unsigned char;
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+};
+
+// Set before a thread runs (src/machine/grid.cpp). gcc does not announce reads of const variables, so the
+// tracer never sees these.
+extern const __thread uint3 threadIdx;
+extern const __thread uint3 blockIdx;
+extern const __thread uint3 blockDim;
+extern const __thread uint3 gridDim;
+inline constexpr int warpSize = 32;
+
+// cp.async, as <cuda_pipeline.h> names it. Counted where it is called (src/trace/trace.cpp).
+void __pipeline_memcpy_async(void* shared, const void* global, std::size_t size,
+                             std::size_t zfill = 0);
+void __pipeline_commit();
+void __pipeline_wait_prior(int groups_in_flight);
+
+// kernel<<<grid, block, shared_bytes>>>(arguments...), because <<< >>> is not C++.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+            Arguments... arguments) {
+  auto thread = [&] { kernel(arguments...); };
+  using Thread = decltype(thread);
+  simt::run_grid(
+      reinterpret_cast<const void*>(kernel), {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
+      shared_bytes, [](void* context) { (*static_cast<Thread*>(context))(); }, &thread);
+}

@@ -1,0 +1,50 @@
+// The program without nvcc: there is never a GPU, so that nothing but find() is ever called.
+#include "model/refusal.h"
+#include "gpu/gpu.h"
+
+namespace gpu {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Refusal(find().why_not);
+}
+
+}  // namespace
+
+const Search& find() {
+  static const Search none{{}, "this program was built without nvcc"};
+  return none;
+}
+std::string driver_and_runtime() {
+  refuse();
+}
+std::size_t free_bytes() {
+  refuse();
+}
+Matrix::Matrix(std::size_t floats) : bytes_(floats * sizeof(float)) {
+  refuse();
+}
+Matrix::~Matrix() = default;
+void Matrix::upload(const float*) {
+  refuse();
+}
+void Matrix::download(float*) const {
+  refuse();
+}
+Resources resources(Kernel*) {
+  refuse();
+}
+void allow_shared_bytes(Kernel*, int) {
+  refuse();
+}
+std::vector<double> time_ms(int, const std::function<void()>&) {
+  refuse();
+}
+void synchronize() {
+  refuse();
+}
+void cublas_sgemm(bool, int, int, int, float, const float*, const float*, float, float*) {
+  refuse();
+}
+
+}  // namespace gpu

@@ -1,0 +1,50 @@
+// One shape of an exercise: what the student's kernel made of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "grade/exercise.h"
+#include "machine/grid.h"
+#include "trace/trace.h"
+#include "guard/guard.h"
+
+// A and B for `shape`, and a C in which every element is a NaN that no computation yields.
+Case drawn_case(const Shape& shape, std::uint64_t seed);
+
+// Runs the student's kernel in a child process, all blocks traced, and fills in what it did: C, the
+// counts, the launch. Says how the child ended; unless that is Ended::done, nothing is filled in.
+// To be called for every case before anything in this process uses OpenMP, which a fork breaks.
+Ended run_traced(Case& c, double limit_s);
+
+// Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.
+// Returns whether the memory beside A, B and C is as it was.
+bool on_fenced(Case& c, const std::function<void(std::span<const simt::GlobalArray>,
+                                                 const std::function<void()>& kernel)>& trace);
+
+// Whether A, B and C lie in memory column by column, as the kernel is given them.
+std::array<bool, 3> by_columns(const Multiplication& product);
+
+// Fills in the rest: compares C with the reference, sets the measures, and marks missed targets.
+//
+// Measures, by their names in formulas: M N K and the variant's sizes; results (elements of C that
+// are to be computed), blocks, block_threads, threads (of the launch), smem_bytes (of a block,
+// static and dynamic), barriers (of the blocks, all told), bank_conflicts (loads and stores),
+// local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store:
+// Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
+// accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and once
+// more as async_copies. in_flight_bytes: what cp.async had on its way for a warp, summed over all
+// requests that load from shared memory.
+void measure(Case& c, int local_bytes);
+
+// What the counts call the memory beside a matrix begins so: "outside of A".
+inline constexpr const char* kOutside = "outside of ";
+
+// Gives the counts and hazards their lines in the student's file.
+void annotate(Case& c);
+
+// Throws std::invalid_argument as evaluate() does (src/model/formula.h).
+double value_of(const std::string& formula, const Values& values);

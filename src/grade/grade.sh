@@ -1,0 +1,158 @@
+#!/bin/bash
+# grade.sh [EXERCISE [ANSWER]]: builds a student's answer and runs the grader on it.
+#
+#   EXERCISE  its number or its folder's name: 3, 03-coalesce; empty: all that were begun
+#   ANSWER    the student's file; nothing but its marked regions and `answer` lines is used. Empty:
+#             the one in answers/, which begins as a copy of the exercise's kernel.cu
+#
+# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape).
+# BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
+# FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
+# LOOK=show, step or debug: no verdict, but what the kernel does (src/grade/inspect.h); then PAGE,
+# LOOK_FLAGS, BLOCK and THREAD are from the user, too.
+#
+# Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
+# 4 timed out, 5 the grader itself is at fault.
+set -uo pipefail
+# CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
+# LIBRARIES.
+. "$BUILD/exercises/environment" || exit 5
+case ${HINT:-0} in
+  0 | 1 | 2) ;;
+  *)
+    echo "HINT=$HINT: give 0 (the symptom), 1 (where to look) or 2 (line and thread)" >&2
+    exit 2
+    ;;
+esac
+if [ -z "${1:-}" ]; then
+  worst=0
+  for folder in exercises/[0-9]*; do
+    exercise=${folder#exercises/}
+    answer=$(ls "answers/$exercise".* 2> /dev/null | head -n 1)
+    if [ -n "$answer" ]; then
+      BRIEF=1 "$0" "$exercise" "$answer" || worst=1
+    else
+      printf '%-24s not begun\n' "$exercise"
+    fi
+  done
+  exit $worst
+fi
+
+exercise=
+for folder in exercises/[0-9]*; do
+  name=${folder#exercises/} number=${folder#exercises/}
+  number=${number%%-*}
+  case $1 in "$name" | "${name#*-}" | "$number" | "${number#0}") exercise=$name ;; esac
+done
+[ -n "$exercise" ] || { echo "EX=$1: no such exercise; there are" exercises/[0-9]* >&2; exit 2; }
+folder=exercises/$exercise
+answer=${2:-}
+if [ -z "$answer" ]; then
+  answer=$(ls "answers/$exercise".* 2> /dev/null | head -n 1)
+fi
+if [ -z "$answer" ]; then
+  # What to begin with is start.cu or start.txt, or else the empty kernel.
+  start=$(ls "$folder"/start.* 2> /dev/null | head -n 1)
+  start=${start:-$folder/kernel.cu}
+  answer=answers/$exercise.${start##*.}
+  mkdir -p answers
+  cp "$start" "$answer" || exit 5
+  echo "$answer is yours: write there what $folder/README.md asks for, then run this again."
+  exit 1
+fi
+work=$(mktemp -d "${WORK:-$BUILD/exercises}/answer.XXXXXX") || exit 5
+# Drawn here, so that the record can say it.
+[ -z "${LOOK:-}" ] || SEED=${SEED:-1}
+SEED=${SEED:-$((1 + (RANDOM << 15 | RANDOM) % 1000000))}
+used=0
+[ ! -e "${RECORD:-}" ] || used=$(awk -F , -v exercise="$exercise" '
+  $2 == exercise && $4 ~ /^[0-2]$/ && $4 > most { most = $4 } END { print most + 0 }' "$RECORD")
+
+# A line for each grading, with the hint level that was told. Pictures of a kernel that fails say
+# line and thread, as the highest level does; of one that does not they tell nothing.
+record() {
+  [ -n "${RECORD:-}" ] || return
+  local told=0 verdicts=(passed failed refused "did not compile" "timed out")
+  if [ -n "${LOOK:-}" ]; then
+    [ "$1" = 1 ] && [ "$LOOK" != debug ] || return
+    verdicts[1]=shown
+    HINT=2
+  fi
+  [ "$1" -lt 5 ] || return
+  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4) told=${HINT:-0} ;; esac
+  mkdir -p "$(dirname "$RECORD")" && {
+    [ -s "$RECORD" ] || echo date,exercise,seed,hint,verdict
+    echo "$(date -u +%Y-%m-%dT%H:%M:%SZ),$exercise,$SEED,$told,${verdicts[$1]}"
+  } >> "$RECORD"
+}
+trap 'code=$?; rm -rf "$work"; record $code' EXIT
+
+# $1: why, in a sentence; $2: the exit code.
+give_up() {
+  if [ "${BRIEF:-}" = 1 ]; then
+    printf '%-24s %s\n' "$exercise" "$1" | head -n 1
+  else
+    printf '%s\n' "$1" >&2
+  fi
+  exit "$2"
+}
+
+[ -r "$answer" ] || give_up "$answer: there is no such file" 2
+objects=() local_bytes=0 grader=grader
+[ "${LOOK:-}" != debug ] || grader=grader_for_gdb
+if [ -e "$folder/kernel.cu" ]; then
+  "$BUILD/exercises/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why" ||
+    give_up "$(cat "$work/why")" 2
+
+  # The header is there precompiled, which only spares time.
+  if ! $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" 2> "$work/why"; then
+    give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 3
+  fi
+  [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
+
+  # What it needs of others, after all that was refused in the text. Nothing may run before main.
+  stranger=$(nm -u "$work/raw.o" | awk '
+    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
+    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|fmaf|fmaxf|fminf|_GLOBAL_OFFSET_TABLE_)$/ ||
+    $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
+    { print $2 }' | c++filt | grep -vx "shared" | head -n 1)
+  [ -z "$stranger" ] || give_up "$answer: it calls $stranger, which is not for kernels" 2
+  # (The one function of priority 99 is the compiler's own, for -fsanitize=thread.)
+  if readelf -SW "$work/raw.o" | sed 's/^ *\[ *[0-9]*\] *//' | awk '
+      $2 == "INIT_ARRAY" && !($1 == ".init_array.00099" && $5 == "000008") { own = 1 }
+      $2 == "PREINIT_ARRAY" || $1 ~ /^\.ctors/ { own = 1 }
+      END { exit !own }'; then
+    give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2
+  fi
+  # The most that a thread has on its stack: each function of the answer once, at its largest.
+  local_bytes=$(awk -F '[\t]' -v answer="$answer" '
+    index($1, answer ":") == 1 && $1 !~ /[: ]run(_tiled)?\(Shape/ && !/ launch\(/ {
+      split(substr($1, length(answer) + 2), place, ":")
+      at = place[1] ":" place[2]
+      if ($2 + 0 > most[at]) most[at] = $2
+      if ($3 != "static") unbounded = 1
+    }
+    END { for (at in most) sum += most[at]; print unbounded ? 999999 : sum + 0 }' "$work/raw.su")
+  src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || exit 5
+  objects=("$work/kernel.o")
+fi
+$CXX "${objects[@]}" "$BUILD/exercises/$exercise.o" "$BUILD/exercises/$grader.o" \
+  $LIBRARIES -o "$work/grade" || exit 5
+
+options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
+  --limit "${LIMIT:-}" --local-bytes "$local_bytes")
+case ${LOOK:-} in
+  debug)
+    src/try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \
+      --look debug --flags debug
+    exit ;;
+  show | step)
+    OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --look "$LOOK" --page "${PAGE:-}" \
+      --flags "$LOOK" ${LOOK_FLAGS:-}
+    exit ;;
+esac
+OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --hint "${HINT:-}" --brief "${BRIEF:-}" \
+  --used "$used" --facts "${FACTS:-}"
+status=$?
+[ $status -le 4 ] && exit $status
+exit 5

@@ -1,0 +1,33 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "lesson/lesson.h"
+
+TEST_CASE("the commands of the lecturer's sessions work, and print what is quoted") {
+  const char* program = std::getenv("GEMM_STEPS");
+  const lesson::Built built{program == nullptr ? "./gemm_steps" : program,
+                            std::filesystem::read_symlink("/proc/self/exe").parent_path()};
+  int sessions = 0, commands = 0;
+  for (const lesson::Chapter& chapter :
+       lesson::chapters(lesson::read_lines("exercises/TEACHING.md"))) {
+    CAPTURE(chapter.title);
+    sessions += chapter.title.starts_with("Session ");
+    std::vector<lesson::Command> all = lesson::inline_commands(chapter);
+    for (const lesson::Block& block : chapter.blocks) {
+      if (block.info != "console") continue;
+      for (const lesson::Command& command : lesson::commands(block)) all.push_back(command);
+    }
+    for (const lesson::Command& command : all) {
+      CAPTURE(command.text);
+      const lesson::Output output = lesson::run(command.text, built);
+      CHECK(output.exit_code == 0);
+      if (!command.quoted.empty()) CHECK(lesson::difference(command.quoted, output.lines) == "");
+      ++commands;
+    }
+  }
+  CHECK(sessions == 6);
+  CHECK(commands > 40);
+}

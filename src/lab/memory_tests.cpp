@@ -1,0 +1,89 @@
+#include "lab/memory.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "model/refusal.h"
+
+namespace {
+
+// A machine's /proc and /sys, as far as memory goes, in a folder that is gone with the object.
+struct Machine {
+  std::string root;
+
+  Machine() {
+    root = (std::filesystem::temp_directory_path() / "memory_tests_XXXXXX").string();
+    REQUIRE(mkdtemp(root.data()) != nullptr);
+    put("/proc/meminfo", "MemTotal:       2000 kB\nMemFree:  10 kB\nMemAvailable:   1000 kB\n");
+  }
+  ~Machine() { std::filesystem::remove_all(root); }
+
+  void put(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
+    std::ofstream(root + path) << text;
+  }
+};
+
+constexpr std::uint64_t kAvailable = 1000 * 1024;
+
+}  // namespace
+
+TEST_CASE("without control groups the kernel's MemAvailable counts") {
+  const Machine machine;
+  CHECK(available_memory(machine.root) == kAvailable);
+  machine.put("/proc/self/cgroup", "0::/\n");
+  CHECK(available_memory(machine.root) == kAvailable);
+}
+
+TEST_CASE("this machine has memory to give, and less than an exabyte") {
+  CHECK(available_memory() > 0);
+  CHECK(available_memory() < 1e18);
+}
+
+TEST_CASE("without /proc there is no limit") {
+  CHECK(available_memory("/no/such/folder") == UINT64_MAX);
+}
+
+TEST_CASE("a cgroup v2 limit counts, less what is used and cannot be reclaimed") {
+  const Machine machine;
+  machine.put("/proc/self/cgroup", "0::/job/step\n");
+  machine.put("/sys/fs/cgroup/job/step/memory.max", "max\n");
+  CHECK(available_memory(machine.root) == kAvailable);
+  machine.put("/sys/fs/cgroup/job/memory.max", "600000\n");  // the group around counts too
+  machine.put("/sys/fs/cgroup/job/memory.current", "200000\n");
+  machine.put("/sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file 50000\n");
+  CHECK(available_memory(machine.root) == 450000);
+  machine.put("/sys/fs/cgroup/memory.max", "1234\n");  // as a container sees its own group
+  CHECK(available_memory(machine.root) == 1234);
+  machine.put("/sys/fs/cgroup/memory.current", "99999\n");
+  CHECK(available_memory(machine.root) == 0);
+}
+
+TEST_CASE("a cgroup v1 limit counts, and its huge number for none does not") {
+  const Machine machine;
+  machine.put("/proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/batch\nnonsense\n0::/\n");
+  machine.put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  CHECK(available_memory(machine.root) == kAvailable);
+  machine.put("/sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "500000\n");
+  machine.put("/sys/fs/cgroup/memory/batch/memory.usage_in_bytes", "400000\n");
+  machine.put("/sys/fs/cgroup/memory/batch/memory.stat", "total_inactive_file 300000\n");
+  CHECK(available_memory(machine.root) == 400000);
+}
+
+TEST_CASE("more than is free is refused with both amounts") {
+  CHECK_THROWS_WITH_AS(
+      require_memory(12e18, 21'400'000'000, "--size 1000000000", "A, B and C"),
+      "--size 1000000000: 12 EB of memory is needed for A, B and C, and 21 GB is free; "
+      "choose smaller matrices",
+      Refusal);
+  CHECK_THROWS_WITH_AS(require_memory(1.25e9, 0, "A.npy", "its values"),
+                       "A.npy: 1.2 GB of memory is needed for its values, and 0 B is free; "
+                       "choose smaller matrices",
+                       Refusal);
+  CHECK_NOTHROW(require_memory(1000, 1000, "--size 1", "C"));
+  CHECK_NOTHROW(require_memory(0, 0, "--size 0", "C"));
+  CHECK_THROWS_AS(require_memory(1001, 1000, "--size 1", "C"), Refusal);
+}

@@ -1,0 +1,284 @@
+#include "lab/npy.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "model/refusal.h"
+
+namespace {
+
+// A folder of a test's own, gone with the object.
+struct Folder {
+  std::filesystem::path path;
+
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "npy_tests_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+
+  std::size_t files() const {
+    return std::distance(std::filesystem::directory_iterator(path),
+                         std::filesystem::directory_iterator());
+  }
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// A .npy file as NumPy lays it out, with any header.
+std::string npy(int version, const std::string& dict, const std::string& values) {
+  std::string bytes = std::string("\x93NUMPY") + char(version) + '\0';
+  bytes += char(dict.size());
+  bytes += char(dict.size() >> 8);
+  if (version > 1) bytes += std::string(2, '\0');
+  return bytes + dict + values;
+}
+
+std::string dict(const std::string& type, const std::string& order, const std::string& shape) {
+  return "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+}
+
+template <class Number>
+std::string bytes_of(const std::vector<Number>& numbers, bool swapped = false) {
+  std::string bytes;
+  for (const Number number : numbers) {
+    std::string one(sizeof number, '\0');
+    std::memcpy(one.data(), &number, sizeof number);
+    bytes += swapped ? std::string(one.rbegin(), one.rend()) : one;
+  }
+  return bytes;
+}
+
+// What reading these bytes is refused with, less the file's name; "accepted" if it is not.
+std::string refusal(const std::string& bytes) {
+  const Folder folder;
+  const std::string path = folder / "X.npy";
+  put(path, bytes);
+  try {
+    read_npy(path);
+  } catch (const Refusal& refusal) {
+    const std::string what = refusal.what();
+    CHECK(what.starts_with(path + ": "));
+    return what.substr(path.size() + 2);
+  }
+  return "accepted";
+}
+
+const std::vector<float> kValues = {1, 2, 3, 4, 5, 6};
+
+}  // namespace
+
+TEST_CASE("a matrix that is written and read again has the same bits") {
+  const Folder folder;
+  const std::vector<float> values = {
+      0.0f, -0.0f, 1e-45f, 3.4e38f, -std::numeric_limits<float>::infinity(), 0.1f};
+  write_npy(folder / "X.npy", 2, 3, values.data());
+  const Matrix matrix = read_npy(folder / "X.npy");
+  CHECK(matrix.rows == 2);
+  CHECK(matrix.columns == 3);
+  CHECK(bytes_of(matrix.values) == bytes_of(values));
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a matrix without elements is written and read") {
+  const Folder folder;
+  write_npy(folder / "X.npy", 0, 5, nullptr);
+  const Matrix matrix = read_npy(folder / "X.npy");
+  CHECK(matrix.rows == 0);
+  CHECK(matrix.columns == 5);
+  CHECK(matrix.values.empty());
+}
+
+TEST_CASE("the file is byte for byte what numpy.save writes") {
+  const Folder folder;
+  write_npy(folder / "X.npy", 2, 3, kValues.data());
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  header += std::string(117 - header.size(), ' ') + "\n";
+  CHECK(contents(folder / "X.npy") == npy(1, header, bytes_of(kValues)));
+}
+
+TEST_CASE("every version, type, byte order and layout gives the same matrix") {
+  const std::vector<double> doubles(kValues.begin(), kValues.end());
+  const std::vector<float> by_columns = {1, 4, 2, 5, 3, 6};
+  const std::vector<double> doubles_by_columns(by_columns.begin(), by_columns.end());
+  const Folder folder;
+  for (int version : {1, 2, 3}) {
+    for (const std::string& file :
+         {npy(version, dict("<f4", "False", "(2, 3)"), bytes_of(kValues)),
+          npy(version, dict("<f8", "False", "(2, 3)"), bytes_of(doubles)),
+          npy(version, dict(">f4", "False", "(2, 3)"), bytes_of(kValues, true)),
+          npy(version, dict(">f8", "False", "(2, 3)"), bytes_of(doubles, true)),
+          npy(version, dict("<f4", "True", "(2, 3)"), bytes_of(by_columns)),
+          npy(version, dict("<f8", "True", "(2, 3)"), bytes_of(doubles_by_columns)),
+          npy(version, "{\"shape\":(2L,3L),'fortran_order':False,'descr':'<f4'}",
+              bytes_of(kValues))}) {
+      put(folder / "X.npy", file);
+      const Matrix matrix = read_npy(folder / "X.npy");
+      CHECK(matrix.rows == 2);
+      CHECK(matrix.columns == 3);
+      CHECK(matrix.values == kValues);
+    }
+  }
+}
+
+TEST_CASE("a file that is cut off anywhere is refused") {
+  const std::string whole = npy(1, dict("<f4", "False", "(2, 3)"), bytes_of(kValues));
+  REQUIRE(refusal(whole) == "accepted");
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    CAPTURE(bytes);
+    CHECK(refusal(whole.substr(0, bytes)) != "accepted");
+  }
+  CHECK(refusal(whole.substr(0, whole.size() - 1)) ==
+        "is 2 x 3 by its header, and has only 5 numbers; write the file anew");
+  CHECK(refusal(whole.substr(0, 30)) == "the file ends within its header; write it anew");
+}
+
+TEST_CASE("a file with any one byte changed is read or refused, never worse") {
+  const std::string whole = npy(1, dict("<f4", "False", "(2, 3)"), bytes_of(kValues));
+  int refused = 0;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const char byte : {'\0', '\xff', '\'', '(', ')', '}', '9', '-', ',', ' '}) {
+      std::string changed = whole;
+      changed[at] = byte;
+      refused += refusal(changed) != "accepted";
+    }
+  }
+  CHECK(refused > 300);
+}
+
+TEST_CASE("a shape that the file cannot hold is refused before anything is allocated") {
+  const auto with_shape = [](const std::string& shape) {
+    return refusal(npy(1, dict("<f8", "False", shape), ""));
+  };
+  CHECK(with_shape("(2147483647, 2147483647)") ==
+        "is 2147483647 x 2147483647 by its header, and has only 0 numbers; write the file anew");
+  CHECK(with_shape("(4294967296, 4294967296)") ==
+        "is 4294967296 x 4294967296, and a side has at most 2147483647 elements; "
+        "save a smaller matrix");
+  CHECK(with_shape("(0, 2147483648)").find("a side has at most") != std::string::npos);
+  CHECK(with_shape("(99999999999999999999999, 1)").find("not a whole number") != std::string::npos);
+  CHECK(with_shape("(-1, 3)").find("not a whole number") != std::string::npos);
+  CHECK(with_shape("(1.5, 3)").find("a ) is missing") != std::string::npos);
+}
+
+TEST_CASE("what is no matrix of floats is refused with what to do") {
+  CHECK(refusal("") == "not a .npy file; write one with numpy.save");
+  CHECK(refusal("1,2,3\n4,5,6\n") == "not a .npy file; write one with numpy.save");
+  CHECK(refusal(npy(4, dict("<f4", "False", "(1, 1)"), "1234")) ==
+        "version 4 of the .npy format; write version 1, 2 or 3");
+  CHECK(refusal(npy(1, dict("<i8", "False", "(1, 1)"), "12345678"))
+            .starts_with("holds numbers of type '<i8'; save float32 or float64"));
+  CHECK(refusal(npy(1, dict("", "False", "(1, 1)"), "1234")).starts_with("holds numbers of type"));
+  CHECK(refusal(npy(1, dict("<f4", "False", "(5,)"), std::string(20, '\0'))) ==
+        "has 1 dimension (5), and a matrix has 2; save x.reshape(rows, columns)");
+  CHECK(refusal(npy(1, dict("<f4", "False", "()"), "1234"))
+            .starts_with("has 0 dimensions, and a matrix has 2"));
+  CHECK(refusal(npy(1, dict("<f4", "False", "(1, 1, 1)"), "1234"))
+            .starts_with("has 3 dimensions (1 x 1 x 1), and"));
+  CHECK(refusal(npy(1, "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1)}", ""))
+            .find("describes records") != std::string::npos);
+  CHECK(refusal(npy(1, "{}", "")).find("does not give descr") != std::string::npos);
+  CHECK(refusal(npy(1, "{'x': 1}", "")).find("unknown key 'x'") != std::string::npos);
+  CHECK(refusal(npy(1, dict("<f4", "Maybe", "(1, 1)"), "1234")).find("neither True nor False") !=
+        std::string::npos);
+  std::string long_header = npy(2, dict("<f4", "False", "(1, 1)"), std::string(70000, ' '));
+  long_header[10] = 1;  // 65536 bytes more
+  CHECK(refusal(long_header).find("bytes is no matrix's") != std::string::npos);
+}
+
+TEST_CASE("a float64 that fp32 cannot hold is refused with its place, infinity and NaN are not") {
+  const auto file = [](const std::string& order, double value) {
+    return npy(1, dict("<f8", order, "(2, 3)"), bytes_of<double>({0, value, 0, 0, 0, 0}));
+  };
+  CHECK(refusal(file("False", 1e39)) ==
+        "row 0, column 1 is more than fp32 can hold; scale the matrix down");
+  CHECK(refusal(file("True", -1e300)).starts_with("row 1, column 0 is more than"));
+  CHECK(refusal(file("False", HUGE_VAL)) == "accepted");
+  CHECK(refusal(file("False", NAN)) == "accepted");
+}
+
+TEST_CASE("a name without a regular file behind it cannot be read") {
+  const Folder folder;
+  CHECK_THROWS_WITH_AS(read_npy(folder / "none"),
+                       (folder / "none: no such file; check the name").c_str(), Refusal);
+  const std::string pipe = folder / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {folder.path.string(), pipe, std::string("/dev/zero")}) {
+    CHECK_THROWS_WITH_AS(
+        read_npy(path),
+        (path + ": not a regular file; give a .npy file, as numpy.save writes it").c_str(),
+        Refusal);
+  }
+}
+
+TEST_CASE("a place that cannot be written is refused before the work, and nothing is left behind") {
+  const Folder folder;
+  check_writable(folder / "X.npy");
+  CHECK(folder.files() == 0);
+  put(folder / "X.npy", "before");
+  check_writable(folder / "X.npy");
+  CHECK(contents(folder / "X.npy") == "before");
+
+  const auto refused = [](const std::string& path, const std::string& why) {
+    const std::string sentence =
+        path + ": cannot be written (" + why + "); give a file in a folder that you may write to";
+    CHECK_THROWS_WITH_AS(check_writable(path), sentence.c_str(), Refusal);
+    CHECK_THROWS_WITH_AS(write_npy(path, 1, 1, kValues.data()), sentence.c_str(), Refusal);
+  };
+  refused(folder / "none/X.npy", "No such file or directory");
+  refused(folder / "X.npy/Y.npy", "Not a directory");
+  refused(folder.path.string(), "it is a folder");
+  refused("/dev/null", "it is a device or pipe");
+  refused(folder / std::string(300, 'x'), "File name too long");
+  if (geteuid() != 0) {  // root may write everywhere
+    std::filesystem::permissions(
+        folder.path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    refused(folder / "Z.npy", "Permission denied");
+    std::filesystem::permissions(folder.path, std::filesystem::perms::owner_all);
+  }
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("writing replaces the file that a link points to, and keeps the link") {
+  const Folder folder;
+  put(folder / "target.npy", "before");
+  std::filesystem::create_symlink("target.npy", folder / "link.npy");
+  write_npy(folder / "link.npy", 2, 3, kValues.data());
+  CHECK(std::filesystem::is_symlink(folder / "link.npy"));
+  CHECK(read_npy(folder / "target.npy").values == kValues);
+}
+
+TEST_CASE("a write that fails half way leaves the old file and no other") {
+  const Folder folder;
+  put(folder / "X.npy", "before");
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{100, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  CHECK_THROWS_AS(write_npy(folder / "X.npy", 2, 3, kValues.data()), Refusal);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, old_handler);
+  CHECK(contents(folder / "X.npy") == "before");
+  CHECK(folder.files() == 1);
+}

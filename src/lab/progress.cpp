@@ -1,0 +1,51 @@
+#include "lab/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace {
+
+constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr int kBarWidth = 30;
+constexpr const char* kEraseLine = "\r\033[K";  // ECMA-48, erase in line
+
+bool can_redraw(std::FILE* out) {
+  const char* terminal = std::getenv("TERM");
+  return isatty(fileno(out)) && terminal && std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+Progress::Progress(std::string name, std::int64_t total, std::FILE* out)
+    : name_(std::move(name)), total_(total), out_(can_redraw(out) && total > 0 ? out : nullptr) {}
+
+Progress::~Progress() {
+  if (!drawn_) return;
+  std::fputs(kEraseLine, out_);
+  std::fflush(out_);
+}
+
+void Progress::advance(std::int64_t amount) {
+  done_ += amount;
+  if (!out_) return;
+  // Whoever finds another thread drawing goes on working.
+  const std::unique_lock lock(drawing_, std::try_to_lock);
+  const Clock::time_point now = Clock::now();
+  if (lock && now - last_drawn_ >= kInterval) draw(now);
+}
+
+void Progress::draw(Clock::time_point now) {
+  const double part = std::clamp(double(done_) / double(total_), 0.0, 1.0);
+  const int filled = static_cast<int>(part * kBarWidth);
+  const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
+  std::fprintf(out_, "%s%s [%s] %3.0f %%", kEraseLine, name_.c_str(), bar.c_str(), 100 * part);
+  if (part > 0) std::fprintf(out_, ", %.0f s left", elapsed_s * (1 - part) / part);
+  std::fflush(out_);
+  last_drawn_ = now;
+  drawn_ = true;
+}

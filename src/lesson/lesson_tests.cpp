@@ -1,0 +1,336 @@
+#include "lesson/lesson.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "model/stage.h"
+#include "pictures/svg.h"
+
+extern const StageTable stage_table_plain;
+
+using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
+
+namespace {
+
+const std::vector<Chapter>& walkthrough() {
+  static const std::vector<Chapter> all = lesson::chapters(lesson::read_lines("walkthrough.md"));
+  return all;
+}
+
+// What make built beside the tests.
+const lesson::Built& built() {
+  static const lesson::Built here = [] {
+    const char* program = std::getenv("GEMM_STEPS");
+    return lesson::Built{program == nullptr ? "./gemm_steps" : program,
+                         std::filesystem::read_symlink("/proc/self/exe").parent_path()};
+  }();
+  return here;
+}
+
+// The same command stands in more than one chapter.
+const lesson::Output& output_of(const std::string& command) {
+  static std::map<std::string, lesson::Output> outputs;
+  const auto known = outputs.find(command);
+  if (known != outputs.end()) return known->second;
+  return outputs[command] = lesson::run(command, built());
+}
+
+template <class Visit>
+void for_each_block(const std::string& kind, Visit visit) {
+  for (const Chapter& chapter : walkthrough()) {
+    for (const Block& block : chapter.blocks) {
+      if (block.info == kind || block.info.starts_with(kind + " ")) visit(block);
+    }
+  }
+}
+
+// Any lines of a file, in its order.
+Lines scattered(const Lines& lines) {
+  Lines parts{"..."};
+  for (const std::string& line : lines) {
+    parts.push_back(line);
+    parts.push_back("...");
+  }
+  return parts;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// From the line that begins so to the end of its block.
+Lines block_from(const Lines& file, const std::string& beginning) {
+  const auto first = std::find_if(file.begin(), file.end(), [&](const std::string& line) {
+    return line.starts_with(beginning);
+  });
+  return {first, std::find(first, file.end(), "```")};
+}
+
+Lines single_spaced(Lines lines) {
+  for (std::string& line : lines) line = std::regex_replace(line, std::regex("( |─)+"), " ");
+  return lines;
+}
+
+int occurrences(const std::string& text, const std::string& of) {
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find(of, at)) != std::string::npos; at += of.size()) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("the walkthrough's commands work, and print what it quotes") {
+  int quoted = 0;
+  for_each_block("console", [&](const Block& block) {
+    if (block.info != "console") return;
+    for (const Command& command : lesson::commands(block)) {
+      CAPTURE(command.line);
+      CAPTURE(command.text);
+      const lesson::Output& output = output_of(command.text);
+      CHECK(output.exit_code == 0);
+      if (command.quoted.empty()) continue;
+      CHECK(lesson::difference(command.quoted, output.lines) == "");
+      ++quoted;
+    }
+  });
+  CHECK(quoted > 20);
+}
+
+TEST_CASE("the walkthrough's commands within a sentence work") {
+  for (const Chapter& chapter : walkthrough()) {
+    CAPTURE(chapter.title);
+    for (const Command& command : lesson::inline_commands(chapter)) {
+      CAPTURE(command.text);
+      CHECK(output_of(command.text).exit_code == 0);
+    }
+  }
+}
+
+TEST_CASE("the walkthrough's commands for a GPU are well-formed") {
+  for_each_block("console", [&](const Block& block) {
+    if (block.info == "console") return;
+    CAPTURE(block.line);
+    CHECK(block.info == "console gpu");
+    for (const Command& command : lesson::commands(block)) {
+      CAPTURE(command.text);
+      CHECK(command.quoted.empty());
+      CHECK(lesson::malformed(command.text, built()) == "");
+    }
+  });
+}
+
+TEST_CASE("the walkthrough's diffs are those of the source") {
+  int diffs = 0;
+  for_each_block("diff", [&](const Block& block) {
+    CAPTURE(block.line);
+    REQUIRE(block.lines.size() > 2);
+    REQUIRE(block.lines[0].starts_with("--- "));
+    REQUIRE(block.lines[1].starts_with("+++ "));
+    const lesson::Output diff = output_of("src/lesson/diff.sh " + block.lines[0].substr(4) + " " +
+                                          block.lines[1].substr(4));
+    CHECK(diff.exit_code == 0);
+    CHECK(lesson::difference(scattered(block.lines), diff.lines) == "");
+    ++diffs;
+  });
+  CHECK(diffs >= 8);
+}
+
+TEST_CASE("the walkthrough's code is what stands in the files that it names") {
+  int blocks = 0;
+  for_each_block("c++", [&](const Block& block) {
+    CAPTURE(block.line);
+    REQUIRE(block.info.starts_with("c++ "));
+    const Lines file = lesson::read_lines(block.info.substr(4));
+    Lines anywhere{"..."};
+    anywhere.insert(anywhere.end(), block.lines.begin(), block.lines.end());
+    anywhere.push_back("...");
+    CHECK(lesson::difference(anywhere, file) == "");
+    ++blocks;
+  });
+  CHECK(blocks > 3);
+}
+
+TEST_CASE("the walkthrough's blocks all say what they are") {
+  for (const Chapter& chapter : walkthrough()) {
+    for (const Block& block : chapter.blocks) {
+      CAPTURE(block.line);
+      CHECK(std::regex_match(block.info,
+                             std::regex(R"(console|console gpu|c\+\+ [\w/.]+|diff|text)")));
+    }
+  }
+}
+
+TEST_CASE("the walkthrough shows every figure once, and beside each what it finds") {
+  std::set<std::string> shown;
+  for (const Chapter& chapter : walkthrough()) {
+    for (const Figure& figure : chapter.figures) {
+      CAPTURE(figure.line);
+      REQUIRE(std::filesystem::exists(figure.file));
+      CHECK(joined(lesson::read_lines(figure.file))
+                .find("<desc>" + xml_escaped(figure.finding) + "</desc>") != std::string::npos);
+      CHECK(shown.insert(figure.file).second);
+    }
+    // Elsewhere than on a line of its own a figure would not be seen above.
+    CHECK(joined(chapter.prose).find("![") == std::string::npos);
+  }
+  for (const auto& file : std::filesystem::directory_iterator("figures")) {
+    CAPTURE(file.path().string());
+    CHECK(shown.contains(file.path().string()));
+  }
+}
+
+TEST_CASE("the walkthrough's links lead to files, and to functions by their names") {
+  static const std::regex link(R"(\[([^\]]*)\]\(([^)#]*)(#[^)]*)?\))");
+  int links = 0;
+  for (const Chapter& chapter : walkthrough()) {
+    const std::string text = joined(chapter.prose);
+    for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
+      const std::string shown = (*it)[1], target = (*it)[2];
+      if (target.starts_with("http")) continue;
+      CAPTURE(shown);
+      CAPTURE(target);
+      CHECK(!(*it)[3].matched);
+      REQUIRE(std::filesystem::exists(target));
+      if (!shown.starts_with("`")) continue;
+      const std::string name = shown.substr(1, shown.size() - 2);
+      CHECK(std::regex_search(joined(lesson::read_lines(target)),
+                              std::regex("[^\\w]" + name + "\\(")));
+      ++links;
+    }
+  }
+  CHECK(links >= 10);
+}
+
+TEST_CASE("the walkthrough has a chapter of one shape for every stage") {
+  for (const Stage& stage : stage_table_plain.stages) {
+    const std::string title = "Stage " + std::to_string(stage.number) + ": " + stage.name;
+    CAPTURE(title);
+    const auto found = std::find_if(walkthrough().begin(), walkthrough().end(),
+                                    [&](const Chapter& c) { return c.title == title; });
+    REQUIRE(found != walkthrough().end());
+    CHECK(found->words() <= 1500);
+    const std::string text = joined(found->prose);
+    CHECK(std::regex_search(text, std::regex("[0-9]+ minutes")));
+    CHECK(occurrences(text, "<details>") == occurrences(text, "</details>"));
+    CHECK(occurrences(text, "**Predict.**") >= 1);
+    for (const char* part : {"**The idea.**", "**On paper.**", "**Measured.**",
+                             "**What surprises.**", "**Questions.**"}) {
+      CAPTURE(std::string(part));
+      CHECK(occurrences(text, part) == 1);
+    }
+    CHECK(occurrences(text, "<details>") >= 3);
+    const auto has = [&](const std::string& info) {
+      return std::any_of(found->blocks.begin(), found->blocks.end(),
+                         [&](const Block& b) { return b.info == info; });
+    };
+    CHECK(has("console"));
+    if (stage.number == 0) continue;
+    for (const char* part : {"**The complaint.**", "**Occupancy.**", "**The ceiling.**",
+                             "**What the trace cannot see.**"}) {
+      CAPTURE(std::string(part));
+      CHECK(occurrences(text, part) == 1);
+    }
+    CHECK(has("console gpu"));
+    CHECK(has("diff"));
+  }
+}
+
+TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc takes them as they are") {
+  CHECK(output_of("build/examples/vector_add").lines ==
+        Lines{"4 blocks of 256 threads: 1024 threads for 1000 elements",
+              "z[0] = 0, z[1] = 3, z[999] = 2997"});
+  CHECK(output_of("build/examples/standalone").exit_code == 0);
+  const std::string path = "PATH=$PATH:/usr/local/cuda/bin ";
+  if (output_of(path + "command -v nvcc").exit_code != 0) return;
+  for (const char* program : {"vector_add", "standalone"}) {
+    CAPTURE(std::string(program));
+    CHECK(output_of(path + "nvcc -std=c++20 -arch=sm_80 -ptx -Werror all-warnings examples/" +
+                    program + ".cu -o /dev/null")
+              .exit_code == 0);
+  }
+}
+
+TEST_CASE(
+    "README's tables are what the program prints without a GPU, and what it recorded on one") {
+  const Lines readme = lesson::read_lines("README.md");
+  Lines traced = block_from(readme, "problem  C (256 x 256)");
+  REQUIRE(traced.size() > 20);
+  // The CPU's own times are another machine's, and the columns as wide as they are.
+  std::erase_if(traced, [](const std::string& line) {
+    return line.starts_with("0 serial") || line.starts_with("  OpenMP CPU");
+  });
+  CHECK(lesson::difference(scattered(single_spaced(traced)),
+                           single_spaced(output_of("./gemm_steps").lines)) == "");
+
+  Lines timed = block_from(readme, "problem  C (4096 x 4096)");
+  REQUIRE(timed.size() > 15);
+  timed.push_back("...");
+  CHECK(lesson::difference(timed, lesson::read_lines("results/h200-4096.txt")) == "");
+}
+
+TEST_CASE("a quoted output is compared line by line, but for what is left out and marked") {
+  const Lines real{"one 1", "two 2.5 ms", "three 3", "four 4"};
+  CHECK(lesson::difference(real, real) == "");
+  CHECK(lesson::difference({"one 1", "...", "four 4"}, real) == "");
+  CHECK(lesson::difference({"...", "two   <time> ms", "..."}, real) == "");
+  CHECK(lesson::difference({"...", "four 4"}, real) == "");
+  CHECK(lesson::difference({"one 1", "..."}, real) == "");
+
+  CHECK(lesson::difference({"one 1"}, real) != "");                           // not whole
+  CHECK(lesson::difference({"two 2.5 ms", "..."}, real) != "");               // not how it begins
+  CHECK(lesson::difference({"...", "three 3"}, real) != "");                  // nor how it ends
+  CHECK(lesson::difference({"one 1", "...", "four 5"}, real) != "");          // another number
+  CHECK(lesson::difference({"...", "one 1", "three 3", "..."}, real) != "");  // not consecutive
+  CHECK(lesson::difference({"...", "three 3", "...", "one 1", "..."}, real) != "");  // nor in order
+  CHECK(lesson::difference({"...", "two <time> s", "..."}, real) != "");
+}
+
+TEST_CASE("a quoted output is mended where numbers have changed, and nowhere else") {
+  const Lines real{"loads 1,024 a thread", "kernel <32, 32>", "error 1.5e-7, 12 ms", "end"};
+  CHECK(
+      lesson::mended({"...", "loads 512 a thread", "...", "error 1e-6, <time> ms", "..."}, real) ==
+      Lines{"...", "loads 1,024 a thread", "...", "error 1.5e-7, <time> ms", "..."});
+  const Lines gone{"...", "stores 512 a thread", "..."};
+  CHECK(lesson::mended(gone, real) == gone);
+}
+
+TEST_CASE("markdown falls into chapters, blocks and commands") {
+  const Lines text{"# t",
+                   "two words",
+                   "## First",
+                   "one `make  x` and `./gemm_steps --list`",
+                   "<!-- a",
+                   "comment -->",
+                   "```console",
+                   "$ echo a \\",
+                   "  b",
+                   "a b",
+                   "$ true",
+                   "```",
+                   "![two (2) words](a.svg)"};
+  const std::vector<Chapter> all = lesson::chapters(text);
+  REQUIRE(all.size() == 2);
+  CHECK(all[1].title == "First");
+  CHECK(all[1].words() == 6);
+  CHECK(lesson::inline_commands(all[1]).size() == 2);
+  REQUIRE(all[1].figures.size() == 1);
+  CHECK(all[1].figures[0].line == 13);
+  CHECK(all[1].figures[0].finding == "two (2) words");
+  CHECK(all[1].figures[0].file == "a.svg");
+  REQUIRE(all[1].blocks.size() == 1);
+  const std::vector<Command> commands = lesson::commands(all[1].blocks[0]);
+  REQUIRE(commands.size() == 2);
+  CHECK(commands[0].line == 8);
+  CHECK(commands[0].text == "echo a \\\n  b");
+  CHECK(commands[0].quoted == Lines{"a b"});
+  CHECK(commands[1].quoted.empty());
+}

@@ -1,0 +1,156 @@
+#include "machine/symbols.h"
+
+#include <cxxabi.h>
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+namespace simt {
+namespace {
+
+struct Symbols {
+  std::vector<char> file;
+  std::span<const Elf64_Sym> table;
+  const char* names = nullptr;
+  std::uintptr_t loaded_at = 0;
+
+  std::string_view name(const Elf64_Sym& symbol) const { return names + symbol.st_name; }
+};
+
+// The program's own symbol table. The file is our own, so its offsets are trusted.
+Symbols read_symbols() {
+  Symbols symbols;
+  std::ifstream executable("/proc/self/exe", std::ios::binary);
+  symbols.file.assign(std::istreambuf_iterator<char>(executable), {});
+  if (symbols.file.size() < sizeof(Elf64_Ehdr)) return symbols;
+  const char* file = symbols.file.data();
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(file);
+  const std::span<const Elf64_Shdr> sections(
+      reinterpret_cast<const Elf64_Shdr*>(file + header->e_shoff), header->e_shnum);
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_SYMTAB) continue;
+    symbols.table = {reinterpret_cast<const Elf64_Sym*>(file + section.sh_offset),
+                     section.sh_size / sizeof(Elf64_Sym)};
+    symbols.names = file + sections[section.sh_link].sh_offset;
+  }
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* address) {
+        *static_cast<std::uintptr_t*>(address) = info->dlpi_addr;
+        return 1;  // the executable comes first
+      },
+      &symbols.loaded_at);
+  return symbols;
+}
+
+const Symbols& symbols() {
+  static const Symbols read = read_symbols();
+  return read;
+}
+
+int type_of(const Elf64_Sym& symbol) {
+  return ELF64_ST_TYPE(symbol.st_info);
+}
+
+auto function_at(const void* address) {
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const auto value = reinterpret_cast<std::uintptr_t>(address) - symbols().loaded_at;
+  return std::find_if(table.begin(), table.end(), [&](const Elf64_Sym& symbol) {
+    return type_of(symbol) == STT_FUNC && symbol.st_value == value;
+  });
+}
+
+struct ArraysOfFile {
+  std::vector<SharedArray> of_kernel, of_others;
+};
+
+ArraysOfFile read_arrays(const void* kernel) {
+  ArraysOfFile arrays;
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const auto function = function_at(kernel);
+  if (function == table.end() || !symbols().name(*function).starts_with("_Z")) return arrays;
+
+  // The program holds two copies of every kernel; an object's symbols follow its file's name.
+  const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
+  const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
+  const auto end = std::find_if(function, table.end(), is_file);
+  std::unordered_map<std::string_view, const Elf64_Sym*> functions;  // by what follows _Z
+  for (auto symbol = begin; symbol != end; ++symbol) {
+    const std::string_view name = symbols().name(*symbol);
+    if (type_of(*symbol) == STT_FUNC && name.starts_with("_Z"))
+      functions[name.substr(2)] = &*symbol;
+  }
+  for (auto symbol = begin; symbol != end; ++symbol) {
+    if (type_of(*symbol) != STT_TLS) continue;
+    SharedArray array{std::string(symbols().name(*symbol)), symbol->st_value, symbol->st_size};
+    // The Itanium C++ ABI names a function's static variable "As" so: _ZZ <function> E 2As.
+    const std::string_view local = symbols().name(*symbol);
+    const Elf64_Sym* owner = nullptr;
+    for (std::size_t e = local.size(); local.starts_with("_ZZ") && e-- > 3;) {
+      const auto found = functions.find(local.substr(3, e - 3));
+      if (local[e] != 'E' || found == functions.end()) continue;
+      owner = found->second;
+      std::string_view name = local.substr(e + 1);
+      std::size_t length = 0;
+      std::from_chars(name.begin(), name.end(), length);
+      name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+      array.name = name.substr(0, length);
+      array.function = reinterpret_cast<const void*>(owner->st_value + symbols().loaded_at);
+      array.function_bytes = owner->st_size;
+      break;
+    }
+    (owner == &*function ? arrays.of_kernel : arrays.of_others).push_back(array);
+  }
+  return arrays;
+}
+
+const ArraysOfFile& arrays_of_file(const void* kernel) {
+  static std::mutex lock;
+  static std::unordered_map<const void*, ArraysOfFile> known;  // its entries stay where they are
+  const std::lock_guard guard(lock);
+  const auto found = known.find(kernel);
+  return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
+}
+
+}  // namespace
+
+std::string function_name(const void* address) {
+  const auto function = function_at(address);
+  if (function == symbols().table.end()) return "a kernel";
+  const std::string mangled(symbols().name(*function));
+  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
+  std::string name = demangled != nullptr ? demangled : mangled;
+  std::free(demangled);
+  for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
+    for (std::size_t at; (at = name.find(unnamed)) != name.npos;) name.erase(at, unnamed.size());
+  }
+  // A template's name begins with what it returns. The parameters are the first (...) outside of
+  // <>.
+  if (name.starts_with("void ")) name.erase(0, 5);
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '(' && depth == 0) return name.substr(0, i);
+    depth += (name[i] == '<' || name[i] == '(') - (name[i] == '>' || name[i] == ')');
+  }
+  return name;
+}
+
+const std::vector<SharedArray>& shared_arrays(const void* kernel) {
+  return arrays_of_file(kernel).of_kernel;
+}
+
+const std::vector<SharedArray>& other_shared_arrays(const void* kernel) {
+  return arrays_of_file(kernel).of_others;
+}
+
+}  // namespace simt

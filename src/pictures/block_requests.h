@@ -1,0 +1,90 @@
+// What one block of a traced launch did, request by request: what pictures are drawn from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/counts.h"
+#include "model/recording.h"
+#include "model/warp_access.h"
+
+// One instruction of one warp, on one array. A cp.async is two: what it writes, then what it reads.
+struct Request {
+  int warp;   // in the block
+  int epoch;  // barriers that the block has passed before
+  int line;   // of the kernel's source; 0 where it is not known
+  std::string array;
+  bool shared;  // else global
+  Direction direction;
+  WarpAccess access;  // addresses from the array's begin
+  int pieces;         // sectors in global memory, wavefronts in shared memory
+  int ideal;          // the same for the same lanes, perfectly arranged
+};
+
+struct Story {
+  int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
+  int threads;  // of the block
+  std::vector<Request> requests;
+  bool by_columns[3] = {false, false, false};  // which of A, B and C lie in memory column by column
+};
+
+// What `block` did in `recording`, of a kernel that multiplies such matrices.
+Story story_of(const Recording& recording, std::int64_t block, int M, int N, int K);
+
+// An element of A, B or C; matrix is 0 where nothing is known.
+struct Element {
+  char matrix = 0;
+  int row = 0, col = 0;
+  auto operator<=>(const Element&) const = default;
+};
+
+// One lane's part of a request: the floats that it moves, at most four.
+struct Moved {
+  int thread;   // in the block
+  int request;  // in Story::requests
+  std::vector<Element> elements;
+};
+
+// Which elements every lane moved, request by request. A word of shared memory holds what the
+// thread that stored it had loaded from A and B before, in the same order: every kernel of the
+// ladder copies its tiles like that, and cp.async says it itself.
+std::vector<Moved> elements_moved(const Story& story);
+
+// Where `address` lies in `matrix` of `story`.
+Element element_at(const Story& story, char matrix, std::uint64_t address);
+
+// Who stores to C, in the least rectangle that holds all of it.
+struct Written {
+  static constexpr int kNobody = -1, kSeveral = -2;
+  int row = 0, col = 0;  // where it begins in C
+  int rows = 0, cols = 0;
+  std::vector<std::vector<int>> thread;  // [row][col]: of the block
+};
+Written written_by(const Story& story);
+
+inline bool is_active(const WarpAccess& access, int lane) {
+  return access.active >> lane & 1u;
+}
+
+// One turn of shared memory: what the lanes get or give in one cycle.
+struct Wavefront {
+  int group;  // of lanes, which are served together
+  // For each bank the lanes that are served there, and their word (address / 4).
+  struct Bank {
+    std::uint32_t lanes = 0;
+    std::uint64_t word = 0;
+  } banks[32];
+};
+
+// The turns that a load or store takes, by the rules of src/model/warp_access.h.
+std::vector<Wavefront> wavefronts(const WarpAccess& access, Direction direction);
+
+// Those of a cp.async, which also reads from banks of the L1 cache. As many as async_copy() counts
+// where, at 16 bytes a lane, the lanes of a sector stay together.
+std::vector<Wavefront> copy_wavefronts(const WarpAccess& to, const WarpAccess& from);
+
+// "5", "0-7", "0, 16": the lanes of a mask.
+std::string lanes_text(std::uint32_t lanes);

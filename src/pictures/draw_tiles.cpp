@@ -1,0 +1,366 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "pictures/figures.h"
+#include "report/numbers.h"
+#include "pictures/pictures.h"
+#include "pictures/svg.h"
+
+namespace {
+
+constexpr int kWarp = 1, kThread = 9 + kWarp * kWarpSize;  // those that are shown
+constexpr int kStepShown = 2;                              // of k, from the first of the tile
+
+using Cells = std::set<std::pair<int, int>>;  // (row, column)
+
+struct Rectangle {
+  int row, col, rows, cols;
+};
+
+// The cells as few rectangles: runs along the rows, those below each other joined.
+std::vector<Rectangle> rectangles(const Cells& cells) {
+  std::vector<Rectangle> all;
+  for (auto cell = cells.begin(); cell != cells.end();) {
+    const auto [row, col] = *cell;
+    int cols = 0;
+    while (cell != cells.end() && *cell == std::pair(row, col + cols)) ++cell, ++cols;
+    const auto above = std::find_if(all.begin(), all.end(), [&](const Rectangle& r) {
+      return r.row + r.rows == row && r.col == col && r.cols == cols;
+    });
+    if (above != all.end()) {
+      ++above->rows;
+    } else {
+      all.push_back({row, col, 1, cols});
+    }
+  }
+  return all;
+}
+
+// "0–3, 32–35" of a set of numbers.
+std::vector<std::pair<int, int>> runs(const std::set<int>& numbers) {
+  std::vector<std::pair<int, int>> all;
+  for (const int n : numbers) {
+    if (!all.empty() && all.back().second + 1 == n) {
+      all.back().second = n;
+    } else {
+      all.push_back({n, n});
+    }
+  }
+  return all;
+}
+
+std::string text_of(std::pair<int, int> run) {
+  return run.first == run.second ? printed("%d", run.first)
+                                 : printed("%d–%d", run.first, run.second);
+}
+
+// Everything below is counted from the block's first row and column, and from its first k.
+struct Tile {
+  int BM, BN, depth;                    // depth: of K, as far as it is drawn
+  std::vector<std::vector<int>> owner;  // [row][col]: the thread that stores it, -1: none
+  Cells warp_C, thread_C;
+  Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
+  Cells thread_A, thread_B;  // that the thread does in one step of k
+  int thread_rows = 0, thread_cols = 0;
+  std::set<int> rows, cols;  // of thread_C
+  int row0, col0;            // the block's first
+};
+
+Tile tile_of(const StageStory& stage) {
+  const Variant& v = *stage.variant;
+  const Story& story = stage.story;
+  Tile tile{};
+  tile.BM = v.BM;
+  tile.BN = v.BN;
+  tile.depth = v.BK > 0 ? v.BK : 8;
+  tile.owner.assign(v.BM, std::vector<int>(v.BN, -1));
+  const std::vector<Moved> all = elements_moved(story);
+  const auto request = [&](const Moved& moved) -> const Request& {
+    return story.requests[moved.request];
+  };
+  const auto is_result = [&](const Moved& moved) {
+    return !request(moved).shared && request(moved).array == "C" &&
+           request(moved).direction == Direction::store;
+  };
+  tile.row0 = story.M;
+  tile.col0 = story.N;
+  for (const Moved& moved : all) {
+    if (!is_result(moved)) continue;
+    for (const Element& e : moved.elements) {
+      tile.row0 = std::min(tile.row0, e.row);
+      tile.col0 = std::min(tile.col0, e.col);
+    }
+  }
+  for (const Moved& moved : all) {
+    const bool is_thread = moved.thread == kThread, is_warp = moved.thread / kWarpSize == kWarp;
+    if (is_result(moved)) {
+      for (const Element& e : moved.elements) {
+        const int row = e.row - tile.row0, col = e.col - tile.col0;
+        if (row >= v.BM || col >= v.BN) continue;
+        tile.owner[row][col] = moved.thread;
+        if (is_warp) tile.warp_C.insert({row, col});
+        if (is_thread) {
+          tile.thread_C.insert({row, col});
+          tile.rows.insert(row);
+          tile.cols.insert(col);
+        }
+      }
+      continue;
+    }
+    // What is multiplied comes from shared memory, where the kernel uses it.
+    const bool multiplied =
+        request(moved).direction == Direction::load && request(moved).shared == (v.BK > 0);
+    if (!multiplied || !is_warp) continue;
+    for (const Element& e : moved.elements) {
+      if (e.matrix == 'A' && e.col < tile.depth) {
+        tile.warp_A.insert({e.row - tile.row0, e.col});
+        if (is_thread && e.col == kStepShown) tile.thread_A.insert({e.row - tile.row0, e.col});
+      }
+      if (e.matrix == 'B' && e.row < tile.depth) {
+        tile.warp_B.insert({e.row, e.col - tile.col0});
+        if (is_thread && e.row == kStepShown) tile.thread_B.insert({e.row, e.col - tile.col0});
+      }
+    }
+  }
+  return tile;
+}
+
+// Where two neighbours belong to different threads.
+std::string borders(const Tile& tile, double x, double y, double scale) {
+  std::string d;
+  const auto differ = [&](int row, int col, int row2, int col2) {
+    return tile.owner[row][col] != tile.owner[row2][col2];
+  };
+  for (int col = 1; col < tile.BN; ++col) {
+    for (int row = 0; row < tile.BM;) {
+      int last = row;
+      while (last < tile.BM && differ(last, col - 1, last, col)) ++last;
+      if (last > row) {
+        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "v" +
+             pixels((last - row) * scale);
+      }
+      row = last + 1;
+    }
+  }
+  for (int row = 1; row < tile.BM; ++row) {
+    for (int col = 0; col < tile.BN;) {
+      int last = col;
+      while (last < tile.BN && differ(row - 1, last, row, last)) ++last;
+      if (last > col) {
+        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "h" +
+             pixels((last - col) * scale);
+      }
+      col = last + 1;
+    }
+  }
+  return d;
+}
+
+// No mark is so small that it cannot be seen.
+void fill(Svg& svg, const Cells& cells, double x, double y, double x_scale, double y_scale,
+          Fill with) {
+  constexpr double kLeast = 4;
+  for (const Rectangle& r : rectangles(cells)) {
+    svg.rect(x + r.col * x_scale, y + r.row * y_scale, std::max(r.cols * x_scale, kLeast),
+             std::max(r.rows * y_scale, kLeast), with);
+  }
+}
+
+constexpr double kTop = 92;
+
+// The whole matrices, to scale; returns the lowest y.
+double draw_matrices(Svg& svg, const StageStory& stage, const Tile& tile) {
+  const Story& s = stage.story;
+  const double scale = 150.0 / std::max(s.M, s.N), gap = 12;
+  const double a_width = s.K * scale, b_height = s.K * scale;
+  const double x = 24 + a_width + gap, y = kTop + b_height + gap;
+  const double width = s.N * scale, height = s.M * scale;
+  svg.text(24, 68, "Matrices", {.bold = true});
+  svg.rect(24, y, a_width, height, Fill::quiet);
+  svg.rect(x, kTop, width, b_height, Fill::quiet);
+  svg.rect(x, y, width, height, Fill::quiet);
+  svg.rect(24, y + tile.row0 * scale, a_width, tile.BM * scale, Fill::other);
+  svg.rect(x + tile.col0 * scale, kTop, tile.BN * scale, b_height, Fill::other);
+  svg.grid(x, y, width, height, s.N / tile.BN, s.M / tile.BM);
+  svg.rect(x + tile.col0 * scale, y + tile.row0 * scale, tile.BN * scale, tile.BM * scale,
+           Fill::other);
+  svg.text(24, y + height + 18, printed("A %d × %d", s.M, s.K), {.small = true});
+  svg.text(x + width, kTop - 8, printed("B %d × %d", s.K, s.N),
+           {.anchor = Anchor::end, .small = true});
+  svg.text(x + width, y + height + 18, printed("C %d × %d", s.M, s.N),
+           {.anchor = Anchor::end, .small = true});
+  return y + height + 24;
+}
+
+// The block's tile of C with the parts of A and B that it is multiplied from.
+double draw_block(Svg& svg, const Tile& tile) {
+  constexpr double kLeft = 246, kDepth = 44, kGap = 12, kMost = 256;
+  const double scale = kMost / std::max(tile.BM, tile.BN);
+  const double k_scale = kDepth / tile.depth;
+  const double x = kLeft + kDepth + kGap, y = kTop + kDepth + kGap;
+  svg.text(kLeft, 68, printed("Block: %d × %d of C", tile.BM, tile.BN), {.bold = true});
+  svg.rect(kLeft, y, kDepth, tile.BM * scale, Fill::quiet);
+  svg.rect(x, kTop, tile.BN * scale, kDepth, Fill::quiet);
+  svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::paper);
+  fill(svg, tile.warp_A, kLeft, y, k_scale, scale, Fill::warp);
+  fill(svg, tile.warp_B, x, kTop, scale, k_scale, Fill::warp);
+  fill(svg, tile.warp_C, x, y, scale, scale, Fill::warp);
+  svg.path(borders(tile, x, y, scale), "hair");
+  fill(svg, tile.thread_A, kLeft, y, k_scale, scale, Fill::one);
+  fill(svg, tile.thread_B, x, kTop, scale, k_scale, Fill::one);
+  fill(svg, tile.thread_C, x, y, scale, scale, Fill::one);
+  svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::outline);
+  const double below = y + tile.BM * scale;
+  svg.text(kLeft, below + 18, printed("%d of K", tile.depth), {.small = true});
+  svg.text(x + tile.BN * scale, kTop - 8, printed("%d of K", tile.depth),
+           {.anchor = Anchor::end, .small = true});
+  return below + 24;
+}
+
+// The thread's results, element by element.
+double draw_thread(Svg& svg, const Tile& tile) {
+  constexpr double kLeft = 592, kGap = 8, kWide = 132, kHigh = 224, kMost = 30;
+  const int rows = static_cast<int>(tile.rows.size()), cols = static_cast<int>(tile.cols.size());
+  const double cell = std::floor(std::min({kWide / (cols + 1), kHigh / (rows + 1), kMost}));
+  const double x = kLeft + cell + kGap, y = kTop + cell + kGap;
+  svg.text(kLeft, 68, printed("Thread: %d × %d", rows, cols), {.bold = true});
+  svg.rect(kLeft, y, cell, rows * cell, Fill::one);
+  svg.grid(kLeft, y, cell, rows * cell, 1, rows);
+  svg.rect(x, kTop, cols * cell, cell, Fill::one);
+  svg.grid(x, kTop, cols * cell, cell, cols, 1);
+  svg.rect(x, y, cols * cell, rows * cell, Fill::one);
+  svg.path(
+      [&] {
+        std::string d;
+        for (int c = 1; c < cols; ++c)
+          d += "M" + pixels(x + c * cell) + " " + pixels(y) + "v" + pixels(rows * cell);
+        for (int r = 1; r < rows; ++r)
+          d += "M" + pixels(x) + " " + pixels(y + r * cell) + "h" + pixels(cols * cell);
+        return d;
+      }(),
+      "thin");
+  // Where in the block's tile its rows and columns lie.
+  int at = 0;
+  for (const auto& run : runs(tile.rows)) {
+    const int length = run.second - run.first + 1;
+    const double middle = y + (at + length / 2.0) * cell + 4;
+    if (at > 0) svg.line(kLeft, y + at * cell, x + cols * cell, y + at * cell, "thick");
+    if (length * cell >= 12) svg.text(x + cols * cell + 6, middle, text_of(run), {.small = true});
+    at += length;
+  }
+  at = 0;
+  double label_y = y + rows * cell + 18;
+  for (const auto& run : runs(tile.cols)) {
+    const int length = run.second - run.first + 1;
+    if (at > 0) svg.line(x + at * cell, kTop, x + at * cell, y + rows * cell, "thick");
+    svg.text(x + (at + length / 2.0) * cell, label_y, text_of(run),
+             {.anchor = Anchor::middle, .small = true});
+    at += length;
+  }
+  svg.text(kLeft, label_y + 20, "rows and columns of the tile", {.small = true, .faint = true});
+  return label_y + 26;
+}
+
+std::string finding_of(const StageStory& stage, const Tile& tile) {
+  const int results = static_cast<int>(tile.thread_C.size());
+  const int reads = static_cast<int>(tile.thread_A.size() + tile.thread_B.size());
+  std::set<int> rows, cols;
+  for (const auto& [row, col] : tile.warp_C) rows.insert(row), cols.insert(col);
+  const auto number_of = [](int n, const char* one) {
+    return printed("%d %s%s", n, one, n == 1 ? "" : "s");
+  };
+  return printed("A block of %d threads computes %d × %d of C", stage.story.threads, tile.BM,
+                 tile.BN) +
+         (stage.variant->BK > 0 ? printed(", %d of K at a time", tile.depth) : "") +
+         printed(", a warp %d × %d of it. ", static_cast<int>(rows.size()),
+                 static_cast<int>(cols.size())) +
+         printed("In a step of k a thread reads %d of A and %d of B from %s memory: ",
+                 static_cast<int>(tile.thread_A.size()), static_cast<int>(tile.thread_B.size()),
+                 stage.variant->BK > 0 ? "shared" : "global") +
+         number_of(reads, "float") + " for " + number_of(results, "multiplication") + ".";
+}
+
+}  // namespace
+
+Picture draw_tiles(const StageStory& stage) {
+  const Tile tile = tile_of(stage);
+  Picture picture;
+  picture.name = printed("stage%d-tiles", stage.stage->number);
+  picture.finding = finding_of(stage, tile);
+  Svg svg(printed("Stage %d, %s: who computes what", stage.stage->number, stage.stage->name),
+          picture.finding);
+  double y =
+      std::max({draw_matrices(svg, stage, tile), draw_block(svg, tile), draw_thread(svg, tile)});
+  y += 22;
+  double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
+  x = svg.legend(x, y, Fill::warp, printed("warp %d, and what it reads", kWarp));
+  svg.legend(x, y, Fill::one, printed("thread %d, and its step k = %d", kThread, kStepShown));
+  y = svg.paragraph(24, y + 30, picture.finding, 100);
+  picture.svg = svg.file(y + 4);
+  return picture;
+}
+
+Picture draw_writers(const std::string& file, const std::string& name, const Story& story) {
+  constexpr int kMostRows = 96, kMostCols = 188;
+  constexpr Fill kWarpFills[] = {Fill::warp, Fill::other, Fill::waiting, Fill::one};
+  const Written written = written_by(story);
+  Picture picture;
+  picture.name = file;
+  const int rows = std::min(written.rows, kMostRows), cols = std::min(written.cols, kMostCols);
+  Tile tile{};
+  tile.BM = rows;
+  tile.BN = cols;
+  tile.owner.assign(rows, std::vector<int>(cols, -1));
+  std::map<int, Cells> of_warp;
+  Cells twice, never;
+  for (int row = 0; row < rows; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      const int thread = written.thread[row][col];
+      tile.owner[row][col] = thread;
+      if (thread >= 0) of_warp[thread / kWarpSize].insert({row, col});
+      if (thread == Written::kNobody) never.insert({row, col});
+      if (thread == Written::kSeveral) twice.insert({row, col});
+    }
+  }
+  picture.finding =
+      written.rows == 0
+          ? "The first block stores nothing to C."
+          : printed(
+                "The first block stores to %d × %d of C from row %d, column %d on; %zu of these "
+                "elements have several writers, %zu none.",
+                written.rows, written.cols, written.row, written.col, twice.size(), never.size());
+  Svg svg(name + ": which thread writes which element of C", picture.finding);
+  double x = svg.legend(24, 66, Fill::warp, "warp 0, 4, 8 …");
+  x = svg.legend(x, 66, Fill::other, "1, 5, 9 …");
+  x = svg.legend(x, 66, Fill::waiting, "2, 6, 10 …");
+  x = svg.legend(x, 66, Fill::one, "3, 7, 11 …");
+  svg.legend(x, 66, Fill::trouble, "several threads");
+  const double cell = cols == 0 ? 0 : std::min(26.0, 752.0 / cols), y = 92;
+  for (const auto& [warp, cells] : of_warp) {
+    for (const Rectangle& r : rectangles(cells)) {
+      svg.rect(24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell,
+               kWarpFills[warp % 4]);
+    }
+  }
+  for (const Rectangle& r : rectangles(twice)) {
+    svg.rect(24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell, Fill::trouble);
+  }
+  svg.path(borders(tile, 24, y, cell), "thin");
+  for (int row = 0; row < rows && cell >= 23; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      if (tile.owner[row][col] < 0) continue;
+      svg.text(24 + (col + 0.5) * cell, y + row * cell + 16, printed("%d", tile.owner[row][col]),
+               {.anchor = Anchor::middle, .small = true, .on_fill = true});
+    }
+  }
+  const bool cut = rows < written.rows || cols < written.cols;
+  const double below = svg.paragraph(
+      24, y + rows * cell + 26,
+      picture.finding + (cell >= 23 ? " Numbers are threads." : " Lines part the threads.") +
+          (cut ? printed(" Only %d × %d are drawn.", rows, cols) : ""),
+      100);
+  picture.svg = svg.file(below + 4);
+  return picture;
+}

@@ -1,0 +1,101 @@
+#include "pictures/figures.h"
+
+#include <algorithm>
+
+#include "report/numbers.h"
+
+const Row* Run::cublas() const {
+  for (const Row& row : rows) {
+    if (row.name == "cuBLAS fp32") return &row;
+  }
+  return nullptr;
+}
+
+std::optional<double> tflops(const Run& run, const Row& row) {
+  if (!row.time || row.time->median_ms <= 0) return std::nullopt;
+  return 2.0 * run.M * run.N * run.K / row.time->median_ms * 1e-9;
+}
+
+std::optional<double> cublas_ratio(const Run& run, const Row& row) {
+  const Row* cublas = run.cublas();
+  if (!cublas || !cublas->time || !row.time || row.time->median_ms <= 0) return std::nullopt;
+  return cublas->time->median_ms / row.time->median_ms;
+}
+
+std::optional<double> times_the_stage_before(const Run& run, const Row& row) {
+  for (const Row& before : run.rows) {
+    if (row.number < 1 || before.number != row.number - 1) continue;
+    if (!before.time || !row.time || row.time->median_ms <= 0) continue;
+    return before.time->median_ms / row.time->median_ms;
+  }
+  return std::nullopt;
+}
+
+Product product_of(const Run& run) {
+  return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0};
+}
+
+std::optional<LoopRecord> compiled_loop(const Run& run, const Row& row) {
+  if (!row.variant) return std::nullopt;
+  return find_loop_record(kernel_name(row), run.gpu.compute_capability);
+}
+
+namespace {
+
+bool can_run(const Row& row) {
+  return row.variant && row.counts && (!row.occupancy || row.occupancy->blocks_per_sm > 0);
+}
+
+}  // namespace
+
+std::optional<Ceiling> written_ceiling(const Run& run, const Row& row) {
+  if (!can_run(row)) return std::nullopt;
+  return ceiling_as_written(run.gpu, product_of(run), *row.variant, *row.counts);
+}
+
+std::optional<Ceiling> compiled_ceiling(const Run& run, const Row& row) {
+  const std::optional<LoopRecord> record = compiled_loop(run, row);
+  if (!record || !can_run(row)) return std::nullopt;
+  return ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
+}
+
+std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
+  const std::optional<double> measured = tflops(run, row);
+  const std::optional<Ceiling> ceiling = compiled_ceiling(run, row);
+  if (!measured || !ceiling) return std::nullopt;
+  return *measured / ceiling->tflops;
+}
+
+double results_per_thread(const Variant& variant) {
+  if (variant.threads() < 1 || variant.BM < 1 || variant.BN < 1) return 1;
+  return static_cast<double>(variant.BM) * variant.BN / variant.threads();
+}
+
+Grid grid(const Run& run, const Variant& variant) {
+  const long long BM = std::max(variant.BM, 1), BN = std::max(variant.BN, 1);
+  return {(run.N + BN - 1) / BN, (run.M + BM - 1) / BM};
+}
+
+std::string product(const Run& run) {
+  return printed("C (%d x %d) = %g * A (%d x %d) * B (%d x %d) + %g * C", run.M, run.N, run.alpha,
+                 run.M, run.K, run.K, run.N, run.beta);
+}
+
+const char* kernel_name(const Row& row) {
+  return row.aligned ? row.variant->kernel.name : row.variant->kernel_any.name;
+}
+
+double pieces_per_request(const Traffic& traffic) {
+  if (traffic.requests == 0) return 0;
+  return static_cast<double>(traffic.pieces) / static_cast<double>(traffic.requests);
+}
+
+double conflicts_per_request(const Counts& counts) {
+  const auto requests = counts.smem_loads.requests + counts.smem_stores.requests;
+  const auto conflicts = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
+  return requests == 0 ? 0 : static_cast<double>(conflicts) / static_cast<double>(requests);
+}
+
+bool is_total(const Counts& counts) {
+  return counts.blocks_traced == counts.blocks;
+}

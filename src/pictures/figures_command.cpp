@@ -1,0 +1,119 @@
+#include "pictures/figures_command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "lab/matrices.h"
+#include "model/refusal.h"
+#include "trace/recorder.h"
+#include "trace/trace.h"
+
+namespace {
+
+constexpr const char* kGpu = "H200";  // whose recorded times the ladder's pictures show
+
+struct Matrices {
+  int M, N, K;
+  Floats A, B, C;
+  Matrices(int m, int n, int k)
+      : M(m),
+        N(n),
+        K(k),
+        A(std::size_t{1} * m * k),
+        B(std::size_t{1} * k * n),
+        C(std::size_t{1} * m * n) {}
+};
+
+Counts trace_stage(const StageTable& table, const Variant& variant, Matrices& p,
+                   simt::Recorder* recorder) {
+  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
+  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
+                                      {"B", p.B.data(), bytes(p.B)},
+                                      {"C", p.C.data(), bytes(p.C), true}};
+  simt::Machine machine{find_gpu(kGpu), simt::Blocks::kSample};
+  machine.recorder = recorder;
+  return simt::trace(machine, arrays, [&] {
+    table.run(variant, p.M, p.N, p.K, 1.0f, p.A.data(), p.B.data(), 0.0f, p.C.data());
+  });
+}
+
+// What the first block does with so little of K that a picture can show it.
+StageStory story_of(const StageTable& table, const Stage& stage) {
+  Matrices p(256, 256, 64);
+  simt::Recorder recorder{.blocks = {0}};
+  trace_stage(table, stage.variants[0], p, &recorder);
+  return {&stage, &stage.variants[0], story_of(recorder.launches.at(0), 0, p.M, p.N, p.K)};
+}
+
+Row counted(const StageTable& table, const Stage& stage, int size) {
+  Matrices p(size, size, size);
+  Row row;
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  row.variant = &stage.variants[0];
+  row.counts = trace_stage(table, stage.variants[0], p, nullptr);
+  return row;
+}
+
+}  // namespace
+
+std::vector<Picture> draw_pictures(const StageTable& traced) {
+  std::vector<Picture> pictures;
+  std::vector<StageStory> stories;
+  Run run{};
+  run.M = run.N = run.K = 256;
+  run.gpu = *find_gpu(kGpu);
+  for (const Stage& stage : traced.stages) {
+    if (stage.variants.empty()) continue;
+    run.rows.push_back(counted(traced, stage, run.K));
+    const StageStory& story = stories.emplace_back(story_of(traced, stage));
+    pictures.push_back(draw_tiles(story));
+    pictures.push_back(draw_coalescing(story));
+    if (const auto banks = draw_banks(story)) pictures.push_back(*banks);
+    const bool copies_ahead = story.variant->pipeline > 1;
+    if (copies_ahead && stories.size() > 1) {
+      pictures.push_back(draw_pipeline(stories[stories.size() - 2], story));
+    }
+  }
+  const std::vector<RecordedLadder> recorded = recorded_h200();
+  pictures.push_back(draw_layouts());
+  pictures.push_back(draw_staircase(traced.stages, recorded));
+  pictures.push_back(draw_roofline(run, recorded[1]));
+  pictures.push_back(draw_loads(run));
+  return pictures;
+}
+
+void write_pictures(const std::string& directory, const std::vector<Picture>& pictures) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!fs::is_directory(directory, error)) {
+    throw Refusal("--figures " + directory +
+                  ": is no directory and cannot be made one; give a "
+                  "directory that you may write to");
+  }
+  for (const Picture& picture : pictures) {
+    const fs::path path = fs::path(directory) / (picture.name + ".svg");
+    const fs::path partial = path.string() + ".partial";
+    std::ofstream file(partial, std::ios::binary);
+    file << picture.svg;
+    file.close();
+    if (file) fs::rename(partial, path, error);
+    if (!file || error) {
+      fs::remove(partial, error);
+      throw Refusal("--figures " + directory + ": " + path.filename().string() +
+                    " cannot be written; give a directory that you may write to");
+    }
+  }
+}
+
+void draw_figures(const std::string& directory, const StageTable& traced) {
+  const std::vector<Picture> pictures = draw_pictures(traced);
+  write_pictures(directory, pictures);
+  for (const Picture& picture : pictures) {
+    std::printf("%s.svg: %s\n", picture.name.c_str(), picture.finding.c_str());
+  }
+}

@@ -1,0 +1,217 @@
+#include "pictures/show.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <map>
+
+#include "report/annotated.h"
+#include "report/numbers.h"
+#include "pictures/pictures.h"
+#include "report/style.h"
+#include "pictures/svg.h"
+
+namespace {
+
+constexpr std::size_t kMostLines = 12;  // of one request
+constexpr int kMostRows = 32;           // of C
+
+// One character a number: 0 to 9, a to z, then all over again.
+char sign(int number) {
+  return "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36];
+}
+
+std::string cell(std::uint32_t lanes) {
+  if (lanes == 0) return " .";
+  return std::string(" ") + (std::popcount(lanes) > 1 ? '*' : sign(std::countr_zero(lanes)));
+}
+
+std::string sectors_picture(const WarpAccess& access) {
+  std::map<std::uint64_t, std::array<std::uint32_t, 8>> sectors;
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    if (!is_active(access, lane)) continue;
+    for (int w = 0; w < std::max(access.bytes, 4) / 4; ++w) {
+      const std::uint64_t word = access.address[lane] / 4 + w;
+      sectors[word / 8][word % 8] |= 1u << lane;
+    }
+  }
+  std::string text;
+  std::size_t at = 0;
+  for (const auto& [number, words] : sectors) {
+    if (at == 4 * kMostLines) {
+      return text + printed("\n      and %zu sectors more\n", sectors.size() - at);
+    }
+    text += at % 4 == 0 ? (at > 0 ? "\n     " : "     ") : "";
+    text += " [";
+    for (const std::uint32_t lanes : words) text += cell(lanes);
+    text += " ]";
+    ++at;
+  }
+  return text + "\n";
+}
+
+std::string banks_picture(const std::vector<Wavefront>& turns) {
+  std::string text = "      bank ";
+  for (int bank = 0; bank < 32; ++bank) text += printed("%2d", bank % 10);
+  text += "\n";
+  for (std::size_t t = 0; t < turns.size(); ++t) {
+    if (t == kMostLines) return text + printed("      and %zu more\n", turns.size() - t);
+    text += printed("      %3zu  ", t + 1);
+    for (const Wavefront::Bank& bank : turns[t].banks) text += cell(bank.lanes);
+    text += "\n";
+  }
+  return text;
+}
+
+// Of each kind of request the costliest, the first of them.
+std::vector<std::size_t> costliest(const Story& story) {
+  std::vector<std::size_t> chosen;
+  const auto waste = [&](std::size_t r) {
+    return static_cast<double>(story.requests[r].pieces) / std::max(story.requests[r].ideal, 1);
+  };
+  for (std::size_t r = 0; r < story.requests.size(); ++r) {
+    const Request& request = story.requests[r];
+    const auto known = std::find_if(chosen.begin(), chosen.end(), [&](std::size_t other) {
+      const Request& o = story.requests[other];
+      return o.array == request.array && o.direction == request.direction &&
+             o.access.bytes == request.access.bytes && o.line == request.line;
+    });
+    if (known == chosen.end()) {
+      chosen.push_back(r);
+    } else if (waste(r) > waste(*known)) {
+      *known = r;
+    }
+  }
+  return chosen;
+}
+
+std::string requests_text(const Story& story, Style style) {
+  std::string text;
+  for (const std::size_t r : costliest(story)) {
+    const Request& request = story.requests[r];
+    const std::string line = request.line > 0 ? printed(", line %d", request.line) : "";
+    const bool copies_in = request.shared && request.direction == Direction::copy &&
+                           r + 1 < story.requests.size() && !story.requests[r + 1].shared;
+    const char* pieces = request.shared ? "wavefronts" : "sectors";
+    text +=
+        "  " + coloured(printed("%s %s of %s%s", request.shared ? "SMEM" : "GMEM",
+                                name_of(request.direction), request.array.c_str(), line.c_str()),
+                        Colour::bold, style);
+    text += printed(
+        ": %d lanes of %d bytes, %d %s, ideal %d%s\n", std::popcount(request.access.active),
+        request.access.bytes, request.pieces, pieces, request.ideal,
+        request.pieces > request.ideal ? (request.shared ? " <- conflicts" : " <- uncoalesced")
+                                       : "");
+    if (!request.shared) {
+      text += sectors_picture(request.access);
+    } else if (copies_in) {
+      text += banks_picture(copy_wavefronts(request.access, story.requests[r + 1].access));
+    } else {
+      text += banks_picture(wavefronts(request.access, request.direction));
+    }
+  }
+  return text;
+}
+
+std::string writers_text(const Story& story) {
+  const Written written = written_by(story);
+  if (written.rows == 0) return "  The first block stores nothing to C.\n";
+  constexpr int kNumbered = 16, kMostCols = 96;  // columns
+  const bool numbers = written.cols <= kNumbered;
+  std::string text =
+      printed("  Rows %d to %d, columns %d to %d of C; ", written.row,
+              written.row + written.rows - 1, written.col, written.col + written.cols - 1) +
+      (numbers ? "the number of the thread" : "the warp as 0-9, a-z") +
+      ". '.' nobody, '!' several threads.\n";
+  for (int row = 0; row < std::min(written.rows, kMostRows); ++row) {
+    text += "  ";
+    for (int col = 0; col < std::min(written.cols, kMostCols); ++col) {
+      const int thread = written.thread[row][col];
+      const std::string one = thread == Written::kNobody    ? "."
+                              : thread == Written::kSeveral ? "!"
+                              : numbers                     ? printed("%d", thread)
+                                                            : std::string(1, sign(thread / 32));
+      text += numbers ? pad_left(one, 5) : one;
+    }
+    text += "\n";
+  }
+  if (written.rows > kMostRows || written.cols > kMostCols) {
+    text += printed("  (of %d x %d elements the first)\n", written.rows, written.cols);
+  }
+  return text;
+}
+
+// The annotated source as HTML, the lines that complaints are about marked.
+std::string source_html(const std::string& source, const std::set<int>& lines) {
+  std::string html = "<pre class=\"source\">";
+  for (std::size_t begin = 0; begin < source.size();) {
+    const std::size_t end = std::min(source.find('\n', begin), source.size());
+    const std::string_view line = std::string_view(source).substr(begin, end - begin);
+    int number = 0;
+    const std::size_t digits = std::min(line.find_first_not_of(' '), line.size());
+    std::from_chars(line.data() + digits, line.data() + line.size(), number);
+    const bool is_note = line.find("      |") == 0;
+    const char* mark = !is_note && lines.contains(number)                ? "bad"
+                       : is_note && line.find("<-") != std::string::npos ? "slow"
+                       : is_note                                         ? "note"
+                                                                         : nullptr;
+    if (mark) html += std::string("<span class=\"") + mark + "\">";
+    html += xml_escaped(line);
+    if (mark) html += "</span>";
+    html += "\n";
+    begin = end + 1;
+  }
+  return html + "</pre>\n";
+}
+
+constexpr const char* kPageStyle =
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:832px;margin:2em auto;padding:0 1em;"
+    "color:#1f2328;background:#fff}\n"
+    "h1,h2{line-height:1.2}svg{max-width:100%;height:auto;margin:.5em 0}\n"
+    "pre{font:13px/1.4 ui-monospace,monospace;background:#f6f8fa;padding:1em;overflow-x:auto}\n"
+    ".bad{background:#d55e00;color:#fff}.bad::after{content:' <- here'}.note{color:#59636e}"
+    ".slow{color:#a04000;font-weight:600}\n"
+    ".complaint{border-left:6px solid #d55e00;padding-left:1em}\n"
+    "@media(prefers-color-scheme:dark){body{color:#f0f6fc;background:#0d1117}"
+    "pre{background:#161b22}.note{color:#a9b4c0}.slow{color:#f0a060}}\n";
+
+}  // namespace
+
+void print_show(std::FILE* out, const Show& show, Style style) {
+  const auto heading = [&](const std::string& text) {
+    return "\n" + coloured(text, Colour::bold, style) + "\n";
+  };
+  std::string text = coloured(show.title, Colour::bold, style) + "\n";
+  for (const std::string& complaint : show.complaints) text += labelled("  !", 4, complaint);
+  for (const ShownKernel& kernel : show.kernels) {
+    text += heading(kernel.name + ": " + kernel.launch);
+    text += kernel.source;
+    text += heading(
+        "What a warp of the first block asks of memory, at worst (a lane is 0-9, a-v; * "
+        "several)");
+    text += requests_text(kernel.story, style);
+    text += heading("Which thread of the first block writes which element of C");
+    text += writers_text(kernel.story);
+  }
+  std::fputs(text.c_str(), out);
+}
+
+std::string html_page(const Show& show) {
+  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>" +
+                     xml_escaped(show.title) + "</title>\n<style>\n" + kPageStyle +
+                     "</style></head><body>\n<h1>" + xml_escaped(show.title) + "</h1>\n";
+  for (const std::string& complaint : show.complaints) {
+    html += "<p class=\"complaint\">" + xml_escaped(complaint) + "</p>\n";
+  }
+  if (show.complaints.empty()) html += "<p>No hazard was found, and the result is right.</p>\n";
+  for (const ShownKernel& kernel : show.kernels) {
+    html +=
+        "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
+    if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
+    if (kernel.story.requests.empty()) continue;
+    html += draw_coalescing("", kernel.name, kernel.story).svg;
+    if (const auto banks = draw_banks("", kernel.name, kernel.story)) html += banks->svg;
+    html += draw_writers("", kernel.name, kernel.story).svg;
+  }
+  return html + "</body></html>\n";
+}

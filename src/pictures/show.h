@@ -1,0 +1,30 @@
+// What anybody's kernel did, in pictures: on a terminal, and as one page of HTML.
+#pragma once
+
+#include <cstdio>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+#include "pictures/block_requests.h"
+
+struct ShownKernel {
+  std::string name;
+  std::string launch;  // its shape, in words
+  Story story;         // of the first block, as far as it came
+  std::string source;  // lines with what each asks of memory; empty where that is not known
+};
+
+struct Show {
+  std::string title;
+  std::vector<std::string> complaints;  // a sentence each: hazards, wrong results, faults
+  std::set<int> lines;                  // of the source, that complaints are about
+  std::vector<ShownKernel> kernels;
+};
+
+// At most 100 columns wide.
+void print_show(std::FILE* out, const Show& show, Style style);
+
+// Needs nothing else: no script, no file, no network. All text is escaped.
+std::string html_page(const Show& show);

@@ -1,0 +1,38 @@
+#!/bin/sh
+# What ncu counts on this machine's GPU, beside the program's own figures:
+#   src/profile/profile.sh counts PROGRAM FLAGS...   every kind of access, beside the traced ones
+#   src/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings
+# FLAGS choose stages and sizes, as for PROGRAM. Exits with 1 where they do not agree, and with 2
+# and one sentence where there is no GPU, no ncu, or ncu may not read the counters.
+set -eu
+
+what=$1
+program=$2
+shift 2
+
+"$program" --device gpu --stage 2 --size 1 --reps 1 >/dev/null
+ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2>/dev/null) || {
+  echo "$0: there is no ncu on the PATH; install NVIDIA Nsight Compute" >&2
+  exit 2
+}
+csv=$(mktemp)
+trap 'rm -f "$csv"' EXIT
+
+case $what in
+  counts) metrics=$("$program" --ncu-metrics) ;;
+  units) metrics=$("$program" --ncu-unit-metrics) ;;
+  *)
+    echo "$0: $what: give counts or units" >&2
+    exit 2
+    ;;
+esac
+"$ncu" --csv --page raw --clock-control none --metrics "$metrics" \
+  "$program" --device gpu --reps 1 --hazards off "$@" >"$csv" 2>&1 || {
+  echo "$0: ncu failed: $(grep -m 1 '==ERROR==' "$csv" || tail -n 1 "$csv")" >&2
+  exit 2
+}
+"$ncu" --version | tail -n 1 | sed 's/^/ncu      /'
+case $what in
+  counts) "$program" --device gpu --reps 1 --trace all "$@" --ncu "$csv" ;;
+  units) "$program" --device gpu "$@" --ncu-units "$csv" ;;
+esac

@@ -1,0 +1,259 @@
+#include "report/facts.h"
+
+#include <array>
+#include <climits>
+#include <cmath>
+
+#include "pictures/figures.h"
+#include "report/in_flight.h"
+#include "report/numbers.h"
+#include "report/predicted.h"
+
+FactValue::FactValue(double value) {
+  if (!std::isfinite(value)) return;
+  kind = plain;
+  written = shortest(value);
+}
+
+namespace {
+
+// Appends facts, or their names with null where what they are about is not there.
+struct Writer {
+  std::vector<Fact>& facts;
+  std::string prefix;
+  bool known;
+
+  void operator()(const char* name, FactValue value) const {
+    facts.push_back({prefix + name, known ? std::move(value) : FactValue()});
+  }
+};
+
+FactValue or_null(const std::optional<double>& value) {
+  if (!value) return {};
+  return *value;
+}
+
+FactValue limit(int blocks) {
+  if (blocks == INT_MAX) return {};
+  return blocks;
+}
+
+void add_variant(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const Variant v = row.variant ? *row.variant : Variant{};
+  const Writer add{facts, "", row.variant != nullptr};
+  add("variant", v.name);
+  add("kernel", row.variant ? kernel_name(row) : nullptr);
+  add("aligned", row.aligned);
+  const Writer tile{facts, "tile.", row.variant != nullptr};
+  tile("BM", v.BM);
+  tile("BN", v.BN);
+  tile("BK", v.BK);
+  tile("WM", v.WM);
+  tile("WN", v.WN);
+  tile("TM", v.TM);
+  tile("TN", v.TN);
+  tile("pipeline", v.pipeline);
+  add("threads_per_block", v.threads());
+  add("results_per_thread", results_per_thread(v));
+  const Grid blocks = grid(run, v);
+  add("blocks", row.counts ? row.counts->blocks : std::int64_t{blocks.x * blocks.y});
+}
+
+void add_per_thread(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const std::optional<PredictedCounts> expected = predicted(run, row);
+  const Counts counts = row.counts.value_or(Counts{});
+  const auto add = [&](const char* name, const PerThread& figure, double PredictedCounts::*of) {
+    const Writer member{facts, std::string(name) + ".", counts.threads_traced > 0};
+    member("min", figure.min);
+    member("max", figure.max);
+    member("mean", static_cast<double>(figure.sum) / static_cast<double>(counts.threads_traced));
+    const Writer prediction{facts, member.prefix, expected.has_value()};
+    prediction("predicted", expected.value_or(PredictedCounts{}).*of);
+  };
+  add("gmem_loads_per_thread", counts.gmem_loads.accesses, &PredictedCounts::gmem_loads);
+  add("smem_loads_per_thread", counts.smem_loads.accesses, &PredictedCounts::smem_loads);
+  add("gmem_stores_per_thread", counts.gmem_stores.accesses, &PredictedCounts::gmem_stores);
+  add("smem_stores_per_thread", counts.smem_stores.accesses, &PredictedCounts::smem_stores);
+  add("gmem_floats_per_thread", counts.gmem_loads.floats, &PredictedCounts::gmem_floats);
+  add("smem_floats_per_thread", counts.smem_loads.floats, &PredictedCounts::smem_floats);
+  add("async_copies_per_thread", counts.async_gmem.accesses, &PredictedCounts::async_copies);
+}
+
+// What warps asked of memory.
+void add_requests(const Writer& add, const Counts& counts) {
+  add("gmem_load_requests", counts.gmem_loads.requests);
+  add("gmem_load_sectors", counts.gmem_loads.pieces);
+  add("gmem_store_requests", counts.gmem_stores.requests);
+  add("gmem_store_sectors", counts.gmem_stores.pieces);
+  add("smem_load_requests", counts.smem_loads.requests);
+  add("smem_load_wavefronts", counts.smem_loads.pieces);
+  add("smem_store_requests", counts.smem_stores.requests);
+  add("smem_store_wavefronts", counts.smem_stores.pieces);
+  add("smem_load_bank_conflicts", counts.smem_loads.bank_conflicts);
+  add("smem_store_bank_conflicts", counts.smem_stores.bank_conflicts);
+}
+
+// Totals of the launch, exact or null, and beside them what the traced blocks alone did.
+void add_traced(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const bool traced = row.counts.has_value();
+  const Counts counts = row.counts.value_or(Counts{});
+  const Writer add{facts, "", traced};
+  add("blocks_traced", counts.blocks_traced);
+  add_requests({facts, "", traced && is_total(counts)}, counts);
+  const Writer sample{facts, "sample.", traced};
+  sample("blocks", counts.blocks_traced);
+  sample("threads", counts.threads_traced);
+  add_requests(sample, counts);
+  sample("gmem_load_ideal_sectors", counts.gmem_loads.ideal_pieces);
+  sample("gmem_store_ideal_sectors", counts.gmem_stores.ideal_pieces);
+  sample("async_copy_requests", counts.async_gmem.requests);
+  sample("async_copy_sectors", counts.async_gmem.pieces);
+  sample("async_copy_wavefronts", counts.async_smem.pieces);
+  const bool waits = row.variant && counts.blocks_traced > 0;
+  const Barriers of_block = waits ? barriers(run, row) : Barriers{};
+  const Writer barrier{facts, "barriers.", waits};
+  barrier("per_block", of_block.a_block);
+  barrier("per_k_tile", of_block.a_tile > 0 ? FactValue(of_block.a_tile) : FactValue());
+}
+
+void add_occupancy(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const Occupancy o = row.occupancy.value_or(Occupancy{});
+  const Writer add{facts, "occupancy.", row.occupancy.has_value()};
+  add("gpu", run.gpu.name);
+  add("registers", o.resources.registers_per_thread);
+  add("smem_bytes", o.resources.smem_bytes_per_block);
+  add("blocks_per_sm", o.blocks_per_sm);
+  add("percent", o.percent);
+  add("limiter", std::string(o.limiter));
+  add("warps_per_block", o.warps_per_block);
+  add("blocks_by_threads", limit(o.blocks_by_threads));
+  add("blocks_by_blocks", limit(o.blocks_by_blocks));
+  add("blocks_by_smem", limit(o.blocks_by_smem));
+  add("blocks_by_registers", limit(o.blocks_by_registers));
+  const Grid blocks = grid(run, row.variant ? *row.variant : Variant{});
+  const Writer of_launch{facts, "occupancy.", row.occupancy && row.variant};
+  of_launch("waves", waves(run.gpu, o, blocks.x * blocks.y));
+}
+
+void add_ceiling(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const std::optional<Ceiling> written = written_ceiling(run, row);
+  const std::optional<Ceiling> compiled = compiled_ceiling(run, row);
+  const Ceiling ceiling = compiled.value_or(Ceiling{});
+  Writer{facts, "ceiling.", written.has_value()}("as_written_tflops",
+                                                 written.value_or(Ceiling{}).tflops);
+  const Writer add{facts, "ceiling.", compiled.has_value()};
+  add("compiled_tflops", ceiling.tflops);
+  add("bound_by", std::string(kUnitNames[ceiling.bound_by]));
+  add("no_overlap_tflops", ceiling.no_overlap_tflops);
+  add("busy_share", ceiling.busy_share);
+  add("measured_ratio", or_null(ceiling_ratio(run, row)));
+  const Writer unit{facts, "ceiling.units.", compiled.has_value()};
+  constexpr std::array<const char*, kUnits> kNames = {"fma_ms", "issue_ms", "smem_ms",
+                                                      "l1_ms",  "l2_ms",    "dram_ms"};
+  for (int i = 0; i < kUnits; ++i) unit(kNames[i], ceiling.ms[i]);
+}
+
+// One round of the main loop, and of the loop in it.
+void add_compiled(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const std::optional<LoopRecord> record = compiled_loop(run, row);
+  const LoopRecord known = record.value_or(LoopRecord{});
+  Writer{facts, "compiled.", record.has_value()}("compute_capability", known.compute_capability);
+  for (const auto& [name, mix] : {std::pair("loop", known.loop), {"inner", known.inner}}) {
+    const Writer add{facts, std::string("compiled.") + name + ".", record.has_value()};
+    add("ldg_32", mix.ldg32);
+    add("ldg_64", mix.ldg64);
+    add("ldg_128", mix.ldg128);
+    add("lds_32", mix.lds32);
+    add("lds_64", mix.lds64);
+    add("lds_128", mix.lds128);
+    add("sts_32", mix.sts32);
+    add("sts_64", mix.sts64);
+    add("sts_128", mix.sts128);
+    add("ldgsts_32", mix.ldgsts32);
+    add("ldgsts_64", mix.ldgsts64);
+    add("ldgsts_128", mix.ldgsts128);
+    add("ffma", mix.ffma);
+    add("bar", mix.bar);
+    add("all", mix.all());
+  }
+  // Of the whole launch, where every block does the same.
+  const bool counted = record && row.counts && row.counts->blocks_traced > 0;
+  const SharedLoads loads =
+      counted ? shared_loads_as_compiled(product_of(run), *row.variant, *row.counts, *record)
+              : SharedLoads{};
+  const Writer add{facts, "compiled.", counted};
+  const double blocks = static_cast<double>(row.counts.value_or(Counts{}).blocks);
+  add("smem_load_requests", std::round(loads.requests * blocks));
+  add("smem_load_wavefronts", std::round(loads.wavefronts * blocks));
+}
+
+void add_result(std::vector<Fact>& facts, const Run& run, const Row& row) {
+  const Error error = row.error.value_or(Error{});
+  const Writer of_error{facts, "error.", row.error.has_value()};
+  of_error("relative", error.relative);
+  of_error("max_abs", error.max_abs);
+  of_error("bound_ok", error.bound_ok);
+  const Timing timing = row.time.value_or(Timing{});
+  const Writer time{facts, "time.", row.time.has_value()};
+  const Writer add{facts, "", true};
+  add("cublas_error", or_null(row.cublas_error));
+  add("time_ms", row.time ? or_null(timing.median_ms) : FactValue());
+  time("min_ms", timing.min_ms);
+  time("max_ms", timing.max_ms);
+  time("repetitions", timing.repetitions);
+  time("partial", timing.partial);
+  add("tflops", or_null(tflops(run, row)));
+  add("cublas_ratio", or_null(cublas_ratio(run, row)));
+}
+
+}  // namespace
+
+std::vector<Fact> stage_facts(const Run& run, const Row& row) {
+  std::vector<Fact> facts;
+  const Writer number{facts, "", row.number >= 0};
+  number("number", row.number);
+  facts.push_back({"name", row.name});
+  add_variant(facts, run, row);
+  add_traced(facts, run, row);
+  add_per_thread(facts, run, row);
+  add_occupancy(facts, run, row);
+  add_ceiling(facts, run, row);
+  add_compiled(facts, run, row);
+  add_result(facts, run, row);
+  facts.push_back({"times_the_stage_before", or_null(times_the_stage_before(run, row))});
+  return facts;
+}
+
+std::vector<Fact> yardstick_facts(const Run& run, const Row& row) {
+  std::vector<Fact> facts{{"name", row.name}};
+  add_result(facts, run, row);
+  return facts;
+}
+
+std::vector<Fact> run_facts(const Run& run) {
+  const Gpu& gpu = run.gpu;
+  const int cc = gpu.compute_capability;
+  std::vector<Fact> facts{{"program", "gemm_steps"}, {"command", run.command}, {"date", run.date}};
+  const Writer problem{facts, "problem.", true};
+  problem("M", run.M);
+  problem("N", run.N);
+  problem("K", run.K);
+  problem("alpha", double{run.alpha});
+  problem("beta", double{run.beta});
+  problem("seed", std::uint64_t{run.seed});
+  const Writer about{facts, "gpu.", true};
+  about("name", gpu.name);
+  about("present", run.gpu_present);
+  about("driver", run.driver.empty() ? FactValue() : FactValue(run.driver));
+  about("compute_capability", printed("%d.%d", cc / 10, cc % 10));
+  about("sms", gpu.sms);
+  about("fp32_lanes_per_sm", gpu.fp32_lanes_per_sm);
+  about("boost_ghz", gpu.boost_ghz);
+  about("dram_gb_per_s", gpu.dram_gb_per_s);
+  about("l1_bytes_per_sm_clock", l1_bytes_per_sm_clock);
+  const auto or_unknown = [](double rate) { return rate > 0 ? FactValue(rate) : FactValue(); };
+  about("l2_bytes_per_clock", or_unknown(gpu.l2_bytes_per_clock));
+  about("tf32_tflops", or_unknown(gpu.tf32_tflops));
+  about("bf16_tflops", or_unknown(gpu.bf16_tflops));
+  return facts;
+}

@@ -1,0 +1,159 @@
+#include <span>
+
+#include "report/annotated.h"
+#include "report/facts.h"
+#include "report/hazard_sentence.h"
+#include "report/in_flight.h"
+#include "report/numbers.h"
+
+namespace {
+
+// Length of the well-formed UTF-8 sequence that `text` starts with, 0 where it is none. (RFC 3629)
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char first = byte(0);
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xC2 && first < 0xE0 ? 2
+                             : first >= 0xE0 && first < 0xF0 ? 3
+                             : first >= 0xF0 && first < 0xF5 ? 4
+                                                             : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t at = 1; at < length; ++at) {
+    if ((byte(at) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
+  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+// A command line may hold any bytes; those that are no UTF-8 become U+FFFD.
+std::string quoted(std::string_view text) {
+  std::string json = "\"";
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text[0];
+    if (length == 0) {
+      json += "\\ufffd";
+    } else if (c == '"' || c == '\\') {
+      json += {'\\', c};
+    } else if (length == 1 && static_cast<unsigned char>(c) < 0x20) {
+      json += printed("\\u%04x", static_cast<unsigned>(c));
+    } else {
+      json += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return json + '"';
+}
+
+std::string json(const FactValue& value) {
+  if (value.kind == FactValue::null) return "null";
+  return value.kind == FactValue::text ? quoted(value.written) : value.written;
+}
+
+std::string object_on_one_line(const std::vector<Fact>& facts) {
+  std::string text;
+  for (const Fact& fact : facts) {
+    text += (text.empty() ? "{" : ", ") + quoted(fact.path) + ": " + json(fact.value);
+  }
+  return text + "}";
+}
+
+// What --explain writes under the lines of the kernel, one object a line and array.
+FactValue json_of_lines(const std::vector<LineCounts>& lines, const Row& row,
+                        const Counts& counts) {
+  std::string text;
+  for (const LineCounts& line : lines) {
+    std::vector<Fact> facts;
+    if (line.line > 0) facts.push_back({"line", line.line});
+    const double threads = static_cast<double>(counts.threads_traced);
+    facts.insert(facts.end(),
+                 {{"array", line.array},
+                  {"space", line.shared ? "shared" : "global"},
+                  {"direction", name_of(line.direction)},
+                  {"bytes_per_lane", line.bytes},
+                  {"executions_per_thread", static_cast<double>(line.executions) / threads},
+                  {"requests", line.requests},
+                  {line.shared ? "wavefronts" : "sectors", line.pieces},
+                  {line.shared ? "ideal_wavefronts" : "ideal_sectors", line.ideal_pieces},
+                  {"bank_conflicts", line.shared ? FactValue(line.bank_conflicts) : FactValue()}});
+    if (line.shared && line.direction == Direction::load) {
+      const InFlight bytes = in_flight(row, line);
+      facts.push_back({"in_flight_bytes_per_block", bytes.mean_bytes});
+      facts.push_back({"in_flight_most_bytes_per_block", bytes.most_bytes});
+    }
+    text += (text.empty() ? "\n        " : ",\n        ") + object_on_one_line(facts);
+  }
+  return FactValue::json("[" + text + "]");
+}
+
+FactValue json_of_hazards(const Run& run, const Row& row, const Counts& counts) {
+  std::string text;
+  for (const Hazard& hazard : counts.hazards) {
+    text +=
+        (text.empty() ? "\n        " : ",\n        ") + quoted(hazard_sentence(hazard, run, row));
+  }
+  return FactValue::json("[" + text + "]");
+}
+
+// The members of an object, and inner objects of those whose paths share a first part.
+std::string members(std::span<const Fact> facts, const std::string& between) {
+  std::string text;
+  for (std::size_t i = 0; i < facts.size();) {
+    if (i > 0) text += between;
+    const std::size_t dot = facts[i].path.find('.');
+    const std::string name = facts[i].path.substr(0, dot);
+    if (dot == std::string::npos) {
+      text += quoted(name) + ": " + json(facts[i++].value);
+      continue;
+    }
+    std::vector<Fact> inner;
+    for (; i < facts.size() && facts[i].path.starts_with(name + "."); ++i) {
+      inner.push_back({facts[i].path.substr(dot + 1), facts[i].value});
+    }
+    text += quoted(name) + ": {" + members(inner, ", ") + "}";
+  }
+  return text;
+}
+
+}  // namespace
+
+FactValue FactValue::json(std::string written) {
+  FactValue value;
+  value.kind = plain;
+  value.written = std::move(written);
+  return value;
+}
+
+std::string json_members(const std::vector<Fact>& facts) {
+  return members(facts, ",\n  ");
+}
+
+std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects) {
+  std::string text = "  " + quoted(name) + ": [";
+  for (const std::vector<Fact>& facts : objects) {
+    text += (&facts == objects.data() ? "\n    {\n      " : ",\n    {\n      ") +
+            members(facts, ",\n      ") + "\n    }";
+  }
+  return text + (objects.empty() ? "]" : "\n  ]");
+}
+
+void print_json(std::FILE* out, const Run& run) {
+  std::vector<std::vector<Fact>> stages, yardsticks;
+  for (const Row& row : run.rows) {
+    if (row.number >= 0) {
+      stages.push_back(stage_facts(run, row));
+      const Counts counts = row.counts.value_or(Counts{});
+      stages.back().push_back({"lines", json_of_lines(counts.lines, row, counts)});
+      stages.back().push_back({"arrays", json_of_lines(by_array(counts), row, counts)});
+      stages.back().push_back({"hazards", json_of_hazards(run, row, counts)});
+    } else {
+      yardsticks.push_back(yardstick_facts(run, row));
+    }
+  }
+  const std::string text = "{\n  " + members(run_facts(run), ",\n  ") + ",\n" +
+                           json_array("stages", stages) + ",\n" +
+                           json_array("yardsticks", yardsticks) + "\n}\n";
+  std::fputs(text.c_str(), out);
+}

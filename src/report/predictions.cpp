@@ -1,0 +1,108 @@
+#include "report/predictions.h"
+
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "pictures/figures.h"
+#include "report/numbers.h"
+#include "report/predicted.h"
+
+namespace {
+
+struct Count {
+  std::string what;
+  double value;
+};
+
+std::vector<Count> counts_of(const Row& row) {
+  const Counts& c = *row.counts;
+  std::vector<Count> counts;
+  const auto add = [&](const std::string& what, double value) {
+    if (value > 0) counts.push_back({what, value});
+  };
+  const auto most = [](const Traffic& traffic) {
+    return static_cast<double>(traffic.accesses.max);
+  };
+  add("GMEM loads of a thread", most(c.gmem_loads));
+  add("SMEM loads of a thread", most(c.smem_loads));
+  add("GMEM stores of a thread", most(c.gmem_stores));
+  add("SMEM stores of a thread", most(c.smem_stores));
+  add("sectors that a GMEM load of a warp touches, on the average",
+      pieces_per_request(c.gmem_loads));
+  add("wavefronts that a SMEM load of a warp takes, on the average",
+      pieces_per_request(c.smem_loads));
+  if (row.occupancy) add("blocks that an SM holds", row.occupancy->blocks_per_sm);
+  return counts;
+}
+
+// The next line without its end; none where there is no more.
+std::optional<std::string> read_line(std::FILE* in) {
+  std::string line;
+  int letter = std::fgetc(in);
+  if (letter == EOF) return std::nullopt;
+  for (; letter != EOF && letter != '\n'; letter = std::fgetc(in)) {
+    if (letter != '\r') line += static_cast<char>(letter);
+  }
+  return line;
+}
+
+bool is_blank(const std::string& line) {
+  return line.find_first_not_of(" \t") == std::string::npos;
+}
+
+std::string judged(double predicted, double value) {
+  const std::string is = "it is " + exact(value);
+  if (std::abs(predicted - value) < 0.005 * std::max(1.0, std::abs(value)))
+    return "Right: " + is + ".";
+  std::string text = "You said " + exact(predicted) + ", " + is + ": " +
+                     exact(std::abs(predicted - value)) +
+                     (predicted < value ? " too few" : " too many");
+  if (predicted > 0) {
+    const double times = predicted < value ? value / predicted : predicted / value;
+    text += ", or a factor of " + exact(std::round(100 * times) / 100);
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+bool ask_predictions(std::FILE* in, std::FILE* out, const Run& run, const Row& row) {
+  const std::vector<Named> names = formula_names(run, row);
+  std::string known;
+  for (const Named& name : names) known += (known.empty() ? "" : ", ") + std::string(name.name);
+  std::fprintf(out, "\n%s",
+               labelled("", 0,
+                        "Your predictions, before the counts are shown. Type a number or a formula "
+                        "of " +
+                            known + "; an empty line gives one up.")
+                   .c_str());
+  for (const Count& count : counts_of(row)) {
+    for (bool asked = true; asked;) {
+      std::fprintf(out, "  %s? ", count.what.c_str());
+      std::fflush(out);
+      const std::optional<std::string> line = read_line(in);
+      if (!line) {
+        std::fprintf(out, "\n  No more predictions, so no counts. Without --ask they are shown.\n");
+        return false;
+      }
+      asked = false;
+      if (is_blank(*line)) {
+        std::fprintf(out, "    It is %s.\n", exact(count.value).c_str());
+        continue;
+      }
+      try {
+        const double predicted = evaluate(*line, names);
+        if (!std::isfinite(predicted)) throw std::invalid_argument("that is no finite number");
+        std::fprintf(out, "    %s\n", judged(predicted, count.value).c_str());
+      } catch (const std::invalid_argument& error) {
+        std::fprintf(out, "%s",
+                     labelled("", 4, std::string(error.what()) + ". Once more:").c_str());
+        asked = true;
+      }
+    }
+  }
+  return true;
+}

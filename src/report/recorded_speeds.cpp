@@ -1,0 +1,77 @@
+#include <charconv>
+#include <stdexcept>
+#include <string_view>
+
+#include "pictures/pictures.h"
+
+// The recorded tables travel in the program (Makefile: compiled again when one changes).
+#define EMBED(name, file)                                                               \
+  asm(".pushsection .rodata\n" #name ": .incbin \"" file "\"\n.byte 0\n.popsection\n"); \
+  extern "C" const char name[] __attribute__((visibility("hidden")))
+EMBED(recorded_h200_1024, "results/h200-1024.txt");
+EMBED(recorded_h200_4096, "results/h200-4096.txt");
+EMBED(recorded_h200_8192, "results/h200-8192.txt");
+#undef EMBED
+
+namespace {
+
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+std::string_view next_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(end);
+  return word;
+}
+
+double number(std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) {
+    throw std::invalid_argument("not a number in a recorded table: " + std::string(word));
+  }
+  return value;
+}
+
+}  // namespace
+
+RecordedLadder recorded_run(std::string_view table) {
+  RecordedLadder run{};
+  std::string_view first = next_line(table);
+  if (!first.starts_with("problem  C (")) throw std::invalid_argument("no table: no problem");
+  first.remove_prefix(12);
+  run.size = static_cast<int>(number(next_word(first)));
+  // Speeds end, in every row, where the header's "/s" does.
+  std::string_view header;
+  while (!table.empty() && !header.starts_with("# stage")) header = next_line(table);
+  const std::size_t end = header.find("/s") + 2;
+  if (header.find("/s") == header.npos) throw std::invalid_argument("no table: no speeds");
+  while (!table.empty()) {
+    std::string_view line = next_line(table);
+    if (line.empty()) break;
+    if (line.size() < end) throw std::invalid_argument("no row: " + std::string(line));
+    const bool is_stage = line[0] >= '0' && line[0] <= '9';
+    if (!is_stage && !line.starts_with("  cuBLAS fp32")) continue;
+    const int stage = is_stage ? static_cast<int>(number(line.substr(0, line.find(' ')))) : -1;
+    std::string_view speed = line.substr(0, end);
+    speed.remove_prefix(speed.rfind(' ') + 1);
+    line.remove_prefix(end);
+    const std::string_view percent = next_word(line);  // "<.01" where it is next to nothing
+    const std::string_view times = next_word(line);
+    run.speeds.push_back({stage, number(speed), percent.starts_with('<') ? 0 : number(percent),
+                          times == "–" || times.empty() ? 0 : number(times)});
+  }
+  if (run.speeds.empty()) throw std::invalid_argument("no table: no stages");
+  return run;
+}
+
+std::vector<RecordedLadder> recorded_h200() {
+  return {recorded_run(recorded_h200_1024), recorded_run(recorded_h200_4096),
+          recorded_run(recorded_h200_8192)};
+}

@@ -1,0 +1,588 @@
+// What a state of stepping looks like.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <map>
+
+#include "report/annotated.h"
+#include "report/numbers.h"
+#include "step/step.h"
+#include "report/style.h"
+
+namespace {
+
+using Kind = RecordedEvent::Kind;
+
+constexpr int kBanks = 32;
+constexpr std::uint64_t kWordBytes = 4;
+
+// A part of a line, in one colour.
+struct Span {
+  std::string text;
+  std::optional<Colour> colour{};
+};
+using Line = std::vector<Span>;
+
+// Tabs and characters that would move a terminal's cursor become harmless.
+std::string printable(const std::string& text, bool ascii) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == '\t') {
+      plain.append(8 - display_width(plain) % 8, ' ');
+    } else if (c < ' ' || c == 127) {
+      plain += c == '\r' ? "" : "?";
+    } else if (c < 0x80 || !ascii) {
+      plain += text[i];
+    } else if (c >= 0xc0) {
+      plain += '?';  // and nothing for the bytes that continue the character
+    }
+  }
+  return plain;
+}
+
+std::string shown(const Line& line, int columns, StepStyle style) {
+  std::string text;
+  int left = columns;
+  for (const Span& span : line) {
+    if (left <= 0) break;
+    const std::string safe = printable(span.text, style.ascii);
+    std::string part;
+    int width = 0;
+    for (const char c : safe) {
+      const bool continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+      if (!continues && width++ == left) break;
+      part += c;
+    }
+    left -= std::min(width, left);
+    text += span.colour ? coloured(part, *span.colour, {style.colour}) : part;
+  }
+  // A colour ends with a letter, so only plain blanks are cut off.
+  return without_trailing_spaces(text);
+}
+
+Span bold(const std::string& text) {
+  return {text, Colour::bold};
+}
+
+template <class Visit>
+void for_each_lane(std::uint32_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
+}
+
+char lane_sign(int lane) {
+  return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
+}
+
+const RecordedSite* site_of(const StepScene& scene, const RecordedEvent& event) {
+  return event.site >= 0 ? &scene.recording.sites[event.site] : nullptr;
+}
+
+const RecordedArray* array_of(const StepScene& scene, const RecordedEvent& event) {
+  return event.kind == Kind::request ? &scene.recording.arrays[site_of(scene, event)->array]
+                                     : nullptr;
+}
+
+int threads_of(const Recording& recording) {
+  return static_cast<int>(recording.block.x * recording.block.y * recording.block.z);
+}
+
+std::string thread_text(const Recording& recording, int thread) {
+  const int x = static_cast<int>(recording.block.x), y = static_cast<int>(recording.block.y);
+  std::string text = printed("(%d, %d", thread % x, thread / x % y);
+  if (recording.block.z > 1) text += printed(", %d", thread / x / y);
+  return text + ")";
+}
+
+// The lanes that shared memory serves together (src/model/warp_access.h says which).
+std::vector<std::uint32_t> groups_of(const WarpAccess& access, bool loads) {
+  int lanes = std::min(kWarpSize, 128 / std::max(access.bytes, 4));
+  const auto equal_in_pairs = [&](int apart) {
+    for (int l = 0; l < kWarpSize; ++l) {
+      const int other = l ^ apart;
+      const bool both = access.active >> l & access.active >> other & 1u;
+      if (both && access.address[l] != access.address[other]) return false;
+    }
+    return true;
+  };
+  if (loads && lanes < kWarpSize && (equal_in_pairs(1) || equal_in_pairs(2))) lanes *= 2;
+  std::vector<std::uint32_t> groups;
+  for (int first = 0; first < kWarpSize; first += lanes) {
+    const std::uint32_t group = static_cast<std::uint32_t>((std::uint64_t{1} << lanes) - 1)
+                                << first;
+    if (access.active & group) groups.push_back(access.active & group);
+  }
+  return groups;
+}
+
+template <class Visit>
+void for_each_word(const WarpAccess& access, std::uint32_t lanes, Visit visit) {
+  for_each_lane(lanes, [&](int lane) {
+    const std::uint64_t first = access.address[lane] / kWordBytes;
+    const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
+    for (std::uint64_t word = first; word <= last; ++word) visit(lane, word);
+  });
+}
+
+// The cells of a picture's row, 32 words: who wants each.
+struct Cells {
+  std::array<char, kBanks> lanes{};
+  std::array<std::uint64_t, kBanks> words{};
+};
+
+void put(Cells& cells, int at, int lane, std::uint64_t word) {
+  cells.lanes[at] = cells.lanes[at] == 0 ? lane_sign(lane) : '*';
+  cells.words[at] = word;
+}
+
+// Rows of 128 bytes, with the sectors that are fetched between bars.
+std::vector<Line> picture_of_sectors(const WarpAccess& access, char chosen) {
+  constexpr int kSectorWords = 8;
+  std::map<std::uint64_t, Cells> rows;
+  for_each_word(access, access.active, [&](int lane, std::uint64_t word) {
+    put(rows[word / kBanks], static_cast<int>(word % kBanks), lane, word);
+  });
+  std::vector<Line> picture;
+  for (const auto& [number, cells] : rows) {
+    Line line{{printed("  from byte %9llu ",
+                       static_cast<unsigned long long>(number * kBanks * kWordBytes))}};
+    for (int sector = 0; sector < kBanks / kSectorWords; ++sector) {
+      const auto begin = cells.lanes.begin() + sector * kSectorWords;
+      const bool fetched = std::any_of(begin, begin + kSectorWords, [](char c) { return c != 0; });
+      line.push_back({fetched ? "[" : " "});
+      for (auto cell = begin; cell != begin + kSectorWords; ++cell) {
+        const char sign = *cell != 0 ? *cell : fetched ? '.' : ' ';
+        line.push_back({std::string(1, sign)});
+        if (sign == chosen) line.back().colour = Colour::bold;
+      }
+      line.push_back({fetched ? "]" : " "});
+    }
+    picture.push_back(line);
+  }
+  return picture;
+}
+
+// A row for each turn that shared memory takes, its banks side by side.
+std::vector<Line> picture_of_banks(const WarpAccess& access, bool loads, int pieces, char chosen) {
+  std::vector<Cells> turns;
+  for (const std::uint32_t group : groups_of(access, loads)) {
+    std::vector<Cells> of_group;
+    for_each_word(access, group, [&](int lane, std::uint64_t word) {
+      const int bank = static_cast<int>(word % kBanks);
+      const auto fits = std::find_if(of_group.begin(), of_group.end(), [&](const Cells& cells) {
+        return cells.lanes[bank] == 0 || cells.words[bank] == word;
+      });
+      put(fits == of_group.end() ? of_group.emplace_back() : *fits, bank, lane, word);
+    });
+    turns.insert(turns.end(), of_group.begin(), of_group.end());
+  }
+  std::vector<Line> picture{{{"  bank           0       8       16      24"}}};
+  // Copies by cp.async are served by rules of their own: there a row is no turn.
+  const bool are_wavefronts = static_cast<int>(turns.size()) == pieces;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    Line line{{are_wavefronts ? printed("  wavefront %3zu  ", i + 1) : std::string(17, ' ')}};
+    for (const char lane : turns[i].lanes) {
+      line.push_back({std::string(1, lane != 0 ? lane : '.')});
+      if (lane != 0 && lane == chosen) line.back().colour = Colour::bold;
+    }
+    picture.push_back(line);
+  }
+  return picture;
+}
+
+std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state) {
+  const RecordedEvent& event = scene.recording.events[state.at];
+  const RecordedArray* array = array_of(scene, event);
+  if (array == nullptr) return {};
+  const char chosen = lane_sign(state.lane);
+  if (!array->shared) return picture_of_sectors(event.access, chosen);
+  return picture_of_banks(event.access, site_of(scene, event)->direction == Direction::load,
+                          event.pieces, chosen);
+}
+
+// Words of one array, at one step: a sign each, as the legend explains them.
+std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
+  struct Copy {
+    std::uint64_t first, last, group;
+  };
+  struct Thread {
+    std::vector<Copy> copies;
+    std::uint64_t group = 0;
+  };
+  const Recording& recording = scene.recording;
+  std::string signs((recording.arrays[array].bytes + 3) / kWordBytes, '.');
+  std::vector<Thread> threads(threads_of(recording) + kWarpSize);
+  const auto mark = [&](std::uint64_t word, char sign) {
+    if (word < signs.size()) signs[word] = sign;
+  };
+  for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
+    const RecordedEvent& event = recording.events[i];
+    const auto thread_of = [&](int lane) -> Thread& {
+      return threads[event.warp * kWarpSize + lane];
+    };
+    if (event.kind == Kind::commit) {
+      for_each_lane(event.access.active, [&](int l) { ++thread_of(l).group; });
+    } else if (event.kind == Kind::wait) {
+      for_each_lane(event.access.active, [&](int l) {
+        Thread& thread = thread_of(l);
+        std::erase_if(thread.copies, [&](const Copy& copy) {
+          const bool arrived = copy.group + event.access.address[l] < thread.group;
+          for (std::uint64_t w = copy.first; arrived && w <= copy.last; ++w) mark(w, 'o');
+          return arrived;
+        });
+      });
+    } else if (event.kind == Kind::request && site_of(scene, event)->array == array) {
+      const bool shared = recording.arrays[array].shared;
+      const Direction direction = site_of(scene, event)->direction;
+      if (shared && direction == Direction::copy) {
+        for_each_lane(event.access.active, [&](int l) {
+          const std::uint64_t first = event.access.address[l] / kWordBytes;
+          const std::uint64_t last =
+              (event.access.address[l] + event.access.bytes - 1) / kWordBytes;
+          thread_of(l).copies.push_back({first, last, thread_of(l).group});
+          for (std::uint64_t word = first; word <= last; ++word) mark(word, '~');
+        });
+      } else if (!shared || direction == Direction::store) {
+        for_each_word(event.access, event.access.active,
+                      [&](int, std::uint64_t word) { mark(word, 'o'); });
+      }
+    }
+  }
+
+  const RecordedEvent& now = recording.events[at];
+  if (now.kind == Kind::request && site_of(scene, now)->array == array) {
+    for_each_word(now.access, now.access.active, [&](int, std::uint64_t word) { mark(word, '#'); });
+    if (now.bank_conflicts > 0) {
+      const bool loads = site_of(scene, now)->direction == Direction::load;
+      for (const std::uint32_t group : groups_of(now.access, loads)) {
+        std::array<std::vector<std::uint64_t>, kBanks> wanted;
+        for_each_word(now.access, group, [&](int, std::uint64_t word) {
+          std::vector<std::uint64_t>& words = wanted[word % kBanks];
+          if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+        });
+        for (const std::vector<std::uint64_t>& words : wanted) {
+          if (words.size() < 2) continue;
+          for (const std::uint64_t word : words) mark(word, '!');
+        }
+      }
+    }
+  }
+  for (const RecordedHazard& recorded : recording.hazards) {
+    const Hazard& hazard = recorded.hazard;
+    const bool of_this_array = hazard.array == recording.arrays[array].name;
+    const std::size_t from = std::min(shown_at(recorded), recorded.found_at);
+    const bool is_now = at == recorded.first || at == recorded.second || at == recorded.found_at;
+    const RecordedEvent& found = recording.events[from];
+    const bool of_this_epoch = at >= from && found.block == now.block && found.epoch == now.epoch;
+    if (of_this_array && (is_now || of_this_epoch)) mark(hazard.byte / kWordBytes, '!');
+  }
+  return signs;
+}
+
+std::string legend(const StepScene& scene) {
+  const bool copies =
+      std::any_of(scene.recording.sites.begin(), scene.recording.sites.end(),
+                  [](const RecordedSite& site) { return site.direction == Direction::copy; });
+  return std::string("  . empty") + (copies ? " ~ coming" : "") +
+         " o filled # this access ! conflict, race";
+}
+
+// The title and up to `rows` rows of the window on the array.
+std::vector<Line> picture_of_array(const StepScene& scene, const StepState& state, int rows,
+                                   int columns) {
+  const StepWindow window = window_of(scene, state);
+  if (window.array < 0 || rows < 2) return {};
+  const RecordedArray& array = scene.recording.arrays[window.array];
+  constexpr int kLabel = 8;
+  const int height = std::min(rows - 1, window.rows);
+  const int width = std::clamp(columns - kLabel, 1, window.columns);
+  // What was scrolled to stands first; an access has a line above it where there is room.
+  const int above = state.row || height < 3 ? 0 : 1;
+  const int first_row = std::clamp(window.row - above, 0, window.rows - height);
+  const int first_column = std::clamp(state.column ? window.column : window.column / 8 * 8 - 8, 0,
+                                      window.columns - width);
+  std::string size = printed("%d x %d", window.rows, window.columns);
+  if (first_column > 0 || width < window.columns) {
+    size += printed(" from column %d", first_column);
+  }
+  std::vector<Line> lines{{bold(array.name), {" " + size}, {legend(scene)}}};
+  const std::string signs = signs_of_words(scene, state.at, window.array);
+  for (int row = first_row; row < first_row + height; ++row) {
+    Line line{{printed("%6d  ", row)}};
+    for (int column = first_column; column < first_column + width; ++column) {
+      const std::size_t word = static_cast<std::size_t>(row) * window.columns + column;
+      if (word >= signs.size()) break;
+      const char sign = signs[word];
+      std::optional<Colour> colour;
+      if (sign == '#') colour = Colour::bold;
+      if (sign == '!') colour = Colour::red;
+      if (sign == 'o') colour = Colour::green;
+      if (sign == '~') colour = Colour::yellow;
+      if (line.size() > 1 && line.back().colour == colour) {
+        line.back().text += sign;
+      } else {
+        line.push_back({std::string(1, sign), colour});
+      }
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<Line> source_around(const StepScene& scene, int current, int rows) {
+  std::vector<Line> lines;
+  const int last = static_cast<int>(scene.source.size());
+  if (scene.source_first <= 0 || last == 0) {
+    if (rows > 0) lines.push_back({{"  the kernel's source is not at hand"}});
+    return lines;
+  }
+  const int centre = current > 0 ? current : scene.source_first + rows / 2;
+  const int end = std::min(std::max(scene.source_last, centre), last);
+  const int begin = std::min(scene.source_first, centre);
+  const int first = std::clamp(centre - rows / 2, begin, std::max(begin, end - rows + 1));
+  for (int number = first; number < first + rows && number <= end; ++number) {
+    const bool is_current = number == current;
+    const std::string text = printed("%s%4d  ", is_current ? ">" : " ", number);
+    lines.push_back({{text + scene.source[number - 1]}});
+    if (is_current) lines.back().back().colour = Colour::bold;
+  }
+  return lines;
+}
+
+// What the event is, in words.
+Line deed(const StepScene& scene, const RecordedEvent& event) {
+  const Recording& recording = scene.recording;
+  const int lanes = std::popcount(event.access.active);
+  const std::string warp =
+      printed("warp %d, %d lane%s: ", event.warp, lanes, lanes == 1 ? "" : "s");
+  const int threads = threads_of(recording);
+  const int warps = (threads + kWarpSize - 1) / kWarpSize;
+  switch (event.kind) {
+    case Kind::block_begin:
+      return {{printed("the block begins: %d threads in %d warp%s; shared memory holds nothing yet",
+                       threads, warps, warps == 1 ? "" : "s")}};
+    case Kind::block_end:
+      return {{"the block ends: all its threads have left the kernel"}};
+    case Kind::barrier:
+      return {{"barrier: every thread of the block has come to __syncthreads()"}};
+    case Kind::warp_barrier:
+      return {{warp + "__syncwarp(), they wait for each other"}};
+    case Kind::commit:
+      return {{warp + "commit, the copies so far are a group"}};
+    case Kind::wait: {
+      std::uint64_t groups = 0;
+      for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
+      const auto still = static_cast<unsigned long long>(groups);
+      return {{warp + (groups == 0 ? "wait for all their copies"
+                                   : printed("wait for their copies, but for the last %llu "
+                                             "group%s",
+                                             still, groups == 1 ? "" : "s"))}};
+    }
+    case Kind::request:
+      break;
+  }
+  const RecordedSite& site = *site_of(scene, event);
+  const RecordedArray& array = *array_of(scene, event);
+  const bool loads = site.direction == Direction::load;
+  const char* verb = site.direction == Direction::copy ? "copy" : loads ? "load" : "store";
+  const char* way = loads || (site.direction == Direction::copy && !array.shared) ? "from" : "to";
+  const char* pieces = array.shared ? "wavefront" : "sector";
+  Line line{{printed("warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes,
+                     lanes == 1 ? "" : "s", site.atomic ? "atomically " : "", verb,
+                     event.access.bytes, way, array.name.c_str(), event.pieces, pieces,
+                     event.pieces == 1 ? "" : "s", event.ideal)}};
+  if (event.pieces > event.ideal) {
+    line.push_back({array.shared ? " <- bank conflict" : " <- uncoalesced", Colour::yellow});
+  }
+  return line;
+}
+
+Line chosen_lane(const StepScene& scene, const StepState& state) {
+  const RecordedEvent& event = scene.recording.events[state.at];
+  const int warp = event.warp >= 0 ? event.warp : state.warp;
+  const int thread = warp * kWarpSize + state.lane;
+  std::string text = printed("lane %d", state.lane);
+  if (thread >= threads_of(scene.recording)) return {{text + ": the block has no such thread"}};
+  text += " is thread " + thread_text(scene.recording, thread);
+  if (event.kind != Kind::request) return {{text}};
+  if (!(event.access.active >> state.lane & 1u)) return {{text + " and does not take part"}};
+  const std::uint64_t byte = event.access.address[state.lane];
+  const int columns = std::max(1, scene.row_words[site_of(scene, event)->array]);
+  const auto word = byte / kWordBytes;
+  text += printed(": byte %llu, row %llu, column %llu", static_cast<unsigned long long>(byte),
+                  static_cast<unsigned long long>(word / columns),
+                  static_cast<unsigned long long>(word % columns));
+  if (array_of(scene, event)->shared) text += printed(", bank %d", static_cast<int>(word % kBanks));
+  return {{text + printed(", drawn as %c", lane_sign(state.lane))}};
+}
+
+// What the block has done so far.
+std::vector<Line> counts_so_far(const StepScene& scene, std::size_t at) {
+  struct Sum {
+    std::int64_t requests = 0, pieces = 0;
+    std::string text(const char* unit) const {
+      if (requests == 0) return "0";
+      return grouped(requests) + " req x " +
+             printed("%.2f ", static_cast<double>(pieces) / static_cast<double>(requests)) + unit;
+    }
+  } sums[2][2];
+  std::int64_t conflicts = 0, barriers = 0;
+  for (std::size_t i = steps_of_block(scene.recording, at).begin; i <= at; ++i) {
+    const RecordedEvent& event = scene.recording.events[i];
+    barriers += event.kind == Kind::barrier;
+    if (event.kind != Kind::request) continue;
+    const bool shared = array_of(scene, event)->shared;
+    const Direction direction = site_of(scene, event)->direction;
+    const bool stores = direction == Direction::copy ? shared : direction == Direction::store;
+    Sum& sum = sums[shared][stores];
+    sum.requests += 1;
+    sum.pieces += event.pieces;
+    conflicts += event.bank_conflicts;
+  }
+  return {{{"GMEM loads " + pad_right(sums[0][0].text("sectors"), 30) + " stores " +
+            sums[0][1].text("sectors")}},
+          {{"SMEM loads " + pad_right(sums[1][0].text("wavefronts"), 30) + " stores " +
+            sums[1][1].text("wavefronts")}},
+          {{"bank conflicts " + grouped(conflicts) + ", barriers " + grouped(barriers)}}};
+}
+
+std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, int columns) {
+  const std::vector<RecordedHazard>& hazards = scene.recording.hazards;
+  std::vector<Line> lines;
+  const auto say = [&](const std::string& sentence) {
+    for (const std::string& line : wrapped(sentence, std::max(columns, 20))) {
+      lines.push_back({{line, Colour::red}});
+    }
+  };
+  std::size_t so_far = 0;
+  for (std::size_t i = 0; i < hazards.size(); ++i) {
+    const RecordedHazard& hazard = hazards[i];
+    so_far += hazard.found_at <= state.at;
+    if (state.at == hazard.first || state.at == hazard.second || state.at == hazard.found_at) {
+      say("! " + scene.sentences[i]);
+      break;
+    }
+  }
+  const bool is_last = state.at + 1 == scene.recording.events.size();
+  if (is_last && !scene.fault.empty()) say("! " + scene.fault);
+  if (is_last && !scene.recording.complete) {
+    say("! There was more to record than is kept; a smaller --m, --n or --k shows the end.");
+  }
+  if (lines.empty() && !hazards.empty()) {
+    lines.push_back({{printed("! %zu hazard%s found up to here, %zu in all: x goes to the next",
+                              so_far, so_far == 1 ? "" : "s", hazards.size()),
+                      Colour::red}});
+  }
+  return lines;
+}
+
+std::vector<Line> help_lines() {
+  const char* const kHelp[][2] = {
+      {"n, space, right", "the next step: a request of a warp, or a barrier"},
+      {"p, left", "back"},
+      {"b  B", "to the next barrier, and back"},
+      {"w  W", "the next warp, the one before; f: n and p stay with it"},
+      {"l  L", "the next lane, the one before"},
+      {"o  O", "the next block that is recorded, the one before"},
+      {"s  S", "the next stage (or launch), the one before"},
+      {"g  G", "to the block's beginning, to its end"},
+      {"x  X", "to the next hazard, to the one before"},
+      {"/text  r", "search a line with that text, or of that number; again"},
+      {"a", "the next array's picture; behind the last it follows the steps"},
+      {"up down < >", "move the picture; pageup, pagedown by eight rows"},
+      {"12n", "a number before a key: so many times"},
+      {"q", "quit"},
+  };
+  std::vector<Line> lines{{bold("Keys")}};
+  for (const auto& [keys, what] : kHelp) {
+    lines.push_back({{"  "}, bold(pad_right(keys, 17)), {what}});
+  }
+  for (const char* text :
+       {"", "Between two barriers a GPU runs warps in any order; here one after the other.",
+        "A lane is 0 to 9, then a to v; * is more than one. Global memory is fetched in",
+        "sectors of 32 B; in one wavefront each of the 32 banks of shared memory gives",
+        "one word.", "", "Any key goes back."}) {
+    lines.push_back({{text}});
+  }
+  return lines;
+}
+
+std::vector<Line> header(const StepScene& scene, const StepState& state, StepStyle style) {
+  const Recording& recording = scene.recording;
+  const RecordedEvent& event = recording.events[state.at];
+  const BlockSteps block = steps_of_block(recording, state.at);
+  const std::string bar = style.ascii ? " | " : " │ ";
+  const std::int64_t across = std::max<std::int64_t>(recording.grid.x, 1);
+  const std::int64_t threads = threads_of(recording);
+  const std::string where =
+      printed("block (%lld, %lld)", static_cast<long long>(event.block % across),
+              static_cast<long long>(event.block / across)) +
+      bar +
+      printed("warp %d of %lld", state.warp,
+              static_cast<long long>((threads + kWarpSize - 1) / kWarpSize)) +
+      bar + printed("lane %d", state.lane);
+  return {{bold(scene.name), {bar + where}},
+          {{printed("step %zu of %zu", state.at - block.begin, block.end - 1 - block.begin) + bar +
+            printed("%d barrier%s passed", event.epoch, event.epoch == 1 ? "" : "s") + bar +
+            scene.problem + (state.one_warp ? bar + "one warp only" : "")}}};
+}
+
+Line footer(const StepState& state) {
+  if (state.typing) return {{"/" + state.search + "_"}};
+  if (state.count > 0) return {{printed("%d", state.count)}};
+  if (!state.message.empty()) return {bold(state.message)};
+  return {{"n next p back b barrier w warp l lane o block s stage / search ? help q quit"}};
+}
+
+void append(std::vector<Line>& to, const std::vector<Line>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+std::vector<std::string> render(const StepScene& scene, const StepState& state, int rows,
+                                int columns, StepStyle style) {
+  rows = std::max(rows, 1);
+  columns = std::max(columns, 1);
+  std::vector<Line> lines;
+  if (state.help) {
+    lines = help_lines();
+  } else {
+    const RecordedEvent& event = scene.recording.events[state.at];
+    const RecordedSite* site = site_of(scene, event);
+    const std::vector<Line> counts = counts_so_far(scene, state.at);
+    std::vector<Line> hazards = hazards_now(scene, state, columns);
+    std::vector<Line> access = picture_of_access(scene, state);
+    const StepWindow window = window_of(scene, state);
+
+    // Header, deed, lane, counts, footer, and what hazards take: the pictures share the rest.
+    const int taken = 2 + 1 + 1 + static_cast<int>(counts.size()) + 1;
+    hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
+    const int left = std::max(0, rows - taken - static_cast<int>(hazards.size()));
+    const int for_access = std::min(static_cast<int>(access.size()), std::max(left / 3, 2));
+    int for_source = std::min(std::max(5, left / 4), left / 3);
+    const int for_array = std::clamp(left - for_access - for_source, 0, window.rows + 1);
+    const int spare = std::max(0, left - for_access - for_source - for_array);
+    for_source += spare;
+
+    lines = header(scene, state, style);
+    append(lines, source_around(scene, site != nullptr ? site->line : 0, for_source));
+    append(lines, {deed(scene, event), chosen_lane(scene, state)});
+    if (static_cast<int>(access.size()) > for_access && for_access > 0) {
+      const std::size_t more = access.size() - (for_access - 1);
+      access.resize(for_access - 1);
+      access.push_back({{printed("  ... and %zu rows more", more)}});
+    }
+    if (for_access > 0) append(lines, access);
+    append(lines, picture_of_array(scene, state, for_array, columns));
+    append(lines, hazards);
+    append(lines, counts);
+  }
+  lines.resize(rows - 1);  // filled up, or cut off where the window is very small
+  lines.push_back(state.help ? Line{} : footer(state));
+
+  std::vector<std::string> frame;
+  for (const Line& line : lines) frame.push_back(shown(line, columns, style));
+  return frame;
+}

@@ -1,0 +1,143 @@
+#include "trace/hazard_watch.h"
+
+#include <doctest/doctest.h>
+
+using simt::HazardWatch;
+
+namespace {
+
+// Sites 1 to 3 stand for three lines of a kernel; array 0 has 64 bytes.
+HazardWatch watch_of_block() {
+  HazardWatch watch;
+  watch.watch(0, 64);
+  watch.begin_block(0, 64);
+  return watch;
+}
+
+std::vector<HazardKind> kinds(HazardWatch& watch) {
+  watch.end_block();
+  std::vector<HazardKind> all;
+  for (const HazardWatch::Found& found : watch.found()) all.push_back(found.kind);
+  return all;
+}
+
+const std::vector<HazardKind> kNone, kRace{HazardKind::race};
+
+}  // namespace
+
+TEST_CASE("a store and another thread's load without a barrier between are a race, either way") {
+  HazardWatch stored_first = watch_of_block();
+  stored_first.store(0, 8, 4, {0, 1});
+  stored_first.load(0, 8, 4, {40, 2});
+  CHECK(kinds(stored_first) == kRace);
+
+  HazardWatch loaded_first = watch_of_block();
+  loaded_first.load(0, 8, 4, {40, 2});
+  loaded_first.store(0, 8, 4, {0, 1});
+  CHECK(kinds(loaded_first) == kRace);  // and not a load of nothing
+}
+
+TEST_CASE("a barrier orders, and so does being the same thread") {
+  HazardWatch watch = watch_of_block();
+  watch.store(0, 8, 4, {0, 1});
+  watch.load(0, 8, 4, {0, 2});
+  watch.barrier();
+  watch.load(0, 8, 4, {40, 2});
+  watch.load(0, 8, 4, {41, 2});
+  watch.barrier();
+  watch.store(0, 8, 4, {0, 1});
+  CHECK(kinds(watch) == kNone);
+}
+
+TEST_CASE("two stores to one word race, and the first of three loads is not forgotten") {
+  HazardWatch stores = watch_of_block();
+  stores.store(0, 0, 16, {0, 1});
+  stores.store(0, 12, 4, {1, 3});
+  CHECK(kinds(stores) == kRace);
+
+  HazardWatch loads = watch_of_block();
+  loads.store(0, 0, 4, {5, 1});
+  loads.barrier();
+  loads.load(0, 0, 4, {40, 2});
+  loads.load(0, 0, 4, {5, 2});
+  loads.store(0, 0, 4, {5, 1});
+  CHECK(kinds(loads) == kRace);
+}
+
+TEST_CASE("__syncwarp orders the lanes of its warp and no others") {
+  HazardWatch same = watch_of_block();
+  same.store(0, 0, 4, {0, 1});
+  same.warp_barrier(0);
+  same.load(0, 0, 4, {1, 2});
+  CHECK(kinds(same) == kNone);
+
+  HazardWatch other = watch_of_block();
+  other.store(0, 0, 4, {0, 1});
+  other.warp_barrier(0);
+  other.warp_barrier(1);
+  other.load(0, 0, 4, {33, 2});
+  CHECK(kinds(other) == kRace);
+}
+
+TEST_CASE("a load of what nobody has stored in this block is reported") {
+  HazardWatch watch = watch_of_block();
+  watch.store(0, 0, 4, {0, 1});
+  watch.end_block();
+  watch.begin_block(1, 64);
+  watch.load(0, 0, 4, {0, 2});
+  CHECK(kinds(watch) == std::vector<HazardKind>{HazardKind::uninitialized});
+}
+
+TEST_CASE(
+    "a cp.async is there for its thread after the wait, and for others after a barrier, too") {
+  HazardWatch right = watch_of_block();
+  right.copy(0, 0, 16, {0, 1});
+  right.commit(0);
+  right.wait(0, 0);
+  right.load(0, 0, 4, {0, 2});
+  right.barrier();
+  right.load(0, 12, 4, {40, 3});
+  CHECK(kinds(right) == kNone);
+
+  HazardWatch no_wait = watch_of_block();
+  no_wait.copy(0, 0, 16, {0, 1});
+  no_wait.commit(0);
+  no_wait.barrier();
+  no_wait.load(0, 0, 4, {0, 2});
+  CHECK(kinds(no_wait) == std::vector<HazardKind>{HazardKind::copy_not_waited_for});
+
+  HazardWatch too_few_waited_for = watch_of_block();
+  too_few_waited_for.copy(0, 0, 16, {0, 1});
+  too_few_waited_for.commit(0);
+  too_few_waited_for.wait(0, 1);
+  too_few_waited_for.load(0, 0, 4, {0, 2});
+  CHECK(kinds(too_few_waited_for) == std::vector<HazardKind>{HazardKind::copy_not_waited_for});
+
+  HazardWatch no_barrier = watch_of_block();
+  no_barrier.copy(0, 0, 16, {0, 1});
+  no_barrier.commit(0);
+  no_barrier.wait(0, 0);
+  no_barrier.load(0, 0, 4, {40, 2});
+  CHECK(kinds(no_barrier) == kRace);
+}
+
+TEST_CASE("atomics do not race with each other, but with loads and stores") {
+  HazardWatch atomics = watch_of_block();
+  atomics.store(0, 0, 4, {0, 1});
+  atomics.barrier();
+  atomics.atomic(0, 0, 4, {0, 2});
+  atomics.atomic(0, 0, 4, {40, 2});
+  atomics.barrier();
+  atomics.load(0, 0, 4, {7, 3});
+  CHECK(kinds(atomics) == kNone);
+
+  for (const auto plain : {&HazardWatch::load, &HazardWatch::store}) {
+    HazardWatch before = watch_of_block(), after = watch_of_block();
+    (before.*plain)(0, 0, 4, {0, 1});
+    before.atomic(0, 0, 4, {40, 2});
+    CHECK(kinds(before) == kRace);
+    after.atomic(0, 0, 4, {40, 2});
+    (after.*plain)(0, 0, 4, {0, 1});
+    CHECK(kinds(after) == kRace);
+  }
+}

@@ -1,0 +1,418 @@
+#include "trace/idioms.h"
+
+#include <cooperative_groups.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <utility>
+
+#include "cuda/launch.h"
+
+namespace {
+
+using Body = void (*)(const float* in, float* out);
+
+template <Body body>
+__global__ void kernel(const float* in, float* out) {
+  body(in, out);
+}
+
+template <Body body>
+void run(const float* in, float* out) {
+  constexpr int kSharedBytes = 32 * 16;
+  launch(kernel<body>, dim3(1), dim3(32), kSharedBytes, in, out);
+}
+
+struct Twelve {
+  float x, y, z;
+};
+struct Large {
+  float4 part[4];
+};
+
+__device__ float4 twice(float4 v) { return make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w); }
+__device__ float first_of(const float4& v) { return v.x; }
+
+__device__ const float4* vectors(const float* p) { return reinterpret_cast<const float4*>(p); }
+__device__ float4* vectors(float* p) { return reinterpret_cast<float4*>(p); }
+
+constexpr unsigned kAll = 0xffffffffu;
+__constant__ float kConstants[4] = {1, 2, 3, 4};
+
+__device__ float load_or_zero(const float* p, int i, int n) { return i < n ? p[i] : 0.0f; }
+
+__device__ float too_deep(int calls) {
+  volatile float kept[256] = {};
+  kept[calls % 256] = 1;
+  return calls == 0 ? 0 : too_deep(calls - 1) + kept[0];
+}
+
+__device__ int after_a_barrier(int* s, int t) {
+  s[t] = t;
+  __syncthreads();
+  return s[31 - t];
+}
+
+}  // namespace
+
+
+// The built-in index, short, because every idiom uses it.
+#define T (threadIdx.x)
+#define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])
+
+extern const std::vector<Idiom> idioms = {
+    {"out[t] = in[t]", BODY { out[T] = in[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
+    {"out[t] += in[t]", BODY { out[T] += in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
+    {"++out[t]", BODY { ++out[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
+    {"out[t] = t < 4 ? in[t] : in[0]", BODY { out[T] = T < 4 ? in[T] : in[0]; }>,
+     1, 4, 1, 4, 0, 0, 0, 0},
+    {"std::swap(out[t], out[t + 32])", BODY { std::swap(out[T], out[T + 32]); }>,
+     2, 8, 2, 8, 0, 0, 0, 0},
+    {"a call that loads", BODY { out[T] = load_or_zero(in, T, 32); }>, 1, 4, 1, 4, 0, 0, 0, 0},
+    {"a double", BODY { out[T] = static_cast<float>(reinterpret_cast<const double*>(in)[T]); }>,
+     1, 8, 1, 4, 0, 0, 0, 0},
+    {"float4: *q = *p", BODY { *(vectors(out) + T) = *(vectors(in) + T); }>,
+     1, 16, 1, 16, 0, 0, 0, 0},
+    {"float4: v = p[t]; q[t] = v", BODY {
+       float4 v = vectors(in)[T];
+       vectors(out)[T] = v;
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"float4: v declared, then assigned", BODY {
+       float4 v;
+       v = vectors(in)[T];
+       vectors(out)[T] = v;
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"float4: q[t] = f(p[t])", BODY { vectors(out)[T] = twice(vectors(in)[T]); }>,
+     1, 16, 1, 16, 0, 0, 0, 0},
+    {"float4: q[t] = make_float4(...)", BODY { vectors(out)[T] = make_float4(1, 2, 3, 4); }>,
+     0, 0, 1, 16, 0, 0, 0, 0},
+    {"float4: q[t] = {...}", BODY { vectors(out)[T] = {1, 2, 3, 4}; }>, 0, 0, 1, 16, 0, 0, 0, 0},
+    {"float4: p[t].y", BODY { out[T] = vectors(in)[T].y; }>, 1, 4, 1, 4, 0, 0, 0, 0},
+    {"float4: q[t].y = 1", BODY { vectors(out)[T].y = 1; }>, 0, 0, 1, 4, 0, 0, 0, 0},
+    {"float4: through a reference", BODY {
+       const float4& from = vectors(in)[T];
+       float4& to = vectors(out)[T];
+       to = from;
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"float4: a reference handed to a function", BODY { out[T] = first_of(vectors(in)[T]); }>,
+     1, 4, 1, 4, 0, 0, 0, 0},
+    {"float4: one float reinterpreted", BODY {
+       reinterpret_cast<float4&>(out[4 * T]) = reinterpret_cast<const float4&>(in[4 * T]);
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"float2: q[t] = p[t]", BODY {
+       reinterpret_cast<float2*>(out)[T] = reinterpret_cast<const float2*>(in)[T];
+     }>, 1, 8, 1, 8, 0, 0, 0, 0},
+    {"int4: q[t] = p[t]", BODY {
+       reinterpret_cast<int4*>(out)[T] = reinterpret_cast<const int4*>(in)[T];
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"a struct of three floats", BODY {
+       reinterpret_cast<Twelve*>(out)[T] = reinterpret_cast<const Twelve*>(in)[T];
+     }>, 3, 12, 3, 12, 0, 0, 0, 0},
+    {"a struct of four float4", BODY {
+       reinterpret_cast<Large*>(out)[T] = reinterpret_cast<const Large*>(in)[T];
+     }>, 4, 64, 4, 64, 0, 0, 0, 0},
+    {"memcpy of 16 bytes", BODY { std::memcpy(out + 4 * T, in + 4 * T, 16); }>,
+     1, 16, 1, 16, 0, 0, 0, 0},
+    {"memset of 32 bytes", BODY { std::memset(out + 8 * T, 0, 32); }>, 0, 0, 2, 32, 0, 0, 0, 0},
+    {"an array in registers", BODY {
+       float r[4];
+       for (int i = 0; i < 4; ++i) r[i] = in[4 * T + i];
+       for (int i = 3; i >= 0; --i) out[4 * T + i] = 2 * r[i];
+     }>, 4, 16, 4, 16, 0, 0, 0, 0},
+    {"a float4 of an array in registers", BODY {
+       alignas(16) float r[4];
+       reinterpret_cast<float4&>(r[0]) = vectors(in)[T];
+       out[T] = r[0] + r[3];
+     }>, 1, 16, 1, 4, 0, 0, 0, 0},
+    {"shared: s[t] = in[t]", BODY {
+       __shared__ float s[32];
+       s[T] = in[T];
+       __syncthreads();
+       out[T] = s[31 - T];
+     }>, 1, 4, 1, 4, 1, 4, 1, 4},
+    {"shared: two dimensions", BODY {
+       __shared__ float s[8][4];
+       s[T / 4][T % 4] = 1;
+       __syncthreads();
+       out[T] = s[T % 8][T / 8] * s[0][0];
+     }>, 0, 0, 1, 4, 2, 8, 1, 4},
+    {"shared: float4", BODY {
+       __shared__ float4 s[32];
+       s[T] = vectors(in)[T];
+       __syncthreads();
+       vectors(out)[T] = s[31 - T];
+     }>, 1, 16, 1, 16, 1, 16, 1, 16},
+    {"shared: dynamic", BODY {
+       extern __shared__ float dynamic[];
+       dynamic[T] = in[T];
+       __syncthreads();
+       out[T] = dynamic[31 - T];
+     }>, 1, 4, 1, 4, 1, 4, 1, 4},
+    {"shared: cleared by memset", BODY {
+       __shared__ float4 s[32];
+       std::memset(static_cast<void*>(&s[T]), 0, sizeof(float4));
+     }>, 0, 0, 0, 0, 0, 0, 1, 16},
+    {"__ldg of a float", BODY { out[T] = __ldg(in + T); }>, 1, 4, 1, 4, 0, 0, 0, 0},
+    {"__ldg of a float4, stored at once", BODY { vectors(out)[T] = __ldg(vectors(in) + T); }>,
+     1, 16, 1, 16, 0, 0, 0, 0},
+    {"__stcs of a float4", BODY { __stcs(vectors(out) + T, vectors(in)[T]); }>,
+     1, 16, 1, 16, 0, 0, 0, 0},
+    {"min, max and fmaf load each operand once", BODY {
+       out[T] = fmaf(min(in[T], in[T + 1]), max(in[T], 0), in[T + 2]);
+     }>, 4, 16, 1, 4, 0, 0, 0, 0},
+    {"float3: q[t] = p[t]", BODY {
+       reinterpret_cast<float3*>(out)[T] = reinterpret_cast<const float3*>(in)[T];
+     }>, 3, 12, 3, 12, 0, 0, 0, 0},
+    {"float3: q[t] = make_float3(...)", BODY {
+       reinterpret_cast<float3*>(out)[T] = make_float3(1, 2, 3);
+     }>, 0, 0, 3, 12, 0, 0, 0, 0},
+    {"double2: q[t] = p[t]", BODY {
+       reinterpret_cast<double2*>(out)[T] = reinterpret_cast<const double2*>(in)[T];
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"uint4: q[t] = p[t]", BODY {
+       reinterpret_cast<uint4*>(out)[T] = reinterpret_cast<const uint4*>(in)[T];
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"a float4 in a union with its floats", BODY {
+       union {
+         float4 all;
+         float each[4];
+       } v;
+       v.all = vectors(in)[T];
+       out[T] = v.each[0] + v.each[3];
+     }>, 1, 16, 1, 4, 0, 0, 0, 0},
+    {"__constant__ memory is not counted", BODY { out[T] = kConstants[T % 4]; }>,
+     0, 0, 1, 4, 0, 0, 0, 0},
+    {"a shuffle moves no memory", BODY {
+       out[T] = __shfl_down_sync(kAll, in[T], 16);
+     }>, 1, 4, 1, 4, 0, 0, 0, 0},
+    {"atomicAdd is a load and a store", BODY { atomicAdd(&out[T], in[T]); }>,
+     2, 8, 1, 4, 0, 0, 0, 0},
+    {"shared: atomicAdd", BODY {
+       __shared__ int sum;
+       atomicAdd(&sum, 1);
+     }>, 0, 0, 0, 0, 1, 4, 1, 4},
+    {"#pragma unroll changes nothing", BODY {
+       float sum = 0;
+#pragma unroll 2
+       for (int i = 0; i < 4; ++i) sum += in[4 * T + i];
+       out[T] = sum;
+     }>, 4, 16, 1, 4, 0, 0, 0, 0},
+    {"a reference to threadIdx is no memory", BODY {
+       const uint3& t = threadIdx;
+       const unsigned& width = blockDim.x;
+       out[t.x] = width;
+     }>, 0, 0, 1, 4, 0, 0, 0, 0},
+    {"threadIdx and blockIdx are no memory", BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>,
+     0, 0, 1, 4, 0, 0, 0, 0},
+};
+
+extern const std::vector<Divergence> divergences = {
+    {"all lanes alike", BODY {
+       float sum = 0;
+       for (int i = 0; i < 4; ++i) sum += in[T + i];
+       out[T] = sum;
+     }>, 4, 19},
+    {"every second lane leaves out one iteration", BODY {
+       float sum = 0;
+       for (int i = 0; i < 4; ++i) {
+         if (i == 1 && T % 2 == 0) continue;
+         sum += in[32 * i + T];
+       }
+       out[T] = sum;
+     }>, 4, 16},
+    {"one load in either branch", BODY {
+       float value;
+       if (T < 16) {
+         value = in[T];
+       } else {
+         value = in[T + 1];
+       }
+       out[T] = value + in[T];
+     }>, 3, 9},
+    {"lane t makes t + 1 rounds", BODY {
+       float sum = 0;
+       for (unsigned i = 0; i <= T; ++i) sum += in[i];
+       out[T] = sum;
+     }>, 32, 32},
+    {"lanes leave the loop at different times and load once more", BODY {
+       float sum = 0;
+       for (unsigned i = 0; i < 8; ++i) {
+         if (i == T % 4 + 2) break;
+         sum += in[i];
+       }
+       out[T] = sum + in[T];
+     }>, 6, 9},
+    {"half the lanes return early", BODY {
+       if (T >= 16) return;
+       out[T] = in[T];
+     }>, 1, 2},
+    {"one helper called from two lines", BODY {
+       float sum;
+       if (T % 2 == 0) {
+         sum = load_or_zero(in, T, 32);
+       } else {
+         sum = load_or_zero(in, T + 1, 64);
+       }
+       out[T] = sum;
+     }>, 2, 9},
+    {"a helper that skips its load for half the lanes", BODY {
+       out[T] = load_or_zero(in, T, 16) + load_or_zero(in, T, 32);
+     }>, 2, 6},
+    {"a nested loop with different inner counts", BODY {
+       float sum = 0;
+       for (unsigned i = 0; i < 3; ++i) {
+         for (unsigned j = 0; j < 1 + (T + i) % 2; ++j) sum += in[i + j];
+       }
+       out[T] = sum;
+     }>, 6, 6},
+    {"half the lanes exchange and meet the others again", BODY {
+       float value = 0;
+       if (T < 16) value = __shfl_xor_sync(0xffffu, static_cast<float>(T), 1);
+       out[T] = value + in[T];
+     }>, 1, 4},
+    {"both halves exchange apart and meet again", BODY {
+       float value;
+       if (T < 16) {
+         value = __shfl_xor_sync(0xffffu, in[T], 1);
+       } else {
+         value = __shfl_xor_sync(0xffff0000u, in[T], 1);
+       }
+       out[T] = value + in[T];
+     }>, 3, 8},
+    {"a reduction by shuffles loads once", BODY {
+       float sum = in[T];
+       for (int d = 16; d != 0; d /= 2) sum += __shfl_down_sync(kAll, sum, d);
+       if (T == 0) out[0] = sum + in[0];
+     }>, 2, 5},
+};
+
+extern const std::vector<Exchange> exchanges = {
+    {"__shfl_sync", BODY { out[T] = __shfl_sync(kAll, T, T + 1); }>,
+     [](int t) { return (t + 1) % 32; }},
+    {"__shfl_sync of segments of 8", BODY { out[T] = __shfl_sync(kAll, T, 3, 8); }>,
+     [](int t) { return t / 8 * 8 + 3; }},
+    {"__shfl_up_sync", BODY { out[T] = __shfl_up_sync(kAll, T, 3); }>,
+     [](int t) { return t < 3 ? t : t - 3; }},
+    {"__shfl_up_sync of segments of 16", BODY { out[T] = __shfl_up_sync(kAll, T, 1, 16); }>,
+     [](int t) { return t % 16 == 0 ? t : t - 1; }},
+    {"__shfl_down_sync", BODY { out[T] = __shfl_down_sync(kAll, T, 3); }>,
+     [](int t) { return t + 3 < 32 ? t + 3 : t; }},
+    {"__shfl_xor_sync", BODY { out[T] = __shfl_xor_sync(kAll, T, 5); }>,
+     [](int t) { return t ^ 5; }},
+    {"__shfl_xor_sync reaches earlier segments only", BODY {
+       out[T] = __shfl_xor_sync(kAll, T, 8, 8);
+     }>, [](int t) { return t & 8 ? t ^ 8 : t; }},
+    {"__shfl_sync of a double", BODY { out[T] = __shfl_sync(kAll, T + 0.5, 7) - 0.5; }>,
+     [](int) { return 7; }},
+    {"a hundred shuffles in a row do not mix", BODY {
+       int value = T;
+       for (int i = 0; i < 100; ++i) value = __shfl_sync(kAll, value, T + 1);
+       out[T] = value;
+     }>, [](int t) { return (t + 100) % 32; }},
+    {"pairs that change do not mix", BODY {
+       int sum = 0;
+       for (unsigned other = 1; other < 4; ++other) {
+         if (T == 0 || T == other) sum += __shfl_xor_sync(1u | 1u << other, T + 1, other);
+       }
+       out[T] = sum;
+     }>, [](int t) { return t == 0 ? 2 + 3 + 4 : t < 4 ? 1 : 0; }},
+    {"lanes that have left are not waited for", BODY {
+       if (T >= 8) return;
+       out[T] = __shfl_xor_sync(kAll, T, 1);
+     }>, [](int t) { return t < 8 ? t ^ 1 : 0; }},
+    {"__ballot_sync", BODY { out[T] = __popc(__ballot_sync(kAll, T % 3 == 0)); }>,
+     [](int) { return 11; }},
+    {"__any_sync and __all_sync", BODY {
+       out[T] = 8 * __any_sync(kAll, T == 5) + 4 * __any_sync(kAll, T == 32) +
+                2 * __all_sync(kAll, T < 32) + __all_sync(kAll, T != 5);
+     }>, [](int) { return 10; }},
+    {"__activemask in a branch", BODY {
+       if (T % 4 == 0) {
+         out[T] = __popc(__activemask());
+       } else {
+         out[T] = __popc(__activemask());
+       }
+     }>, [](int t) { return t % 4 == 0 ? 8 : 24; }},
+    {"__syncwarp makes a warp's writes visible", BODY {
+       __shared__ int s[32];
+       s[T] = T;
+       __syncwarp();
+       out[T] = s[31 - T];
+     }>, [](int t) { return 31 - t; }},
+    {"__syncthreads_count, _and, _or", BODY {
+       out[T] = __syncthreads_count(T < 5) + 64 * __syncthreads_and(T < 32) +
+                128 * __syncthreads_and(T < 31) + 256 * __syncthreads_or(T == 9) +
+                512 * __syncthreads_or(T == 32);
+     }>, [](int) { return 5 + 64 + 256; }},
+    {"a helper that synchronizes", BODY {
+       __shared__ int s[32];
+       out[T] = after_a_barrier(s, T);
+     }>, [](int t) { return 31 - t; }},
+    {"atomicAdd of integers, in shared memory", BODY {
+       __shared__ int sum;
+       sum = 0;
+       __syncthreads();
+       atomicAdd(&sum, static_cast<int>(T));
+       __syncthreads();
+       out[T] = sum;
+     }>, [](int) { return 496; }},
+    {"atomicAdd returns what was there", BODY {
+       __shared__ unsigned next;
+       next = 0;
+       __syncthreads();
+       out[T] = atomicAdd(&next, 1u) < 32;
+     }>, [](int) { return 1; }},
+    {"atomicCAS, atomicMax and atomicExch", BODY {
+       __shared__ int a, b, c;
+       a = b = c = 0;
+       __syncthreads();
+       atomicCAS(&a, T, T + 1);
+       atomicMax(&b, static_cast<int>(T));
+       if (T == 3) atomicExch(&c, 9);
+       __syncthreads();
+       out[T] = (a > 0) + 10 * b + 1000 * c;
+     }>, [](int) { return 1 + 310 + 9000; }},
+    {"cooperative groups: the block", BODY {
+       const cooperative_groups::thread_block block = cooperative_groups::this_thread_block();
+       __shared__ int s[32];
+       s[block.thread_rank()] = T;
+       block.sync();
+       out[T] = s[31 - T] + 100 * block.size();
+     }>, [](int t) { return 31 - t + 3200; }},
+    {"cooperative groups: a tile of 8", BODY {
+       const auto block = cooperative_groups::this_thread_block();
+       const auto tile = cooperative_groups::tiled_partition<8>(block);
+       int sum = tile.thread_rank();
+       for (int d = tile.size() / 2; d != 0; d /= 2) sum += tile.shfl_xor(sum, d);
+       out[T] = sum + 100 * tile.meta_group_rank();
+     }>, [](int t) { return 28 + 100 * (t / 8); }},
+    {"dim3 and warpSize", BODY {
+       const dim3 block = blockDim;
+       out[T] = block.x * block.y * block.z + warpSize;
+     }>, [](int) { return 64; }},
+    {"bits, casts and intrinsics", BODY {
+       const uint bits = __float_as_uint(1.0f);
+       out[T] = __uint_as_float(bits) + __clz(1) + __ffs(4) + __fmaf_rn(2, 3, 4) +
+                min(7, 9u) + max(-1, 2) + __fdividef(6, 2) + rsqrtf(0.25f) + __expf(0);
+     }>, [](int) { return 1 + 31 + 3 + 10 + 7 + 2 + 3 + 2 + 1; }},
+};
+
+extern const std::vector<Fault> faults = {
+    {"too much local memory", BODY { out[T] = too_deep(100); }>,
+     "it needs more than 56 KB of local memory"},
+    {"a shuffle that a lane never comes to", BODY {
+       if (T != 7) out[T] = __shfl_down_sync(kAll, T, 1);
+       __syncthreads();
+     }>, "with mask 0xffffffff for thread (7, 0, 0), which waits at __syncthreads()"},
+    {"__syncwarp and a vote do not meet", BODY {
+       if (T < 16) {
+         __syncwarp();
+       } else {
+         out[T] = __ballot_sync(kAll, 1);
+       }
+     }>, "thread (0, 0, 0): it waits at __syncwarp"},
+    {"a mask without the caller", BODY { out[T] = __shfl_sync(0xffffu, T, 0); }>,
+     "thread (16, 0, 0): it calls a function of the warp with mask 0x0000ffff"},
+    {"__trap", BODY { if (T == 3) __trap(); }>, "thread (3, 0, 0): the kernel calls __trap()"},
+};

@@ -1,0 +1,20 @@
+#!/bin/sh
+# alone.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: IN.o, showing none but SYMBOLS (separated by spaces)
+# after the renamings that the flags ask for. All else of it becomes local: two copies of one file in
+# one program would otherwise be merged, function by function, without a word.
+#
+# Dynamic shared memory, whatever a kernel calls it, is the buffer of src/machine/grid.cpp.
+set -e
+in=$1 out=$2 symbols=$3
+shift 3
+trap 'rm -f "$out.merged"' EXIT
+ld -r --force-group-allocation "$in" -o "$out.merged"
+for name in $(readelf -sW "$in" | awk '$4 == "TLS" && $7 == "UND" &&
+    $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim)$/ { print $8 }' | sort -u); do
+  set -- "$@" --redefine-sym "$name=simt_dynamic_shared"
+done
+objcopy "$@" "$out.merged"
+for name in $symbols; do
+  kept="$kept --keep-global-symbol=$name"
+done
+objcopy $kept "$out.merged" "$out"

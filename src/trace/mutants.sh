@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# make mutants: every stage of gemm_steps.cu with one mistake in it (src/trace/mutants.awk), all of them in
+# one program, traced one after the other. A hazard must be named, of the kind that the mistake is.
+# Arguments: the build folder, and the commands that compile and link a traced copy (Makefile).
+# MUTANTS=n runs every n-th only.
+set -euo pipefail
+build=$1 compile=$2 link=$3
+folder=$build/mutants
+every=${MUTANTS:-1}
+
+# Mistakes that are none, because the kernel does the same all the same; by stage and by the helper
+# that they are in, or stand behind.
+equivalent=(
+  "stage 1, update_if_inside, unchecked: col >= N -- the kernel has returned before"
+  "stage 1, update_if_inside, unchecked: row >= M -- the kernel has returned before"
+  "stage 2, update_if_inside, unchecked: col >= N -- the kernel has returned before"
+  "stage 2, update_if_inside, unchecked: row >= M -- the kernel has returned before"
+)
+helper_at() { # line
+  head -n "$1" gemm_steps.cu | grep -oE '^__device__ [^(]*' | tail -n 1 | awk '{ print $NF }'
+}
+
+mkdir -p "$folder"
+awk -v list="$folder/list" -f src/trace/mutants.awk gemm_steps.cu > "$folder/gemm_steps.cu"
+# What is declared so, and defined elsewhere, is read without a call to the tracer.
+echo 'extern const int mutant;' > "$folder/mutant.h"
+printf '#include <cstdlib>\nextern const int mutant;\nconst int mutant = std::atoi(std::getenv("MUTANT"));\n' \
+  > "$folder/mutant.cpp"
+$compile -w -include "$folder/mutant.h" -c "$folder/gemm_steps.cu" -o "$folder/raw.o"
+ld -r --force-group-allocation "$folder/raw.o" -o "$folder/merged.o"
+objcopy --redefine-sym stage_table=stage_table_traced --redefine-sym memcpy=simt_memcpy \
+  --redefine-sym memset=simt_memset --redefine-sym shared=simt_dynamic_shared \
+  "$folder/merged.o" "$folder/renamed.o"
+objcopy --keep-global-symbol=stage_table_traced "$folder/renamed.o" "$folder/traced.o"
+$link -x c++ "$folder/mutant.cpp" -x none "$folder/traced.o" -o "$folder/gemm_steps"
+
+# What is said of a stage of the mutant, or of none with number 0. No tile divides these sizes; with
+# the second, where N and K are multiples of four, the kernels with float4 run.
+hazards_of() { # number, stage, sizes
+  MUTANT=$1 "$folder/gemm_steps" --device cpu --stage "$2" $3 --trace all 2>&1 > /dev/null || true
+}
+# What a check of N alone keeps from being read past the end of B is there only where the last tile
+# of K is whole.
+sizes=("--m 150 --n 270 --k 43" "--m 150 --n 268 --k 44" "--m 150 --n 268 --k 48")
+
+for size in "${sizes[@]}"; do
+  said=$(hazards_of 0 1-9 "$size" | grep -v '^No GPU' || true)
+  [ -z "$said" ] || { echo "without a mistake: $said"; exit 1; }
+done
+
+total=0 caught=0 same=0
+while IFS='|' read -r number stages line kind what; do
+  ((number % every == 0)) || continue
+  case "$kind $what" in
+    unchecked*) expected='reaches for element [0-9,-]+ of [ABC] |race on C' ;;
+    *wait_prior*) expected='race on|is still on its way' ;;
+    *) expected='race on' ;;
+  esac
+  for stage in $stages; do
+    name="stage $stage, line $line, $kind: ${what%;}"
+    for mistake in "${equivalent[@]}"; do
+      [ "stage $stage, $(helper_at "$line"), $kind: ${what%;}" = "${mistake%% -- *}" ] || continue
+      same=$((same + 1))
+      echo "the same    $mistake"
+      continue 2
+    done
+    total=$((total + 1))
+    verdict=MISSED
+    for size in "${sizes[@]}"; do
+      said=$(hazards_of "$number" "$stage" "$size")
+      if grep -qE "$expected" <<< "$said"; then
+        verdict=caught
+        caught=$((caught + 1))
+        break
+      fi
+    done
+    echo "$verdict  $name"
+  done
+done < "$folder/list"
+
+echo "$caught/$total mutants caught, $same more are equivalent"
+[ "$caught" = "$total" ]

@@ -1,0 +1,218 @@
+#include "trace/source_lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "trace/warp_log.h"
+
+extern "C" char __executable_start;
+
+// The text of gemm_steps.cu (Makefile: compiled again whenever it changes).
+asm(".pushsection .rodata\n"
+    "kernel_source_begin: .incbin \"gemm_steps.cu\"\n"
+    "kernel_source_end: .byte 0\n"
+    ".popsection\n");
+extern "C" const char kernel_source_begin[] __attribute__((visibility("hidden")));
+extern "C" const char kernel_source_end[] __attribute__((visibility("hidden")));
+
+namespace simt {
+namespace {
+
+using Place = std::uint32_t;  // distance from __executable_start, as in a token
+
+std::string own_path() {
+  std::array<char, PATH_MAX> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return length > 0 ? std::string(path.data(), length) : "";
+}
+
+std::string quoted_for_shell(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+struct Frame {
+  std::string file;
+  int line;
+};
+using Frames = std::map<Place, std::vector<Frame>>;
+
+// For each place the lines that it stands in, innermost first: more than one where a function was
+// inlined.
+Frames lines_of(const std::vector<Place>& places) {
+  Frames lines;
+  std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
+  for (const Place place : places) {
+    char hexadecimal[16];
+    std::snprintf(hexadecimal, sizeof hexadecimal, " 0x%x", place);
+    command += hexadecimal;
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(
+      popen((command + " 2>/dev/null").c_str(), "r"), pclose);
+  if (answer == nullptr) return lines;
+  std::vector<Frame>* current = nullptr;
+  for (char text[PATH_MAX + 64]; std::fgets(text, sizeof text, answer.get()) != nullptr;) {
+    const std::string_view line(text);
+    if (line.starts_with("0x")) {
+      Place place = 0;
+      std::from_chars(text + 2, text + line.size(), place, 16);
+      current = &lines[place];
+      continue;
+    }
+    const std::size_t colon = line.rfind(':');
+    if (current == nullptr || colon == line.npos) continue;
+    int number = 0;
+    std::from_chars(text + colon + 1, text + line.size(), number);
+    current->push_back({std::string(line.substr(0, colon)), number});
+  }
+  return lines;
+}
+
+// What addr2line says of some places.
+class LineTable {
+ public:
+  explicit LineTable(std::vector<Place> places) {
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    if (!places.empty()) lines_ = lines_of(places);
+  }
+
+  // The innermost line of `kernel` that the calls in `path`, outermost first, go through; 0 for
+  // none.
+  int line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
+    int line = 0;
+    for (const Place place : path) {
+      const auto found = lines_.find(place);
+      if (found == lines_.end()) continue;
+      const std::vector<Frame>& frames = found->second;
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        const bool in_kernel =
+            frame->file == kernel.file && frame->line >= kernel.first && frame->line <= kernel.last;
+        if (in_kernel) line = frame->line;
+      }
+    }
+    return line;
+  }
+
+ private:
+  Frames lines_;
+};
+
+// The line with the brace that closes the first one opened on or after `first`.
+int closing_line(std::string_view source, int first) {
+  int line = 1, depth = 0;
+  for (const char c : source) {
+    if (c == '\n') ++line;
+    if (line < first) continue;
+    if (c == '{') ++depth;
+    if (c == '}' && --depth == 0) return line;
+  }
+  return 0;
+}
+
+// The first line of the declaration that `line` stands in: the one after a comment or a blank line.
+// 0 where the text has no such line, as when the file is no more the one that was compiled.
+int heading_line(std::string_view source, int line) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < source.size();) {
+    const std::size_t end = std::min(source.find('\n', begin), source.size());
+    lines.push_back(source.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (line > static_cast<int>(lines.size())) return 0;
+  while (line > 1 && !lines[line - 2].empty() && !lines[line - 2].starts_with("//")) --line;
+  return line;
+}
+
+}  // namespace
+
+std::string source_text(const std::string& file) {
+  if (file.ends_with("gemm_steps.cu")) return {kernel_source_begin, kernel_source_end};
+  std::ifstream source(file);
+  return {std::istreambuf_iterator<char>(source), {}};
+}
+
+SourceRange kernel_lines(const void* kernel) {
+  const auto place = static_cast<Place>(static_cast<const char*>(kernel) - &__executable_start);
+  const std::vector<Frame> frames = lines_of({place})[place];
+  if (frames.empty()) return {};
+  const Frame& outermost = frames.back();
+  const std::string source = source_text(outermost.file);
+  if (source.empty()) return {};
+  return {outermost.file, heading_line(source, outermost.line),
+          closing_line(source, outermost.line)};
+}
+
+void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const LineCounts& line : lines) {
+    places.insert(places.end(), line.places.begin(), line.places.end());
+  }
+  const LineTable known(places);
+  std::vector<LineCounts> resolved;
+  for (LineCounts& line : lines) {
+    line.line = known.line_in(kernel, line.places);
+    line.places.clear();
+    add(resolved, line);
+  }
+  std::sort(resolved.begin(), resolved.end(), [](const LineCounts& a, const LineCounts& b) {
+    return std::tie(a.line, a.array, a.direction, a.bytes) <
+           std::tie(b.line, b.array, b.direction, b.bytes);
+  });
+  lines = std::move(resolved);
+}
+
+void resolve_lines(std::vector<Hazard>& hazards, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const Hazard& hazard : hazards) {
+    for (const Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+      places.insert(places.end(), actor->places.begin(), actor->places.end());
+    }
+  }
+  const LineTable known(places);
+  for (Hazard& hazard : hazards) {
+    for (Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+      actor->line = known.line_in(kernel, actor->places);
+    }
+  }
+  const auto what = [](const Hazard& h) {
+    return std::tie(h.kind, h.first.line, h.second.line, h.array);
+  };
+  std::sort(hazards.begin(), hazards.end(), [&](const Hazard& a, const Hazard& b) {
+    return what(a) != what(b) ? what(a) < what(b)
+                              : std::tie(a.block, a.byte) < std::tie(b.block, b.byte);
+  });
+  // The same lines, reached by different calls, are one hazard.
+  hazards.erase(std::unique(hazards.begin(), hazards.end(),
+                            [&](const Hazard& a, const Hazard& b) { return what(a) == what(b); }),
+                hazards.end());
+}
+
+void resolve_lines(Recording& recording, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const RecordedSite& site : recording.sites) {
+    places.insert(places.end(), site.places.begin(), site.places.end());
+  }
+  const LineTable known(places);  // those of the hazards are among them
+  for (RecordedSite& site : recording.sites) site.line = known.line_in(kernel, site.places);
+  for (RecordedHazard& recorded : recording.hazards) {
+    for (Hazard::Actor* actor : {&recorded.hazard.first, &recorded.hazard.second}) {
+      actor->line = known.line_in(kernel, actor->places);
+    }
+  }
+}
+
+}  // namespace simt

@@ -1,0 +1,229 @@
+#include "trace/trace.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "trace/hooks.h"
+#include "machine/session.h"
+
+extern "C" char __executable_start;  // from the linker: places are counted from here
+
+namespace simt {
+
+__thread Hooks hooks;
+
+namespace {
+
+// Elements of C that no thread of all launches wrote, as one hazard. Only where all blocks were
+// traced, and none was abandoned, is that known.
+void add_never_written(Session& session) {
+  const auto& written = session.written;
+  const auto first = std::find(written.begin(), written.end(), false);
+  const auto result = std::find_if(session.traced->begin(), session.traced->end(),
+                                   [](const GlobalArray& array) { return array.all_written; });
+  if (first == written.end() || result == session.traced->end()) return;
+  if (has_fatal(session.counts) || !session.all_traced) return;
+  Hazard hazard{HazardKind::never_written, result->name, 0, 0, {}, {}};
+  hazard.byte = 4 * static_cast<std::uint64_t>(first - written.begin());
+  hazard.extent = std::count(first, written.end(), false);
+  session.counts.hazards.push_back(hazard);
+}
+
+// The compiler hands over return addresses; the instruction itself is before it.
+Token place(const void* return_address) {
+  return static_cast<Token>(static_cast<const char*>(return_address) - &__executable_start - 1);
+}
+
+inline void append(LaneLog& log, Token token) {
+  *log.next_token++ = token;
+  if (log.next_token == log.tokens_end) pause_with_full_log();
+}
+
+inline void step(Kind kind, const void* return_address) {
+  if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
+}
+
+// Every function of a traced kernel starts here, so a stack that runs out is seen before it does.
+inline void enter(const void* caller) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
+    fault("it needs more than 56 KB of local memory", caller);
+  }
+  append(*log, make_token(place(caller), Kind::kEnter));
+}
+
+// What else is thread-local is the tracer's own, and would not survive a store.
+inline void require_shared(std::uintptr_t address, Token log2_bytes) {
+  const std::size_t first = (address - hooks.locals) / 4;
+  const std::size_t last = (address - hooks.locals + (std::size_t{1} << log2_bytes) - 1) / 4;
+  if (!hooks.is_shared[first] || !hooks.is_shared[last]) go_astray();
+}
+
+inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  LaneLog* log = hooks.log;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (log == nullptr || address - hooks.stacks < hooks.stack_bytes) return;
+  *log->next_address++ = address;
+  append(*log, make_token(place(return_address), kind, log2_bytes));
+  if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
+}
+
+// A copy of a larger object: as many accesses as the widest that its size and address allow takes.
+void range(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+  if (bytes == 0) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const int log2_bytes = std::countr_zero(bytes | address | 16u);
+  for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
+    access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+  }
+}
+
+}  // namespace
+
+Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
+             const std::function<void()>& host) {
+  Session session{&machine, arrays};
+  run_in(session, host);
+  add_never_written(session);
+  return session.counts;
+}
+
+void record(Kind kind, const void* at) {
+  step(kind, at);
+}
+
+void record_wait(int groups_in_flight, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = groups_in_flight;
+  append(*log, make_token(place(at), Kind::kWait));
+}
+
+void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(global);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
+  append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
+  const auto to = reinterpret_cast<std::uintptr_t>(shared);
+  if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
+}
+
+void record_atomic(const void* pointer, std::size_t bytes, void* at) {
+  access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
+  access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+}
+
+}  // namespace simt
+
+// What -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The names are the
+// compiler's; the sanitizers' own runtime is not linked.
+#define HERE __builtin_return_address(0)
+extern "C" {
+void __tsan_init() {}
+// Host code of the traced copy: virtual tables. (Its atomics: src/trace/host_atomics.cpp.)
+void __tsan_vptr_read(void**) {}
+void __tsan_vptr_update(void**, void*) {}
+
+void __tsan_func_entry(void* caller) {
+  simt::enter(caller);
+}
+void __tsan_func_exit() {
+  simt::step(simt::Kind::kExit, HERE);
+  simt::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
+}
+void __sanitizer_cov_trace_pc() {
+  // The instruction behind a function's exit may begin a basic block. It is the function's last,
+  // but the log has left the function: as a place of the caller it would mislead the merge.
+  constexpr std::uintptr_t kOneCall = 8;
+  if (reinterpret_cast<std::uintptr_t>(HERE) - simt::hooks.exit <= kOneCall) return;
+  simt::step(simt::Kind::kStep, HERE);
+}
+
+// The index is not used yet.
+void __ubsan_handle_out_of_bounds(void* data, void* index) {
+  simt::LaneLog* log = simt::hooks.log;
+  if (log == nullptr || !simt::hooks.looks_for_hazards) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
+  simt::append(*log, simt::make_token(simt::place(HERE), simt::Kind::kBadIndex));
+  simt::go_astray();
+}
+
+void __tsan_read1(void* p) {
+  simt::access(simt::Kind::kLoad, p, 0, HERE);
+}
+void __tsan_read2(void* p) {
+  simt::access(simt::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_read4(void* p) {
+  simt::access(simt::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_read8(void* p) {
+  simt::access(simt::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_read16(void* p) {
+  simt::access(simt::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_write1(void* p) {
+  simt::access(simt::Kind::kStore, p, 0, HERE);
+}
+void __tsan_write2(void* p) {
+  simt::access(simt::Kind::kStore, p, 1, HERE);
+}
+void __tsan_write4(void* p) {
+  simt::access(simt::Kind::kStore, p, 2, HERE);
+}
+void __tsan_write8(void* p) {
+  simt::access(simt::Kind::kStore, p, 3, HERE);
+}
+void __tsan_write16(void* p) {
+  simt::access(simt::Kind::kStore, p, 4, HERE);
+}
+
+void __tsan_unaligned_read2(void* p) {
+  simt::access(simt::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_unaligned_read4(void* p) {
+  simt::access(simt::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_unaligned_read8(void* p) {
+  simt::access(simt::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_unaligned_read16(void* p) {
+  simt::access(simt::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_unaligned_write2(void* p) {
+  simt::access(simt::Kind::kStore, p, 1, HERE);
+}
+void __tsan_unaligned_write4(void* p) {
+  simt::access(simt::Kind::kStore, p, 2, HERE);
+}
+void __tsan_unaligned_write8(void* p) {
+  simt::access(simt::Kind::kStore, p, 3, HERE);
+}
+void __tsan_unaligned_write16(void* p) {
+  simt::access(simt::Kind::kStore, p, 4, HERE);
+}
+
+void __tsan_read_range(void* p, std::size_t bytes) {
+  simt::range(simt::Kind::kLoad, p, bytes, HERE);
+}
+void __tsan_write_range(void* p, std::size_t bytes) {
+  simt::range(simt::Kind::kStore, p, bytes, HERE);
+}
+
+// The compiler announces no memcpy and no memset: in traced code they are these (Makefile).
+void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
+  simt::range(simt::Kind::kLoad, from, bytes, HERE);
+  simt::range(simt::Kind::kStore, to, bytes, HERE);
+  return std::memcpy(to, from, bytes);
+}
+void* simt_memset(void* to, int value, std::size_t bytes) {
+  simt::range(simt::Kind::kStore, to, bytes, HERE);
+  return std::memset(to, value, bytes);
+}
+}
+#undef HERE

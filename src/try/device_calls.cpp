@@ -1,0 +1,115 @@
+#include "try/device_calls.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "machine/grid.h"
+#include "cuda/vector_types.h"
+
+bool name_threads = false;
+bool host_is_silent = false;
+
+extern const __thread uint3 threadIdx;
+extern const __thread uint3 blockIdx;
+
+namespace {
+
+char held[1 << 20];
+std::atomic<std::size_t> held_bytes = 0;
+std::atomic<bool> holding = false;
+
+// Of one printf, under the lock of stdout.
+void put(const char* text, std::size_t bytes) {
+  if (holding && bytes <= sizeof held - held_bytes) {
+    std::memcpy(held + held_bytes, text, bytes);
+    held_bytes += bytes;
+  } else {
+    std::fwrite(text, 1, bytes, stdout);
+  }
+}
+
+void refuse_in_kernel(const char* call, const char* instead, const void* place) {
+  if (!simt::in_kernel()) return;
+  simt::fault(std::string("it calls ") + call + ", which is not for kernels; " + instead, place);
+}
+
+}  // namespace
+
+void hold_prints() {
+  holding = true;
+}
+void print_held() {
+  holding = false;
+  // The watched code may have been stopped within stdio, so past that.
+  const char* from = held;
+  for (std::size_t left = held_bytes.exchange(0); left > 0;) {
+    const ssize_t written = write(STDOUT_FILENO, from, left);
+    if (written <= 0) return;
+    from += written;
+    left -= written;
+  }
+}
+void drop_held() {
+  holding = false;
+  held_bytes = 0;
+}
+
+#define HERE __builtin_return_address(0)
+extern "C" {
+
+int try_printf(const char* format, ...) {
+  if (host_is_silent && !simt::in_kernel()) return 0;
+  std::va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(nullptr, 0, format, arguments);
+  va_end(arguments);
+  std::vector<char> text(length < 0 ? 1 : length + 1);
+  if (length >= 0) std::vsnprintf(text.data(), text.size(), format, again);
+  va_end(again);
+  flockfile(stdout);
+  if (name_threads && simt::in_kernel()) {
+    char name[128];
+    const int bytes =
+        std::snprintf(name, sizeof name, "[block %u,%u,%u thread %u,%u,%u] ", blockIdx.x,
+                      blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
+    put(name, bytes);
+  }
+  put(text.data(), text.size() - 1);
+  funlockfile(stdout);
+  return length;
+}
+
+void try_assert_fail(const char* condition, const char* file, unsigned line, const char*) {
+  const std::string what = std::string("the assertion \"") + condition + "\" fails";
+  if (simt::in_kernel()) simt::fault(what, HERE);
+  std::fprintf(stderr, "%s:%u: %s\n", file, line, what.c_str());
+  std::abort();
+}
+
+void* try_malloc(std::size_t bytes) {
+  refuse_in_kernel("malloc", "let the host provide the memory", HERE);
+  return std::malloc(bytes);
+}
+void* try_new(std::size_t bytes) {
+  refuse_in_kernel("new", "let the host provide the memory", HERE);
+  return operator new(bytes);
+}
+void* try_new_array(std::size_t bytes) {
+  refuse_in_kernel("new", "let the host provide the memory", HERE);
+  return operator new[](bytes);
+}
+int try_rand() {
+  refuse_in_kernel("rand", "draw the numbers on the host", HERE);
+  return std::rand();
+}
+}
+#undef HERE

@@ -1,0 +1,419 @@
+// make try KERNEL=file.cu: somebody's own sgemm, traced, checked and, where there is a GPU, timed.
+//
+// The file is compiled up to three times, as gemm_steps.cu is; the Makefile gives each copy's sgemm
+// its name. All of it runs in a child process (src/guard/guard.h).
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
+#include "lab/problem.h"
+#include "step/step_command.h"
+#include "model/error.h"
+#include "model/refusal.h"
+#include "report/report.h"
+#include "gpu/gpu.h"
+#include "machine/symbols.h"
+#include "trace/trace.h"
+#include "trace/warp_log.h"
+#include "try/device_calls.h"
+#include "guard/guard.h"
+#include "try/registers.h"
+#include "try/show.h"
+
+using Sgemm = void(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+                   float* C);
+Sgemm sgemm_traced, sgemm_plain;
+[[gnu::weak]] Sgemm sgemm_gpu;  // null where nvcc did not compile it
+
+namespace {
+
+constexpr const char* kUsage =
+    "make try KERNEL=file.cu TRY_FLAGS=\"...\": traces and checks the file's\n"
+    "  void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,\n"
+    "             float* C)\n"
+    "which launches its kernels by launch(kernel, grid, block, shared_bytes, arguments...).\n\n"
+    "  --limit S            seconds that sgemm may take; default: 10\n"
+    "  --registers N        registers of a thread, for occupancy; default: those that nvcc "
+    "reports,\n"
+    "                       where there is one\n"
+    "  --show FILE.html     draw what the kernels do, here and as a page\n"
+    "  --name-threads       printf in a kernel says first which block and thread it is\n"
+    "  -I.. -D..            for the compiler\n"
+    "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
+    "--b\n"
+    "--c --device --gpu --trace --reps --explain --section --format --no-color, and --step with "
+    "what belongs to it\n";
+
+struct Options {
+  Flags flags;
+  double limit_s = 10;
+  bool name_threads = false;
+  std::optional<int> registers;  // a thread, as --registers states them
+  std::string show;              // the page to write; empty: print tables
+};
+
+int parse_registers(const char* text) {
+  const char* end = text + std::strlen(text);
+  int registers = 0;
+  const auto parsed = std::from_chars(text, end, registers);
+  constexpr int kMost = 255;  // a thread, on every GPU of the table
+  if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
+    throw Refusal(
+        std::string("--registers ") + text +
+        ": no register count; give those of a thread, 1 to 255, for example --registers 64");
+  }
+  return registers;
+}
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  std::vector<char*> others{argv[0]};
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--name-threads") {
+      options.name_threads = true;
+    } else if (argument == "--registers") {
+      options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
+    } else if (argument == "--show") {
+      options.show = i + 1 < argc ? argv[++i] : "";
+      if (!options.show.ends_with(".html")) {
+        throw Refusal("--show " + options.show + ": give the page to write, for example show.html");
+      }
+    } else if (argument == "--limit") {
+      const char* text = i + 1 < argc ? argv[++i] : "";
+      const char* end = text + std::strlen(text);
+      const auto parsed = std::from_chars(text, end, options.limit_s);
+      const bool fits = options.limit_s > 0 && options.limit_s <= 86400;
+      if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
+        throw Refusal(std::string("--limit ") + text +
+                      ": no time; give seconds, up to 86400, for example --limit 30");
+      }
+    } else {
+      others.push_back(argv[i]);
+    }
+  }
+  others.push_back(nullptr);
+  options.flags = parse_flags(static_cast<int>(others.size()) - 1, others.data());
+  const Flags& flags = options.flags;
+  if (flags.ask) {
+    throw Refusal(
+        "--ask is about the stages, whose counts follow from formulas; leave it out here");
+  }
+  if (!flags.stage.empty() || flags.list || !flags.ncu.empty() || flags.ncu_metrics) {
+    throw Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
+  }
+  return options;
+}
+
+// What a report needs of a launch's kernel, and what its launches did, all together.
+struct Kernels {
+  struct Entry {
+    const void* function;
+    std::string name;
+    Variant variant;
+    LaunchShape shape;
+    Counts counts;
+  };
+  std::deque<Entry> entries;  // in the order of their first launches; stays where it is
+
+  void add_launch(const simt::Launch& launch, const Counts& counts, int M, int N);
+  // Of a launch of the other copy of a kernel, which has the same name.
+  void add_hazards(const simt::Launch& launch, const Counts& counts);
+};
+
+void Kernels::add_hazards(const simt::Launch& launch, const Counts& counts) {
+  const std::string name = simt::function_name(launch.kernel);
+  for (Entry& entry : entries) {
+    if (entry.name != name) continue;
+    for (const Hazard& hazard : counts.hazards) simt::add(entry.counts.hazards, hazard);
+  }
+}
+
+void Kernels::add_launch(const simt::Launch& launch, const Counts& counts, int M, int N) {
+  for (Entry& entry : entries) {
+    if (entry.function != launch.kernel) continue;
+    simt::add(entry.counts, counts);
+    entry.counts.blocks += counts.blocks;
+    ++entry.shape.launches;
+    return;
+  }
+  Entry& entry = entries.emplace_back();
+  entry.function = launch.kernel;
+  entry.name = simt::function_name(launch.kernel);
+  entry.counts = counts;
+  entry.shape = {{launch.grid.x, launch.grid.y, launch.grid.z},
+                 {launch.block.x, launch.block.y, launch.block.z},
+                 launch.static_shared_bytes,
+                 launch.dynamic_shared_bytes,
+                 1};
+  // The part of C that falls to a block, if its blocks share C evenly.
+  const auto share = [](int of, unsigned blocks) {
+    return static_cast<int>((of + std::int64_t{blocks} - 1) / blocks);
+  };
+  entry.variant.name = "";
+  entry.variant.BM = share(M, launch.grid.y);
+  entry.variant.BN = share(N, launch.grid.x);
+  entry.variant.block_x = static_cast<int>(launch.block.x);
+  entry.variant.block_y = static_cast<int>(launch.block.y * launch.block.z);
+  entry.variant.shared_bytes = launch.dynamic_shared_bytes;
+  entry.variant.kernel.name = entry.name.c_str();
+}
+
+Row row_of(const Gpu& model, const Kernels::Entry& entry, std::optional<int> registers,
+           int number) {
+  Row row;
+  row.number = number;
+  row.name = entry.name;
+  row.variant = &entry.variant;
+  row.launch = entry.shape;
+  row.counts = entry.counts;
+  if (!registers) registers = compiled_registers(entry.name, model.compute_capability);
+  row.occupancy =
+      occupancy(model, {entry.variant.threads(), registers.value_or(0),
+                        entry.shape.static_shared_bytes + entry.shape.dynamic_shared_bytes});
+  return row;
+}
+
+void print(std::FILE* out, const Flags& flags, const Run& run, Style style) {
+  if (flags.format == Format::json) return print_json(out, run);
+  if (flags.format == Format::csv) return print_csv(out, run);
+  if (!flags.explain) return print_table(out, run, style);
+  for (const Row& row : run.rows) explain(out, run, row, style, explaining(flags));
+}
+
+// While it lives, stdout leads nowhere: the timed runs print what the first one printed.
+struct Muted {
+  Muted() : stdout_before(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+  }
+  ~Muted() {
+    std::fflush(stdout);
+    dup2(stdout_before, STDOUT_FILENO);
+    close(stdout_before);
+  }
+  Muted(const Muted&) = delete;
+  Muted& operator=(const Muted&) = delete;
+  const int stdout_before;
+};
+
+// The time is that of all launches together.
+void run_on_gpu(const Flags& flags, const Problem& p, Floats& result, Row& row) {
+  gpu::Matrix A(p.A.size()), B(p.B.size()), C(p.results());
+  A.upload(p.A.data());
+  B.upload(p.B.data());
+  C.upload(p.C.data());
+  const auto compute = [&] {
+    sgemm_gpu(p.M, p.N, p.K, p.alpha, A.data(), B.data(), p.beta, C.data());
+  };
+  watched([&] {
+    compute();
+    gpu::synchronize();
+  });
+  C.download(result.data());
+  std::vector<double> times_ms;
+  const Muted muted;
+  watched([&] { times_ms = gpu::time_ms(flags.reps.value_or(0), compute); });
+  row.time = summary(times_ms);
+}
+
+// Two tiles of up to 32 in K: what is wrong between two tiles shows.
+Flags at_teaching_size(Flags flags) {
+  if (!flags.a.empty() || flags.size) return flags;
+  flags.m = flags.m.value_or(32);
+  flags.n = flags.n.value_or(32);
+  flags.k = flags.k.value_or(64);
+  return flags;
+}
+
+// A launch each is a scene.
+Outcome step_sgemm(const Flags& flags, bool on_terminal, std::FILE* report) {
+  prctl(PR_SET_PDEATHSIG,
+        SIGTERM);  // whoever waits for this is gone, so the terminal is given back
+  const Problem p = load_problem(at_teaching_size(flags), false);
+  const Gpu gpu = choose_model(flags, false);
+  Floats C = p.C;
+  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
+  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
+                                      {"B", p.B.data(), bytes(p.B)},
+                                      {"C", C.data(), bytes(C), true}};
+  RecordedRun run;
+  watched([&] {
+    run = record_run(simt::Machine{&gpu}, arrays, [&] {
+      sgemm_traced(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
+    });
+  });
+  if (run.launches.empty()) throw Refusal("sgemm launches no kernel here, so there are no steps");
+  StepScenes scenes;
+  scenes.count = static_cast<int>(run.launches.size());
+  scenes.load = [&](int number) {
+    const Recording& launch = run.launches[number];
+    const bool is_last = number + 1 == scenes.count;
+    std::string name = simt::function_name(launch.kernel);
+    if (scenes.count > 1) {
+      name += ", launch " + std::to_string(number + 1) + " of " + std::to_string(scenes.count);
+    }
+    return scene_of(launch, name, is_last ? run.fault : "", p.M, p.N, p.K);
+  };
+  return {step(flags, scenes, on_terminal, report), ""};
+}
+
+std::string wrong_result(const Error& error) {
+  const Mismatch& first = error.first.value();
+  char what[128];
+  std::snprintf(what, sizeof what,
+                "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
+                static_cast<long long>(first.row), static_cast<long long>(first.column),
+                first.value, first.expected);
+  return what;
+}
+
+Outcome try_sgemm(const Options& options, const std::string& command, Style style,
+                  std::FILE* report) {
+  const Flags& flags = options.flags;
+  Run run;
+  run.gpu_present = sgemm_gpu != nullptr && choose_device(flags);
+  run.gpu = choose_model(flags, run.gpu_present);
+  const Problem p = load_problem(flags, run.gpu_present);
+  run.M = p.M;
+  run.N = p.N;
+  run.K = p.K;
+  run.alpha = p.alpha;
+  run.beta = p.beta;
+  run.seed = flags.seed;
+  run.command = command;
+  run.date = now_utc();
+  if (run.gpu_present) run.driver = gpu::driver_and_runtime();
+  const Reference reference = compute_reference(p);
+
+  Floats result = p.C;
+  Kernels kernels;
+  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
+  const simt::GlobalArray arrays[] = {
+      {"A", p.A.data(), bytes(p.A)},
+      {"B", p.B.data(), bytes(p.B)},
+      {"C", result.data(), bytes(result), true, p.must_be_written()}};
+  simt::Machine machine{&run.gpu};
+  machine.hazards = flags.hazards;
+  machine.blocks = flags.trace == Trace::all ? simt::Blocks::kAll : simt::Blocks::kSample;
+  machine.launched = [&](const simt::Launch& launch, const Counts& counts) {
+    kernels.add_launch(launch, counts, p.M, p.N);
+  };
+  const auto sgemm_with = [&](Sgemm* sgemm, Floats& C) {
+    return [&p, sgemm, &C] {
+      sgemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
+    };
+  };
+  ShowRecorder recorder(options.show);
+  machine.recorder = recorder.wanted();
+  // Printed once: where all blocks run again, by that run, whose kernels see whole results.
+  const bool runs_again = machine.blocks == simt::Blocks::kSample || run.gpu_present;
+  if (runs_again) hold_prints();
+  machine.arrays = arrays;
+  std::vector<Hazard> found;
+  try {
+    watched([&] {
+      recorder.keep_fault(
+          [&] { found = simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)).hazards; });
+    });
+  } catch (...) {
+    print_held();
+    throw;
+  }
+  if (recorder.fault()) {
+    print_held();
+    return recorder.show(report, style, run, "");
+  }
+  if (kernels.entries.empty() && p.results() > 0) {
+    print_held();
+    throw Refusal(
+        "sgemm launches no kernel; it has to call launch(kernel, grid, block, "
+        "shared_bytes, arguments...)");
+  }
+  const auto abandoned = [&] {
+    return std::any_of(kernels.entries.begin(), kernels.entries.end(),
+                       [](const Kernels::Entry& entry) { return has_fatal(entry.counts); });
+  };
+  if (!found.empty() && found.back().kind == HazardKind::never_written) {
+    kernels.entries.back().counts.hazards.push_back(found.back());
+  }
+  if (machine.blocks == simt::Blocks::kSample && !run.gpu_present && !abandoned()) {
+    // Several kernels may each need all that the one before it did.
+    const auto again = [](const Kernels::Entry& entry) { return entry.shape.launches > 1; };
+    const bool all_again = kernels.entries.size() > 1 ||
+                           std::any_of(kernels.entries.begin(), kernels.entries.end(), again);
+    machine.blocks = all_again ? simt::Blocks::kAll : simt::Blocks::kAllButSample;
+    machine.launched = [&](const simt::Launch& launch, const Counts& counts) {
+      kernels.add_hazards(launch, counts);
+    };
+    if (all_again) result = p.C;
+    all_again ? drop_held() : print_held();
+    host_is_silent = !all_again;
+    watched([&] { simt::run(machine, sgemm_with(sgemm_plain, result)); });
+  }
+
+  run.gpu_present ? drop_held() : print_held();
+
+  Row all;
+  all.name = "sgemm";
+  if (!abandoned()) {
+    if (run.gpu_present) run_on_gpu(flags, p, result, all);
+    all.error =
+        compare(p.M, p.N, p.K, result.data(), reference.exact.data(), reference.magnitude.data(),
+                p.beta, p.beta == 0 ? nullptr : p.C.data(), kFp32, p.alpha);
+  }
+  for (const Kernels::Entry& entry : kernels.entries) {
+    run.rows.push_back(
+        row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
+  }
+  // Of several kernels, one may load what another stored.
+  if (run.rows.size() == 1) note_never_written(p, result, run.rows[0]);
+  for (std::size_t i = 0; i < run.rows.size(); ++i)
+    annotate(run.rows[i], kernels.entries[i].function);
+  if (run.rows.size() == 1) {
+    run.rows[0].error = all.error;
+    run.rows[0].time = all.time;
+  } else {
+    run.rows.push_back(all);
+  }
+  if (!options.show.empty()) {
+    const bool is_right = !all.error || all.error->bound_ok;
+    return recorder.show(report, style, run, is_right ? "" : wrong_result(*all.error));
+  }
+  print(report, flags, run, style);
+  const bool hazardous = report_hazards("try", run);
+  if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
+  return {1, wrong_result(*all.error)};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Options options = parse_options(argc, argv);
+    if (options.flags.help) return std::fputs(kUsage, stdout), 0;
+    name_threads = options.name_threads;
+    const Style style{wants_colour(options.flags, stdout)};
+    const bool on_terminal = steps_on_terminal(options.flags);
+    return run_guarded({options.limit_s, "try"}, [&](std::FILE* report) {
+      if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
+      return try_sgemm(options, joined(argc, argv), style, report);
+    });
+  } catch (const Refusal& refusal) {
+    std::fprintf(stderr, "try: %s\n", refusal.what());
+  }
+  return 2;
+}

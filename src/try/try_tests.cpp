@@ -1,0 +1,306 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Output {
+  int exit_code;
+  std::string out, err;
+};
+
+std::string file_text(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+Output run(const std::string& command) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gemm_steps_try_tests." + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string out = folder / "out", err = folder / "err";
+  const int status = std::system((command + " >" + out + " 2>" + err + " </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(out), file_text(err)};
+}
+
+// A sample, as make built it beside the tests.
+Output try_sample(const std::string& name, const std::string& flags) {
+  const auto tests = std::filesystem::read_symlink("/proc/self/exe");
+  return run((tests.parent_path() / "try" / name).string() + " --device cpu " + flags);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+  std::istringstream from(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(from, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("other people's kernels compile unmodified, are traced, and are right") {
+  for (const char* sample : {"naive", "tiled", "split_k"}) {
+    for (const char* flags : {"--size 64", "--m 50 --n 33 --k 71 --alpha 2 --beta 0.5",
+                              "--size 37 --trace all", "--size 32 --explain"}) {
+      CAPTURE(std::string(sample));
+      CAPTURE(std::string(flags));
+      const Output output = try_sample(sample, flags);
+      CAPTURE(output.err);
+      CHECK(output.exit_code == 0);
+      CHECK(contains(output.out, "ok"));
+    }
+  }
+}
+
+TEST_CASE("every kernel of a file is counted on its own, and their result is checked together") {
+  const Output output = try_sample("split_k", "--m 8 --n 8 --k 64 --trace all --format json");
+  CAPTURE(output.out);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "\"name\": \"scale\""));
+  CHECK(contains(output.out, "\"name\": \"dot\""));
+  CHECK(contains(output.out, "\"bound_ok\": true"));
+  // Two loads of each of 8 * 8 * 2 warps, and an atomicAdd.
+  CHECK(contains(output.out, "\"gmem_load_requests\": 384"));
+}
+
+TEST_CASE("a kernel's printf appears beside the report, with the thread's name on request") {
+  CHECK(try_sample("tiled", "--size 16").err == "tiles of 16 x 16\n");
+  CHECK(contains(try_sample("tiled", "--size 16 --name-threads").err,
+                 "[block 0,0,0 thread 0,0,0] tiles of 16 x 16"));
+  CHECK(!contains(try_sample("tiled", "--size 16 --format json").out, "tiles of"));
+}
+
+TEST_CASE("a race in other people's code is named with its lines, before the wrong result") {
+  const Output output = try_sample("race", "--size 40");
+  CHECK(output.exit_code == 1);
+  CHECK(output.err.starts_with("try: racy, block (0, 0): race on "));
+  CHECK(output.err.find("stores on line 10 and thread") != std::string::npos);
+  CHECK(output.err.find("put a __syncthreads() there") != std::string::npos);
+}
+
+TEST_CASE("elements that no thread writes are a hazard with their number, and C then is wrong") {
+  // 50 - 32 columns of all rows, and 50 - 48 rows of the others; a part of the blocks tells as
+  // much.
+  for (const char* flags :
+       {"--size 50", "--size 50 --trace all", "--size 50 --trace all --beta 2"}) {
+    CAPTURE(std::string(flags));
+    const Output output = try_sample("wrong_at_the_edge", flags);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 1);
+    CHECK(
+        output.err.starts_with("try: wrong_at_the_edge, C: no thread stores row 0, column 32, "
+                               "nor 963 more; launch enough blocks"));
+    CHECK(contains(output.err, "\ntry: sgemm is wrong: row 0, column 32 is"));
+  }
+}
+
+TEST_CASE("what goes wrong in other people's code is one sentence with line, block and thread") {
+  struct Case {
+    const char* sample;
+    const char* flags;
+    int exit_code;
+    const char* line;  // where the sentence begins
+    const char* says;
+  };
+  const Case cases[] = {
+      {"endless", "--limit 1", 1, "examples/endless.cu:8: endless, block (0, 0, 0), thread (",
+       "still running after 1 s"},
+      {"barriers", "--limit 1", 1,
+       "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
+      {"crash", "--size 50", 1, "crash, block (0, 0): thread (5, 3) reaches for the address 0x10",
+       " on line 7, where there is no matrix"},
+      {"out_of_bounds", "--size 50", 1,
+       "out_of_bounds, block (0, 1): thread (0, 18) reaches for element 2,500 of A on line 8",
+       "of which there are 2,500; compare row and column"},
+      {"out_of_bounds", "--size 50 --hazards off", 1, "out_of_bounds, block (0, 1): thread (",
+       "of A on line 8"},
+      {"past_dimension", "--size 40", 1,
+       "past_dimension, block (0, 0): thread (15, 0) takes index 16 of Bs on line 14",
+       "in a dimension of 16: from 0 to 15"},
+      {"past_shared", "--size 40", 1,
+       "past_shared, block (0, 0): thread (0, 0) reaches for element 256 of dynamic shared memory "
+       "on line 12",
+       "of which there are 256; make it larger"},
+      {"divergent", "--size 32", 1,
+       "divergent, block (0, 0): thread (0, 0) waits at the barrier on line 10 while thread (16, 0)"
+       " waits at another on line 13",
+       "must come to the same __syncthreads()"},
+      {"leaves_early", "--size 40", 1,
+       "leaves_early, block (2, 0): thread (0, 0) waits at the barrier on line 16 while thread (8, "
+       "0)"
+       " has left the kernel on line 7",
+       "let every thread stay"},
+      {"exits", "", 1, "examples/exits.cu:13: ", "exit()"},
+      {"greedy", "", 1, "", "more memory than it may have"},
+      {"asserts", "--size 50", 1, "examples/asserts.cu:7: asserts, block (0, 0, 0), thread (7,",
+       "the assertion \"col < 7\" fails"},
+      {"allocates", "", 1, "examples/allocates.cu:7: allocates, block (0, 0, 0)",
+       "it calls new"},
+      {"too_much_shared", "", 2, "too_much_shared: a block with 0 + 307200 bytes",
+       "more than the RTX 3090 takes: at most 101376"},
+      {"too_much_shared", "--gpu H100", 2, "too_much_shared: a block with", "at most 232448"},
+      {"naive", "--limit 0", 2, "--limit 0: no time", "for example"},
+      {"naive", "--stage 3", 2, "--stage", "your own file"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.sample));
+    const Output output = try_sample(c.sample, c.flags);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == c.exit_code);
+    CHECK(output.err.starts_with(std::string("try: ") + c.line));
+    CHECK(contains(output.err, c.says));
+    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("inline PTX is said with file and line") {
+  const Output output =
+      run("g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/cuda/headers -include src/cuda/cpu.h "
+          "examples/refused/ptx.cu");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 1);
+  CHECK(contains(output.err, "examples/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
+}
+
+TEST_CASE("what a kernel or its host prints appears once, from the run that has whole results") {
+  // Three rows, two parts: the second kernel is launched twice, so all of it runs again.
+  const Output output = try_sample("prints", "--m 3 --n 70 --k 8");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 8);
+  CHECK(output.err.starts_with("on the host\ncleared\n"));
+  CHECK(!contains(output.err, "nan"));
+  // Nine blocks, of which five are traced: with one kernel only the others run again.
+  CHECK(try_sample("tiled", "--size 48").err == "tiles of 16 x 16\n");
+  // Blocks run side by side, as on a GPU, so the order of their lines is anyone's.
+  const Output all_traced = try_sample("prints", "--m 3 --n 70 --k 8 --trace all");
+  CHECK(sorted_lines(all_traced.err) == sorted_lines(output.err));
+}
+
+TEST_CASE("cudaMalloc on the CPU gives memory that is counted under the pointer's name") {
+  const Output output = try_sample("device_memory", "--size 64 --alpha 2 --format json");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "\"bound_ok\": true"));
+  CHECK(contains(output.out, "\"array\": \"d_A\", \"space\": \"global\", \"direction\": \"load\""));
+  CHECK(contains(output.out, "\"array\": \"workspace\", \"space\": \"global\""));
+}
+
+TEST_CASE("host code may use atomics and locks") {
+  const Output output = try_sample("host_atomics", "--size 40");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.err == "");
+}
+
+TEST_CASE("a launch that no GPU takes, and a call of the host's in a kernel, are one sentence") {
+  struct Case {
+    const char* sample;
+    int exit_code;
+    const char* says[6];  // for M = 1, 2, ...
+  };
+  const Case cases[] = {
+      {"refused_launches",
+       2,
+       {"refused: a block of 33 x 32 x 1 threads", "refused: a launch of 0 x 1 x 1 blocks",
+        "refused: a block of 1 x 1 x 65 threads", "refused: a grid of 1 x 65536 x 1 blocks",
+        "too_much_static: the kernel's __shared__ arrays take 52000 bytes; nvcc allows 49152"}},
+      {"calls_the_host",
+       1,
+       {"calls_the_host.cu:4: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls rand",
+        "calls_the_host.cu:5: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls new",
+        "calls_the_host.cu:6: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls malloc",
+        "calls_the_host.cu:7: calls_the_host, block (0, 0, 0), thread (0, 0, 0): it calls "
+        "cudaMalloc"}},
+  };
+  for (const Case& c : cases) {
+    for (int i = 0; c.says[i] != nullptr; ++i) {
+      const Output output =
+          try_sample(c.sample, "--m " + std::to_string(i + 1) + " --n 4 --k 4 --beta 0");
+      CAPTURE(output.err);
+      CHECK(output.exit_code == c.exit_code);
+      CHECK(contains(output.err, c.says[i]));
+      CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+    }
+  }
+}
+
+TEST_CASE("registers that nobody knows can be stated, and limit the occupancy") {
+  const std::string unknown = try_sample("naive", "--size 64 --explain").out;
+  CHECK(contains(unknown, "not known: there is no nvcc; --registers N states them"));
+  const std::string stated = try_sample("naive", "--size 64 --explain --registers 128").out;
+  CHECK(contains(stated, "128 x 32 lanes = 4,096 a warp"));
+  CHECK(contains(stated, "2 blocks x 8 warps = 16 of the 48 warps"));
+  for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
+    const Output output = try_sample("naive", std::string("--registers '") + wrong + "'");
+    CHECK(output.exit_code == 2);
+    CHECK(contains(output.err, "try: --registers " + std::string(wrong) + ": no register count"));
+  }
+}
+
+TEST_CASE("registers that ptxas reported are taken for the nearest architecture before the GPU's") {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("gemm_steps_try_registers_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const auto tests = std::filesystem::read_symlink("/proc/self/exe");
+  std::filesystem::copy_file(tests.parent_path() / "try" / "tiled", folder / "tiled",
+                             std::filesystem::copy_options::overwrite_existing);
+  // As ptxas of CUDA 13 speaks, after c++filt -p.
+  std::ofstream(folder / "log")
+      << "ptxas info    : 0 bytes gmem\n"
+         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_75'\n"
+         "ptxas info    : Function properties for tiled<16u>\n"
+         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+         "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\n"
+         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_86'\n"
+         "ptxas info    : Used 64 registers, used 1 barriers, 1024 bytes smem\n"
+         "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_90a'\n"
+         "ptxas info    : Used 33 registers, used 1 barriers, 1024 bytes smem\n";
+  REQUIRE(run("awk -f src/model/ptxas_registers.awk " + (folder / "log").string()).exit_code == 0);
+  std::ofstream(folder / "tiled.registers")
+      << run("awk -f src/model/ptxas_registers.awk " + (folder / "log").string()).out;
+  const auto explained = [&](const std::string& gpu) {
+    return run((folder / "tiled").string() + " --device cpu --size 32 --explain --gpu '" + gpu +
+               "'")
+        .out;
+  };
+  CHECK(contains(explained("T4"), "40 x 32 lanes"));
+  CHECK(contains(explained("A100 SXM 80GB"), "40 x 32 lanes"));
+  CHECK(contains(explained("RTX 4090"), "64 x 32 lanes"));
+  CHECK(contains(explained("H200"), "33 x 32 lanes"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("make try says what stands for <<<>>>, and which function is missing") {
+  // In a folder of its own, so that nothing that make built is made anew.
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gemm_steps_try_make_" + std::to_string(getpid()));
+  const auto compile = [&](const std::string& name) {
+    return run("env -u MAKEFLAGS -u MAKELEVEL make NVCC= BUILD=" + folder.string() +
+               " KERNEL=examples/refused/" + name + ".cu " + folder.string() + "/try/" + name +
+               ".raw_traced.o");
+  };
+  const Output chevrons = compile("chevrons");
+  CHECK(chevrons.exit_code != 0);
+  CHECK(contains(chevrons.err,
+                 "examples/refused/chevrons.cu:6: write launch(kernel, grid, block, shared_bytes, "
+                 "arguments...) in place of <<< >>>\n"));
+  const Output no_sgemm = compile("no_sgemm");
+  CHECK(no_sgemm.exit_code != 0);
+  CHECK(contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
+  std::filesystem::remove_all(folder);
+}
