@@ -34,11 +34,11 @@ CXXFLAGS := -std=c++20 -O2 -g $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 OF_TESTS = $(if $(filter %_tests.o,$@),$(addprefix -isystem ,$(wildcard $(CUDA)/include)))
 DEPENDENCIES = -MMD -MP -MF $@.d
 
-HOST_ROOMS := model machine trace lab report pictures step experiments profile cli
+HOST_ROOMS := model text machine trace lab flags report pictures step experiments profile cli
 OBJECTS_OF = $(patsubst %.cpp,$(BUILD)/%.o,$(patsubst src/%,%,$(1)))
 HOST := $(call OBJECTS_OF,cpu_reference.cpp \
-	$(filter-out %_tests.cpp src/gpu/absent.cpp src/trace/bench.cpp, \
-	$(wildcard $(foreach room,$(HOST_ROOMS),src/$(room)/*.cpp))))
+	$(filter-out %_tests.cpp src/gpu/absent.cpp src/lab/bench_tracer.cpp, \
+	$(wildcard $(foreach room,$(HOST_ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp))))
 HOST += $(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 TESTS := $(call OBJECTS_OF,tests.cpp $(wildcard src/*/*_tests.cpp))
 WHOLE_PROGRAMS := $(BUILD)/examples/vector_add $(BUILD)/examples/standalone
@@ -130,7 +130,7 @@ $(BUILD)/experiments_plain.o: $(BUILD)/plain/experiments/kernels.o
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
 	$(call alone,main)
 $(BUILD)/idioms_traced.o: $(BUILD)/traced/trace/idioms.o
-	$(call alone,idioms divergences exchanges faults,$(COUNTED))
+	$(call alone,_ZN5trace6idiomsE _ZN5trace11divergencesE _ZN5trace9exchangesE _ZN5trace6faultsE,$(COUNTED))
 
 # make try KERNEL=file.cu: the same for anybody's file, whose sgemm is renamed in each copy. Its
 # warnings are its author's business.
@@ -357,7 +357,7 @@ coarsening-loads: $(PROGRAM)
 record: $(PROGRAM)
 	@src/lab/record.sh ./$(PROGRAM)
 
-$(BUILD)/bench_tracer: $(BUILD)/trace/bench.o $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o \
+$(BUILD)/bench_tracer: $(BUILD)/lab/bench_tracer.o $(TEST_MAIN) $(BUILD)/gemm_steps_traced.o \
 		$(BUILD)/gemm_steps_plain.o $(HOST)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 bench-tracer: $(BUILD)/bench_tracer

@@ -11,8 +11,8 @@
 // The product as everyone first writes it: an element of C is a row of A times a column of B. It
 // reads 2K floats for each element and uses one core, one multiplication at a time; every later
 // stage computes the same and is measured against it.
-void serial_gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                 float* C) {
+void serial_gemm(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   if (alpha == 0) K = 0;                  // BLAS: alpha = 0 does not read A and B
   for (std::int64_t i = 0; i < M; ++i) {  // 64 bits, because i * K may pass 2^31
     for (std::int64_t j = 0; j < N; ++j) {
@@ -92,8 +92,8 @@ void pack_B(int depth, int columns, const float* B, std::int64_t stride, Element
 // A tile of sums += A (12 x depth) * B (depth x 64 bytes), as many rows at a time as fit the
 // registers.
 template <int kVectorBytes, class Element>
-[[gnu::always_inline]] inline void multiply_tile(int depth, const Element* A, const Element* B,
-                                                 Element* sums) {
+[[gnu::always_inline]] inline void multiply_tile(
+    int depth, const Element* A, const Element* B, Element* sums) {
   typedef Element Vector __attribute__((vector_size(kVectorBytes)));
   constexpr int kVectors = kRowBytes / kVectorBytes;
   constexpr int kRows = 12 / kVectors;
@@ -124,13 +124,12 @@ template <int kVectorBytes, class Element>
 }
 
 template <int kVectorBytes, class Element>
-[[gnu::always_inline]] inline void multiply_block(int rows, int columns, int depth,
-                                                  const Element* A, const Element* B,
-                                                  Element* sums) {
+[[gnu::always_inline]] inline void multiply_block(
+    int rows, int columns, int depth, const Element* A, const Element* B, Element* sums) {
   for (int j = 0; j < columns; j += kTileColumns<Element>) {
     for (int i = 0; i < rows; i += kTileRows) {
-      multiply_tile<kVectorBytes>(depth, A + i * depth, B + j * depth,
-                                  sums + i * kBlockColumns<Element> + j);
+      multiply_tile<kVectorBytes>(
+          depth, A + i * depth, B + j * depth, sums + i * kBlockColumns<Element> + j);
     }
   }
 }
@@ -156,15 +155,17 @@ int vector_bytes() {
   return 16;
 }
 
-FOR_EACH_CPU void multiply(int rows, int columns, int depth, const float* A, const float* B,
-                           float* sums, int vector_bytes) {
+FOR_EACH_CPU void multiply(
+    int rows, int columns, int depth, const float* A, const float* B, float* sums,
+    int vector_bytes) {
   if (vector_bytes == 64) multiply_block<64>(rows, columns, depth, A, B, sums);
   if (vector_bytes == 32) multiply_block<32>(rows, columns, depth, A, B, sums);
   if (vector_bytes == 16) multiply_block<16>(rows, columns, depth, A, B, sums);
 }
 
-FOR_EACH_CPU void multiply(int rows, int columns, int depth, const double* A, const double* B,
-                           double* sums, int vector_bytes) {
+FOR_EACH_CPU void multiply(
+    int rows, int columns, int depth, const double* A, const double* B, double* sums,
+    int vector_bytes) {
   if (vector_bytes == 64) multiply_block<64>(rows, columns, depth, A, B, sums);
   if (vector_bytes == 32) multiply_block<32>(rows, columns, depth, A, B, sums);
   if (vector_bytes == 16) multiply_block<16>(rows, columns, depth, A, B, sums);
@@ -183,8 +184,8 @@ constexpr std::int64_t round_up(std::int64_t value, int step) {
 // Sums A*B block by block, and |A||B| too where asked, and hands each finished block of C to
 // finish(row, column, rows, columns, scratch), on any of the threads.
 template <class Element, class Finish>
-void for_each_block(int M, int N, int K, const float* A, const float* B, bool with_magnitudes,
-                    Finish finish) {
+void for_each_block(
+    int M, int N, int K, const float* A, const float* B, bool with_magnitudes, Finish finish) {
   constexpr int kColumns = kBlockColumns<Element>;
   const int threads = omp_get_max_threads();
   const std::int64_t column_blocks = round_up(N, kColumns) / kColumns;
@@ -222,8 +223,8 @@ void for_each_block(int M, int N, int K, const float* A, const float* B, bool wi
 
 }  // namespace
 
-void openmp_gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                 float* C) {
+void openmp_gemm(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const auto finish = [=](std::int64_t i, std::int64_t j, int rows, int columns,
                           const Scratch<float>& s) {
     for (int row = 0; row < rows; ++row) {
@@ -237,9 +238,9 @@ void openmp_gemm(int M, int N, int K, float alpha, const float* A, const float* 
   for_each_block<float>(M, N, alpha == 0 ? 0 : K, A, B, false, finish);
 }
 
-void reference_gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                    const float* C0, double* exact, double* magnitude,
-                    const std::function<void(std::int64_t)>& advance) {
+void reference_gemm(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, const float* C0,
+    double* exact, double* magnitude, const std::function<void(std::int64_t)>& advance) {
   const auto finish = [&](std::int64_t i, std::int64_t j, int rows, int columns,
                           const Scratch<double>& s) {
     for (int row = 0; row < rows; ++row) {

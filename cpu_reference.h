@@ -10,20 +10,20 @@
 
 // C = alpha*A*B + beta*C by the triple loop, in fp32 on one core. To compute only some rows of C,
 // pass their number as M, and A and C from the first of them on.
-void serial_gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                 float* C);
+void serial_gemm(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
 
 // The same in fp32 on all cores, blocked and vectorized. The result does not depend on the number
 // of threads.
-void openmp_gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                 float* C);
+void openmp_gemm(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
 
-// What src/model/error.h compares with, in fp64 on all cores; the result does not depend on the number
-// of threads either. Outputs are MxN.
+// What src/model/error.h compares with, in fp64 on all cores; the result does not depend on the
+// number of threads either. Outputs are MxN.
 //   exact      alpha*A*B + beta*C0; C0 may be null where beta is 0
 //   magnitude  |alpha| |A| |B|
 //   advance    called from any of the threads with the number of elements of C just finished,
 //              M*N in all; empty for none
-void reference_gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                    const float* C0, double* exact, double* magnitude,
-                    const std::function<void(std::int64_t)>& advance = {});
+void reference_gemm(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, const float* C0,
+    double* exact, double* magnitude, const std::function<void(std::int64_t)>& advance = {});

@@ -610,7 +610,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 
 // A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
 template <auto kernel>
-KernelRef ref() {
+model::KernelRef ref() {
   static const std::string name = [](std::string_view pretty) {
     const std::size_t begin = pretty.find("kernel = ") + 9;
     return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
@@ -618,65 +618,65 @@ KernelRef ref() {
   return {kernel, name.c_str()};
 }
 
-Variant variant(const char* name, int BM, int BN, int BK, int WM, int WN, int TM, int TN,
-                int block_x, int block_y, KernelRef kernel, KernelRef kernel_any) {
+model::Variant variant(const char* name, int BM, int BN, int BK, int WM, int WN, int TM, int TN,
+                int block_x, int block_y, model::KernelRef kernel, model::KernelRef kernel_any) {
   return {name, BM, BN, BK, WM, WN, TM, TN, 0, block_x, block_y, 0, kernel, kernel_any};
 }
 
 template <int BM, int BN>
-Variant naive_variant(const char* name) {
+model::Variant naive_variant(const char* name) {
   constexpr auto kernel = naive<BM, BN>;
   return variant(name, BM, BN, 0, 0, 0, 1, 1, BM, BN, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN>
-Variant coalesced_variant(const char* name) {
+model::Variant coalesced_variant(const char* name) {
   constexpr auto kernel = coalesced<BM, BN>;
   return variant(name, BM, BN, 0, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK>
-Variant shared_memory_tiling_variant(const char* name) {
+model::Variant shared_memory_tiling_variant(const char* name) {
   constexpr auto kernel = shared_memory_tiling<BM, BN, BK>;
   return variant(name, BM, BN, BK, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM>
-Variant thread_coarsening_1d_variant(const char* name) {
+model::Variant thread_coarsening_1d_variant(const char* name) {
   constexpr auto kernel = thread_coarsening_1d<BM, BN, BK, TM>;
   return variant(name, BM, BN, BK, 0, 0, TM, 1, BN, BM / TM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN>
-Variant thread_tiling_2d_variant(const char* name) {
+model::Variant thread_tiling_2d_variant(const char* name) {
   constexpr auto kernel = thread_tiling_2d<BM, BN, BK, TM, TN>;
   return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN>
-Variant vectorized_variant(const char* name) {
+model::Variant vectorized_variant(const char* name) {
   return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
                  ref<vectorized<BM, BN, BK, TM, TN, 4>>(),
                  ref<vectorized<BM, BN, BK, TM, TN, 1>>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN>
-Variant conflict_free_variant(const char* name) {
+model::Variant conflict_free_variant(const char* name) {
   return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
                  ref<conflict_free<BM, BN, BK, TM, TN, 4>>(),
                  ref<conflict_free<BM, BN, BK, TM, TN, 1>>());
 }
 
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN>
-Variant warp_tiling_variant(const char* name) {
+model::Variant warp_tiling_variant(const char* name) {
   return variant(name, BM, BN, BK, WM, WN, TM, TN, (BM / TM) * (BN / TN), 1,
                  ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 4>>(),
                  ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 1>>());
 }
 
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
-Variant async_pipeline_variant(const char* name) {
-  Variant v = variant(name, BM, BN, BK, WM, WN, TM, TN, (BM / TM) * (BN / TN), 1,
+model::Variant async_pipeline_variant(const char* name) {
+  model::Variant v = variant(name, BM, BN, BK, WM, WN, TM, TN, (BM / TM) * (BN / TN), 1,
                       ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
                       ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
   v.pipeline = STAGES - 1;
@@ -686,28 +686,28 @@ Variant async_pipeline_variant(const char* name) {
 
 // What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: what sets them
 // apart is what stands in for the tile sizes.
-const Predicted kUntiled = {.gmem_loads = "2*K + reads_C",
+const model::Predicted kUntiled = {.gmem_loads = "2*K + reads_C",
                             .gmem_floats = "2*K + reads_C",
                             .smem_loads = "0",
                             .smem_floats = "0",
                             .gmem_stores = "1",
                             .smem_stores = "0",
                             .async_copies = "0"};
-const Predicted kTiled = {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+const model::Predicted kTiled = {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
                           .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
                           .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
                           .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
                           .gmem_stores = "TM*TN",
                           .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
                           .async_copies = "0"};
-const Predicted kFloat4 = {.gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
+const model::Predicted kFloat4 = {.gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
                            .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
                            .smem_loads = "ceil(K/BK)*BK*(TM + TN)/4",
                            .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
                            .gmem_stores = "TM*TN/vec",
                            .smem_stores = "ceil(K/BK)*BK*(BM + BN/4)/threads",
                            .async_copies = "0"};
-const Predicted kPipelined = {
+const model::Predicted kPipelined = {
     .gmem_loads = "ceil(K/BK)*BK*(BM + BN/vec)/threads + TM*TN*reads_C/vec",
     .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
     .smem_loads = "(ceil(K/BK)*BK + 1)*(TM + TN)/4",
@@ -716,7 +716,7 @@ const Predicted kPipelined = {
     .smem_stores = "ceil(K/BK)*BK*(BM + BN/vec)/threads",
     .async_copies = "ceil(K/BK)*BK*(BM + BN/vec)/threads"};
 
-const std::vector<Stage> stages = {
+const std::vector<model::Stage> stages = {
     {.number = 0,
      .name = "serial",
      .idea = "The triple loop, as everyone first writes it, on one CPU core.",
@@ -800,7 +800,7 @@ const std::vector<Stage> stages = {
 };
 
 // float4 takes rows that are 16-byte aligned, every one of them.
-const KernelRef& kernel_for(const Variant& variant, int N, int K, const float* A, const float* B,
+const model::KernelRef& kernel_for(const model::Variant& variant, int N, int K, const float* A, const float* B,
                             const float* C) {
   const auto aligned = [](const float* p) {
     return reinterpret_cast<std::uintptr_t>(p) % sizeof(float4) == 0;
@@ -810,18 +810,18 @@ const KernelRef& kernel_for(const Variant& variant, int N, int K, const float* A
 }
 
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
-void run(const Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
+void run(const model::Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
          float beta, float* C) {
   constexpr int kLargest = INT_MAX - 1023;  // the last tile's rows and columns must be ints as well
   if (const int largest = std::max({M, N, K}); largest > kLargest) {
-    throw Refusal("a dimension of " + std::to_string(largest) + " is too large; the most is " +
+    throw model::Refusal("a dimension of " + std::to_string(largest) + " is too large; the most is " +
                   std::to_string(kLargest));
   }
   if (M == 0 || N == 0) return;
   if (alpha == 0.0f) K = 0;  // as BLAS says, A and B are not read then
   if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
-  const KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
+  const model::KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
 
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
   while (M > 0) {
@@ -835,8 +835,8 @@ void run(const Variant& variant, int M, int N, int K, float alpha, const float* 
   }
 }
 
-extern const StageTable stage_table{stages, kernel_for, run};
+extern const model::StageTable stage_table{stages, kernel_for, run};
 
 int main(int argc, char** argv) {
-  return walk(argc, argv, stage_table);
+  return cli::walk(argc, argv, stage_table);
 }

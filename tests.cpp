@@ -16,21 +16,21 @@
 #include <string>
 #include <vector>
 
-#include "experiments/experiment_command.h"
-#include "lab/matrices.h"
-#include "cli/walk.h"
 #include "cpu_reference.h"
+#include "experiments/experiment_command.h"
+#include "gpu/gpu.h"
+#include "lab/matrices.h"
+#include "lab/stage_tables.h"
+#include "machine/symbols.h"
 #include "model/ceiling.h"
 #include "model/registers.h"
 #include "report/predicted.h"
-#include "gpu/gpu.h"
 #include "trace/source_lines.h"
-#include "machine/symbols.h"
 #include "trace/trace.h"
 
 // The GPU's copy of the table, where nvcc compiled one; else null.
-extern const StageTable stage_table __attribute__((weak));
-extern const StageTable experiment_table __attribute__((weak));
+extern const model::StageTable stage_table __attribute__((weak));
+extern const model::StageTable experiment_table __attribute__((weak));
 
 namespace {
 
@@ -48,38 +48,38 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 enum class Where { plain, traced, gpu };
 
 // The table with every variant: the ladder's, and those of the experiments.
-const StageTable& table_of(Where where) {
+const model::StageTable& table_of(Where where) {
   if (where == Where::gpu) return experiment_table;
   return where == Where::traced ? experiment_table_traced : experiment_table_plain;
 }
 
-const Gpu& limits() {
-  return *find_gpu("H200");
+const model::Gpu& limits() {
+  return *model::find_gpu("H200");
 }
 
 // Runs `work`, tracing all blocks where the copy is the traced one.
-Counts run_on(Where where, std::span<const simt::GlobalArray> arrays,
-              const std::function<void()>& work) {
-  if (where == Where::traced) return simt::trace({&limits()}, arrays, work);
-  if (where == Where::plain) simt::run({&limits()}, work);
+model::Counts run_on(
+    Where where, std::span<const machine::GlobalArray> arrays, const std::function<void()>& work) {
+  if (where == Where::traced) return trace::trace({&limits()}, arrays, work);
+  if (where == Where::plain) machine::run({&limits()}, work);
   return {};
 }
 
 struct Outcome {
-  Error error;
-  Counts counts;
+  model::Error error;
+  model::Counts counts;
 };
 
-Outcome multiply(Where where, const Variant& variant, const Case& c) {
+Outcome multiply(Where where, const model::Variant& variant, const Case& c) {
   const std::size_t off = c.misaligned_floats;
   const auto a_size = std::size_t(c.M) * c.K + off, b_size = std::size_t(c.K) * c.N + off,
              c_size = std::size_t(c.M) * c.N + off;
-  const Floats A = random_floats(a_size, 1), B = random_floats(b_size, 2);
+  const lab::Floats A = lab::random_floats(a_size, 1), B = lab::random_floats(b_size, 2);
   // C is NaN where it must not be read.
-  const Floats C0 = c.beta == 0 ? Floats(c_size, std::numeric_limits<float>::quiet_NaN())
-                                : random_floats(c_size, 3);
-  Floats C = C0;
-  Counts counts;
+  const lab::Floats C0 = c.beta == 0 ? lab::Floats(c_size, std::numeric_limits<float>::quiet_NaN())
+                                     : lab::random_floats(c_size, 3);
+  lab::Floats C = C0;
+  model::Counts counts;
   const auto compute = [&](const float* a, const float* b, float* result) {
     table_of(where).run(variant, c.M, c.N, c.K, c.alpha, a + off, b + off, c.beta, result + off);
   };
@@ -92,22 +92,26 @@ Outcome multiply(Where where, const Variant& variant, const Case& c) {
     gpu::synchronize();
     result.download(C.data());
   } else {
-    const simt::GlobalArray arrays[] = {{"A", A.data(), a_size * sizeof(float)},
-                                        {"B", B.data(), b_size * sizeof(float)},
-                                        {"C", C.data() + off, (c_size - off) * sizeof(float), true,
-                                         c.beta != 1 || (c.alpha != 0 && c.K > 0)}};
+    const machine::GlobalArray arrays[] = {
+        {"A", A.data(), a_size * sizeof(float)},
+        {"B", B.data(), b_size * sizeof(float)},
+        {"C", C.data() + off, (c_size - off) * sizeof(float), true,
+         c.beta != 1 || (c.alpha != 0 && c.K > 0)}};
     counts = run_on(where, arrays, [&] { compute(A.data(), B.data(), C.data()); });
   }
   std::vector<double> exact(c_size), magnitude(c_size);
   const float* before = c.beta == 0 ? nullptr : C0.data() + off;
-  reference_gemm(c.M, c.N, c.K, c.alpha, A.data() + off, B.data() + off, c.beta, before,
-                 exact.data(), magnitude.data());
-  return {compare(c.M, c.N, c.K, C.data() + off, exact.data(), magnitude.data(), c.beta, before,
-                  kFp32, c.alpha),
-          counts};
+  reference_gemm(
+      c.M, c.N, c.K, c.alpha, A.data() + off, B.data() + off, c.beta, before, exact.data(),
+      magnitude.data());
+  return {
+      model::compare(
+          c.M, c.N, c.K, C.data() + off, exact.data(), magnitude.data(), c.beta, before,
+          model::kFp32, c.alpha),
+      counts};
 }
 
-void check_right(Where where, const Variant& variant, const Case& c) {
+void check_right(Where where, const model::Variant& variant, const Case& c) {
   CAPTURE(std::string(variant.kernel.name));
   CAPTURE(c);
   const Outcome outcome = multiply(where, variant, c);
@@ -116,15 +120,16 @@ void check_right(Where where, const Variant& variant, const Case& c) {
 }
 
 template <class Visit>
-void for_each_variant(const StageTable& table, Visit visit) {
-  for (const Stage& stage : table.stages) {
-    for (const Variant& variant : stage.variants) visit(stage, variant);
+void for_each_variant(const model::StageTable& table, Visit visit) {
+  for (const model::Stage& stage : table.stages) {
+    for (const model::Variant& variant : stage.variants) visit(stage, variant);
   }
 }
 
-const Variant& variant_of(const StageTable& table, int number, std::string_view name) {
-  for (const Stage& stage : table.stages) {
-    for (const Variant& variant : stage.variants) {
+const model::Variant& variant_of(
+    const model::StageTable& table, int number, std::string_view name) {
+  for (const model::Stage& stage : table.stages) {
+    for (const model::Variant& variant : stage.variants) {
       if (stage.number == number && variant.name == name) return variant;
     }
   }
@@ -133,26 +138,27 @@ const Variant& variant_of(const StageTable& table, int number, std::string_view 
 }
 
 std::vector<Case> special_cases() {
-  return {{1, 1, 1},
-          {35, 79, 19},
-          {127, 129, 65},
-          {1, 300, 7},
-          {300, 1, 7},
-          {97, 101, 103},
-          {64, 64, 0},
-          {33, 17, 0, 1, 2.5f},
-          {65, 36, 20, 0},
-          {65, 36, 20, 0, 2.5f},
-          {66, 130, 24, -0.5f, 2.5f},
-          {67, 33, 9, 1.5f, 2.5f},
-          {0, 5, 5},
-          {5, 0, 5},
-          {68, 132, 36, 1, 1, 1},
-          {68, 132, 36, 1, 0, 2}};
+  return {
+      {1, 1, 1},
+      {35, 79, 19},
+      {127, 129, 65},
+      {1, 300, 7},
+      {300, 1, 7},
+      {97, 101, 103},
+      {64, 64, 0},
+      {33, 17, 0, 1, 2.5f},
+      {65, 36, 20, 0},
+      {65, 36, 20, 0, 2.5f},
+      {66, 130, 24, -0.5f, 2.5f},
+      {67, 33, 9, 1.5f, 2.5f},
+      {0, 5, 5},
+      {5, 0, 5},
+      {68, 132, 36, 1, 1, 1},
+      {68, 132, 36, 1, 0, 2}};
 }
 
 // Every combination of one less than a tile, a tile, and one more, in M, N and K.
-std::vector<Case> one_off_the_tile(const Variant& variant) {
+std::vector<Case> one_off_the_tile(const model::Variant& variant) {
   std::vector<Case> cases;
   const int BK = std::max(variant.BK, 1);
   for (int m = -1; m <= 1; ++m) {
@@ -170,14 +176,15 @@ std::vector<Case> random_cases(int count, unsigned seed) {
   for (int i = 0; i < count; ++i) {
     // Every other shape in fours, so that the float4 kernels run as often as the others.
     const int unit = i % 2 == 0 ? 4 : 1;
-    cases.push_back({upto(160 / unit) * unit, upto(160 / unit) * unit, upto(160 / unit) * unit,
-                     upto(4) * 0.5f, upto(2) * 1.25f});
+    cases.push_back(
+        {upto(160 / unit) * unit, upto(160 / unit) * unit, upto(160 / unit) * unit, upto(4) * 0.5f,
+         upto(2) * 1.25f});
   }
   return cases;
 }
 
 void check_all_variants(Where where) {
-  for_each_variant(table_of(where), [&](const Stage&, const Variant& variant) {
+  for_each_variant(table_of(where), [&](const model::Stage&, const model::Variant& variant) {
     for (const Case& c : special_cases()) check_right(where, variant, c);
     for (const Case& c : one_off_the_tile(variant)) check_right(where, variant, c);
   });
@@ -185,22 +192,24 @@ void check_all_variants(Where where) {
 
 // `count` random shapes in all, dealt out to the variants in turn.
 void check_random_shapes(Where where, int count) {
-  std::vector<const Variant*> variants;
-  for_each_variant(table_of(where),
-                   [&](const Stage&, const Variant& variant) { variants.push_back(&variant); });
+  std::vector<const model::Variant*> variants;
+  for_each_variant(table_of(where), [&](const model::Stage&, const model::Variant& variant) {
+    variants.push_back(&variant);
+  });
   const std::vector<Case> cases = random_cases(count, 20260);
   for (int i = 0; i < count; ++i) check_right(where, *variants[i % variants.size()], cases[i]);
 }
 
-Row row_of(const Stage& stage, const Variant& variant, const Counts& counts) {
-  Row row;
+lab::Row row_of(
+    const model::Stage& stage, const model::Variant& variant, const model::Counts& counts) {
+  lab::Row row;
   row.stage = &stage;
   row.variant = &variant;
   row.counts = counts;
   return row;
 }
 
-void check_every_thread(const PerThread& counted, double predicted, const char* what) {
+void check_every_thread(const model::PerThread& counted, double predicted, const char* what) {
   CAPTURE(std::string(what));
   CHECK(counted.min == predicted);
   CHECK(counted.max == predicted);
@@ -263,7 +272,7 @@ TEST_CASE("the traced copy computes the same products") {
 }
 
 TEST_CASE("no stage is blamed for a hazard, whatever the shape") {
-  for (const Stage& stage : stage_table_traced.stages) {
+  for (const model::Stage& stage : stage_table_traced.stages) {
     if (stage.variants.empty()) continue;
     for (const Case& c : special_cases()) check_right(Where::traced, stage.variants[0], c);
   }
@@ -274,11 +283,12 @@ TEST_CASE("the GPU computes every stage and variant right" * doctest::skip(!gpu_
   check_random_shapes(Where::gpu, 200);
 }
 
-TEST_CASE("make test-all: every stage and variant on every random shape" *
-          doctest::skip(std::getenv("GEMM_STEPS_TEST_ALL") == nullptr)) {
+TEST_CASE(
+    "make test-all: every stage and variant on every random shape" *
+    doctest::skip(std::getenv("GEMM_STEPS_TEST_ALL") == nullptr)) {
   for (Where where : {Where::plain, Where::traced, Where::gpu}) {
     if (where == Where::gpu && !gpu_is_here()) continue;
-    for_each_variant(table_of(where), [&](const Stage&, const Variant& variant) {
+    for_each_variant(table_of(where), [&](const model::Stage&, const model::Variant& variant) {
       for (const Case& c : random_cases(200, 20260)) check_right(where, variant, c);
     });
   }
@@ -291,50 +301,52 @@ TEST_CASE("more block rows than a grid can have are computed in several launches
 TEST_CASE("the three copies of the stage table say the same") {
   REQUIRE(stage_table_plain.stages.size() == stage_table_traced.stages.size());
   for (std::size_t s = 0; s < stage_table_plain.stages.size(); ++s) {
-    const Stage& stage = stage_table_plain.stages[s];
+    const model::Stage& stage = stage_table_plain.stages[s];
     CHECK(stage.number == static_cast<int>(s));
     CHECK(stage.variants.size() == stage_table_traced.stages[s].variants.size());
     if (&stage_table != nullptr) {
       REQUIRE(stage_table.stages.size() == stage_table_plain.stages.size());
       for (std::size_t v = 0; v < stage.variants.size(); ++v) {
-        CHECK(std::string(stage.variants[v].kernel.name) ==
-              stage_table.stages[s].variants[v].kernel.name);
+        CHECK(
+            std::string(stage.variants[v].kernel.name) ==
+            stage_table.stages[s].variants[v].kernel.name);
       }
     }
   }
 }
 
 TEST_CASE("traced counts per thread equal the stage table's formulas") {
-  for_each_variant(experiment_table_traced, [](const Stage& stage, const Variant& variant) {
-    const int BK = std::max(variant.BK, 4);
-    for (int tiles : {1, 2, 5}) {
-      for (float beta : {0.0f, 1.0f}) {
-        // In whole tiles, every thread does the same. A misaligned C takes the scalar path.
-        for (int misaligned : {0, 1}) {
-          const Case c{2 * variant.BM, 2 * variant.BN, tiles * BK, 1, beta, misaligned};
-          CAPTURE(std::string(variant.kernel.name));
-          CAPTURE(c);
-          const Counts counts = multiply(Where::traced, variant, c).counts;
-          Row row = row_of(stage, variant, counts);
-          row.aligned = misaligned == 0;
-          Run run{};
-          run.M = c.M;
-          run.N = c.N;
-          run.K = c.K;
-          run.alpha = c.alpha;
-          run.beta = c.beta;
-          const PredictedCounts expected = predicted(run, row).value();
-          check_every_thread(counts.gmem_loads.accesses, expected.gmem_loads, "gmem loads");
-          check_every_thread(counts.gmem_loads.floats, expected.gmem_floats, "gmem floats");
-          check_every_thread(counts.gmem_stores.accesses, expected.gmem_stores, "gmem stores");
-          check_every_thread(counts.smem_loads.accesses, expected.smem_loads, "smem loads");
-          check_every_thread(counts.smem_loads.floats, expected.smem_floats, "smem floats");
-          check_every_thread(counts.smem_stores.accesses, expected.smem_stores, "smem stores");
-          check_every_thread(counts.async_gmem.accesses, expected.async_copies, "async copies");
+  for_each_variant(
+      experiment_table_traced, [](const model::Stage& stage, const model::Variant& variant) {
+        const int BK = std::max(variant.BK, 4);
+        for (int tiles : {1, 2, 5}) {
+          for (float beta : {0.0f, 1.0f}) {
+            // In whole tiles, every thread does the same. A misaligned C takes the scalar path.
+            for (int misaligned : {0, 1}) {
+              const Case c{2 * variant.BM, 2 * variant.BN, tiles * BK, 1, beta, misaligned};
+              CAPTURE(std::string(variant.kernel.name));
+              CAPTURE(c);
+              const model::Counts counts = multiply(Where::traced, variant, c).counts;
+              lab::Row row = row_of(stage, variant, counts);
+              row.aligned = misaligned == 0;
+              lab::Run run{};
+              run.M = c.M;
+              run.N = c.N;
+              run.K = c.K;
+              run.alpha = c.alpha;
+              run.beta = c.beta;
+              const report::PredictedCounts expected = report::predicted(run, row).value();
+              check_every_thread(counts.gmem_loads.accesses, expected.gmem_loads, "gmem loads");
+              check_every_thread(counts.gmem_loads.floats, expected.gmem_floats, "gmem floats");
+              check_every_thread(counts.gmem_stores.accesses, expected.gmem_stores, "gmem stores");
+              check_every_thread(counts.smem_loads.accesses, expected.smem_loads, "smem loads");
+              check_every_thread(counts.smem_loads.floats, expected.smem_floats, "smem floats");
+              check_every_thread(counts.smem_stores.accesses, expected.smem_stores, "smem stores");
+              check_every_thread(counts.async_gmem.accesses, expected.async_copies, "async copies");
+            }
+          }
         }
-      }
-    }
-  });
+      });
 }
 
 TEST_CASE("loads per thread are those that the sources count by hand") {
@@ -351,8 +363,9 @@ TEST_CASE("loads per thread are those that the sources count by hand") {
   for (const Source& source : sources) {
     CAPTURE(source.stage);
     CAPTURE(std::string(source.variant));
-    const Variant& variant = variant_of(stage_table_traced, source.stage, source.variant);
-    const Counts counts = multiply(Where::traced, variant, {variant.BM, variant.BN, kK}).counts;
+    const model::Variant& variant = variant_of(stage_table_traced, source.stage, source.variant);
+    const model::Counts counts =
+        multiply(Where::traced, variant, {variant.BM, variant.BN, kK}).counts;
     check_every_thread(counts.gmem_loads.floats, source.gmem_per_k * kK, "global memory");
     check_every_thread(counts.smem_loads.floats, source.smem_per_k * kK, "shared memory");
   }
@@ -362,8 +375,9 @@ TEST_CASE("coarsening by s makes M N K / 32 (1 + 1/s) requests to shared memory 
   constexpr int kSize = 64;
   for (int s : {1, 2, 4, 8, 16}) {
     CAPTURE(s);
-    const Variant& variant = variant_of(stage_table_traced, 4, "16x16x16-tm" + std::to_string(s));
-    const Counts counts = multiply(Where::traced, variant, {kSize, kSize, kSize}).counts;
+    const model::Variant& variant =
+        variant_of(stage_table_traced, 4, "16x16x16-tm" + std::to_string(s));
+    const model::Counts counts = multiply(Where::traced, variant, {kSize, kSize, kSize}).counts;
     // A block of 16 threads fills half a warp, and so needs twice the requests.
     const double warp_fill = s == 16 ? 0.5 : 1.0;
     CHECK(counts.smem_loads.requests == kSize * kSize * kSize / 32.0 * (1 + 1.0 / s) / warp_fill);
@@ -371,35 +385,37 @@ TEST_CASE("coarsening by s makes M N K / 32 (1 + 1/s) requests to shared memory 
 }
 
 TEST_CASE("the conflict-free stages have no bank conflict, and the vectorized one has") {
-  for_each_variant(stage_table_traced, [&](const Stage& stage, const Variant& variant) {
-    if (stage.number < 6) return;
-    CAPTURE(std::string(variant.kernel.name));
-    const Case c{variant.BM, variant.BN, 2 * variant.BK};
-    const Counts counts = multiply(Where::traced, variant, c).counts;
-    const auto in_loads = counts.smem_loads.bank_conflicts;
-    const auto in_copies = counts.async_smem.bank_conflicts;
-    const auto in_stores = counts.smem_stores.bank_conflicts - in_copies;
-    if (stage.number == 6) {
-      CHECK(in_loads > 0);
-      CHECK(in_stores > 0);
-    } else {
-      CHECK(in_loads == 0);
-      CHECK(in_stores == 0);
-    }
-  });
+  for_each_variant(
+      stage_table_traced, [&](const model::Stage& stage, const model::Variant& variant) {
+        if (stage.number < 6) return;
+        CAPTURE(std::string(variant.kernel.name));
+        const Case c{variant.BM, variant.BN, 2 * variant.BK};
+        const model::Counts counts = multiply(Where::traced, variant, c).counts;
+        const auto in_loads = counts.smem_loads.bank_conflicts;
+        const auto in_copies = counts.async_smem.bank_conflicts;
+        const auto in_stores = counts.smem_stores.bank_conflicts - in_copies;
+        if (stage.number == 6) {
+          CHECK(in_loads > 0);
+          CHECK(in_stores > 0);
+        } else {
+          CHECK(in_loads == 0);
+          CHECK(in_stores == 0);
+        }
+      });
 }
 
 TEST_CASE("every access of every stage belongs to a line of its kernel") {
-  for_each_variant(experiment_table_traced, [](const Stage&, const Variant& variant) {
-    for (const KernelRef& kernel : {variant.kernel, variant.kernel_any}) {
+  for_each_variant(experiment_table_traced, [](const model::Stage&, const model::Variant& variant) {
+    for (const model::KernelRef& kernel : {variant.kernel, variant.kernel_any}) {
       const bool aligned = &kernel == &variant.kernel;
       const Case c{variant.BM + 1, variant.BN + 4, 20, 1, 1, aligned ? 0 : 1};
       CAPTURE(std::string(kernel.name));
-      Counts counts = multiply(Where::traced, variant, c).counts;
-      const simt::SourceRange lines = simt::kernel_lines(reinterpret_cast<void*>(kernel.function));
+      model::Counts counts = multiply(Where::traced, variant, c).counts;
+      const trace::SourceRange lines =
+          trace::kernel_lines(reinterpret_cast<void*>(kernel.function));
       REQUIRE(lines.first > 0);
-      simt::resolve_lines(counts.lines, lines);
-      for (const LineCounts& line : counts.lines) {
+      trace::resolve_lines(counts.lines, lines);
+      for (const model::LineCounts& line : counts.lines) {
         CHECK(line.line >= lines.first);
         CHECK(line.line <= lines.last);
       }
@@ -408,16 +424,16 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
 }
 
 TEST_CASE("an access in a helper belongs to the line that calls it, with the array's name") {
-  const Variant& variant = variant_of(stage_table_traced, 3, "16x16");
-  Counts counts = multiply(Where::traced, variant, {32, 32, 32}).counts;
-  const simt::SourceRange lines =
-      simt::kernel_lines(reinterpret_cast<void*>(variant.kernel.function));
-  simt::resolve_lines(counts.lines, lines);
-  std::istringstream source(simt::source_text(lines.file));
+  const model::Variant& variant = variant_of(stage_table_traced, 3, "16x16");
+  model::Counts counts = multiply(Where::traced, variant, {32, 32, 32}).counts;
+  const trace::SourceRange lines =
+      trace::kernel_lines(reinterpret_cast<void*>(variant.kernel.function));
+  trace::resolve_lines(counts.lines, lines);
+  std::istringstream source(trace::source_text(lines.file));
   std::vector<std::string> text(1);
   for (std::string line; std::getline(source, line);) text.push_back(line);
   std::vector<std::string> seen;
-  for (const LineCounts& line : counts.lines) {
+  for (const model::LineCounts& line : counts.lines) {
     CHECK(text.at(line.line).find(line.array) != std::string::npos);
     seen.push_back(line.array);
   }
@@ -427,15 +443,15 @@ TEST_CASE("an access in a helper belongs to the line that calls it, with the arr
 }
 
 TEST_CASE("the counts do not depend on the number of OpenMP threads") {
-  const Variant& variant = variant_of(stage_table_traced, 3, "16x16");
+  const model::Variant& variant = variant_of(stage_table_traced, 3, "16x16");
   const int threads_before = omp_get_max_threads();
-  std::vector<Counts> counts;
+  std::vector<model::Counts> counts;
   for (int threads : {1, 2, 3}) {
     omp_set_num_threads(threads);
     counts.push_back(multiply(Where::traced, variant, {35, 79, 19}).counts);
   }
   omp_set_num_threads(threads_before);
-  for (const Counts& c : counts) {
+  for (const model::Counts& c : counts) {
     CHECK(c.gmem_loads.accesses.min == counts[0].gmem_loads.accesses.min);
     CHECK(c.gmem_loads.accesses.sum == counts[0].gmem_loads.accesses.sum);
     CHECK(c.gmem_loads.pieces == counts[0].gmem_loads.pieces);
@@ -449,13 +465,16 @@ namespace {
 
 // The bound of a stage's default variant for a product of `size` cubed. Counts grow with K, so
 // those of a few tiles are as good as all.
-Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
+model::Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
   constexpr int kTraced = 256;
-  const Variant& variant = stage_table_traced.stages[number].variants[0];
-  const Gpu& gpu = *find_gpu(gpu_name);
-  const Counts counts = multiply(Where::traced, variant, {variant.BM, variant.BN, kTraced}).counts;
-  const LoopRecord record = find_loop_record(variant.kernel.name, gpu.compute_capability).value();
-  return ceiling_as_compiled(gpu, {size, size, kTraced, false}, variant, counts, record).value();
+  const model::Variant& variant = stage_table_traced.stages[number].variants[0];
+  const model::Gpu& gpu = *model::find_gpu(gpu_name);
+  const model::Counts counts =
+      multiply(Where::traced, variant, {variant.BM, variant.BN, kTraced}).counts;
+  const model::LoopRecord record =
+      model::find_loop_record(variant.kernel.name, gpu.compute_capability).value();
+  return model::ceiling_as_compiled(gpu, {size, size, kTraced, false}, variant, counts, record)
+      .value();
 }
 
 // The time in milliseconds that a recorded table gives a stage: the first number after its name.
@@ -516,20 +535,20 @@ TEST_CASE("published times of two other GPUs pass no ceiling by more than a tent
 TEST_CASE("a block of stage 9 has its pipeline's tiles on their way, and stage 8 nothing") {
   constexpr int kTiles = 10;
   const auto traced = [](int number) {
-    const Variant& v = stage_table_traced.stages[number].variants[0];
+    const model::Variant& v = stage_table_traced.stages[number].variants[0];
     return multiply(Where::traced, v, {v.BM, v.BN, kTiles * v.BK}).counts;
   };
-  const Variant& pipelined = stage_table_traced.stages[9].variants[0];
-  const Counts with = traced(9), without = traced(8);
+  const model::Variant& pipelined = stage_table_traced.stages[9].variants[0];
+  const model::Counts with = traced(9), without = traced(8);
   // One barrier a tile and one before the first; or one after either half of the loop.
   CHECK(with.barriers == kTiles + 1);
   CHECK(without.barriers == 2 * kTiles);
   std::int64_t most = 0;
-  for (const LineCounts& line : with.lines) most = std::max(most, line.in_flight_most);
+  for (const model::LineCounts& line : with.lines) most = std::max(most, line.in_flight_most);
   const int warps = pipelined.threads() / 32;
   const std::int64_t tile_bytes = 4 * (pipelined.BM + pipelined.BN) * pipelined.BK;
   CHECK(most * warps == pipelined.pipeline * tile_bytes);
-  for (const LineCounts& line : without.lines) CHECK(line.in_flight_most == 0);
+  for (const model::LineCounts& line : without.lines) CHECK(line.in_flight_most == 0);
 }
 
 TEST_CASE("the recorded comparisons with an H200 say that all counts and bottlenecks agree") {
@@ -552,17 +571,19 @@ TEST_CASE("loads from shared memory as compiled are those that an H200 counted, 
     int stage;
     double requests, wavefronts;
   };
-  for (const Counted& counted : {Counted{3, 655360, 786432},
-                                 {4, 196608, 327680},
-                                 {5, 81920, 262144},
-                                 {6, 32768, 163840},
-                                 {7, 32768, 98304},
-                                 {8, 24576, 49152}}) {
+  for (const Counted& counted :
+       {Counted{3, 655360, 786432},
+        {4, 196608, 327680},
+        {5, 81920, 262144},
+        {6, 32768, 163840},
+        {7, 32768, 98304},
+        {8, 24576, 49152}}) {
     CAPTURE(counted.stage);
-    const Variant& variant = stage_table_traced.stages[counted.stage].variants[0];
-    const Counts counts = multiply(Where::traced, variant, {256, 256, 256}).counts;
-    const SharedLoads loads = shared_loads_as_compiled(
-        {256, 256, 256, false}, variant, counts, find_loop_record(variant.kernel.name, 90).value());
+    const model::Variant& variant = stage_table_traced.stages[counted.stage].variants[0];
+    const model::Counts counts = multiply(Where::traced, variant, {256, 256, 256}).counts;
+    const model::SharedLoads loads = model::shared_loads_as_compiled(
+        {256, 256, 256, false}, variant, counts,
+        model::find_loop_record(variant.kernel.name, 90).value());
     const auto blocks = static_cast<double>(counts.blocks);
     CHECK(loads.requests * blocks == counted.requests);
     CHECK(loads.wavefronts * blocks == counted.wavefronts);
@@ -570,28 +591,29 @@ TEST_CASE("loads from shared memory as compiled are those that an H200 counted, 
 }
 
 TEST_CASE("a kernel's shared arrays take the bytes that nvcc reports") {
-  for_each_variant(experiment_table_traced, [](const Stage&, const Variant& variant) {
+  for_each_variant(experiment_table_traced, [](const model::Stage&, const model::Variant& variant) {
     CAPTURE(std::string(variant.kernel.name));
     std::size_t bytes = 0;
     const auto* kernel = reinterpret_cast<const void*>(variant.kernel.function);
-    for (const simt::SharedArray& array : simt::shared_arrays(kernel)) bytes += array.bytes;
-    const auto record = find_kernel_record(variant.kernel.name, 86);
+    for (const machine::SharedArray& array : machine::shared_arrays(kernel)) bytes += array.bytes;
+    const auto record = model::find_kernel_record(variant.kernel.name, 86);
     REQUIRE(record);
     CHECK(bytes == static_cast<std::size_t>(record->static_smem_bytes));
   });
 }
 
 TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
-  const Variant& variant = variant_of(stage_table_plain, 9, "64x256x8");
-  Gpu small = limits();
+  const model::Variant& variant = variant_of(stage_table_plain, 9, "64x256x8");
+  model::Gpu small = limits();
   small.smem_bytes_per_block = variant.shared_bytes - 1;
-  const Floats values(64);
-  Floats C(1);
+  const lab::Floats values(64);
+  lab::Floats C(1);
   const auto product = [&] {
     stage_table_plain.run(variant, 1, 1, 1, 1, values.data(), values.data(), 0, C.data());
   };
-  CHECK_THROWS_WITH(simt::run({&small}, product),
-                    doctest::Contains(std::to_string(small.smem_bytes_per_block).c_str()));
+  CHECK_THROWS_WITH(
+      machine::run({&small}, product),
+      doctest::Contains(std::to_string(small.smem_bytes_per_block).c_str()));
 }
 
 TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
@@ -616,8 +638,8 @@ TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
   check_refused("--device cpu --a " + no_npy + " --b " + no_npy, no_npy);
   check_refused("--device cpu --a " + folder + "/absent.npy --b " + wide, "absent.npy");
   check_refused("--device cpu --a " + wide + " --b " + tall, "columns of A");
-  check_refused("--device cpu --size 8 --stage 1 --out " + folder + "/no/such/folder/x.npy",
-                "x.npy");
+  check_refused(
+      "--device cpu --size 8 --stage 1 --out " + folder + "/no/such/folder/x.npy", "x.npy");
   if (!gpu_is_here()) check_refused("--device gpu", "no GPU");
 }
 
@@ -638,8 +660,9 @@ TEST_CASE("the program reads and writes real matrices") {
   std::filesystem::create_directories(folder);
   const std::string a = folder + "/a.npy", d = folder + "/d.npy";
   REQUIRE(gemm_steps("--device cpu --stage 2 --m 5 --n 5 --k 3 --out " + a).exit_code == 0);
-  const Output first = gemm_steps("--device cpu --stage 9 --a " + a + " --b " + a + " --c " + a +
-                                  " --beta 2 --format json --out " + d);
+  const Output first = gemm_steps(
+      "--device cpu --stage 9 --a " + a + " --b " + a + " --c " + a +
+      " --beta 2 --format json --out " + d);
   CHECK(first.exit_code == 0);
   CHECK(first.out.find("\"bound_ok\": true") != std::string::npos);
   CHECK(std::filesystem::file_size(d) == std::filesystem::file_size(a));

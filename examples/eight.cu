@@ -5,7 +5,7 @@
 #include "gemm_steps.cu"
 
 // gemm_steps.cu comes with a main, which nobody calls here.
-int walk(int, char**, const StageTable&) {
+int cli::walk(int, char**, const model::StageTable&) {
   return 0;
 }
 

@@ -2,26 +2,26 @@
 
 namespace {
 
-bool has(const Case& c, HazardKind kind) {
-  for (const Hazard& hazard : c.row.counts->hazards) {
+bool has(const grade::Case& c, model::HazardKind kind) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
     if (hazard.kind == kind) return true;
   }
   return false;
 }
 
-bool reaches_outside(const Case& c) {
-  for (const LineCounts& line : c.row.counts->lines) {
+bool reaches_outside(const grade::Case& c) {
+  for (const model::LineCounts& line : c.row.counts->lines) {
     if (line.array.starts_with("outside")) return true;
   }
   return false;
 }
 
-bool whole_blocks(const Case& c) {
+bool whole_blocks(const grade::Case& c) {
   return c.shape.M % 8 == 0 && c.shape.N % 32 == 0;
 }
 
 // Every element of C is what the last step of the loop over K gives.
-bool only_last_product(const Case& c) {
+bool only_last_product(const grade::Case& c) {
   const auto [M, N, K, variant] = c.shape;
   if (K < 2) return false;
   for (int row = 0; row < M; ++row) {
@@ -34,11 +34,11 @@ bool only_last_product(const Case& c) {
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "index and guard: C = A * B^T for any shape, a thread for every element of C",
-    .product = {.B = Order::columns},
+    .product = {.B = grade::Order::columns},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{
               {64, 64, 64},
               {random.between(9, 60) | 1, random.between(33, 90) | 1, random.between(2, 70)},
@@ -48,21 +48,21 @@ const Exercise exercise = {
         },
     .targets = {{"stores of a thread", "most_gmem_stores", "1", false},
                 {"global loads", "gmem_loads", "2*M*N*K"}},
-    .hints = {{[](const Case& c) { return has(c, HazardKind::race_on_result) && whole_blocks(c); },
+    .hints = {{[](const grade::Case& c) { return has(c, model::HazardKind::race_on_result) && whole_blocks(c); },
                "several blocks compute the same elements of C: where does a block's number come "
                "into row and column?"},
-              {[](const Case& c) {
-                 return (has(c, HazardKind::race_on_result) || reaches_outside(c)) &&
+              {[](const grade::Case& c) {
+                 return (has(c, model::HazardKind::race_on_result) || reaches_outside(c)) &&
                         !whole_blocks(c);
                },
                "the grid is rounded up to whole blocks, so some threads lie beyond the last row or "
                "column: what must those do?"},
-              {[](const Case& c) { return c.is({}); },
+              {[](const grade::Case& c) { return c.is({}); },
                "what you computed is A * B: row n of what lies in memory as B holds column n of "
                "the factor, K elements side by side"},
               {only_last_product,
                "every result is its last product alone: is it added to the sum?"},
-              {[](const Case& c) { return c.measures.at("most_gmem_stores") > 1; },
+              {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
                "a thread stores more than once: sum up in a variable of its own, and store that "
                "when the loop is over"}},
 };

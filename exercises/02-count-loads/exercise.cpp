@@ -2,19 +2,19 @@
 
 namespace {
 
-const std::vector<Values> kTiles = {{{"BM", 8}, {"BN", 8}, {"BK", 4}},
+const std::vector<grade::Values> kTiles = {{{"BM", 8}, {"BN", 8}, {"BK", 4}},
                                     {{"BM", 32}, {"BN", 16}, {"BK", 8}},
                                     {{"BM", 4}, {"BN", 32}, {"BK", 16}},
                                     {{"BM", 16}, {"BN", 8}, {"BK", 32}}};
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "count by hand what a tiled kernel loads and stores",
-    .product = {.B = Order::columns},
+    .product = {.B = grade::Order::columns},
     .variants = kTiles,
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           std::vector<Shape> shapes;
           for (int variant = 0; variant < 4; ++variant) {
             const auto several = [&](const char* size) {

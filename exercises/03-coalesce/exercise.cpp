@@ -1,10 +1,10 @@
 #include "grade/exercise.h"
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "coalesce: C = A * B, where all three lie in memory column by column",
-    .product = {Order::columns, Order::columns, Order::columns},
+    .product = {grade::Order::columns, grade::Order::columns, grade::Order::columns},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{
               {64, 64, 32},
               {8 * random.between(5, 12), random.between(33, 80), random.between(8, 40)},
@@ -14,23 +14,23 @@ const Exercise exercise = {
     .targets = {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
                  "N*K*(M/8 + ceil(M/32)) + N*M/8"},
                 {"stores of a thread", "most_gmem_stores", "1", false}},
-    .hints = {{[](const Case& c) {
-                 return !c.right() && c.is({Order::columns, Order::columns, Order::rows});
+    .hints = {{[](const grade::Case& c) {
+                 return !c.right() && c.is({grade::Order::columns, grade::Order::columns, grade::Order::rows});
                },
                "the numbers are right, but C is to lie column by column: element (row, col) is at "
                "col * M + row"},
-              {[](const Case& c) {
-                 return !c.right() && c.is({Order::rows, Order::columns, Order::columns});
+              {[](const grade::Case& c) {
+                 return !c.right() && c.is({grade::Order::rows, grade::Order::columns, grade::Order::columns});
                },
                "A is read as if it lay row by row: element (row, k) is at k * M + row"},
-              {[](const Case& c) {
-                 return !c.right() && c.is({Order::columns, Order::rows, Order::columns});
+              {[](const grade::Case& c) {
+                 return !c.right() && c.is({grade::Order::columns, grade::Order::rows, grade::Order::columns});
                },
                "B is read as if it lay row by row: element (k, col) is at col * K + k"},
-              {[](const Case& c) { return !c.right() && c.is({}); },
+              {[](const grade::Case& c) { return !c.right() && c.is({}); },
                "A, B and C are taken to lie row by row, but they lie column by column: element "
                "(row, k) of A is at k * M + row"},
-              {[](const Case& c) {
+              {[](const grade::Case& c) {
                  return c.right() && !c.missed.empty() && c.row.counts->hazards.empty();
                },
                "the 32 lanes of a warp have consecutive threadIdx.x: let those be neighbours in "

@@ -2,21 +2,21 @@
 
 namespace {
 
-bool races(const Case& c) {
-  for (const Hazard& hazard : c.row.counts->hazards) {
-    if (hazard.kind == HazardKind::race) return true;
+bool races(const grade::Case& c) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
+    if (hazard.kind == model::HazardKind::race) return true;
   }
   return false;
 }
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "tile and barriers: C = A^T * B through 16 x 8 and 8 x 32 tiles in shared memory",
-    .product = {.A = Order::columns},
+    .product = {.A = grade::Order::columns},
     .variants = {{{"BM", 16}, {"BN", 32}, {"BK", 8}}},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{
               {32, 64, 8},  // one tile: a race here is for want of the first barrier
               {16 * random.between(1, 4), 32 * random.between(1, 3), 8 * random.between(3, 8)},
@@ -31,36 +31,36 @@ const Exercise exercise = {
                 {"barriers a block", "barriers/blocks", "2*K/BK", false},
                 {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const Case& c) { return races(c) && c.shape.K == 8; },
+        {{[](const grade::Case& c) { return races(c) && c.shape.K == 8; },
           "a tile is multiplied before all of it is there: what must stand between the copies and "
           "the loop over k?"},
-         {[](const Case& c) { return races(c); },
+         {[](const grade::Case& c) { return races(c); },
           "the next tile is stored while others still multiply the last one: what must stand at "
           "the end of a round?"},
-         {[](const Case& c) {
-            for (const Hazard& h : c.row.counts->hazards) {
-              if (h.kind == HazardKind::uninitialized) return true;
+         {[](const grade::Case& c) {
+            for (const model::Hazard& h : c.row.counts->hazards) {
+              if (h.kind == model::HazardKind::uninitialized) return true;
             }
             return false;
           },
           "part of a tile is never copied: BK * BM elements of A and BK * BN of B, and 512 threads "
           "to do it"},
-         {[](const Case& c) { return !c.right() && c.is({}); },
+         {[](const grade::Case& c) { return !c.right() && c.is({}); },
           "A is read as if it were M x K: element (k, row) of the K x M matrix is at k * M + row"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             return !c.missed.empty() && c.measures.at("gmem_loads") > c.measures.at("results") *
                                                                           c.shape.K *
                                                                           (1.0 / 16 + 1.0 / 32);
           },
           "elements come from global memory more often than once a tile: multiply from As and Bs, "
           "and let each element be copied by one thread"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             return !c.missed.empty() &&
                    c.measures.at("barriers") > c.measures.at("blocks") * 2 * c.shape.K / 8;
           },
           "two barriers a tile are enough: one when it is complete, one when nobody needs it any "
           "more"},
-         {[](const Case& c) { return !c.missed.empty() && c.right(); },
+         {[](const grade::Case& c) { return !c.missed.empty() && c.right(); },
           "neighbouring threads should copy neighbouring elements: which index of the tile should "
           "change fastest with the thread's number?"}},
 };

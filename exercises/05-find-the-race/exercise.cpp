@@ -2,7 +2,7 @@
 
 #include "grade/case.h"
 #include "grade/exercise.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
 
 namespace {
 
@@ -12,18 +12,18 @@ constexpr int BM = 8, BN = 32, BK = 8, kThreads = BM * BN;
 // it has one tile for all rounds.
 constexpr char kStores = 'a', kLoads = 'd', kLast = 'e';
 
-Complaint no_answer(const Answers& answers, const std::string& name, const std::string& wants) {
+grade::Complaint no_answer(const grade::Answers& answers, const std::string& name, const std::string& wants) {
   const auto given = answers.find(name);
   return {
       given == answers.end() ? "no answer yet to " + name : name + " cannot be " + given->second,
       "it is to be " + wants, "write: // answer " + name + ": and then " + wants};
 }
 
-std::optional<int> whole_number(const Answers& answers, const std::string& name, int most) {
+std::optional<int> whole_number(const grade::Answers& answers, const std::string& name, int most) {
   const auto answer = answers.find(name);
   if (answer == answers.end()) return std::nullopt;
   try {
-    const double value = value_of(answer->second, {});
+    const double value = grade::value_of(answer->second, {});
     if (value < 0 || value > most || value != static_cast<int>(value)) return std::nullopt;
     return static_cast<int>(value);
   } catch (const std::invalid_argument&) {
@@ -34,15 +34,15 @@ std::optional<int> whole_number(const Answers& answers, const std::string& name,
 // What a thread does with As on one of the two lines, in words.
 std::string deed(char line, int thread) {
   if (line == kLoads) {
-    return printed("thread %d loads As[k][%d] for every k", thread, thread / BN);
+    return text::printed("thread %d loads As[k][%d] for every k", thread, thread / BN);
   }
-  if (thread >= BK * BM) return printed("thread %d stores nothing to As", thread);
-  return printed("thread %d stores As[%d][%d]", thread, thread / BM, thread % BM);
+  if (thread >= BK * BM) return text::printed("thread %d stores nothing to As", thread);
+  return text::printed("thread %d stores As[%d][%d]", thread, thread / BM, thread % BM);
 }
 
-std::optional<Complaint> check_lines(const std::string& lines) {
+std::optional<grade::Complaint> check_lines(const std::string& lines) {
   if (lines == std::string{kStores, kLoads}) return std::nullopt;
-  Complaint complaint{"line_1 and line_2 are not where the race is",
+  grade::Complaint complaint{"line_1 and line_2 are not where the race is",
                       "which word of shared memory do both lines touch, one of them storing, with "
                       "no barrier on the way from one thread's access to the other's?",
                       "list for each array who stores to it in one round, who still loads from it "
@@ -65,8 +65,8 @@ std::optional<Complaint> check_lines(const std::string& lines) {
   return complaint;
 }
 
-std::optional<Complaint> check_answers(const Submission& submission) {
-  const Answers& answers = submission.answers;
+std::optional<grade::Complaint> check_answers(const grade::Submission& submission) {
+  const grade::Answers& answers = submission.answers;
   std::string lines;
   int threads[2];
   for (int i = 0; i < 2; ++i) {
@@ -99,11 +99,11 @@ std::optional<Complaint> check_answers(const Submission& submission) {
   const std::string deeds =
       "on line a " + deed(kStores, storing) + ", on line d " + deed(kLoads, loading);
   if (storing == loading) {
-    return Complaint{"thread_1 and thread_2 do not race with each other",
+    return grade::Complaint{"thread_1 and thread_2 do not race with each other",
                      "a thread does one thing after the other: it cannot race with itself", deeds};
   }
   if (storing >= BK * BM || storing % BM != loading / BN) {
-    return Complaint{"thread_1 and thread_2 do not race with each other",
+    return grade::Complaint{"thread_1 and thread_2 do not race with each other",
                      storing >= BK * BM
                          ? "the tile of A has 64 elements: which threads store one?"
                          : "the one stores and the other loads, but not the same word: which "
@@ -125,29 +125,29 @@ std::optional<Complaint> check_answers(const Submission& submission) {
     phase = "each block has shared memory of its own: does it take more than one block?";
   }
   if (phase != nullptr) {
-    return Complaint{"smallest_M, smallest_N, smallest_K are not the smallest shape with the race",
+    return grade::Complaint{"smallest_M, smallest_N, smallest_K are not the smallest shape with the race",
                      phase,
-                     printed("at your %d, %d, %d there are %d rounds a block", smallest[0],
+                     text::printed("at your %d, %d, %d there are %d rounds a block", smallest[0],
                              smallest[1], smallest[2], smallest[2] / BK)};
   }
   return std::nullopt;
 }
 
-bool races(const Case& c) {
-  for (const Hazard& hazard : c.row.counts->hazards) {
-    if (hazard.kind == HazardKind::race) return true;
+bool races(const grade::Case& c) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
+    if (hazard.kind == model::HazardKind::race) return true;
   }
   return false;
 }
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "find the race in C = A^T * B^T, then mend it",
-    .product = {Order::columns, Order::columns, Order::rows},
+    .product = {grade::Order::columns, grade::Order::columns, grade::Order::rows},
     .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{
               {BM, BN, 2 * BK},
               {BM * random.between(2, 5), BN * random.between(1, 3), BK * random.between(3, 8)},
@@ -158,7 +158,7 @@ const Exercise exercise = {
                 {"barriers a block", "barriers/blocks", "2*K/BK", false},
                 {"shared bytes", "smem_bytes", "2*4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const Case& c) {
+        {{[](const grade::Case& c) {
             return races(c) &&
                    c.measures.at("barriers") <= c.measures.at("blocks") * c.shape.K / BK;
           },
@@ -167,7 +167,7 @@ const Exercise exercise = {
           "next store must go to another tile"},
          {races,
           "barriers there are, but not between the last load of a tile and the next store to it"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             return !c.missed.empty() &&
                    c.measures.at("barriers") > c.measures.at("blocks") * 2 * c.shape.K / BK;
           },

@@ -4,24 +4,24 @@ namespace {
 
 constexpr int BM = 8, BN = 32, BK = 16;
 
-const LineCounts* outside_of(const Case& c, const char* array) {
-  for (const LineCounts& line : c.row.counts->lines) {
+const model::LineCounts* outside_of(const grade::Case& c, const char* array) {
+  for (const model::LineCounts& line : c.row.counts->lines) {
     if (line.array == std::string("outside of ") + array) return &line;
   }
   return nullptr;
 }
 
 // Only K is cut: what goes wrong is for want of the edge along K.
-bool only_K_is_cut(const Case& c) {
+bool only_K_is_cut(const grade::Case& c) {
   return c.shape.M % BM == 0 && c.shape.N % BN == 0 && c.shape.K % BK != 0;
 }
 
-int rounds(const Case& c) {
+int rounds(const grade::Case& c) {
   return (c.shape.K + BK - 1) / BK;
 }
 
-bool has(const Case& c, HazardKind kind) {
-  for (const Hazard& hazard : c.row.counts->hazards) {
+bool has(const grade::Case& c, model::HazardKind kind) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
     if (hazard.kind == kind) return true;
   }
   return false;
@@ -29,12 +29,12 @@ bool has(const Case& c, HazardKind kind) {
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "tile edges: C = A * B^T for any shape through 8 x 16 and 32 x 16 tiles",
-    .product = {Order::rows, Order::columns, Order::columns},
+    .product = {grade::Order::rows, grade::Order::columns, grade::Order::columns},
     .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{
               {2 * BM, BN, BK * random.between(1, 3) + random.between(1, BK - 1)},
               {BM * random.between(1, 3) + random.between(1, BM - 1),
@@ -50,34 +50,34 @@ const Exercise exercise = {
                 {"barriers a block", "barriers/blocks", "2*ceil(K/BK)", false},
                 {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const Case& c) { return has(c, HazardKind::barrier_divergence); },
+        {{[](const grade::Case& c) { return has(c, model::HazardKind::barrier_divergence); },
           "every thread of the block has to come to every barrier and copies its part, also one "
           "whose own element of C does not exist: it must not leave early"},
-         {[](const Case& c) {
-            return has(c, HazardKind::uninitialized) ||
+         {[](const grade::Case& c) {
+            return has(c, model::HazardKind::uninitialized) ||
                    (!c.right() && c.measures.at("smem_store_floats") <
                                       rounds(c) * (BM + BN) * BK * c.measures.at("blocks"));
           },
           "a place of the tile beyond the matrix keeps what was there before, the last round's "
           "element or nothing at all: something must be stored there that adds nothing to the sum"},
-         {[](const Case& c) { return has(c, HazardKind::race_on_result) || outside_of(c, "C"); },
+         {[](const grade::Case& c) { return has(c, model::HazardKind::race_on_result) || outside_of(c, "C"); },
           "the tiles of the last row and column of blocks reach over C: which threads have an "
           "element of C to store?"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             return only_K_is_cut(c) && !c.right() && !(outside_of(c, "A") && outside_of(c, "B"));
           },
           "K is no multiple of BK: beyond K the places of both tiles must be zero; a zero in one "
           "alone is not enough, since NaN times zero is NaN"},
-         {[](const Case& c) { return only_K_is_cut(c) && outside_of(c, "A"); },
+         {[](const grade::Case& c) { return only_K_is_cut(c) && outside_of(c, "A"); },
           "K is no multiple of BK: the last tile reaches over the ends of the rows, and behind the "
           "end of one row of A or B lies the next row, or nothing"},
-         {[](const Case& c) { return outside_of(c, "A") || outside_of(c, "B"); },
+         {[](const grade::Case& c) { return outside_of(c, "A") || outside_of(c, "B"); },
           "the last blocks' tiles reach over the last row of A or B: M bounds the rows of A, and N "
           "those of B"},
-         {[](const Case& c) { return !c.right() && c.is({}); },
+         {[](const grade::Case& c) { return !c.right() && c.is({}); },
           "the numbers are right, but C is to lie column by column, and B row n holds column n of "
           "the factor"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             return c.right() && !c.missed.empty() &&
                    c.missed.front()->name == std::string("global loads");
           },

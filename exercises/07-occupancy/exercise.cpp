@@ -5,41 +5,41 @@
 #include "grade/exercise.h"
 #include "model/gpus.h"
 #include "model/occupancy.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
 
 namespace {
 
 struct Change {
   std::string words;
-  KernelResources result;
+  model::KernelResources result;
   const char* why_not;  // where it is not the one that helps
 };
 
 // A kernel on a GPU, and five things that could be changed about it, of which one gives an SM more
 // warps.
 struct Instance {
-  const Gpu* gpu = nullptr;
-  KernelResources kernel{};
+  const model::Gpu* gpu = nullptr;
+  model::KernelResources kernel{};
   std::vector<Change> changes{};
   std::size_t right = 0;
 };
 
-std::vector<Change> changes_of(const KernelResources& kernel) {
+std::vector<Change> changes_of(const model::KernelResources& kernel) {
   const auto [threads, registers, bytes] = kernel;
   const int fewer = registers * 3 / 4 / 8 * 8;
   return {
-      {printed("a tile half as large: %d threads and %d bytes a block", threads / 2, bytes / 2),
+      {text::printed("a tile half as large: %d threads and %d bytes a block", threads / 2, bytes / 2),
        {threads / 2, registers, bytes / 2},
        "smaller blocks help where an SM's last threads are too few for one more block, or where "
        "each block is more than its share"},
-      {printed("a tile twice as large: %d threads and %d bytes a block", 2 * threads, 2 * bytes),
+      {text::printed("a tile twice as large: %d threads and %d bytes a block", 2 * threads, 2 * bytes),
        {2 * threads, registers, 2 * bytes},
        "larger blocks help where an SM may hold no more blocks, though it has room for more "
        "threads"},
-      {printed("%d registers a thread, which the compiler is told to keep to", fewer),
+      {text::printed("%d registers a thread, which the compiler is told to keep to", fewer),
        {threads, fewer, bytes},
        "fewer registers help where registers are what an SM runs out of first"},
-      {printed("half of BK: %d bytes of shared memory a block", bytes / 2),
+      {text::printed("half of BK: %d bytes of shared memory a block", bytes / 2),
        {threads, registers, bytes / 2},
        "less shared memory helps where that is what an SM runs out of first"},
       {"twice as many blocks in the grid", kernel,
@@ -47,7 +47,7 @@ std::vector<Change> changes_of(const KernelResources& kernel) {
   };
 }
 
-bool is_one_limit_the_least(const Occupancy& o) {
+bool is_one_limit_the_least(const model::Occupancy& o) {
   int equal = 0;
   for (const int limit :
        {o.blocks_by_threads, o.blocks_by_blocks, o.blocks_by_smem, o.blocks_by_registers}) {
@@ -57,16 +57,16 @@ bool is_one_limit_the_least(const Occupancy& o) {
 }
 
 // Draws until `limiter` is what limits, exactly one change helps and the GPU is not `other`.
-Instance drawn(Random& random, std::string_view limiter, const Gpu* other) {
+Instance drawn(grade::Random& random, std::string_view limiter, const model::Gpu* other) {
   constexpr int kThreads[] = {32, 64, 96, 128, 192, 256, 384, 512, 768};
-  const auto gpus = known_gpus();
+  const auto gpus = model::known_gpus();
   for (;;) {
     Instance instance;
     instance.gpu = &gpus[random.between(0, static_cast<int>(gpus.size()) - 1)];
     if (instance.gpu == other) continue;
     instance.kernel = {kThreads[random.between(0, 8)], random.between(24, 168),
                        256 * random.between(4, 128)};
-    const Occupancy now = occupancy(*instance.gpu, instance.kernel);
+    const model::Occupancy now = model::occupancy(*instance.gpu, instance.kernel);
     if (now.limiter != limiter || now.blocks_per_sm == 0 || !is_one_limit_the_least(now)) continue;
     if (instance.kernel.threads_per_block == 32 && limiter != "blocks") continue;
     instance.changes = changes_of(instance.kernel);
@@ -75,7 +75,7 @@ Instance drawn(Random& random, std::string_view limiter, const Gpu* other) {
       std::swap(instance.changes[i], instance.changes[random.between(0, static_cast<int>(i))]);
     }
     for (std::size_t i = 0; i < instance.changes.size(); ++i) {
-      if (occupancy(*instance.gpu, instance.changes[i].result).percent <= now.percent) continue;
+      if (model::occupancy(*instance.gpu, instance.changes[i].result).percent <= now.percent) continue;
       ++helpful;
       instance.right = i;
     }
@@ -87,21 +87,21 @@ Instance drawn(Random& random, std::string_view limiter, const Gpu* other) {
 std::vector<Instance> instances_for(const std::string& student) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const unsigned char c : "resident" + student) hash = (hash ^ c) * 0x100000001b3;
-  Random random(hash);
+  grade::Random random(hash);
   constexpr std::string_view kLimiters[] = {"threads", "blocks", "shared memory", "registers"};
   const int first = random.between(0, 3), second = (first + random.between(1, 3)) % 4;
   const Instance one = drawn(random, kLimiters[first], nullptr);
   return {one, drawn(random, kLimiters[second], one.gpu)};
 }
 
-std::string instance_text(const Submission& submission) {
+std::string instance_text(const grade::Submission& submission) {
   const std::vector<Instance> both = instances_for(submission.student);
   std::string text = submission.student.empty()
                          ? "STUDENT=your-name draws two kernels of your own. Without it:\n\n"
                          : "drawn for STUDENT=" + submission.student + ":\n\n";
   const auto line = [&](const char* name, const auto& value) {
-    text += printed("%-36s", name);
-    for (const Instance& instance : both) text += printed("%18s", value(instance).c_str());
+    text += text::printed("%-36s", name);
+    for (const Instance& instance : both) text += text::printed("%18s", value(instance).c_str());
     text += "\n";
   };
   const auto number = [&](const char* name, const auto& value) {
@@ -122,25 +122,25 @@ std::string instance_text(const Submission& submission) {
   number("    handed out by, bytes",
          [](const Instance& i) { return i.gpu->smem_granularity_bytes; });
   for (const Instance& instance : both) {
-    text += printed("\nchanges to kernel %d\n", static_cast<int>(1 + (&instance - both.data())));
+    text += text::printed("\nchanges to kernel %d\n", static_cast<int>(1 + (&instance - both.data())));
     char letter = 'a';
     for (const Change& change : instance.changes) {
-      text += printed("  %c  ", letter++) + change.words + "\n";
+      text += text::printed("  %c  ", letter++) + change.words + "\n";
     }
   }
   return text;
 }
 
-std::string limits_text(const Occupancy& o) {
-  return printed("threads alone allow %d blocks, blocks %d, shared memory %d, registers %d",
+std::string limits_text(const model::Occupancy& o) {
+  return text::printed("threads alone allow %d blocks, blocks %d, shared memory %d, registers %d",
                  o.blocks_by_threads, o.blocks_by_blocks, o.blocks_by_smem, o.blocks_by_registers);
 }
 
-const char* blocks_hint(const Instance& instance, const Occupancy& o, int given) {
-  Gpu generous = *instance.gpu;
+const char* blocks_hint(const Instance& instance, const model::Occupancy& o, int given) {
+  model::Gpu generous = *instance.gpu;
   generous.smem_reserved_bytes_per_block = 0;
   const auto [threads, registers, bytes] = instance.kernel;
-  if (given == occupancy(generous, instance.kernel).blocks_per_sm) {
+  if (given == model::occupancy(generous, instance.kernel).blocks_per_sm) {
     return "the system takes shared memory of its own for each block: add it";
   }
   if (o.limiter == "registers" && given == instance.gpu->registers_per_sm / (registers * threads)) {
@@ -155,12 +155,12 @@ const char* blocks_hint(const Instance& instance, const Occupancy& o, int given)
          "registers; the least of them counts";
 }
 
-std::optional<Complaint> check_one(const Instance& instance, const std::string& number,
-                                   const Answers& answers) {
-  const Occupancy o = occupancy(*instance.gpu, instance.kernel);
+std::optional<grade::Complaint> check_one(const Instance& instance, const std::string& number,
+                                   const grade::Answers& answers) {
+  const model::Occupancy o = model::occupancy(*instance.gpu, instance.kernel);
   const auto not_right = [&](const std::string& name, const std::string& phase,
                              const std::string& place) {
-    return Complaint{name + number + " is not right", phase, place};
+    return grade::Complaint{name + number + " is not right", phase, place};
   };
   std::map<std::string, std::string> given;
   for (const auto& [name, wants] : std::map<std::string, std::string>{
@@ -170,7 +170,7 @@ std::optional<Complaint> check_one(const Instance& instance, const std::string& 
            {"change_", "a letter from a to e"}}) {
     const auto answer = answers.find(name + number);
     if (answer == answers.end()) {
-      return Complaint{"no answer yet to " + name + number, "it is to be " + wants,
+      return grade::Complaint{"no answer yet to " + name + number, "it is to be " + wants,
                        "write it behind: answer " + name + number + ":"};
     }
     given[name] = answer->second;
@@ -178,9 +178,9 @@ std::optional<Complaint> check_one(const Instance& instance, const std::string& 
   double blocks = 0, percent = 0;
   for (const auto& [name, value] : {std::pair{"blocks_", &blocks}, {"percent_", &percent}}) {
     try {
-      *value = value_of(given[name], {});
+      *value = grade::value_of(given[name], {});
     } catch (const std::invalid_argument& error) {
-      return Complaint{name + number + " is no number", error.what(), "write a number alone"};
+      return grade::Complaint{name + number + " is no number", error.what(), "write a number alone"};
     }
   }
 
@@ -203,7 +203,7 @@ std::optional<Complaint> check_one(const Instance& instance, const std::string& 
                          ? "it is asked for in percent"
                          : "occupancy is warps that are there of warps that an SM can hold: "
                            "multiply blocks by warps of a block",
-                     printed("%d blocks of %d warps, and room for %d", o.blocks_per_sm,
+                     text::printed("%d blocks of %d warps, and room for %d", o.blocks_per_sm,
                              o.warps_per_block, instance.gpu->threads_per_sm / 32));
   }
   const std::string& letter = given["change_"];
@@ -214,17 +214,17 @@ std::optional<Complaint> check_one(const Instance& instance, const std::string& 
   }
   if (change != instance.right) {
     const Change& chosen = instance.changes[change];
-    const Occupancy then = occupancy(*instance.gpu, chosen.result);
+    const model::Occupancy then = model::occupancy(*instance.gpu, chosen.result);
     return not_right(
         "change_", chosen.why_not,
-        printed("with change %c an SM would hold %d blocks of %d warps, %.1f %%; now "
+        text::printed("with change %c an SM would hold %d blocks of %d warps, %.1f %%; now "
                 "it is %.1f %%",
                 letter[0], then.blocks_per_sm, then.warps_per_block, then.percent, o.percent));
   }
   return std::nullopt;
 }
 
-std::optional<Complaint> check_answers(const Submission& submission) {
+std::optional<grade::Complaint> check_answers(const grade::Submission& submission) {
   const std::vector<Instance> both = instances_for(submission.student);
   for (std::size_t i = 0; i < both.size(); ++i) {
     if (auto complaint = check_one(both[i], std::to_string(i + 1), submission.answers)) {
@@ -236,7 +236,7 @@ std::optional<Complaint> check_answers(const Submission& submission) {
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "occupancy: what limits it, and the one change that lifts it",
     .check_answers = check_answers,
     .instance = instance_text,

@@ -4,21 +4,21 @@ namespace {
 
 // The kernel's tiles, and a GPU to choose TM for: the shared memory of an SM and the threads that
 // it holds (src/model/gpus.h: RTX 3090, A100, H200).
-const std::vector<Values> kTiles = {
+const std::vector<grade::Values> kTiles = {
     {{"BM", 64}, {"BN", 64}, {"BK", 32}, {"TM", 8}, {"SM_BYTES", 102400}, {"SM_THREADS", 1536}},
     {{"BM", 48}, {"BN", 32}, {"BK", 64}, {"TM", 4}, {"SM_BYTES", 167936}, {"SM_THREADS", 2048}},
     {{"BM", 128}, {"BN", 32}, {"BK", 64}, {"TM", 16}, {"SM_BYTES", 233472}, {"SM_THREADS", 2048}},
 };
 
-bool missed(const Case& c, const std::string& name) {
-  for (const Target* target : c.missed) {
+bool missed(const grade::Case& c, const std::string& name) {
+  for (const grade::Target* target : c.missed) {
     if (target->name == name) return true;
   }
   return false;
 }
 
-bool has(const Case& c, HazardKind kind) {
-  for (const Hazard& hazard : c.row.counts->hazards) {
+bool has(const grade::Case& c, model::HazardKind kind) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
     if (hazard.kind == kind) return true;
   }
   return false;
@@ -26,12 +26,12 @@ bool has(const Case& c, HazardKind kind) {
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "coarsen and choose TM: C = A^T * B, TM results a thread, any tile",
-    .product = {.A = Order::columns},
+    .product = {.A = grade::Order::columns},
     .variants = kTiles,
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           std::vector<Shape> shapes;
           for (int variant = 0; variant < 3; ++variant) {
             const auto several = [&](const char* size, int most) {
@@ -49,19 +49,19 @@ const Exercise exercise = {
                  "M*N*K*(1 + 1/TM)/32 + (M*N*K/BM + M*N*K/BN)/32"},
                 {"barriers a block", "barriers/blocks", "2*K/BK", false},
                 {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
-    .hints = {{[](const Case& c) { return has(c, HazardKind::uninitialized); },
+    .hints = {{[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
                "part of a tile is never copied: there are fewer threads than elements now, so each "
                "thread needs a loop that steps by kThreads"},
-              {[](const Case& c) { return c.never_written; },
+              {[](const grade::Case& c) { return c.never_written; },
                "some elements of C are never stored: a thread has TM results, rows row to "
                "row + TM - 1"},
-              {[](const Case& c) {
+              {[](const grade::Case& c) {
                  return !c.right() &&
                         c.wrong == static_cast<std::int64_t>(c.measures.at("results"));
                },
                "every result is wrong: each of a thread's TM results needs a sum of its own, with "
                "its own row of A's tile"},
-              {[](const Case& c) { return missed(c, "shared wavefronts"); },
+              {[](const grade::Case& c) { return missed(c, "shared wavefronts"); },
                "fetch the element of Bs once in each step of k, into a variable, and use it for "
                "all TM results; of As it takes TM"}},
     .questions =

@@ -2,15 +2,15 @@
 
 namespace {
 
-bool misses(const Case& c, const char* target) {
-  for (const Target* missed : c.missed) {
+bool misses(const grade::Case& c, const char* target) {
+  for (const grade::Target* missed : c.missed) {
     if (std::string(missed->name) == target) return c.right() && c.row.counts->hazards.empty();
   }
   return false;
 }
 
-bool has(const Case& c, HazardKind kind) {
-  for (const Hazard& hazard : c.row.counts->hazards) {
+bool has(const grade::Case& c, model::HazardKind kind) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
     if (hazard.kind == kind) return true;
   }
   return false;
@@ -18,12 +18,12 @@ bool has(const Case& c, HazardKind kind) {
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "transpose and float4: C = A * B^T, four floats wherever data moves",
-    .product = {.B = Order::columns},
+    .product = {.B = grade::Order::columns},
     .variants = {{{"BM", 64}, {"BN", 64}, {"BK", 8}, {"TM", 8}, {"TN", 4}}},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{
               {64, 128, 8},  // one tile of K
               {64 * random.between(1, 2), 64 * random.between(1, 2), 8 * random.between(2, 5)},
@@ -37,29 +37,29 @@ const Exercise exercise = {
                  "(M*N*K/BM + M*N*K/BN + M*N)/8"},
                 {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const Case& c) { return has(c, HazardKind::misaligned); },
+        {{[](const grade::Case& c) { return has(c, model::HazardKind::misaligned); },
           "a float4 must begin at a multiple of four floats: in global memory four neighbours of a "
           "row of K, in shared memory four neighbours of a row of As or Bs"},
-         {[](const Case& c) { return !c.right() && c.row.counts->hazards.empty() && c.is({}); },
+         {[](const grade::Case& c) { return !c.right() && c.row.counts->hazards.empty() && c.is({}); },
           "B is read as if it were K x N: element (col, k) of the N x K matrix is at col * K + k, "
           "as A's"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             const double tiles = c.measures.at("results") * c.shape.K * (1.0 / 64 + 1.0 / 64);
             const double stores = c.measures.at("smem_stores");
             return !c.right() &&
-                   ((stores > 0 && stores < tiles) || has(c, HazardKind::uninitialized));
+                   ((stores > 0 && stores < tiles) || has(c, model::HazardKind::uninitialized));
           },
           "a float4 of A holds four steps of K for one row: they go into four rows of As, "
           "As[k][line] to As[k + 3][line]"},
-         {[](const Case& c) { return misses(c, "global loads"); },
+         {[](const grade::Case& c) { return misses(c, "global loads"); },
           "a tile has 128 times four floats and the block 128 threads: let each load one float4 of "
           "A and one of B"},
-         {[](const Case& c) { return misses(c, "global stores"); },
+         {[](const grade::Case& c) { return misses(c, "global stores"); },
           "a thread's TN results of a row are neighbours in C and in `sum`: one store"},
-         {[](const Case& c) { return misses(c, "shared loads"); },
+         {[](const grade::Case& c) { return misses(c, "shared loads"); },
           "for one step of k a thread wants TM neighbours of As[k] and TN of Bs[k]: fetch them as "
           "float4 into registers, once, and multiply each with each from there"},
-         {[](const Case& c) { return misses(c, "global sectors"); },
+         {[](const grade::Case& c) { return misses(c, "global sectors"); },
           "the two float4 of a row of the tile fill a sector: neighbouring threads should load "
           "them"}},
 };

@@ -6,29 +6,29 @@ namespace {
 
 // The most wavefronts of one load of an array. 16-byte loads of a warp take two at best, four where
 // no two neighbours want the same.
-int wavefronts(const Case& c, const std::string& array) {
+int wavefronts(const grade::Case& c, const std::string& array) {
   int most = 0;
-  for (const LineCounts& line : c.row.counts->lines) {
-    if (line.array == array && line.shared && line.direction == Direction::load) {
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.array == array && line.shared && line.direction == model::Direction::load) {
       most = std::max(most, line.worst_pieces);
     }
   }
   return most;
 }
 
-bool sound(const Case& c) {
+bool sound(const grade::Case& c) {
   return c.right() && c.row.counts->hazards.empty();
 }
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "lay out the warp: C = A^T * B, 4 x 16 results a lane, the fewest wavefronts",
-    .product = {.A = Order::columns},
+    .product = {.A = grade::Order::columns},
     .variants =
         {{{"BM", 64}, {"BN", 128}, {"BK", 8}, {"WM", 32}, {"WN", 64}, {"TM", 4}, {"TN", 16}}},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{{64, 128, 8},
                                     {64 * random.between(1, 2), 128, 8 * random.between(2, 4)}};
         },
@@ -36,21 +36,21 @@ const Exercise exercise = {
                 {"global sectors", "gmem_load_sectors + gmem_store_sectors",
                  "(M*N*K/BM + M*N*K/BN + M*N)/8"}},
     .hints =
-        {{[](const Case& c) {
+        {{[](const grade::Case& c) {
             return c.never_written || !c.row.counts->hazards.empty() || !c.right();
           },
           "every pair of a lane_row from 0 to 7 and a lane_col from 0 to 3 must belong to one "
           "lane, "
           "and to one only"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             return sound(c) && wavefronts(c, "As") > 2 && wavefronts(c, "Bs") > 2;
           },
           "neither the loads of As nor those of Bs are merged: lanes l and l XOR 1 should want the "
           "same of one of the two, and lanes l and l XOR 2 the same of the other"},
-         {[](const Case& c) { return sound(c) && wavefronts(c, "Bs") > 2; },
+         {[](const grade::Case& c) { return sound(c) && wavefronts(c, "Bs") > 2; },
           "the loads of As take two wavefronts, those of Bs four: there are four times as many of "
           "those. Where lanes l and l XOR 2 have the same column, they are merged as well"},
-         {[](const Case& c) { return sound(c) && wavefronts(c, "As") > 2; },
+         {[](const grade::Case& c) { return sound(c) && wavefronts(c, "As") > 2; },
           "the loads of Bs take two wavefronts, those of As four: where lanes l and l XOR 1 have "
           "the "
           "same row, and l and l XOR 2 the same column, both are merged"}},

@@ -2,24 +2,24 @@
 
 namespace {
 
-bool has(const Case& c, HazardKind kind) {
-  const std::vector<Hazard>& hazards = c.row.counts->hazards;
+bool has(const grade::Case& c, model::HazardKind kind) {
+  const std::vector<model::Hazard>& hazards = c.row.counts->hazards;
   return !hazards.empty() && hazards.front().kind == kind;
 }
 
-bool misses(const Case& c, const char* target) {
+bool misses(const grade::Case& c, const char* target) {
   if (!c.right() || !c.row.counts->hazards.empty() || c.missed.empty()) return false;
   return std::string(c.missed.front()->name) == target;
 }
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "double-buffer: C = A^T * B, the next tile on its way while this one is multiplied",
-    .product = {.A = Order::columns, .C = Order::columns},
+    .product = {.A = grade::Order::columns, .C = grade::Order::columns},
     .variants = {{{"BM", 64}, {"BN", 32}, {"BK", 16}, {"TM", 4}, {"TN", 4}}},
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{
               {64, 32, 48},
               {64 * random.between(1, 2), 32 * random.between(1, 3), 16 * random.between(3, 6)}};
@@ -33,27 +33,27 @@ const Exercise exercise = {
                 {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
                 {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"}},
     .hints =
-        {{[](const Case& c) { return has(c, HazardKind::race); },
+        {{[](const grade::Case& c) { return has(c, model::HazardKind::race); },
           "a barrier after the wait says two things: everybody's copies have come, and nobody "
           "reads "
           "the other buffer any more. Only behind it may the next copy start"},
-         {[](const Case& c) { return has(c, HazardKind::copy_not_waited_for); },
+         {[](const grade::Case& c) { return has(c, model::HazardKind::copy_not_waited_for); },
           "the tile that is multiplied was never waited for: __pipeline_wait_prior(n) waits until "
           "at most the n groups last committed are on their way"},
-         {[](const Case& c) {
+         {[](const grade::Case& c) {
             return misses(c, "loads with no copy") && c.measures.at("in_flight_bytes") == 0;
           },
           "nothing is on its way while a tile is multiplied: start the next tile's copy before, "
           "and "
           "wait for it only when this one is done"},
-         {[](const Case& c) { return misses(c, "loads with no copy"); },
+         {[](const grade::Case& c) { return misses(c, "loads with no copy"); },
           "for a part of the multiplying the next tile is not on its way, or not all of it: start "
           "all of its copy before the first step of k"},
-         {[](const Case& c) { return misses(c, "barriers a block"); },
+         {[](const grade::Case& c) { return misses(c, "barriers a block"); },
           "one barrier a tile is enough: the one after the wait, if the next copy starts behind it "
           "and goes to the buffer that was read before it"},
-         {[](const Case& c) { return misses(c, "shared bytes"); },
+         {[](const grade::Case& c) { return misses(c, "shared bytes"); },
           "two buffers, and no more: tile t lies in buffer t % 2"},
-         {[](const Case& c) { return misses(c, "global loads") || misses(c, "shared loads"); },
+         {[](const grade::Case& c) { return misses(c, "global loads") || misses(c, "shared loads"); },
           "copy each tile once, sixteen bytes a copy, and load it as float4"}},
 };

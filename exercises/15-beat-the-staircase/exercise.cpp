@@ -4,7 +4,7 @@
 #include "model/extrapolate.h"
 #include "model/gpus.h"
 #include "model/occupancy.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ constexpr double kToBeat = 33.1;
 constexpr const char* kMostLocals = "928";
 
 struct Score {
-  Ceiling ceiling;
+  model::Ceiling ceiling;
   int blocks_per_sm;
   bool overlaps;  // one multiplies while another copies, or copies while it multiplies
   double tflops() const {
@@ -32,35 +32,35 @@ struct Score {
 };
 
 // Of cases that differ in K alone.
-Score score_of(std::span<const Case> cases) {
-  const Case &near = cases[0], &far = cases[1];
-  const Gpu& gpu = *find_gpu("RTX 3090");
-  const LaunchShape& launch = *near.row.launch;
-  const Counts counts = extrapolated(*near.row.counts, *far.row.counts,
+Score score_of(std::span<const grade::Case> cases) {
+  const grade::Case &near = cases[0], &far = cases[1];
+  const model::Gpu& gpu = *model::find_gpu("RTX 3090");
+  const lab::LaunchShape& launch = *near.row.launch;
+  const model::Counts counts = model::extrapolated(*near.row.counts, *far.row.counts,
                                      (kSize - near.shape.K) / (far.shape.K - near.shape.K));
-  Variant variant{};
+  model::Variant variant{};
   variant.BM = near.shape.M / static_cast<int>(launch.grid.y);
   variant.BN = near.shape.N / static_cast<int>(launch.grid.x);
   variant.block_x = static_cast<int>(launch.block.x);
   variant.block_y = 1;
-  const Occupancy fits = occupancy(
+  const model::Occupancy fits = model::occupancy(
       gpu, {variant.threads(), kRegisters, static_cast<int>(near.measures.at("smem_bytes"))});
-  return {*ceiling_as_written(gpu, {kSize, kSize, kSize, false}, variant, counts),
+  return {*model::ceiling_as_written(gpu, {kSize, kSize, kSize, false}, variant, counts),
           fits.blocks_per_sm, fits.blocks_per_sm > 1 || near.measures.at("in_flight_bytes") > 0};
 }
 
 std::string told(const Score& score) {
-  return printed("%.2f TFLOP/s at most on an RTX 3090 at %d^3; %.2f is to be beaten\n",
+  return text::printed("%.2f TFLOP/s at most on an RTX 3090 at %d^3; %.2f is to be beaten\n",
                  score.tflops(), kSize, kToBeat);
 }
 
-std::optional<Complaint> complaint_about(const Score& score) {
+std::optional<grade::Complaint> complaint_about(const Score& score) {
   if (score.tflops() > kToBeat) return std::nullopt;
-  Complaint complaint{
-      printed("the ceiling is %.2f TFLOP/s, and not above %.2f", score.tflops(), kToBeat), "", ""};
-  const Ceiling& ceiling = score.ceiling;
+  grade::Complaint complaint{
+      text::printed("the ceiling is %.2f TFLOP/s, and not above %.2f", score.tflops(), kToBeat), "", ""};
+  const model::Ceiling& ceiling = score.ceiling;
   if (score.blocks_per_sm == 0) {
-    complaint.phase = printed(
+    complaint.phase = text::printed(
         "no block fits on an SM: with %d registers a thread, 65536 are enough "
         "for 512 threads",
         kRegisters);
@@ -68,11 +68,11 @@ std::optional<Complaint> complaint_about(const Score& score) {
     complaint.phase =
         "only one block fits on an SM, and it copies nothing while it multiplies: use smaller "
         "blocks, or cp.async and two buffers";
-  } else if (ceiling.bound_by == kSmem) {
+  } else if (ceiling.bound_by == model::kSmem) {
     complaint.phase =
         "shared memory is what the rest waits for: more results a thread, float4, no bank "
         "conflicts";
-  } else if (ceiling.bound_by != kFma && ceiling.bound_by != kIssue) {
+  } else if (ceiling.bound_by != model::kFma && ceiling.bound_by != model::kIssue) {
     complaint.phase = "global memory is what the rest waits for: larger tiles, coalesced";
   } else if (ceiling.busy_share < 0.98) {
     complaint.phase =
@@ -83,34 +83,34 @@ std::optional<Complaint> complaint_about(const Score& score) {
         "instructions other than multiply-adds take the issue slots: fewer loads for a multiply, "
         "and copies that are one instruction for four floats, not two";
   }
-  complaint.place = printed(
+  complaint.place = text::printed(
       "of the time of the busiest unit, %s, the SMs are at work for %.0f %%; "
       "blocks on an SM: %d; ms:",
-      std::string(kUnitNames[ceiling.bound_by]).c_str(), 100 * ceiling.busy_share,
+      std::string(model::kUnitNames[ceiling.bound_by]).c_str(), 100 * ceiling.busy_share,
       score.blocks_per_sm);
-  for (int unit = 0; unit < kUnits; ++unit) {
-    complaint.place += printed(" %s %.2f", std::string(kUnitNames[unit]).c_str(), ceiling.ms[unit]);
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    complaint.place += text::printed(" %s %.2f", std::string(model::kUnitNames[unit]).c_str(), ceiling.ms[unit]);
   }
   return complaint;
 }
 
 }  // namespace
 
-const Exercise exercise = {
+extern const grade::Exercise grade::exercise = {
     .title = "beat the staircase: C = A^T * B with the highest ceiling, 128 registers a thread",
-    .product = {.A = Order::columns},
+    .product = {.A = grade::Order::columns},
     // Differing by a multiple of 32 along K: what an extrapolation to kSize needs.
     .shapes =
-        [](Random& random) {
+        [](grade::Random& random) {
           return std::vector<Shape>{{256, 256, 64}, {256, 256, 64 + 32 * random.between(1, 2)}};
         },
     .targets = {{"bytes of locals", "local_bytes", kMostLocals, false},
                 {"shared bytes", "smem_bytes", "49152", false}},
-    .hints = {{[](const Case& c) {
+    .hints = {{[](const grade::Case& c) {
                  return c.right() && c.row.counts->hazards.empty() && !c.missed.empty() &&
                         std::string(c.missed.front()->name) == "bytes of locals";
                },
                "a thread has 128 registers of 4 bytes: give it fewer results"}},
-    .check = [](const Submission& s) { return complaint_about(score_of(s.cases)); },
-    .score = [](const Submission& s) { return told(score_of(s.cases)); },
+    .check = [](const grade::Submission& s) { return complaint_about(score_of(s.cases)); },
+    .score = [](const grade::Submission& s) { return told(score_of(s.cases)); },
 };

@@ -9,7 +9,7 @@
 #include <concepts>
 #include <cstdint>
 
-#include "machine/grid.h"
+#include "cuda/runtime.h"
 
 inline void __syncthreads() {
   simt::block_barrier();
@@ -71,8 +71,8 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
 template <simt::Shuffled T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const int lane = simt::lane(), in_segment = lane & (width - 1);
-  return simt::shuffled(mask, value,
-                        in_segment + static_cast<int>(delta) < width ? lane + delta : lane);
+  return simt::shuffled(
+      mask, value, in_segment + static_cast<int>(delta) < width ? lane + delta : lane);
 }
 // A lane of an earlier segment may be asked, one of a later segment not.
 template <simt::Shuffled T>
@@ -104,5 +104,5 @@ int atomicOr(int* address, int value);
 unsigned atomicOr(unsigned* address, unsigned value);
 int atomicCAS(int* address, int expected, int value);
 unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value);
-unsigned long long atomicCAS(unsigned long long* address, unsigned long long expected,
-                             unsigned long long value);
+unsigned long long atomicCAS(
+    unsigned long long* address, unsigned long long expected, unsigned long long value);

@@ -1,7 +1,9 @@
-// CUDA's vocabulary for g++: with `-include src/cuda/cpu.h` a kernel written for nvcc compiles as C++.
+// CUDA's vocabulary for g++: with `-include src/cuda/cpu.h` a kernel written for nvcc compiles as
+// C++.
 //
-// Every thread of a block is a fiber on one thread of the operating system (src/machine/grid.cpp), so a
-// thread_local variable is exactly what __shared__ promises: one copy for all threads of a block.
+// Every thread of a block is a fiber on one thread of the operating system (src/machine/grid.cpp),
+// so a thread_local variable is exactly what __shared__ promises: one copy for all threads of a
+// block.
 #pragma once
 
 #include <assert.h>
@@ -16,8 +18,8 @@
 #include <memory>  // before __noinline__ becomes a macro: its own attributes are called so
 
 #include "cuda/collectives.h"
-#include "machine/grid.h"
 #include "cuda/intrinsics.h"
+#include "cuda/runtime.h"
 #include "cuda/vector_types.h"
 
 #define __global__
@@ -48,8 +50,8 @@ struct dim3 {
   constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
 };
 
-// Set before a thread runs (src/machine/grid.cpp). gcc does not announce reads of const variables, so the
-// tracer never sees these.
+// Set before a thread runs (src/machine/grid.cpp). gcc does not announce reads of const variables,
+// so the tracer never sees these.
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
 extern const __thread uint3 blockDim;
@@ -57,15 +59,16 @@ extern const __thread uint3 gridDim;
 inline constexpr int warpSize = 32;
 
 // cp.async, as <cuda_pipeline.h> names it. Counted where it is called (src/trace/trace.cpp).
-void __pipeline_memcpy_async(void* shared, const void* global, std::size_t size,
-                             std::size_t zfill = 0);
+void __pipeline_memcpy_async(
+    void* shared, const void* global, std::size_t size, std::size_t zfill = 0);
 void __pipeline_commit();
 void __pipeline_wait_prior(int groups_in_flight);
 
 // kernel<<<grid, block, shared_bytes>>>(arguments...), because <<< >>> is not C++.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
-            Arguments... arguments) {
+void launch(
+    void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+    Arguments... arguments) {
   auto thread = [&] { kernel(arguments...); };
   using Thread = decltype(thread);
   simt::run_grid(

@@ -1,7 +1,8 @@
 // launch(kernel, grid, block, shared_bytes, args...): one function, two machines.
 //
 // On the GPU it is kernel<<<grid, block, shared_bytes>>>(args...), plus the opt-in that more than
-// 48 KB of shared memory takes. On the CPU every thread of the grid runs as a fiber (src/cuda/cpu.h).
+// 48 KB of shared memory takes. On the CPU every thread of the grid runs as a fiber
+// (src/cuda/cpu.h).
 #pragma once
 
 #ifndef __CUDACC__
@@ -13,15 +14,16 @@
 #include "model/refusal.h"
 
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
-            Arguments... arguments) {
+void launch(
+    void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
+    Arguments... arguments) {
   constexpr int kSharedWithoutOptIn = 48 * 1024;
   if (shared_bytes > kSharedWithoutOptIn) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   }
   kernel<<<grid, block, shared_bytes>>>(arguments...);
   if (cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
-    throw Refusal(std::string("the GPU refused the launch: ") + cudaGetErrorString(error));
+    throw model::Refusal(std::string("the GPU refused the launch: ") + cudaGetErrorString(error));
   }
 }
 

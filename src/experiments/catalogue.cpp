@@ -4,12 +4,14 @@
 
 #include "experiments/conclusions.h"
 #include "experiments/experiment.h"
-#include "pictures/figures.h"
-#include "report/numbers.h"
+#include "lab/rates.h"
+#include "text/numbers.h"
+
+namespace experiments {
 
 namespace {
 
-FactValue or_null(const std::optional<double>& value) {
+report::FactValue or_null(const std::optional<double>& value) {
   if (!value) return {};
   return *value;
 }
@@ -19,16 +21,16 @@ std::string or_dash(const std::optional<double>& value, std::string (*text)(doub
 }
 
 std::string percent(double share) {
-  return printed("%.1f", 100 * share);
+  return text::printed("%.1f", 100 * share);
 }
 
 std::string millions(double value) {
-  return printed("%.2f", value / 1e6);
+  return text::printed("%.2f", value / 1e6);
 }
 
-std::optional<Ceiling> ceiling_of(const Trial& trial) {
-  const auto compiled = compiled_ceiling(trial.run, trial.row);
-  return compiled ? compiled : written_ceiling(trial.run, trial.row);
+std::optional<model::Ceiling> ceiling_of(const Trial& trial) {
+  const auto compiled = lab::compiled_ceiling(trial.run, trial.row);
+  return compiled ? compiled : lab::written_ceiling(trial.run, trial.row);
 }
 
 std::optional<double> last_wave(const Trial& trial) {
@@ -37,38 +39,42 @@ std::optional<double> last_wave(const Trial& trial) {
   return waves - std::ceil(waves) + 1;
 }
 
-const Column kStage{"stage",
-                    {"", "stage"},
-                    [](const Trial& t) { return std::to_string(t.row.number); },
-                    [](const Trial& t) { return FactValue(t.row.number); },
-                    nullptr};
-const Column kBlockTile{nullptr,
-                        {"tile", "BMxBNxBK"},
-                        [](const Trial& t) {
-                          const Variant& v = *t.row.variant;
-                          return printed("%dx%dx%d", v.BM, v.BN, v.BK);
-                        },
-                        nullptr,
-                        nullptr};
-const Column kWarpTile{nullptr,
-                       {"warp", "WMxWN"},
-                       [](const Trial& t) {
-                         const Variant& v = *t.row.variant;
-                         return v.WM > 0 ? printed("%dx%d", v.WM, v.WN) : "–";
-                       },
-                       nullptr,
-                       nullptr};
+const Column kStage{
+    "stage",
+    {"", "stage"},
+    [](const Trial& t) { return std::to_string(t.row.number); },
+    [](const Trial& t) { return report::FactValue(t.row.number); },
+    nullptr};
+const Column kBlockTile{
+    nullptr,
+    {"tile", "BMxBNxBK"},
+    [](const Trial& t) {
+      const model::Variant& v = *t.row.variant;
+      return text::printed("%dx%dx%d", v.BM, v.BN, v.BK);
+    },
+    nullptr,
+    nullptr};
+const Column kWarpTile{
+    nullptr,
+    {"warp", "WMxWN"},
+    [](const Trial& t) {
+      const model::Variant& v = *t.row.variant;
+      return v.WM > 0 ? text::printed("%dx%d", v.WM, v.WN) : "–";
+    },
+    nullptr,
+    nullptr};
 const Column kThreadTile{
     nullptr,
     {"thread", "TMxTN"},
-    [](const Trial& t) { return printed("%dx%d", t.row.variant->TM, t.row.variant->TN); },
+    [](const Trial& t) { return text::printed("%dx%d", t.row.variant->TM, t.row.variant->TN); },
     nullptr,
     nullptr};
-const Column kThreads{"threads_a_block",
-                      {"thrds/", "block"},
-                      [](const Trial& t) { return std::to_string(t.row.variant->threads()); },
-                      [](const Trial& t) { return FactValue(t.row.variant->threads()); },
-                      nullptr};
+const Column kThreads{
+    "threads_a_block",
+    {"thrds/", "block"},
+    [](const Trial& t) { return std::to_string(t.row.variant->threads()); },
+    [](const Trial& t) { return report::FactValue(t.row.variant->threads()); },
+    nullptr};
 const Column kRegisters{
     "registers_a_thread",
     {"", "regs"},
@@ -77,19 +83,19 @@ const Column kRegisters{
                              : "–";
     },
     [](const Trial& t) {
-      return t.row.occupancy ? FactValue(t.row.occupancy->resources.registers_per_thread)
-                             : FactValue();
+      return t.row.occupancy ? report::FactValue(t.row.occupancy->resources.registers_per_thread)
+                             : report::FactValue();
     },
     nullptr};
 const Column kSharedBytes{
     "smem_bytes_a_block",
     {"SMEM B", "/block"},
     [](const Trial& t) {
-      return t.row.occupancy ? grouped(t.row.occupancy->resources.smem_bytes_per_block) : "–";
+      return t.row.occupancy ? text::grouped(t.row.occupancy->resources.smem_bytes_per_block) : "–";
     },
     [](const Trial& t) {
-      return t.row.occupancy ? FactValue(t.row.occupancy->resources.smem_bytes_per_block)
-                             : FactValue();
+      return t.row.occupancy ? report::FactValue(t.row.occupancy->resources.smem_bytes_per_block)
+                             : report::FactValue();
     },
     nullptr};
 const Column kBlocksPerSm{
@@ -99,48 +105,51 @@ const Column kBlocksPerSm{
       return t.row.occupancy ? std::to_string(t.row.occupancy->blocks_per_sm) : "–";
     },
     [](const Trial& t) {
-      return t.row.occupancy ? FactValue(t.row.occupancy->blocks_per_sm) : FactValue();
+      return t.row.occupancy ? report::FactValue(t.row.occupancy->blocks_per_sm)
+                             : report::FactValue();
     },
     nullptr};
-const Column kOccupancy{"occupancy_percent",
-                        {"occ", "%"},
-                        [](const Trial& t) {
-                          return t.row.occupancy ? printed("%.2f", t.row.occupancy->percent) : "–";
-                        },
-                        [](const Trial& t) {
-                          return t.row.occupancy ? FactValue(t.row.occupancy->percent)
-                                                 : FactValue();
-                        },
-                        "occupancy: warps that an SM holds, of those that it could"};
+const Column kOccupancy{
+    "occupancy_percent",
+    {"occ", "%"},
+    [](const Trial& t) {
+      return t.row.occupancy ? text::printed("%.2f", t.row.occupancy->percent) : "–";
+    },
+    [](const Trial& t) {
+      return t.row.occupancy ? report::FactValue(t.row.occupancy->percent) : report::FactValue();
+    },
+    "occupancy: warps that an SM holds, of those that it could"};
 const Column kSectors{
     "sectors_a_request",
     {"sect", "/req"},
-    [](const Trial& t) { return brief(pieces_per_request(t.row.counts->gmem_loads)); },
-    [](const Trial& t) { return FactValue(pieces_per_request(t.row.counts->gmem_loads)); },
+    [](const Trial& t) { return text::brief(lab::pieces_per_request(t.row.counts->gmem_loads)); },
+    [](const Trial& t) {
+      return report::FactValue(lab::pieces_per_request(t.row.counts->gmem_loads));
+    },
     "32-byte sectors that a request (one instruction of a warp) loads from GMEM"};
 const Column kLines{
     "lines_a_request",
     {"lines", "/req"},
     [](const Trial& t) {
-      const Traffic& loads = t.row.counts->gmem_loads;
-      return loads.requests > 0 ? brief(double(loads.lines) / double(loads.requests)) : "–";
+      const model::Traffic& loads = t.row.counts->gmem_loads;
+      return loads.requests > 0 ? text::brief(double(loads.lines) / double(loads.requests)) : "–";
     },
     [](const Trial& t) {
-      const Traffic& loads = t.row.counts->gmem_loads;
-      return loads.requests > 0 ? FactValue(double(loads.lines) / double(loads.requests))
-                                : FactValue();
+      const model::Traffic& loads = t.row.counts->gmem_loads;
+      return loads.requests > 0 ? report::FactValue(double(loads.lines) / double(loads.requests))
+                                : report::FactValue();
     },
     "128-byte lines that such a request touches: L1 serves one a cycle"};
 const Column kGlobalLoads{
     "gmem_load_floats_a_result",
     {"GMEM", "/res"},
     [](const Trial& t) {
-      const double results = results_per_thread(*t.row.variant);
-      return brief(static_cast<double>(t.row.counts->gmem_loads.floats.max) / results);
+      const double results = lab::results_per_thread(*t.row.variant);
+      return text::brief(static_cast<double>(t.row.counts->gmem_loads.floats.max) / results);
     },
     [](const Trial& t) {
-      const double results = results_per_thread(*t.row.variant);
-      return FactValue(static_cast<double>(t.row.counts->gmem_loads.floats.max) / results);
+      const double results = lab::results_per_thread(*t.row.variant);
+      return report::FactValue(static_cast<double>(t.row.counts->gmem_loads.floats.max) / results);
     },
     "floats that a thread loads from GMEM for each of its results"};
 const Column kSharedWritten{
@@ -159,125 +168,140 @@ const Column kLoadConflicts{
     "smem_load_conflicts_a_request",
     {"conf", "/load"},
     [](const Trial& t) {
-      const Traffic& loads = t.row.counts->smem_loads;
-      return loads.requests > 0 ? brief(double(loads.bank_conflicts) / double(loads.requests))
+      const model::Traffic& loads = t.row.counts->smem_loads;
+      return loads.requests > 0 ? text::brief(double(loads.bank_conflicts) / double(loads.requests))
                                 : "–";
     },
     [](const Trial& t) {
-      const Traffic& loads = t.row.counts->smem_loads;
-      return loads.requests > 0 ? FactValue(double(loads.bank_conflicts) / double(loads.requests))
-                                : FactValue();
+      const model::Traffic& loads = t.row.counts->smem_loads;
+      return loads.requests > 0
+                 ? report::FactValue(double(loads.bank_conflicts) / double(loads.requests))
+                 : report::FactValue();
     },
     "bank conflicts: turns (wavefronts) of SMEM that a request takes too many"};
 const Column kStoreConflicts{
     "smem_store_conflicts_a_request",
     {"conf", "/store"},
     [](const Trial& t) {
-      const Traffic& stores = t.row.counts->smem_stores;
-      return stores.requests > 0 ? brief(double(stores.bank_conflicts) / double(stores.requests))
-                                 : "–";
+      const model::Traffic& stores = t.row.counts->smem_stores;
+      return stores.requests > 0
+                 ? text::brief(double(stores.bank_conflicts) / double(stores.requests))
+                 : "–";
     },
     [](const Trial& t) {
-      const Traffic& stores = t.row.counts->smem_stores;
+      const model::Traffic& stores = t.row.counts->smem_stores;
       return stores.requests > 0
-                 ? FactValue(double(stores.bank_conflicts) / double(stores.requests))
-                 : FactValue();
+                 ? report::FactValue(double(stores.bank_conflicts) / double(stores.requests))
+                 : report::FactValue();
     },
     nullptr};
-const Column kProblem{nullptr,
-                      {"", "MxNxK"},
-                      [](const Trial& t) { return printed("%dx%dx%d", t.run.M, t.run.N, t.run.K); },
-                      nullptr,
-                      nullptr};
-const Column kBlocks{"blocks_of_the_launch",
-                     {"", "blocks"},
-                     [](const Trial& t) { return std::to_string(quantization(t).blocks); },
-                     [](const Trial& t) { return FactValue(std::int64_t{quantization(t).blocks}); },
-                     nullptr};
+const Column kProblem{
+    nullptr,
+    {"", "MxNxK"},
+    [](const Trial& t) { return text::printed("%dx%dx%d", t.run.M, t.run.N, t.run.K); },
+    nullptr,
+    nullptr};
+const Column kBlocks{
+    "blocks_of_the_launch",
+    {"", "blocks"},
+    [](const Trial& t) { return std::to_string(quantization(t).blocks); },
+    [](const Trial& t) { return report::FactValue(std::int64_t{quantization(t).blocks}); },
+    nullptr};
 const Column kWaves{
     "waves",
     {"", "waves"},
-    [](const Trial& t) { return t.row.occupancy ? brief(quantization(t).waves) : "–"; },
-    [](const Trial& t) { return t.row.occupancy ? FactValue(quantization(t).waves) : FactValue(); },
+    [](const Trial& t) { return t.row.occupancy ? text::brief(quantization(t).waves) : "–"; },
+    [](const Trial& t) {
+      return t.row.occupancy ? report::FactValue(quantization(t).waves) : report::FactValue();
+    },
     "how many times all SMs must be filled with blocks"};
-const Column kLastWave{"last_wave_full",
-                       {"last", "full%"},
-                       [](const Trial& t) { return or_dash(last_wave(t), percent); },
-                       [](const Trial& t) { return or_null(last_wave(t)); },
-                       "how much of the last wave there are blocks for"};
-const Column kWasted{"tiles_wasted",
-                     {"waste", "%"},
-                     [](const Trial& t) { return percent(quantization(t).wasted); },
-                     [](const Trial& t) { return FactValue(quantization(t).wasted); },
-                     "the part of the tiles that lies outside of C and is computed in vain"};
+const Column kLastWave{
+    "last_wave_full",
+    {"last", "full%"},
+    [](const Trial& t) { return or_dash(last_wave(t), percent); },
+    [](const Trial& t) { return or_null(last_wave(t)); },
+    "how much of the last wave there are blocks for"};
+const Column kWasted{
+    "tiles_wasted",
+    {"waste", "%"},
+    [](const Trial& t) { return percent(quantization(t).wasted); },
+    [](const Trial& t) { return report::FactValue(quantization(t).wasted); },
+    "the part of the tiles that lies outside of C and is computed in vain"};
 const Column kFirstWave{
     "first_wave_blocks",
     {"wave", "rows x columns"},
     [](const Trial& t) {
       const auto wave = first_wave(t);
-      return wave ? printed("%lld x %lld", wave->block_rows, wave->block_columns) : "–";
+      return wave ? text::printed("%lld x %lld", wave->block_rows, wave->block_columns) : "–";
     },
     [](const Trial& t) {
       const auto wave = first_wave(t);
-      return wave ? FactValue(printed("%lld x %lld", wave->block_rows, wave->block_columns))
-                  : FactValue();
+      return wave ? report::FactValue(
+                        text::printed("%lld x %lld", wave->block_rows, wave->block_columns))
+                  : report::FactValue();
     },
     "the blocks that the GPU holds at once, and the part of C that they reach over"};
-const Column kFirstWaveBytes{"first_wave_bytes",
-                             {"wave's A", "and B MB"},
-                             [](const Trial& t) {
-                               const auto wave = first_wave(t);
-                               return wave ? significant(wave->bytes / 1e6) : "–";
-                             },
-                             [](const Trial& t) {
-                               const auto wave = first_wave(t);
-                               return wave ? FactValue(wave->bytes) : FactValue();
-                             },
-                             "what these blocks read of A and B, each element once"};
+const Column kFirstWaveBytes{
+    "first_wave_bytes",
+    {"wave's A", "and B MB"},
+    [](const Trial& t) {
+      const auto wave = first_wave(t);
+      return wave ? text::significant(wave->bytes / 1e6) : "–";
+    },
+    [](const Trial& t) {
+      const auto wave = first_wave(t);
+      return wave ? report::FactValue(wave->bytes) : report::FactValue();
+    },
+    "what these blocks read of A and B, each element once"};
 const Column kCeiling{
     "ceiling_tflops",
     {"ceiling", "TFLOP/s"},
     [](const Trial& t) {
       const auto ceiling = ceiling_of(t);
-      return ceiling ? significant(ceiling->tflops) : "–";
+      return ceiling ? text::significant(ceiling->tflops) : "–";
     },
     [](const Trial& t) {
       const auto ceiling = ceiling_of(t);
-      return ceiling ? FactValue(ceiling->tflops) : FactValue();
+      return ceiling ? report::FactValue(ceiling->tflops) : report::FactValue();
     },
     "the most that this GPU can reach, because the unit in the next column would then be busy all "
     "the time"};
-const Column kBoundBy{"ceiling_bound_by",
-                      {"bound", "by"},
-                      [](const Trial& t) {
-                        const auto ceiling = ceiling_of(t);
-                        return ceiling ? std::string(kUnitNames[ceiling->bound_by]) : "–";
-                      },
-                      [](const Trial& t) {
-                        const auto ceiling = ceiling_of(t);
-                        return ceiling ? FactValue(std::string(kUnitNames[ceiling->bound_by]))
-                                       : FactValue();
-                      },
-                      nullptr};
+const Column kBoundBy{
+    "ceiling_bound_by",
+    {"bound", "by"},
+    [](const Trial& t) {
+      const auto ceiling = ceiling_of(t);
+      return ceiling ? std::string(model::kUnitNames[ceiling->bound_by]) : "–";
+    },
+    [](const Trial& t) {
+      const auto ceiling = ceiling_of(t);
+      return ceiling ? report::FactValue(std::string(model::kUnitNames[ceiling->bound_by]))
+                     : report::FactValue();
+    },
+    nullptr};
 const Column kTime{
     "median_ms",
     {"time", "ms"},
-    [](const Trial& t) { return significant(t.row.time->median_ms); },
-    [](const Trial& t) { return t.row.time ? FactValue(t.row.time->median_ms) : FactValue(); },
+    [](const Trial& t) { return text::significant(t.row.time->median_ms); },
+    [](const Trial& t) {
+      return t.row.time ? report::FactValue(t.row.time->median_ms) : report::FactValue();
+    },
     "the median of many launches, each between two events, after unmeasured ones",
     true};
-const Column kTflops{"measured_tflops",
-                     {"", "TFLOP/s"},
-                     [](const Trial& t) { return or_dash(tflops(t.run, t.row), significant); },
-                     [](const Trial& t) { return or_null(tflops(t.run, t.row)); },
-                     nullptr,
-                     true};
-const Column kOfCublas{"of_cublas",
-                       {"% of", "cuBLAS"},
-                       [](const Trial& t) { return or_dash(cublas_ratio(t.run, t.row), percent); },
-                       [](const Trial& t) { return or_null(cublas_ratio(t.run, t.row)); },
-                       "speed over that of cuBLAS fp32 in the same run",
-                       true};
+const Column kTflops{
+    "measured_tflops",
+    {"", "TFLOP/s"},
+    [](const Trial& t) { return or_dash(lab::tflops(t.run, t.row), text::significant); },
+    [](const Trial& t) { return or_null(lab::tflops(t.run, t.row)); },
+    nullptr,
+    true};
+const Column kOfCublas{
+    "of_cublas",
+    {"% of", "cuBLAS"},
+    [](const Trial& t) { return or_dash(lab::cublas_ratio(t.run, t.row), percent); },
+    [](const Trial& t) { return or_null(lab::cublas_ratio(t.run, t.row)); },
+    "speed over that of cuBLAS fp32 in the same run",
+    true};
 
 std::vector<Case> coarsening(const Plan&) {
   std::vector<Case> cases;
@@ -318,19 +342,21 @@ std::vector<Case> tile_sizes(const Plan&) {
 }
 
 std::vector<Case> padding(const Plan&) {
-  return {{"none", 7, "unpadded", {}},
-          {"+1", 7, "padded-by-1", {}},
-          {"+4", 7, "128x128x8", {}},
-          {"XOR 16", 7, "swizzled", {}}};
+  return {
+      {"none", 7, "unpadded", {}},
+      {"+1", 7, "padded-by-1", {}},
+      {"+4", 7, "128x128x8", {}},
+      {"XOR 16", 7, "swizzled", {}}};
 }
 
 // A depth of 1 is no pipeline: copy, wait, multiply, as stage 8 does with the same tile.
 std::vector<Case> pipeline_stages(const Plan&) {
-  return {{"1", 8, "64x256x8", {}},
-          {"2", 9, "64x256x8-2", {}},
-          {"3", 9, "64x256x8-3", {}},
-          {"4", 9, "64x256x8", {}},
-          {"5", 9, "64x256x8-5", {}}};
+  return {
+      {"1", 8, "64x256x8", {}},
+      {"2", 9, "64x256x8-2", {}},
+      {"3", 9, "64x256x8-3", {}},
+      {"4", 9, "64x256x8", {}},
+      {"5", 9, "64x256x8-5", {}}};
 }
 
 // Squares and others of about as much work, and the products that two language models multiply M
@@ -343,22 +369,23 @@ std::vector<Case> shapes(const Plan& plan) {
   const int quarter = side / 4, four = side > (1 << 28) ? side : 4 * side;
   const std::string name = plan.variant->name;
   const int stage = plan.stage->number;
-  return {{"square", stage, name, Sides{side, side, side}},
-          {"square, 4 more", stage, name, Sides{side + 4, side + 4, side}},
-          {"square, 1 more", stage, name, Sides{side + 1, side + 1, side}},
-          {"tall", stage, name, Sides{four, quarter, side}},
-          {"wide", stage, name, Sides{quarter, four, side}},
-          {"deep", stage, name, Sides{quarter, quarter, four}},
-          {"GPT-2 Q, K and V", stage, name, Sides{tokens, 2304, 768}},
-          {"GPT-2 attention out", stage, name, Sides{tokens, 768, 768}},
-          {"GPT-2 MLP up", stage, name, Sides{tokens, 3072, 768}},
-          {"GPT-2 MLP down", stage, name, Sides{tokens, 768, 3072}},
-          {"GPT-2 words", stage, name, Sides{tokens, 50257, 768}},
-          {"Llama-3-8B Q, out", stage, name, Sides{tokens, 4096, 4096}},
-          {"Llama-3-8B K, V", stage, name, Sides{tokens, 1024, 4096}},
-          {"Llama-3-8B MLP up", stage, name, Sides{tokens, 14336, 4096}},
-          {"Llama-3-8B MLP down", stage, name, Sides{tokens, 4096, 14336}},
-          {"MLP up, 1 token", stage, name, Sides{1, 14336, 4096}}};
+  return {
+      {"square", stage, name, Sides{side, side, side}},
+      {"square, 4 more", stage, name, Sides{side + 4, side + 4, side}},
+      {"square, 1 more", stage, name, Sides{side + 1, side + 1, side}},
+      {"tall", stage, name, Sides{four, quarter, side}},
+      {"wide", stage, name, Sides{quarter, four, side}},
+      {"deep", stage, name, Sides{quarter, quarter, four}},
+      {"GPT-2 Q, K and V", stage, name, Sides{tokens, 2304, 768}},
+      {"GPT-2 attention out", stage, name, Sides{tokens, 768, 768}},
+      {"GPT-2 MLP up", stage, name, Sides{tokens, 3072, 768}},
+      {"GPT-2 MLP down", stage, name, Sides{tokens, 768, 3072}},
+      {"GPT-2 words", stage, name, Sides{tokens, 50257, 768}},
+      {"Llama-3-8B Q, out", stage, name, Sides{tokens, 4096, 4096}},
+      {"Llama-3-8B K, V", stage, name, Sides{tokens, 1024, 4096}},
+      {"Llama-3-8B MLP up", stage, name, Sides{tokens, 14336, 4096}},
+      {"Llama-3-8B MLP down", stage, name, Sides{tokens, 4096, 14336}},
+      {"MLP up, 1 token", stage, name, Sides{1, 14336, 4096}}};
 }
 
 // From as many blocks as an SM holds down to one, each time with the most shared memory a block
@@ -367,23 +394,23 @@ std::vector<Case> occupancy_walk(const Plan& plan) {
   std::vector<Case> cases;
   const auto add = [&](int blocks, int padding_bytes) {
     cases.push_back(
-        {printed("%d", blocks), plan.stage->number, plan.variant->name, {}, padding_bytes});
+        {text::printed("%d", blocks), plan.stage->number, plan.variant->name, {}, padding_bytes});
   };
   if (!plan.occupancy || plan.occupancy->blocks_per_sm == 0) {
     add(0, 0);
     return cases;
   }
-  const Gpu& gpu = plan.gpu;
-  const KernelResources needs = plan.occupancy->resources;
+  const model::Gpu& gpu = plan.gpu;
+  const model::KernelResources needs = plan.occupancy->resources;
   add(plan.occupancy->blocks_per_sm, 0);
   for (int blocks = plan.occupancy->blocks_per_sm - 1; blocks >= 1; --blocks) {
     const int granule = gpu.smem_granularity_bytes;
     const int room = gpu.smem_bytes_per_sm / blocks / granule * granule;
-    KernelResources padded = needs;
+    model::KernelResources padded = needs;
     padded.smem_bytes_per_block =
         std::min(room - gpu.smem_reserved_bytes_per_block, gpu.smem_bytes_per_block);
     // Not every number of blocks can be had: some are skipped where a block takes much.
-    if (occupancy(gpu, padded).blocks_per_sm != blocks) continue;
+    if (model::occupancy(gpu, padded).blocks_per_sm != blocks) continue;
     add(blocks, padded.smem_bytes_per_block - needs.smem_bytes_per_block);
   }
   return cases;
@@ -500,3 +527,5 @@ const std::vector<Experiment> kExperiments = {
 std::span<const Experiment> experiments() {
   return kExperiments;
 }
+
+}  // namespace experiments

@@ -5,8 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "pictures/figures.h"
-#include "report/numbers.h"
+#include "lab/rates.h"
+#include "text/numbers.h"
+
+namespace experiments {
 
 namespace {
 
@@ -33,7 +35,7 @@ const Trial& slowest(Trials trials) {
 
 // "5.98 TFLOP/s", or where nothing was timed "a ceiling of 5.98 TFLOP/s".
 std::string pace(const Trial& trial) {
-  return (trial.row.time ? "" : "a ceiling of ") + significant(speed_of(trial)) + " TFLOP/s";
+  return (trial.row.time ? "" : "a ceiling of ") + text::significant(speed_of(trial)) + " TFLOP/s";
 }
 
 bool same(double a, double b) {
@@ -45,8 +47,9 @@ std::string beside(const Trial& a, const Trial& b) {
   const double fast = speed_of(a), slow = speed_of(b);
   const bool timed = a.row.time && b.row.time;
   if (same(fast, slow)) return timed ? "as fast as" : "with the same ceiling as";
-  return printed("%s times %s", significant(fast / slow).c_str(),
-                 timed ? "as fast as" : "the ceiling of");
+  return text::printed(
+      "%s times %s", text::significant(fast / slow).c_str(),
+      timed ? "as fast as" : "the ceiling of");
 }
 
 double percent_of(const Trial& trial) {
@@ -57,8 +60,8 @@ double percent_of(const Trial& trial) {
 std::string course_of_occupancy(const Trial& from, const Trial& to) {
   const double a = percent_of(from), b = percent_of(to);
   if (!from.row.occupancy || !to.row.occupancy) return "occupancy is not known";
-  if (std::abs(a - b) < 0.5) return printed("occupancy stays at %.0f %%", a);
-  return printed("occupancy %s from %.0f to %.0f %%", b < a ? "falls" : "rises", a, b);
+  if (std::abs(a - b) < 0.5) return text::printed("occupancy stays at %.0f %%", a);
+  return text::printed("occupancy %s from %.0f to %.0f %%", b < a ? "falls" : "rises", a, b);
 }
 
 std::string stage_of(const Trial& trial) {
@@ -67,8 +70,9 @@ std::string stage_of(const Trial& trial) {
 
 std::vector<Trial> of_stage(Trials trials, int number) {
   std::vector<Trial> chosen;
-  std::copy_if(trials.begin(), trials.end(), std::back_inserter(chosen),
-               [&](const Trial& trial) { return trial.row.number == number; });
+  std::copy_if(trials.begin(), trials.end(), std::back_inserter(chosen), [&](const Trial& trial) {
+    return trial.row.number == number;
+  });
   return chosen;
 }
 
@@ -93,19 +97,19 @@ std::string listed(const std::vector<std::string>& parts) {
 }
 
 double lines_per_request(const Trial& trial) {
-  const Traffic& loads = trial.row.counts->gmem_loads;
+  const model::Traffic& loads = trial.row.counts->gmem_loads;
   if (loads.requests == 0) return 0;
   return static_cast<double>(loads.lines) / static_cast<double>(loads.requests);
 }
 
-double conflicts(const Traffic& traffic) {
+double conflicts(const model::Traffic& traffic) {
   if (traffic.requests == 0) return 0;
   return static_cast<double>(traffic.bank_conflicts) / static_cast<double>(traffic.requests);
 }
 
 std::string tile(const Trial& trial) {
-  const Variant& v = *trial.row.variant;
-  return printed("%dx%dx%d with %dx%d a thread", v.BM, v.BN, v.BK, v.TM, v.TN);
+  const model::Variant& v = *trial.row.variant;
+  return text::printed("%dx%dx%d with %dx%d a thread", v.BM, v.BN, v.BK, v.TM, v.TN);
 }
 
 }  // namespace
@@ -114,7 +118,7 @@ std::string coarsening_shows(Trials trials) {
   const Trial &first = trials.front(), &last = trials.back(), &best = fastest(trials);
   if (&best == &first || same(speed_of(best), speed_of(first))) {
     return "Coarsening does not pay here: stride " + first.setting + " has " + pace(first) +
-           ", and no other stride is faster by more than " + printed("%.0f %%.", 100 * kSame);
+           ", and no other stride is faster by more than " + text::printed("%.0f %%.", 100 * kSame);
   }
   std::string text = "Stride " + best.setting + " is best, " + pace(best) + ", " +
                      beside(best, first) + " stride " + first.setting + ": " +
@@ -123,13 +127,13 @@ std::string coarsening_shows(Trials trials) {
   const auto loads = compiled ? shared_loads_compiled : shared_loads_written;
   const double ratio = loads(first).value_or(0) / loads(best).value_or(1);
   if (!same(ratio, 1)) {
-    text += printed(", shared loads %s to 1/%s", ratio > 1 ? "fall" : "rise",
-                    significant(ratio).c_str());
+    text += text::printed(
+        ", shared loads %s to 1/%s", ratio > 1 ? "fall" : "rise", text::significant(ratio).c_str());
   }
   if (&last != &best && !same(speed_of(last), speed_of(best))) {
     const int threads = last.row.variant->threads();
     text += "; stride " + last.setting + " loses again, " + pace(last);
-    if (threads < 32) text += printed(", with %d threads in a warp of 32", threads);
+    if (threads < 32) text += text::printed(", with %d threads in a warp of 32", threads);
   }
   return text + ".";
 }
@@ -151,16 +155,19 @@ std::string block_shape_shows(Trials trials) {
     std::string part = name + " is best in " + best.setting + " (" + pace(best) + "), " +
                        beside(best, worst) + " " + worst.setting;
     const double lines = lines_per_request(worst), lines_of_best = lines_per_request(best);
-    const double sectors = pieces_per_request(worst.row.counts->gmem_loads),
-                 sectors_of_best = pieces_per_request(best.row.counts->gmem_loads);
+    const double sectors = lab::pieces_per_request(worst.row.counts->gmem_loads),
+                 sectors_of_best = lab::pieces_per_request(best.row.counts->gmem_loads);
     if (lines > (1 + kSame) * lines_of_best) {
-      part += printed(", where a request touches %s lines for %s", brief(lines).c_str(),
-                      brief(lines_of_best).c_str());
+      part += text::printed(
+          ", where a request touches %s lines for %s", text::brief(lines).c_str(),
+          text::brief(lines_of_best).c_str());
     } else if (sectors > (1 + kSame) * sectors_of_best) {
-      part += printed(", where a request touches %s sectors for %s", brief(sectors).c_str(),
-                      brief(sectors_of_best).c_str());
+      part += text::printed(
+          ", where a request touches %s sectors for %s", text::brief(sectors).c_str(),
+          text::brief(sectors_of_best).c_str());
     } else if (percent_of(worst) < percent_of(best)) {
-      part += printed(", with %.0f %% occupancy for %.0f", percent_of(worst), percent_of(best));
+      part +=
+          text::printed(", with %.0f %% occupancy for %.0f", percent_of(worst), percent_of(best));
     }
     parts.push_back(part);
   }
@@ -168,9 +175,9 @@ std::string block_shape_shows(Trials trials) {
   if (!naive.empty() && !coalesced.empty()) {
     const Trial &best_naive = fastest(naive), &worst_coalesced = slowest(coalesced);
     const bool slower = speed_of(worst_coalesced) < (1 - kSame) * speed_of(best_naive);
-    parts.push_back("stage 2 in " + worst_coalesced.setting + " is " +
-                    (slower ? "slower than" : "no slower than") + " stage 1 in " +
-                    best_naive.setting);
+    parts.push_back(
+        "stage 2 in " + worst_coalesced.setting + " is " +
+        (slower ? "slower than" : "no slower than") + " stage 1 in " + best_naive.setting);
   }
   std::string text = joined(parts, "; ", "; ");
   if (text.empty()) return "One shape a stage: there is nothing to compare.";
@@ -191,8 +198,9 @@ std::string swapped_grid_shows(Trials trials) {
     if (same(ratio, 1)) {
       unchanged.push_back(std::to_string(number));
     } else {
-      changed.push_back(printed("stage %d %s %s times", number, timed ? "runs" : "reads",
-                                significant(ratio).c_str()));
+      changed.push_back(text::printed(
+          "stage %d %s %s times", number, timed ? "runs" : "reads",
+          text::significant(ratio).c_str()));
     }
   }
   const std::string than_before = timed ? " as fast as before" : " as much of A and B at once";
@@ -232,7 +240,7 @@ std::string tile_sizes_shows(Trials trials) {
 std::string padding_shows(Trials trials) {
   std::vector<std::string> clean;
   for (const Trial& trial : trials) {
-    const Counts& counts = *trial.row.counts;
+    const model::Counts& counts = *trial.row.counts;
     if (conflicts(counts.smem_loads) == 0 && conflicts(counts.smem_stores) == 0) {
       clean.push_back(trial.setting);
     }
@@ -241,8 +249,9 @@ std::string padding_shows(Trials trials) {
   std::string text = clean.empty()                   ? "No layout is free of conflicts"
                      : clean.size() == trials.size() ? "All layouts are free of conflicts"
                                                      : "Free of conflicts: " + listed(clean);
-  text += printed(" (%s: %s a store); ", first.setting.c_str(),
-                  brief(conflicts(first.row.counts->smem_stores)).c_str());
+  text += text::printed(
+      " (%s: %s a store); ", first.setting.c_str(),
+      text::brief(conflicts(first.row.counts->smem_stores)).c_str());
   if (same(speed_of(best), speed_of(worst))) return text + "all are equally fast.";
   text += "best is " + best.setting + ", " + pace(best) + ", " + beside(best, worst) + " " +
           worst.setting;
@@ -259,13 +268,13 @@ std::string stages_shows(Trials trials) {
   std::string text;
   if (!is_timed(trials)) {
     const auto range = [](double a, double b) {
-      return significant(a) + (same(a, b) ? "" : " to " + significant(b)) + " TFLOP/s";
+      return text::significant(a) + (same(a, b) ? "" : " to " + text::significant(b)) + " TFLOP/s";
     };
     text = "The ceilings are " + range(speed_of(slowest(trials)), speed_of(best)) +
            ": they know no waiting, which is what depth is for and only a GPU can show";
   } else if (&enough == &first) {
     text = "Depth " + first.setting + " is enough, " + pace(first) +
-           ": no other is faster by more " + printed("than %.0f %%", 100 * kSame);
+           ": no other is faster by more " + text::printed("than %.0f %%", 100 * kSame);
   } else {
     text = "Depth " + enough.setting + " is enough, " + pace(enough) + ", " +
            beside(enough, first) + " depth " + first.setting;
@@ -276,9 +285,10 @@ std::string stages_shows(Trials trials) {
     }
   }
   if (first.row.occupancy && last.row.occupancy) {
-    text += printed("; an SM holds %d blocks at depth %s and %d at depth %s",
-                    first.row.occupancy->blocks_per_sm, first.setting.c_str(),
-                    last.row.occupancy->blocks_per_sm, last.setting.c_str());
+    text += text::printed(
+        "; an SM holds %d blocks at depth %s and %d at depth %s",
+        first.row.occupancy->blocks_per_sm, first.setting.c_str(),
+        last.row.occupancy->blocks_per_sm, last.setting.c_str());
   }
   return text + ".";
 }
@@ -291,14 +301,14 @@ std::string shapes_shows(Trials trials) {
   const Quantization q = quantization(worst);
   std::string text = "\"" + best.setting + "\" fits best, " + pace(best) + "; \"" + worst.setting +
                      "\" reaches " +
-                     printed("%.1f %% of it", 100 * speed_of(worst) / speed_of(best));
+                     text::printed("%.1f %% of it", 100 * speed_of(worst) / speed_of(best));
   constexpr double kMuch = 0.1;
   std::vector<std::string> reasons;
   if (q.wasted >= kMuch) {
-    reasons.push_back(printed("%.0f %% of its tiles lie outside of C", 100 * q.wasted));
+    reasons.push_back(text::printed("%.0f %% of its tiles lie outside of C", 100 * q.wasted));
   }
   if (q.idle >= kMuch) {
-    reasons.push_back(printed("%.0f %% of the SMs' time is without a block", 100 * q.idle));
+    reasons.push_back(text::printed("%.0f %% of the SMs' time is without a block", 100 * q.idle));
   }
   if (reasons.empty()) return text + ", though its tiles and its blocks come out even.";
   return text + ": " + joined(reasons, ", ", ", and ") + ".";
@@ -306,12 +316,13 @@ std::string shapes_shows(Trials trials) {
 
 std::string occupancy_shows(Trials trials) {
   const Trial &first = trials.front(), &last = trials.back();
-  const std::string walked = printed("from %.1f to %.1f %%", percent_of(first), percent_of(last));
+  const std::string walked =
+      text::printed("from %.1f to %.1f %%", percent_of(first), percent_of(last));
   if (!is_timed(trials)) {
     const bool stays = same(speed_of(first), speed_of(last));
     return "Occupancy goes " + walked + " while the ceiling " +
-           (stays ? "stays at " : "goes from " + significant(speed_of(first)) + " to ") +
-           significant(speed_of(last)) +
+           (stays ? "stays at " : "goes from " + text::significant(speed_of(first)) + " to ") +
+           text::significant(speed_of(last)) +
            " TFLOP/s: it knows no waiting, so what warps hide only a GPU can show.";
   }
   constexpr double kNearly = 0.05;
@@ -321,11 +332,13 @@ std::string occupancy_shows(Trials trials) {
     if (speed_of(trial) < (1 - kNearly) * best) continue;
     if (least == nullptr || percent_of(trial) < percent_of(*least)) least = &trial;
   }
-  std::string text =
-      printed("%s needs %.1f %% occupancy: with that it is within %.0f %% of its best",
-              stage_of(first).c_str(), percent_of(*least), 100 * kNearly);
+  std::string text = text::printed(
+      "%s needs %.1f %% occupancy: with that it is within %.0f %% of its best",
+      stage_of(first).c_str(), percent_of(*least), 100 * kNearly);
   text[0] = 'S';
   if (least == &last) return text + ", and with less it was not tried.";
-  return text + ", and with " + printed("%.1f %% it is ", percent_of(last)) + beside(last, first) +
-         printed(" with %.1f %%.", percent_of(first));
+  return text + ", and with " + text::printed("%.1f %% it is ", percent_of(last)) +
+         beside(last, first) + text::printed(" with %.1f %%.", percent_of(first));
 }
+
+}  // namespace experiments

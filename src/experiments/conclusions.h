@@ -7,6 +7,8 @@
 
 #include "experiments/experiment.h"
 
+namespace experiments {
+
 std::string coarsening_shows(std::span<const Trial> trials);
 std::string block_shape_shows(std::span<const Trial> trials);
 std::string swapped_grid_shows(std::span<const Trial> trials);
@@ -15,3 +17,5 @@ std::string padding_shows(std::span<const Trial> trials);
 std::string stages_shows(std::span<const Trial> trials);
 std::string shapes_shows(std::span<const Trial> trials);
 std::string occupancy_shows(std::span<const Trial> trials);
+
+}  // namespace experiments

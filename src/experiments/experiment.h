@@ -12,6 +12,8 @@
 #include "report/facts.h"
 #include "report/report.h"
 
+namespace experiments {
+
 struct Sides {
   int M, N, K;
 };
@@ -28,17 +30,17 @@ struct Case {
 // What there is to choose cases from.
 struct Plan {
   Sides sides;  // the problem
-  Gpu gpu;
-  const Stage* stage;  // of an experiment with one kernel: which
-  const Variant* variant;
-  std::optional<Occupancy> occupancy;  // its own, where its registers are known
+  model::Gpu gpu;
+  const model::Stage* stage;  // of an experiment with one kernel: which
+  const model::Variant* variant;
+  std::optional<model::Occupancy> occupancy;  // its own, where its registers are known
 };
 
 // A launch that was made. `run` has its problem, and cuBLAS's row where there is a GPU.
 struct Trial {
   std::string setting;
-  Run run;
-  Row row;
+  lab::Run run;
+  lab::Row row;
 };
 
 // One figure of a trial, for the table and for machines.
@@ -46,7 +48,7 @@ struct Column {
   const char* fact;         // its name in JSON and CSV; null: they have it elsewhere
   const char* headings[2];  // one below the other
   std::string (*text)(const Trial& trial);
-  FactValue (*value)(const Trial& trial);
+  report::FactValue (*value)(const Trial& trial);
   const char* legend;  // null: the heading says it all
   bool needs_gpu = false;
 };
@@ -101,7 +103,10 @@ std::string conclusion(const Experiment& experiment, std::span<const Trial> tria
 
 // The table, at most 100 columns wide, or JSON, the conclusion last; CSV has the trials alone.
 // `about` has the GPU, the date and the command.
-void print_experiment(std::FILE* out, const Experiment& experiment, const Run& about,
-                      std::span<const Trial> trials, Format format, Style style);
+void print_experiment(
+    std::FILE* out, const Experiment& experiment, const lab::Run& about,
+    std::span<const Trial> trials, report::Format format, text::Style style);
 
-void print_experiments(std::FILE* out, Format format);  // --experiment list
+void print_experiments(std::FILE* out, report::Format format);  // --experiment list
+
+}  // namespace experiments

@@ -7,31 +7,35 @@
 #include <memory>
 #include <vector>
 
+#include "experiments/experiment.h"
+#include "gpu/gpu.h"
 #include "lab/memory.h"
 #include "lab/problem.h"
 #include "lab/progress.h"
-#include "cli/walk.h"
+#include "lab/stage_tables.h"
 #include "model/extrapolate.h"
 #include "model/refusal.h"
-#include "experiments/experiment.h"
-#include "gpu/gpu.h"
+#include "report/hazard_sentence.h"
 #include "trace/trace.h"
 
+namespace experiments {
+
 // The GPU's copy of the table, where nvcc compiled one; else null.
-extern const StageTable experiment_table __attribute__((weak));
+extern const model::StageTable experiment_table __attribute__((weak));
 
 namespace {
 
 // Of random numbers, with a C that is NaN where it must not be read.
 struct Matrices {
-  Floats A, B, C;
+  lab::Floats A, B, C;
 };
 
-Matrices random_matrices(const Flags& flags, const Sides& sides) {
+Matrices random_matrices(const flags::Flags& flags, const Sides& sides) {
   const std::size_t M = sides.M, N = sides.N, K = sides.K;
-  return {random_floats(M * K, 3 * flags.seed), random_floats(K * N, 3 * flags.seed + 1),
-          flags.beta == 0 ? Floats(M * N, std::numeric_limits<float>::quiet_NaN())
-                          : random_floats(M * N, 3 * flags.seed + 2)};
+  return {
+      lab::random_floats(M * K, 3 * flags.seed), lab::random_floats(K * N, 3 * flags.seed + 1),
+      flags.beta == 0 ? lab::Floats(M * N, std::numeric_limits<float>::quiet_NaN())
+                      : lab::random_floats(M * N, 3 * flags.seed + 2)};
 }
 
 // What all launches of one problem share on the GPU.
@@ -39,10 +43,10 @@ struct OnGpu {
   Sides sides;
   Matrices host;
   gpu::Matrix A, B, C;
-  Floats cublas;  // its result
-  Row cublas_row;
+  lab::Floats cublas;  // its result
+  lab::Row cublas_row;
 
-  OnGpu(const Flags& flags, const Sides& of)
+  OnGpu(const flags::Flags& flags, const Sides& of)
       : sides(of),
         host(random_matrices(flags, of)),
         A(host.A.size()),
@@ -55,8 +59,8 @@ struct OnGpu {
 
 // What every trial needs.
 struct Laboratory {
-  const Flags& flags;
-  Run about;                      // without a problem
+  const flags::Flags& flags;
+  lab::Run about;                 // without a problem
   std::unique_ptr<OnGpu> on_gpu;  // of the last problem; null without a GPU
 };
 
@@ -66,7 +70,7 @@ std::string sides_text(const Sides& sides) {
 }
 
 // The kernels' own, not their traced copies, for registers and names.
-const StageTable& own_table() {
+const model::StageTable& own_table() {
   return &experiment_table != nullptr ? experiment_table : experiment_table_plain;
 }
 
@@ -76,7 +80,7 @@ struct Place {
 
 // Where a table has that variant; "" is the stage's default.
 Place find(int number, const std::string& variant) {
-  const std::span<const Stage> stages = own_table().stages;
+  const std::span<const model::Stage> stages = own_table().stages;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     for (std::size_t v = 0; v < stages[s].variants.size(); ++v) {
       const bool wanted = variant.empty() || variant == stages[s].variants[v].name;
@@ -87,20 +91,21 @@ Place find(int number, const std::string& variant) {
 }
 
 // As the table has it, with the case's shared memory.
-Variant variant_in(const StageTable& table, Place place, int padding_bytes) {
-  Variant variant = table.stages[place.stage].variants[place.variant];
+model::Variant variant_in(const model::StageTable& table, Place place, int padding_bytes) {
+  model::Variant variant = table.stages[place.stage].variants[place.variant];
   variant.shared_bytes += padding_bytes;
   return variant;
 }
 
-void multiply(const Laboratory& lab, const StageTable& table, const Variant& variant,
-              const Sides& sides, const float* A, const float* B, float* C) {
+void multiply(
+    const Laboratory& lab, const model::StageTable& table, const model::Variant& variant,
+    const Sides& sides, const float* A, const float* B, float* C) {
   table.run(variant, sides.M, sides.N, sides.K, lab.flags.alpha, A, B, lab.flags.beta, C);
 }
 
 // Compares what the traced blocks wrote with fp64: elements that are not what they were before.
-Error check_written(const Flags& flags, const Sides& sides, const Matrices& before,
-                    const Floats& C) {
+model::Error check_written(
+    const flags::Flags& flags, const Sides& sides, const Matrices& before, const lab::Floats& C) {
   std::vector<std::size_t> written;
   const auto differs = [](float a, float b) {
     return !(a == b || (std::isnan(a) && std::isnan(b)));
@@ -125,23 +130,26 @@ Error check_written(const Flags& flags, const Sides& sides, const Matrices& befo
     magnitude[at] = std::abs(double{flags.alpha}) * size;
     exact[at] = flags.alpha * sum + (flags.beta == 0 ? 0 : double{flags.beta} * old[at]);
   }
-  return compare(1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), sides.K,
-                 computed.data(), exact.data(), magnitude.data(), flags.beta,
-                 flags.beta == 0 ? nullptr : old.data(), kFp32, flags.alpha);
+  return model::compare(
+      1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), sides.K, computed.data(),
+      exact.data(), magnitude.data(), flags.beta, flags.beta == 0 ? nullptr : old.data(),
+      model::kFp32, flags.alpha);
 }
 
 // A product of that K with the traced copy. `row` learns whether what was computed is right.
-Counts trace_along(const Laboratory& lab, const Variant& variant, Sides sides, int K, Row& row) {
+model::Counts trace_along(
+    const Laboratory& lab, const model::Variant& variant, Sides sides, int K, lab::Row& row) {
   sides.K = K;
   const Matrices m = random_matrices(lab.flags, sides);
-  Floats C = m.C;
-  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const simt::GlobalArray arrays[] = {{"A", m.A.data(), bytes(m.A)},
-                                      {"B", m.B.data(), bytes(m.B)},
-                                      {"C", C.data(), bytes(C), true}};
-  simt::Machine machine{&lab.about.gpu, simt::Blocks::kSample, lab.flags.hazards};
-  if (lab.flags.trace == Trace::all) machine.blocks = simt::Blocks::kAll;
-  Counts counts = simt::trace(machine, arrays, [&] {
+  lab::Floats C = m.C;
+  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
+  const machine::GlobalArray arrays[] = {
+      {"A", m.A.data(), bytes(m.A)},
+      {"B", m.B.data(), bytes(m.B)},
+      {"C", C.data(), bytes(C), true}};
+  machine::Machine machine{&lab.about.gpu, machine::Blocks::kSample, lab.flags.hazards};
+  if (lab.flags.trace == lab::Trace::all) machine.blocks = machine::Blocks::kAll;
+  model::Counts counts = trace::trace(machine, arrays, [&] {
     multiply(lab, experiment_table_traced, variant, sides, m.A.data(), m.B.data(), C.data());
   });
   row.error = check_written(lab.flags, sides, m, C);
@@ -152,25 +160,26 @@ Counts trace_along(const Laboratory& lab, const Variant& variant, Sides sides, i
 // and whole lines of 128 bytes, and every pipeline is filled by then.
 constexpr int kStep = 64;
 
-Counts trace_case(const Laboratory& lab, const Variant& variant, const Sides& sides, Row& row) {
+model::Counts trace_case(
+    const Laboratory& lab, const model::Variant& variant, const Sides& sides, lab::Row& row) {
   const int near = kStep + sides.K % kStep, far = near + kStep;
-  if (lab.flags.trace == Trace::all || sides.K <= far || lab.flags.alpha == 0) {
+  if (lab.flags.trace == lab::Trace::all || sides.K <= far || lab.flags.alpha == 0) {
     return trace_along(lab, variant, sides, sides.K, row);
   }
-  const Counts of_near = trace_along(lab, variant, sides, near, row);
-  const Counts of_far = trace_along(lab, variant, sides, far, row);
-  return extrapolated(of_near, of_far, (sides.K - near) / kStep);
+  const model::Counts of_near = trace_along(lab, variant, sides, near, row);
+  const model::Counts of_far = trace_along(lab, variant, sides, far, row);
+  return model::extrapolated(of_near, of_far, (sides.K - near) / kStep);
 }
 
 void require_memory_for(const Laboratory& lab, const Sides& sides) {
   const double M = sides.M, N = sides.N, K = sides.K;
-  const bool whole = lab.about.gpu_present || lab.flags.trace == Trace::all;
+  const bool whole = lab.about.gpu_present || lab.flags.trace == lab::Trace::all;
   const double a_and_b = (M + N) * (whole ? K : std::min(K, 3.0 * kStep));
-  require_memory(4 * (a_and_b + 4 * M * N), available_memory(), sides_text(sides),
-                 "A, B and four C");
+  lab::require_memory(
+      4 * (a_and_b + 4 * M * N), lab::available_memory(), sides_text(sides), "A, B and four C");
   if (lab.about.gpu_present) {
-    require_memory(4 * ((M + N) * K + M * N), gpu::free_bytes(), sides_text(sides),
-                   "A, B and C on the GPU");
+    lab::require_memory(
+        4 * ((M + N) * K + M * N), gpu::free_bytes(), sides_text(sides), "A, B and C on the GPU");
   }
 }
 
@@ -184,8 +193,9 @@ OnGpu& on_gpu(Laboratory& lab, const Sides& sides) {
   lab.on_gpu = std::make_unique<OnGpu>(lab.flags, sides);
   OnGpu& g = *lab.on_gpu;
   const auto compute = [&] {
-    gpu::cublas_sgemm(false, sides.M, sides.N, sides.K, lab.flags.alpha, g.A.data(), g.B.data(),
-                      lab.flags.beta, g.C.data());
+    gpu::cublas_sgemm(
+        false, sides.M, sides.N, sides.K, lab.flags.alpha, g.A.data(), g.B.data(), lab.flags.beta,
+        g.C.data());
   };
   g.C.upload(g.host.C.data());
   compute();
@@ -193,59 +203,60 @@ OnGpu& on_gpu(Laboratory& lab, const Sides& sides) {
   g.cublas = g.host.C;
   g.C.download(g.cublas.data());
   g.cublas_row.name = "cuBLAS fp32";
-  g.cublas_row.time = summary(gpu::time_ms(lab.flags.reps.value_or(0), compute));
+  g.cublas_row.time = lab::summary(gpu::time_ms(lab.flags.reps.value_or(0), compute));
   return g;
 }
 
-void time_case(Laboratory& lab, const Variant& variant, const Sides& sides, Trial& trial) {
+void time_case(Laboratory& lab, const model::Variant& variant, const Sides& sides, Trial& trial) {
   OnGpu& g = on_gpu(lab, sides);
-  gpu::allow_shared_bytes(trial.row.aligned ? variant.kernel.function : variant.kernel_any.function,
-                          variant.shared_bytes);
+  gpu::allow_shared_bytes(
+      trial.row.aligned ? variant.kernel.function : variant.kernel_any.function,
+      variant.shared_bytes);
   const auto compute = [&] {
     multiply(lab, own_table(), variant, sides, g.A.data(), g.B.data(), g.C.data());
   };
   g.C.upload(g.host.C.data());
   compute();
   gpu::synchronize();
-  Floats result = g.host.C;
+  lab::Floats result = g.host.C;
   g.C.download(result.data());
-  trial.row.cublas_error = relative_difference(result, g.cublas);
-  trial.row.time = summary(gpu::time_ms(lab.flags.reps.value_or(0), compute));
+  trial.row.cublas_error = lab::relative_difference(result, g.cublas);
+  trial.row.time = lab::summary(gpu::time_ms(lab.flags.reps.value_or(0), compute));
   trial.run.rows = {g.cublas_row};
 }
 
 // The variants that the trials' rows point to.
-using Variants = std::vector<std::unique_ptr<Variant>>;
+using Variants = std::vector<std::unique_ptr<model::Variant>>;
 
 Trial make_trial(Laboratory& lab, const Case& a_case, const Sides& sides, Variants& variants) {
   require_memory_for(lab, sides);
   const Place place = find(a_case.stage, a_case.variant);
-  const Stage& stage = own_table().stages[place.stage];
+  const model::Stage& stage = own_table().stages[place.stage];
   variants.push_back(
-      std::make_unique<Variant>(variant_in(own_table(), place, a_case.padding_bytes)));
-  const Variant& variant = *variants.back();
+      std::make_unique<model::Variant>(variant_in(own_table(), place, a_case.padding_bytes)));
+  const model::Variant& variant = *variants.back();
 
   Trial trial{a_case.setting, lab.about, {}};
   trial.run.M = sides.M;
   trial.run.N = sides.N;
   trial.run.K = sides.K;
-  Row& row = trial.row;
+  lab::Row& row = trial.row;
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &variant;
 
   const int K_read = lab.flags.alpha == 0 ? 0 : sides.K;
-  const KernelRef& kernel =
+  const model::KernelRef& kernel =
       own_table().kernel_for(variant, sides.N, K_read, nullptr, nullptr, nullptr);
   row.aligned = &kernel == &variant.kernel;
-  const Variant traced = variant_in(experiment_table_traced, place, a_case.padding_bytes);
+  const model::Variant traced = variant_in(experiment_table_traced, place, a_case.padding_bytes);
   row.counts = trace_case(lab, traced, sides, row);
   if (!row.counts->hazards.empty()) {
-    const KernelRef& ran = row.aligned ? traced.kernel : traced.kernel_any;
-    annotate(row, reinterpret_cast<const void*>(ran.function));
+    const model::KernelRef& ran = row.aligned ? traced.kernel : traced.kernel_any;
+    lab::annotate(row, reinterpret_cast<const void*>(ran.function));
   }
-  row.occupancy = occupancy_of(lab.flags, trial.run, variant, kernel);
+  row.occupancy = lab::occupancy_of(lab.flags, trial.run, variant, kernel);
   if (lab.about.gpu_present) time_case(lab, variant, sides, trial);
   return trial;
 }
@@ -256,32 +267,34 @@ const Experiment& find_experiment(const std::string& name) {
     if (name == experiment.name) return experiment;
     names += std::string(names.empty() ? "" : ", ") + experiment.name;
   }
-  throw Refusal("--experiment " + name + ": there is no such experiment; there are " + names +
-                ", and list");
+  throw model::Refusal(
+      "--experiment " + name + ": there is no such experiment; there are " + names + ", and list");
 }
 
-void refuse_useless_flags(const Flags& flags, const Experiment& experiment) {
+void refuse_useless_flags(const flags::Flags& flags, const Experiment& experiment) {
   const std::string name = std::string("--experiment ") + experiment.name;
-  const std::pair<bool, const char*> useless[] = {{flags.explain, "--explain"},
-                                                  {!flags.a.empty(), "--a"},
-                                                  {!flags.out.empty(), "--out"},
-                                                  {!flags.ncu.empty(), "--ncu"}};
+  const std::pair<bool, const char*> useless[] = {
+      {flags.explain, "--explain"},
+      {!flags.a.empty(), "--a"},
+      {!flags.out.empty(), "--out"},
+      {!flags.ncu.empty(), "--ncu"}};
   for (const auto& [given, flag] : useless) {
-    if (given) throw Refusal(name + " has no use for " + flag + "; leave " + flag + " out");
+    if (given) throw model::Refusal(name + " has no use for " + flag + "; leave " + flag + " out");
   }
   if (!flags.variant.empty() && experiment.one_kernel == 0) {
-    throw Refusal(name + " chooses its variants itself; leave --variant out");
+    throw model::Refusal(name + " chooses its variants itself; leave --variant out");
   }
   const bool has_shapes = experiment.otherwise.N == 0;
   if (has_shapes && (flags.n || flags.k)) {
-    throw Refusal(name +
-                  " brings its own shapes; leave --n and --k out, and give --size for the "
-                  "squares or --m for the tokens");
+    throw model::Refusal(
+        name +
+        " brings its own shapes; leave --n and --k out, and give --size for the "
+        "squares or --m for the tokens");
   }
 }
 
 // --m, --n and --k before --size before the experiment's own.
-Sides sides_of(const Flags& flags, const Experiment& experiment) {
+Sides sides_of(const flags::Flags& flags, const Experiment& experiment) {
   const Sides& otherwise = experiment.otherwise;
   if (otherwise.N == 0) {  // its own shapes: of so many tokens, and of that size
     return {flags.m.value_or(otherwise.M), 0, flags.size.value_or(otherwise.K)};
@@ -293,39 +306,44 @@ Sides sides_of(const Flags& flags, const Experiment& experiment) {
 }
 
 // The kernel of an experiment that has only one: --stage and --variant choose another.
-Place kernel_of(const Flags& flags, const Experiment& experiment) {
+Place kernel_of(const flags::Flags& flags, const Experiment& experiment) {
   if (flags.stage.empty()) return find(experiment.one_kernel, experiment.variant);
-  const std::vector<const Stage*> chosen = select_stages(flags.stage, stage_table_plain.stages);
+  const std::vector<const model::Stage*> chosen =
+      flags::select_stages(flags.stage, stage_table_plain.stages);
   if (chosen.size() != 1 || chosen.front()->variants.empty()) {
-    throw Refusal("--stage " + flags.stage + ": --experiment " + experiment.name +
-                  " is about one kernel; give one stage from 1 on");
+    throw model::Refusal(
+        "--stage " + flags.stage + ": --experiment " + experiment.name +
+        " is about one kernel; give one stage from 1 on");
   }
   const Place place = find(chosen.front()->number, "");
-  const Stage& stage = own_table().stages[place.stage];
-  return find(stage.number, select_variant(stage, flags.variant).name);
+  const model::Stage& stage = own_table().stages[place.stage];
+  return find(stage.number, flags::select_variant(stage, flags.variant).name);
 }
 
 // The cases, of them those of --stage.
 std::vector<Case> cases_of(const Laboratory& lab, const Experiment& experiment) {
-  const Flags& flags = lab.flags;
+  const flags::Flags& flags = lab.flags;
   Plan plan{sides_of(flags, experiment), lab.about.gpu, nullptr, nullptr, std::nullopt};
   if (experiment.one_kernel > 0) {
     const Place place = kernel_of(flags, experiment);
     plan.stage = &own_table().stages[place.stage];
     plan.variant = &plan.stage->variants[place.variant];
-    plan.occupancy = occupancy_of(flags, lab.about, *plan.variant, plan.variant->kernel);
+    plan.occupancy = lab::occupancy_of(flags, lab.about, *plan.variant, plan.variant->kernel);
     return experiment.cases(plan);
   }
   std::vector<Case> cases = experiment.cases(plan);
   if (flags.stage.empty()) return cases;
-  const std::vector<const Stage*> chosen = select_stages(flags.stage, stage_table_plain.stages);
+  const std::vector<const model::Stage*> chosen =
+      flags::select_stages(flags.stage, stage_table_plain.stages);
   std::erase_if(cases, [&](const Case& a_case) {
-    return std::none_of(chosen.begin(), chosen.end(),
-                        [&](const Stage* stage) { return stage->number == a_case.stage; });
+    return std::none_of(chosen.begin(), chosen.end(), [&](const model::Stage* stage) {
+      return stage->number == a_case.stage;
+    });
   });
   if (cases.empty()) {
-    throw Refusal("--stage " + flags.stage + ": --experiment " + experiment.name +
-                  " has no row of that stage; leave --stage out");
+    throw model::Refusal(
+        "--stage " + flags.stage + ": --experiment " + experiment.name +
+        " has no row of that stage; leave --stage out");
   }
   return cases;
 }
@@ -334,31 +352,31 @@ std::vector<Case> cases_of(const Laboratory& lab, const Experiment& experiment) 
 bool is_right(const Trial& trial) {
   // Two fp32 products of random matrices differ by a few 1e-6 at most, whatever their order.
   constexpr double kFromCublas = 1e-4;
-  const Row& row = trial.row;
+  const lab::Row& row = trial.row;
   const bool near_cublas = !row.cublas_error || *row.cublas_error <= kFromCublas;
   if (row.error->bound_ok && near_cublas) return true;
-  std::fprintf(stderr, "gemm_steps: %s (%s) is wrong: it computes another product than %s\n",
-               row.name.c_str(), trial.setting.c_str(),
-               near_cublas ? "the fp64 reference" : "cuBLAS");
+  std::fprintf(
+      stderr, "gemm_steps: %s (%s) is wrong: it computes another product than %s\n",
+      row.name.c_str(), trial.setting.c_str(), near_cublas ? "the fp64 reference" : "cuBLAS");
   return false;
 }
 
 }  // namespace
 
-int run_experiment(const Flags& flags, const std::string& command) {
+int run_experiment(const flags::Flags& flags, const std::string& command) {
   if (flags.experiment == "list") return print_experiments(stdout, flags.format), 0;
   const Experiment& experiment = find_experiment(flags.experiment);
   refuse_useless_flags(flags, experiment);
 
   Laboratory lab{flags, {}, nullptr};
-  Run& about = lab.about;
-  about.gpu_present = choose_device(flags);
-  about.gpu = choose_model(flags, about.gpu_present);
+  lab::Run& about = lab.about;
+  about.gpu_present = lab::choose_device(flags);
+  about.gpu = lab::choose_model(flags, about.gpu_present);
   about.alpha = flags.alpha;
   about.beta = flags.beta;
   about.seed = flags.seed;
   about.command = command;
-  about.date = now_utc();
+  about.date = lab::now_utc();
   if (about.gpu_present) about.driver = gpu::driver_and_runtime();
   const Sides problem = sides_of(flags, experiment);
 
@@ -366,20 +384,23 @@ int run_experiment(const Flags& flags, const std::string& command) {
   Variants variants;
   {
     const std::vector<Case> cases = cases_of(lab, experiment);
-    Progress progress(experiment.name, static_cast<std::int64_t>(cases.size()));
+    lab::Progress progress(experiment.name, static_cast<std::int64_t>(cases.size()));
     for (const Case& a_case : cases) {
       trials.push_back(make_trial(lab, a_case, a_case.of.value_or(problem), variants));
       progress.advance(1);
     }
   }
-  print_experiment(stdout, experiment, about, trials, flags.format, {wants_colour(flags, stdout)});
+  print_experiment(
+      stdout, experiment, about, trials, flags.format, {flags::wants_colour(flags, stdout)});
 
   bool failed = false;
   for (const Trial& trial : trials) {
     failed |= !is_right(trial);
-    Run run = trial.run;
+    lab::Run run = trial.run;
     run.rows = {trial.row};
-    failed |= report_hazards("gemm_steps", run);
+    failed |= report::report_hazards("gemm_steps", run);
   }
   return failed ? 1 : 0;
 }
+
+}  // namespace experiments

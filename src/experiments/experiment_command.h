@@ -3,16 +3,20 @@
 
 #include <string>
 
-#include "cli/flags.h"
+#include "flags/flags.h"
 #include "model/stage.h"
 
 // The copies of src/experiments/kernels.cu for the CPU (Makefile).
-extern const StageTable experiment_table_traced;
-extern const StageTable experiment_table_plain;
+extern const model::StageTable experiment_table_traced;
+extern const model::StageTable experiment_table_plain;
+
+namespace experiments {
 
 // Runs the experiment that `flags` name, or lists them all. `command` is what was typed. Every
 // launch is traced on the CPU: some blocks, along the first of K, from which follows what they do
 // along all of it (--trace all: everything). On a GPU it is timed and compared with cuBLAS, without
 // one what was traced is compared with fp64. Returns the exit code: 0, or 1 for a wrong result or a
 // hazard. Throws a Refusal for an unknown name, and for flags that an experiment has no use for.
-int run_experiment(const Flags& flags, const std::string& command);
+int run_experiment(const flags::Flags& flags, const std::string& command);
+
+}  // namespace experiments

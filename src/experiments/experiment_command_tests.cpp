@@ -12,6 +12,8 @@
 
 #include "experiments/experiment.h"
 
+namespace experiments {
+
 namespace {
 
 struct Output {
@@ -177,3 +179,5 @@ TEST_CASE("the list names every experiment, and an unknown one is refused with i
     CHECK(std::count(refused.text.begin(), refused.text.end(), '\n') == 1);
   }
 }
+
+}  // namespace experiments

@@ -6,38 +6,41 @@
 #include <cstdlib>
 #include <string>
 
-#include "model/extrapolate.h"
 #include "experiments/conclusions.h"
+#include "model/extrapolate.h"
+
+namespace experiments {
 
 namespace {
 
 void no_kernel(int, int, int, float, const float*, const float*, float, float*) {}
 
-Variant made_up(const char* name, int side, int threads) {
-  const KernelRef kernel{no_kernel, "made_up"};
+model::Variant made_up(const char* name, int side, int threads) {
+  const model::KernelRef kernel{no_kernel, "made_up"};
   return {name, side, side, 8, 0, 0, 8, 8, 0, threads, 1, 0, kernel, kernel};
 }
 
 // A launch of a 1024 x 1024 x 1024 product that took that long.
-Trial timed(const std::string& setting, int stage, double ms, double occupancy_percent = 50,
-            int threads = 256) {
-  static std::array<Stage, 10> stages{};
-  static std::array<Variant, 2048> variants{};
-  Variant& variant = variants[stage * 100 + threads / 16];
+Trial timed(
+    const std::string& setting, int stage, double ms, double occupancy_percent = 50,
+    int threads = 256) {
+  static std::array<model::Stage, 10> stages{};
+  static std::array<model::Variant, 2048> variants{};
+  model::Variant& variant = variants[stage * 100 + threads / 16];
   variant = made_up("default", 16, threads);
   stages[stage].number = stage;
   stages[stage].variants = {variant};
   Trial trial{setting, {}, {}};
   trial.run.M = trial.run.N = trial.run.K = 1024;
   trial.run.alpha = 1;
-  trial.run.gpu = *find_gpu("H200");
+  trial.run.gpu = *model::find_gpu("H200");
   trial.run.gpu_present = true;
   trial.row.number = stage;
   trial.row.stage = &stages[stage];
   trial.row.variant = &variant;
-  trial.row.time = Timing{ms, ms, ms, 1};
-  trial.row.counts = Counts{};
-  trial.row.occupancy = Occupancy{};
+  trial.row.time = lab::Timing{ms, ms, ms, 1};
+  trial.row.counts = model::Counts{};
+  trial.row.occupancy = model::Occupancy{};
   trial.row.occupancy->percent = occupancy_percent;
   trial.row.occupancy->blocks_per_sm = 4;
   return trial;
@@ -58,8 +61,8 @@ const Experiment& named(std::string_view name) {
 }  // namespace
 
 TEST_CASE("what coarsening shows depends on which stride is fastest") {
-  const Trial trials[] = {timed("1", 4, 4, 100), timed("2", 4, 2, 100), timed("4", 4, 1, 50),
-                          timed("8", 4, 3, 25, 16)};
+  const Trial trials[] = {
+      timed("1", 4, 4, 100), timed("2", 4, 2, 100), timed("4", 4, 1, 50), timed("8", 4, 3, 25, 16)};
   const std::string pays = coarsening_shows(trials);
   CAPTURE(pays);
   CHECK(says(pays, "Stride 4 is best"));
@@ -79,8 +82,8 @@ TEST_CASE("what coarsening shows depends on which stride is fastest") {
 }
 
 TEST_CASE("what block shapes show names the best and the worst of a stage, and the sectors") {
-  Trial trials[] = {timed("8x8", 1, 8), timed("32x32", 1, 9), timed("8x8", 2, 10),
-                    timed("32x32", 2, 2)};
+  Trial trials[] = {
+      timed("8x8", 1, 8), timed("32x32", 1, 9), timed("8x8", 2, 10), timed("32x32", 2, 2)};
   trials[2].row.counts->gmem_loads.requests = 10;
   trials[2].row.counts->gmem_loads.pieces = 50;
   trials[3].row.counts->gmem_loads.requests = 10;
@@ -92,8 +95,8 @@ TEST_CASE("what block shapes show names the best and the worst of a stage, and t
   CHECK(says(slow, "5.00 times as fast as 8x8, where a request touches 5.00 sectors for 2.50"));
   CHECK(says(slow, "stage 2 in 8x8 is slower than stage 1 in 8x8"));
 
-  const Trial others[] = {timed("8x8", 1, 8), timed("32x32", 1, 8), timed("8x8", 2, 1),
-                          timed("32x32", 2, 2)};
+  const Trial others[] = {
+      timed("8x8", 1, 8), timed("32x32", 1, 8), timed("8x8", 2, 1), timed("32x32", 2, 2)};
   const std::string quick = block_shape_shows(others);
   CAPTURE(quick);
   CHECK(says(quick, "Stage 1 does not mind the shape"));
@@ -102,16 +105,18 @@ TEST_CASE("what block shapes show names the best and the worst of a stage, and t
 }
 
 TEST_CASE("what a swapped grid shows is each stage's ratio") {
-  const Trial trials[] = {timed("as it is", 1, 2), timed("swapped", 1, 1), timed("as it is", 2, 1),
-                          timed("swapped", 2, 1)};
-  CHECK(swapped_grid_shows(trials) ==
-        "With the grid exchanged stage 1 runs 2.00 times as fast as before, and stage 2 runs as "
-        "fast as before.");
+  const Trial trials[] = {
+      timed("as it is", 1, 2), timed("swapped", 1, 1), timed("as it is", 2, 1),
+      timed("swapped", 2, 1)};
+  CHECK(
+      swapped_grid_shows(trials) ==
+      "With the grid exchanged stage 1 runs 2.00 times as fast as before, and stage 2 runs as "
+      "fast as before.");
 }
 
 TEST_CASE("what tile sizes show is the best tile, and whose default is not its best") {
   Trial other = timed("5", 5, 1, 50, 128);
-  Variant smaller = made_up("other", 32, 128);
+  model::Variant smaller = made_up("other", 32, 128);
   other.row.variant = &smaller;
   const Trial better[] = {timed("5", 5, 2), other, timed("6", 6, 3)};
   const std::string gains = tile_sizes_shows(better);
@@ -188,7 +193,7 @@ TEST_CASE("blocks at once are counted along rows, or along columns where the gri
   CHECK(rows.block_rows == 3);
   CHECK(rows.block_columns == 64);
   CHECK(rows.bytes == 4.0 * 1024 * 16 * (3 + 64));
-  Variant swapped = *trial.row.variant;
+  model::Variant swapped = *trial.row.variant;
   swapped.kernel.name = "swapped_untiled<16, 16, true>";
   trial.row.variant = &swapped;
   const FirstWave columns = first_wave(trial).value();
@@ -197,7 +202,7 @@ TEST_CASE("blocks at once are counted along rows, or along columns where the gri
 }
 
 TEST_CASE("extrapolated counts go on as they went between two products") {
-  Counts near{}, far{};
+  model::Counts near{}, far{};
   near.gmem_loads.accesses = {1, 3, 20};
   far.gmem_loads.accesses = {2, 5, 30};
   near.gmem_loads.requests = 10;
@@ -206,7 +211,7 @@ TEST_CASE("extrapolated counts go on as they went between two products") {
   far.gmem_loads.pieces = 50;
   near.widenable[2].requests = 5;
   far.widenable[2].requests = 6;
-  const Counts counts = extrapolated(near, far, 3);
+  const model::Counts counts = model::extrapolated(near, far, 3);
   CHECK(counts.gmem_loads.accesses.min == 4);
   CHECK(counts.gmem_loads.accesses.max == 9);
   CHECK(counts.gmem_loads.accesses.sum == 50);
@@ -215,3 +220,5 @@ TEST_CASE("extrapolated counts go on as they went between two products") {
   CHECK(counts.widenable[2].requests == 8);
   CHECK(counts.smem_loads.requests == 0);
 }
+
+}  // namespace experiments

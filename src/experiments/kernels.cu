@@ -1,15 +1,15 @@
-// What the experiments (src/experiments/catalogue.cpp) launch beside the ladder's own variants: more tile
-// sizes of its kernels, and three kernels that differ from one of its own in a single thing. The
-// ladder is included, so that whatever compiles this file has both.
+// What the experiments (src/experiments/catalogue.cpp) launch beside the ladder's own variants:
+// more tile sizes of its kernels, and three kernels that differ from one of its own in a single
+// thing. The ladder is included, so that whatever compiles this file has both.
 
 #include "gemm_steps.cu"
 
 // Stages 1 and 2 with the grid's M and N exchanged: blocks that start one after the other lie below
-// each other in C instead of side by side. It is the order of a launch with dim3 grid(rows, columns)
-// and blockIdx.x for the rows, whatever the two extents are.
+// each other in C instead of side by side. It is the order of a launch with dim3 grid(rows,
+// columns) and blockIdx.x for the rows, whatever the two extents are.
 template <int BM, int BN, bool DOWN_COLUMNS>
-__global__ void swapped_untiled(int M, int N, int K, float alpha, const float* A, const float* B,
-                                float beta, float* C) {
+__global__ void swapped_untiled(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
   const int row = block % gridDim.y * BM + (DOWN_COLUMNS ? threadIdx.x : threadIdx.y);
   const int col = block / gridDim.y * BN + (DOWN_COLUMNS ? threadIdx.y : threadIdx.x);
@@ -25,8 +25,8 @@ __global__ void swapped_untiled(int M, int N, int K, float alpha, const float* A
 
 // Stage 3, likewise.
 template <int BM, int BN, int BK>
-__global__ void swapped_tiling(int M, int N, int K, float alpha, const float* A, const float* B,
-                               float beta, float* C) {
+__global__ void swapped_tiling(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   static_assert(
       BM == BK && BN == BK,
       "every thread copies one element of either tile, so both must have the block's shape");
@@ -61,14 +61,17 @@ template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN))
     padded(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % TM == 0 && BN % TN == 0,
-                "the tile's rows and columns must divide evenly among the threads");
-  static_assert(4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
-                    BK % (4 * kThreads / BN) == 0,
-                "the threads must copy whole rows of a tile at a time");
+  static_assert(
+      BM % TM == 0 && BN % TN == 0,
+      "the tile's rows and columns must divide evenly among the threads");
+  static_assert(
+      4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
+          BK % (4 * kThreads / BN) == 0,
+      "the threads must copy whole rows of a tile at a time");
   static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(SWIZZLE % 4 == 0 && BM % (2 * SWIZZLE + (SWIZZLE == 0)) == 0,
-                "a swizzle must keep four neighbours together, and within the row");
+  static_assert(
+      SWIZZLE % 4 == 0 && BM % (2 * SWIZZLE + (SWIZZLE == 0)) == 0,
+      "a swizzle must keep four neighbours together, and within the row");
   __shared__ __align__(16) float As[BK][BM + PAD];
   __shared__ __align__(16) float Bs[BK][BN];
 
@@ -118,73 +121,81 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; j += 4) {
-      update4_if_inside<VEC>(C, M, N, block_row + row + spread(i, BM / TM),
-                             block_col + col + spread(j, BN / TN), alpha, as_float4(sum[i][j]),
-                             beta);
+      update4_if_inside<VEC>(
+          C, M, N, block_row + row + spread(i, BM / TM), block_col + col + spread(j, BN / TN),
+          alpha, as_float4(sum[i][j]), beta);
     }
   }
 }
 
 template <int BM, int BN, bool DOWN_COLUMNS>
-Variant swapped_untiled_variant(const char* name) {
+model::Variant swapped_untiled_variant(const char* name) {
   constexpr auto kernel = swapped_untiled<BM, BN, DOWN_COLUMNS>;
-  return variant(name, BM, BN, 0, 0, 0, 1, 1, DOWN_COLUMNS ? BM : BN, DOWN_COLUMNS ? BN : BM,
-                 ref<kernel>(), ref<kernel>());
+  return variant(
+      name, BM, BN, 0, 0, 0, 1, 1, DOWN_COLUMNS ? BM : BN, DOWN_COLUMNS ? BN : BM, ref<kernel>(),
+      ref<kernel>());
 }
 
 template <int BM, int BN, int BK>
-Variant swapped_tiling_variant(const char* name) {
+model::Variant swapped_tiling_variant(const char* name) {
   constexpr auto kernel = swapped_tiling<BM, BN, BK>;
   return variant(name, BM, BN, BK, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE>
-Variant padded_variant(const char* name) {
-  return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
-                 ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 4>>(),
-                 ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 1>>());
+model::Variant padded_variant(const char* name) {
+  return variant(
+      name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
+      ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 4>>(),
+      ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 1>>());
 }
 
 // A stage of the ladder, with more variants.
-Stage with_more(int number, std::vector<Variant> variants) {
-  Stage stage = stages[number];
+model::Stage with_more(int number, std::vector<model::Variant> variants) {
+  model::Stage stage = stages[number];
   stage.variants.insert(stage.variants.end(), variants.begin(), variants.end());
   return stage;
 }
 
 // The one variant whose loads of A are four scalar ones.
-Stage with_scalar_loads_of_A(Stage stage, Variant variant) {
+model::Stage with_scalar_loads_of_A(model::Stage stage, model::Variant variant) {
   stage.predicted.smem_loads = "ceil(K/BK)*BK*(TM + TN/4)";
   stage.variants = {variant};
   return stage;
 }
 
-const std::vector<Stage> experiment_stages = {
-    with_more(1,
-              {naive_variant<32, 8>("32x8"), swapped_untiled_variant<32, 32, true>("swapped-grid")}),
-    with_more(2, {coalesced_variant<8, 32>("8x32"),
-                  swapped_untiled_variant<32, 32, false>("swapped-grid")}),
+const std::vector<model::Stage> experiment_stages = {
+    with_more(
+        1, {naive_variant<32, 8>("32x8"), swapped_untiled_variant<32, 32, true>("swapped-grid")}),
+    with_more(
+        2,
+        {coalesced_variant<8, 32>("8x32"), swapped_untiled_variant<32, 32, false>("swapped-grid")}),
     with_more(3, {swapped_tiling_variant<32, 32, 32>("swapped-grid")}),
     // With TM 1 it is stage 3 without its condition that the tile be square.
     with_more(4, {thread_coarsening_1d_variant<8, 32, 32, 1>("8x32x32-tm1")}),
-    with_more(5, {thread_tiling_2d_variant<128, 64, 8, 8, 8>("128x64x8"),
-                  thread_tiling_2d_variant<128, 128, 16, 8, 8>("128x128x16"),
-                  thread_tiling_2d_variant<64, 64, 16, 4, 4>("64x64x16-4x4")}),
-    with_more(6, {vectorized_variant<128, 64, 8, 8, 8>("128x64x8"),
-                  vectorized_variant<128, 128, 16, 8, 8>("128x128x16"),
-                  vectorized_variant<64, 64, 16, 4, 4>("64x64x16-4x4")}),
-    with_more(7, {conflict_free_variant<128, 64, 8, 8, 8>("128x64x8"),
-                  conflict_free_variant<64, 128, 8, 8, 8>("64x128x8"),
-                  conflict_free_variant<128, 128, 8, 16, 8>("128x128x8-16x8"),
-                  padded_variant<128, 128, 8, 8, 8, 0, 0>("unpadded"),
-                  padded_variant<128, 128, 8, 8, 8, 0, 16>("swizzled")}),
+    with_more(
+        5, {thread_tiling_2d_variant<128, 64, 8, 8, 8>("128x64x8"),
+            thread_tiling_2d_variant<128, 128, 16, 8, 8>("128x128x16"),
+            thread_tiling_2d_variant<64, 64, 16, 4, 4>("64x64x16-4x4")}),
+    with_more(
+        6, {vectorized_variant<128, 64, 8, 8, 8>("128x64x8"),
+            vectorized_variant<128, 128, 16, 8, 8>("128x128x16"),
+            vectorized_variant<64, 64, 16, 4, 4>("64x64x16-4x4")}),
+    with_more(
+        7, {conflict_free_variant<128, 64, 8, 8, 8>("128x64x8"),
+            conflict_free_variant<64, 128, 8, 8, 8>("64x128x8"),
+            conflict_free_variant<128, 128, 8, 16, 8>("128x128x8-16x8"),
+            padded_variant<128, 128, 8, 8, 8, 0, 0>("unpadded"),
+            padded_variant<128, 128, 8, 8, 8, 0, 16>("swizzled")}),
     with_scalar_loads_of_A(stages[7], padded_variant<128, 128, 8, 8, 8, 1, 0>("padded-by-1")),
-    with_more(8, {warp_tiling_variant<128, 128, 8, 64, 64, 16, 8>("128x128x8-64x64"),
-                  warp_tiling_variant<128, 64, 8, 64, 64, 16, 8>("128x64x8"),
-                  warp_tiling_variant<64, 128, 8, 64, 64, 16, 8>("64x128x8")}),
-    with_more(9, {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 2>("64x256x8-2"),
-                  async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 3>("64x256x8-3"),
-                  async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 5>("64x256x8-5")}),
+    with_more(
+        8, {warp_tiling_variant<128, 128, 8, 64, 64, 16, 8>("128x128x8-64x64"),
+            warp_tiling_variant<128, 64, 8, 64, 64, 16, 8>("128x64x8"),
+            warp_tiling_variant<64, 128, 8, 64, 64, 16, 8>("64x128x8")}),
+    with_more(
+        9, {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 2>("64x256x8-2"),
+            async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 3>("64x256x8-3"),
+            async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 5>("64x256x8-5")}),
 };
 
-extern const StageTable experiment_table{experiment_stages, kernel_for, run};
+extern const model::StageTable experiment_table{experiment_stages, kernel_for, run};

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
-#include "pictures/figures.h"
-#include "report/numbers.h"
-#include "report/style.h"
+#include "lab/rates.h"
+#include "text/numbers.h"
+#include "text/style.h"
+
+namespace experiments {
 
 namespace {
 
@@ -26,30 +28,33 @@ std::vector<const Trial*> in_order(const Experiment& experiment, std::span<const
 
 bool all_of_one_problem(std::span<const Trial> trials) {
   return std::all_of(trials.begin(), trials.end(), [&](const Trial& trial) {
-    const Run& a = trial.run;
-    const Run& b = trials.front().run;
+    const lab::Run& a = trial.run;
+    const lab::Run& b = trials.front().run;
     return a.M == b.M && a.N == b.N && a.K == b.K;
   });
 }
 
-std::string about(const Experiment& experiment, const Run& run, std::span<const Trial> trials) {
+std::string about(
+    const Experiment& experiment, const lab::Run& run, std::span<const Trial> trials) {
   constexpr int kTerm = 11;
-  const Gpu& gpu = run.gpu;
+  const model::Gpu& gpu = run.gpu;
   const int cc = gpu.compute_capability;
-  std::string text = labelled("experiment", kTerm, experiment.name) +
-                     labelled("question", kTerm, experiment.question);
+  std::string text = text::labelled("experiment", kTerm, experiment.name) +
+                     text::labelled("question", kTerm, experiment.question);
   if (!trials.empty() && all_of_one_problem(trials)) {
-    text += labelled("problem", kTerm,
-                     product(trials.front().run) + printed(", fp32, seed %llu", run.seed));
+    text += text::labelled(
+        "problem", kTerm,
+        lab::product(trials.front().run) + text::printed(", fp32, seed %llu", run.seed));
   }
-  text += labelled("GPU", kTerm,
-                   gpu.name + printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10) +
-                       (run.gpu_present ? ""
-                                        : ": not here, so some blocks are traced on the CPU and "
-                                          "nothing is timed"));
+  text += text::labelled(
+      "GPU", kTerm,
+      gpu.name + text::printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10) +
+          (run.gpu_present ? ""
+                           : ": not here, so some blocks are traced on the CPU and "
+                             "nothing is timed"));
   if (run.gpu_present) {
-    text += labelled("driver", kTerm, run.driver) +
-            labelled("run", kTerm, run.date + ", " + run.command);
+    text += text::labelled("driver", kTerm, run.driver) +
+            text::labelled("run", kTerm, run.date + ", " + run.command);
   }
   return text;
 }
@@ -57,12 +62,13 @@ std::string about(const Experiment& experiment, const Run& run, std::span<const 
 using Cells = std::vector<std::string>;
 
 std::string line(const Cells& cells, const std::vector<int>& widths) {
-  std::string text = pad_right(cells[0], widths[0]);
-  for (std::size_t i = 1; i < cells.size(); ++i) text += " " + pad_left(cells[i], widths[i]);
-  return without_trailing_spaces(text) + "\n";
+  std::string text = text::pad_right(cells[0], widths[0]);
+  for (std::size_t i = 1; i < cells.size(); ++i) text += " " + text::pad_left(cells[i], widths[i]);
+  return text::without_trailing_spaces(text) + "\n";
 }
 
-std::string as_table(const Experiment& experiment, std::span<const Trial> trials, Style style) {
+std::string as_table(
+    const Experiment& experiment, std::span<const Trial> trials, text::Style style) {
   std::vector<Cells> lines = {{""}, {experiment.setting}};
   std::vector<const Column*> columns;
   for (const Column* column : experiment.columns) {
@@ -77,15 +83,17 @@ std::string as_table(const Experiment& experiment, std::span<const Trial> trials
   std::vector<int> widths(lines[0].size());
   for (const Cells& cells : lines) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      widths[i] = std::max(widths[i], display_width(cells[i]));
+      widths[i] = std::max(widths[i], text::display_width(cells[i]));
     }
   }
   std::string text;
   for (const Cells& cells : lines) {
     const bool heading = &cells - lines.data() < 2;
     const std::string written = line(cells, widths);
-    text += heading ? coloured(written.substr(0, written.size() - 1), Colour::bold, style) + "\n"
-                    : written;
+    text += heading
+                ? text::coloured(written.substr(0, written.size() - 1), text::Colour::bold, style) +
+                      "\n"
+                : written;
   }
   return text;
 }
@@ -93,85 +101,92 @@ std::string as_table(const Experiment& experiment, std::span<const Trial> trials
 std::string legend(const Experiment& experiment, std::span<const Trial> trials) {
   constexpr int kTerm = 9;
   std::string text;
-  if (experiment.note) text += labelled(experiment.setting, kTerm, experiment.note);
+  if (experiment.note) text += text::labelled(experiment.setting, kTerm, experiment.note);
   for (const Column* column : experiment.columns) {
     if (!column->legend || !is_shown(*column, trials)) continue;
     const std::string term = *column->headings[0] ? column->headings[0] : column->headings[1];
-    text += labelled(shortened(term, kTerm - 1), kTerm, column->legend);
+    text += text::labelled(text::shortened(term, kTerm - 1), kTerm, column->legend);
   }
   return text;
 }
 
-std::vector<Fact> facts_of(const Experiment& experiment, const Trial& trial) {
-  std::vector<Fact> facts = {
+std::vector<report::Fact> facts_of(const Experiment& experiment, const Trial& trial) {
+  std::vector<report::Fact> facts = {
       {"setting", trial.setting}, {"M", trial.run.M}, {"N", trial.run.N}, {"K", trial.run.K}};
   for (const Column* column : experiment.columns) {
     if (column->fact)
       facts.push_back({std::string("figures.") + column->fact, column->value(trial)});
   }
-  for (Fact& fact : stage_facts(trial.run, trial.row)) facts.push_back(std::move(fact));
+  for (report::Fact& fact : report::stage_facts(trial.run, trial.row))
+    facts.push_back(std::move(fact));
   return facts;
 }
 
 }  // namespace
 
 std::string conclusion(const Experiment& experiment, std::span<const Trial> trials) {
-  const bool known = std::all_of(trials.begin(), trials.end(),
-                                 [](const Trial& trial) { return speed(trial).value_or(0) > 0; });
+  const bool known = std::all_of(trials.begin(), trials.end(), [](const Trial& trial) {
+    return speed(trial).value_or(0) > 0;
+  });
   if (trials.size() < 2)
     return "One row alone shows nothing: there is no other to compare it with.";
   if (!known) return "Nothing can be compared: not every row has a speed.";
   return experiment.conclusion(trials);
 }
 
-void print_experiment(std::FILE* out, const Experiment& experiment, const Run& run,
-                      std::span<const Trial> trials, Format format, Style style) {
+void print_experiment(
+    std::FILE* out, const Experiment& experiment, const lab::Run& run,
+    std::span<const Trial> trials, report::Format format, text::Style style) {
   std::string text;
-  if (format == Format::table) {
+  if (format == report::Format::table) {
     text = about(experiment, run, trials) + "\n" + as_table(experiment, trials, style) + "\n" +
            legend(experiment, trials) + "\n";
-    for (const std::string& words : wrapped(conclusion(experiment, trials), kReportWidth)) {
-      text += coloured(words, Colour::bold, style) + "\n";
+    for (const std::string& words :
+         text::wrapped(conclusion(experiment, trials), text::kReportWidth)) {
+      text += text::coloured(words, text::Colour::bold, style) + "\n";
     }
   } else {
-    std::vector<std::vector<Fact>> all;
+    std::vector<std::vector<report::Fact>> all;
     for (const Trial* trial : in_order(experiment, trials)) {
       all.push_back(facts_of(experiment, *trial));
     }
-    if (format == Format::json) {
-      std::vector<Fact> facts = {{"experiment", experiment.name},
-                                 {"question", experiment.question}};
-      for (Fact& fact : run_facts(run)) {
+    if (format == report::Format::json) {
+      std::vector<report::Fact> facts = {
+          {"experiment", experiment.name}, {"question", experiment.question}};
+      for (report::Fact& fact : report::run_facts(run)) {
         if (!fact.path.starts_with("problem.")) facts.push_back(std::move(fact));
       }
       facts.push_back({"alpha", double{run.alpha}});
       facts.push_back({"beta", double{run.beta}});
       facts.push_back({"seed", std::uint64_t{run.seed}});
-      text = "{\n  " + json_members(facts) + ",\n" + json_array("trials", all) + ",\n  " +
-             json_members({{"conclusion", conclusion(experiment, trials)}}) + "\n}\n";
+      text = "{\n  " + report::json_members(facts) + ",\n" + report::json_array("trials", all) +
+             ",\n  " + report::json_members({{"conclusion", conclusion(experiment, trials)}}) +
+             "\n}\n";
     } else {
-      for (const std::vector<Fact>& facts : all) {
-        if (&facts == all.data()) text += csv_names(facts);
-        text += csv_values(facts);
+      for (const std::vector<report::Fact>& facts : all) {
+        if (&facts == all.data()) text += report::csv_names(facts);
+        text += report::csv_values(facts);
       }
     }
   }
   std::fputs(text.c_str(), out);
 }
 
-void print_experiments(std::FILE* out, Format format) {
+void print_experiments(std::FILE* out, report::Format format) {
   constexpr int kTerm = 14;
   std::string text;
-  std::vector<std::vector<Fact>> all;
+  std::vector<std::vector<report::Fact>> all;
   for (const Experiment& experiment : experiments()) {
-    text += labelled(experiment.name, kTerm, experiment.question);
+    text += text::labelled(experiment.name, kTerm, experiment.question);
     all.push_back({{"experiment", experiment.name}, {"question", experiment.question}});
   }
-  if (format == Format::json) {
-    text = "{\n" + json_array("experiments", all) + "\n}\n";
-  } else if (format == Format::csv) {
-    text = csv_names(all.front());
-    for (const std::vector<Fact>& facts : all) text += csv_values(facts);
+  if (format == report::Format::json) {
+    text = "{\n" + report::json_array("experiments", all) + "\n}\n";
+  } else if (format == report::Format::csv) {
+    text = report::csv_names(all.front());
+    for (const std::vector<report::Fact>& facts : all) text += report::csv_values(facts);
   }
   std::fputs(text.c_str(), out);
 }
+
+}  // namespace experiments

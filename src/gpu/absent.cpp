@@ -1,12 +1,12 @@
 // The program without nvcc: there is never a GPU, so that nothing but find() is ever called.
-#include "model/refusal.h"
 #include "gpu/gpu.h"
+#include "model/refusal.h"
 
 namespace gpu {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw Refusal(find().why_not);
+  throw model::Refusal(find().why_not);
 }
 
 }  // namespace
@@ -31,10 +31,10 @@ void Matrix::upload(const float*) {
 void Matrix::download(float*) const {
   refuse();
 }
-Resources resources(Kernel*) {
+Resources resources(model::Kernel*) {
   refuse();
 }
-void allow_shared_bytes(Kernel*, int) {
+void allow_shared_bytes(model::Kernel*, int) {
   refuse();
 }
 std::vector<double> time_ms(int, const std::function<void()>&) {

@@ -12,12 +12,13 @@ namespace gpu {
 namespace {
 
 void check(cudaError_t error) {
-  if (error != cudaSuccess) throw Refusal(std::string("the GPU: ") + cudaGetErrorString(error));
+  if (error != cudaSuccess)
+    throw model::Refusal(std::string("the GPU: ") + cudaGetErrorString(error));
 }
 
 void check(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) {
-    throw Refusal(std::string("cuBLAS: ") + cublasGetStatusString(status));
+    throw model::Refusal(std::string("cuBLAS: ") + cublasGetStatusString(status));
   }
 }
 
@@ -28,34 +29,35 @@ int attribute(cudaDeviceAttr which) {
 }
 
 // What the driver does not tell is taken from the table, or worked out for a GPU not in it.
-Gpu describe() {
+model::Gpu describe() {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, 0));
   std::string name = properties.name;
   for (const char* prefix : {"NVIDIA ", "GeForce ", "Tesla "}) {
     if (name.starts_with(prefix)) name.erase(0, std::string(prefix).size());
   }
-  const Gpu* known = find_gpu(name);
+  const model::Gpu* known = model::find_gpu(name);
   const int cc = properties.major * 10 + properties.minor;
   const bool has_half_the_lanes = cc / 10 == 7 || cc == 60 || cc == 80;
   const double gb_per_s =
       2e-6 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
-  return {.name = name,
-          .compute_capability = cc,
-          .sms = properties.multiProcessorCount,
-          .fp32_lanes_per_sm = has_half_the_lanes ? 64 : 128,
-          .boost_ghz = 1e-6 * attribute(cudaDevAttrClockRate),
-          .dram_gb_per_s = known != nullptr ? known->dram_gb_per_s : gb_per_s,
-          .smem_bytes_per_sm = static_cast<int>(properties.sharedMemPerMultiprocessor),
-          .smem_bytes_per_block = static_cast<int>(properties.sharedMemPerBlockOptin),
-          .smem_reserved_bytes_per_block = static_cast<int>(properties.reservedSharedMemPerBlock),
-          .smem_granularity_bytes = cc < 80 ? 256 : 128,
-          .threads_per_sm = properties.maxThreadsPerMultiProcessor,
-          .blocks_per_sm = properties.maxBlocksPerMultiProcessor,
-          .registers_per_sm = properties.regsPerMultiprocessor,
-          .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0,
-          .tf32_tflops = known != nullptr ? known->tf32_tflops : 0,
-          .bf16_tflops = known != nullptr ? known->bf16_tflops : 0};
+  return {
+      .name = name,
+      .compute_capability = cc,
+      .sms = properties.multiProcessorCount,
+      .fp32_lanes_per_sm = has_half_the_lanes ? 64 : 128,
+      .boost_ghz = 1e-6 * attribute(cudaDevAttrClockRate),
+      .dram_gb_per_s = known != nullptr ? known->dram_gb_per_s : gb_per_s,
+      .smem_bytes_per_sm = static_cast<int>(properties.sharedMemPerMultiprocessor),
+      .smem_bytes_per_block = static_cast<int>(properties.sharedMemPerBlockOptin),
+      .smem_reserved_bytes_per_block = static_cast<int>(properties.reservedSharedMemPerBlock),
+      .smem_granularity_bytes = cc < 80 ? 256 : 128,
+      .threads_per_sm = properties.maxThreadsPerMultiProcessor,
+      .blocks_per_sm = properties.maxBlocksPerMultiProcessor,
+      .registers_per_sm = properties.regsPerMultiprocessor,
+      .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0,
+      .tf32_tflops = known != nullptr ? known->tf32_tflops : 0,
+      .bf16_tflops = known != nullptr ? known->bf16_tflops : 0};
 }
 
 std::string version_text(int version) {
@@ -151,13 +153,13 @@ void Matrix::download(float* to) const {
   check(cudaMemcpy(to, data_, bytes_, cudaMemcpyDeviceToHost));
 }
 
-Resources resources(Kernel* kernel) {
+Resources resources(model::Kernel* kernel) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, kernel));
   return {attributes.numRegs, static_cast<int>(attributes.sharedSizeBytes)};
 }
 
-void allow_shared_bytes(Kernel* kernel, int bytes) {
+void allow_shared_bytes(model::Kernel* kernel, int bytes) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
@@ -177,12 +179,14 @@ void synchronize() {
   check(cudaDeviceSynchronize());
 }
 
-void cublas_sgemm(bool tf32, int M, int N, int K, float alpha, const float* A, const float* B,
-                  float beta, float* C) {
+void cublas_sgemm(
+    bool tf32, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+    float* C) {
   check(cublasSetMathMode(cublas(), tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
   // cuBLAS is column-major: to it these are the transposes, and C^T = B^T A^T.
-  check(cublasSgemm(cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, std::max(N, 1), A,
-                    std::max(K, 1), &beta, C, std::max(N, 1)));
+  check(cublasSgemm(
+      cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, std::max(N, 1), A, std::max(K, 1),
+      &beta, C, std::max(N, 1)));
 }
 
 }  // namespace gpu

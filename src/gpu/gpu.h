@@ -1,6 +1,6 @@
-// The GPU: device 0, its memory, event timing and cuBLAS. src/gpu/gpu.cu where nvcc built the program,
-// src/gpu/absent.cpp where not. Every function but find() needs a GPU; each throws Refusal with
-// the driver's own words where the GPU refuses.
+// The GPU: device 0, its memory, event timing and cuBLAS. src/gpu/gpu.cu where nvcc built the
+// program, src/gpu/absent.cpp where not. Every function but find() needs a GPU; each throws Refusal
+// with the driver's own words where the GPU refuses.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace gpu {
 
 struct Search {
-  std::optional<Gpu> found;
+  std::optional<model::Gpu> found;
   std::string why_not;  // a sentence, where none is found
 };
 const Search& find();
@@ -43,11 +43,11 @@ struct Resources {
   int registers_per_thread;
   int static_smem_bytes;
 };
-Resources resources(Kernel* kernel);
+Resources resources(model::Kernel* kernel);
 
 // Lets launches of `kernel` ask for that much dynamic shared memory, beyond 48 KB with what the
 // kernel declares itself.
-void allow_shared_bytes(Kernel* kernel, int bytes);
+void allow_shared_bytes(model::Kernel* kernel, int bytes);
 
 // Milliseconds between events around each of `repetitions` calls, after two unmeasured ones.
 // With 0 repetitions: as many as fit into about half a second, at least 5 and at most 100.
@@ -57,7 +57,8 @@ std::vector<double> time_ms(int repetitions, const std::function<void()>& launch
 void synchronize();
 
 // C = alpha * A * B + beta * C by cuBLAS, row-major, in fp32 or with inputs rounded to tf32.
-void cublas_sgemm(bool tf32, int M, int N, int K, float alpha, const float* A, const float* B,
-                  float beta, float* C);
+void cublas_sgemm(
+    bool tf32, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+    float* C);
 
 }  // namespace gpu

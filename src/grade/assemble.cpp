@@ -9,29 +9,36 @@
 #include "grade/region.h"
 #include "model/refusal.h"
 
+namespace grade {
+
 namespace {
 
 std::string text_of(const char* path) {
   constexpr std::size_t kMostBytes = 1 << 20;
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Refusal(std::string(path) + ": cannot be read");
-  if (text.size() > kMostBytes) throw Refusal(std::string(path) + ": more than 1 MB, no kernel");
-  if (text.find('\0') != text.npos) throw Refusal(std::string(path) + ": no text");
+  if (!file) throw model::Refusal(std::string(path) + ": cannot be read");
+  if (text.size() > kMostBytes)
+    throw model::Refusal(std::string(path) + ": more than 1 MB, no kernel");
+  if (text.find('\0') != text.npos) throw model::Refusal(std::string(path) + ": no text");
   return text;
 }
 
 }  // namespace
 
+}  // namespace grade
+
 int main(int argc, char** argv) {
+  using namespace grade;
   try {
-    if (argc != 3) throw Refusal("usage: assemble SKELETON ANSWER, or assemble --empty KERNEL");
+    if (argc != 3)
+      throw model::Refusal("usage: assemble SKELETON ANSWER, or assemble --empty KERNEL");
     const std::string text = std::string_view(argv[1]) == "--empty"
                                  ? emptied(text_of(argv[2]))
                                  : assembled(text_of(argv[1]), text_of(argv[2]), argv[2]);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
-  } catch (const Refusal& refusal) {
+  } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "%s\n", refusal.what());
   }
   return 2;

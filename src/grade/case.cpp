@@ -9,23 +9,25 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "lab/problem.h"
 #include "cpu_reference.h"
+#include "lab/problem.h"
+#include "machine/symbols.h"
 #include "model/formula.h"
 #include "model/refusal.h"
-#include "machine/symbols.h"
 #include "trace/trace.h"
 
 // The skeleton's host function, with the student's region in the kernel that it launches; null in
 // an exercise without a kernel.
 [[gnu::weak]] void run(Shape shape, const float* A, const float* B, float* C);
 
+namespace grade {
+
 namespace {
 
 constexpr std::uint32_t kUntouched = 0x7fc0dead;  // a NaN that no computation yields
 
-std::size_t index(Order order, std::int64_t row, std::int64_t column, std::int64_t rows,
-                  std::int64_t columns) {
+std::size_t index(
+    Order order, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
   return order == Order::rows ? row * columns + column : column * rows + row;
 }
 
@@ -33,7 +35,7 @@ bool is_result(const Multiplication& product, std::int64_t row, std::int64_t col
   return !product.lower_triangle_of_AAt || column <= row;
 }
 
-std::vector<float> in_rows(Order order, const Floats& matrix, int rows, int columns) {
+std::vector<float> in_rows(Order order, const lab::Floats& matrix, int rows, int columns) {
   std::vector<float> copy(matrix.size());
   for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < columns; ++column) {
@@ -62,7 +64,8 @@ Expected expected(const Multiplication& product, const Case& c) {
 }
 
 bool element_is_right(const Case& c, const Expected& e, std::size_t at, float value) {
-  return compare(1, 1, c.shape.K, &value, &e.exact[at], &e.magnitude[at], 0, nullptr, kFp32)
+  return model::compare(
+             1, 1, c.shape.K, &value, &e.exact[at], &e.magnitude[at], 0, nullptr, model::kFp32)
       .bound_ok;
 }
 
@@ -70,7 +73,7 @@ bool element_is_right(const Case& c, const Expected& e, std::size_t at, float va
 // names of their own, so that an access beside the matrix has a line; and they are NaN.
 class Fenced {
  public:
-  Fenced(const std::string& name, const Floats& matrix)
+  Fenced(const std::string& name, const lab::Floats& matrix)
       : before_(kOutside + name),
         behind_(kOutside + name),
         name_(name),
@@ -79,7 +82,7 @@ class Fenced {
     std::copy(matrix.begin(), matrix.end(), data());
   }
   float* data() const { return const_cast<float*>(memory_.data()) + kFence; }
-  simt::GlobalArray array(bool result = false) const {
+  machine::GlobalArray array(bool result = false) const {
     return {name_.c_str(), data(), floats_ * sizeof(float), result};
   }
   bool untouched() const {
@@ -87,10 +90,10 @@ class Fenced {
     return std::all_of(memory_.begin(), memory_.begin() + kFence, is_nan) &&
            std::all_of(memory_.end() - kFence, memory_.end(), is_nan);
   }
-  simt::GlobalArray before() const {
+  machine::GlobalArray before() const {
     return {before_.c_str(), memory_.data(), kFence * sizeof(float)};
   }
-  simt::GlobalArray behind() const {
+  machine::GlobalArray behind() const {
     return {behind_.c_str(), data() + floats_, kFence * sizeof(float)};
   }
 
@@ -98,7 +101,7 @@ class Fenced {
   static constexpr std::size_t kFence = 1 << 18;  // floats on either side
   std::string before_, behind_, name_;
   std::size_t floats_;
-  Floats memory_;
+  lab::Floats memory_;
 };
 
 // What a child tells, as bytes.
@@ -141,32 +144,32 @@ struct Reader {
   }
 };
 
-constexpr Traffic Counts::*kTraffics[] = {&Counts::gmem_loads, &Counts::gmem_stores,
-                                          &Counts::smem_loads, &Counts::smem_stores,
-                                          &Counts::async_gmem, &Counts::async_smem};
+constexpr model::Traffic model::Counts::*kTraffics[] = {
+    &model::Counts::gmem_loads,  &model::Counts::gmem_stores, &model::Counts::smem_loads,
+    &model::Counts::smem_stores, &model::Counts::async_gmem,  &model::Counts::async_smem};
 
-void put(Writer& to, const Hazard::Actor& actor) {
+void put(Writer& to, const model::Hazard::Actor& actor) {
   to.put(actor.thread);
   to.put(actor.stores);
   to.put_all(actor.places.data(), actor.places.size());
 }
 
-Hazard::Actor get_actor(Reader& from) {
-  Hazard::Actor actor;
+model::Hazard::Actor get_actor(Reader& from) {
+  model::Hazard::Actor actor;
   actor.thread = from.get<std::int64_t>();
   actor.stores = from.get<bool>();
   actor.places = from.get_all<std::vector<std::uint32_t>>();
   return actor;
 }
 
-void put(Writer& to, const Counts& counts) {
+void put(Writer& to, const model::Counts& counts) {
   to.put(counts.blocks);
   to.put(counts.blocks_traced);
   to.put(counts.threads_traced);
   to.put(counts.barriers);
   for (const auto traffic : kTraffics) to.put(counts.*traffic);
   to.put(counts.lines.size());
-  for (const LineCounts& line : counts.lines) {
+  for (const model::LineCounts& line : counts.lines) {
     to.put_all(line.array.data(), line.array.size());
     to.put(line.shared);
     to.put(line.direction);
@@ -181,7 +184,7 @@ void put(Writer& to, const Counts& counts) {
     to.put_all(line.places.data(), line.places.size());
   }
   to.put(counts.hazards.size());
-  for (const Hazard& hazard : counts.hazards) {
+  for (const model::Hazard& hazard : counts.hazards) {
     to.put(hazard.kind);
     to.put_all(hazard.array.data(), hazard.array.size());
     to.put(hazard.byte);
@@ -192,19 +195,19 @@ void put(Writer& to, const Counts& counts) {
   }
 }
 
-Counts get_counts(Reader& from) {
-  Counts counts;
+model::Counts get_counts(Reader& from) {
+  model::Counts counts;
   counts.blocks = from.get<std::int64_t>();
   counts.blocks_traced = from.get<std::int64_t>();
   counts.threads_traced = from.get<std::int64_t>();
   counts.barriers = from.get<std::int64_t>();
-  for (const auto traffic : kTraffics) counts.*traffic = from.get<Traffic>();
+  for (const auto traffic : kTraffics) counts.*traffic = from.get<model::Traffic>();
   const auto lines = from.get<std::size_t>();
   for (std::size_t i = 0; i < lines; ++i) {
-    LineCounts& line = counts.lines.emplace_back();
+    model::LineCounts& line = counts.lines.emplace_back();
     line.array = from.get_all<std::string>();
     line.shared = from.get<bool>();
-    line.direction = from.get<Direction>();
+    line.direction = from.get<model::Direction>();
     line.bytes = from.get<int>();
     for (std::int64_t* count :
          {&line.executions, &line.requests, &line.pieces, &line.ideal_pieces, &line.bank_conflicts,
@@ -212,13 +215,13 @@ Counts get_counts(Reader& from) {
       *count = from.get<std::int64_t>();
     }
     line.worst_pieces = from.get<int>();
-    line.worst = from.get<WarpAccess>();
+    line.worst = from.get<model::WarpAccess>();
     line.places = from.get_all<std::vector<std::uint32_t>>();
   }
   const auto hazards = from.get<std::size_t>();
   for (std::size_t i = 0; i < hazards; ++i) {
-    Hazard& hazard = counts.hazards.emplace_back();
-    hazard.kind = from.get<HazardKind>();
+    model::Hazard& hazard = counts.hazards.emplace_back();
+    hazard.kind = from.get<model::HazardKind>();
     hazard.array = from.get_all<std::string>();
     hazard.byte = from.get<std::uint64_t>();
     hazard.block = from.get<std::int64_t>();
@@ -237,20 +240,23 @@ Case drawn_case(const Shape& shape, std::uint64_t seed) {
   const auto [M, N, K, variant] = shape;
   const int threads = omp_get_max_threads();
   omp_set_num_threads(1);  // no others yet: the child could not use them, and would wait for ever
-  c.A = random_floats(static_cast<std::size_t>(M) * K, 2 * seed);
+  c.A = lab::random_floats(static_cast<std::size_t>(M) * K, 2 * seed);
   c.B = exercise.product.lower_triangle_of_AAt
             ? c.A
-            : random_floats(static_cast<std::size_t>(K) * N, 2 * seed + 1);
+            : lab::random_floats(static_cast<std::size_t>(K) * N, 2 * seed + 1);
   omp_set_num_threads(threads);
-  c.C = Floats(static_cast<std::size_t>(M) * N, std::bit_cast<float>(kUntouched));
+  c.C = lab::Floats(static_cast<std::size_t>(M) * N, std::bit_cast<float>(kUntouched));
   return c;
 }
 
-bool on_fenced(Case& c, const std::function<void(std::span<const simt::GlobalArray>,
-                                                 const std::function<void()>& kernel)>& trace) {
+bool on_fenced(
+    Case& c,
+    const std::function<
+        void(std::span<const machine::GlobalArray>, const std::function<void()>& kernel)>& trace) {
   const Fenced A("A", c.A), B("B", c.B), C("C", c.C);
-  const simt::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true), A.before(), A.behind(),
-                                      B.before(), B.behind(), C.before(),    C.behind()};
+  const machine::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true),
+                                         A.before(), A.behind(), B.before(),
+                                         B.behind(), C.before(), C.behind()};
   trace(arrays, [&] { run(c.shape, A.data(), B.data(), C.data()); });
   std::copy(C.data(), C.data() + c.C.size(), c.C.begin());
   return A.untouched() && B.untouched() && C.untouched();
@@ -263,45 +269,47 @@ std::array<bool, 3> by_columns(const Multiplication& product) {
   return {A, B, product.C == Order::columns};
 }
 
-Ended run_traced(Case& c, double limit_s) {
-  const Ended ended = run_in_child({limit_s, "grade", "the kernel"}, [&](std::FILE* report) {
-    Run about{};
-    about.gpu = *find_gpu("RTX 3090");
-    std::optional<simt::Launch> launch;
-    simt::Machine machine{&about.gpu};
-    machine.launched = [&](const simt::Launch& done, const Counts&) {
-      if (!launch) launch = done;
-    };
-    std::vector<std::uint64_t> writers;
-    machine.wrote = [&](std::span<const std::uint64_t> last) {
-      writers.assign(last.begin(), last.end());
-    };
-    Counts counts;
-    const bool untouched =
-        on_fenced(c, [&](std::span<const simt::GlobalArray> arrays, const auto& kernel) {
-          watched([&] { counts = simt::trace(machine, arrays, kernel); });
-        });
-    Writer writer;
-    writer.put(launch.value());
-    writer.put_all(c.C.data(), c.C.size());
-    writer.put_all(writers.data(), writers.size());
-    put(writer, counts);
-    writer.put(untouched);
-    std::fwrite(writer.bytes.data(), 1, writer.bytes.size(), report);
-    return Outcome{0, ""};
-  });
-  if (ended.how != Ended::done) return ended;
+guard::Ended run_traced(Case& c, double limit_s) {
+  const guard::Ended ended =
+      guard::run_in_child({limit_s, "grade", "the kernel"}, [&](std::FILE* report) {
+        lab::Run about{};
+        about.gpu = *model::find_gpu("RTX 3090");
+        std::optional<machine::Launch> launch;
+        machine::Machine machine{&about.gpu};
+        machine.launched = [&](const machine::Launch& done, const model::Counts&) {
+          if (!launch) launch = done;
+        };
+        std::vector<std::uint64_t> writers;
+        machine.wrote = [&](std::span<const std::uint64_t> last) {
+          writers.assign(last.begin(), last.end());
+        };
+        model::Counts counts;
+        const bool untouched =
+            on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
+              guard::watched([&] { counts = trace::trace(machine, arrays, kernel); });
+            });
+        Writer writer;
+        writer.put(launch.value());
+        writer.put_all(c.C.data(), c.C.size());
+        writer.put_all(writers.data(), writers.size());
+        put(writer, counts);
+        writer.put(untouched);
+        std::fwrite(writer.bytes.data(), 1, writer.bytes.size(), report);
+        return guard::Outcome{0, ""};
+      });
+  if (ended.how != guard::Ended::done) return ended;
   Reader reader{ended.report};
-  const auto launch = reader.get<simt::Launch>();
-  c.C = reader.get_all<Floats>();
+  const auto launch = reader.get<machine::Launch>();
+  c.C = reader.get_all<lab::Floats>();
   c.writers = reader.get_all<std::vector<std::uint64_t>>();
   c.row.counts = get_counts(reader);
   c.fence_touched = !reader.get<bool>();
-  c.row.launch = LaunchShape{{launch.grid.x, launch.grid.y, launch.grid.z},
-                             {launch.block.x, launch.block.y, launch.block.z},
-                             launch.static_shared_bytes,
-                             launch.dynamic_shared_bytes,
-                             1};
+  c.row.launch = lab::LaunchShape{
+      {launch.grid.x, launch.grid.y, launch.grid.z},
+      {launch.block.x, launch.block.y, launch.block.z},
+      launch.static_shared_bytes,
+      launch.dynamic_shared_bytes,
+      1};
   c.kernel = launch.kernel;
   return ended;
 }
@@ -331,12 +339,12 @@ void measure(Case& c, int local_bytes) {
     }
   }
 
-  const Counts& counts = *c.row.counts;
-  const LaunchShape& launch = *c.row.launch;
+  const model::Counts& counts = *c.row.counts;
+  const lab::LaunchShape& launch = *c.row.launch;
   c.launched.name = "";
   c.launched.block_x = static_cast<int>(launch.block.x);
   c.launched.block_y = static_cast<int>(launch.block.y * launch.block.z);
-  c.name = simt::function_name(c.kernel);
+  c.name = machine::function_name(c.kernel);
 
   Values& values = c.measures;
   values = exercise.variants.at(variant);
@@ -353,8 +361,10 @@ void measure(Case& c, int local_bytes) {
   values["async_copies"] = counts.async_gmem.accesses.sum;
   values["local_bytes"] = local_bytes;
   values["in_flight_bytes"] = 0;
-  for (const LineCounts& line : counts.lines) values["in_flight_bytes"] += line.in_flight_bytes;
-  const auto put_traffic = [&](const std::string& name, const char* pieces, const Traffic& t) {
+  for (const model::LineCounts& line : counts.lines)
+    values["in_flight_bytes"] += line.in_flight_bytes;
+  const auto put_traffic = [&](const std::string& name, const char* pieces,
+                               const model::Traffic& t) {
     values[name + "s"] = t.accesses.sum;
     values["most_" + name + "s"] = t.accesses.max;
     values[name + "_floats"] = t.floats.sum;
@@ -373,9 +383,9 @@ void measure(Case& c, int local_bytes) {
 }
 
 double value_of(const std::string& formula, const Values& values) {
-  std::vector<Named> names;
+  std::vector<model::Named> names;
   for (const auto& [name, value] : values) names.push_back({name, value});
-  return evaluate(formula, names);
+  return model::evaluate(formula, names);
 }
 
 bool Case::is(const Multiplication& other) const {
@@ -400,3 +410,5 @@ void annotate(Case& c) {
   c.run.K = c.shape.K;
   annotate(c.row, c.kernel);
 }
+
+}  // namespace grade

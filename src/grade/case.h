@@ -8,9 +8,11 @@
 #include <string>
 
 #include "grade/exercise.h"
+#include "guard/guard.h"
 #include "machine/grid.h"
 #include "trace/trace.h"
-#include "guard/guard.h"
+
+namespace grade {
 
 // A and B for `shape`, and a C in which every element is a NaN that no computation yields.
 Case drawn_case(const Shape& shape, std::uint64_t seed);
@@ -18,12 +20,14 @@ Case drawn_case(const Shape& shape, std::uint64_t seed);
 // Runs the student's kernel in a child process, all blocks traced, and fills in what it did: C, the
 // counts, the launch. Says how the child ended; unless that is Ended::done, nothing is filled in.
 // To be called for every case before anything in this process uses OpenMP, which a fork breaks.
-Ended run_traced(Case& c, double limit_s);
+guard::Ended run_traced(Case& c, double limit_s);
 
 // Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.
 // Returns whether the memory beside A, B and C is as it was.
-bool on_fenced(Case& c, const std::function<void(std::span<const simt::GlobalArray>,
-                                                 const std::function<void()>& kernel)>& trace);
+bool on_fenced(
+    Case& c,
+    const std::function<
+        void(std::span<const machine::GlobalArray>, const std::function<void()>& kernel)>& trace);
 
 // Whether A, B and C lie in memory column by column, as the kernel is given them.
 std::array<bool, 3> by_columns(const Multiplication& product);
@@ -48,3 +52,5 @@ void annotate(Case& c);
 
 // Throws std::invalid_argument as evaluate() does (src/model/formula.h).
 double value_of(const std::string& formula, const Values& values);
+
+}  // namespace grade

@@ -71,7 +71,7 @@ printf '%s\0' "${work[@]}" | xargs -0 -n 5 -P "$(nproc)" bash -c 'one "$@"' chec
 . "$BUILD/exercises/environment"
 for exercise in "$@"; do
   [ -e "exercises/$exercise/kernel.cu" ] || continue
-  $CXX "$BUILD/exercises/ladder.o" "$BUILD/gemm_steps_traced.o" "$BUILD/exercises/$exercise.o" \
+  $CXX "$BUILD/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$BUILD/exercises/$exercise.o" \
     "$BUILD/exercises/grader.o" $LIBRARIES -o "$checks/ladder" || exit 2
   for stage in 1 2 3 4 5 6 7 8 9; do
     LADDER_STAGE=$stage "$checks/ladder" --exercise "$exercise" --brief 1 --seed 1 \

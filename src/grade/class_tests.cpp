@@ -9,6 +9,8 @@
 #include <regex>
 #include <string>
 
+namespace grade {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -71,24 +73,27 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   const Folder folder;
   const std::string wrong = contents(kFirst + "wrong/no_guard.cu");
   folder.write("wrong, \"Ann\"/01-index-and-guard.cu", wrong);
-  folder.write("wrong, \"Ann\"/grades.csv",
-               "date,exercise,seed,hint,verdict\n"
-               "2026-01-01T00:00:00Z,01-index-and-guard,1,1,failed\n"
-               "2026-01-01T00:00:00Z,03-coalesce,1,2,failed\n");
-  folder.write("broken/answers/01-index-and-guard.cu",
-               std::regex_replace(wrong, std::regex("const int row"), "const in row"));
+  folder.write(
+      "wrong, \"Ann\"/grades.csv",
+      "date,exercise,seed,hint,verdict\n"
+      "2026-01-01T00:00:00Z,01-index-and-guard,1,1,failed\n"
+      "2026-01-01T00:00:00Z,03-coalesce,1,2,failed\n");
+  folder.write(
+      "broken/answers/01-index-and-guard.cu",
+      std::regex_replace(wrong, std::regex("const int row"), "const in row"));
   folder.write("endless/01-index-and-guard.cu", contents("src/grade/deceptions/endless.cu"));
   folder.write("cheater/01-index-and-guard.cu", contents("src/grade/deceptions/exits.cu"));
   // Other names and comments, the same program.
   std::string copied = std::regex_replace(wrong, std::regex("\\bk\\b"), "step");
   copied = std::regex_replace(copied, std::regex("\\bsum\\b"), "total");
-  folder.write("copier/01-index-and-guard.cu",
-               std::regex_replace(copied, std::regex("; \\+\\+step"), "; ++step /* mine */"));
+  folder.write(
+      "copier/01-index-and-guard.cu",
+      std::regex_replace(copied, std::regex("; \\+\\+step"), "; ++step /* mine */"));
   fs::create_directories(folder.path / "idle");
   const bool solved = fs::exists("exercises/solutions/01-index-and-guard.cu");
   if (solved) {
-    folder.write("good/01-index-and-guard.cu",
-                 contents("exercises/solutions/01-index-and-guard.cu"));
+    folder.write(
+        "good/01-index-and-guard.cu", contents("exercises/solutions/01-index-and-guard.cu"));
   } else {
     std::puts("left out: no solution is here to be graded");
   }
@@ -96,8 +101,8 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   folder.write("=1+1/01-index-and-guard.cu", wrong);
   folder.write("line\nbreak/01-index-and-guard.cu", wrong);
   fs::create_directories(folder.path / "linker");
-  fs::create_symlink(fs::absolute(kFirst + "wrong/no_guard.cu"),
-                     folder.path / "linker/01-index-and-guard.cu");
+  fs::create_symlink(
+      fs::absolute(kFirst + "wrong/no_guard.cu"), folder.path / "linker/01-index-and-guard.cu");
 
   const Output output = bash(grade_class(folder, "EX=1"));
   CAPTURE(output.text);
@@ -116,8 +121,9 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   if (solved) CHECK(has_row("\"good\",01-index-and-guard,passed,yes,yes,yes,,5,"));
   CHECK(!contains(table, "1+1"));
   CHECK(contains(output.text, "2 folders left out"));
-  CHECK(contains(contents(folder.path / "class-pairs.csv"),
-                 "\"01-index-and-guard\",\"copier\",\"wrong, \"\"Ann\"\"\",1.00,no\n"));
+  CHECK(contains(
+      contents(folder.path / "class-pairs.csv"),
+      "\"01-index-and-guard\",\"copier\",\"wrong, \"\"Ann\"\"\",1.00,no\n"));
   CHECK(!fs::exists(folder.path / "class.csv.partial"));
 }
 
@@ -131,15 +137,17 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
           .text.substr(0, 16);
   // A verdict that cannot be, so that it shows whether it was kept; one of a file that has changed
   // since; and the beginning of a row.
-  folder.write("class.csv.partial",
-               "# seed 77\n\"ada\",04-tile-and-barriers,passed,yes,yes,yes,,77," + digest + "\n" +
-                   "\"bob\",04-tile-and-barriers,passed,yes,yes,yes,,77," + std::string(16, '0') +
-                   "\n\"bob\",04-ti");
+  folder.write(
+      "class.csv.partial", "# seed 77\n\"ada\",04-tile-and-barriers,passed,yes,yes,yes,,77," +
+                               digest + "\n" +
+                               "\"bob\",04-tile-and-barriers,passed,yes,yes,yes,,77," +
+                               std::string(16, '0') + "\n\"bob\",04-ti");
   const std::string partial = (folder.path / "class.csv.partial").string();
   const Output other_seed = bash(grade_class(folder, "EX=4"));
   CHECK(other_seed.exit_code == 2);
-  CHECK(other_seed.text ==
-        "grade-class: " + partial + " was begun with SEED=77; remove it to begin anew\n");
+  CHECK(
+      other_seed.text ==
+      "grade-class: " + partial + " was begun with SEED=77; remove it to begin anew\n");
   const Output output = bash(grade_class(folder, "EX=4 SEED="));
   CAPTURE(output.text);
   CHECK(output.exit_code == 0);
@@ -179,8 +187,9 @@ TEST_CASE("the highest hint level is recorded and told, and a level that is none
   const std::string record = (folder.path / "grades.csv").string();
   const std::string grade = "RECORD='" + record + "' SEED=5 src/grade/grade.sh 1 ";
   const std::string wrong = kFirst + "wrong/no_guard.cu";
-  CHECK(bash("HINT=3 " + grade + wrong).text ==
-        "HINT=3: give 0 (the symptom), 1 (where to look) or 2 (line and thread)\n");
+  CHECK(
+      bash("HINT=3 " + grade + wrong).text ==
+      "HINT=3: give 0 (the symptom), 1 (where to look) or 2 (line and thread)\n");
   CHECK(!fs::exists(record));
   CHECK(bash("HINT=1 " + grade + wrong).exit_code == 1);
   CHECK(contains(bash(grade + wrong).text, "hint level 1 is the highest used so far"));
@@ -207,16 +216,17 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(contains(contents(page), "<svg"));
   CHECK(contains(contents(record), ",04-tile-and-barriers,1,2,shown\n"));
 
-  const Output stepped = bash("LOOK=step LOOK_FLAGS='--until hazard --print' " + look +
-                              "src/grade/grade.sh 4 " + racing);
+  const Output stepped = bash(
+      "LOOK=step LOOK_FLAGS='--until hazard --print' " + look + "src/grade/grade.sh 4 " + racing);
   CAPTURE(stepped.text);
   CHECK(stepped.exit_code == 1);
   CHECK(contains(stepped.text, "As 8 x 16"));
   CHECK(contains(stepped.text, "with no barrier between them"));
 
   // Of A, column by column in this exercise, what lies together is shown as a row.
-  const Output columns = bash("LOOK=step LOOK_FLAGS='--frame 1 --print' " + look +
-                              "src/grade/grade.sh 3 exercises/03-coalesce/wrong/c_by_rows.cu");
+  const Output columns = bash(
+      "LOOK=step LOOK_FLAGS='--frame 1 --print' " + look +
+      "src/grade/grade.sh 3 exercises/03-coalesce/wrong/c_by_rows.cu");
   CAPTURE(columns.text);
   CHECK(std::regex_search(
       columns.text, std::regex("A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 ")));
@@ -243,3 +253,5 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(sized.exit_code == 2);
   CHECK(contains(sized.text, "an exercise draws its own shapes"));
 }
+
+}  // namespace grade

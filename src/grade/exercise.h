@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/matrices.h"
 #include "grade/shape.h"
+#include "lab/matrices.h"
 #include "report/report.h"
+
+namespace grade {
 
 // Draws what a grading is about. The same seed gives the same numbers on every machine.
 class Random {
@@ -54,14 +56,14 @@ struct Target {
 struct Case {
   Shape shape{};
   Values measures{};
-  Floats A{}, B{}, C{};  // as they lie in memory
-  std::string name{};    // of the kernel
+  lab::Floats A{}, B{}, C{};  // as they lie in memory
+  std::string name{};         // of the kernel
   const void* kernel = nullptr;
-  Variant launched{};  // the block that it was launched with, and no more
-  Row row{};           // its counts, with lines of the student's file after annotate()
-  Run run{};
+  model::Variant launched{};  // the block that it was launched with, and no more
+  lab::Row row{};             // its counts, with lines of the student's file after annotate()
+  lab::Run run{};
   std::int64_t wrong = 0;      // results that are
-  Mismatch first{};            // of them, row by row
+  model::Mismatch first{};     // of them, row by row
   bool never_written = false;  // that one still is what it was before
   // Of each element of C, as it lies in memory: the thread that stored it last, counted from 1
   // through all blocks of the launch; 0: none did. Empty where nothing was launched.
@@ -137,3 +139,5 @@ struct Exercise {
 };
 
 extern const Exercise exercise;
+
+}  // namespace grade

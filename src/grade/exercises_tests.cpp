@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+namespace grade {
+
 // What else is checked there: src/grade/check.sh. Exercises whose solutions are not here (a
 // lecturer may ship without) are left out, with a message.
 TEST_CASE("solutions pass; skeletons, typical mistakes, the ladder and all deceptions fail") {
@@ -16,3 +18,5 @@ TEST_CASE("solutions pass; skeletons, typical mistakes, the ladder and all decep
   CAPTURE(said);
   CHECK(pclose(check) == 0);
 }
+
+}  // namespace grade

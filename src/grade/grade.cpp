@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "grade/case.h"
-#include "grade/verdict.h"
 #include "grade/inspect.h"
 #include "grade/region.h"
+#include "grade/verdict.h"
 #include "model/refusal.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace grade {
 
 namespace {
 
@@ -42,8 +44,9 @@ T number(const std::string& name, const std::string& text, T least, T most) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least ||
       value > most) {
-    throw Refusal(name + "=" + text + ": give a number from " + printed("%g", double(least)) +
-                  " to " + printed("%g", double(most)));
+    throw model::Refusal(
+        name + "=" + text + ": give a number from " + text::printed("%g", double(least)) + " to " +
+        text::printed("%g", double(most)));
   }
   return value;
 }
@@ -82,7 +85,7 @@ Options parse_options(int argc, char** argv) {
     } else if (name == "--brief") {
       options.brief = text == "1";
     } else {
-      throw Refusal(name + ": no option of the grader");
+      throw model::Refusal(name + ": no option of the grader");
     }
   }
   if (options.seed == 0) options.seed = 1 + std::random_device()() % 1'000'000;
@@ -111,12 +114,13 @@ void print_cases(std::span<const Case> cases) {
     std::printf("\n");
   };
   std::printf("\n");
-  line("M x N x K",
-       [](const Case& c) { return printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K); });
+  line("M x N x K", [](const Case& c) {
+    return text::printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K);
+  });
   line("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
   line("hazards", [](const Case& c) {
     const std::size_t hazards = c.row.counts->hazards.size();
-    return hazards == 0 ? "none" : printed("%zu", hazards);
+    return hazards == 0 ? "none" : text::printed("%zu", hazards);
   });
   for (const Target& target : exercise.targets) {
     line(std::string(target.name) + (target.per_result ? "/result" : ""), [&](const Case& c) {
@@ -124,8 +128,8 @@ void print_cases(std::span<const Case> cases) {
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;
       const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
-      return target.per_result ? printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
-                               : printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
+      return target.per_result ? text::printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
+                               : text::printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
     });
   }
 }
@@ -133,43 +137,46 @@ void print_cases(std::span<const Case> cases) {
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
   const int used = std::max(options.used, complaint ? options.hint : 0);
   if (options.brief) {
-    std::printf("%-24s %s%s\n", options.exercise.c_str(), complaint ? "failed  " : "passed",
-                complaint ? complaint->symptom.c_str() : "");
+    std::printf(
+        "%-24s %s%s\n", options.exercise.c_str(), complaint ? "failed  " : "passed",
+        complaint ? complaint->symptom.c_str() : "");
     return code;
   }
   if (!complaint) {
-    std::printf("\nPASSED  (highest hint level used %d, seed %llu)\n", used,
-                static_cast<unsigned long long>(options.seed));
+    std::printf(
+        "\nPASSED  (highest hint level used %d, seed %llu)\n", used,
+        static_cast<unsigned long long>(options.seed));
     return code;
   }
   const auto say = [](const char* label, const std::string& words) {
-    std::fputs(labelled(label, 8, words).c_str(), stdout);
+    std::fputs(text::labelled(label, 8, words).c_str(), stdout);
   };
   std::printf("\n");
   say("FAILED", complaint->symptom);
   if (options.hint >= 1) say("where", complaint->phase);
   if (options.hint >= 2) say("line", complaint->place);
   if (options.hint < 2) {
-    say("", printed("HINT=%d says %s; SEED=%llu draws the same shapes again", options.hint + 1,
-                    options.hint == 0 ? "where to look" : "line and thread",
-                    static_cast<unsigned long long>(options.seed)));
+    say("", text::printed(
+                "HINT=%d says %s; SEED=%llu draws the same shapes again", options.hint + 1,
+                options.hint == 0 ? "where to look" : "line and thread",
+                static_cast<unsigned long long>(options.seed)));
   }
-  if (used > 0) say("", printed("hint level %d is the highest used so far", used));
+  if (used > 0) say("", text::printed("hint level %d is the highest used so far", used));
   return code;
 }
 
 // Three lines for grade_class.sh, yes, no or nothing where it cannot be told: whether the results
 // are right, whether nothing hazardous was done, and whether the targets are met, to which belongs
 // what an exercise asks beside its kernel.
-void write_facts(const Options& options, std::span<const Case> cases, std::size_t finished,
-                 bool passed) {
+void write_facts(
+    const Options& options, std::span<const Case> cases, std::size_t finished, bool passed) {
   if (options.facts.empty()) return;
   const bool all = finished == cases.size();
   bool right = all, hazardous = false, missed = false;
   for (const Case& c : cases.first(finished)) {
     right = right && c.right() && !c.fence_touched;
     hazardous = hazardous || !c.row.counts->hazards.empty();
-    for (const LineCounts& line : c.row.counts->lines) {
+    for (const model::LineCounts& line : c.row.counts->lines) {
       hazardous = hazardous || line.array.starts_with(kOutside);
     }
     missed = missed || !c.missed.empty();
@@ -191,7 +198,7 @@ void write_facts(const Options& options, std::span<const Case> cases, std::size_
        << "\n";
 }
 
-int grade(const Options& options) {
+int grade_answer(const Options& options) {
   Random random(options.seed);
   const Answers answers = answers_in(text_of(options.file));
   std::vector<Case> cases;
@@ -204,18 +211,18 @@ int grade(const Options& options) {
     return Submission{answers, std::span(cases).first(usable), options.student, options.seed};
   };
   if (!options.brief) {
-    std::printf("exercise %s: %s\nanswer   %s\nseed     %llu\n", options.exercise.c_str(),
-                exercise.title, options.file.c_str(),
-                static_cast<unsigned long long>(options.seed));
+    std::printf(
+        "exercise %s: %s\nanswer   %s\nseed     %llu\n", options.exercise.c_str(), exercise.title,
+        options.file.c_str(), static_cast<unsigned long long>(options.seed));
     if (exercise.instance) std::printf("\n%s", exercise.instance(submission(0)).c_str());
   }
   std::fflush(stdout);
 
   std::size_t done = 0;
-  std::optional<Ended> broken;
+  std::optional<guard::Ended> broken;
   for (Case& c : cases) {
-    const Ended ended = run_traced(c, options.limit_s);
-    if (ended.how != Ended::done) {
+    const guard::Ended ended = run_traced(c, options.limit_s);
+    if (ended.how != guard::Ended::done) {
       broken = ended;
       break;
     }
@@ -238,7 +245,7 @@ int grade(const Options& options) {
   complaint = complaint_about(finished);
   if (!complaint && broken) {
     complaint = complaint_about(cases[done], *broken);
-    return concluded(complaint, broken->how == Ended::timed_out ? kTimedOut : kFailed);
+    return concluded(complaint, broken->how == guard::Ended::timed_out ? kTimedOut : kFailed);
   }
   if (!complaint) complaint = complaint_about(exercise.questions, answers, finished);
   if (!complaint && exercise.score && !options.brief) {
@@ -250,15 +257,19 @@ int grade(const Options& options) {
 
 }  // namespace
 
+}  // namespace grade
+
 int main(int argc, char** argv) {
+  using namespace grade;
   try {
     const Options options = parse_options(argc, argv);
     if (!options.look.how.empty()) {
-      return look(options.look, {options.exercise, options.file, options.student, options.seed,
-                                 options.limit_s, options.local_bytes});
+      return look(
+          options.look, {options.exercise, options.file, options.student, options.seed,
+                         options.limit_s, options.local_bytes});
     }
-    return grade(options);
-  } catch (const Refusal& refusal) {
+    return grade_answer(options);
+  } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "grade: %s\n", refusal.what());
   }
   return kUnusable;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace grade {
+
 struct LookOptions {
   std::string how;           // "show", "step" or "debug"; empty: grade
   std::string page;          // of show: the HTML file to write
@@ -25,3 +27,5 @@ struct LookedAt {
 // asks something before its tool speaks, it must have been answered. Returns the exit code: 0, 1
 // where the kernel fails there, or 2. Throws Refusal for flags that make no sense here.
 int look(const LookOptions& options, const LookedAt& what);
+
+}  // namespace grade

@@ -8,6 +8,8 @@
 
 #include "model/refusal.h"
 
+namespace grade {
+
 namespace {
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -34,7 +36,7 @@ struct Region {
 };
 
 [[noreturn]] void refuse(const std::string& name, std::size_t line, const std::string& what) {
-  throw Refusal(name + ":" + std::to_string(line + 1) + ": " + what);
+  throw model::Refusal(name + ":" + std::to_string(line + 1) + ": " + what);
 }
 
 std::vector<Region> regions_of(const std::vector<std::string>& lines, const std::string& name) {
@@ -53,8 +55,9 @@ std::vector<Region> regions_of(const std::vector<std::string>& lines, const std:
     }
   }
   if (inside) {
-    refuse(name, regions.back().first - 1,
-           std::string("no line \"") + kRegionEnds + "\" follows; restore it");
+    refuse(
+        name, regions.back().first - 1,
+        std::string("no line \"") + kRegionEnds + "\" follows; restore it");
   }
   return regions;
 }
@@ -73,8 +76,8 @@ bool in_name(char c) {
 }
 
 // The tokens of some lines; comments are left out. Refuses what could hide something from us.
-std::vector<Token> tokens_of(const std::vector<std::string>& lines, Region region,
-                             const std::string& name) {
+std::vector<Token> tokens_of(
+    const std::vector<std::string>& lines, Region region, const std::string& name) {
   std::vector<Token> tokens;
   bool in_comment = false;
   std::size_t comment_line = 0;
@@ -186,23 +189,24 @@ bool is_library_type(std::string_view name) {
 
 // Names with two underscores that CUDA gives to kernels.
 bool is_cuda(std::string_view name) {
-  static const std::set<std::string_view> kNames = {"__shared__",
-                                                    "__restrict__",
-                                                    "__align__",
-                                                    "__syncthreads",
-                                                    "__syncwarp",
-                                                    "__ldg",
-                                                    "__pipeline_memcpy_async",
-                                                    "__pipeline_commit",
-                                                    "__pipeline_wait_prior",
-                                                    "__ballot_sync",
-                                                    "__any_sync",
-                                                    "__all_sync",
-                                                    "__popc",
-                                                    "__ffs",
-                                                    "__clz",
-                                                    "__fmaf_rn",
-                                                    "__forceinline__"};
+  static const std::set<std::string_view> kNames = {
+      "__shared__",
+      "__restrict__",
+      "__align__",
+      "__syncthreads",
+      "__syncwarp",
+      "__ldg",
+      "__pipeline_memcpy_async",
+      "__pipeline_commit",
+      "__pipeline_wait_prior",
+      "__ballot_sync",
+      "__any_sync",
+      "__all_sync",
+      "__popc",
+      "__ffs",
+      "__clz",
+      "__fmaf_rn",
+      "__forceinline__"};
   return kNames.contains(name) || name.starts_with("__shfl_");
 }
 
@@ -248,8 +252,9 @@ std::set<std::string> helpers_of(const std::vector<std::string>& skeleton) {
   return helpers;
 }
 
-void check(const std::vector<Token>& tokens, std::set<std::string> callable,
-           const std::string& name, std::size_t begins) {
+void check(
+    const std::vector<Token>& tokens, std::set<std::string> callable, const std::string& name,
+    std::size_t begins) {
   std::string open;
   std::set<std::string> types = {"float", "int",    "unsigned", "auto",  "bool",   "double",
                                  "char",  "float2", "float4",   "const", "size_t", "long"};
@@ -265,8 +270,9 @@ void check(const std::vector<Token>& tokens, std::set<std::string> callable,
     } else if (c == '}' || c == ')' || c == ']') {
       const char opening = c == '}' ? '{' : c == ')' ? '(' : '[';
       if (!open.ends_with(opening)) {
-        refuse(name, token.line,
-               std::string("this ") + c + " closes what was not opened in your code");
+        refuse(
+            name, token.line,
+            std::string("this ") + c + " closes what was not opened in your code");
       }
       open.pop_back();
     } else if (token.is("::")) {
@@ -299,27 +305,29 @@ void check(const std::vector<Token>& tokens, std::set<std::string> callable,
       refuse(name, token.line, token.text + ": use plain variables and arrays");
     }
     if (after("(") && !may_be_called(token.text) && !callable.contains(token.text)) {
-      refuse(name, token.line,
-             token.text + "() is not among the functions that your code may call");
+      refuse(
+          name, token.line, token.text + "() is not among the functions that your code may call");
     }
   }
   if (!open.empty()) {
-    refuse(name, tokens.empty() ? begins : tokens.back().line,
-           std::string("a ") + open.back() + " is not closed within your code");
+    refuse(
+        name, tokens.empty() ? begins : tokens.back().line,
+        std::string("a ") + open.back() + " is not closed within your code");
   }
 }
 
 }  // namespace
 
-std::string assembled(const std::string& skeleton, const std::string& answer,
-                      const std::string& answer_name) {
+std::string assembled(
+    const std::string& skeleton, const std::string& answer, const std::string& answer_name) {
   const std::vector<std::string> frame = lines_of(skeleton), own = lines_of(answer);
   const std::vector<Region> holes = regions_of(frame, "skeleton");
   const std::vector<Region> regions = regions_of(own, answer_name);
   if (holes.size() != regions.size()) {
-    throw Refusal(answer_name + ": " + std::to_string(regions.size()) + " times a line \"" +
-                  kRegionBegins + "\", but the exercise has " + std::to_string(holes.size()) +
-                  "; begin again with a copy of its kernel.cu");
+    throw model::Refusal(
+        answer_name + ": " + std::to_string(regions.size()) + " times a line \"" + kRegionBegins +
+        "\", but the exercise has " + std::to_string(holes.size()) +
+        "; begin again with a copy of its kernel.cu");
   }
   if (holes.empty()) return skeleton;
   const std::set<std::string> helpers = helpers_of(frame);
@@ -378,3 +386,5 @@ std::map<std::string, std::string> answers_in(const std::string& file) {
   }
   return answers;
 }
+
+}  // namespace grade

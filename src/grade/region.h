@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+namespace grade {
+
 // The lines that stand around a region; spaces before and behind them do not count. A file may have
 // several regions.
 inline constexpr const char* kRegionBegins = "// ---- your code ----";
@@ -16,8 +18,8 @@ inline constexpr const char* kRegionEnds = "// ---- end of your code ----";
 // not for kernels: preprocessor lines but #pragma unroll, inline PTX, attributes, names of the C++
 // library, calls of anything but CUDA's and the skeleton's functions, text in quotes, types with
 // members of their own, static variables, a brace that closes more than was opened.
-std::string assembled(const std::string& skeleton, const std::string& answer,
-                      const std::string& answer_name);
+std::string assembled(
+    const std::string& skeleton, const std::string& answer, const std::string& answer_name);
 
 // `kernel` with nothing in its regions, as a skeleton has them.
 std::string emptied(const std::string& kernel);
@@ -25,3 +27,5 @@ std::string emptied(const std::string& kernel);
 // The lines `answer NAME: TEXT` of a file, also where they stand in a comment, by their names.
 // Lines without a text are left out.
 std::map<std::string, std::string> answers_in(const std::string& file);
+
+}  // namespace grade

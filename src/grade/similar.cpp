@@ -25,6 +25,8 @@
 
 #include "grade/region.h"
 
+namespace grade {
+
 namespace {
 
 constexpr std::size_t kRun = 10;         // tokens: shorter runs are the same in all programs
@@ -115,8 +117,8 @@ double shared_part(const Answer& a, const Answer& b) {
   if (a.text == b.text && a.text.size() > kShortest) return 1;
   const std::size_t fewer = std::min(a.runs.size(), b.runs.size());
   if (fewer < kFewestRuns) return 0;
-  const auto shared = std::count_if(a.runs.begin(), a.runs.end(),
-                                    [&](std::size_t run) { return b.runs.contains(run); });
+  const auto shared = std::count_if(
+      a.runs.begin(), a.runs.end(), [&](std::size_t run) { return b.runs.contains(run); });
   return double(shared) / double(fewer);
 }
 
@@ -128,15 +130,18 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
+}  // namespace grade
+
 int main(int argc, char** argv) {
+  using namespace grade;
   double least = 0.8;
   if (argc > 1) {
     const char* end = argv[1] + std::strlen(argv[1]);
     const auto parsed = std::from_chars(argv[1], end, least);
     if (parsed.ec != std::errc() || parsed.ptr != end || !(least > 0) || least > 1) {
-      std::fprintf(stderr,
-                   "SIMILAR=%s: give the part that two answers share, above 0 and up to 1\n",
-                   argv[1]);
+      std::fprintf(
+          stderr, "SIMILAR=%s: give the part that two answers share, above 0 and up to 1\n",
+          argv[1]);
       return 2;
     }
   }
@@ -155,8 +160,9 @@ int main(int argc, char** argv) {
         const Answer &a = answers[i], &b = answers[j];
         const double part = shared_part(a, b);
         if (part < least) continue;
-        std::printf("%s,%s,%s,%.2f,%s\n", quoted(name).c_str(), quoted(a.student).c_str(),
-                    quoted(b.student).c_str(), part, a.text == b.text ? "yes" : "no");
+        std::printf(
+            "%s,%s,%s,%.2f,%s\n", quoted(name).c_str(), quoted(a.student).c_str(),
+            quoted(b.student).c_str(), part, a.text == b.text ? "yes" : "no");
       }
     }
   }

@@ -6,10 +6,13 @@
 
 #include "lesson/lesson.h"
 
+namespace grade {
+
 TEST_CASE("the commands of the lecturer's sessions work, and print what is quoted") {
   const char* program = std::getenv("GEMM_STEPS");
-  const lesson::Built built{program == nullptr ? "./gemm_steps" : program,
-                            std::filesystem::read_symlink("/proc/self/exe").parent_path()};
+  const lesson::Built built{
+      program == nullptr ? "./gemm_steps" : program,
+      std::filesystem::read_symlink("/proc/self/exe").parent_path()};
   int sessions = 0, commands = 0;
   for (const lesson::Chapter& chapter :
        lesson::chapters(lesson::read_lines("exercises/TEACHING.md"))) {
@@ -31,3 +34,5 @@ TEST_CASE("the commands of the lecturer's sessions work, and print what is quote
   CHECK(sessions == 6);
   CHECK(commands > 40);
 }
+
+}  // namespace grade

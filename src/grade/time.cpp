@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "gpu/gpu.h"
 #include "grade/shape.h"
 #include "model/refusal.h"
-#include "gpu/gpu.h"
 
 // The answer's.
 void run(Shape shape, const float* A, const float* B, float* C);
@@ -17,7 +17,7 @@ int main() {
   constexpr std::size_t kFloats = std::size_t{kSize} * kSize;
   try {
     const gpu::Search& search = gpu::find();
-    if (!search.found) throw Refusal("the time needs a GPU: " + search.why_not);
+    if (!search.found) throw model::Refusal("the time needs a GPU: " + search.why_not);
     gpu::Matrix A(kFloats), B(kFloats), C(kFloats);
     std::vector<float> values(kFloats);
     std::mt19937 random(1);
@@ -31,10 +31,11 @@ int main() {
     gpu::synchronize();
     std::sort(times.begin(), times.end());
     const double median_ms = times[times.size() / 2];
-    std::printf("%.3f ms, %.2f TFLOP/s at %d^3 on %s: the median of %zu runs, %.3f to %.3f ms\n",
-                median_ms, 2.0 * kSize * kSize * kSize / median_ms * 1e-9, kSize,
-                search.found->name.c_str(), times.size(), times.front(), times.back());
-  } catch (const Refusal& refusal) {
+    std::printf(
+        "%.3f ms, %.2f TFLOP/s at %d^3 on %s: the median of %zu runs, %.3f to %.3f ms\n", median_ms,
+        2.0 * kSize * kSize * kSize / median_ms * 1e-9, kSize, search.found->name.c_str(),
+        times.size(), times.front(), times.back());
+  } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "time: %s\n", refusal.what());
     return 2;
   }

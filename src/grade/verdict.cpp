@@ -5,73 +5,76 @@
 #include <string_view>
 
 #include "grade/case.h"
+#include "lab/worst_line.h"
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace grade {
 
 namespace {
 
 constexpr int kMostLocalBytes = 1020;  // 255 registers, all that a thread can have
 
 std::string shape_text(const Case& c) {
-  return printed("M %d, N %d, K %d", c.shape.M, c.shape.N, c.shape.K);
+  return text::printed("M %d, N %d, K %d", c.shape.M, c.shape.N, c.shape.K);
 }
 
-const char* name_of(HazardKind kind) {
+const char* name_of(model::HazardKind kind) {
   switch (kind) {
-    case HazardKind::race:
+    case model::HazardKind::race:
       return "a race in shared memory";
-    case HazardKind::uninitialized:
+    case model::HazardKind::uninitialized:
       return "shared memory is read that nobody has written";
-    case HazardKind::copy_not_waited_for:
+    case model::HazardKind::copy_not_waited_for:
       return "an asynchronous copy is read before it was waited for";
-    case HazardKind::misaligned:
+    case model::HazardKind::misaligned:
       return "a vector access that is not aligned";
-    case HazardKind::race_on_result:
+    case model::HazardKind::race_on_result:
       return "two threads write the same element of C";
-    case HazardKind::out_of_bounds:
+    case model::HazardKind::out_of_bounds:
       return "memory is reached for where there is none";
-    case HazardKind::index_out_of_range:
+    case model::HazardKind::index_out_of_range:
       return "an index that its array does not have";
-    case HazardKind::barrier_divergence:
+    case model::HazardKind::barrier_divergence:
       return "not all threads of a block come to the same barrier";
-    case HazardKind::never_written:
+    case model::HazardKind::never_written:
       return "elements of C that no thread writes";
   }
   return "";
 }
 
-std::string phase_of(const Hazard& hazard) {
+std::string phase_of(const model::Hazard& hazard) {
   const std::string& array = hazard.array;
-  if (hazard.kind == HazardKind::race) {
+  if (hazard.kind == model::HazardKind::race) {
     return "around " + array + ": one thread " + (hazard.first.stores ? "stores" : "loads") +
            ", another one " + (hazard.second.stores ? "stores" : "loads") +
            ", and no barrier stands between them";
   }
-  if (hazard.kind == HazardKind::race_on_result) return "in the part that stores C";
-  if (hazard.kind == HazardKind::barrier_divergence) return "around the barriers";
+  if (hazard.kind == model::HazardKind::race_on_result) return "in the part that stores C";
+  if (hazard.kind == model::HazardKind::barrier_divergence) return "around the barriers";
   if (hazard.array.empty()) return "where a pointer is made";
   return "in the part that reads or writes " + array;
 }
 
-std::string deed(const LineCounts& line) {
-  return std::string("the ") + name_of(line.direction) + " of " + line.array;
+std::string deed(const model::LineCounts& line) {
+  return std::string("the ") + lab::name_of(line.direction) + " of " + line.array;
 }
 
-std::string lanes_text(const LineCounts& line) {
+std::string lanes_text(const model::LineCounts& line) {
   for (int lane = 0; lane < 32; ++lane) {
     if ((line.worst.active >> lane & 1u) != 0) {
-      return printed("block %lld, from lane %d of a warp on",
-                     static_cast<long long>(line.worst_block), lane);
+      return text::printed(
+          "block %lld, from lane %d of a warp on", static_cast<long long>(line.worst_block), lane);
     }
   }
   return "";
 }
 
-std::string place_of(const LineCounts& line) {
-  std::string text = line.line > 0 ? printed("line %d: ", line.line) : "";
-  text +=
-      deed(line) + printed(" takes %.4g %s a request, %.4g at best; the worst takes %d (block %lld",
+std::string place_of(const model::LineCounts& line) {
+  std::string text = line.line > 0 ? text::printed("line %d: ", line.line) : "";
+  text += deed(line) + text::printed(
+                           " takes %.4g %s a request, %.4g at best; the worst takes %d (block %lld",
                            double(line.pieces) / double(line.requests),
                            line.shared ? "wavefronts" : "sectors",
                            double(line.ideal_pieces) / double(line.requests), line.worst_pieces,
@@ -81,9 +84,10 @@ std::string place_of(const LineCounts& line) {
   int second = first + 1;
   while (second < 32 && (line.worst.active >> second & 1u) == 0) ++second;
   if (second < 32) {
-    text += printed("; thread %d of its warp is at byte %llu, thread %d at byte %llu", first,
-                    static_cast<unsigned long long>(line.worst.address[first]), second,
-                    static_cast<unsigned long long>(line.worst.address[second]));
+    text += text::printed(
+        "; thread %d of its warp is at byte %llu, thread %d at byte %llu", first,
+        static_cast<unsigned long long>(line.worst.address[first]), second,
+        static_cast<unsigned long long>(line.worst.address[second]));
   }
   return text + ")";
 }
@@ -94,17 +98,17 @@ bool mentions(const char* formula, std::string_view what) {
 
 // The line that has most to do with a missed target: the one with the most to save, or else with
 // the most traffic; null where the target is not about memory.
-const LineCounts* culprit(const Case& c, const Target& target) {
+const model::LineCounts* culprit(const Case& c, const Target& target) {
   const bool global = mentions(target.total, "gmem"),
              shared = mentions(target.total, "smem") || mentions(target.total, "conflicts");
   const bool loads = mentions(target.total, "load"), stores = mentions(target.total, "store");
-  const LineCounts* found = nullptr;
-  const auto weight = [](const LineCounts& line) {
+  const model::LineCounts* found = nullptr;
+  const auto weight = [](const model::LineCounts& line) {
     return std::pair(line.pieces - line.ideal_pieces, line.pieces);
   };
-  for (const LineCounts& line : c.row.counts->lines) {
+  for (const model::LineCounts& line : c.row.counts->lines) {
     if (line.shared ? !shared : !global) continue;
-    if (loads != stores && (line.direction == Direction::store) != stores) continue;
+    if (loads != stores && (line.direction == model::Direction::store) != stores) continue;
     if (found == nullptr || weight(line) > weight(*found)) found = &line;
   }
   return found;
@@ -129,8 +133,8 @@ std::string wrong_pattern(const Case& c) {
 
 std::string store_lines(const Case& c) {
   std::string lines;
-  for (const LineCounts& line : c.row.counts->lines) {
-    if (line.array != "C" || line.direction != Direction::store || line.line == 0) continue;
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.array != "C" || line.direction != model::Direction::store || line.line == 0) continue;
     lines += (lines.empty() ? "" : ", ") + std::to_string(line.line);
   }
   return lines.empty() ? "" : " on line " + lines;
@@ -139,32 +143,36 @@ std::string store_lines(const Case& c) {
 // " by thread (3, 0) of block (1, 4)": who stored the element that is wrong.
 std::string stored_by(const Case& c) {
   if (c.wrong_at >= c.writers.size() || c.writers[c.wrong_at] == 0) return "";
-  const LaunchShape& launch = *c.row.launch;
+  const lab::LaunchShape& launch = *c.row.launch;
   const std::uint64_t in_launch = c.writers[c.wrong_at] - 1, threads = c.launched.threads();
   const std::uint64_t thread = in_launch % threads, block = in_launch / threads;
   const auto pair = [](std::uint64_t number, unsigned across) {
-    return printed("(%u, %u)", static_cast<unsigned>(number % across),
-                   static_cast<unsigned>(number / across));
+    return text::printed(
+        "(%u, %u)", static_cast<unsigned>(number % across), static_cast<unsigned>(number / across));
   };
   return " by thread " + pair(thread, launch.block.x) + " of block " + pair(block, launch.grid.x);
 }
 
 Complaint about_wrong_result(const Case& c) {
   if (c.wrong == 0) {
-    return {"elements of C are written that are not to be computed",
-            "in the part that stores C: which elements does the page ask for?",
-            printed("the first lies %zu floats behind C's begin, and is stored", c.wrong_at) +
-                stored_by(c) + store_lines(c)};
+    return {
+        "elements of C are written that are not to be computed",
+        "in the part that stores C: which elements does the page ask for?",
+        text::printed("the first lies %zu floats behind C's begin, and is stored", c.wrong_at) +
+            stored_by(c) + store_lines(c)};
   }
   return {
-      printed("the result is wrong: %lld of %lld elements of C", static_cast<long long>(c.wrong),
-              static_cast<long long>(c.measures.at("results"))),
+      text::printed(
+          "the result is wrong: %lld of %lld elements of C", static_cast<long long>(c.wrong),
+          static_cast<long long>(c.measures.at("results"))),
       wrong_pattern(c),
-      printed("C at row %lld, column %lld ", static_cast<long long>(c.first.row),
-              static_cast<long long>(c.first.column)) +
+      text::printed(
+          "C at row %lld, column %lld ", static_cast<long long>(c.first.row),
+          static_cast<long long>(c.first.column)) +
           (c.never_written
                ? std::string("is never written; others are stored")
-               : printed("is %.7g, but should be %.7g; stored", c.first.value, c.first.expected) +
+               : text::printed(
+                     "is %.7g, but should be %.7g; stored", c.first.value, c.first.expected) +
                      stored_by(c)) +
           store_lines(c)};
 }
@@ -174,9 +182,10 @@ Complaint about_target(const Case& c, const Target& target) {
   Complaint complaint;
   complaint.symptom =
       std::string("too much: ") + target.name +
-      printed(" %.4g%s, at most %.4g", value_of(target.total, c.measures) / per,
-              target.per_result ? " a result" : "", value_of(target.at_most, c.measures) / per);
-  if (const LineCounts* line = culprit(c, target)) {
+      text::printed(
+          " %.4g%s, at most %.4g", value_of(target.total, c.measures) / per,
+          target.per_result ? " a result" : "", value_of(target.at_most, c.measures) / per);
+  if (const model::LineCounts* line = culprit(c, target)) {
     complaint.phase = "most is to be saved at " + deed(*line);
     complaint.place = place_of(*line);
   } else {
@@ -189,8 +198,10 @@ Complaint about_target(const Case& c, const Target& target) {
 
 std::optional<Complaint> complaint_about(std::span<Case> cases) {
   for (Case& c : cases) {
-    const Counts& counts = *c.row.counts;
-    const auto outside = [](const LineCounts& line) { return line.array.starts_with(kOutside); };
+    const model::Counts& counts = *c.row.counts;
+    const auto outside = [](const model::LineCounts& line) {
+      return line.array.starts_with(kOutside);
+    };
     const bool failed = !c.right() || c.fence_touched || !c.missed.empty() ||
                         !counts.hazards.empty() || c.measures.at("local_bytes") > kMostLocalBytes ||
                         std::any_of(counts.lines.begin(), counts.lines.end(), outside);
@@ -200,24 +211,27 @@ std::optional<Complaint> complaint_about(std::span<Case> cases) {
     if (const auto line = std::find_if(counts.lines.begin(), counts.lines.end(), outside);
         line != counts.lines.end()) {
       complaint.symptom = std::string("memory ") + line->array + " is " +
-                          (line->direction == Direction::store ? "written" : "read");
+                          (line->direction == model::Direction::store ? "written" : "read");
       complaint.phase = "at " + deed(*line) + ": which threads may do it?";
       complaint.place =
-          (line->line > 0 ? printed("line %d, ", line->line) : "") + lanes_text(*line);
+          (line->line > 0 ? text::printed("line %d, ", line->line) : "") + lanes_text(*line);
     } else if (!counts.hazards.empty()) {
-      const Hazard& hazard = counts.hazards.front();
-      complaint = {name_of(hazard.kind), phase_of(hazard), hazard_sentence(hazard, c.run, c.row)};
+      const model::Hazard& hazard = counts.hazards.front();
+      complaint = {
+          name_of(hazard.kind), phase_of(hazard), report::hazard_sentence(hazard, c.run, c.row)};
     } else if (c.fence_touched) {
-      complaint = {"memory outside of the matrices is written",
-                   "in the part that stores C: which threads may do it?",
-                   "C is stored" + store_lines(c)};
+      complaint = {
+          "memory outside of the matrices is written",
+          "in the part that stores C: which threads may do it?", "C is stored" + store_lines(c)};
     } else if (!c.right()) {
       complaint = about_wrong_result(c);
     } else if (c.measures.at("local_bytes") > kMostLocalBytes) {
-      complaint = {printed("a thread has %.0f bytes of local variables: more than the %d that fit "
-                           "into registers, so they would spill",
-                           c.measures.at("local_bytes"), kMostLocalBytes),
-                   "in the local arrays", "give a thread fewer results at a time"};
+      complaint = {
+          text::printed(
+              "a thread has %.0f bytes of local variables: more than the %d that fit "
+              "into registers, so they would spill",
+              c.measures.at("local_bytes"), kMostLocalBytes),
+          "in the local arrays", "give a thread fewer results at a time"};
     } else {
       complaint = about_target(c, *c.missed.front());
     }
@@ -232,24 +246,25 @@ std::optional<Complaint> complaint_about(std::span<Case> cases) {
   return std::nullopt;
 }
 
-Complaint complaint_about(const Case& c, const Ended& ended) {
+Complaint complaint_about(const Case& c, const guard::Ended& ended) {
   Complaint complaint;
-  const char* symptom = ended.how == Ended::timed_out ? "the kernel does not come to an end"
-                        : ended.how == Ended::refused ? "the GPU would refuse the launch"
-                                                      : "the kernel breaks off";
+  const char* symptom = ended.how == guard::Ended::timed_out ? "the kernel does not come to an end"
+                        : ended.how == guard::Ended::refused ? "the GPU would refuse the launch"
+                                                             : "the kernel breaks off";
   complaint.symptom = std::string(symptom) + " (" + shape_text(c) + ")";
   complaint.phase = ended.sentence;
   complaint.place = ended.line.empty() ? "no line is known" : ended.line;
   return complaint;
 }
 
-std::optional<Complaint> complaint_about(std::span<const Question> questions,
-                                         const Answers& answers, std::span<const Case> cases) {
+std::optional<Complaint> complaint_about(
+    std::span<const Question> questions, const Answers& answers, std::span<const Case> cases) {
   for (const Question& question : questions) {
     const auto answer = answers.find(question.name);
     if (answer == answers.end()) {
-      return Complaint{std::string("no answer yet to ") + question.name, question.asks,
-                       std::string("write: answer ") + question.name + ": your formula"};
+      return Complaint{
+          std::string("no answer yet to ") + question.name, question.asks,
+          std::string("write: answer ") + question.name + ": your formula"};
     }
     for (const Case& c : cases) {
       Values given = {{"M", c.shape.M}, {"N", c.shape.N}, {"K", c.shape.K}};
@@ -266,8 +281,9 @@ std::optional<Complaint> complaint_about(std::span<const Question> questions,
       } catch (const std::invalid_argument& error) {
         std::string names;
         for (const auto& [name, unused] : given) names += " " + name;
-        return Complaint{std::string(question.name) + " cannot be worked out", error.what(),
-                         "the names that it may use:" + names};
+        return Complaint{
+            std::string(question.name) + " cannot be worked out", error.what(),
+            "the names that it may use:" + names};
       }
       if (same(value, truth)) continue;
       Complaint complaint{
@@ -276,12 +292,15 @@ std::optional<Complaint> complaint_about(std::span<const Question> questions,
       for (const auto& [formula, hint] : question.typical) {
         if (same(value, value_of(formula, given))) complaint.phase = hint;
       }
-      complaint.place = printed("there your formula gives %.10g and the trace %.10g", value, truth);
+      complaint.place =
+          text::printed("there your formula gives %.10g and the trace %.10g", value, truth);
       for (const auto& [name, size] : given) {
-        if (name.size() > 1) complaint.place += printed(", %s %g", name.c_str(), size);
+        if (name.size() > 1) complaint.place += text::printed(", %s %g", name.c_str(), size);
       }
       return complaint;
     }
   }
   return std::nullopt;
 }
+
+}  // namespace grade

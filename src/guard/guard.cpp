@@ -26,14 +26,15 @@
 #include <optional>
 #include <vector>
 
-#include "model/refusal.h"
-#include "machine/grid.h"
 #include "cuda/vector_types.h"
+#include "machine/grid.h"
+#include "model/refusal.h"
 #include "try/device_calls.h"
 
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
 
+namespace guard {
 namespace {
 
 // What the child writes into the pipe, each followed by its contents.
@@ -80,19 +81,19 @@ void send(Message message, int exit_code = 0, const void* data = nullptr, std::s
 }
 
 // Ends the child. May be called from a signal handler, on any thread: the first one counts.
-[[noreturn]] void send_failure(Failure::Kind kind, int signal, void* address,
-                               bool misaligned = false) {
+[[noreturn]] void send_failure(
+    Failure::Kind kind, int signal, void* address, bool misaligned = false) {
   if (failed.test_and_set()) {
     while (true) pause();
   }
-  print_held();
+  attempt::print_held();
   static Failure failure;
   failure.kind = kind;
   failure.signal = signal;
   failure.address = address;
   failure.misaligned = misaligned;
-  failure.in_kernel = simt::in_kernel();
-  std::strncpy(failure.kernel, simt::kernel_name(), sizeof failure.kernel - 1);
+  failure.in_kernel = machine::in_kernel();
+  std::strncpy(failure.kernel, machine::kernel_name(), sizeof failure.kernel - 1);
   failure.block = blockIdx;
   failure.thread = threadIdx;
   failure.frames = backtrace(failure.frame, std::size(failure.frame));
@@ -128,12 +129,12 @@ void alarm_in(double seconds) {
 // threads of the kernel, so that there is a line to tell.
 void on_own_turn(int) {
   static std::atomic<int> asked = 0;
-  if (simt::in_kernel() || ++asked > 500) send_failure(Failure::kTimeout, 0, nullptr);
+  if (machine::in_kernel() || ++asked > 500) send_failure(Failure::kTimeout, 0, nullptr);
   alarm_in(0.001);
 }
 // The alarm may reach any thread, and the one to ask is the one that runs the first block.
 void on_alarm(int signal) {
-  const std::optional<pthread_t> runner = simt::runner_of_first_block();
+  const std::optional<pthread_t> runner = machine::runner_of_first_block();
   if (!runner) send_failure(Failure::kTimeout, 0, nullptr);
   if (pthread_equal(*runner, pthread_self())) {
     on_own_turn(signal);
@@ -206,9 +207,9 @@ void limit_resources() {
     std::fclose(report);
     send(Message::kReport, 0, text, bytes);
     say(exit_code, complaint, nullptr);
-  } catch (const simt::KernelFault& fault) {
+  } catch (const machine::KernelFault& fault) {
     say(1, fault.what(), fault.place);
-  } catch (const Refusal& refusal) {
+  } catch (const model::Refusal& refusal) {
     say(2, refusal.what(), nullptr);
   } catch (const std::bad_alloc&) {
     say(1,
@@ -235,8 +236,8 @@ std::string source_line(const std::vector<const void*>& frames) {
       "addr2line -i -e '" + std::filesystem::read_symlink("/proc/self/exe").string() + "'";
   for (const void* frame : frames) {
     char text[32];
-    std::snprintf(text, sizeof text, " %#zx",
-                  reinterpret_cast<std::uintptr_t>(frame) - loaded_at - 1);
+    std::snprintf(
+        text, sizeof text, " %#zx", reinterpret_cast<std::uintptr_t>(frame) - loaded_at - 1);
     command += text;
   }
   std::FILE* lines = popen((command + " 2>/dev/null").c_str(), "r");
@@ -246,8 +247,7 @@ std::string source_line(const std::vector<const void*>& frames) {
   const std::string here = std::filesystem::current_path().string() + "/";
   while (std::fgets(buffer, sizeof buffer, lines) != nullptr) {
     std::string line(buffer, std::strcspn(buffer, " \n"));
-    const bool ours = line.find("/src/") != line.npos ||
-                      line.starts_with("/usr/") ||
+    const bool ours = line.find("/src/") != line.npos || line.starts_with("/usr/") ||
                       line.starts_with("??") || line.ends_with(":?") || line.ends_with(":0") ||
                       line.find("/../sysdeps/") != line.npos || line.starts_with("./");
     if (!found.empty() || ours) continue;
@@ -266,8 +266,9 @@ std::string sentence_of(const Failure& failure, const Guard& guard) {
   char text[96];
   switch (failure.kind) {
     case Failure::kTimeout:
-      std::snprintf(text, sizeof text, "is still running after %g s, perhaps in an endless loop",
-                    guard.limit_s);
+      std::snprintf(
+          text, sizeof text, "is still running after %g s, perhaps in an endless loop",
+          guard.limit_s);
       what = text;
       break;
     case Failure::kExit:
@@ -279,8 +280,9 @@ std::string sentence_of(const Failure& failure, const Guard& guard) {
             "crashes at a vector access that is not aligned: a float4 begins at a multiple of 16 "
             "bytes";
       } else if (failure.signal == SIGSEGV || failure.signal == SIGBUS) {
-        std::snprintf(text, sizeof text, "crashes: it reaches for memory that is not there (%p)",
-                      failure.address);
+        std::snprintf(
+            text, sizeof text, "crashes: it reaches for memory that is not there (%p)",
+            failure.address);
         what = text;
       } else if (failure.signal == SIGFPE) {
         what = "crashes: it divides an integer by zero";
@@ -299,8 +301,9 @@ std::string sentence_of(const Failure& failure, const Guard& guard) {
 }
 
 // Reads exactly `bytes`; false where the pipe ends or the deadline passes before.
-bool read_all(int pipe, void* to, std::size_t bytes,
-              std::optional<std::chrono::steady_clock::time_point> deadline) {
+bool read_all(
+    int pipe, void* to, std::size_t bytes,
+    std::optional<std::chrono::steady_clock::time_point> deadline) {
   for (auto* into = static_cast<char*>(to); bytes > 0;) {
     int wait_ms = -1;
     if (deadline) {
@@ -326,9 +329,10 @@ Ended run_in_child(const Guard& guard, const Work& work) {
   limit_s = guard.limit_s;
   int ends[2];
   std::fflush(nullptr);
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Refusal("there is no pipe to be had from the system");
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw model::Refusal("there is no pipe to be had from the system");
   const pid_t child = fork();
-  if (child < 0) throw Refusal("the system starts no further process");
+  if (child < 0) throw model::Refusal("the system starts no further process");
   if (child == 0) {
     close(ends[0]);
     pipe_to_parent = ends[1];
@@ -358,15 +362,15 @@ Ended run_in_child(const Guard& guard, const Work& work) {
       const auto how = header.exit_code == 2 ? Ended::refused
                        : sentence.empty()    ? Ended::done
                                              : Ended::complained;
-      ended = {how, header.exit_code, report, place != nullptr ? source_line({place}) : "",
-               sentence};
+      ended = {
+          how, header.exit_code, report, place != nullptr ? source_line({place}) : "", sentence};
     } else {
       Failure failure;
       std::memcpy(&failure, contents.data(), sizeof failure);
-      ended = {failure.kind == Failure::kTimeout ? Ended::timed_out : Ended::died, header.exit_code,
-               "",
-               source_line(std::vector<const void*>(failure.frame, failure.frame + failure.frames)),
-               sentence_of(failure, guard)};
+      ended = {
+          failure.kind == Failure::kTimeout ? Ended::timed_out : Ended::died, header.exit_code, "",
+          source_line(std::vector<const void*>(failure.frame, failure.frame + failure.frames)),
+          sentence_of(failure, guard)};
     }
   }
   const bool late = deadline && std::chrono::steady_clock::now() >= *deadline;
@@ -385,8 +389,9 @@ int run_guarded(const Guard& guard, const Work& work) {
   std::fwrite(ended.report.data(), 1, ended.report.size(), stdout);
   std::fflush(stdout);
   if (!ended.sentence.empty()) {
-    std::fprintf(stderr, "%s: %s%s\n", guard.said_by.c_str(),
-                 ended.line.empty() ? "" : (ended.line + ": ").c_str(), ended.sentence.c_str());
+    std::fprintf(
+        stderr, "%s: %s%s\n", guard.said_by.c_str(),
+        ended.line.empty() ? "" : (ended.line + ": ").c_str(), ended.sentence.c_str());
   }
   return ended.exit_code;
 }
@@ -402,3 +407,5 @@ void watched(const std::function<void()>& code) {
   watching = false;
   send(Message::kEnd);
 }
+
+}  // namespace guard

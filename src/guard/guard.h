@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+namespace guard {
+
 struct Guard {
   double limit_s;                 // of wall-clock time, for each watched() part
   std::string said_by;            // what sentences on stderr begin with
@@ -39,3 +41,5 @@ Ended run_in_child(const Guard& guard, const Work& work);
 
 // Within `work`: runs other people's code under the limit.
 void watched(const std::function<void()>& code);
+
+}  // namespace guard

@@ -9,6 +9,8 @@
 
 #include "cpu_reference.h"
 
+namespace lab {
+
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -26,8 +28,9 @@ struct Product {
 };
 
 // One double per element, in the order of the definition.
-Product naive_product(int M, int N, int K, float alpha, const std::vector<float>& A,
-                      const std::vector<float>& B, float beta, const std::vector<float>& C) {
+Product naive_product(
+    int M, int N, int K, float alpha, const std::vector<float>& A, const std::vector<float>& B,
+    float beta, const std::vector<float>& C) {
   Product product{std::vector<double>(M * N), std::vector<double>(M * N)};
   for (int i = 0; i < M; ++i) {
     for (int j = 0; j < N; ++j) {
@@ -99,11 +102,12 @@ TEST_CASE("the reference equals naive double loops on every shape") {
       const Product product = naive_product(s.M, s.N, s.K, alpha, A, B, beta, C);
       std::vector<double> exact(C.size(), -1), magnitude(C.size(), -1);
       std::int64_t finished = 0;
-      reference_gemm(s.M, s.N, s.K, alpha, A.data(), B.data(), beta, C.data(), exact.data(),
-                     magnitude.data(), [&](std::int64_t elements) {
+      reference_gemm(
+          s.M, s.N, s.K, alpha, A.data(), B.data(), beta, C.data(), exact.data(), magnitude.data(),
+          [&](std::int64_t elements) {
 #pragma omp atomic
-                       finished += elements;
-                     });
+            finished += elements;
+          });
       double worst = 0;
       for (std::size_t at = 0; at < C.size(); ++at) {
         const double scale = product.magnitude[at] + std::abs(beta * C[at]) + 1e-300;
@@ -158,8 +162,8 @@ TEST_CASE("a NaN in A reaches its row, one in B its column, and no other element
   std::vector<double> exact(kSize * kSize), magnitude(kSize * kSize);
   serial_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, serial.data());
   openmp_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, openmp.data());
-  reference_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, nullptr, exact.data(),
-                 magnitude.data());
+  reference_gemm(
+      kSize, kSize, kSize, 1, A.data(), B.data(), 0, nullptr, exact.data(), magnitude.data());
   for (int at = 0; at < kSize * kSize; ++at) {
     const int row = at / kSize, column = at % kSize;
     CAPTURE(row);
@@ -200,3 +204,5 @@ TEST_CASE("the serial loop computes the rows it is asked for and leaves the othe
   serial_gemm(2, 5, 3, 1, A.data() + 2 * 3, B.data(), 0, part.data() + 2 * 5);
   for (int at = 0; at < 30; ++at) CHECK(part[at] == (at / 5 == 2 || at / 5 == 3 ? whole[at] : 7));
 }
+
+}  // namespace lab

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <new>
 
+namespace lab {
+
 namespace {
 
 struct Reservation {
@@ -41,9 +43,11 @@ void* allocate_guarded(std::size_t bytes) {
   rlimit limit{};
   const bool rationed = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   for (const std::size_t guard : {rationed ? kSmallGuard : kGuard, kSmallGuard}) {
-    const Reservation all{mmap(nullptr, usable + 2 * guard, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
-                          usable + 2 * guard};
+    const Reservation all{
+        mmap(
+            nullptr, usable + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+            0),
+        usable + 2 * guard};
     if (all.begin == MAP_FAILED) continue;
     char* const middle = static_cast<char*>(all.begin) + guard;
     if (mprotect(middle, usable, PROT_READ | PROT_WRITE) != 0) {
@@ -86,3 +90,5 @@ double relative_difference(const Floats& a, const Floats& b) {
   }
   return difference == 0 ? 0 : std::sqrt(difference / norm);
 }
+
+}  // namespace lab

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace lab {
+
 // Memory that ends, up to the alignment, where its last page does. On both sides as many bytes are
 // reserved as an int counts floats, or, where the system has no room for that (ulimit -v), fewer.
 // Throws std::bad_alloc.
@@ -31,3 +33,5 @@ Floats random_floats(std::size_t count, std::uint64_t seed);
 
 // Frobenius norm of a - b over that of b; 0/0 is 0. Both have the same length.
 double relative_difference(const Floats& a, const Floats& b);
+
+}  // namespace lab

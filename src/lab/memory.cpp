@@ -8,6 +8,8 @@
 
 #include "model/refusal.h"
 
+namespace lab {
+
 namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
@@ -58,8 +60,8 @@ std::string in_words(double bytes) {
     ++unit;
   }
   char text[32];
-  std::snprintf(text, sizeof text, bytes < 9.95 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes,
-                kUnits[unit]);
+  std::snprintf(
+      text, sizeof text, bytes < 9.95 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes, kUnits[unit]);
   return text;
 }
 
@@ -77,22 +79,26 @@ std::uint64_t available_memory(const std::string& root) {
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const std::string group = line.substr(second + 1);
     if (controllers.empty()) {
-      const GroupFiles files{root + "/sys/fs/cgroup", "memory.max", "memory.current",
-                             "inactive_file"};
+      const GroupFiles files{
+          root + "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
       available = std::min(available, left_in_groups(files, group));
     } else if (("," + controllers + ",").find(",memory,") != std::string::npos) {
-      const GroupFiles files{root + "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                             "memory.usage_in_bytes", "total_inactive_file"};
+      const GroupFiles files{
+          root + "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+          "total_inactive_file"};
       available = std::min(available, left_in_groups(files, group));
     }
   }
   return available;
 }
 
-void require_memory(double needed, std::uint64_t available, const std::string& request,
-                    const std::string& purpose) {
+void require_memory(
+    double needed, std::uint64_t available, const std::string& request,
+    const std::string& purpose) {
   if (needed <= static_cast<double>(available)) return;
-  throw Refusal(request + ": " + in_words(needed) + " of memory is needed for " + purpose +
-                ", and " + in_words(static_cast<double>(available)) +
-                " is free; choose smaller matrices");
+  throw model::Refusal(
+      request + ": " + in_words(needed) + " of memory is needed for " + purpose + ", and " +
+      in_words(static_cast<double>(available)) + " is free; choose smaller matrices");
 }
+
+}  // namespace lab

@@ -8,6 +8,8 @@
 
 #include "model/refusal.h"
 
+namespace lab {
+
 namespace {
 
 // A machine's /proc and /sys, as far as memory goes, in a folder that is gone with the object.
@@ -78,12 +80,15 @@ TEST_CASE("more than is free is refused with both amounts") {
       require_memory(12e18, 21'400'000'000, "--size 1000000000", "A, B and C"),
       "--size 1000000000: 12 EB of memory is needed for A, B and C, and 21 GB is free; "
       "choose smaller matrices",
-      Refusal);
-  CHECK_THROWS_WITH_AS(require_memory(1.25e9, 0, "A.npy", "its values"),
-                       "A.npy: 1.2 GB of memory is needed for its values, and 0 B is free; "
-                       "choose smaller matrices",
-                       Refusal);
+      model::Refusal);
+  CHECK_THROWS_WITH_AS(
+      require_memory(1.25e9, 0, "A.npy", "its values"),
+      "A.npy: 1.2 GB of memory is needed for its values, and 0 B is free; "
+      "choose smaller matrices",
+      model::Refusal);
   CHECK_NOTHROW(require_memory(1000, 1000, "--size 1", "C"));
   CHECK_NOTHROW(require_memory(0, 0, "--size 0", "C"));
-  CHECK_THROWS_AS(require_memory(1001, 1000, "--size 1", "C"), Refusal);
+  CHECK_THROWS_AS(require_memory(1001, 1000, "--size 1", "C"), model::Refusal);
 }
+
+}  // namespace lab

@@ -19,6 +19,8 @@
 #include "lab/memory.h"
 #include "model/refusal.h"
 
+namespace lab {
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "x86-64 and aarch64 Linux are");
@@ -74,7 +76,8 @@ class HeaderParser {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Refusal(path_ + ": the .npy header " + why + "; write the file anew with numpy.save");
+    throw model::Refusal(
+        path_ + ": the .npy header " + why + "; write the file anew with numpy.save");
   }
 
   bool accept(char wanted) {
@@ -143,7 +146,7 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
 
 void read_bytes(const std::string& path, std::FILE* file, void* to, std::size_t bytes) {
   if (std::fread(to, 1, bytes, file) != bytes) {
-    throw Refusal(path + ": the file ends too early, or cannot be read; write it anew");
+    throw model::Refusal(path + ": the file ends too early, or cannot be read; write it anew");
   }
 }
 
@@ -156,35 +159,38 @@ struct Opened {
 Opened open_npy(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw Refusal(path + ": no such file; check the name");
+  if (!std::filesystem::exists(status))
+    throw model::Refusal(path + ": no such file; check the name");
   if (!std::filesystem::is_regular_file(status)) {  // a pipe would wait for ever
-    throw Refusal(path + ": not a regular file; give a .npy file, as numpy.save writes it");
+    throw model::Refusal(path + ": not a regular file; give a .npy file, as numpy.save writes it");
   }
   const std::uint64_t size = std::filesystem::file_size(path, error);
   File file(std::fopen(path.c_str(), "rb"));
   if (error || !file) {
-    throw Refusal(path + ": cannot be opened (" + std::strerror(errno) +
-                  "); check its permissions");
+    throw model::Refusal(
+        path + ": cannot be opened (" + std::strerror(errno) + "); check its permissions");
   }
   unsigned char start[12] = {};  // magic, two bytes of version, 2 or 4 bytes of header length
   const std::size_t got = std::fread(start, 1, sizeof start, file.get());
   if (got < kMagic.size() || std::memcmp(start, kMagic.data(), kMagic.size()) != 0) {
-    throw Refusal(path + ": not a .npy file; write one with numpy.save");
+    throw model::Refusal(path + ": not a .npy file; write one with numpy.save");
   }
   const int version = start[6];
   const std::uint64_t start_bytes = version == 1 ? 10 : 12;
   if (got >= 8 && (version < 1 || version > 3)) {
-    throw Refusal(path + ": version " + std::to_string(version) +
-                  " of the .npy format; write version 1, 2 or 3");
+    throw model::Refusal(
+        path + ": version " + std::to_string(version) +
+        " of the .npy format; write version 1, 2 or 3");
   }
   std::uint32_t header_bytes = 0;
   std::memcpy(&header_bytes, start + 8, start_bytes - 8);
   if (size < start_bytes || header_bytes > size - start_bytes) {
-    throw Refusal(path + ": the file ends within its header; write it anew");
+    throw model::Refusal(path + ": the file ends within its header; write it anew");
   }
   if (header_bytes > kMostHeaderBytes) {
-    throw Refusal(path + ": a header of " + std::to_string(header_bytes) +
-                  " bytes is no matrix's; write the file anew with numpy.save");
+    throw model::Refusal(
+        path + ": a header of " + std::to_string(header_bytes) +
+        " bytes is no matrix's; write the file anew with numpy.save");
   }
   std::fseek(file.get(), static_cast<long>(start_bytes), SEEK_SET);
   return {std::move(file), size - start_bytes, header_bytes};
@@ -202,8 +208,8 @@ Number from_bytes(const unsigned char* bytes, bool swapped) {
 
 // Reads the values line by line as they stand in the file: by rows, or by columns.
 template <class Number>
-void read_values(const std::string& path, std::FILE* file, bool swapped, bool by_columns,
-                 Matrix& matrix) {
+void read_values(
+    const std::string& path, std::FILE* file, bool swapped, bool by_columns, Matrix& matrix) {
   const std::size_t rows = matrix.rows, columns = matrix.columns;
   const std::size_t lines = by_columns ? columns : rows, length = by_columns ? rows : columns;
   std::vector<unsigned char> line(length * sizeof(Number));
@@ -213,9 +219,10 @@ void read_values(const std::string& path, std::FILE* file, bool swapped, bool by
       const Number number = from_bytes<Number>(line.data() + j * sizeof(Number), swapped);
       const float value = static_cast<float>(number);
       if (std::isinf(value) && std::isfinite(number)) {
-        throw Refusal(path + ": row " + std::to_string(by_columns ? j : i) + ", column " +
-                      std::to_string(by_columns ? i : j) +
-                      " is more than fp32 can hold; scale the matrix down");
+        throw model::Refusal(
+            path + ": row " + std::to_string(by_columns ? j : i) + ", column " +
+            std::to_string(by_columns ? i : j) +
+            " is more than fp32 can hold; scale the matrix down");
       }
       matrix.values[by_columns ? j * columns + i : i * columns + j] = value;
     }
@@ -231,8 +238,8 @@ struct Partial {
 };
 
 [[noreturn]] void refuse_to_write(const std::string& path, const std::string& why) {
-  throw Refusal(path + ": cannot be written (" + why +
-                "); give a file in a folder that you may write to");
+  throw model::Refusal(
+      path + ": cannot be written (" + why + "); give a file in a folder that you may write to");
 }
 
 Partial create_partial(const std::string& path) {
@@ -265,26 +272,30 @@ Matrix read_npy(const std::string& path) {
   const bool swapped = header.type.starts_with('>');
   const std::string_view type = std::string_view(header.type).substr(header.type.empty() ? 0 : 1);
   if ((!swapped && !header.type.starts_with('<')) || (type != "f4" && type != "f8")) {
-    throw Refusal(path + ": holds numbers of type '" + header.type +
-                  "'; save float32 or float64, for example numpy.save(name, x.astype('f4'))");
+    throw model::Refusal(
+        path + ": holds numbers of type '" + header.type +
+        "'; save float32 or float64, for example numpy.save(name, x.astype('f4'))");
   }
   if (header.shape.size() != 2) {
     const std::string sides = header.shape.empty() ? "" : " (" + shape_text(header.shape) + ")";
-    throw Refusal(path + ": has " + std::to_string(header.shape.size()) + " dimension" +
-                  (header.shape.size() == 1 ? "" : "s") + sides +
-                  ", and a matrix has 2; save x.reshape(rows, columns)");
+    throw model::Refusal(
+        path + ": has " + std::to_string(header.shape.size()) + " dimension" +
+        (header.shape.size() == 1 ? "" : "s") + sides +
+        ", and a matrix has 2; save x.reshape(rows, columns)");
   }
   const std::uint64_t most = std::numeric_limits<int>::max();
   const std::uint64_t number_bytes = type == "f4" ? 4 : 8;
   const std::uint64_t rows = header.shape[0], columns = header.shape[1];
   if (rows > most || columns > most) {
-    throw Refusal(path + ": is " + shape_text(header.shape) + ", and a side has at most " +
-                  std::to_string(most) + " elements; save a smaller matrix");
+    throw model::Refusal(
+        path + ": is " + shape_text(header.shape) + ", and a side has at most " +
+        std::to_string(most) + " elements; save a smaller matrix");
   }
   const std::uint64_t stored = (npy.bytes - npy.header_bytes) / number_bytes;
   if (rows * columns > stored) {
-    throw Refusal(path + ": is " + shape_text(header.shape) + " by its header, and has only " +
-                  std::to_string(stored) + " numbers; write the file anew");
+    throw model::Refusal(
+        path + ": is " + shape_text(header.shape) + " by its header, and has only " +
+        std::to_string(stored) + " numbers; write the file anew");
   }
   require_memory(4.0 * double(rows) * double(columns), available_memory(), path, "its values");
 
@@ -327,3 +338,5 @@ void write_npy(const std::string& path, int rows, int columns, const float* valu
     refuse_to_write(path, std::strerror(why));
   }
 }
+
+}  // namespace lab

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+namespace lab {
+
 struct Matrix {
   int rows, columns;
   std::vector<float> values;  // row-major
@@ -21,3 +23,5 @@ void check_writable(const std::string& path);
 // Writes rows x columns values, row-major, as little-endian float32 of format version 1. They
 // appear under `path` all at once or not at all; throws a Refusal in that case.
 void write_npy(const std::string& path, int rows, int columns, const float* values);
+
+}  // namespace lab

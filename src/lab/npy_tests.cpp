@@ -15,6 +15,8 @@
 
 #include "model/refusal.h"
 
+namespace lab {
+
 namespace {
 
 // A folder of a test's own, gone with the object.
@@ -31,8 +33,8 @@ struct Folder {
   std::string operator/(const std::string& name) const { return (path / name).string(); }
 
   std::size_t files() const {
-    return std::distance(std::filesystem::directory_iterator(path),
-                         std::filesystem::directory_iterator());
+    return std::distance(
+        std::filesystem::directory_iterator(path), std::filesystem::directory_iterator());
   }
 };
 
@@ -76,7 +78,7 @@ std::string refusal(const std::string& bytes) {
   put(path, bytes);
   try {
     read_npy(path);
-  } catch (const Refusal& refusal) {
+  } catch (const model::Refusal& refusal) {
     const std::string what = refusal.what();
     CHECK(what.starts_with(path + ": "));
     return what.substr(path.size() + 2);
@@ -148,8 +150,9 @@ TEST_CASE("a file that is cut off anywhere is refused") {
     CAPTURE(bytes);
     CHECK(refusal(whole.substr(0, bytes)) != "accepted");
   }
-  CHECK(refusal(whole.substr(0, whole.size() - 1)) ==
-        "is 2 x 3 by its header, and has only 5 numbers; write the file anew");
+  CHECK(
+      refusal(whole.substr(0, whole.size() - 1)) ==
+      "is 2 x 3 by its header, and has only 5 numbers; write the file anew");
   CHECK(refusal(whole.substr(0, 30)) == "the file ends within its header; write it anew");
 }
 
@@ -170,11 +173,13 @@ TEST_CASE("a shape that the file cannot hold is refused before anything is alloc
   const auto with_shape = [](const std::string& shape) {
     return refusal(npy(1, dict("<f8", "False", shape), ""));
   };
-  CHECK(with_shape("(2147483647, 2147483647)") ==
-        "is 2147483647 x 2147483647 by its header, and has only 0 numbers; write the file anew");
-  CHECK(with_shape("(4294967296, 4294967296)") ==
-        "is 4294967296 x 4294967296, and a side has at most 2147483647 elements; "
-        "save a smaller matrix");
+  CHECK(
+      with_shape("(2147483647, 2147483647)") ==
+      "is 2147483647 x 2147483647 by its header, and has only 0 numbers; write the file anew");
+  CHECK(
+      with_shape("(4294967296, 4294967296)") ==
+      "is 4294967296 x 4294967296, and a side has at most 2147483647 elements; "
+      "save a smaller matrix");
   CHECK(with_shape("(0, 2147483648)").find("a side has at most") != std::string::npos);
   CHECK(with_shape("(99999999999999999999999, 1)").find("not a whole number") != std::string::npos);
   CHECK(with_shape("(-1, 3)").find("not a whole number") != std::string::npos);
@@ -184,23 +189,27 @@ TEST_CASE("a shape that the file cannot hold is refused before anything is alloc
 TEST_CASE("what is no matrix of floats is refused with what to do") {
   CHECK(refusal("") == "not a .npy file; write one with numpy.save");
   CHECK(refusal("1,2,3\n4,5,6\n") == "not a .npy file; write one with numpy.save");
-  CHECK(refusal(npy(4, dict("<f4", "False", "(1, 1)"), "1234")) ==
-        "version 4 of the .npy format; write version 1, 2 or 3");
+  CHECK(
+      refusal(npy(4, dict("<f4", "False", "(1, 1)"), "1234")) ==
+      "version 4 of the .npy format; write version 1, 2 or 3");
   CHECK(refusal(npy(1, dict("<i8", "False", "(1, 1)"), "12345678"))
             .starts_with("holds numbers of type '<i8'; save float32 or float64"));
   CHECK(refusal(npy(1, dict("", "False", "(1, 1)"), "1234")).starts_with("holds numbers of type"));
-  CHECK(refusal(npy(1, dict("<f4", "False", "(5,)"), std::string(20, '\0'))) ==
-        "has 1 dimension (5), and a matrix has 2; save x.reshape(rows, columns)");
+  CHECK(
+      refusal(npy(1, dict("<f4", "False", "(5,)"), std::string(20, '\0'))) ==
+      "has 1 dimension (5), and a matrix has 2; save x.reshape(rows, columns)");
   CHECK(refusal(npy(1, dict("<f4", "False", "()"), "1234"))
             .starts_with("has 0 dimensions, and a matrix has 2"));
   CHECK(refusal(npy(1, dict("<f4", "False", "(1, 1, 1)"), "1234"))
             .starts_with("has 3 dimensions (1 x 1 x 1), and"));
-  CHECK(refusal(npy(1, "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1)}", ""))
-            .find("describes records") != std::string::npos);
+  CHECK(
+      refusal(npy(1, "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1)}", ""))
+          .find("describes records") != std::string::npos);
   CHECK(refusal(npy(1, "{}", "")).find("does not give descr") != std::string::npos);
   CHECK(refusal(npy(1, "{'x': 1}", "")).find("unknown key 'x'") != std::string::npos);
-  CHECK(refusal(npy(1, dict("<f4", "Maybe", "(1, 1)"), "1234")).find("neither True nor False") !=
-        std::string::npos);
+  CHECK(
+      refusal(npy(1, dict("<f4", "Maybe", "(1, 1)"), "1234")).find("neither True nor False") !=
+      std::string::npos);
   std::string long_header = npy(2, dict("<f4", "False", "(1, 1)"), std::string(70000, ' '));
   long_header[10] = 1;  // 65536 bytes more
   CHECK(refusal(long_header).find("bytes is no matrix's") != std::string::npos);
@@ -210,8 +219,9 @@ TEST_CASE("a float64 that fp32 cannot hold is refused with its place, infinity a
   const auto file = [](const std::string& order, double value) {
     return npy(1, dict("<f8", order, "(2, 3)"), bytes_of<double>({0, value, 0, 0, 0, 0}));
   };
-  CHECK(refusal(file("False", 1e39)) ==
-        "row 0, column 1 is more than fp32 can hold; scale the matrix down");
+  CHECK(
+      refusal(file("False", 1e39)) ==
+      "row 0, column 1 is more than fp32 can hold; scale the matrix down");
   CHECK(refusal(file("True", -1e300)).starts_with("row 1, column 0 is more than"));
   CHECK(refusal(file("False", HUGE_VAL)) == "accepted");
   CHECK(refusal(file("False", NAN)) == "accepted");
@@ -219,15 +229,16 @@ TEST_CASE("a float64 that fp32 cannot hold is refused with its place, infinity a
 
 TEST_CASE("a name without a regular file behind it cannot be read") {
   const Folder folder;
-  CHECK_THROWS_WITH_AS(read_npy(folder / "none"),
-                       (folder / "none: no such file; check the name").c_str(), Refusal);
+  CHECK_THROWS_WITH_AS(
+      read_npy(folder / "none"), (folder / "none: no such file; check the name").c_str(),
+      model::Refusal);
   const std::string pipe = folder / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   for (const std::string& path : {folder.path.string(), pipe, std::string("/dev/zero")}) {
     CHECK_THROWS_WITH_AS(
         read_npy(path),
         (path + ": not a regular file; give a .npy file, as numpy.save writes it").c_str(),
-        Refusal);
+        model::Refusal);
   }
 }
 
@@ -242,8 +253,8 @@ TEST_CASE("a place that cannot be written is refused before the work, and nothin
   const auto refused = [](const std::string& path, const std::string& why) {
     const std::string sentence =
         path + ": cannot be written (" + why + "); give a file in a folder that you may write to";
-    CHECK_THROWS_WITH_AS(check_writable(path), sentence.c_str(), Refusal);
-    CHECK_THROWS_WITH_AS(write_npy(path, 1, 1, kValues.data()), sentence.c_str(), Refusal);
+    CHECK_THROWS_WITH_AS(check_writable(path), sentence.c_str(), model::Refusal);
+    CHECK_THROWS_WITH_AS(write_npy(path, 1, 1, kValues.data()), sentence.c_str(), model::Refusal);
   };
   refused(folder / "none/X.npy", "No such file or directory");
   refused(folder / "X.npy/Y.npy", "Not a directory");
@@ -276,9 +287,11 @@ TEST_CASE("a write that fails half way leaves the old file and no other") {
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{100, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  CHECK_THROWS_AS(write_npy(folder / "X.npy", 2, 3, kValues.data()), Refusal);
+  CHECK_THROWS_AS(write_npy(folder / "X.npy", 2, 3, kValues.data()), model::Refusal);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
   CHECK(contents(folder / "X.npy") == "before");
   CHECK(folder.files() == 1);
 }
+
+}  // namespace lab

@@ -5,15 +5,16 @@
 #include <cstring>
 #include <ctime>
 
+#include "cpu_reference.h"
+#include "gpu/gpu.h"
 #include "lab/memory.h"
 #include "lab/npy.h"
 #include "lab/progress.h"
-#include "cpu_reference.h"
 #include "model/refusal.h"
 #include "model/registers.h"
-#include "report/hazard_sentence.h"
-#include "gpu/gpu.h"
 #include "trace/source_lines.h"
+
+namespace lab {
 
 namespace {
 
@@ -25,14 +26,15 @@ std::string shape(int rows, int columns) {
 }
 
 // On both sides, before anything is allocated.
-void require_memory_for(const Flags& flags, bool on_gpu, int M, int N, int K) {
+void require_memory_for(const Request& request, bool on_gpu, int M, int N, int K) {
   const double a_and_b = double(M) * K + double(K) * N, c = double(M) * N;
-  const std::string request = flags.size ? "--size " + std::to_string(*flags.size)
-                                         : "a product of " + shape(M, K) + " by " + shape(K, N);
-  require_memory(4 * (a_and_b + 3 * c) + 16 * c, available_memory(), request,
-                 "A, B, three C and the fp64 reference");
+  const std::string what = request.size ? "--size " + std::to_string(*request.size)
+                                        : "a product of " + shape(M, K) + " by " + shape(K, N);
+  require_memory(
+      4 * (a_and_b + 3 * c) + 16 * c, available_memory(), what,
+      "A, B, three C and the fp64 reference");
   if (on_gpu) {
-    require_memory(4 * (a_and_b + c), gpu::free_bytes(), request, "A, B and C on the GPU");
+    require_memory(4 * (a_and_b + c), gpu::free_bytes(), what, "A, B and C on the GPU");
   }
 }
 
@@ -42,43 +44,49 @@ Floats as_floats(const Matrix& file) {
 
 }  // namespace
 
-Problem load_problem(const Flags& flags, bool on_gpu) {
+ProblemSize problem_size(const Request& request, int otherwise) {
+  const int side = request.size.value_or(otherwise);
+  return {request.m.value_or(side), request.n.value_or(side), request.k.value_or(side)};
+}
+
+Problem load_problem(const Request& request, bool on_gpu) {
   Problem p{};
-  p.alpha = flags.alpha;
-  p.beta = flags.beta;
-  if (flags.a.empty()) {
-    const ProblemSize size = problem_size(flags, on_gpu ? kSizeOnGpu : kSizeTraced);
+  p.alpha = request.alpha;
+  p.beta = request.beta;
+  if (request.a.empty()) {
+    const ProblemSize size = problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
     p.M = size.M;
     p.N = size.N;
     p.K = size.K;
-    require_memory_for(flags, on_gpu, p.M, p.N, p.K);
-    p.A = random_floats(static_cast<std::size_t>(p.M) * p.K, 3 * flags.seed);
-    p.B = random_floats(static_cast<std::size_t>(p.K) * p.N, 3 * flags.seed + 1);
+    require_memory_for(request, on_gpu, p.M, p.N, p.K);
+    p.A = random_floats(static_cast<std::size_t>(p.M) * p.K, 3 * request.seed);
+    p.B = random_floats(static_cast<std::size_t>(p.K) * p.N, 3 * request.seed + 1);
   } else {
-    const Matrix a = read_npy(flags.a), b = read_npy(flags.b);
+    const Matrix a = read_npy(request.a), b = read_npy(request.b);
     if (a.columns != b.rows) {
-      throw Refusal(flags.a + " is " + shape(a.rows, a.columns) + " and " + flags.b + " is " +
-                    shape(b.rows, b.columns) + ": the columns of A must be the rows of B");
+      throw model::Refusal(
+          request.a + " is " + shape(a.rows, a.columns) + " and " + request.b + " is " +
+          shape(b.rows, b.columns) + ": the columns of A must be the rows of B");
     }
     p.M = a.rows;
     p.N = b.columns;
     p.K = a.columns;
-    require_memory_for(flags, on_gpu, p.M, p.N, p.K);
+    require_memory_for(request, on_gpu, p.M, p.N, p.K);
     p.A = as_floats(a);
     p.B = as_floats(b);
   }
-  if (!flags.c.empty()) {
-    const Matrix c = read_npy(flags.c);
+  if (!request.c.empty()) {
+    const Matrix c = read_npy(request.c);
     if (c.rows != p.M || c.columns != p.N) {
-      throw Refusal(flags.c + " is " + shape(c.rows, c.columns) + ", but A times B is " +
-                    shape(p.M, p.N));
+      throw model::Refusal(
+          request.c + " is " + shape(c.rows, c.columns) + ", but A times B is " + shape(p.M, p.N));
     }
     p.C = as_floats(c);
   }
   if (p.beta == 0) {
     p.C.assign(p.results(), kCanary);
-  } else if (flags.c.empty()) {
-    p.C = random_floats(p.results(), 3 * flags.seed + 2);
+  } else if (request.c.empty()) {
+    p.C = random_floats(p.results(), 3 * request.seed + 2);
   }
   return p;
 }
@@ -86,87 +94,79 @@ Problem load_problem(const Flags& flags, bool on_gpu) {
 Reference compute_reference(const Problem& p) {
   Reference reference{std::vector<double>(p.results()), std::vector<double>(p.results())};
   Progress progress("reference", p.results());
-  reference_gemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta,
-                 p.beta == 0 ? nullptr : p.C.data(), reference.exact.data(),
-                 reference.magnitude.data(), [&](std::int64_t done) { progress.advance(done); });
+  reference_gemm(
+      p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, p.beta == 0 ? nullptr : p.C.data(),
+      reference.exact.data(), reference.magnitude.data(),
+      [&](std::int64_t done) { progress.advance(done); });
   return reference;
 }
 
-bool choose_device(const Flags& flags) {
+bool choose_device(const Request& request) {
   const gpu::Search& search = gpu::find();
-  if (flags.device == Device::cpu || search.found) return flags.device != Device::cpu;
-  if (flags.device == Device::gpu) {
-    throw Refusal("--device gpu: there is no GPU to run on (" + search.why_not +
-                  "); leave it out to trace the kernels on the CPU");
+  if (request.device == Device::cpu || search.found) return request.device != Device::cpu;
+  if (request.device == Device::gpu) {
+    throw model::Refusal(
+        "--device gpu: there is no GPU to run on (" + search.why_not +
+        "); leave it out to trace the kernels on the CPU");
   }
   return false;
 }
 
-Gpu choose_model(const Flags& flags, bool on_gpu) {
-  if (!flags.gpu.empty()) {
-    if (const Gpu* known = find_gpu(flags.gpu)) return *known;
+model::Gpu choose_model(const Request& request, bool on_gpu) {
+  if (!request.gpu.empty()) {
+    if (const model::Gpu* known = model::find_gpu(request.gpu)) return *known;
     std::string names;
-    for (const Gpu& known : known_gpus()) names += (names.empty() ? "" : ", ") + known.name;
-    throw Refusal("--gpu " + flags.gpu + ": not in the table; choose one of " + names);
+    for (const model::Gpu& known : model::known_gpus())
+      names += (names.empty() ? "" : ", ") + known.name;
+    throw model::Refusal("--gpu " + request.gpu + ": not in the table; choose one of " + names);
   }
-  return on_gpu ? *gpu::find().found : *find_gpu("RTX 3090");
+  return on_gpu ? *gpu::find().found : *model::find_gpu("RTX 3090");
 }
 
 void annotate(Row& row, const void* kernel) {
-  const simt::SourceRange lines = simt::kernel_lines(kernel);
-  simt::resolve_lines(row.counts->lines, lines);
-  simt::resolve_lines(row.counts->hazards, lines);
-  row.source = simt::source_text(lines.file);
+  const trace::SourceRange lines = trace::kernel_lines(kernel);
+  trace::resolve_lines(row.counts->lines, lines);
+  trace::resolve_lines(row.counts->hazards, lines);
+  row.source = trace::source_text(lines.file);
   row.source_first = lines.first;
   row.source_last = lines.last;
 }
 
 void note_never_written(const Problem& p, const Floats& result, Row& row) {
-  Counts& counts = *row.counts;
+  model::Counts& counts = *row.counts;
   const bool reads_C =
-      std::any_of(counts.lines.begin(), counts.lines.end(), [](const LineCounts& line) {
-        return line.array == "C" && line.direction == Direction::load;
+      std::any_of(counts.lines.begin(), counts.lines.end(), [](const model::LineCounts& line) {
+        return line.array == "C" && line.direction == model::Direction::load;
       });
-  if (p.beta != 0 || reads_C || has_fatal(counts)) return;
+  if (p.beta != 0 || reads_C || model::has_fatal(counts)) return;
   if (counts.blocks_traced == counts.blocks) return;  // then the tracer has seen it all
   const auto untouched = [](float value) {
     return std::memcmp(&value, &kCanary, sizeof value) == 0;
   };
   const auto first = std::find_if(result.begin(), result.end(), untouched);
   if (first == result.end()) return;
-  Hazard hazard{HazardKind::never_written, "C", 0, 0, {}, {}};
+  model::Hazard hazard{model::HazardKind::never_written, "C", 0, 0, {}, {}};
   hazard.byte = 4 * static_cast<std::uint64_t>(first - result.begin());
   hazard.extent = std::count_if(first, result.end(), untouched);
   counts.hazards.push_back(hazard);
 }
 
-std::optional<Occupancy> occupancy_of(const Flags& flags, const Run& run, const Variant& variant,
-                                      const KernelRef& kernel) {
-  const bool is_the_gpu_present = run.gpu_present && flags.gpu.empty();
-  KernelResources needs{variant.threads(), 0, variant.shared_bytes};
+std::optional<model::Occupancy> occupancy_of(
+    const Request& request, const Run& run, const model::Variant& variant,
+    const model::KernelRef& kernel) {
+  const bool is_the_gpu_present = run.gpu_present && request.gpu.empty();
+  model::KernelResources needs{variant.threads(), 0, variant.shared_bytes};
   if (is_the_gpu_present) {
     const gpu::Resources compiled = gpu::resources(kernel.function);
     needs.registers_per_thread = compiled.registers_per_thread;
     needs.smem_bytes_per_block += compiled.static_smem_bytes;
   } else {
-    const auto record = find_kernel_record(kernel.name, run.gpu.compute_capability);
+    const auto record = model::find_kernel_record(kernel.name, run.gpu.compute_capability);
     if (!record) return std::nullopt;
     needs.registers_per_thread = record->registers;
     needs.smem_bytes_per_block += record->static_smem_bytes;
   }
-  return occupancy(run.gpu, needs);
-}
-
-bool report_hazards(const char* program, const Run& run) {
-  bool any = false;
-  for (const Row& row : run.rows) {
-    if (!row.counts) continue;
-    for (const Hazard& hazard : row.counts->hazards) {
-      std::fprintf(stderr, "%s: %s\n", program, hazard_sentence(hazard, run, row).c_str());
-      any = true;
-    }
-  }
-  return any;
+  return model::occupancy(run.gpu, needs);
 }
 
 std::string now_utc() {
@@ -185,8 +185,11 @@ std::string joined(int argc, char** argv) {
 Timing summary(std::vector<double> times_ms) {
   std::sort(times_ms.begin(), times_ms.end());
   const std::size_t n = times_ms.size();
-  return {.median_ms = (times_ms[(n - 1) / 2] + times_ms[n / 2]) / 2,
-          .min_ms = times_ms.front(),
-          .max_ms = times_ms.back(),
-          .repetitions = static_cast<int>(n)};
+  return {
+      .median_ms = (times_ms[(n - 1) / 2] + times_ms[n / 2]) / 2,
+      .min_ms = times_ms.front(),
+      .max_ms = times_ms.back(),
+      .repetitions = static_cast<int>(n)};
 }
+
+}  // namespace lab

@@ -1,14 +1,16 @@
-// What a run is about, as the flags ask for it: matrices, reference, device.
+// What a run is about, as it is asked for: matrices, reference, device.
 #pragma once
 
 #include <bit>
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
 #include "lab/matrices.h"
+#include "lab/request.h"
+#include "lab/run.h"
 #include "model/gpus.h"
-#include "report/report.h"
+
+namespace lab {
 
 // A NaN that no computation gives, unless one is already among what it reads.
 inline const float kCanary = std::bit_cast<float>(0x7fc0c0deu);
@@ -29,17 +31,17 @@ struct Reference {
   std::vector<double> exact, magnitude;  // see src/model/error.h
 };
 
-// A and B as the flags say, random or from files, and the old C. Throws Refusal where there is not
+// A and B as asked for, random or from files, and the old C. Throws Refusal where there is not
 // enough memory, on the GPU either if `on_gpu`, or where files do not fit together.
-Problem load_problem(const Flags& flags, bool on_gpu);
+Problem load_problem(const Request& request, bool on_gpu);
 
 Reference compute_reference(const Problem& p);
 
 // Whether the kernels run on the GPU: where there is one, unless --device cpu says otherwise.
-bool choose_device(const Flags& flags);
+bool choose_device(const Request& request);
 
 // The GPU that occupancy and limits are those of.
-Gpu choose_model(const Flags& flags, bool on_gpu);
+model::Gpu choose_model(const Request& request, bool on_gpu);
 
 // Says of each traced access of `row`, and of each hazard, on which line of `kernel` it stands, the
 // function whose calls were traced.
@@ -50,17 +52,16 @@ void annotate(Row& row, const void* kernel);
 // C.
 void note_never_written(const Problem& p, const Floats& result, Row& row);
 
-// Names every hazard on stderr, after "gemm_steps: " or what `program` is. Returns whether there is
-// one.
-bool report_hazards(const char* program, const Run& run);
-
 // How many blocks of `kernel` an SM of the run's GPU holds: by the registers that the compiler says
 // where that GPU is here, else by those that are recorded; none where they are not.
-std::optional<Occupancy> occupancy_of(const Flags& flags, const Run& run, const Variant& variant,
-                                      const KernelRef& kernel);
+std::optional<model::Occupancy> occupancy_of(
+    const Request& request, const Run& run, const model::Variant& variant,
+    const model::KernelRef& kernel);
 
 std::string now_utc();                      // "2026-01-01T00:00:00Z"
 std::string joined(int argc, char** argv);  // the command as typed
 
 // Of at least one time.
 Timing summary(std::vector<double> times_ms);
+
+}  // namespace lab

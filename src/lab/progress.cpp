@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+namespace lab {
+
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
@@ -49,3 +51,5 @@ void Progress::draw(Clock::time_point now) {
   last_drawn_ = now;
   drawn_ = true;
 }
+
+}  // namespace lab

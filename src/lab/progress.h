@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+namespace lab {
+
 // Draws on `out` where that is a terminal, and does nothing otherwise. The bar appears after a
 // tenth of a second, is redrawn at most ten times a second, and is gone when the object is.
 class Progress {
@@ -34,3 +36,5 @@ class Progress {
   Clock::time_point last_drawn_ = start_;
   bool drawn_ = false;
 };
+
+}  // namespace lab

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+namespace lab {
+
 namespace {
 
 // Both ends of a terminal: what is written to `out` can be read back.
@@ -110,3 +112,5 @@ TEST_CASE("a bar on a file, or of no work, writes nothing") {
   CHECK(terminal.shown().empty());
   std::fclose(file);
 }
+
+}  // namespace lab

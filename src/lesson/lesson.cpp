@@ -49,8 +49,8 @@ std::regex pattern_of(const std::string& quoted, bool any_numbers) {
       escaped += c;
     }
     if (any_numbers) {
-      escaped = std::regex_replace(escaped, std::regex(R"([0-9](?:[0-9,]|\\\.)*(?:e-?[0-9]+)?)"),
-                                   "[0-9.,e-]+");
+      escaped = std::regex_replace(
+          escaped, std::regex(R"([0-9](?:[0-9,]|\\\.)*(?:e-?[0-9]+)?)"), "[0-9.,e-]+");
     }
     pattern += escaped;
   }
@@ -217,15 +217,15 @@ Output run(const std::string& command, const Built& built) {
   if (is_make(line)) {
     line = "unset MAKEFLAGS MAKELEVEL MFLAGS; make -n" + line.substr(4) + " >/dev/null";
   } else {
-    line = replaced(replaced(line, "build/", built.folder.string() + "/"), "./gemm_steps",
-                    built.program);
+    line = replaced(
+        replaced(line, "build/", built.folder.string() + "/"), "./gemm_steps", built.program);
   }
   // Where there is a GPU the same commands would time on it.
   ::setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
   const std::string quoted = "exec 2>/dev/null; " + line;
   const std::string shell = "bash -c '" + replaced(quoted, "'", "'\\''") + "' </dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(shell.c_str(), "r"),
-                                                   [](FILE*) { return 0; });
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
+      ::popen(shell.c_str(), "r"), [](FILE*) { return 0; });
   if (!pipe) throw std::runtime_error("cannot run " + command);
   std::string text;
   char buffer[4096];
@@ -257,9 +257,9 @@ std::string malformed(const std::string& command, const Built& built) {
   if (!before.empty() && !before.starts_with("ncu ") && !before.starts_with("compute-sanitizer")) {
     return "it begins with a program that the walkthrough does not speak of";
   }
-  const std::string small =
-      std::regex_replace(replaced(line.substr(program), "--device gpu", "--device cpu"),
-                         std::regex("--size [0-9]+"), "--size 32");
+  const std::string small = std::regex_replace(
+      replaced(line.substr(program), "--device gpu", "--device cpu"), std::regex("--size [0-9]+"),
+      "--size 32");
   return run(small, built).exit_code == 0 ? "" : "the program does not take these flags";
 }
 

@@ -10,10 +10,8 @@
 #include <set>
 #include <string>
 
-#include "model/stage.h"
+#include "lab/stage_tables.h"
 #include "pictures/svg.h"
-
-extern const StageTable stage_table_plain;
 
 using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
 
@@ -28,8 +26,9 @@ const std::vector<Chapter>& walkthrough() {
 const lesson::Built& built() {
   static const lesson::Built here = [] {
     const char* program = std::getenv("GEMM_STEPS");
-    return lesson::Built{program == nullptr ? "./gemm_steps" : program,
-                         std::filesystem::read_symlink("/proc/self/exe").parent_path()};
+    return lesson::Built{
+        program == nullptr ? "./gemm_steps" : program,
+        std::filesystem::read_symlink("/proc/self/exe").parent_path()};
   }();
   return here;
 }
@@ -135,8 +134,8 @@ TEST_CASE("the walkthrough's diffs are those of the source") {
     REQUIRE(block.lines.size() > 2);
     REQUIRE(block.lines[0].starts_with("--- "));
     REQUIRE(block.lines[1].starts_with("+++ "));
-    const lesson::Output diff = output_of("src/lesson/diff.sh " + block.lines[0].substr(4) + " " +
-                                          block.lines[1].substr(4));
+    const lesson::Output diff = output_of(
+        "src/lesson/diff.sh " + block.lines[0].substr(4) + " " + block.lines[1].substr(4));
     CHECK(diff.exit_code == 0);
     CHECK(lesson::difference(scattered(block.lines), diff.lines) == "");
     ++diffs;
@@ -163,8 +162,8 @@ TEST_CASE("the walkthrough's blocks all say what they are") {
   for (const Chapter& chapter : walkthrough()) {
     for (const Block& block : chapter.blocks) {
       CAPTURE(block.line);
-      CHECK(std::regex_match(block.info,
-                             std::regex(R"(console|console gpu|c\+\+ [\w/.]+|diff|text)")));
+      CHECK(std::regex_match(
+          block.info, std::regex(R"(console|console gpu|c\+\+ [\w/.]+|diff|text)")));
     }
   }
 }
@@ -175,8 +174,10 @@ TEST_CASE("the walkthrough shows every figure once, and beside each what it find
     for (const Figure& figure : chapter.figures) {
       CAPTURE(figure.line);
       REQUIRE(std::filesystem::exists(figure.file));
-      CHECK(joined(lesson::read_lines(figure.file))
-                .find("<desc>" + xml_escaped(figure.finding) + "</desc>") != std::string::npos);
+      CHECK(
+          joined(lesson::read_lines(figure.file))
+              .find("<desc>" + pictures::xml_escaped(figure.finding) + "</desc>") !=
+          std::string::npos);
       CHECK(shown.insert(figure.file).second);
     }
     // Elsewhere than on a line of its own a figure would not be seen above.
@@ -202,8 +203,8 @@ TEST_CASE("the walkthrough's links lead to files, and to functions by their name
       REQUIRE(std::filesystem::exists(target));
       if (!shown.starts_with("`")) continue;
       const std::string name = shown.substr(1, shown.size() - 2);
-      CHECK(std::regex_search(joined(lesson::read_lines(target)),
-                              std::regex("[^\\w]" + name + "\\(")));
+      CHECK(std::regex_search(
+          joined(lesson::read_lines(target)), std::regex("[^\\w]" + name + "\\(")));
       ++links;
     }
   }
@@ -211,31 +212,35 @@ TEST_CASE("the walkthrough's links lead to files, and to functions by their name
 }
 
 TEST_CASE("the walkthrough has a chapter of one shape for every stage") {
-  for (const Stage& stage : stage_table_plain.stages) {
+  for (const model::Stage& stage : stage_table_plain.stages) {
     const std::string title = "Stage " + std::to_string(stage.number) + ": " + stage.name;
     CAPTURE(title);
-    const auto found = std::find_if(walkthrough().begin(), walkthrough().end(),
-                                    [&](const Chapter& c) { return c.title == title; });
+    const auto found = std::find_if(
+        walkthrough().begin(), walkthrough().end(),
+        [&](const Chapter& c) { return c.title == title; });
     REQUIRE(found != walkthrough().end());
     CHECK(found->words() <= 1500);
     const std::string text = joined(found->prose);
     CHECK(std::regex_search(text, std::regex("[0-9]+ minutes")));
     CHECK(occurrences(text, "<details>") == occurrences(text, "</details>"));
     CHECK(occurrences(text, "**Predict.**") >= 1);
-    for (const char* part : {"**The idea.**", "**On paper.**", "**Measured.**",
-                             "**What surprises.**", "**Questions.**"}) {
+    for (const char* part :
+         {"**The idea.**", "**On paper.**", "**Measured.**", "**What surprises.**",
+          "**Questions.**"}) {
       CAPTURE(std::string(part));
       CHECK(occurrences(text, part) == 1);
     }
     CHECK(occurrences(text, "<details>") >= 3);
     const auto has = [&](const std::string& info) {
-      return std::any_of(found->blocks.begin(), found->blocks.end(),
-                         [&](const Block& b) { return b.info == info; });
+      return std::any_of(found->blocks.begin(), found->blocks.end(), [&](const Block& b) {
+        return b.info == info;
+      });
     };
     CHECK(has("console"));
     if (stage.number == 0) continue;
-    for (const char* part : {"**The complaint.**", "**Occupancy.**", "**The ceiling.**",
-                             "**What the trace cannot see.**"}) {
+    for (const char* part :
+         {"**The complaint.**", "**Occupancy.**", "**The ceiling.**",
+          "**What the trace cannot see.**"}) {
       CAPTURE(std::string(part));
       CHECK(occurrences(text, part) == 1);
     }
@@ -245,17 +250,21 @@ TEST_CASE("the walkthrough has a chapter of one shape for every stage") {
 }
 
 TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc takes them as they are") {
-  CHECK(output_of("build/examples/vector_add").lines ==
-        Lines{"4 blocks of 256 threads: 1024 threads for 1000 elements",
-              "z[0] = 0, z[1] = 3, z[999] = 2997"});
+  CHECK(
+      output_of("build/examples/vector_add").lines ==
+      Lines{
+          "4 blocks of 256 threads: 1024 threads for 1000 elements",
+          "z[0] = 0, z[1] = 3, z[999] = 2997"});
   CHECK(output_of("build/examples/standalone").exit_code == 0);
   const std::string path = "PATH=$PATH:/usr/local/cuda/bin ";
   if (output_of(path + "command -v nvcc").exit_code != 0) return;
   for (const char* program : {"vector_add", "standalone"}) {
     CAPTURE(std::string(program));
-    CHECK(output_of(path + "nvcc -std=c++20 -arch=sm_80 -ptx -Werror all-warnings examples/" +
-                    program + ".cu -o /dev/null")
-              .exit_code == 0);
+    CHECK(
+        output_of(
+            path + "nvcc -std=c++20 -arch=sm_80 -ptx -Werror all-warnings examples/" + program +
+            ".cu -o /dev/null")
+            .exit_code == 0);
   }
 }
 
@@ -268,8 +277,9 @@ TEST_CASE(
   std::erase_if(traced, [](const std::string& line) {
     return line.starts_with("0 serial") || line.starts_with("  OpenMP CPU");
   });
-  CHECK(lesson::difference(scattered(single_spaced(traced)),
-                           single_spaced(output_of("./gemm_steps").lines)) == "");
+  CHECK(
+      lesson::difference(
+          scattered(single_spaced(traced)), single_spaced(output_of("./gemm_steps").lines)) == "");
 
   Lines timed = block_from(readme, "problem  C (4096 x 4096)");
   REQUIRE(timed.size() > 15);
@@ -304,19 +314,20 @@ TEST_CASE("a quoted output is mended where numbers have changed, and nowhere els
 }
 
 TEST_CASE("markdown falls into chapters, blocks and commands") {
-  const Lines text{"# t",
-                   "two words",
-                   "## First",
-                   "one `make  x` and `./gemm_steps --list`",
-                   "<!-- a",
-                   "comment -->",
-                   "```console",
-                   "$ echo a \\",
-                   "  b",
-                   "a b",
-                   "$ true",
-                   "```",
-                   "![two (2) words](a.svg)"};
+  const Lines text{
+      "# t",
+      "two words",
+      "## First",
+      "one `make  x` and `./gemm_steps --list`",
+      "<!-- a",
+      "comment -->",
+      "```console",
+      "$ echo a \\",
+      "  b",
+      "a b",
+      "$ true",
+      "```",
+      "![two (2) words](a.svg)"};
   const std::vector<Chapter> all = lesson::chapters(text);
   REQUIRE(all.size() == 2);
   CHECK(all[1].title == "First");

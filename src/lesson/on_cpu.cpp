@@ -2,15 +2,15 @@
 #include <cstdio>
 #include <exception>
 
-#include "model/gpus.h"
 #include "machine/grid.h"
+#include "model/gpus.h"
 
 int cuda_main();
 
 int main() {
   int status = 1;
   try {
-    simt::run({find_gpu("RTX 3090")}, [&] { status = cuda_main(); });
+    machine::run({model::find_gpu("RTX 3090")}, [&] { status = cuda_main(); });
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
   }

@@ -25,8 +25,9 @@ int mend(const lesson::Built& built) {
             1 + std::count(command.text.begin(), command.text.end(), '\n');
         std::copy(mended.begin(), mended.end(), text.begin() + command.line - 1 + lines_of_command);
         if (const std::string what = lesson::difference(mended, real); !what.empty()) {
-          std::fprintf(stderr, "walkthrough.md:%d: %s\n%s\n", command.line, command.text.c_str(),
-                       what.c_str());
+          std::fprintf(
+              stderr, "walkthrough.md:%d: %s\n%s\n", command.line, command.text.c_str(),
+              what.c_str());
           ++left;
         }
       }

@@ -12,7 +12,7 @@ namespace {
 // side, so this is atomic among threads of the operating system, too.
 template <class T, class Change>
 T atomically(T* address, void* place, Change change) {
-  simt::record_atomic(address, sizeof(T), place);
+  trace::record_atomic(address, sizeof(T), place);
   std::atomic_ref<T> value(*address);
   T old = value.load();
   while (!value.compare_exchange_weak(old, change(old))) {
@@ -27,7 +27,7 @@ unsigned __activemask() {
   return simt::warp_active(HERE);
 }
 void __trap() {
-  simt::fault("the kernel calls __trap()", HERE);
+  machine::fault("the kernel calls __trap()", HERE);
 }
 
 #define ATOMIC(name, T, result)                            \

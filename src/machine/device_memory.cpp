@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace simt {
+namespace machine {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
@@ -30,25 +30,6 @@ std::string last_name(std::string_view argument) {
 
 }  // namespace
 
-void* device_malloc(std::size_t bytes, std::string_view argument) {
-  if (in_kernel()) {
-    fault("it calls cudaMalloc, which is for the host", __builtin_return_address(0));
-  }
-  if (bytes == 0 || bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) return nullptr;
-  std::memset(memory, 0xff, bytes);
-  allocations[memory] = {last_name(argument), bytes};
-  return memory;
-}
-
-bool device_free(void* memory) {
-  if (memory != nullptr && allocations.erase(memory) == 0) return false;
-  std::free(memory);
-  return true;
-}
-
 std::vector<GlobalArray> device_arrays() {
   std::vector<GlobalArray> arrays;
   for (const auto& [memory, allocation] : allocations) {
@@ -57,4 +38,24 @@ std::vector<GlobalArray> device_arrays() {
   return arrays;
 }
 
-}  // namespace simt
+}  // namespace machine
+
+void* simt::device_malloc(std::size_t bytes, std::string_view argument) {
+  if (machine::in_kernel()) {
+    machine::fault("it calls cudaMalloc, which is for the host", __builtin_return_address(0));
+  }
+  if (bytes == 0 || bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
+  const std::size_t rounded =
+      (bytes + machine::kAlignment - 1) / machine::kAlignment * machine::kAlignment;
+  void* memory = std::aligned_alloc(machine::kAlignment, rounded);
+  if (memory == nullptr) return nullptr;
+  std::memset(memory, 0xff, bytes);
+  machine::allocations[memory] = {machine::last_name(argument), bytes};
+  return memory;
+}
+
+bool simt::device_free(void* memory) {
+  if (memory != nullptr && machine::allocations.erase(memory) == 0) return false;
+  std::free(memory);
+  return true;
+}

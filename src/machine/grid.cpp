@@ -23,14 +23,14 @@
 #include <utility>
 #include <vector>
 
-#include "model/refusal.h"
-#include "model/warp_access.h"
+#include "cuda/vector_types.h"
 #include "machine/device_memory.h"
-#include "trace/hooks.h"
-#include "trace/recorder.h"
 #include "machine/session.h"
 #include "machine/symbols.h"
-#include "cuda/vector_types.h"
+#include "model/refusal.h"
+#include "model/warp_access.h"
+#include "trace/hooks.h"
+#include "trace/recorder.h"
 #include "trace/warp_log.h"
 
 extern "C" char __executable_start;  // from the linker: places in the code are counted from here
@@ -45,7 +45,9 @@ __thread uint3 gridDim;
 inline constexpr int kDynamicSharedBytes = 227 * 1024;
 alignas(1024) __thread char simt_dynamic_shared[kDynamicSharedBytes];
 
-namespace simt {
+namespace machine {
+
+using simt::BlockVote;
 namespace {
 
 // Uneven, so that the same variable of neighbouring fibers does not fall into the same cache set.
@@ -92,8 +94,9 @@ struct Fiber {
 
 uint3 position(std::int64_t index, Extent extent) {
   const auto x = index % extent.x, y = index / extent.x % extent.y;
-  return {static_cast<unsigned>(x), static_cast<unsigned>(y),
-          static_cast<unsigned>(index / extent.x / extent.y)};
+  return {
+      static_cast<unsigned>(x), static_cast<unsigned>(y),
+      static_cast<unsigned>(index / extent.x / extent.y)};
 }
 
 std::string text_of(uint3 v) {
@@ -104,8 +107,8 @@ std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
 }
 
-Token place_of_code(std::uintptr_t address) {
-  return static_cast<Token>(address - address_of(&__executable_start));
+trace::Token place_of_code(std::uintptr_t address) {
+  return static_cast<trace::Token>(address - address_of(&__executable_start));
 }
 
 // The executable's thread-local variables of this OS thread. A kernel's own among them are its
@@ -126,16 +129,16 @@ std::span<const std::byte> thread_locals() {
 }
 
 // On the GPU they are registers, but a reference to one is read like memory.
-std::array<MemoryRange, 4> built_in_variables() {
+std::array<trace::MemoryRange, 4> built_in_variables() {
   const auto range = [](const uint3& variable) {
-    return MemoryRange{address_of(&variable), sizeof variable};
+    return trace::MemoryRange{address_of(&variable), sizeof variable};
   };
   return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim)};
 }
 
 // A block cannot go on, because of a hazard that its tracer knows or of this one.
 struct Abandoned {
-  std::optional<Hazard> hazard;
+  std::optional<model::Hazard> hazard;
 };
 
 // The threads of the operating system that run blocks, for those that look from outside.
@@ -152,12 +155,13 @@ class Worker {
   ~Worker();
 
   // `arrays`: what the kernel may touch. `tracer` is null where nothing is traced.
-  void prepare(Extent grid, Extent block, void (*thread)(void*), void* context,
-               std::vector<TracedArray> arrays, WarpTracer* tracer);
+  void prepare(
+      Extent grid, Extent block, void (*thread)(void*), void* context,
+      std::vector<trace::TracedArray> arrays, trace::WarpTracer* tracer);
   void run_block(std::int64_t block);
   bool runs_a_thread() const { return running_ != nullptr; }
   BlockVote vote() const { return vote_; }
-  int lane() const { return static_cast<int>(running_ - fibers_.data()) % kWarpSize; }
+  int lane() const { return static_cast<int>(running_ - fibers_.data()) % model::kWarpSize; }
 
   // Called on a fiber: back to run_block, until the fiber's turn comes again.
   void pause(State state);
@@ -174,8 +178,8 @@ class Worker {
   void release_stacks();
   void mark_shared_memory();
   void provide_stack_for_handlers();
-  [[noreturn]] void abandon(std::optional<Hazard> hazard);
-  Hazard crash_of(const Fiber& fiber) const;
+  [[noreturn]] void abandon(std::optional<model::Hazard> hazard);
+  model::Hazard crash_of(const Fiber& fiber) const;
   void forget_fibers();
   void resume(Fiber& fiber);
   void run_warp(int warp);
@@ -193,7 +197,7 @@ class Worker {
   std::optional<std::uintptr_t> crash_address_;
   std::uintptr_t crash_instruction_ = 0;
   std::unique_ptr<char[]> handler_stack_;
-  std::vector<TracedArray> arrays_;
+  std::vector<trace::TracedArray> arrays_;
   std::vector<char> is_shared_;                       // see Hooks
   std::array<bool, kMostThreadsInBlock> has_left_{};  // the kernel, of this block's threads
   std::int64_t block_index_ = 0;
@@ -202,7 +206,7 @@ class Worker {
   int threads_ = 0;
   void (*thread_)(void*) = nullptr;
   void* context_ = nullptr;
-  WarpTracer* tracer_ = nullptr;
+  trace::WarpTracer* tracer_ = nullptr;
 };
 
 thread_local Worker worker;
@@ -244,8 +248,9 @@ void Worker::release_stacks() {
   stacks_ = nullptr;
 }
 
-void Worker::prepare(Extent grid, Extent block, void (*thread)(void*), void* context,
-                     std::vector<TracedArray> arrays, WarpTracer* tracer) {
+void Worker::prepare(
+    Extent grid, Extent block, void (*thread)(void*), void* context,
+    std::vector<trace::TracedArray> arrays, trace::WarpTracer* tracer) {
   grid_ = grid;
   block_ = block;
   threads_ = static_cast<int>(block.volume());
@@ -259,35 +264,37 @@ void Worker::prepare(Extent grid, Extent block, void (*thread)(void*), void* con
   if (fibers_.size() < static_cast<std::size_t>(threads_)) {
     release_stacks();
     fibers_ = std::vector<Fiber>(threads_);
-    void* memory = mmap(nullptr, stack_bytes(), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    void* memory = mmap(
+        nullptr, stack_bytes(), PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) {
       fibers_.clear();
-      throw Refusal("not enough memory for the stacks of one block's threads");
+      throw model::Refusal("not enough memory for the stacks of one block's threads");
     }
     stacks_ = static_cast<char*>(memory);
   }
   for (int i = 0; i < threads_; ++i) fibers_[i].index = position(i, block);
-  hooks.stacks = reinterpret_cast<std::uintptr_t>(stacks_);
-  hooks.stack_bytes = stack_bytes();
+  trace::hooks.stacks = reinterpret_cast<std::uintptr_t>(stacks_);
+  trace::hooks.stack_bytes = stack_bytes();
   mark_shared_memory();
 }
 
 void Worker::mark_shared_memory() {
   const std::span<const std::byte> locals = thread_locals();
-  hooks.locals = reinterpret_cast<std::uintptr_t>(locals.data());
-  hooks.locals_bytes = locals.size();
-  hooks.looks_for_hazards = tracer_ != nullptr && tracer_->looks_for_hazards();
+  trace::hooks.locals = reinterpret_cast<std::uintptr_t>(locals.data());
+  trace::hooks.locals_bytes = locals.size();
+  trace::hooks.looks_for_hazards = tracer_ != nullptr && tracer_->looks_for_hazards();
   is_shared_.assign(locals.size() / 4 + 1, 0);
   const auto mark = [&](std::uintptr_t begin, std::size_t bytes) {
-    const std::size_t first = begin - hooks.locals;
+    const std::size_t first = begin - trace::hooks.locals;
     std::fill(is_shared_.begin() + first / 4, is_shared_.begin() + (first + bytes + 3) / 4, 1);
   };
-  for (const TracedArray& array : arrays_) {
+  for (const trace::TracedArray& array : arrays_) {
     if (array.shared && array.bytes > 0) mark(array.begin, array.bytes);
   }
-  for (const MemoryRange& variable : built_in_variables()) mark(variable.begin, variable.bytes);
-  hooks.is_shared = is_shared_.data();
+  for (const trace::MemoryRange& variable : built_in_variables())
+    mark(variable.begin, variable.bytes);
+  trace::hooks.is_shared = is_shared_.data();
 }
 
 void Worker::fiber_main() {
@@ -303,7 +310,7 @@ void Worker::resume(Fiber& fiber) {
   running_ = &fiber;
   threadIdx = fiber.index;
   char* const stack = stacks_ + (&fiber - fibers_.data()) * kStackBytes;
-  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack) + kStackReserve;
+  trace::hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack) + kStackReserve;
   if (_setjmp(scheduler_) != 0) return;
   if (fiber.started) _longjmp(fiber.context, 1);
   fiber.started = true;
@@ -345,7 +352,7 @@ void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruc
 
 // What the fibers were about to do is forgotten, and so are the copies that they had issued.
 void Worker::forget_fibers() {
-  hooks.log = nullptr;
+  trace::hooks.log = nullptr;
   for (Fiber& abandoned : fibers_) {
     abandoned.started = false;
     abandoned.copies.clear();
@@ -354,23 +361,25 @@ void Worker::forget_fibers() {
   }
 }
 
-void Worker::abandon(std::optional<Hazard> hazard) {
+void Worker::abandon(std::optional<model::Hazard> hazard) {
   forget_fibers();
   throw Abandoned{std::move(hazard)};
 }
 
-Hazard Worker::crash_of(const Fiber& fiber) const {
-  const Hazard::Actor actor{&fiber - fibers_.data(), 0, false, {place_of_code(crash_instruction_)}};
-  if (!crash_address_) return {HazardKind::misaligned, "", 0, block_index_, actor, {}};
-  return out_of_bounds(arrays_, *crash_address_, 1, block_index_, actor);
+model::Hazard Worker::crash_of(const Fiber& fiber) const {
+  const model::Hazard::Actor actor{
+      &fiber - fibers_.data(), 0, false, {place_of_code(crash_instruction_)}};
+  if (!crash_address_) return {model::HazardKind::misaligned, "", 0, block_index_, actor, {}};
+  return trace::out_of_bounds(arrays_, *crash_address_, 1, block_index_, actor);
 }
 
 void Worker::throw_fault(const Fiber& fiber, const std::string& what, const void* place) {
   const uint3 thread = fiber.index;
   forget_fibers();
-  throw KernelFault(std::string(kernel_name()) + ", block " + text_of(blockIdx) + ", thread " +
-                        text_of(thread) + ": " + what,
-                    place);
+  throw KernelFault(
+      std::string(kernel_name()) + ", block " + text_of(blockIdx) + ", thread " + text_of(thread) +
+          ": " + what,
+      place);
 }
 
 void Worker::run_block(std::int64_t block) {
@@ -378,7 +387,7 @@ void Worker::run_block(std::int64_t block) {
   blockIdx = position(block, grid_);
   for (int i = 0; i < threads_; ++i) fibers_[i].state = State::kReady;
   if (tracer_ != nullptr) tracer_->begin_block(block, threads_);
-  const int warps = (threads_ + kWarpSize - 1) / kWarpSize;
+  const int warps = (threads_ + model::kWarpSize - 1) / model::kWarpSize;
   int arrived = 1;
   while (arrived > 0) {
     for (int warp = 0; warp < warps; ++warp) run_warp(warp);
@@ -402,8 +411,8 @@ void Worker::run_block(std::int64_t block) {
 
 // Runs a warp until every lane is at a barrier of the block or done.
 void Worker::run_warp(int warp) {
-  const int first = warp * kWarpSize;
-  const std::span<Fiber> lanes(&fibers_[first], std::min(kWarpSize, threads_ - first));
+  const int first = warp * model::kWarpSize;
+  const std::span<Fiber> lanes(&fibers_[first], std::min(model::kWarpSize, threads_ - first));
   const auto in_state = [&](State state) {
     std::uint32_t found = 0;
     for (std::size_t l = 0; l < lanes.size(); ++l) {
@@ -418,7 +427,7 @@ void Worker::run_warp(int warp) {
     const Fiber* astray = nullptr;
     for (std::size_t l = 0; l < lanes.size(); ++l) {
       Fiber& fiber = lanes[l];
-      if (tracer_ != nullptr) hooks.log = &tracer_->log(l);
+      if (tracer_ != nullptr) trace::hooks.log = &tracer_->log(l);
       if (fiber.state != State::kReady &&
           (fiber.state != State::kLogFull || !tracer_->has_room(l))) {
         continue;
@@ -431,7 +440,7 @@ void Worker::run_warp(int warp) {
         break;
       }
     }
-    hooks.log = nullptr;
+    trace::hooks.log = nullptr;
     const std::uint32_t log_full = in_state(State::kLogFull);
     const std::uint32_t waiting = in_state(State::kInCollective);
     if (tracer_ != nullptr) {
@@ -451,8 +460,8 @@ void Worker::run_warp(int warp) {
 }
 
 // Lets those of the `waiting` lanes go on whose partners are there. Returns whether any can.
-bool Worker::release_collectives(std::span<Fiber> lanes, std::uint32_t waiting,
-                                 std::uint32_t alive) {
+bool Worker::release_collectives(
+    std::span<Fiber> lanes, std::uint32_t waiting, std::uint32_t alive) {
   bool released = false;
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     const Collective wanted = lanes[l].collective;
@@ -473,7 +482,7 @@ bool Worker::release_collectives(std::span<Fiber> lanes, std::uint32_t waiting,
     for (std::uint32_t rest = group; rest != 0; rest &= rest - 1) {
       Fiber& fiber = lanes[std::countr_zero(rest)];
       const int source = fiber.collective.source;
-      const bool gives = source >= 0 && source < kWarpSize && (group >> source & 1u) != 0;
+      const bool gives = source >= 0 && source < model::kWarpSize && (group >> source & 1u) != 0;
       fiber.received = wanted.kind == Exchange::kBallot ? votes
                        : gives                          ? lanes[source].collective.value
                                                         : ~std::uint64_t{0};
@@ -509,32 +518,34 @@ void Worker::throw_missing_lane(std::span<Fiber> lanes, std::uint32_t alive) {
   const auto waits = [](const Fiber& fiber) { return fiber.state == State::kInCollective; };
   const Fiber& first = *std::find_if(lanes.begin(), lanes.end(), waits);
   const Collective& wanted = first.collective;
-  constexpr const char* kCalls[] = {"__syncwarp", "a vote (__ballot_sync, __any_sync, __all_sync)",
-                                    "__shfl_sync or one of its kin"};
+  constexpr const char* kCalls[] = {
+      "__syncwarp", "a vote (__ballot_sync, __any_sync, __all_sync)",
+      "__shfl_sync or one of its kin"};
   const auto comes = [&](const Fiber& fiber) {
     return waits(fiber) && fiber.collective.kind == wanted.kind &&
            fiber.collective.mask == wanted.mask;
   };
   int missing = 0;
-  while ((wanted.mask & alive) >> missing % kWarpSize & 1u ? comes(lanes[missing]) : true)
+  while ((wanted.mask & alive) >> missing % model::kWarpSize & 1u ? comes(lanes[missing]) : true)
     ++missing;
   char mask[sizeof "0xffffffff"];
   std::snprintf(mask, sizeof mask, "0x%08x", wanted.mask);
-  throw_fault(first,
-              std::string("it waits at ") + kCalls[static_cast<int>(wanted.kind)] + " with mask " +
-                  mask + " for thread " + text_of(lanes[missing].index) + ", which " +
-                  (lanes[missing].state == State::kAtBarrier
-                       ? "waits at __syncthreads()"
-                       : "waits at another call or with another mask"),
-              nullptr);
+  throw_fault(
+      first,
+      std::string("it waits at ") + kCalls[static_cast<int>(wanted.kind)] + " with mask " + mask +
+          " for thread " + text_of(lanes[missing].index) + ", which " +
+          (lanes[missing].state == State::kAtBarrier
+               ? "waits at __syncthreads()"
+               : "waits at another call or with another mask"),
+      nullptr);
 }
 
 Session* session = nullptr;
 
 // All memory that counts, on this OS thread. An address belongs to the first array that holds it.
-std::vector<TracedArray> arrays_of(const void* kernel, int dynamic_bytes,
-                                   std::span<const GlobalArray> global) {
-  std::vector<TracedArray> arrays;
+std::vector<trace::TracedArray> arrays_of(
+    const void* kernel, int dynamic_bytes, std::span<const GlobalArray> global) {
+  std::vector<trace::TracedArray> arrays;
   for (const GlobalArray& array : global) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, array.result});
   }
@@ -551,21 +562,21 @@ std::vector<TracedArray> arrays_of(const void* kernel, int dynamic_bytes,
     arrays.push_back({array.name, locals + array.offset, array.bytes, true});
     if (array.function == nullptr) continue;
     arrays.back().owner = place_of_code(address_of(array.function));
-    arrays.back().owner_bytes = static_cast<Token>(array.function_bytes);
+    arrays.back().owner_bytes = static_cast<trace::Token>(array.function_bytes);
   }
   return arrays;
 }
 
 // The program itself, with its constants and __device__ variables, and the frame of launch(), where
 // the kernel's arguments are.
-std::vector<MemoryRange> uncounted_memory(const void* frame) {
-  std::vector<MemoryRange> ranges;
+std::vector<trace::MemoryRange> uncounted_memory(const void* frame) {
+  std::vector<trace::MemoryRange> ranges;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* found) {
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const ElfW(Phdr)& segment = info->dlpi_phdr[i];
           if (segment.p_type != PT_LOAD) continue;
-          static_cast<std::vector<MemoryRange>*>(found)->push_back(
+          static_cast<std::vector<trace::MemoryRange>*>(found)->push_back(
               {info->dlpi_addr + segment.p_vaddr, segment.p_memsz});
         }
         return 1;  // the executable comes first
@@ -629,8 +640,8 @@ std::unique_ptr<std::uint64_t, Free> writers_of(std::span<const GlobalArray> glo
   return std::unique_ptr<std::uint64_t, Free>(static_cast<std::uint64_t*>(memory));
 }
 
-void mark_written(std::vector<bool>& written, std::span<const GlobalArray> global,
-                  const std::uint64_t* writers) {
+void mark_written(
+    std::vector<bool>& written, std::span<const GlobalArray> global, const std::uint64_t* writers) {
   std::size_t words = 0;
   for (const GlobalArray& array : global) {
     if (array.result) words += array.bytes / 4;
@@ -662,36 +673,41 @@ std::string extent_text(Extent extent) {
          std::to_string(extent.z);
 }
 
-void require_launchable(const Gpu& gpu, const Launch& launch) {
+void require_launchable(const model::Gpu& gpu, const Launch& launch) {
   const Extent grid = launch.grid, block = launch.block;
   const int static_bytes = launch.static_shared_bytes, dynamic_bytes = launch.dynamic_shared_bytes;
   const auto refuse = [](const std::string& why) {
-    throw Refusal(std::string(kernel_name()) + ": " + why);
+    throw model::Refusal(std::string(kernel_name()) + ": " + why);
   };
   // The same for every GPU of the table.
   constexpr int kStaticSharedBytes = 48 * 1024;
   if (grid.volume() == 0 || block.volume() == 0) {
-    refuse("a launch of " + extent_text(grid) + " blocks of " + extent_text(block) +
-           " threads is empty");
+    refuse(
+        "a launch of " + extent_text(grid) + " blocks of " + extent_text(block) +
+        " threads is empty");
   }
   if (block.volume() > kMostThreadsInBlock || block.x > 1024 || block.y > 1024 || block.z > 64) {
-    refuse("a block of " + extent_text(block) + " threads is more than a GPU takes: at most " +
-           "1024 x 1024 x 64, and 1024 in all");
+    refuse(
+        "a block of " + extent_text(block) + " threads is more than a GPU takes: at most " +
+        "1024 x 1024 x 64, and 1024 in all");
   }
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
-    refuse("a grid of " + extent_text(grid) + " blocks is more than a GPU takes: at most " +
-           "2147483647 x 65535 x 65535");
+    refuse(
+        "a grid of " + extent_text(grid) + " blocks is more than a GPU takes: at most " +
+        "2147483647 x 65535 x 65535");
   }
   if (static_bytes > kStaticSharedBytes) {
-    refuse("the kernel's __shared__ arrays take " + std::to_string(static_bytes) +
-           " bytes; nvcc allows " + std::to_string(kStaticSharedBytes) +
-           ", and more only as dynamic shared memory");
+    refuse(
+        "the kernel's __shared__ arrays take " + std::to_string(static_bytes) +
+        " bytes; nvcc allows " + std::to_string(kStaticSharedBytes) +
+        ", and more only as dynamic shared memory");
   }
   const int most = gpu.smem_bytes_per_block;
   if (dynamic_bytes < 0 || dynamic_bytes > most - static_bytes) {
-    refuse("a block with " + std::to_string(static_bytes) + " + " + std::to_string(dynamic_bytes) +
-           " bytes of shared memory (static + dynamic) is " + "more than the " + gpu.name +
-           " takes: at most " + std::to_string(most));
+    refuse(
+        "a block with " + std::to_string(static_bytes) + " + " + std::to_string(dynamic_bytes) +
+        " bytes of shared memory (static + dynamic) is " + "more than the " + gpu.name +
+        " takes: at most " + std::to_string(most));
   }
 }
 
@@ -705,16 +721,17 @@ void run_in(Session& chosen, const std::function<void()>& host) {
   host();
 }
 
-std::vector<Hazard> run(const Machine& machine, const std::function<void()>& host) {
+std::vector<model::Hazard> run(const Machine& machine, const std::function<void()>& host) {
   Session session{&machine, std::nullopt};
   run_in(session, host);
   return session.counts.hazards;
 }
 
-void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
-              void (*thread)(void*), void* context) {
+void run_blocks(
+    const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
+    void* context) {
   const Machine& machine = *session->machine;
-  if (has_fatal(session->counts)) return;  // what would be wrong now follows from that
+  if (model::has_fatal(session->counts)) return;  // what would be wrong now follows from that
   std::snprintf(name_of_kernel, sizeof name_of_kernel, "%s", function_name(kernel).c_str());
   Launch launch{kernel, grid, block, 0, shared_bytes};
   for (const SharedArray& array : shared_arrays(kernel)) {
@@ -725,10 +742,10 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
   const bool only_sample = machine.blocks == Blocks::kSample;
   const std::int64_t candidates = only_sample ? chosen.size() : grid.volume();
 
-  Counts counts{};
+  model::Counts counts{};
   const std::span<const GlobalArray> matrices = session->traced.value_or(machine.arrays);
   const auto writers = machine.hazards && session->traced ? writers_of(matrices) : nullptr;
-  const std::vector<MemoryRange> uncounted = uncounted_memory(__builtin_frame_address(0));
+  const std::vector<trace::MemoryRange> uncounted = uncounted_memory(__builtin_frame_address(0));
   watch_for_access_errors();
 
   std::exception_ptr failure;
@@ -742,9 +759,9 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     }
     failed = true;
   };
-  Recorder* const recorder = session->traced ? machine.recorder : nullptr;
+  trace::Recorder* const recorder = session->traced ? machine.recorder : nullptr;
   if (recorder != nullptr) {
-    Recording& recording = recorder->launches.emplace_back();
+    model::Recording& recording = recorder->launches.emplace_back();
     recording.kernel = kernel;
     recording.grid = {grid.x, grid.y, grid.z};
     recording.block = {block.x, block.y, block.z};
@@ -752,13 +769,13 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
   const std::int64_t most_workers = recorder != nullptr ? 1 : omp_get_max_threads();
 #pragma omp parallel num_threads(std::min(most_workers, candidates))
   {
-    std::optional<WarpTracer> tracer;
+    std::optional<trace::WarpTracer> tracer;
     Runner& runner = runners[omp_get_thread_num() % runners.size()];
     runner.thread = pthread_self();
     try {
-      std::vector<TracedArray> arrays = arrays_of(kernel, shared_bytes, matrices);
-      std::vector<MemoryRange> others = uncounted;
-      for (const MemoryRange& variable : built_in_variables()) others.push_back(variable);
+      std::vector<trace::TracedArray> arrays = arrays_of(kernel, shared_bytes, matrices);
+      std::vector<trace::MemoryRange> others = uncounted;
+      for (const trace::MemoryRange& variable : built_in_variables()) others.push_back(variable);
       if (session->traced) tracer.emplace(arrays, std::move(others), writers.get());
       if (recorder != nullptr) tracer->record(*recorder);
       worker.prepare(grid, block, thread, context, std::move(arrays), tracer ? &*tracer : nullptr);
@@ -782,9 +799,9 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
       } catch (const Abandoned& abandoned) {
 #pragma omp critical
         if (abandoned.hazard) {
-          add(counts.hazards, *abandoned.hazard);
+          trace::add(counts.hazards, *abandoned.hazard);
           if (recorder != nullptr && recorder->records(index)) {
-            Recording& recording = recorder->launches.back();
+            model::Recording& recording = recorder->launches.back();
             recording.hazards.push_back({*abandoned.hazard, recording.events.size() - 1});
           }
         }
@@ -795,13 +812,13 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     }
     if (tracer) {
 #pragma omp critical
-      add(counts, tracer->result());
+      trace::add(counts, tracer->result());
     }
   }
   name_of_kernel[0] = '\0';
   if (failure) std::rethrow_exception(failure);
-  if (has_fatal(counts)) {
-    Counts without;  // of abandoned blocks nothing is right
+  if (model::has_fatal(counts)) {
+    model::Counts without;  // of abandoned blocks nothing is right
     without.hazards = std::move(counts.hazards);
     counts = std::move(without);
   }
@@ -810,7 +827,7 @@ void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
     mark_written(session->written, matrices, writers.get());
   }
   counts.blocks = grid.volume();
-  add(session->counts, counts);
+  trace::add(session->counts, counts);
   session->counts.blocks += counts.blocks;
   if (machine.launched) machine.launched(launch, counts);
   if (machine.wrote && writers) {
@@ -833,20 +850,6 @@ std::optional<pthread_t> runner_of_first_block() {
   return first->thread;
 }
 
-void pause_with_full_log() {
-  worker.pause(State::kLogFull);
-}
-void go_astray() {
-  worker.crash(0, 0);
-}
-BlockVote block_barrier(bool vote) {
-  worker.running().vote = vote;
-  worker.pause(State::kAtBarrier);
-  return worker.vote();
-}
-int lane() {
-  return worker.lane();
-}
 void fault(const std::string& what, const void* place) {
   worker.fault(what, place);
 }
@@ -856,45 +859,68 @@ std::uint64_t exchange(const Collective& collective) {
   if ((collective.mask >> worker.lane() & 1u) == 0) {
     char mask[sizeof "0xffffffff"];
     std::snprintf(mask, sizeof mask, "0x%08x", collective.mask);
-    worker.fault(std::string("it calls a function of the warp with mask ") + mask +
-                     ", which leaves its own lane " + std::to_string(worker.lane()) + " out",
-                 nullptr);
+    worker.fault(
+        std::string("it calls a function of the warp with mask ") + mask +
+            ", which leaves its own lane " + std::to_string(worker.lane()) + " out",
+        nullptr);
   }
   return worker.exchange(collective);
 }
 }  // namespace
 
-void warp_barrier(std::uint32_t mask) {
-  record(Kind::kWarpBarrier, __builtin_return_address(0));
-  exchange({Exchange::kBarrier, mask, 0, 0, nullptr});
-}
-std::uint32_t warp_ballot(std::uint32_t mask, bool vote) {
-  return static_cast<std::uint32_t>(exchange({Exchange::kBallot, mask, vote, 0, nullptr}));
-}
-std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source) {
-  return exchange({Exchange::kShuffle, mask, value, source, nullptr});
-}
-std::uint32_t warp_active(const void* place) {
-  return static_cast<std::uint32_t>(worker.exchange({Exchange::kActive, 0xffffffffu, 0, 0, place}));
+}  // namespace machine
+
+void simt::run_grid(
+    const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
+    void* context) {
+  machine::run_blocks(kernel, grid, block, shared_bytes, thread, context);
 }
 
-}  // namespace simt
+void trace::pause_with_full_log() {
+  machine::worker.pause(machine::State::kLogFull);
+}
+void trace::go_astray() {
+  machine::worker.crash(0, 0);
+}
+simt::BlockVote simt::block_barrier(bool vote) {
+  machine::worker.running().vote = vote;
+  machine::worker.pause(machine::State::kAtBarrier);
+  return machine::worker.vote();
+}
+int simt::lane() {
+  return machine::worker.lane();
+}
+void simt::warp_barrier(std::uint32_t mask) {
+  trace::record(trace::Kind::kWarpBarrier, __builtin_return_address(0));
+  machine::exchange({machine::Exchange::kBarrier, mask, 0, 0, nullptr});
+}
+std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
+  return static_cast<std::uint32_t>(
+      machine::exchange({machine::Exchange::kBallot, mask, vote, 0, nullptr}));
+}
+std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source) {
+  return machine::exchange({machine::Exchange::kShuffle, mask, value, source, nullptr});
+}
+std::uint32_t simt::warp_active(const void* place) {
+  return static_cast<std::uint32_t>(
+      machine::worker.exchange({machine::Exchange::kActive, 0xffffffffu, 0, 0, place}));
+}
 
-void __pipeline_memcpy_async(void* shared, const void* global, std::size_t size,
-                             std::size_t zfill) {
-  simt::record_async_copy(shared, zfill < size ? global : nullptr, size,
-                          __builtin_return_address(0));
-  simt::Fiber& fiber = simt::worker.running();
+void __pipeline_memcpy_async(
+    void* shared, const void* global, std::size_t size, std::size_t zfill) {
+  trace::record_async_copy(
+      shared, zfill < size ? global : nullptr, size, __builtin_return_address(0));
+  machine::Fiber& fiber = machine::worker.running();
   fiber.copies.push_back({shared, global, size - zfill, zfill});
   ++fiber.uncommitted;
 }
 
 void __pipeline_commit() {
-  simt::record(simt::Kind::kCommit, __builtin_return_address(0));
-  simt::worker.running().commit_copies();
+  trace::record(trace::Kind::kCommit, __builtin_return_address(0));
+  machine::worker.running().commit_copies();
 }
 
 void __pipeline_wait_prior(int groups_in_flight) {
-  simt::record_wait(groups_in_flight, __builtin_return_address(0));
-  simt::worker.running().finish_copies(groups_in_flight);
+  trace::record_wait(groups_in_flight, __builtin_return_address(0));
+  machine::worker.running().finish_copies(groups_in_flight);
 }

@@ -12,15 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "cuda/runtime.h"
 #include "model/counts.h"
 #include "model/gpus.h"
 
-namespace simt {
+namespace trace {
+struct Recorder;  // trace/recorder.h
+}
 
-struct Extent {
-  unsigned x, y, z;
-  std::int64_t volume() const { return std::int64_t{x} * y * z; }
-};
+namespace machine {
+
+using simt::Extent;
 
 // A launch, as it was asked for.
 struct Launch {
@@ -44,55 +46,30 @@ struct GlobalArray {
   bool result = false;       // two threads that write the same element of it are a hazard,
   bool all_written = false;  // and so is an element that none writes
 };
-struct Recorder;  // src/trace/recorder.h
 
 enum class Blocks { kAll, kSample, kAllButSample };
 
 // What the launches made by `host` run on.
 struct Machine {
-  const Gpu* gpu;  // whose limits a launch must keep
+  const model::Gpu* gpu;  // whose limits a launch must keep
   Blocks blocks = Blocks::kAll;
   bool hazards = true;                              // look for them where blocks are traced
   std::function<void(std::int64_t)> progress = {};  // told of finished blocks; may be empty
   // Told of every launch when it is over, with what its traced blocks did; may be empty.
-  std::function<void(const Launch&, const Counts&)> launched = {};
+  std::function<void(const Launch&, const model::Counts&)> launched = {};
   // Told, where hazards are looked for, which thread of the launch wrote which word of the result
   // array last: counted from 1 through all blocks; 0 is nobody. May be empty.
   std::function<void(std::span<const std::uint64_t>)> wrote = {};
   // Records chosen blocks where they are traced; may be null. Blocks then run one after the other,
   // in the grid's order.
-  Recorder* recorder = nullptr;
+  trace::Recorder* recorder = nullptr;
   std::span<const GlobalArray> arrays = {};  // for run(): to tell what was missed by an access
 };
 
 // Runs `host`; every launch that it makes runs the chosen blocks. Throws Refusal, in one sentence,
 // where the GPU would refuse the launch, and KernelFault for the first block, in the grid's order,
 // that goes wrong. An access that the system stops makes its block be abandoned, and is returned.
-std::vector<Hazard> run(const Machine& machine, const std::function<void()>& host);
-
-// What launch() calls: `thread(context)`, which calls `kernel`, once for every thread of the chosen
-// blocks. `shared_bytes` is dynamic shared memory.
-void run_grid(const void* kernel, Extent grid, Extent block, int shared_bytes,
-              void (*thread)(void*), void* context);
-
-// What a kernel calls, on its fiber.
-
-// Of the threads of the block that came to the barrier.
-struct BlockVote {
-  int threads, votes;
-};
-BlockVote block_barrier(bool vote = false);
-
-// Each waits for the lanes of `mask`, the caller's own among them, that have not left the kernel.
-void warp_barrier(std::uint32_t mask);
-std::uint32_t warp_ballot(std::uint32_t mask, bool vote);
-// The value that lane `source` gives; all bits are set where it gives none.
-std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source);
-
-// The lanes that are at `place` when none of the warp can go on without them.
-std::uint32_t warp_active(const void* place);
-
-int lane();  // of the thread that runs
+std::vector<model::Hazard> run(const Machine& machine, const std::function<void()>& host);
 
 // Abandons the launch: run() and trace() throw a KernelFault. `what` is a clause: "the kernel ...".
 [[noreturn]] void fault(const std::string& what, const void* place);
@@ -102,4 +79,4 @@ bool in_kernel();           // this thread of the operating system runs a kernel
 const char* kernel_name();  // of the launch of the moment, empty where there is none
 std::optional<pthread_t> runner_of_first_block();  // of the blocks that run, the first in the grid
 
-}  // namespace simt
+}  // namespace machine

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "model/counts.h"
 #include "machine/grid.h"
+#include "model/counts.h"
 #include "trace/trace.h"
 
-namespace simt {
+namespace machine {
 
 struct Session {
   const Machine* machine;
   std::optional<std::span<const GlobalArray>> traced;  // none: run only
-  Counts counts{};
+  model::Counts counts{};
   std::vector<bool> written{};  // of the words of the result, where hazards are looked for
   bool all_traced = true;       // every block of every launch
 };
@@ -22,4 +22,4 @@ struct Session {
 // Makes every launch of `host` run in `session`.
 void run_in(Session& session, const std::function<void()>& host);
 
-}  // namespace simt
+}  // namespace machine

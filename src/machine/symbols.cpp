@@ -16,7 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace simt {
+namespace machine {
 namespace {
 
 struct Symbols {
@@ -40,8 +40,9 @@ Symbols read_symbols() {
       reinterpret_cast<const Elf64_Shdr*>(file + header->e_shoff), header->e_shnum);
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_SYMTAB) continue;
-    symbols.table = {reinterpret_cast<const Elf64_Sym*>(file + section.sh_offset),
-                     section.sh_size / sizeof(Elf64_Sym)};
+    symbols.table = {
+        reinterpret_cast<const Elf64_Sym*>(file + section.sh_offset),
+        section.sh_size / sizeof(Elf64_Sym)};
     symbols.names = file + sections[section.sh_link].sh_offset;
   }
   dl_iterate_phdr(
@@ -153,4 +154,4 @@ const std::vector<SharedArray>& other_shared_arrays(const void* kernel) {
   return arrays_of_file(kernel).of_others;
 }
 
-}  // namespace simt
+}  // namespace machine

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace simt {
+namespace machine {
 
 // A function's own __shared__ array. (Dynamic shared memory is not among them.)
 struct SharedArray {
@@ -27,4 +27,4 @@ const std::vector<SharedArray>& other_shared_arrays(const void* kernel);
 // where the executable was stripped.
 std::string function_name(const void* address);
 
-}  // namespace simt
+}  // namespace machine

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+namespace model {
+
 namespace {
 
 constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on; each issues an instruction a cycle
@@ -43,20 +45,21 @@ Work work_as_written(const Product& product, const Variant& variant, const Count
   const double K = padded_K(product, variant);
   const double ffmas = warps(variant) * results_per_thread(variant) * K;
   // A cp.async is one instruction, and counted on either side.
-  const double accesses = a_block(counts.gmem_loads.requests + counts.gmem_stores.requests +
-                                  counts.smem_loads.requests + counts.smem_stores.requests -
-                                  counts.async_smem.requests);
+  const double accesses = a_block(
+      counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
+      counts.smem_stores.requests - counts.async_smem.requests);
   const double of_C = static_cast<double>(variant.BM) * variant.BN * (product.reads_C ? 2 : 1);
-  return {.ffmas = ffmas,
-          .instructions = ffmas + accesses,
-          .smem_load_wavefronts = a_block(counts.smem_loads.pieces),
-          .smem_store_wavefronts = a_block(counts.smem_stores.pieces),
-          .l1_lines = a_block(counts.gmem_loads.lines + counts.gmem_stores.lines),
-          .l2_bytes = 4 * ((variant.BM + variant.BN) * K + of_C)};
+  return {
+      .ffmas = ffmas,
+      .instructions = ffmas + accesses,
+      .smem_load_wavefronts = a_block(counts.smem_loads.pieces),
+      .smem_store_wavefronts = a_block(counts.smem_stores.pieces),
+      .l1_lines = a_block(counts.gmem_loads.lines + counts.gmem_stores.lines),
+      .l2_bytes = 4 * ((variant.BM + variant.BN) * K + of_C)};
 }
 
-Ceiling ceiling_of(const Gpu& gpu, const Product& product, const Variant& variant,
-                   const Work& work) {
+Ceiling ceiling_of(
+    const Gpu& gpu, const Product& product, const Variant& variant, const Work& work) {
   const double cycles_per_ms = gpu.boost_ghz * 1e6;
   const double all_blocks = blocks(product, variant);
   const double most_blocks = std::ceil(all_blocks / gpu.sms);  // of one SM
@@ -68,8 +71,9 @@ Ceiling ceiling_of(const Gpu& gpu, const Product& product, const Variant& varian
   result.ms[kIssue] = on_sm(work.instructions / kSchedulers);
   result.ms[kSmem] = on_sm(work.smem_load_wavefronts + work.smem_store_wavefronts);
   result.ms[kL1] = on_sm(work.l1_lines);
-  result.ms[kL2] = std::max(all_blocks * work.l2_bytes / (l2_bytes_per_clock(gpu) * cycles_per_ms),
-                            on_sm(work.l2_bytes / l2_bytes_per_sm_clock));
+  result.ms[kL2] = std::max(
+      all_blocks * work.l2_bytes / (l2_bytes_per_clock(gpu) * cycles_per_ms),
+      on_sm(work.l2_bytes / l2_bytes_per_sm_clock));
   const double M = product.M, N = product.N, K = product.K;
   const double dram_bytes = 4 * (M * K + K * N + M * N * (product.reads_C ? 2 : 1));
   result.ms[kDram] = dram_bytes / (gpu.dram_gb_per_s * 1e6);
@@ -97,8 +101,9 @@ Rounds rounds_along_K(const Product& product, const Variant& variant, const Loop
   return rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
 }
 
-SharedLoads shared_loads_as_compiled(const Product& product, const Variant& variant,
-                                     const Counts& counts, const LoopRecord& record) {
+SharedLoads shared_loads_as_compiled(
+    const Product& product, const Variant& variant, const Counts& counts,
+    const LoopRecord& record) {
   const auto traced = static_cast<double>(counts.blocks_traced);
   const Rounds times = rounds_along_K(product, variant, record);
   const auto a_block = [&](int InstructionMix::*kind) {
@@ -106,8 +111,9 @@ SharedLoads shared_loads_as_compiled(const Product& product, const Variant& vari
   };
   const double wide_64 = a_block(&InstructionMix::lds64),
                wide_128 = a_block(&InstructionMix::lds128);
-  SharedLoads loads{a_block(&InstructionMix::lds32) + wide_64 + wide_128,
-                    static_cast<double>(counts.smem_loads.pieces) / traced};
+  SharedLoads loads{
+      a_block(&InstructionMix::lds32) + wide_64 + wide_128,
+      static_cast<double>(counts.smem_loads.pieces) / traced};
   // Wide loads that the source has already were traced as such.
   if (counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum) return loads;
 
@@ -137,15 +143,15 @@ SharedLoads shared_loads_as_compiled(const Product& product, const Variant& vari
   return loads;
 }
 
-std::optional<Ceiling> ceiling_as_written(const Gpu& gpu, const Product& product,
-                                          const Variant& variant, const Counts& counts) {
+std::optional<Ceiling> ceiling_as_written(
+    const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts) {
   if (!is_known(product, variant, counts)) return std::nullopt;
   return ceiling_of(gpu, product, variant, work_as_written(product, variant, counts));
 }
 
-std::optional<Ceiling> ceiling_as_compiled(const Gpu& gpu, const Product& product,
-                                           const Variant& variant, const Counts& counts,
-                                           const LoopRecord& record) {
+std::optional<Ceiling> ceiling_as_compiled(
+    const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
+    const LoopRecord& record) {
   if (!is_known(product, variant, counts)) return std::nullopt;
   Work work = work_as_written(product, variant, counts);
   const Rounds times = rounds_along_K(product, variant, record);
@@ -154,3 +160,5 @@ std::optional<Ceiling> ceiling_as_compiled(const Gpu& gpu, const Product& produc
   work.smem_load_wavefronts = shared_loads_as_compiled(product, variant, counts, record).wavefronts;
   return ceiling_of(gpu, product, variant, work);
 }
+
+}  // namespace model

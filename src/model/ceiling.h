@@ -27,6 +27,8 @@
 #include "model/mix.h"
 #include "model/stage.h"
 
+namespace model {
+
 enum UnitIndex { kFma, kIssue, kSmem, kL1, kL2, kDram };
 inline constexpr int kUnits = 6;
 
@@ -61,14 +63,14 @@ Rounds rounds_along_K(const Product& product, const Variant& variant, const Loop
 
 // As the source says it: every access that the trace counted is an instruction, every product is an
 // FMA, and nothing else costs. None where nothing is multiplied or no block was traced.
-std::optional<Ceiling> ceiling_as_written(const Gpu& gpu, const Product& product,
-                                          const Variant& variant, const Counts& counts);
+std::optional<Ceiling> ceiling_as_written(
+    const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts);
 
 // With the compiler's instructions in place of the source's. Where the compiler made one wide load
 // from shared memory of several, their wavefronts are those of the wide one.
-std::optional<Ceiling> ceiling_as_compiled(const Gpu& gpu, const Product& product,
-                                           const Variant& variant, const Counts& counts,
-                                           const LoopRecord& record);
+std::optional<Ceiling> ceiling_as_compiled(
+    const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
+    const LoopRecord& record);
 
 // Of a block, on average over the traced ones: requests that load from shared memory as compiled,
 // along all of K, and their wavefronts.
@@ -76,5 +78,7 @@ struct SharedLoads {
   double requests;
   double wavefronts;
 };
-SharedLoads shared_loads_as_compiled(const Product& product, const Variant& variant,
-                                     const Counts& counts, const LoopRecord& record);
+SharedLoads shared_loads_as_compiled(
+    const Product& product, const Variant& variant, const Counts& counts, const LoopRecord& record);
+
+}  // namespace model

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace model {
+
 namespace {
 
 // A GPU whose every unit does one thing a nanosecond: 4 SMs of 32 lanes.
@@ -85,12 +87,14 @@ TEST_CASE("one block more than fills the SMs costs as much as a whole round of b
 TEST_CASE("the last tile is multiplied in full, and half a warp takes a warp's lanes") {
   const Counts counts = traced_loads(0, 0);
   Variant variant = one_warp(16);
-  CHECK(ceiling_as_written(plain_gpu(), {4, 32, 17, false}, variant, counts)->ms[kFma] ==
-        doctest::Approx(32e-6));
+  CHECK(
+      ceiling_as_written(plain_gpu(), {4, 32, 17, false}, variant, counts)->ms[kFma] ==
+      doctest::Approx(32e-6));
   variant.block_x = 16;
   variant.BN = 16;
-  CHECK(ceiling_as_written(plain_gpu(), {4, 16, 16, false}, variant, counts)->ms[kFma] ==
-        doctest::Approx(16e-6));
+  CHECK(
+      ceiling_as_written(plain_gpu(), {4, 16, 16, false}, variant, counts)->ms[kFma] ==
+      doctest::Approx(16e-6));
 }
 
 TEST_CASE("the compiler's instructions replace the source's, and a wide load its wavefronts") {
@@ -136,3 +140,5 @@ TEST_CASE("where nothing is multiplied or traced there is no ceiling") {
   CHECK(!ceiling_as_written(plain_gpu(), kProduct, one_warp(0), Counts{}));
   CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), Counts{}, LoopRecord{}));
 }
+
+}  // namespace model

@@ -8,6 +8,8 @@
 
 #include "model/warp_access.h"
 
+namespace model {
+
 // One figure over all traced threads.
 struct PerThread {
   std::int64_t min = 0;
@@ -58,7 +60,8 @@ struct LineCounts {
   std::int64_t worst_block = 0;
   WarpAccess worst{};  // ... the first of them; addresses from the array's begin
 
-  // Where in the program it stands, outermost call first: src/trace/source_lines.h makes lines of them.
+  // Where in the program it stands, outermost call first: src/trace/source_lines.h makes lines of
+  // them.
   std::vector<std::uint32_t> places;
 };
 
@@ -120,3 +123,5 @@ inline bool has_fatal(const Counts& counts) {
   }
   return false;
 }
+
+}  // namespace model

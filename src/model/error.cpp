@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+namespace model {
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -39,8 +41,9 @@ bool agrees_beyond_fp32(double value, double exact, double bound) {
 
 }  // namespace
 
-Error compare(int M, int N, int K, const float* C, const double* exact, const double* magnitude,
-              float beta, const float* C0, Precision precision, float alpha) {
+Error compare(
+    int M, int N, int K, const float* C, const double* exact, const double* magnitude, float beta,
+    const float* C0, Precision precision, float alpha) {
   const double u_in = precision.u_in;
   const double of_product =
       2 * u_in + u_in * u_in + (1 + u_in) * (1 + u_in) * gamma(K + 2.0, precision.u_acc);
@@ -95,3 +98,5 @@ Error compare(int M, int N, int K, const float* C, const double* exact, const do
   }
   return error;
 }
+
+}  // namespace model

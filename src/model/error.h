@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+namespace model {
+
 struct Mismatch {
   std::int64_t row, column;
   double value, expected;
@@ -41,5 +43,8 @@ inline constexpr Precision kTf32{0x1p-11, 0x1p-24};
 // Where exact is NaN, C must be NaN; where exact is infinite, C must be the same infinity. An
 // infinity also passes where exact, less what may be rounded, is beyond fp32. These agree: they add
 // nothing to the norms. A NaN or infinity anywhere else is an infinite difference.
-Error compare(int M, int N, int K, const float* C, const double* exact, const double* magnitude,
-              float beta, const float* C0, Precision precision, float alpha = 1);
+Error compare(
+    int M, int N, int K, const float* C, const double* exact, const double* magnitude, float beta,
+    const float* C0, Precision precision, float alpha = 1);
+
+}  // namespace model

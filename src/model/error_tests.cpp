@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+namespace model {
+
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -22,8 +24,9 @@ struct Product {
   std::vector<double> exact, magnitude;
 
   Error compared() const {
-    return compare(M, N, K, C.data(), exact.data(), magnitude.data(), beta,
-                   beta == 0 ? nullptr : C0.data(), kFp32, alpha);
+    return compare(
+        M, N, K, C.data(), exact.data(), magnitude.data(), beta, beta == 0 ? nullptr : C0.data(),
+        kFp32, alpha);
   }
   // Half the width of the interval that an element may lie in, without the underflow term.
   double bound(int i) const {
@@ -213,3 +216,5 @@ TEST_CASE("the comparison is the same to the last bit with any number of threads
   CHECK(together.first->row == 150);
   CHECK(together.first->column == 3);
 }
+
+}  // namespace model

@@ -1,5 +1,7 @@
 #include "model/extrapolate.h"
 
+namespace model {
+
 namespace {
 
 struct Line {
@@ -45,3 +47,5 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
   counts.hazards = far.hazards;
   return counts;
 }
+
+}  // namespace model

@@ -3,6 +3,8 @@
 
 #include "model/counts.h"
 
+namespace model {
+
 // A kernel does the same for every tile along K, so each of its counts grows by as much for every
 // whole number of tiles. `near` and `far` are the same blocks' counts of two products that differ
 // in K alone; the result is what K = K_near + steps (K_far - K_near) gives. It is exact where both
@@ -10,3 +12,5 @@
 // is where the difference is a multiple of 32 floats and of the tile. Lines of the source are left
 // out, and hazards are those of `far`.
 Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps);
+
+}  // namespace model

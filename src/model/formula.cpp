@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace model {
+
 namespace {
 
 bool is_digit(char c) {
@@ -119,8 +121,9 @@ class Parser {
   }
 
   [[noreturn]] void fail(const std::string& what, std::size_t position) const {
-    throw std::invalid_argument("formula \"" + std::string(formula_) + "\": " + what +
-                                " at character " + std::to_string(position + 1));
+    throw std::invalid_argument(
+        "formula \"" + std::string(formula_) + "\": " + what + " at character " +
+        std::to_string(position + 1));
   }
 
   std::string_view formula_;
@@ -134,3 +137,5 @@ class Parser {
 double evaluate(std::string_view formula, std::span<const Named> names) {
   return Parser(formula, names).whole();
 }
+
+}  // namespace model

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace model {
+
 namespace {
 
 constexpr Named kNames[] = {{"K", 256}, {"BK", 8}, {"BN", 128}, {"threads", 256}, {"reads_C", 1}};
@@ -76,3 +78,5 @@ TEST_CASE("brackets nest a hundred deep, and a million do not overflow the stack
   for (int i = 0; i < 1000; ++i) side_by_side += "+(1)";
   CHECK(value_of(side_by_side) == 1000);
 }
+
+}  // namespace model

@@ -3,6 +3,8 @@
 #include <cctype>
 #include <vector>
 
+namespace model {
+
 namespace {
 
 // What all GPUs of one compute capability share. Sources: the CUDA programming guide's table of
@@ -25,25 +27,27 @@ constexpr Architecture kHopper{90, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwellB200{100, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwell{120, 128, 100, 99, 1536, 24};
 
-Gpu gpu(std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s,
-        double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops) {
+Gpu gpu(
+    std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s,
+    double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops) {
   const bool before_ampere = of.compute_capability < 80;
-  return {.name = std::move(name),
-          .compute_capability = of.compute_capability,
-          .sms = sms,
-          .fp32_lanes_per_sm = of.fp32_lanes_per_sm,
-          .boost_ghz = boost_ghz,
-          .dram_gb_per_s = dram_gb_per_s,
-          .smem_bytes_per_sm = of.smem_kib_per_sm * 1024,
-          .smem_bytes_per_block = of.smem_kib_per_block * 1024,
-          .smem_reserved_bytes_per_block = before_ampere ? 0 : 1024,
-          .smem_granularity_bytes = before_ampere ? 256 : 128,
-          .threads_per_sm = of.threads_per_sm,
-          .blocks_per_sm = of.blocks_per_sm,
-          .registers_per_sm = 65536,
-          .l2_bytes_per_clock = l2_bytes_per_clock,
-          .tf32_tflops = tf32_tflops,
-          .bf16_tflops = bf16_tflops};
+  return {
+      .name = std::move(name),
+      .compute_capability = of.compute_capability,
+      .sms = sms,
+      .fp32_lanes_per_sm = of.fp32_lanes_per_sm,
+      .boost_ghz = boost_ghz,
+      .dram_gb_per_s = dram_gb_per_s,
+      .smem_bytes_per_sm = of.smem_kib_per_sm * 1024,
+      .smem_bytes_per_block = of.smem_kib_per_block * 1024,
+      .smem_reserved_bytes_per_block = before_ampere ? 0 : 1024,
+      .smem_granularity_bytes = before_ampere ? 256 : 128,
+      .threads_per_sm = of.threads_per_sm,
+      .blocks_per_sm = of.blocks_per_sm,
+      .registers_per_sm = 65536,
+      .l2_bytes_per_clock = l2_bytes_per_clock,
+      .tf32_tflops = tf32_tflops,
+      .bf16_tflops = bf16_tflops};
 }
 
 // A name as it is compared: lower case, without spaces and dashes.
@@ -103,3 +107,5 @@ const Gpu* find_gpu(std::string_view name) {
   }
   return found;
 }
+
+}  // namespace model

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+namespace model {
+
 struct Gpu {
   std::string name;
   int compute_capability;  // 86 is cc 8.6
@@ -44,3 +46,5 @@ std::span<const Gpu> known_gpus();
 // without case, spaces and dashes ("rtx3090" is "RTX 3090", "a100" is "A100 SXM 80GB"); null where
 // there is none.
 const Gpu* find_gpu(std::string_view name);
+
+}  // namespace model

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+namespace model {
+
 TEST_CASE("a GPU is found without case, spaces and dashes, or by the words its name begins with") {
   for (const Gpu& gpu : known_gpus()) CHECK(find_gpu(gpu.name) == &gpu);
   REQUIRE(find_gpu("rtx3090"));
@@ -54,3 +56,5 @@ TEST_CASE("a block may opt in to all of an SM's shared memory less what is reser
     CHECK(gpu.smem_bytes_per_block + gpu.smem_reserved_bytes_per_block == gpu.smem_bytes_per_sm);
   }
 }
+
+}  // namespace model

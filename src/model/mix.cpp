@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+namespace model {
 namespace {
 
 constexpr LoopRecord kRecords[] = {
@@ -45,3 +46,5 @@ std::optional<LoopRecord> find_loop_record(std::string_view kernel, int compute_
   }
   return best;
 }
+
+}  // namespace model

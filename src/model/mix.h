@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+namespace model {
+
 // Instructions of one warp by kind and, where they move data, bits a lane. LDGSTS is cp.async; BAR
 // is __syncthreads. What never takes part (predicate @!PT) is `other`.
 struct InstructionMix {
@@ -45,3 +47,5 @@ std::span<const LoopRecord> loop_records();
 // The record of `kernel` (compared without spaces) for the highest recorded compute capability up
 // to `compute_capability`; none for a kernel that is not recorded, or only for newer GPUs.
 std::optional<LoopRecord> find_loop_record(std::string_view kernel, int compute_capability);
+
+}  // namespace model

@@ -12,6 +12,8 @@
 
 #include "model/registers.h"
 
+namespace model {
+
 TEST_CASE("every kernel whose registers are recorded has its main loop recorded, and no other") {
   std::set<std::pair<std::string_view, int>> with_registers, with_loops;
   for (const KernelRecord& record : kernel_records()) {
@@ -105,15 +107,17 @@ TEST_CASE("of a loop in a loop, and of two ways to copy, the mix is what a warp 
         /*00e0*/                   EXIT ;
         /*00f0*/                   BRA 0xf0;
 )");
-  CHECK(text ==
-        "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 1, 8\n"
-        "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2\n"
-        "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2\n");
+  CHECK(
+      text ==
+      "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 1, 8\n"
+      "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2\n"
+      "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2\n");
 }
 
 TEST_CASE("a kernel that multiplies in no loop has no main loop") {
-  CHECK(counted("\tFunction : f\n        /*0000*/                   EXIT ;\n") ==
-        "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1\n");
+  CHECK(
+      counted("\tFunction : f\n        /*0000*/                   EXIT ;\n") ==
+      "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1\n");
   CHECK(counted("no SASS\n") == "");
 }
 
@@ -152,3 +156,5 @@ TEST_CASE("the recorded loops give the loads that a profiler counted for 1D coar
     CHECK(millions(16, capability) == doctest::Approx(2 * kProducts / 32e6 * (0.5 + 1.0 / 16)));
   }
 }
+
+}  // namespace model

@@ -3,6 +3,8 @@
 #include <climits>
 #include <limits>
 
+namespace model {
+
 namespace {
 
 constexpr int kThreadsPerWarp = 32;
@@ -23,8 +25,8 @@ int blocks_by_threads(const Gpu& gpu, const KernelResources& kernel, int warps_p
 int blocks_by_smem(const Gpu& gpu, const KernelResources& kernel) {
   if (kernel.smem_bytes_per_block <= 0) return INT_MAX;
   if (kernel.smem_bytes_per_block > gpu.smem_bytes_per_block) return 0;
-  const long long taken = round_up(kernel.smem_bytes_per_block + gpu.smem_reserved_bytes_per_block,
-                                   gpu.smem_granularity_bytes);
+  const long long taken = round_up(
+      kernel.smem_bytes_per_block + gpu.smem_reserved_bytes_per_block, gpu.smem_granularity_bytes);
   return static_cast<int>(gpu.smem_bytes_per_sm / taken);
 }
 
@@ -74,3 +76,5 @@ double waves(const Gpu& gpu, const Occupancy& occupancy, long long blocks) {
   return static_cast<double>(blocks) /
          (static_cast<double>(gpu.sms) * static_cast<double>(occupancy.blocks_per_sm));
 }
+
+}  // namespace model

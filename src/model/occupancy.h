@@ -5,6 +5,8 @@
 
 #include "model/gpus.h"
 
+namespace model {
+
 struct KernelResources {
   int threads_per_block;
   int registers_per_thread;
@@ -32,3 +34,5 @@ Occupancy occupancy(const Gpu& gpu, const KernelResources& kernel);
 // How many times the GPU must be filled to run `blocks` blocks: 8.33 is eight full waves and a
 // third. Infinite where not one block fits.
 double waves(const Gpu& gpu, const Occupancy& occupancy, long long blocks);
+
+}  // namespace model

@@ -10,6 +10,8 @@
 #define HAVE_CUDA_OCCUPANCY 1
 #endif
 
+namespace model {
+
 namespace {
 
 const Gpu& gpu_named(std::string_view name) {
@@ -120,9 +122,10 @@ cudaOccResult by_nvidia(const Gpu& gpu, const KernelResources& kernel) {
   cudaOccDeviceState state;
   state.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED;
   cudaOccResult result{};
-  REQUIRE(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state,
-                                                  kernel.threads_per_block,
-                                                  kernel.smem_bytes_per_block) == CUDA_OCC_SUCCESS);
+  REQUIRE(
+      cudaOccMaxActiveBlocksPerMultiprocessor(
+          &result, &device, &function, &state, kernel.threads_per_block,
+          kernel.smem_bytes_per_block) == CUDA_OCC_SUCCESS);
   return result;
 }
 
@@ -164,3 +167,5 @@ TEST_CASE("occupancy equals NVIDIA's cuda_occupancy.h on every GPU of the table"
 }
 
 #endif
+
+}  // namespace model

@@ -1,5 +1,6 @@
 // What chosen blocks of a traced launch did, request by request: for stepping through it and for
-// drawing it. Plain data, filled by trace/, shown by step/ and pictures/. (src/model/counts.h has the sums.)
+// drawing it. Plain data, filled by trace/, shown by step/ and pictures/. (src/model/counts.h has
+// the sums.)
 //
 // The order is the one in which the tracer runs a block: between two barriers warp after warp, each
 // as far as it gets. Within a warp that is the order of its instructions; between the warps of an
@@ -13,6 +14,8 @@
 
 #include "model/counts.h"
 #include "model/warp_access.h"
+
+namespace model {
 
 struct RecordedArray {
   std::string name;  // "A", "Bs"; "dynamic" for dynamic shared memory
@@ -72,3 +75,5 @@ struct Recording {
   std::vector<RecordedHazard> hazards;  // those of the recorded blocks; by found_at
   bool complete = true;                 // false: there was more than the recorder was to keep
 };
+
+}  // namespace model

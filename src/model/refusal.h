@@ -3,6 +3,10 @@
 
 #include <stdexcept>
 
+namespace model {
+
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+}  // namespace model

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+namespace model {
 namespace {
 
 constexpr KernelRecord kRecords[] = {
@@ -31,3 +32,5 @@ std::optional<KernelRecord> find_kernel_record(std::string_view kernel, int comp
   }
   return best;
 }
+
+}  // namespace model

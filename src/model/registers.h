@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+namespace model {
+
 struct KernelRecord {
   std::string_view kernel;  // as C++ spells it: "thread_tiling_2d<128, 128, 8, 8, 8>"
   int compute_capability;   // 86 is cc 8.6; 90 was compiled for sm_90a
@@ -19,3 +21,5 @@ std::span<const KernelRecord> kernel_records();
 // The record of `kernel` (compared without spaces) for the highest recorded compute capability up
 // to `compute_capability`; none for a kernel that is not recorded, or only for newer GPUs.
 std::optional<KernelRecord> find_kernel_record(std::string_view kernel, int compute_capability);
+
+}  // namespace model

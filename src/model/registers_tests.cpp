@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+namespace model {
+
 TEST_CASE("every recorded kernel stands once for each architecture, with figures a GPU can have") {
   std::set<std::string_view> kernels;
   std::set<int> architectures;
@@ -85,8 +87,9 @@ void write_source(const std::string& path, bool all) {
     source << line << '\n';
   }
   if (all) return;
-  for (const char* kernel : {"naive<32, 32>", "thread_tiling_2d<128, 128, 8, 8, 8>",
-                             "async_pipeline<64, 256, 8, 64, 64, 16, 8, 4, 4>"}) {
+  for (const char* kernel :
+       {"naive<32, 32>", "thread_tiling_2d<128, 128, 8, 8, 8>",
+        "async_pipeline<64, 256, 8, 64, 64, 16, 8, 4, 4>"}) {
     source << "template __global__ void " << kernel
            << "(int, int, int, float, const float*, const float*, float, float*);\n";
   }
@@ -124,11 +127,14 @@ TEST_CASE("nvcc makes of the kernels what is recorded, where it is the version t
   }
   CHECK(kernels == (all ? static_cast<int>(kernel_records().size()) : 3));
   if (version != first_line_of("src/model/registers.inc")) {
-    MESSAGE("not compared: \"" << version << "\", but recorded is \""
-                               << first_line_of("src/model/registers.inc") << "\"; " << others.size()
-                               << " of " << kernels << " kernels differ");
+    MESSAGE(
+        "not compared: \"" << version << "\", but recorded is \""
+                           << first_line_of("src/model/registers.inc") << "\"; " << others.size()
+                           << " of " << kernels << " kernels differ");
   } else {
     for (const std::string& other : others) CHECK_MESSAGE(false, "not as recorded: " << other);
   }
   std::filesystem::remove_all(folder);
 }
+
+}  // namespace model

@@ -4,9 +4,11 @@
 #include <span>
 #include <vector>
 
+namespace model {
+
 // C (MxN) = alpha * A (MxK) * B (KxN) + beta * C, row-major: what every kernel takes.
-using Kernel = void(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                    float* C);
+using Kernel =
+    void(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
 
 struct KernelRef {
   Kernel* function = nullptr;
@@ -15,15 +17,15 @@ struct KernelRef {
 
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {
-  const char* name;        // what --variant takes: "128x128x8"
-  int BM, BN, BK;          // a block computes BM x BN of C, BK of K at a time
-  int WM, WN;              // a warp's part of it
-  int TM, TN;              // a thread's part of it
-  int pipeline;            // tiles in flight
-  int block_x, block_y;    // threads of a block
-  int shared_bytes;        // dynamic shared memory of a block
-  KernelRef kernel;        // where rows of A, B and C are 16-byte aligned
-  KernelRef kernel_any;    // for every other shape and pointer; the same one in scalar stages
+  const char* name;      // what --variant takes: "128x128x8"
+  int BM, BN, BK;        // a block computes BM x BN of C, BK of K at a time
+  int WM, WN;            // a warp's part of it
+  int TM, TN;            // a thread's part of it
+  int pipeline;          // tiles in flight
+  int block_x, block_y;  // threads of a block
+  int shared_bytes;      // dynamic shared memory of a block
+  KernelRef kernel;      // where rows of A, B and C are 16-byte aligned
+  KernelRef kernel_any;  // for every other shape and pointer; the same one in scalar stages
 
   int threads() const { return block_x * block_y; }
 };
@@ -31,8 +33,8 @@ struct Variant {
 // What one thread of an interior block does, as formulas in M, N, K, the variant's sizes, `threads`
 // and `reads_C` (1 where beta is not 0). src/model/formula.h evaluates them.
 struct Predicted {
-  const char* gmem_loads;    // accesses: a float4 counts once
-  const char* gmem_floats;   // floats loaded
+  const char* gmem_loads;   // accesses: a float4 counts once
+  const char* gmem_floats;  // floats loaded
   const char* smem_loads;
   const char* smem_floats;
   const char* gmem_stores;
@@ -43,8 +45,8 @@ struct Predicted {
 struct Stage {
   int number;
   const char* name;
-  const char* idea;          // one or two sentences
-  int needs;                 // lowest compute capability with the hardware it is about, 0 for any
+  const char* idea;  // one or two sentences
+  int needs;         // lowest compute capability with the hardware it is about, 0 for any
   Predicted predicted;
   std::vector<Variant> variants;  // the first is the default
 };
@@ -53,9 +55,12 @@ struct Stage {
 struct StageTable {
   std::span<const Stage> stages;
   // Which of a variant's kernels `run` launches for these matrices.
-  const KernelRef& (*kernel_for)(const Variant& variant, int N, int K, const float* A,
-                                 const float* B, const float* C);
+  const KernelRef& (*kernel_for)(
+      const Variant& variant, int N, int K, const float* A, const float* B, const float* C);
   // Computes C with `variant` on that machine. A, B, C: that machine's memory. Any M, N, K >= 0.
-  void (*run)(const Variant& variant, int M, int N, int K, float alpha, const float* A,
-              const float* B, float beta, float* C);
+  void (*run)(
+      const Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
+      float beta, float* C);
 };
+
+}  // namespace model

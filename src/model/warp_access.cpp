@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+namespace model {
+
 namespace {
 
 constexpr int kSectorBytes = 32;
@@ -285,3 +287,5 @@ AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from) {
   }
   return cost;
 }
+
+}  // namespace model

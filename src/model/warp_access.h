@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+namespace model {
+
 inline constexpr int kWarpSize = 32;
 
 // One instruction of one warp: every active lane touches `bytes` bytes at its address.
@@ -75,3 +77,5 @@ struct AsyncCopyCost {
 // depends on what stands around them. Stage 9, which has them at its edges, is counted as by this
 // rule (results/h200-ncu-252x508x132.txt). The counters know no bank conflicts for 16 bytes.
 AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from);
+
+}  // namespace model

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace model {
+
 namespace {
 
 using Row = std::vector<std::string>;
@@ -175,8 +177,9 @@ TEST_CASE("costs depend on the first address only as far as the header says") {
     }
     if (bytes >= 4) {
       const WarpAccess source = full_warp(bytes, bytes);
-      CHECK(async_copy(moved(access, 128 * times), moved(source, 128)).shared.wavefronts ==
-            async_copy(access, source).shared.wavefronts);
+      CHECK(
+          async_copy(moved(access, 128 * times), moved(source, 128)).shared.wavefronts ==
+          async_copy(access, source).shared.wavefronts);
     }
   }
   // Less than that does matter.
@@ -209,3 +212,5 @@ TEST_CASE("lines are 128 bytes: a warp of floats side by side touches one, down 
   access.active = 0;
   CHECK(global_lines(access) == 0);
 }
+
+}  // namespace model

@@ -9,6 +9,8 @@
 
 #include "model/formula.h"
 
+namespace pictures {
+
 namespace {
 
 constexpr int kBanks = 32;
@@ -16,11 +18,11 @@ constexpr int kBanks = 32;
 // Names and values; the names stay where they are.
 struct Constants {
   std::deque<std::string> names;
-  std::vector<Named> values;
+  std::vector<model::Named> values;
 
   void add(const std::string& name, const std::string& expression) {
     try {
-      const double value = evaluate(expression, values);
+      const double value = model::evaluate(expression, values);
       names.push_back(name);
       values.push_back({names.back(), value});
     } catch (const std::invalid_argument&) {
@@ -49,8 +51,8 @@ std::string last_word(const std::string& text) {
                                                                                : std::string();
 }
 
-Constants constants_of(const std::vector<std::string>& source, int first, int last,
-                       const std::string& kernel) {
+Constants constants_of(
+    const std::vector<std::string>& source, int first, int last, const std::string& kernel) {
   Constants constants;
   std::string heading;
   for (int line = first; line <= last; ++line) heading += source[line - 1] + " ";
@@ -95,8 +97,9 @@ int words_of_element(const std::string& declaration) {
 
 }  // namespace
 
-int declared_row_words(const std::vector<std::string>& source, int first, int last,
-                       const std::string& kernel, const std::string& name, std::size_t bytes) {
+int declared_row_words(
+    const std::vector<std::string>& source, int first, int last, const std::string& kernel,
+    const std::string& name, std::size_t bytes) {
   if (first < 1 || last > static_cast<int>(source.size())) return kBanks;
   // float As[BM][BK], Bs[BK][BN]: the dimensions that follow the name.
   const std::regex declaration("\\b" + name + "\\s*((?:\\[[^\\]]*\\]\\s*)+)");
@@ -113,7 +116,7 @@ int declared_row_words(const std::vector<std::string>& source, int first, int la
     const std::string expression = dimensions.substr(open + 1, close - open - 1);
     try {
       const Constants constants = constants_of(source, first, last, kernel);
-      const double words = evaluate(expression, constants.values) * words_of_element(text);
+      const double words = model::evaluate(expression, constants.values) * words_of_element(text);
       const bool fits = words >= 1 && words <= 65536 && words == std::floor(words) &&
                         bytes % (static_cast<std::size_t>(words) * 4) == 0;
       return fits ? static_cast<int>(words) : kBanks;
@@ -123,3 +126,5 @@ int declared_row_words(const std::vector<std::string>& source, int first, int la
   }
   return kBanks;
 }
+
+}  // namespace pictures

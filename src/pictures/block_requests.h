@@ -11,6 +11,8 @@
 #include "model/recording.h"
 #include "model/warp_access.h"
 
+namespace pictures {
+
 // One instruction of one warp, on one array. A cp.async is two: what it writes, then what it reads.
 struct Request {
   int warp;   // in the block
@@ -18,10 +20,10 @@ struct Request {
   int line;   // of the kernel's source; 0 where it is not known
   std::string array;
   bool shared;  // else global
-  Direction direction;
-  WarpAccess access;  // addresses from the array's begin
-  int pieces;         // sectors in global memory, wavefronts in shared memory
-  int ideal;          // the same for the same lanes, perfectly arranged
+  model::Direction direction;
+  model::WarpAccess access;  // addresses from the array's begin
+  int pieces;                // sectors in global memory, wavefronts in shared memory
+  int ideal;                 // the same for the same lanes, perfectly arranged
 };
 
 struct Story {
@@ -32,7 +34,7 @@ struct Story {
 };
 
 // What `block` did in `recording`, of a kernel that multiplies such matrices.
-Story story_of(const Recording& recording, std::int64_t block, int M, int N, int K);
+Story story_of(const model::Recording& recording, std::int64_t block, int M, int N, int K);
 
 // An element of A, B or C; matrix is 0 where nothing is known.
 struct Element {
@@ -65,7 +67,7 @@ struct Written {
 };
 Written written_by(const Story& story);
 
-inline bool is_active(const WarpAccess& access, int lane) {
+inline bool is_active(const model::WarpAccess& access, int lane) {
   return access.active >> lane & 1u;
 }
 
@@ -80,11 +82,13 @@ struct Wavefront {
 };
 
 // The turns that a load or store takes, by the rules of src/model/warp_access.h.
-std::vector<Wavefront> wavefronts(const WarpAccess& access, Direction direction);
+std::vector<Wavefront> wavefronts(const model::WarpAccess& access, model::Direction direction);
 
 // Those of a cp.async, which also reads from banks of the L1 cache. As many as async_copy() counts
 // where, at 16 bytes a lane, the lanes of a sector stay together.
-std::vector<Wavefront> copy_wavefronts(const WarpAccess& to, const WarpAccess& from);
+std::vector<Wavefront> copy_wavefronts(const model::WarpAccess& to, const model::WarpAccess& from);
 
 // "5", "0-7", "0, 16": the lanes of a mask.
 std::string lanes_text(std::uint32_t lanes);
+
+}  // namespace pictures

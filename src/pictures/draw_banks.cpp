@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <bit>
 
-#include "report/annotated.h"
-#include "report/numbers.h"
+#include "lab/worst_line.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
+#include "report/annotated.h"
+#include "text/numbers.h"
+
+namespace pictures {
 
 namespace {
 
@@ -33,11 +36,11 @@ std::vector<Shown> worst(const Story& story) {
   for (std::size_t r = 0; r < story.requests.size(); ++r) {
     const Request& request = story.requests[r];
     if (!request.shared) continue;
-    const bool is_copy = request.direction == Direction::copy && r + 1 < story.requests.size() &&
-                         !story.requests[r + 1].shared &&
-                         story.requests[r + 1].direction == Direction::copy;
-    const Shown shown{&request, is_copy ? &story.requests[r + 1] : nullptr,
-                      matrix_of[is_copy ? r + 1 : r]};
+    const bool is_copy = request.direction == model::Direction::copy &&
+                         r + 1 < story.requests.size() && !story.requests[r + 1].shared &&
+                         story.requests[r + 1].direction == model::Direction::copy;
+    const Shown shown{
+        &request, is_copy ? &story.requests[r + 1] : nullptr, matrix_of[is_copy ? r + 1 : r]};
     const auto known = std::find_if(chosen.begin(), chosen.end(), [&](const Shown& other) {
       return other.matrix == shown.matrix && other.request->array == request.array &&
              other.request->direction == request.direction &&
@@ -50,8 +53,8 @@ std::vector<Shown> worst(const Story& story) {
     }
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const Shown& a, const Shown& b) {
-    return std::pair(a.request->direction == Direction::load, a.matrix) <
-           std::pair(b.request->direction == Direction::load, b.matrix);
+    return std::pair(a.request->direction == model::Direction::load, a.matrix) <
+           std::pair(b.request->direction == model::Direction::load, b.matrix);
   });
   return chosen;
 }
@@ -59,15 +62,17 @@ std::vector<Shown> worst(const Story& story) {
 std::string summary(const Shown& shown) {
   const Request& request = *shown.request;
   const int more = request.pieces - request.ideal;
-  const std::string where = shown.matrix != 0 ? printed("%c's tile", shown.matrix) : request.array;
-  const std::string text = where + ", " + (shown.from ? "cp.async" : name_of(request.direction)) +
-                           printed(" of %d bytes a lane: ", request.access.bytes);
-  return text + printed("%d wavefront%s, ", request.pieces, request.pieces == 1 ? "" : "s") +
-         (more == 0 ? "no conflict" : printed("where %d would do", request.ideal));
+  const std::string where =
+      shown.matrix != 0 ? text::printed("%c's tile", shown.matrix) : request.array;
+  const std::string text = where + ", " +
+                           (shown.from ? "cp.async" : lab::name_of(request.direction)) +
+                           text::printed(" of %d bytes a lane: ", request.access.bytes);
+  return text + text::printed("%d wavefront%s, ", request.pieces, request.pieces == 1 ? "" : "s") +
+         (more == 0 ? "no conflict" : text::printed("where %d would do", request.ideal));
 }
 
 double draw_turns(Svg& svg, double y, const Shown& shown) {
-  const WarpAccess& access = shown.request->access;
+  const model::WarpAccess& access = shown.request->access;
   const std::vector<Wavefront> turns = shown.from ? copy_wavefronts(access, shown.from->access)
                                                   : wavefronts(access, shown.request->direction);
   svg.text(24, y, summary(shown), {.bold = true});
@@ -75,12 +80,13 @@ double draw_turns(Svg& svg, double y, const Shown& shown) {
   int turn_of_group = 0;
   for (std::size_t t = 0; t < turns.size(); ++t) {
     if (t == kMostTurns) {
-      svg.text(24, y + 15, printed("and %zu more", turns.size() - kMostTurns), {.small = true});
+      svg.text(
+          24, y + 15, text::printed("and %zu more", turns.size() - kMostTurns), {.small = true});
       return y + kHigh + 34;
     }
     const bool again = t > 0 && turns[t - 1].group == turns[t].group;
     turn_of_group = again ? turn_of_group + 1 : 0;
-    svg.text(24, y + 15, printed("%zu", t + 1), {.small = true});
+    svg.text(24, y + 15, text::printed("%zu", t + 1), {.small = true});
     svg.rect(kLeft, y, kBanks * kCell, kHigh, Fill::quiet);
     const auto& banks = turns[t].banks;
     for (int bank = 0; bank < kBanks;) {
@@ -88,16 +94,18 @@ double draw_turns(Svg& svg, double y, const Shown& shown) {
       while (last < kBanks && banks[last].lanes == banks[bank].lanes) ++last;
       const std::uint32_t lanes = banks[bank].lanes;
       if (lanes != 0) {
-        svg.rect(kLeft + bank * kCell, y, (last - bank) * kCell, kHigh,
-                 turn_of_group > 0          ? Fill::trouble
-                 : std::popcount(lanes) > 1 ? Fill::other
-                                            : Fill::warp);
+        svg.rect(
+            kLeft + bank * kCell, y, (last - bank) * kCell, kHigh,
+            turn_of_group > 0          ? Fill::trouble
+            : std::popcount(lanes) > 1 ? Fill::other
+                                       : Fill::warp);
         std::string label = lanes_text(lanes);
-        if (7.5 * display_width(label) > (last - bank) * kCell) {
-          label = printed("%d", std::countr_zero(lanes));
+        if (7.5 * text::display_width(label) > (last - bank) * kCell) {
+          label = text::printed("%d", std::countr_zero(lanes));
         }
-        svg.text(kLeft + (bank + last) / 2.0 * kCell, y + 15, label,
-                 {.anchor = Anchor::middle, .small = true, .on_fill = true});
+        svg.text(
+            kLeft + (bank + last) / 2.0 * kCell, y + 15, label,
+            {.anchor = Anchor::middle, .small = true, .on_fill = true});
       }
       bank = last;
     }
@@ -109,12 +117,13 @@ double draw_turns(Svg& svg, double y, const Shown& shown) {
 }  // namespace
 
 std::optional<Picture> draw_banks(const StageStory& stage) {
-  return draw_banks(printed("stage%d-banks", stage.stage->number),
-                    printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.story);
+  return draw_banks(
+      text::printed("stage%d-banks", stage.stage->number),
+      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.story);
 }
 
-std::optional<Picture> draw_banks(const std::string& file, const std::string& name,
-                                  const Story& story) {
+std::optional<Picture> draw_banks(
+    const std::string& file, const std::string& name, const Story& story) {
   const std::vector<Shown> chosen = worst(story);
   if (chosen.empty()) return std::nullopt;
   Picture picture;
@@ -125,18 +134,22 @@ std::optional<Picture> draw_banks(const std::string& file, const std::string& na
   double x = svg.legend(24, 66, Fill::warp, "a lane's word");
   x = svg.legend(x, 66, Fill::other, "one word for several lanes, at once");
   svg.legend(x, 66, Fill::trouble, "has to wait: its bank was busy");
-  svg.text(24, 90,
-           "A row is a wavefront: what the 32 banks hand over in one cycle. Numbers are lanes, the "
-           "first "
-           "of many.",
-           {.small = true, .faint = true});
+  svg.text(
+      24, 90,
+      "A row is a wavefront: what the 32 banks hand over in one cycle. Numbers are lanes, the "
+      "first "
+      "of many.",
+      {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
   for (int bank = 0; bank < kBanks; bank += 4) {
-    svg.text(kLeft + (bank + 0.5) * kCell, 114, printed("%d", bank),
-             {.anchor = Anchor::middle, .small = true, .faint = true});
+    svg.text(
+        kLeft + (bank + 0.5) * kCell, 114, text::printed("%d", bank),
+        {.anchor = Anchor::middle, .small = true, .faint = true});
   }
   double y = 142;
   for (const Shown& shown : chosen) y = draw_turns(svg, y, shown);
   picture.svg = svg.file(y - 12);
   return picture;
 }
+
+}  // namespace pictures

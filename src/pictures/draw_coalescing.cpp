@@ -2,10 +2,13 @@
 #include <bit>
 #include <map>
 
-#include "report/annotated.h"
-#include "report/numbers.h"
+#include "lab/worst_line.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
+#include "report/annotated.h"
+#include "text/numbers.h"
+
+namespace pictures {
 
 namespace {
 
@@ -15,9 +18,9 @@ constexpr int kSectorsAcross = 8;
 
 using Sectors = std::map<std::uint64_t, std::array<std::uint32_t, kWords>>;  // lanes of each word
 
-Sectors sectors_of(const WarpAccess& access) {
+Sectors sectors_of(const model::WarpAccess& access) {
   Sectors sectors;
-  for (int lane = 0; lane < kWarpSize; ++lane) {
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {
     if (!is_active(access, lane)) continue;
     for (int w = 0; w < std::max(access.bytes, 4) / 4; ++w) {
       const std::uint64_t word = access.address[lane] / 4 + w;
@@ -39,10 +42,11 @@ int used_bytes(const Sectors& sectors) {
 std::string summary(const Request& request, const Sectors& sectors) {
   const int needed = (used_bytes(sectors) + 31) / 32;
   const int touched = static_cast<int>(sectors.size());
-  return request.array + ", " + name_of(request.direction) +
-         printed(" of %d bytes a lane: %d sector%s, ", request.access.bytes, touched,
-                 touched == 1 ? "" : "s") +
-         (touched > needed ? printed("where %d would do", needed) : "no fewer would do");
+  return request.array + ", " + lab::name_of(request.direction) +
+         text::printed(
+             " of %d bytes a lane: %d sector%s, ", request.access.bytes, touched,
+             touched == 1 ? "" : "s") +
+         (touched > needed ? text::printed("where %d would do", needed) : "no fewer would do");
 }
 
 // The first request of the shown warp for each array and direction.
@@ -55,8 +59,9 @@ std::vector<const Request*> typical(const Story& story) {
     });
     if (!known) chosen.push_back(&request);
   }
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [](const Request* a, const Request* b) { return a->array < b->array; });
+  std::stable_sort(chosen.begin(), chosen.end(), [](const Request* a, const Request* b) {
+    return a->array < b->array;
+  });
   return chosen;
 }
 
@@ -73,10 +78,11 @@ double draw_request(Svg& svg, double y, const Request& request) {
     for (int w = 0; w < kWords;) {  // neighbours that are alike as one
       int last = w;
       while (last < kWords && (words[last] != 0) == (words[w] != 0)) ++last;
-      svg.rect(x + w * kCell, y, (last - w) * kCell, kHigh,
-               words[w] == 0                 ? (in_vain ? Fill::trouble : Fill::quiet)
-               : std::popcount(words[w]) > 1 ? Fill::other
-                                             : Fill::warp);
+      svg.rect(
+          x + w * kCell, y, (last - w) * kCell, kHigh,
+          words[w] == 0                 ? (in_vain ? Fill::trouble : Fill::quiet)
+          : std::popcount(words[w]) > 1 ? Fill::other
+                                        : Fill::warp);
       w = last;
     }
     svg.path(
@@ -88,9 +94,10 @@ double draw_request(Svg& svg, double y, const Request& request) {
         }(),
         "hair");
     for (const std::uint32_t w : words) lanes |= w;
-    svg.text(x + kWords * kCell / 2, y + kHigh + 14,
-             (std::popcount(lanes) == 1 ? "lane " : "lanes ") + lanes_text(lanes),
-             {.anchor = Anchor::middle, .small = true});
+    svg.text(
+        x + kWords * kCell / 2, y + kHigh + 14,
+        (std::popcount(lanes) == 1 ? "lane " : "lanes ") + lanes_text(lanes),
+        {.anchor = Anchor::middle, .small = true});
     ++at;
   }
   return y + kHigh + 44;
@@ -99,9 +106,9 @@ double draw_request(Svg& svg, double y, const Request& request) {
 }  // namespace
 
 Picture draw_coalescing(const StageStory& stage) {
-  return draw_coalescing(printed("stage%d-coalescing", stage.stage->number),
-                         printed("Stage %d, %s", stage.stage->number, stage.stage->name),
-                         stage.story);
+  return draw_coalescing(
+      text::printed("stage%d-coalescing", stage.stage->number),
+      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.story);
 }
 
 Picture draw_coalescing(const std::string& file, const std::string& name, const Story& story) {
@@ -116,12 +123,15 @@ Picture draw_coalescing(const std::string& file, const std::string& name, const 
   double x = svg.legend(24, 66, Fill::warp, "asked for by one lane");
   x = svg.legend(x, 66, Fill::other, "by several lanes, fetched once");
   svg.legend(x, 66, Fill::trouble, "in vain");
-  svg.text(24, 90,
-           "A box is a sector: 32 bytes, eight floats, the least that memory moves. Below it stand "
-           "the lanes that ask for it.",
-           {.small = true, .faint = true});
+  svg.text(
+      24, 90,
+      "A box is a sector: 32 bytes, eight floats, the least that memory moves. Below it stand "
+      "the lanes that ask for it.",
+      {.small = true, .faint = true});
   double y = 124;
   for (const Request* request : chosen) y = draw_request(svg, y, *request);
   picture.svg = svg.file(y - 12);
   return picture;
 }
+
+}  // namespace pictures

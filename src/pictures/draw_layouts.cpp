@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "model/warp_access.h"
-#include "report/numbers.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
 
 namespace {
 
@@ -28,18 +30,18 @@ const Layout kLayouts[] = {
 };
 
 // One warp's load of a column or a row of the tile.
-WarpAccess load(const Layout& layout, bool of_column) {
-  WarpAccess access{~0u, 4, {}};
-  for (int lane = 0; lane < kWarpSize; ++lane) {
+model::WarpAccess load(const Layout& layout, bool of_column) {
+  model::WarpAccess access{~0u, 4, {}};
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {
     const int word = of_column ? layout.word(lane, kColumn) : layout.word(kRow, lane);
     access.address[lane] = 4 * static_cast<std::uint64_t>(word);
   }
   return access;
 }
 
-std::string wavefronts_text(const WarpAccess& access) {
-  const int n = shared_load(access).wavefronts;
-  return printed("%d wavefront%s", n, n == 1 ? "" : "s");
+std::string wavefronts_text(const model::WarpAccess& access) {
+  const int n = model::shared_load(access).wavefronts;
+  return text::printed("%d wavefront%s", n, n == 1 ? "" : "s");
 }
 
 void draw(Svg& svg, double x, double y, const Layout& layout) {
@@ -48,15 +50,16 @@ void draw(Svg& svg, double x, double y, const Layout& layout) {
   svg.text(x, y + 19, layout.index, {.small = true});
   y += 48;
   for (const int bank : {0, 8, 16, 24, 31}) {
-    svg.text(x + (bank + 0.5) * kCell, y - 5, printed("%d", bank),
-             {.anchor = Anchor::middle, .small = true, .faint = true});
+    svg.text(
+        x + (bank + 0.5) * kCell, y - 5, text::printed("%d", bank),
+        {.anchor = Anchor::middle, .small = true, .faint = true});
   }
   const int rows = (layout.words + kSide - 1) / kSide;
   svg.rect(x, y, kSide * kCell, rows * kCell, Fill::quiet);
   svg.grid(x, y, kSide * kCell, rows * kCell, kSide, rows);
-  const WarpAccess row = load(layout, false), column = load(layout, true);
-  const auto mark = [&](const WarpAccess& access, Fill fill) {
-    for (int lane = 0; lane < kWarpSize; ++lane) {
+  const model::WarpAccess row = load(layout, false), column = load(layout, true);
+  const auto mark = [&](const model::WarpAccess& access, Fill fill) {
+    for (int lane = 0; lane < model::kWarpSize; ++lane) {
       const int word = static_cast<int>(access.address[lane] / 4);
       svg.rect(x + word % kSide * kCell, y + word / kSide * kCell, kCell, kCell, fill);
     }
@@ -66,7 +69,7 @@ void draw(Svg& svg, double x, double y, const Layout& layout) {
   y += rows * kCell + 22;
   svg.text(x, y, "a row: " + wavefronts_text(row), {.small = true});
   svg.text(x, y + 17, "a column: " + wavefronts_text(column), {.bold = true});
-  svg.text(x, y + 36, grouped(4 * layout.words) + " bytes", {.small = true});
+  svg.text(x, y + 36, text::grouped(4 * layout.words) + " bytes", {.small = true});
 }
 
 }  // namespace
@@ -78,18 +81,21 @@ Picture draw_layouts() {
   for (const Layout& layout : kLayouts) {
     picture.finding += std::string(" The tile ") + layout.name + ": a row in " +
                        wavefronts_text(load(layout, false)) + ", a column in " +
-                       wavefronts_text(load(layout, true)) + ", " + grouped(4 * layout.words) +
-                       " bytes.";
+                       wavefronts_text(load(layout, true)) + ", " +
+                       text::grouped(4 * layout.words) + " bytes.";
   }
   Svg svg("Padding and swizzle: a column of a tile, over the banks", picture.finding);
-  double x = svg.legend(24, 66, Fill::one, printed("column %d, a word a lane", kColumn));
-  svg.legend(x, 66, Fill::warp, printed("row %d, a word a lane", kRow));
+  double x = svg.legend(24, 66, Fill::one, text::printed("column %d, a word a lane", kColumn));
+  svg.legend(x, 66, Fill::warp, text::printed("row %d, a word a lane", kRow));
   for (int i = 0; i < 3; ++i) draw(svg, 24 + i * 256.0, 102, kLayouts[i]);
-  svg.text(24, 486,
-           "Across: the 32 banks. Down: the words of shared memory, 32 a line. Words below each "
-           "other are in "
-           "one bank.",
-           {.small = true, .faint = true});
+  svg.text(
+      24, 486,
+      "Across: the 32 banks. Down: the words of shared memory, 32 a line. Words below each "
+      "other are in "
+      "one bank.",
+      {.small = true, .faint = true});
   picture.svg = svg.file(506);
   return picture;
 }
+
+}  // namespace pictures

@@ -2,9 +2,11 @@
 #include <map>
 #include <set>
 
-#include "report/numbers.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
 
 namespace {
 
@@ -44,10 +46,10 @@ Timeline timeline(const StageStory& stage) {
     const Request& request = story.requests[moved.request];
     const Element& e = moved.elements[0];
     if (e.matrix != 'A') continue;
-    const int lane = moved.thread % kWarpSize, tile = e.col / BK;
-    if (request.direction == Direction::copy) {
+    const int lane = moved.thread % model::kWarpSize, tile = e.col / BK;
+    if (request.direction == model::Direction::copy) {
       seen_in_shared(tile, story.requests[moved.request - 1], lane, request.epoch);
-    } else if (request.shared && request.direction == Direction::store) {
+    } else if (request.shared && request.direction == model::Direction::store) {
       seen_in_shared(tile, request, lane, request.epoch);
     } else if (request.shared) {
       Stay& stay = tiles.at(tile);
@@ -70,10 +72,10 @@ Timeline timeline(const StageStory& stage) {
 int most_in_flight(const Timeline& timeline) {
   int most = 0;
   for (int span = 0; span <= timeline.barriers; ++span) {
-    most = std::max(most, static_cast<int>(std::count_if(
-                              timeline.tiles.begin(), timeline.tiles.end(), [&](const Stay& s) {
-                                return s.copied <= span && span < s.first_read;
-                              })));
+    most = std::max(
+        most, static_cast<int>(std::count_if(
+                  timeline.tiles.begin(), timeline.tiles.end(),
+                  [&](const Stay& s) { return s.copied <= span && span < s.first_read; })));
   }
   return most;
 }
@@ -93,18 +95,19 @@ int both_at_once(const Timeline& timeline) {
 
 std::string summary(const StageStory& stage, const Timeline& t) {
   const int both = both_at_once(t);
-  return printed("Stage %d has room for %d tile%s and comes to %d barriers for %zu tiles; ",
-                 stage.stage->number, t.places, t.places == 1 ? "" : "s", t.barriers,
-                 t.tiles.size()) +
+  return text::printed(
+             "Stage %d has room for %d tile%s and comes to %d barriers for %zu tiles; ",
+             stage.stage->number, t.places, t.places == 1 ? "" : "s", t.barriers, t.tiles.size()) +
          (both == 0 ? "between two of them it copies or multiplies, never both."
-                    : printed("between %d pairs of them it copies and multiplies.", both));
+                    : text::printed("between %d pairs of them it copies and multiplies.", both));
 }
 
 double draw(Svg& svg, double y, const StageStory& stage, const Timeline& t) {
-  svg.text(24, y, printed("Stage %d, %s", stage.stage->number, stage.stage->name), {.bold = true});
+  svg.text(
+      24, y, text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), {.bold = true});
   y += 12;
   for (int place = 0; place < t.places; ++place) {
-    svg.text(24, y + 22, printed("place %d", place), {.small = true});
+    svg.text(24, y + 22, text::printed("place %d", place), {.small = true});
     svg.rect(kLeft, y, kSpans * kWide, kHigh, Fill::paper);
     for (std::size_t tile = 0; tile < t.tiles.size(); ++tile) {
       const Stay& stay = t.tiles[tile];
@@ -112,16 +115,18 @@ double draw(Svg& svg, double y, const StageStory& stage, const Timeline& t) {
       for (int span = stay.copied; span <= stay.last_read && span < kSpans; ++span) {
         const bool read = stay.first_read <= span;
         const double x = kLeft + span * kWide;
-        svg.rect(x, y, kWide, kHigh,
-                 read                  ? Fill::one
-                 : span == stay.copied ? Fill::warp
-                                       : Fill::waiting);
-        svg.text(x + kWide / 2, y + 22,
-                 (read                  ? "multiply "
-                  : span == stay.copied ? "copy "
-                                        : "wait ") +
-                     printed("%zu", tile),
-                 {.anchor = Anchor::middle, .small = true, .on_fill = true});
+        svg.rect(
+            x, y, kWide, kHigh,
+            read                  ? Fill::one
+            : span == stay.copied ? Fill::warp
+                                  : Fill::waiting);
+        svg.text(
+            x + kWide / 2, y + 22,
+            (read                  ? "multiply "
+             : span == stay.copied ? "copy "
+                                   : "wait ") +
+                text::printed("%zu", tile),
+            {.anchor = Anchor::middle, .small = true, .on_fill = true});
       }
     }
     y += kHigh;
@@ -137,12 +142,14 @@ double draw(Svg& svg, double y, const StageStory& stage, const Timeline& t) {
 Picture draw_pipeline(const StageStory& before, const StageStory& after) {
   const Timeline old_way = timeline(before), new_way = timeline(after);
   Picture picture;
-  picture.name = printed("stage%d-pipeline", after.stage->number);
+  picture.name = text::printed("stage%d-pipeline", after.stage->number);
   picture.finding = summary(before, old_way) + " " + summary(after, new_way) +
-                    printed(" Up to %d tiles are there ahead of their turn, or on their way.",
-                            most_in_flight(new_way));
+                    text::printed(
+                        " Up to %d tiles are there ahead of their turn, or on their way.",
+                        most_in_flight(new_way));
   Svg svg(
-      printed("Stage %d, %s: copying while multiplying", after.stage->number, after.stage->name),
+      text::printed(
+          "Stage %d, %s: copying while multiplying", after.stage->number, after.stage->name),
       picture.finding);
   double x = svg.legend(24, 66, Fill::warp, "tile is copied");
   x = svg.legend(x, 66, Fill::waiting, "on its way, or there and not needed yet");
@@ -160,3 +167,5 @@ Picture draw_pipeline(const StageStory& before, const StageStory& after) {
   picture.svg = svg.file(y + 4);
   return picture;
 }
+
+}  // namespace pictures

@@ -3,15 +3,17 @@
 #include <map>
 #include <set>
 
-#include "pictures/figures.h"
-#include "report/numbers.h"
+#include "lab/rates.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
 
 namespace {
 
-constexpr int kWarp = 1, kThread = 9 + kWarp * kWarpSize;  // those that are shown
-constexpr int kStepShown = 2;                              // of k, from the first of the tile
+constexpr int kWarp = 1, kThread = 9 + kWarp * model::kWarpSize;  // those that are shown
+constexpr int kStepShown = 2;  // of k, from the first of the tile
 
 using Cells = std::set<std::pair<int, int>>;  // (row, column)
 
@@ -52,8 +54,8 @@ std::vector<std::pair<int, int>> runs(const std::set<int>& numbers) {
 }
 
 std::string text_of(std::pair<int, int> run) {
-  return run.first == run.second ? printed("%d", run.first)
-                                 : printed("%d–%d", run.first, run.second);
+  return run.first == run.second ? text::printed("%d", run.first)
+                                 : text::printed("%d–%d", run.first, run.second);
 }
 
 // Everything below is counted from the block's first row and column, and from its first k.
@@ -69,7 +71,7 @@ struct Tile {
 };
 
 Tile tile_of(const StageStory& stage) {
-  const Variant& v = *stage.variant;
+  const model::Variant& v = *stage.variant;
   const Story& story = stage.story;
   Tile tile{};
   tile.BM = v.BM;
@@ -82,7 +84,7 @@ Tile tile_of(const StageStory& stage) {
   };
   const auto is_result = [&](const Moved& moved) {
     return !request(moved).shared && request(moved).array == "C" &&
-           request(moved).direction == Direction::store;
+           request(moved).direction == model::Direction::store;
   };
   tile.row0 = story.M;
   tile.col0 = story.N;
@@ -94,7 +96,8 @@ Tile tile_of(const StageStory& stage) {
     }
   }
   for (const Moved& moved : all) {
-    const bool is_thread = moved.thread == kThread, is_warp = moved.thread / kWarpSize == kWarp;
+    const bool is_thread = moved.thread == kThread,
+               is_warp = moved.thread / model::kWarpSize == kWarp;
     if (is_result(moved)) {
       for (const Element& e : moved.elements) {
         const int row = e.row - tile.row0, col = e.col - tile.col0;
@@ -111,7 +114,7 @@ Tile tile_of(const StageStory& stage) {
     }
     // What is multiplied comes from shared memory, where the kernel uses it.
     const bool multiplied =
-        request(moved).direction == Direction::load && request(moved).shared == (v.BK > 0);
+        request(moved).direction == model::Direction::load && request(moved).shared == (v.BK > 0);
     if (!multiplied || !is_warp) continue;
     for (const Element& e : moved.elements) {
       if (e.matrix == 'A' && e.col < tile.depth) {
@@ -159,12 +162,13 @@ std::string borders(const Tile& tile, double x, double y, double scale) {
 }
 
 // No mark is so small that it cannot be seen.
-void fill(Svg& svg, const Cells& cells, double x, double y, double x_scale, double y_scale,
-          Fill with) {
+void fill(
+    Svg& svg, const Cells& cells, double x, double y, double x_scale, double y_scale, Fill with) {
   constexpr double kLeast = 4;
   for (const Rectangle& r : rectangles(cells)) {
-    svg.rect(x + r.col * x_scale, y + r.row * y_scale, std::max(r.cols * x_scale, kLeast),
-             std::max(r.rows * y_scale, kLeast), with);
+    svg.rect(
+        x + r.col * x_scale, y + r.row * y_scale, std::max(r.cols * x_scale, kLeast),
+        std::max(r.rows * y_scale, kLeast), with);
   }
 }
 
@@ -184,13 +188,15 @@ double draw_matrices(Svg& svg, const StageStory& stage, const Tile& tile) {
   svg.rect(24, y + tile.row0 * scale, a_width, tile.BM * scale, Fill::other);
   svg.rect(x + tile.col0 * scale, kTop, tile.BN * scale, b_height, Fill::other);
   svg.grid(x, y, width, height, s.N / tile.BN, s.M / tile.BM);
-  svg.rect(x + tile.col0 * scale, y + tile.row0 * scale, tile.BN * scale, tile.BM * scale,
-           Fill::other);
-  svg.text(24, y + height + 18, printed("A %d × %d", s.M, s.K), {.small = true});
-  svg.text(x + width, kTop - 8, printed("B %d × %d", s.K, s.N),
-           {.anchor = Anchor::end, .small = true});
-  svg.text(x + width, y + height + 18, printed("C %d × %d", s.M, s.N),
-           {.anchor = Anchor::end, .small = true});
+  svg.rect(
+      x + tile.col0 * scale, y + tile.row0 * scale, tile.BN * scale, tile.BM * scale, Fill::other);
+  svg.text(24, y + height + 18, text::printed("A %d × %d", s.M, s.K), {.small = true});
+  svg.text(
+      x + width, kTop - 8, text::printed("B %d × %d", s.K, s.N),
+      {.anchor = Anchor::end, .small = true});
+  svg.text(
+      x + width, y + height + 18, text::printed("C %d × %d", s.M, s.N),
+      {.anchor = Anchor::end, .small = true});
   return y + height + 24;
 }
 
@@ -200,7 +206,7 @@ double draw_block(Svg& svg, const Tile& tile) {
   const double scale = kMost / std::max(tile.BM, tile.BN);
   const double k_scale = kDepth / tile.depth;
   const double x = kLeft + kDepth + kGap, y = kTop + kDepth + kGap;
-  svg.text(kLeft, 68, printed("Block: %d × %d of C", tile.BM, tile.BN), {.bold = true});
+  svg.text(kLeft, 68, text::printed("Block: %d × %d of C", tile.BM, tile.BN), {.bold = true});
   svg.rect(kLeft, y, kDepth, tile.BM * scale, Fill::quiet);
   svg.rect(x, kTop, tile.BN * scale, kDepth, Fill::quiet);
   svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::paper);
@@ -213,9 +219,10 @@ double draw_block(Svg& svg, const Tile& tile) {
   fill(svg, tile.thread_C, x, y, scale, scale, Fill::one);
   svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::outline);
   const double below = y + tile.BM * scale;
-  svg.text(kLeft, below + 18, printed("%d of K", tile.depth), {.small = true});
-  svg.text(x + tile.BN * scale, kTop - 8, printed("%d of K", tile.depth),
-           {.anchor = Anchor::end, .small = true});
+  svg.text(kLeft, below + 18, text::printed("%d of K", tile.depth), {.small = true});
+  svg.text(
+      x + tile.BN * scale, kTop - 8, text::printed("%d of K", tile.depth),
+      {.anchor = Anchor::end, .small = true});
   return below + 24;
 }
 
@@ -225,7 +232,7 @@ double draw_thread(Svg& svg, const Tile& tile) {
   const int rows = static_cast<int>(tile.rows.size()), cols = static_cast<int>(tile.cols.size());
   const double cell = std::floor(std::min({kWide / (cols + 1), kHigh / (rows + 1), kMost}));
   const double x = kLeft + cell + kGap, y = kTop + cell + kGap;
-  svg.text(kLeft, 68, printed("Thread: %d × %d", rows, cols), {.bold = true});
+  svg.text(kLeft, 68, text::printed("Thread: %d × %d", rows, cols), {.bold = true});
   svg.rect(kLeft, y, cell, rows * cell, Fill::one);
   svg.grid(kLeft, y, cell, rows * cell, 1, rows);
   svg.rect(x, kTop, cols * cell, cell, Fill::one);
@@ -255,8 +262,9 @@ double draw_thread(Svg& svg, const Tile& tile) {
   for (const auto& run : runs(tile.cols)) {
     const int length = run.second - run.first + 1;
     if (at > 0) svg.line(x + at * cell, kTop, x + at * cell, y + rows * cell, "thick");
-    svg.text(x + (at + length / 2.0) * cell, label_y, text_of(run),
-             {.anchor = Anchor::middle, .small = true});
+    svg.text(
+        x + (at + length / 2.0) * cell, label_y, text_of(run),
+        {.anchor = Anchor::middle, .small = true});
     at += length;
   }
   svg.text(kLeft, label_y + 20, "rows and columns of the tile", {.small = true, .faint = true});
@@ -269,16 +277,18 @@ std::string finding_of(const StageStory& stage, const Tile& tile) {
   std::set<int> rows, cols;
   for (const auto& [row, col] : tile.warp_C) rows.insert(row), cols.insert(col);
   const auto number_of = [](int n, const char* one) {
-    return printed("%d %s%s", n, one, n == 1 ? "" : "s");
+    return text::printed("%d %s%s", n, one, n == 1 ? "" : "s");
   };
-  return printed("A block of %d threads computes %d × %d of C", stage.story.threads, tile.BM,
-                 tile.BN) +
-         (stage.variant->BK > 0 ? printed(", %d of K at a time", tile.depth) : "") +
-         printed(", a warp %d × %d of it. ", static_cast<int>(rows.size()),
-                 static_cast<int>(cols.size())) +
-         printed("In a step of k a thread reads %d of A and %d of B from %s memory: ",
-                 static_cast<int>(tile.thread_A.size()), static_cast<int>(tile.thread_B.size()),
-                 stage.variant->BK > 0 ? "shared" : "global") +
+  return text::printed(
+             "A block of %d threads computes %d × %d of C", stage.story.threads, tile.BM, tile.BN) +
+         (stage.variant->BK > 0 ? text::printed(", %d of K at a time", tile.depth) : "") +
+         text::printed(
+             ", a warp %d × %d of it. ", static_cast<int>(rows.size()),
+             static_cast<int>(cols.size())) +
+         text::printed(
+             "In a step of k a thread reads %d of A and %d of B from %s memory: ",
+             static_cast<int>(tile.thread_A.size()), static_cast<int>(tile.thread_B.size()),
+             stage.variant->BK > 0 ? "shared" : "global") +
          number_of(reads, "float") + " for " + number_of(results, "multiplication") + ".";
 }
 
@@ -287,16 +297,17 @@ std::string finding_of(const StageStory& stage, const Tile& tile) {
 Picture draw_tiles(const StageStory& stage) {
   const Tile tile = tile_of(stage);
   Picture picture;
-  picture.name = printed("stage%d-tiles", stage.stage->number);
+  picture.name = text::printed("stage%d-tiles", stage.stage->number);
   picture.finding = finding_of(stage, tile);
-  Svg svg(printed("Stage %d, %s: who computes what", stage.stage->number, stage.stage->name),
-          picture.finding);
+  Svg svg(
+      text::printed("Stage %d, %s: who computes what", stage.stage->number, stage.stage->name),
+      picture.finding);
   double y =
       std::max({draw_matrices(svg, stage, tile), draw_block(svg, tile), draw_thread(svg, tile)});
   y += 22;
   double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
-  x = svg.legend(x, y, Fill::warp, printed("warp %d, and what it reads", kWarp));
-  svg.legend(x, y, Fill::one, printed("thread %d, and its step k = %d", kThread, kStepShown));
+  x = svg.legend(x, y, Fill::warp, text::printed("warp %d, and what it reads", kWarp));
+  svg.legend(x, y, Fill::one, text::printed("thread %d, and its step k = %d", kThread, kStepShown));
   y = svg.paragraph(24, y + 30, picture.finding, 100);
   picture.svg = svg.file(y + 4);
   return picture;
@@ -319,7 +330,7 @@ Picture draw_writers(const std::string& file, const std::string& name, const Sto
     for (int col = 0; col < cols; ++col) {
       const int thread = written.thread[row][col];
       tile.owner[row][col] = thread;
-      if (thread >= 0) of_warp[thread / kWarpSize].insert({row, col});
+      if (thread >= 0) of_warp[thread / model::kWarpSize].insert({row, col});
       if (thread == Written::kNobody) never.insert({row, col});
       if (thread == Written::kSeveral) twice.insert({row, col});
     }
@@ -327,7 +338,7 @@ Picture draw_writers(const std::string& file, const std::string& name, const Sto
   picture.finding =
       written.rows == 0
           ? "The first block stores nothing to C."
-          : printed(
+          : text::printed(
                 "The first block stores to %d × %d of C from row %d, column %d on; %zu of these "
                 "elements have several writers, %zu none.",
                 written.rows, written.cols, written.row, written.col, twice.size(), never.size());
@@ -340,8 +351,8 @@ Picture draw_writers(const std::string& file, const std::string& name, const Sto
   const double cell = cols == 0 ? 0 : std::min(26.0, 752.0 / cols), y = 92;
   for (const auto& [warp, cells] : of_warp) {
     for (const Rectangle& r : rectangles(cells)) {
-      svg.rect(24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell,
-               kWarpFills[warp % 4]);
+      svg.rect(
+          24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell, kWarpFills[warp % 4]);
     }
   }
   for (const Rectangle& r : rectangles(twice)) {
@@ -351,16 +362,19 @@ Picture draw_writers(const std::string& file, const std::string& name, const Sto
   for (int row = 0; row < rows && cell >= 23; ++row) {
     for (int col = 0; col < cols; ++col) {
       if (tile.owner[row][col] < 0) continue;
-      svg.text(24 + (col + 0.5) * cell, y + row * cell + 16, printed("%d", tile.owner[row][col]),
-               {.anchor = Anchor::middle, .small = true, .on_fill = true});
+      svg.text(
+          24 + (col + 0.5) * cell, y + row * cell + 16, text::printed("%d", tile.owner[row][col]),
+          {.anchor = Anchor::middle, .small = true, .on_fill = true});
     }
   }
   const bool cut = rows < written.rows || cols < written.cols;
   const double below = svg.paragraph(
       24, y + rows * cell + 26,
       picture.finding + (cell >= 23 ? " Numbers are threads." : " Lines part the threads.") +
-          (cut ? printed(" Only %d × %d are drawn.", rows, cols) : ""),
+          (cut ? text::printed(" Only %d × %d are drawn.", rows, cols) : ""),
       100);
   picture.svg = svg.file(below + 4);
   return picture;
 }
+
+}  // namespace pictures

@@ -10,13 +10,15 @@
 #include "trace/recorder.h"
 #include "trace/trace.h"
 
+namespace pictures {
+
 namespace {
 
 constexpr const char* kGpu = "H200";  // whose recorded times the ladder's pictures show
 
 struct Matrices {
   int M, N, K;
-  Floats A, B, C;
+  lab::Floats A, B, C;
   Matrices(int m, int n, int k)
       : M(m),
         N(n),
@@ -26,30 +28,33 @@ struct Matrices {
         C(std::size_t{1} * m * n) {}
 };
 
-Counts trace_stage(const StageTable& table, const Variant& variant, Matrices& p,
-                   simt::Recorder* recorder) {
-  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
-                                      {"B", p.B.data(), bytes(p.B)},
-                                      {"C", p.C.data(), bytes(p.C), true}};
-  simt::Machine machine{find_gpu(kGpu), simt::Blocks::kSample};
+model::Counts trace_stage(
+    const model::StageTable& table, const model::Variant& variant, Matrices& p,
+    trace::Recorder* recorder) {
+  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
+  const machine::GlobalArray arrays[] = {
+      {"A", p.A.data(), bytes(p.A)},
+      {"B", p.B.data(), bytes(p.B)},
+      {"C", p.C.data(), bytes(p.C), true}};
+  machine::Machine machine{model::find_gpu(kGpu), machine::Blocks::kSample};
   machine.recorder = recorder;
-  return simt::trace(machine, arrays, [&] {
+  return trace::trace(machine, arrays, [&] {
     table.run(variant, p.M, p.N, p.K, 1.0f, p.A.data(), p.B.data(), 0.0f, p.C.data());
   });
 }
 
 // What the first block does with so little of K that a picture can show it.
-StageStory story_of(const StageTable& table, const Stage& stage) {
+StageStory story_of(const model::StageTable& table, const model::Stage& stage) {
   Matrices p(256, 256, 64);
-  simt::Recorder recorder{.blocks = {0}};
+  trace::Recorder recorder{.blocks = {0}};
   trace_stage(table, stage.variants[0], p, &recorder);
-  return {&stage, &stage.variants[0], story_of(recorder.launches.at(0), 0, p.M, p.N, p.K)};
+  return {
+      &stage, &stage.variants[0], pictures::story_of(recorder.launches.at(0), 0, p.M, p.N, p.K)};
 }
 
-Row counted(const StageTable& table, const Stage& stage, int size) {
+lab::Row counted(const model::StageTable& table, const model::Stage& stage, int size) {
   Matrices p(size, size, size);
-  Row row;
+  lab::Row row;
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
@@ -60,13 +65,13 @@ Row counted(const StageTable& table, const Stage& stage, int size) {
 
 }  // namespace
 
-std::vector<Picture> draw_pictures(const StageTable& traced) {
+std::vector<Picture> draw_pictures(const model::StageTable& traced) {
   std::vector<Picture> pictures;
   std::vector<StageStory> stories;
-  Run run{};
+  lab::Run run{};
   run.M = run.N = run.K = 256;
-  run.gpu = *find_gpu(kGpu);
-  for (const Stage& stage : traced.stages) {
+  run.gpu = *model::find_gpu(kGpu);
+  for (const model::Stage& stage : traced.stages) {
     if (stage.variants.empty()) continue;
     run.rows.push_back(counted(traced, stage, run.K));
     const StageStory& story = stories.emplace_back(story_of(traced, stage));
@@ -91,9 +96,10 @@ void write_pictures(const std::string& directory, const std::vector<Picture>& pi
   std::error_code error;
   fs::create_directories(directory, error);
   if (!fs::is_directory(directory, error)) {
-    throw Refusal("--figures " + directory +
-                  ": is no directory and cannot be made one; give a "
-                  "directory that you may write to");
+    throw model::Refusal(
+        "--figures " + directory +
+        ": is no directory and cannot be made one; give a "
+        "directory that you may write to");
   }
   for (const Picture& picture : pictures) {
     const fs::path path = fs::path(directory) / (picture.name + ".svg");
@@ -104,16 +110,19 @@ void write_pictures(const std::string& directory, const std::vector<Picture>& pi
     if (file) fs::rename(partial, path, error);
     if (!file || error) {
       fs::remove(partial, error);
-      throw Refusal("--figures " + directory + ": " + path.filename().string() +
-                    " cannot be written; give a directory that you may write to");
+      throw model::Refusal(
+          "--figures " + directory + ": " + path.filename().string() +
+          " cannot be written; give a directory that you may write to");
     }
   }
 }
 
-void draw_figures(const std::string& directory, const StageTable& traced) {
+void draw_figures(const std::string& directory, const model::StageTable& traced) {
   const std::vector<Picture> pictures = draw_pictures(traced);
   write_pictures(directory, pictures);
   for (const Picture& picture : pictures) {
     std::printf("%s.svg: %s\n", picture.name.c_str(), picture.finding.c_str());
   }
 }
+
+}  // namespace pictures

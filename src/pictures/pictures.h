@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "model/stage.h"
-#include "report/report.h"
 #include "pictures/block_requests.h"
+#include "report/report.h"
+
+namespace pictures {
 
 struct Picture {
   std::string name;     // of the file, without its end: "stage5-tiles"
@@ -17,8 +19,8 @@ struct Picture {
 
 // A stage with what one of its blocks did. The block's tile lies inside of C.
 struct StageStory {
-  const Stage* stage;
-  const Variant* variant;
+  const model::Stage* stage;
+  const model::Variant* variant;
   Story story;
 };
 
@@ -33,8 +35,8 @@ std::optional<Picture> draw_banks(const StageStory& stage);
 
 // The same of any kernel: `file` names the picture, `name` the kernel.
 Picture draw_coalescing(const std::string& file, const std::string& name, const Story& story);
-std::optional<Picture> draw_banks(const std::string& file, const std::string& name,
-                                  const Story& story);
+std::optional<Picture> draw_banks(
+    const std::string& file, const std::string& name, const Story& story);
 
 // Which thread of the block stores to which element of C.
 Picture draw_writers(const std::string& file, const std::string& name, const Story& story);
@@ -65,10 +67,13 @@ RecordedLadder recorded_run(std::string_view table);
 std::vector<RecordedLadder> recorded_h200();
 
 // The stages' speeds one below the other. `runs` by size; the bars are those of 4096.
-Picture draw_staircase(std::span<const Stage> stages, const std::vector<RecordedLadder>& runs);
+Picture draw_staircase(
+    std::span<const model::Stage> stages, const std::vector<RecordedLadder>& runs);
 
 // `run` has the traced counts of every stage, a row each.
-Picture draw_loads(const Run& run);
+Picture draw_loads(const lab::Run& run);
 
 // Speed over the operations that a byte serves which was asked of global memory, on run.gpu.
-Picture draw_roofline(const Run& run, const RecordedLadder& measured);
+Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
+
+}  // namespace pictures

@@ -11,10 +11,12 @@
 #include <set>
 #include <stdexcept>
 
-#include "pictures/figures_command.h"
-#include "cli/walk.h"
+#include "lab/stage_tables.h"
 #include "model/refusal.h"
+#include "pictures/figures_command.h"
 #include "pictures/svg.h"
+
+namespace pictures {
 
 namespace {
 
@@ -35,9 +37,9 @@ const Picture& picture(const std::string& name) {
   throw std::logic_error("no picture " + name);
 }
 
-WarpAccess every(int bytes_apart, int bytes) {
-  WarpAccess access{~0u, bytes, {}};
-  for (int lane = 0; lane < kWarpSize; ++lane) access.address[lane] = lane * bytes_apart;
+model::WarpAccess every(int bytes_apart, int bytes) {
+  model::WarpAccess access{~0u, bytes, {}};
+  for (int lane = 0; lane < model::kWarpSize; ++lane) access.address[lane] = lane * bytes_apart;
   return access;
 }
 
@@ -110,21 +112,23 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
 TEST_CASE("a drawn request has as many wavefronts as the rules of the hardware say") {
   for (const int bytes : {4, 8, 16}) {
     for (const int apart : {0, 4, 8, 16, 20, 32, 128, 132}) {
-      const WarpAccess access = every(apart / bytes * bytes, bytes);
+      const model::WarpAccess access = every(apart / bytes * bytes, bytes);
       CAPTURE(bytes);
       CAPTURE(apart);
-      CHECK(static_cast<int>(wavefronts(access, Direction::load).size()) ==
-            shared_load(access).wavefronts);
-      CHECK(static_cast<int>(wavefronts(access, Direction::store).size()) ==
-            shared_store(access).wavefronts);
+      CHECK(
+          static_cast<int>(wavefronts(access, model::Direction::load).size()) ==
+          model::shared_load(access).wavefronts);
+      CHECK(
+          static_cast<int>(wavefronts(access, model::Direction::store).size()) ==
+          model::shared_store(access).wavefronts);
     }
   }
   for (const int bytes : {4, 16}) {
     for (const int apart : {bytes, 128, 256, 1024}) {
       CAPTURE(bytes);
       CAPTURE(apart);
-      const WarpAccess to = every(bytes, bytes), from = every(apart, bytes);
-      const AsyncCopyCost cost = async_copy(to, from);
+      const model::WarpAccess to = every(bytes, bytes), from = every(apart, bytes);
+      const model::AsyncCopyCost cost = model::async_copy(to, from);
       CHECK(static_cast<int>(copy_wavefronts(to, from).size()) == cost.shared.wavefronts);
     }
   }
@@ -180,8 +184,9 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   CHECK(run.speeds[1].cublas_percent == 0.97);
   CHECK(run.speeds[0].times_before == 0);
   CHECK(run.speeds[1].times_before == 1779);
-  for (const char* bad : {"", "problem  C (64 x 64) = 1\n", "problem  C (x",
-                          "problem  C (64 x\n# stage ms /s\n1 naive", "anything\n# stage /s\n"}) {
+  for (const char* bad :
+       {"", "problem  C (64 x 64) = 1\n", "problem  C (x",
+        "problem  C (64 x\n# stage ms /s\n1 naive", "anything\n# stage /s\n"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(recorded_run(bad), std::invalid_argument);
   }
@@ -195,10 +200,12 @@ TEST_CASE("figures are written whole, into a directory that is made, or refused"
   CHECK(text_of(directory / "a.svg") == "<svg/>");
   CHECK(std::distance(fs::directory_iterator(directory), {}) == 1);
   const std::string not_a_directory = (directory / "a.svg").string();
-  CHECK_THROWS_AS(write_pictures(not_a_directory, {{"a", "", ""}}), Refusal);
-  CHECK_THROWS_AS(write_pictures("/proc/figures", {{"a", "", ""}}), Refusal);
+  CHECK_THROWS_AS(write_pictures(not_a_directory, {{"a", "", ""}}), model::Refusal);
+  CHECK_THROWS_AS(write_pictures("/proc/figures", {{"a", "", ""}}), model::Refusal);
   fs::create_directory(directory / "b.svg");
-  CHECK_THROWS_AS(write_pictures(directory.string(), {{"b", "", ""}}), Refusal);
+  CHECK_THROWS_AS(write_pictures(directory.string(), {{"b", "", ""}}), model::Refusal);
   CHECK(!fs::exists(directory / "b.svg.partial"));
   fs::remove_all(base);
 }
+
+}  // namespace pictures

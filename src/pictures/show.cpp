@@ -5,11 +5,14 @@
 #include <charconv>
 #include <map>
 
-#include "report/annotated.h"
-#include "report/numbers.h"
+#include "lab/worst_line.h"
 #include "pictures/pictures.h"
-#include "report/style.h"
 #include "pictures/svg.h"
+#include "report/annotated.h"
+#include "text/numbers.h"
+#include "text/style.h"
+
+namespace pictures {
 
 namespace {
 
@@ -26,9 +29,9 @@ std::string cell(std::uint32_t lanes) {
   return std::string(" ") + (std::popcount(lanes) > 1 ? '*' : sign(std::countr_zero(lanes)));
 }
 
-std::string sectors_picture(const WarpAccess& access) {
+std::string sectors_picture(const model::WarpAccess& access) {
   std::map<std::uint64_t, std::array<std::uint32_t, 8>> sectors;
-  for (int lane = 0; lane < kWarpSize; ++lane) {
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {
     if (!is_active(access, lane)) continue;
     for (int w = 0; w < std::max(access.bytes, 4) / 4; ++w) {
       const std::uint64_t word = access.address[lane] / 4 + w;
@@ -39,7 +42,7 @@ std::string sectors_picture(const WarpAccess& access) {
   std::size_t at = 0;
   for (const auto& [number, words] : sectors) {
     if (at == 4 * kMostLines) {
-      return text + printed("\n      and %zu sectors more\n", sectors.size() - at);
+      return text + text::printed("\n      and %zu sectors more\n", sectors.size() - at);
     }
     text += at % 4 == 0 ? (at > 0 ? "\n     " : "     ") : "";
     text += " [";
@@ -52,11 +55,11 @@ std::string sectors_picture(const WarpAccess& access) {
 
 std::string banks_picture(const std::vector<Wavefront>& turns) {
   std::string text = "      bank ";
-  for (int bank = 0; bank < 32; ++bank) text += printed("%2d", bank % 10);
+  for (int bank = 0; bank < 32; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   for (std::size_t t = 0; t < turns.size(); ++t) {
-    if (t == kMostLines) return text + printed("      and %zu more\n", turns.size() - t);
-    text += printed("      %3zu  ", t + 1);
+    if (t == kMostLines) return text + text::printed("      and %zu more\n", turns.size() - t);
+    text += text::printed("      %3zu  ", t + 1);
     for (const Wavefront::Bank& bank : turns[t].banks) text += cell(bank.lanes);
     text += "\n";
   }
@@ -85,19 +88,20 @@ std::vector<std::size_t> costliest(const Story& story) {
   return chosen;
 }
 
-std::string requests_text(const Story& story, Style style) {
+std::string requests_text(const Story& story, text::Style style) {
   std::string text;
   for (const std::size_t r : costliest(story)) {
     const Request& request = story.requests[r];
-    const std::string line = request.line > 0 ? printed(", line %d", request.line) : "";
-    const bool copies_in = request.shared && request.direction == Direction::copy &&
+    const std::string line = request.line > 0 ? text::printed(", line %d", request.line) : "";
+    const bool copies_in = request.shared && request.direction == model::Direction::copy &&
                            r + 1 < story.requests.size() && !story.requests[r + 1].shared;
     const char* pieces = request.shared ? "wavefronts" : "sectors";
-    text +=
-        "  " + coloured(printed("%s %s of %s%s", request.shared ? "SMEM" : "GMEM",
-                                name_of(request.direction), request.array.c_str(), line.c_str()),
-                        Colour::bold, style);
-    text += printed(
+    text += "  " + text::coloured(
+                       text::printed(
+                           "%s %s of %s%s", request.shared ? "SMEM" : "GMEM",
+                           lab::name_of(request.direction), request.array.c_str(), line.c_str()),
+                       text::Colour::bold, style);
+    text += text::printed(
         ": %d lanes of %d bytes, %d %s, ideal %d%s\n", std::popcount(request.access.active),
         request.access.bytes, request.pieces, pieces, request.ideal,
         request.pieces > request.ideal ? (request.shared ? " <- conflicts" : " <- uncoalesced")
@@ -119,8 +123,9 @@ std::string writers_text(const Story& story) {
   constexpr int kNumbered = 16, kMostCols = 96;  // columns
   const bool numbers = written.cols <= kNumbered;
   std::string text =
-      printed("  Rows %d to %d, columns %d to %d of C; ", written.row,
-              written.row + written.rows - 1, written.col, written.col + written.cols - 1) +
+      text::printed(
+          "  Rows %d to %d, columns %d to %d of C; ", written.row, written.row + written.rows - 1,
+          written.col, written.col + written.cols - 1) +
       (numbers ? "the number of the thread" : "the warp as 0-9, a-z") +
       ". '.' nobody, '!' several threads.\n";
   for (int row = 0; row < std::min(written.rows, kMostRows); ++row) {
@@ -129,14 +134,14 @@ std::string writers_text(const Story& story) {
       const int thread = written.thread[row][col];
       const std::string one = thread == Written::kNobody    ? "."
                               : thread == Written::kSeveral ? "!"
-                              : numbers                     ? printed("%d", thread)
+                              : numbers                     ? text::printed("%d", thread)
                                                             : std::string(1, sign(thread / 32));
-      text += numbers ? pad_left(one, 5) : one;
+      text += numbers ? text::pad_left(one, 5) : one;
     }
     text += "\n";
   }
   if (written.rows > kMostRows || written.cols > kMostCols) {
-    text += printed("  (of %d x %d elements the first)\n", written.rows, written.cols);
+    text += text::printed("  (of %d x %d elements the first)\n", written.rows, written.cols);
   }
   return text;
 }
@@ -177,12 +182,12 @@ constexpr const char* kPageStyle =
 
 }  // namespace
 
-void print_show(std::FILE* out, const Show& show, Style style) {
+void print_show(std::FILE* out, const Show& show, text::Style style) {
   const auto heading = [&](const std::string& text) {
-    return "\n" + coloured(text, Colour::bold, style) + "\n";
+    return "\n" + text::coloured(text, text::Colour::bold, style) + "\n";
   };
-  std::string text = coloured(show.title, Colour::bold, style) + "\n";
-  for (const std::string& complaint : show.complaints) text += labelled("  !", 4, complaint);
+  std::string text = text::coloured(show.title, text::Colour::bold, style) + "\n";
+  for (const std::string& complaint : show.complaints) text += text::labelled("  !", 4, complaint);
   for (const ShownKernel& kernel : show.kernels) {
     text += heading(kernel.name + ": " + kernel.launch);
     text += kernel.source;
@@ -215,3 +220,5 @@ std::string html_page(const Show& show) {
   }
   return html + "</body></html>\n";
 }
+
+}  // namespace pictures

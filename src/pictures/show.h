@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "report/report.h"
 #include "pictures/block_requests.h"
+#include "report/report.h"
+
+namespace pictures {
 
 struct ShownKernel {
   std::string name;
@@ -24,7 +26,9 @@ struct Show {
 };
 
 // At most 100 columns wide.
-void print_show(std::FILE* out, const Show& show, Style style);
+void print_show(std::FILE* out, const Show& show, text::Style style);
 
 // Needs nothing else: no script, no file, no network. All text is escaped.
 std::string html_page(const Show& show);
+
+}  // namespace pictures

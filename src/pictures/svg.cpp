@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace pictures {
 
 namespace {
 
@@ -34,7 +36,7 @@ const char* class_of(Fill fill) {
 
 // A pattern of 8 x 8 px: strokes on a colour.
 std::string pattern(const char* name, const char* colour, const char* strokes) {
-  return printed(
+  return text::printed(
       "<pattern id=\"%s\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
       "<path d=\"M0 0h8v8H0z\" fill=\"%s\"/>%s</pattern>\n",
       name, colour, strokes);
@@ -66,15 +68,19 @@ std::string style_sheet() {
 
 std::string definitions() {
   return "<defs>\n" +
-         pattern("warp", "#56b4e9",
-                 "<path d=\"M-2 2l4-4M0 8l8-8M6 10l4-4\" stroke=\"#b5def5\" stroke-width=\"2\"/>") +
-         pattern("other", "#4cc5a0",
-                 "<circle cx=\"2\" cy=\"2\" r=\"1\" fill=\"#00664a\"/>"
-                 "<circle cx=\"6\" cy=\"6\" r=\"1\" fill=\"#00664a\"/>") +
-         pattern("trouble", "#e8824a",
-                 "<path d=\"M0 0l8 8M8 0l-8 8\" stroke=\"#d55e00\" stroke-width=\"1.4\"/>") +
-         pattern("waiting", "#f0e442",
-                 "<path d=\"M0 2h8M0 6h8\" stroke=\"#a89c00\" stroke-width=\"1\"/>") +
+         pattern(
+             "warp", "#56b4e9",
+             "<path d=\"M-2 2l4-4M0 8l8-8M6 10l4-4\" stroke=\"#b5def5\" stroke-width=\"2\"/>") +
+         pattern(
+             "other", "#4cc5a0",
+             "<circle cx=\"2\" cy=\"2\" r=\"1\" fill=\"#00664a\"/>"
+             "<circle cx=\"6\" cy=\"6\" r=\"1\" fill=\"#00664a\"/>") +
+         pattern(
+             "trouble", "#e8824a",
+             "<path d=\"M0 0l8 8M8 0l-8 8\" stroke=\"#d55e00\" stroke-width=\"1.4\"/>") +
+         pattern(
+             "waiting", "#f0e442",
+             "<path d=\"M0 2h8M0 6h8\" stroke=\"#a89c00\" stroke-width=\"1\"/>") +
          "</defs>\n";
 }
 
@@ -169,11 +175,11 @@ void Svg::grid(double x, double y, double width, double height, int columns, int
 double Svg::legend(double x, double y, Fill fill, std::string_view meaning) {
   rect(x, y - 11, 18, 13, fill);
   text(x + 24, y, meaning, {.small = true});
-  return x + 24 + kCharacter * 12 / 14 * display_width(meaning) + 18;
+  return x + 24 + kCharacter * 12 / 14 * text::display_width(meaning) + 18;
 }
 
 double Svg::paragraph(double x, double y, std::string_view words, int columns, TextStyle style) {
-  for (const std::string& line : wrapped(words, columns)) {
+  for (const std::string& line : text::wrapped(words, columns)) {
     text(x, y, line, style);
     y += style.small ? 16 : 19;
   }
@@ -181,11 +187,13 @@ double Svg::paragraph(double x, double y, std::string_view words, int columns, T
 }
 
 std::string Svg::file(double height) const {
-  const std::string size = printed("%d", kPictureWidth), high = pixels(std::ceil(height));
+  const std::string size = text::printed("%d", kPictureWidth), high = pixels(std::ceil(height));
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size + "\" height=\"" + high +
          "\" viewBox=\"0 0 " + size + " " + high + "\" role=\"img\">\n<title>" +
          xml_escaped(title_) + "</title>\n<desc>" + xml_escaped(finding_) + "</desc>\n" +
          style_sheet() + definitions() + "<rect class=\"page\" x=\".5\" y=\".5\" width=\"" +
-         printed("%d", kPictureWidth - 1) + "\" height=\"" + pixels(std::ceil(height) - 1) +
+         text::printed("%d", kPictureWidth - 1) + "\" height=\"" + pixels(std::ceil(height) - 1) +
          "\" rx=\"8\"/>\n" + body_ + "</svg>\n";
 }
+
+}  // namespace pictures

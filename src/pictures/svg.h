@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+namespace pictures {
+
 inline constexpr int kPictureWidth = 800;  // px, what a page of the walkthrough has
 
 // How an area looks. The names are those of the classes in the style sheet.
@@ -63,3 +65,5 @@ std::string xml_escaped(std::string_view text);
 
 // At most one decimal: "12", "12.5". Never in exponents, and the same on every machine.
 std::string pixels(double value);
+
+}  // namespace pictures

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace pictures {
 
 namespace {
 
@@ -21,22 +23,24 @@ std::vector<std::string> drawn(const Panel& panel) {
   const int across = static_cast<int>(std::clamp<long long>(panel.across, 1, kMostAcross));
   const bool more_down = panel.down > down, more_across = panel.across > across;
   std::vector<std::string> lines{panel.name, panel.size};
-  lines.push_back("┌" + repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┐"));
+  lines.push_back("┌" + text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┐"));
   for (int row = 0; row < down; ++row) {
     const std::string first = row == 0 ? "■" : "□";
-    lines.push_back("│ " + first + " " + repeated("□ ", across - 1) + (more_across ? " …" : "│"));
+    lines.push_back(
+        "│ " + first + " " + text::repeated("□ ", across - 1) + (more_across ? " …" : "│"));
   }
-  lines.push_back(more_down ? "  " + repeated("⋮ ", across)
-                            : "└" + repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┘"));
+  lines.push_back(
+      more_down ? "  " + text::repeated("⋮ ", across)
+                : "└" + text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┘"));
   lines.push_back(panel.parts);
   return lines;
 }
 
 }  // namespace
 
-std::vector<std::string> tile_picture(const Variant& v, int M, int N) {
+std::vector<std::string> tile_picture(const model::Variant& v, int M, int N) {
   const auto size = [](long long rows, long long columns) {
-    return printed("%lld x %lld", rows, columns);
+    return text::printed("%lld x %lld", rows, columns);
   };
   const auto cut = [](int length, int part) {
     return part > 0 ? (static_cast<long long>(length) + part - 1) / part : 1;
@@ -61,15 +65,18 @@ std::vector<std::string> tile_picture(const Variant& v, int M, int N) {
   for (const Panel& next : panels) {
     const std::vector<std::string> lines = drawn(next);
     int width = 0;
-    for (const std::string& line : lines) width = std::max(width, display_width(line));
+    for (const std::string& line : lines) width = std::max(width, text::display_width(line));
     const bool last = &next == &panels.back();
     for (std::size_t row = 0; row < picture.size(); ++row) {
       // ■ of one box is the next box.
       const std::string arrow = last ? "" : row == 3 ? "  → " : "    ";
-      picture[row] += pad_right(row < lines.size() ? lines[row] : "", width) + arrow;
+      picture[row] += text::pad_right(row < lines.size() ? lines[row] : "", width) + arrow;
     }
   }
-  while (!picture.empty() && without_trailing_spaces(picture.back()).empty()) picture.pop_back();
-  for (std::string& line : picture) line = without_trailing_spaces(line);
+  while (!picture.empty() && text::without_trailing_spaces(picture.back()).empty())
+    picture.pop_back();
+  for (std::string& line : picture) line = text::without_trailing_spaces(line);
   return picture;
 }
+
+}  // namespace pictures

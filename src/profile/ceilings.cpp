@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <array>
 
-#include "pictures/figures.h"
+#include "lab/rates.h"
 #include "profile/ncu.h"
-#include "report/numbers.h"
 #include "profile/profile.h"
+#include "text/numbers.h"
+
+namespace profile {
 
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::string_view kCycles = "sm__cycles_elapsed.max";
 // comes near; its sectors are held against the rate that the model has. Of the data stage that L1
 // and shared memory have in common ncu counts the whole and shared memory's part, and the rest is
 // L1's.
-constexpr std::array<std::string_view, kUnits + 1> kUnitMetrics = {
+constexpr std::array<std::string_view, model::kUnits + 1> kUnitMetrics = {
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
@@ -29,26 +31,29 @@ constexpr std::array<std::string_view, kUnits + 1> kUnitMetrics = {
 
 constexpr double kLeast = 0.6, kMost = 1.0;  // of the ceiling
 
-using Shares = std::array<double, kUnits>;  // in percent of the time
+using Shares = std::array<double, model::kUnits>;  // in percent of the time
 
-std::optional<Shares> counted_shares(const std::vector<NcuLaunch>& launches, const char* kernel,
-                                     const Gpu& gpu) {
+std::optional<Shares> counted_shares(
+    const std::vector<NcuLaunch>& launches, const char* kernel, const model::Gpu& gpu) {
   std::optional<Shares> shares;
   for (const NcuLaunch& launch : launches) {
-    const bool whole = std::all_of(launch.values.begin(), launch.values.end(),
-                                   [](const auto& value) { return value.has_value(); });
+    const bool whole = std::all_of(
+        launch.values.begin(), launch.values.end(),
+        [](const auto& value) { return value.has_value(); });
     if (!whole || !same_kernel(launch.kernel, kernel)) continue;
     shares.emplace();  // the last launch of several, when clocks and caches are warm
-    for (int unit = 0; unit < kUnits; ++unit) (*shares)[unit] = *launch.values[unit];
-    (*shares)[kL1] -= (*shares)[kSmem];
+    for (int unit = 0; unit < model::kUnits; ++unit) (*shares)[unit] = *launch.values[unit];
+    (*shares)[model::kL1] -= (*shares)[model::kSmem];
     constexpr double kSectorBytes = 32;
-    (*shares)[kL2] *= 100 * kSectorBytes / (*launch.values[kUnits] * l2_bytes_per_clock(gpu));
+    (*shares)[model::kL2] *=
+        100 * kSectorBytes / (*launch.values[model::kUnits] * model::l2_bytes_per_clock(gpu));
   }
   return shares;
 }
 
-UnitIndex busiest(const Shares& shares) {
-  return static_cast<UnitIndex>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+model::UnitIndex busiest(const Shares& shares) {
+  return static_cast<model::UnitIndex>(
+      std::max_element(shares.begin(), shares.end()) - shares.begin());
 }
 
 }  // namespace
@@ -57,31 +62,33 @@ std::string ncu_unit_metrics() {
   return joined_metrics(kUnitMetrics);
 }
 
-bool print_units(std::FILE* out, std::istream& ncu_csv, const Run& timed) {
+bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
   constexpr const char* kHead = "%-2s%-20s %5s %6s %3s";
   const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, kUnitMetrics);
-  std::string text = about(timed) + "\n";
-  text += printed(kHead, "", "", "TFLOP", "ceil-", "%") +
+  std::string text = report::about(timed) + "\n";
+  text += text::printed(kHead, "", "", "TFLOP", "ceil-", "%") +
           "   % of the time that a unit is busy: the model's, ncu's\n";
-  text += printed(kHead, "#", "stage", "/s", "ing", "of");
-  for (const std::string_view unit : kUnitNames) text += pad_left(unit, 8);
+  text += text::printed(kHead, "#", "stage", "/s", "ing", "of");
+  for (const std::string_view unit : model::kUnitNames) text += text::pad_left(unit, 8);
   text += " bound by\n";
   int stages = 0, agree = 0, within = 0;
-  for (const Row& row : timed.rows) {
-    const std::optional<Ceiling> ceiling = compiled_ceiling(timed, row);
-    const std::optional<double> ratio = ceiling_ratio(timed, row);
+  for (const lab::Row& row : timed.rows) {
+    const std::optional<model::Ceiling> ceiling = lab::compiled_ceiling(timed, row);
+    const std::optional<double> ratio = lab::ceiling_ratio(timed, row);
     if (!ceiling || !ratio) continue;
     ++stages;
     within += *ratio >= kLeast && *ratio <= kMost;
-    text += printed("%-2d", row.number) + pad_right(shortened(row.name, 20), 20) +
-            printed(" %5s %6s %3.0f", significant(*tflops(timed, row)).c_str(),
-                    significant(ceiling->tflops).c_str(), 100 * *ratio);
-    const std::optional<Shares> counted = counted_shares(launches, kernel_name(row), timed.gpu);
-    for (int unit = 0; unit < kUnits; ++unit) {
-      text += printed(" %3.0f", 100 * ceiling->ms[unit] / row.time->median_ms) +
-              (counted ? printed(" %3.0f", (*counted)[unit]) : "   –");
+    text += text::printed("%-2d", row.number) + text::pad_right(text::shortened(row.name, 20), 20) +
+            text::printed(
+                " %5s %6s %3.0f", text::significant(*lab::tflops(timed, row)).c_str(),
+                text::significant(ceiling->tflops).c_str(), 100 * *ratio);
+    const std::optional<Shares> counted =
+        counted_shares(launches, lab::kernel_name(row), timed.gpu);
+    for (int unit = 0; unit < model::kUnits; ++unit) {
+      text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / row.time->median_ms) +
+              (counted ? text::printed(" %3.0f", (*counted)[unit]) : "   –");
     }
-    const std::string_view named = kUnitNames[ceiling->bound_by];
+    const std::string_view named = model::kUnitNames[ceiling->bound_by];
     if (!counted) {
       text += " " + std::string(named) + ", and ncu did not see this kernel  ≠\n";
       continue;
@@ -89,25 +96,30 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const Run& timed) {
     const bool same = busiest(*counted) == ceiling->bound_by;
     agree += same;
     text += " " + std::string(named) +
-            (same ? " =" : " ≠ " + std::string(kUnitNames[busiest(*counted)])) + "\n";
+            (same ? " =" : " ≠ " + std::string(model::kUnitNames[busiest(*counted)])) + "\n";
   }
-  text += printed("\n%d of %d stages lie between %.1f and %.1f of their ceilings; ", within, stages,
-                  kLeast, kMost) +
-          printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages);
-  text += labelled("model", 8,
-                   "what the unit needs for its share of the work, of the measured time; the "
-                   "largest is the ceiling's unit");
+  text += text::printed(
+              "\n%d of %d stages lie between %.1f and %.1f of their ceilings; ", within, stages,
+              kLeast, kMost) +
+          text::printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages);
+  text += text::labelled(
+      "model", 8,
+      "what the unit needs for its share of the work, of the measured time; the "
+      "largest is the ceiling's unit");
   text += "ncu     percent of what the unit can do at most, over the whole launch:\n";
-  for (int unit = 0; unit < kUnits; ++unit) {
+  for (int unit = 0; unit < model::kUnits; ++unit) {
     const std::string_view metric = kUnitMetrics[unit];
-    text += pad_right("", 8) + pad_right(kUnitNames[unit], 7) +
+    text += text::pad_right("", 8) + text::pad_right(model::kUnitNames[unit], 7) +
             std::string(metric.substr(0, metric.find('.'))) +
-            (unit == kL1 ? ", less SMEM's"
-             : unit == kL2
-                 ? printed(", 32 bytes each, of %.0f bytes a cycle", l2_bytes_per_clock(timed.gpu))
-                 : "") +
+            (unit == model::kL1   ? ", less SMEM's"
+             : unit == model::kL2 ? text::printed(
+                                        ", 32 bytes each, of %.0f bytes a cycle",
+                                        model::l2_bytes_per_clock(timed.gpu))
+                                  : "") +
             "\n";
   }
   std::fputs(text.c_str(), out);
   return stages > 0 && agree == stages && within == stages;
 }
+
+}  // namespace profile

@@ -6,10 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include "lab/rates.h"
 #include "model/refusal.h"
-#include "pictures/figures.h"
 #include "profile/ncu.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace profile {
 
 namespace {
 
@@ -26,34 +28,39 @@ constexpr double kJitter = 0.05;
 struct Metric {
   const char* count;
   std::string_view name;
-  std::int64_t (*traced)(const Counts&);
+  std::int64_t (*traced)(const model::Counts&);
   Must must;
-  double SharedLoads::*as_compiled = nullptr;
+  double model::SharedLoads::*as_compiled = nullptr;
 };
 
 constexpr Metric kMetrics[] = {
     {"LDG requests", "smsp__sass_inst_executed_op_global_ld.sum",
-     [](const Counts& c) { return c.gmem_loads.requests - c.async_gmem.requests; }, Must::equal},
+     [](const model::Counts& c) { return c.gmem_loads.requests - c.async_gmem.requests; },
+     Must::equal},
     {"LDG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
-     [](const Counts& c) { return c.gmem_loads.pieces - c.async_gmem.pieces; }, Must::equal},
+     [](const model::Counts& c) { return c.gmem_loads.pieces - c.async_gmem.pieces; }, Must::equal},
     {"STG requests", "smsp__sass_inst_executed_op_global_st.sum",
-     [](const Counts& c) { return c.gmem_stores.requests; }, Must::equal},
+     [](const model::Counts& c) { return c.gmem_stores.requests; }, Must::equal},
     {"STG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
-     [](const Counts& c) { return c.gmem_stores.pieces; }, Must::equal},
+     [](const model::Counts& c) { return c.gmem_stores.pieces; }, Must::equal},
     {"LDGSTS requests", "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
-     [](const Counts& c) { return c.async_gmem.requests; }, Must::equal},
+     [](const model::Counts& c) { return c.async_gmem.requests; }, Must::equal},
     {"LDGSTS sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-     [](const Counts& c) { return c.async_gmem.pieces; }, Must::equal},
+     [](const model::Counts& c) { return c.async_gmem.pieces; }, Must::equal},
     {"LDGSTS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
-     [](const Counts& c) { return c.async_smem.pieces; }, Must::nearly},
+     [](const model::Counts& c) { return c.async_smem.pieces; }, Must::nearly},
     {"STS requests", "smsp__sass_inst_executed_op_shared_st.sum",
-     [](const Counts& c) { return c.smem_stores.requests - c.async_smem.requests; }, Must::equal},
+     [](const model::Counts& c) { return c.smem_stores.requests - c.async_smem.requests; },
+     Must::equal},
     {"STS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-     [](const Counts& c) { return c.smem_stores.pieces - c.async_smem.pieces; }, Must::nearly},
+     [](const model::Counts& c) { return c.smem_stores.pieces - c.async_smem.pieces; },
+     Must::nearly},
     {"LDS requests", "smsp__sass_inst_executed_op_shared_ld.sum",
-     [](const Counts& c) { return c.smem_loads.requests; }, Must::if_wide, &SharedLoads::requests},
+     [](const model::Counts& c) { return c.smem_loads.requests; }, Must::if_wide,
+     &model::SharedLoads::requests},
     {"LDS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-     [](const Counts& c) { return c.smem_loads.pieces; }, Must::if_wide, &SharedLoads::wavefronts},
+     [](const model::Counts& c) { return c.smem_loads.pieces; }, Must::if_wide,
+     &model::SharedLoads::wavefronts},
 };
 
 std::vector<std::string_view> names_of_metrics() {
@@ -65,13 +72,14 @@ std::vector<std::string_view> names_of_metrics() {
 constexpr int kCount = 20, kNumber = 16;  // columns
 
 // Whether the source itself loads several words of shared memory at once.
-bool loads_wide(const Counts& counts) {
+bool loads_wide(const model::Counts& counts) {
   return counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
 }
 
 // Prints a line a count that is not 0 on either side. Whether all that have to agree do.
-bool compare_launch(std::FILE* out, const NcuLaunch& launch, const Counts& counts,
-                    const std::optional<SharedLoads>& compiled) {
+bool compare_launch(
+    std::FILE* out, const NcuLaunch& launch, const model::Counts& counts,
+    const std::optional<model::SharedLoads>& compiled) {
   bool all_agree = true;
   for (std::size_t i = 0; i < std::size(kMetrics); ++i) {
     const Metric& metric = kMetrics[i];
@@ -89,14 +97,15 @@ bool compare_launch(std::FILE* out, const NcuLaunch& launch, const Counts& count
     }
     const bool is_compilers = from_ncu && !has_to_agree && from_ncu == made;
     std::string mark = equal ? "=" : is_compilers ? "c" : nearly ? "≈" : has_to_agree ? "≠" : "?";
-    if (mark == "≈") mark += printed(" %.1f %%", 100 * more / static_cast<double>(traced));
+    if (mark == "≈") mark += text::printed(" %.1f %%", 100 * more / static_cast<double>(traced));
     all_agree = all_agree && mark != "≠";
-    const auto number = [](double value) { return grouped(std::llround(value)); };
-    const std::string line =
-        "  " + pad_right(metric.count, kCount) +
-        pad_left(from_ncu ? number(*from_ncu) : "missing", kNumber) +
-        pad_left(grouped(traced), kNumber) + pad_left(from_ncu ? number(more) : "", kNumber) +
-        pad_left(made && !has_to_agree ? number(*made) : "", kNumber) + " " + mark;
+    const auto number = [](double value) { return text::grouped(std::llround(value)); };
+    const std::string line = "  " + text::pad_right(metric.count, kCount) +
+                             text::pad_left(from_ncu ? number(*from_ncu) : "missing", kNumber) +
+                             text::pad_left(text::grouped(traced), kNumber) +
+                             text::pad_left(from_ncu ? number(more) : "", kNumber) +
+                             text::pad_left(made && !has_to_agree ? number(*made) : "", kNumber) +
+                             " " + mark;
     std::fprintf(out, "%s\n", line.c_str());
   }
   return all_agree;
@@ -108,42 +117,44 @@ std::string ncu_metrics() {
   return joined_metrics(names_of_metrics());
 }
 
-bool print_profile(std::FILE* out, std::istream& ncu_csv, const Run& traced) {
+bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced) {
   const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, names_of_metrics());
-  for (const Row& row : traced.rows) {
-    if (!row.variant || !row.counts || is_total(*row.counts)) continue;
-    throw Refusal(
-        printed("stage %d is traced in %lld of its %lld blocks and ncu counts them all; "
-                "add --trace all",
-                row.number, static_cast<long long>(row.counts->blocks_traced),
-                static_cast<long long>(row.counts->blocks)));
+  for (const lab::Row& row : traced.rows) {
+    if (!row.variant || !row.counts || lab::is_total(*row.counts)) continue;
+    throw model::Refusal(text::printed(
+        "stage %d is traced in %lld of its %lld blocks and ncu counts them all; "
+        "add --trace all",
+        row.number, static_cast<long long>(row.counts->blocks_traced),
+        static_cast<long long>(row.counts->blocks)));
   }
-  std::string text =
-      about(traced) + "\n" + pad_right("count", 2 + kCount) + "ncu's metric, summed over the GPU\n";
+  std::string text = report::about(traced) + "\n" + text::pad_right("count", 2 + kCount) +
+                     "ncu's metric, summed over the GPU\n";
   for (const Metric& metric : kMetrics) {
-    text += "  " + pad_right(metric.count, kCount) +
+    text += "  " + text::pad_right(metric.count, kCount) +
             std::string(metric.name.substr(0, metric.name.rfind(".sum"))) + "\n";
   }
   std::fprintf(out, "%s\n", text.c_str());
   bool all_agree = true;
-  for (const Row& row : traced.rows) {
+  for (const lab::Row& row : traced.rows) {
     if (!row.variant || !row.counts) continue;
     const std::string title =
-        printed("stage %d %s: ", row.number, row.name.c_str()) + kernel_name(row);
-    std::fprintf(out, "%s\n", shortened(title, kReportWidth).c_str());
-    std::optional<SharedLoads> compiled;
-    if (const auto record = compiled_loop(traced, row)) {
-      compiled = shared_loads_as_compiled(product_of(traced), *row.variant, *row.counts, *record);
+        text::printed("stage %d %s: ", row.number, row.name.c_str()) + lab::kernel_name(row);
+    std::fprintf(out, "%s\n", text::shortened(title, text::kReportWidth).c_str());
+    std::optional<model::SharedLoads> compiled;
+    if (const auto record = lab::compiled_loop(traced, row)) {
+      compiled = model::shared_loads_as_compiled(
+          lab::product_of(traced), *row.variant, *row.counts, *record);
     }
     std::vector<std::vector<std::optional<double>>> seen;
     for (const NcuLaunch& launch : launches) {
       // A warm-up and its repetitions count the same; they are said once.
       const bool again = std::find(seen.begin(), seen.end(), launch.values) != seen.end();
-      if (again || !same_kernel(launch.kernel, kernel_name(row))) continue;
+      if (again || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
       seen.push_back(launch.values);
-      const std::string header = pad_right("", 2 + kCount) + pad_left("ncu", kNumber) +
-                                 pad_left("traced", kNumber) + pad_left("ncu more", kNumber) +
-                                 pad_left("as compiled", kNumber);
+      const std::string header = text::pad_right("", 2 + kCount) + text::pad_left("ncu", kNumber) +
+                                 text::pad_left("traced", kNumber) +
+                                 text::pad_left("ncu more", kNumber) +
+                                 text::pad_left("as compiled", kNumber);
       std::fprintf(out, "%s\n", header.c_str());
       all_agree = compare_launch(out, launch, *row.counts, compiled) && all_agree;
     }
@@ -154,15 +165,18 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const Run& traced) {
   }
   constexpr int kTerm = 3;
   text = "\nA count that is 0 on both sides is left out.\n";
-  text += labelled("=", kTerm, "equal");
-  text += labelled("≈", kTerm, "wavefronts, less than 5 % apart: the hardware's own jitter");
-  text += labelled("≠", kTerm, "not equal, and should be");
-  text += labelled("c", kTerm,
-                   "not as written, and need not be: the compiler made wide loads from shared "
-                   "memory of several, and the GPU counted what is recorded of its main loop "
-                   "(as compiled)");
-  text += labelled("?", kTerm,
-                   "the same, but not as recorded: this program's compiler made other choices");
+  text += text::labelled("=", kTerm, "equal");
+  text += text::labelled("≈", kTerm, "wavefronts, less than 5 % apart: the hardware's own jitter");
+  text += text::labelled("≠", kTerm, "not equal, and should be");
+  text += text::labelled(
+      "c", kTerm,
+      "not as written, and need not be: the compiler made wide loads from shared "
+      "memory of several, and the GPU counted what is recorded of its main loop "
+      "(as compiled)");
+  text += text::labelled(
+      "?", kTerm, "the same, but not as recorded: this program's compiler made other choices");
   std::fputs(text.c_str(), out);
   return all_agree;
 }
+
+}  // namespace profile

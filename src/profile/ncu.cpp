@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "model/refusal.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace profile {
 
 namespace {
 
@@ -86,10 +88,10 @@ std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_v
       continue;
     }
     if (!fields || fields->size() != header.size()) {
-      throw Refusal(
-          printed("line %d of ncu's output is cut off or broken: its header has %zu columns "
-                  "and the line has not; run ncu --csv --page raw again",
-                  number, header.size()));
+      throw model::Refusal(text::printed(
+          "line %d of ncu's output is cut off or broken: its header has %zu columns "
+          "and the line has not; run ncu --csv --page raw again",
+          number, header.size()));
     }
     if ((*fields)[*column_of(header, "ID")].empty()) continue;
     NcuLaunch launch{(*fields)[*column_of(header, "Kernel Name")], {}};
@@ -100,7 +102,7 @@ std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_v
     launches.push_back(launch);
   }
   if (header.empty()) {
-    throw Refusal(
+    throw model::Refusal(
         "found no table of ncu's: no line starts with a quote and has the columns \"ID\" and "
         "\"Kernel Name\"; give the output of ncu --csv --page raw --metrics ...");
   }
@@ -115,3 +117,5 @@ std::string joined_metrics(std::span<const std::string_view> metrics) {
   }
   return names;
 }
+
+}  // namespace profile

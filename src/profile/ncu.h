@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+namespace profile {
+
 struct NcuLaunch {
   std::string kernel;                         // as ncu spells it
   std::vector<std::optional<double>> values;  // one for each metric asked for; none: "n/a", missing
@@ -23,3 +25,5 @@ bool same_kernel(const std::string& from_ncu, const char* ours);
 
 // The metrics as `ncu --metrics` takes them, separated by commas.
 std::string joined_metrics(std::span<const std::string_view> metrics);
+
+}  // namespace profile

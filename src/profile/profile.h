@@ -7,6 +7,8 @@
 
 #include "report/report.h"
 
+namespace profile {
+
 // What `ncu --metrics` has to be given for print_profile, separated by commas.
 std::string ncu_metrics();
 
@@ -15,7 +17,7 @@ std::string ncu_metrics();
 // of `traced` with counts is there and all of its counts agree that have to: those of global
 // memory, the stores to shared memory, and the loads from it where the source has them wide. Throws
 // Refusal where the input is no such CSV, or a row of `traced` is not traced in full.
-bool print_profile(std::FILE* out, std::istream& ncu_csv, const Run& traced);
+bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced);
 
 // The same for print_units.
 std::string ncu_unit_metrics();
@@ -24,4 +26,6 @@ std::string ncu_unit_metrics();
 // and for each unit how much of the time it is busy: worked out by the model at the measured speed,
 // and counted by ncu. Returns whether every stage with a ceiling is in the CSV, lies between 0.6
 // and 1.0 of it, and is bound by the unit that ncu saw busiest.
-bool print_units(std::FILE* out, std::istream& ncu_csv, const Run& timed);
+bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed);
+
+}  // namespace profile

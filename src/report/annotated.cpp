@@ -1,38 +1,41 @@
 #include "report/annotated.h"
+#include "lab/worst_line.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <map>
 
-#include "report/numbers.h"
-#include "report/style.h"
+#include "text/numbers.h"
+#include "text/style.h"
+
+namespace report {
 
 namespace {
 
-constexpr double kWasteful = 1.05;  // more than a ragged edge explains
-
-const char* pieces_name(const LineCounts& line) {
+const char* pieces_name(const model::LineCounts& line) {
   return line.shared ? "wavefronts" : "sectors";
 }
 
-const char* mark(const LineCounts& line) {
-  if (waste(line) <= kWasteful) return "";
+const char* mark(const model::LineCounts& line) {
+  if (lab::waste(line) <= lab::kWasteful) return "";
   return line.shared ? "<- conflicts" : "<- uncoalesced";
 }
 
-double per_request(std::int64_t count, const LineCounts& line) {
+double per_request(std::int64_t count, const model::LineCounts& line) {
   return static_cast<double>(count) / static_cast<double>(line.requests);
 }
 
-std::string access_line(const LineCounts& line, std::int64_t threads, Style style) {
+std::string access_line(const model::LineCounts& line, std::int64_t threads, text::Style style) {
   const double a_thread = static_cast<double>(line.executions) / static_cast<double>(threads);
-  const std::string text =
-      printed("      | %s %-5s %-7s %2d B, %6s a thread, %5.2f %s/request, ideal %.2f",
-              line.shared ? "SMEM" : "GMEM", name_of(line.direction), line.array.c_str(),
-              line.bytes, brief(a_thread).c_str(), per_request(line.pieces, line),
-              pieces_name(line), per_request(line.ideal_pieces, line));
-  return text + coloured(mark(line)[0] ? std::string(" ") + mark(line) : "", Colour::yellow, style);
+  const std::string text = text::printed(
+      "      | %s %-5s %-7s %2d B, %6s a thread, %5.2f %s/request, ideal %.2f",
+      line.shared ? "SMEM" : "GMEM", lab::name_of(line.direction), line.array.c_str(), line.bytes,
+      text::brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line),
+      per_request(line.ideal_pieces, line));
+  return text +
+         text::coloured(
+             mark(line)[0] ? std::string(" ") + mark(line) : "", text::Colour::yellow, style);
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -51,14 +54,14 @@ int indentation(const std::string& line) {
 
 // Which lines of the kernel, counted from 1, tell what it does to memory, where it waits and what
 // it multiplies, with the loops and conditions around them.
-std::vector<bool> essential_lines(const Row& row, const std::vector<std::string>& source) {
+std::vector<bool> essential_lines(const lab::Row& row, const std::vector<std::string>& source) {
   std::vector<bool> shown(row.source_last + 1, false);
   const auto line = [&](int number) -> const std::string& { return source.at(number - 1); };
   const auto has = [&](int number, const char* words) {
     return line(number).find(words) != std::string::npos;
   };
   const auto tells = [&](int number) {
-    for (const LineCounts& counts : row.counts->lines) {
+    for (const model::LineCounts& counts : row.counts->lines) {
       if (counts.line == number) return true;
     }
     return has(number, "__syncthreads()") || has(number, "__pipeline_") ||
@@ -84,7 +87,7 @@ char lane_sign(int lane) {
 }
 
 template <class Visit>
-void for_each_word(const WarpAccess& access, int first_lane, int lanes, Visit visit) {
+void for_each_word(const model::WarpAccess& access, int first_lane, int lanes, Visit visit) {
   for (int lane = first_lane; lane < first_lane + lanes; ++lane) {
     if (!(access.active >> lane & 1)) continue;
     const std::uint64_t first = access.address[lane] / 4;
@@ -93,10 +96,10 @@ void for_each_word(const WarpAccess& access, int first_lane, int lanes, Visit vi
   }
 }
 
-std::string picture_of_sectors(const WarpAccess& access, int most_rows) {
+std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
   constexpr int kWords = 8;
   std::map<std::uint64_t, std::array<char, kWords>> sectors;
-  for_each_word(access, 0, kWarpSize, [&](int lane, std::uint64_t word) {
+  for_each_word(access, 0, model::kWarpSize, [&](int lane, std::uint64_t word) {
     auto& sector = sectors.try_emplace(word / kWords, std::array<char, kWords>{}).first->second;
     char& cell = sector[word % kWords];
     cell = cell == 0 ? lane_sign(lane) : '*';
@@ -105,9 +108,9 @@ std::string picture_of_sectors(const WarpAccess& access, int most_rows) {
   int row = 0;
   for (const auto& [number, words] : sectors) {
     if (++row > most_rows) {
-      return text + printed("  ... and %zu sectors more\n", sectors.size() - most_rows);
+      return text + text::printed("  ... and %zu sectors more\n", sectors.size() - most_rows);
     }
-    text += printed("  byte %10llu  [", static_cast<unsigned long long>(number * 4 * kWords));
+    text += text::printed("  byte %10llu  [", static_cast<unsigned long long>(number * 4 * kWords));
     for (const char lane : words) text += std::string(" ") + (lane == 0 ? '.' : lane);
     text += " ]\n";
   }
@@ -115,15 +118,15 @@ std::string picture_of_sectors(const WarpAccess& access, int most_rows) {
 }
 
 // The wavefronts of the group of lanes that needs most of them: a line each, 32 banks across.
-std::string picture_of_banks(const WarpAccess& access, int most_rows) {
+std::string picture_of_banks(const model::WarpAccess& access, int most_rows) {
   constexpr int kBanks = 32;
   struct Wavefront {
     std::array<char, kBanks> lanes{};
     std::array<std::uint64_t, kBanks> words{};
   };
-  const int lanes_a_group = std::min(kWarpSize, 128 / std::max(access.bytes, 4));
+  const int lanes_a_group = std::min(model::kWarpSize, 128 / std::max(access.bytes, 4));
   std::vector<Wavefront> most;
-  for (int first = 0; first < kWarpSize; first += lanes_a_group) {
+  for (int first = 0; first < model::kWarpSize; first += lanes_a_group) {
     std::vector<Wavefront> wavefronts;
     for_each_word(access, first, lanes_a_group, [&](int lane, std::uint64_t word) {
       const std::size_t bank = word % kBanks;
@@ -137,12 +140,12 @@ std::string picture_of_banks(const WarpAccess& access, int most_rows) {
     if (wavefronts.size() > most.size()) most = wavefronts;
   }
   std::string text = "  bank        ";
-  for (int bank = 0; bank < kBanks; ++bank) text += printed("%2d", bank % 10);
+  for (int bank = 0; bank < kBanks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   for (std::size_t row = 0; row < most.size(); ++row) {
     if (row == static_cast<std::size_t>(most_rows))
-      return text + printed("  ... and %zu more\n", most.size() - most_rows);
-    text += printed("  wavefront %zu ", row + 1);
+      return text + text::printed("  ... and %zu more\n", most.size() - most_rows);
+    text += text::printed("  wavefront %zu ", row + 1);
     for (const char lane : most[row].lanes) text += std::string(" ") + (lane == 0 ? '.' : lane);
     text += "\n";
   }
@@ -150,87 +153,52 @@ std::string picture_of_banks(const WarpAccess& access, int most_rows) {
 }
 
 // `whose` is what the picture shows: "One warp's load".
-std::string picture_of(const std::string& whose, const LineCounts& line, const char* legend,
-                       int most_rows, Style style) {
-  const std::string where = line.line > 0 ? printed("line %d", line.line) : "a line";
+std::string picture_of(
+    const std::string& whose, const model::LineCounts& line, const char* legend, int most_rows,
+    text::Style style) {
+  const std::string where = line.line > 0 ? text::printed("line %d", line.line) : "a line";
   const auto counted = [](int count, std::string what) {
     if (count == 1) what.pop_back();
-    return printed("%d %s", count, what.c_str());
+    return text::printed("%d %s", count, what.c_str());
   };
-  const std::string what =
-      printed("  %s on %s, %s: %s, %s.%s\n", whose.c_str(), where.c_str(), line.array.c_str(),
-              counted(std::popcount(line.worst.active), "lanes").c_str(),
-              counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
-  return coloured(what, Colour::bold, style) + (line.shared
-                                                    ? picture_of_banks(line.worst, most_rows)
-                                                    : picture_of_sectors(line.worst, most_rows));
+  const std::string what = text::printed(
+      "  %s on %s, %s: %s, %s.%s\n", whose.c_str(), where.c_str(), line.array.c_str(),
+      counted(std::popcount(line.worst.active), "lanes").c_str(),
+      counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
+  return text::coloured(what, text::Colour::bold, style) +
+         (line.shared ? picture_of_banks(line.worst, most_rows)
+                      : picture_of_sectors(line.worst, most_rows));
 }
 
-std::string cost(const LineCounts& line) {
-  return printed("%.2f %s a request (ideal %.2f)", per_request(line.pieces, line),
-                 pieces_name(line), per_request(line.ideal_pieces, line));
+std::string cost(const model::LineCounts& line) {
+  return text::printed(
+      "%.2f %s a request (ideal %.2f)", per_request(line.pieces, line), pieces_name(line),
+      per_request(line.ideal_pieces, line));
 }
 
-std::string remedy(const LineCounts& worst, const Remedy& remedy, int most_rows, Style style) {
-  const std::string what = std::string(name_of(worst.direction)) + " of " + worst.array;
+std::string remedy(
+    const model::LineCounts& worst, const lab::Remedy& remedy, int most_rows, text::Style style) {
+  const std::string what = std::string(lab::name_of(worst.direction)) + " of " + worst.array;
   if (remedy.stage < 0) {
-    return "\n" + labelled("", 2,
-                           "No later stage makes its " + what +
-                               " cheaper than that: " + cost(worst) + ".");
+    return "\n" +
+           text::labelled(
+               "", 2,
+               "No later stage makes its " + what + " cheaper than that: " + cost(worst) + ".");
   }
-  const std::string stage = printed("Stage %d, ", remedy.stage) + remedy.name;
-  const bool mended = waste(remedy.line) <= kWasteful;
+  const std::string stage = text::printed("Stage %d, ", remedy.stage) + remedy.name;
+  const bool mended = lab::waste(remedy.line) <= lab::kWasteful;
   const std::string sentence = stage + (mended ? ", mends it: its " : ", makes it cheaper: its ") +
                                what + " takes " + cost(remedy.line) + ", this one " + cost(worst) +
                                ".";
-  return "\n" + labelled("", 2, sentence) +
-         picture_of(printed("The same in stage %d", remedy.stage), remedy.line, "", most_rows,
-                    style);
+  return "\n" + text::labelled("", 2, sentence) +
+         picture_of(
+             text::printed("The same in stage %d", remedy.stage), remedy.line, "", most_rows,
+             style);
 }
 
 }  // namespace
 
-const char* name_of(Direction direction) {
-  switch (direction) {
-    case Direction::load:
-      return "load";
-    case Direction::store:
-      return "store";
-    case Direction::copy:
-      return "copy";
-  }
-  return "";
-}
-
-double waste(const LineCounts& line) {
-  return static_cast<double>(line.pieces) /
-         static_cast<double>(std::max<std::int64_t>(line.ideal_pieces, 1));
-}
-
-std::vector<LineCounts> by_array(const Counts& counts) {
-  std::vector<LineCounts> arrays;
-  for (LineCounts line : counts.lines) {
-    line.line = 0;
-    const auto known = std::find_if(arrays.begin(), arrays.end(), [&](const LineCounts& array) {
-      return array.array == line.array && array.direction == line.direction &&
-             array.bytes == line.bytes;
-    });
-    if (known == arrays.end()) {
-      arrays.push_back(line);
-      continue;
-    }
-    known->in_flight_bytes += line.in_flight_bytes;
-    known->in_flight_most = std::max(known->in_flight_most, line.in_flight_most);
-    known->executions += line.executions;
-    known->requests += line.requests;
-    known->pieces += line.pieces;
-    known->ideal_pieces += line.ideal_pieces;
-    known->bank_conflicts += line.bank_conflicts;
-  }
-  return arrays;
-}
-
-std::string annotated_source(const Row& row, Style style, bool folded) {
+std::string annotated_source(const lab::Row& row, text::Style style, bool folded) {
   if (!row.counts || row.source_first == 0) return "";
   const std::vector<std::string> source = lines_of(row.source);
   const std::vector<bool> shown = folded ? essential_lines(row, source) : std::vector<bool>();
@@ -240,7 +208,7 @@ std::string annotated_source(const Row& row, Style style, bool folded) {
   for (int number = row.source_first; number <= row.source_last; ++number) {
     if (folded && !shown[number]) continue;
     std::string accesses;
-    for (const LineCounts& line : row.counts->lines) {
+    for (const model::LineCounts& line : row.counts->lines) {
       if (line.line != number) continue;
       accesses += access_line(line, row.counts->threads_traced, style) + "\n";
     }
@@ -252,40 +220,19 @@ std::string annotated_source(const Row& row, Style style, bool folded) {
     likewise = false;
     accesses_before = accesses;
     text +=
-        shortened(printed("%5d ", number) + source.at(number - 1), kReportWidth) + "\n" + accesses;
+        text::shortened(text::printed("%5d ", number) + source.at(number - 1), text::kReportWidth) +
+        "\n" + accesses;
   }
   return text;
 }
 
-const LineCounts* worst_line(const Row& row) {
-  if (!row.counts) return nullptr;
-  const std::vector<LineCounts>& lines = row.counts->lines;
-  const auto worst = std::max_element(
-      lines.begin(), lines.end(),
-      [](const LineCounts& a, const LineCounts& b) { return waste(a) < waste(b); });
-  const bool any = worst != lines.end() && worst->direction != Direction::copy;
-  return any && waste(*worst) > kWasteful ? &*worst : nullptr;
-}
-
-const LineCounts* same_request(const Row& row, const LineCounts& line) {
-  if (!row.counts) return nullptr;
-  // A cp.async is the load of its global side and the store of its shared side.
-  const Direction as_copy = line.shared ? Direction::store : Direction::load;
-  const LineCounts* found = nullptr;
-  for (const LineCounts& other : row.counts->lines) {
-    const bool same = other.array == line.array && other.shared == line.shared &&
-                      (other.direction == line.direction ||
-                       (other.direction == Direction::copy && line.direction == as_copy));
-    if (same && (found == nullptr || waste(other) > waste(*found))) found = &other;
-  }
-  return found;
-}
-
-std::string worst_request(const Row& row, Style style, int most_rows) {
-  const LineCounts* worst = worst_line(row);
+std::string worst_request(const lab::Row& row, text::Style style, int most_rows) {
+  const model::LineCounts* worst = lab::worst_line(row);
   if (worst == nullptr) return "";
-  const std::string picture =
-      picture_of("One warp's " + std::string(name_of(worst->direction)), *worst,
-                 " A lane is 0-9, a-v; * is more than one.", most_rows, style);
+  const std::string picture = picture_of(
+      "One warp's " + std::string(lab::name_of(worst->direction)), *worst,
+      " A lane is 0-9, a-v; * is more than one.", most_rows, style);
   return row.remedy ? picture + remedy(*worst, *row.remedy, most_rows, style) : picture;
 }
+
+}  // namespace report

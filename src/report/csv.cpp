@@ -1,5 +1,7 @@
 #include "report/facts.h"
 
+namespace report {
+
 namespace {
 
 // RFC 4180: a field with a comma, a quote or a line break stands in quotes, and its quotes twice.
@@ -33,14 +35,16 @@ std::string csv_values(const std::vector<Fact>& facts) {
   return line(facts, [](const Fact& fact) { return field(fact.value.written); });
 }
 
-void print_csv(std::FILE* out, const Run& run) {
+void print_csv(std::FILE* out, const lab::Run& run) {
   const std::vector<Fact> about_run = run_facts(run);
-  const auto facts_of = [&](const Row& row) {
+  const auto facts_of = [&](const lab::Row& row) {
     std::vector<Fact> facts = stage_facts(run, row);
     facts.insert(facts.end(), about_run.begin(), about_run.end());
     return facts;
   };
-  std::string text = csv_names(facts_of(Row{}));
-  for (const Row& row : run.rows) text += csv_values(facts_of(row));
+  std::string text = csv_names(facts_of(lab::Row{}));
+  for (const lab::Row& row : run.rows) text += csv_values(facts_of(row));
   std::fputs(text.c_str(), out);
 }
+
+}  // namespace report

@@ -4,49 +4,51 @@
 #include <cmath>
 #include <sstream>
 
+#include "lab/rates.h"
+#include "pictures/tile_picture.h"
 #include "report/annotated.h"
-#include "report/predictions.h"
-#include "pictures/figures.h"
 #include "report/in_flight.h"
 #include "report/kernel_diff.h"
-#include "report/numbers.h"
 #include "report/predicted.h"
+#include "report/predictions.h"
 #include "report/questions.h"
-#include "report/style.h"
-#include "pictures/tile_picture.h"
+#include "text/numbers.h"
+#include "text/style.h"
+
+namespace report {
 
 namespace {
 
 constexpr int kIndent = 2;
 constexpr int kLabel = 16;  // columns of what stands left of a section's facts
 
-std::string heading(const std::string& text, Style style) {
-  return printed("\n%s\n", coloured(text, Colour::bold, style).c_str());
+std::string heading(const std::string& text, text::Style style) {
+  return text::printed("\n%s\n", text::coloured(text, text::Colour::bold, style).c_str());
 }
 
 // A label and its fact. A long fact goes on below, under where it began.
 std::string fact(std::string_view label, std::string_view words) {
-  return labelled(repeated(" ", kIndent) + std::string(label), kIndent + kLabel, words);
+  return text::labelled(text::repeated(" ", kIndent) + std::string(label), kIndent + kLabel, words);
 }
 
 // What a line of a table means, under it.
 std::string verdict(std::string_view words) {
-  return labelled("", 2 * kIndent, words);
+  return text::labelled("", 2 * kIndent, words);
 }
 
 std::string paragraph(std::string_view words) {
-  return labelled("", 0, words);
+  return text::labelled("", 0, words);
 }
 
-std::string title(const Row& row, Style style) {
+std::string title(const lab::Row& row, text::Style style) {
   const bool is_stage = row.number >= 0 && !row.launch;
-  std::string text = is_stage ? printed("Stage %d: ", row.number) + row.name : row.name;
-  if (row.variant && is_stage) text += printed(" (%s)", row.variant->name);
-  return coloured(shortened(text, kReportWidth), Colour::bold, style) + "\n" +
-         repeated("─", kReportWidth) + "\n";
+  std::string text = is_stage ? text::printed("Stage %d: ", row.number) + row.name : row.name;
+  if (row.variant && is_stage) text += text::printed(" (%s)", row.variant->name);
+  return text::coloured(text::shortened(text, text::kReportWidth), text::Colour::bold, style) +
+         "\n" + text::repeated("─", text::kReportWidth) + "\n";
 }
 
-std::string idea(const Row& row) {
+std::string idea(const lab::Row& row) {
   if (row.stage) return paragraph(row.stage->idea);
   if (row.number == 0) {
     return paragraph(
@@ -59,107 +61,118 @@ std::string idea(const Row& row) {
       "A yardstick, and no stage: its code is not in this lesson, only its time and its error.");
 }
 
-std::string problem(const Run& run) {
+std::string problem(const lab::Run& run) {
   return fact("problem", product(run) + ", fp32, row-major");
 }
 
-std::string launch_shape(const Run& run, const Row& row, Style style, bool folded) {
-  const Variant& v = *row.variant;
+std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool folded) {
+  const model::Variant& v = *row.variant;
   std::string text = heading("The launch", style) + problem(run);
-  text += fact("kernel", kernel_name(row));
+  text += fact("kernel", lab::kernel_name(row));
   if (!row.aligned && v.kernel_any.function != v.kernel.function) {
     text += fact(
         "", "(copies single floats: not every row of A, B and C starts at a multiple of 16 bytes)");
   }
   const std::string depth =
-      v.BK > 0 ? printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
-  text += fact("block's tile", printed("%d x %d of C", v.BM, v.BN) + depth);
+      v.BK > 0 ? text::printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
+  text += fact("block's tile", text::printed("%d x %d of C", v.BM, v.BN) + depth);
   // What the picture below says as well.
   if (v.WM > 0 && !folded)
-    text += fact("warp's tile", printed("%d x %d of C: WM x WN", v.WM, v.WN));
+    text += fact("warp's tile", text::printed("%d x %d of C: WM x WN", v.WM, v.WN));
   if ((v.TM > 0 || v.TN > 0) && !folded) {
-    text += fact("thread's tile",
-                 printed("%d x %d of C: TM x TN", std::max(v.TM, 1), std::max(v.TN, 1)));
+    text += fact(
+        "thread's tile",
+        text::printed("%d x %d of C: TM x TN", std::max(v.TM, 1), std::max(v.TN, 1)));
   }
-  if (!folded) text += fact("results", exact(results_per_thread(v)) + " of C a thread");
-  if (v.pipeline > 1) text += fact("pipeline", printed("%d tiles in flight", v.pipeline));
-  text += fact("block", printed("%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
-                                (v.threads() + 31) / 32));
-  const Grid blocks = grid(run, v);
+  if (!folded) text += fact("results", text::exact(lab::results_per_thread(v)) + " of C a thread");
+  if (v.pipeline > 1) text += fact("pipeline", text::printed("%d tiles in flight", v.pipeline));
   text += fact(
-      "grid", printed("ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
-                      v.BN, run.M, v.BM, blocks.x, blocks.y) +
-                  grouped(blocks.x * blocks.y) + " blocks");
+      "block", text::printed(
+                   "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
+                   (v.threads() + 31) / 32));
+  const lab::Grid blocks = lab::grid(run, v);
+  text += fact(
+      "grid", text::printed(
+                  "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
+                  v.BN, run.M, v.BM, blocks.x, blocks.y) +
+                  text::grouped(blocks.x * blocks.y) + " blocks");
   if (row.counts) {
-    const Counts& counts = *row.counts;
-    text += fact("traced",
-                 grouped(counts.blocks_traced) + " of " + grouped(counts.blocks) + " blocks, " +
-                     grouped(counts.threads_traced) + " threads" +
-                     (is_total(counts) ? ": the counts below are the whole launch's"
-                                       : " (corners, edges, middle); --trace all traces all"));
+    const model::Counts& counts = *row.counts;
+    text += fact(
+        "traced",
+        text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) + " blocks, " +
+            text::grouped(counts.threads_traced) + " threads" +
+            (lab::is_total(counts) ? ": the counts below are the whole launch's"
+                                   : " (corners, edges, middle); --trace all traces all"));
   }
   return text;
 }
 
 // Of a kernel that is no stage.
-std::string own_launch_shape(const Run& run, const Row& row, Style style) {
-  const LaunchShape& shape = *row.launch;
-  const auto extent = [](LaunchShape::Extent e) { return printed("%u x %u x %u", e.x, e.y, e.z); };
-  const auto volume = [](LaunchShape::Extent e) { return 1LL * e.x * e.y * e.z; };
+std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const lab::LaunchShape& shape = *row.launch;
+  const auto extent = [](lab::LaunchShape::Extent e) {
+    return text::printed("%u x %u x %u", e.x, e.y, e.z);
+  };
+  const auto volume = [](lab::LaunchShape::Extent e) { return 1LL * e.x * e.y * e.z; };
   std::string text = heading("The launch", style) + problem(run);
-  text += fact("block", extent(shape.block) + " = " + grouped(volume(shape.block)) + " threads");
-  text += fact("grid", extent(shape.grid) + " = " + grouped(volume(shape.grid)) + " blocks");
-  text += fact("shared memory", grouped(shape.static_shared_bytes) + " B static, " +
-                                    grouped(shape.dynamic_shared_bytes) + " B dynamic");
+  text +=
+      fact("block", extent(shape.block) + " = " + text::grouped(volume(shape.block)) + " threads");
+  text += fact("grid", extent(shape.grid) + " = " + text::grouped(volume(shape.grid)) + " blocks");
+  text += fact(
+      "shared memory", text::grouped(shape.static_shared_bytes) + " B static, " +
+                           text::grouped(shape.dynamic_shared_bytes) + " B dynamic");
   if (shape.launches > 1) {
-    text += fact("launches", grouped(shape.launches) + "; this is the first one's shape");
+    text += fact("launches", text::grouped(shape.launches) + "; this is the first one's shape");
   }
-  const Counts& counts = *row.counts;
-  return text + fact("traced", grouped(counts.blocks_traced) + " of " + grouped(counts.blocks) +
-                                   " blocks, " + grouped(counts.threads_traced) + " threads");
+  const model::Counts& counts = *row.counts;
+  return text +
+         fact(
+             "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
+                           " blocks, " + text::grouped(counts.threads_traced) + " threads");
 }
 
 // One figure of a thread: its name, where the prediction and the traced counts are.
 struct Figure {
   const char* what;
   const char* unit;
-  const char* Predicted::*formula;
+  const char* model::Predicted::*formula;
   double PredictedCounts::*predicted;
-  PerThread Traffic::*traced;
-  Traffic Counts::*of;
+  model::PerThread model::Traffic::*traced;
+  model::Traffic model::Counts::*of;
 };
 
 constexpr Figure kFigures[] = {
-    {"GMEM loads", "accesses", &Predicted::gmem_loads, &PredictedCounts::gmem_loads,
-     &Traffic::accesses, &Counts::gmem_loads},
-    {"", "floats", &Predicted::gmem_floats, &PredictedCounts::gmem_floats, &Traffic::floats,
-     &Counts::gmem_loads},
-    {"SMEM loads", "accesses", &Predicted::smem_loads, &PredictedCounts::smem_loads,
-     &Traffic::accesses, &Counts::smem_loads},
-    {"", "floats", &Predicted::smem_floats, &PredictedCounts::smem_floats, &Traffic::floats,
-     &Counts::smem_loads},
-    {"GMEM stores", "accesses", &Predicted::gmem_stores, &PredictedCounts::gmem_stores,
-     &Traffic::accesses, &Counts::gmem_stores},
-    {"SMEM stores", "accesses", &Predicted::smem_stores, &PredictedCounts::smem_stores,
-     &Traffic::accesses, &Counts::smem_stores},
-    {"cp.async", "copies", &Predicted::async_copies, &PredictedCounts::async_copies,
-     &Traffic::accesses, &Counts::async_gmem},
+    {"GMEM loads", "accesses", &model::Predicted::gmem_loads, &PredictedCounts::gmem_loads,
+     &model::Traffic::accesses, &model::Counts::gmem_loads},
+    {"", "floats", &model::Predicted::gmem_floats, &PredictedCounts::gmem_floats,
+     &model::Traffic::floats, &model::Counts::gmem_loads},
+    {"SMEM loads", "accesses", &model::Predicted::smem_loads, &PredictedCounts::smem_loads,
+     &model::Traffic::accesses, &model::Counts::smem_loads},
+    {"", "floats", &model::Predicted::smem_floats, &PredictedCounts::smem_floats,
+     &model::Traffic::floats, &model::Counts::smem_loads},
+    {"GMEM stores", "accesses", &model::Predicted::gmem_stores, &PredictedCounts::gmem_stores,
+     &model::Traffic::accesses, &model::Counts::gmem_stores},
+    {"SMEM stores", "accesses", &model::Predicted::smem_stores, &PredictedCounts::smem_stores,
+     &model::Traffic::accesses, &model::Counts::smem_stores},
+    {"cp.async", "copies", &model::Predicted::async_copies, &PredictedCounts::async_copies,
+     &model::Traffic::accesses, &model::Counts::async_gmem},
 };
 
-bool agrees(const Figure& figure, const PredictedCounts& expected, const Counts& counts) {
-  const PerThread& traced = counts.*figure.of.*figure.traced;
+bool agrees(const Figure& figure, const PredictedCounts& expected, const model::Counts& counts) {
+  const model::PerThread& traced = counts.*figure.of.*figure.traced;
   return expected.*figure.predicted == static_cast<double>(traced.max);
 }
 
 // Why a traced thread may do other than the formula says, as far as the shape tells.
-std::string why_they_differ(const Run& run, const Row& row) {
-  const Variant& v = *row.variant;
+std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
+  const model::Variant& v = *row.variant;
   if (run.M < v.BM || run.N < v.BN) {
     return "C is smaller than a block's tile: no block is an interior one, and no thread does all "
            "that the formula counts.";
   }
   if (v.BK > 0 && run.K % v.BK != 0) {
-    return printed(
+    return text::printed(
         "K = %d is no multiple of BK = %d: in the last tile some threads find nothing to "
         "copy.",
         run.K, v.BK);
@@ -168,25 +181,29 @@ std::string why_they_differ(const Run& run, const Row& row) {
          "traced blocks hold no interior one.";
 }
 
-std::string counts_per_thread(const Run& run, const Row& row, Style style) {
+std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::Style style) {
   constexpr const char* kColumns = "%-11s %-9s %12s %12s %12s %12s %14s  %s\n";
   const bool predictable = row.stage != nullptr;
   const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
-  const double results = results_per_thread(*row.variant);
+  const double results = lab::results_per_thread(*row.variant);
   std::string text = heading("What one thread does", style);
-  text += "  " + printed(kColumns, "", "", predictable ? "predicted," : "", "traced:", "", "",
-                         "traced max", "");
-  text += "  " + printed(kColumns, "", "", predictable ? "interior" : "", "min", "mean", "max",
-                         "per result", "");
+  text += "  " + text::printed(
+                     kColumns, "", "", predictable ? "predicted," : "", "traced:", "", "",
+                     "traced max", "");
+  text += "  " + text::printed(
+                     kColumns, "", "", predictable ? "interior" : "", "min", "mean", "max",
+                     "per result", "");
   bool all_agree = true;
   for (const Figure& figure : kFigures) {
     const double prediction = expected.*figure.predicted;
-    const PerThread none;
-    const PerThread& traced = row.counts ? (*row.counts).*figure.of.*figure.traced : none;
-    if (figure.formula == &Predicted::async_copies && prediction == 0 && traced.max == 0) continue;
+    const model::PerThread none;
+    const model::PerThread& traced = row.counts ? (*row.counts).*figure.of.*figure.traced : none;
+    if (figure.formula == &model::Predicted::async_copies && prediction == 0 && traced.max == 0)
+      continue;
     if (!row.counts || row.counts->threads_traced == 0) {
-      text += "  " + printed(kColumns, figure.what, figure.unit, exact(prediction).c_str(), "-",
-                             "-", "-", "-", "");
+      text += "  " + text::printed(
+                         kColumns, figure.what, figure.unit, text::exact(prediction).c_str(), "-",
+                         "-", "-", "-", "");
       continue;
     }
     const bool same = !predictable || agrees(figure, expected, *row.counts);
@@ -194,22 +211,25 @@ std::string counts_per_thread(const Run& run, const Row& row, Style style) {
     const double mean =
         static_cast<double>(traced.sum) / static_cast<double>(row.counts->threads_traced);
     const std::string mark = !predictable ? ""
-                             : same       ? coloured("=", Colour::green, style)
-                                          : coloured("DIFFERS", Colour::red, style);
+                             : same       ? text::coloured("=", text::Colour::green, style)
+                                          : text::coloured("DIFFERS", text::Colour::red, style);
     text +=
-        "  " + printed(kColumns, figure.what, figure.unit,
-                       predictable ? exact(prediction).c_str() : "", grouped(traced.min).c_str(),
-                       exact(mean).c_str(), grouped(traced.max).c_str(),
-                       exact(static_cast<double>(traced.max) / results).c_str(), mark.c_str());
+        "  " + text::printed(
+                   kColumns, figure.what, figure.unit,
+                   predictable ? text::exact(prediction).c_str() : "",
+                   text::grouped(traced.min).c_str(), text::exact(mean).c_str(),
+                   text::grouped(traced.max).c_str(),
+                   text::exact(static_cast<double>(traced.max) / results).c_str(), mark.c_str());
   }
-  text += fact("accesses",
-               "as the source says them, of any width; a cp.async is a GMEM load and a SMEM store");
+  text += fact(
+      "accesses",
+      "as the source says them, of any width; a cp.async is a GMEM load and a SMEM store");
   if (!all_agree) text += fact("differs", why_they_differ(run, row));
   return text;
 }
 
-std::string formulas(const Run& run, const Row& row, Style style, bool folded) {
-  const std::vector<Named> names = formula_names(run, row);
+std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style, bool folded) {
+  const std::vector<model::Named> names = formula_names(run, row);
   const PredictedCounts expected = *predicted(run, row);
   std::string text = heading("Where the predicted counts come from", style);
   std::string_view before;
@@ -222,11 +242,11 @@ std::string formulas(const Run& run, const Row& row, Style style, bool folded) {
     before = formula_text;
     if (repeated_formula || formula_text == "0" || (floats && folded)) continue;
     const std::string numbers = with_numbers(formula_text, names);
-    const std::string value = exact(expected.*figure.predicted);
+    const std::string value = text::exact(expected.*figure.predicted);
     const std::string worked_out = "= " + (numbers != value ? numbers + " = " : "") + value;
     const std::string in_one = std::string(formula_text) + " " + worked_out;
     const char* label = floats ? "  in floats" : figure.what;
-    if (kIndent + kLabel + display_width(in_one) <= kReportWidth) {
+    if (kIndent + kLabel + text::display_width(in_one) <= text::kReportWidth) {
       text += fact(label, in_one);
     } else {
       text += fact(label, formula_text) + fact("", worked_out);
@@ -235,7 +255,7 @@ std::string formulas(const Run& run, const Row& row, Style style, bool folded) {
   return text;
 }
 
-std::string coalescing(const Traffic& traffic) {
+std::string coalescing(const model::Traffic& traffic) {
   const double ratio = static_cast<double>(traffic.pieces) /
                        static_cast<double>(std::max<std::int64_t>(traffic.ideal_pieces, 1));
   if (traffic.pieces < traffic.ideal_pieces) {
@@ -247,15 +267,15 @@ std::string coalescing(const Traffic& traffic) {
            "vain.";
   }
   if (ratio < 1.25) {
-    return "Nearly coalesced: " + exact(std::round(ratio * 100) / 100) +
+    return "Nearly coalesced: " + text::exact(std::round(ratio * 100) / 100) +
            " times the sectors of neighbouring, aligned addresses.";
   }
-  return "Not coalesced: " + exact(std::round(ratio * 100) / 100) +
+  return "Not coalesced: " + text::exact(std::round(ratio * 100) / 100) +
          " times the sectors that neighbouring addresses would take; the rest is in vain.";
 }
 
 // `copies` is the part of `traffic` that cp.async makes.
-std::string conflicts(const Traffic& traffic, const Traffic& copies) {
+std::string conflicts(const model::Traffic& traffic, const model::Traffic& copies) {
   if (traffic.bank_conflicts > 0 && traffic.bank_conflicts == copies.bank_conflicts) {
     return "Conflicts of cp.async alone: lanes of a copy that read from the same bank, of "
            "different "
@@ -266,58 +286,63 @@ std::string conflicts(const Traffic& traffic, const Traffic& copies) {
   }
   const double share = 100.0 * static_cast<double>(traffic.bank_conflicts) /
                        static_cast<double>(std::max<std::int64_t>(traffic.pieces, 1));
-  return printed(
+  return text::printed(
       "Bank conflicts: %.0f %% of the wavefronts are repeats, because lanes want different "
       "words of one bank.",
       share);
 }
 
-double ideal_per_request(const Traffic& traffic) {
+double ideal_per_request(const model::Traffic& traffic) {
   return static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
 }
 
-std::string warps(const Counts& counts, Style style) {
+std::string warps(const model::Counts& counts, text::Style style) {
   constexpr const char* kColumns = "%-13s %16s %16s %14s %14s %14s\n";
   struct Line {
     const char* what;
-    const Traffic& traffic;
-    Traffic copies;  // the part of it that cp.async makes
+    const model::Traffic& traffic;
+    model::Traffic copies;  // the part of it that cp.async makes
   };
-  const Line global[] = {{"GMEM loads", counts.gmem_loads, {}},
-                         {"GMEM stores", counts.gmem_stores, {}}};
-  const Line shared[] = {{"SMEM loads", counts.smem_loads, {}},
-                         {"SMEM stores", counts.smem_stores, counts.async_smem}};
-  const auto line = [&](const char* what, const Traffic& traffic, const std::string& last) {
-    return "  " + printed(kColumns, what, grouped(traffic.requests).c_str(),
-                          grouped(traffic.pieces).c_str(),
-                          printed("%.2f", pieces_per_request(traffic)).c_str(),
-                          printed("%.2f", ideal_per_request(traffic)).c_str(), last.c_str());
+  const Line global[] = {
+      {"GMEM loads", counts.gmem_loads, {}}, {"GMEM stores", counts.gmem_stores, {}}};
+  const Line shared[] = {
+      {"SMEM loads", counts.smem_loads, {}},
+      {"SMEM stores", counts.smem_stores, counts.async_smem}};
+  const auto line = [&](const char* what, const model::Traffic& traffic, const std::string& last) {
+    return "  " + text::printed(
+                      kColumns, what, text::grouped(traffic.requests).c_str(),
+                      text::grouped(traffic.pieces).c_str(),
+                      text::printed("%.2f", lab::pieces_per_request(traffic)).c_str(),
+                      text::printed("%.2f", ideal_per_request(traffic)).c_str(), last.c_str());
   };
 
   std::string text =
       heading("What its warp asks of memory (a request is one instruction of 32 threads)", style);
-  text += "  " + printed(kColumns, "", "requests", "32-byte sectors", "per request", "ideal", "");
+  text +=
+      "  " + text::printed(kColumns, "", "requests", "32-byte sectors", "per request", "ideal", "");
   for (const Line& loads_or_stores : global) {
-    const Traffic& traffic = loads_or_stores.traffic;
+    const model::Traffic& traffic = loads_or_stores.traffic;
     if (traffic.requests == 0) continue;
     text += line(loads_or_stores.what, traffic, "") + verdict(coalescing(traffic));
   }
   if (counts.smem_loads.requests + counts.smem_stores.requests > 0) {
-    text += "  " + printed(kColumns, "", "requests", "wavefronts", "per request", "ideal",
-                           "bank conflicts");
+    text += "  " +
+            text::printed(
+                kColumns, "", "requests", "wavefronts", "per request", "ideal", "bank conflicts");
     for (const auto& [what, traffic, copies] : shared) {
       if (traffic.requests == 0) continue;
-      text += line(what, traffic, grouped(traffic.bank_conflicts)) +
+      text += line(what, traffic, text::grouped(traffic.bank_conflicts)) +
               verdict(conflicts(traffic, copies));
     }
   }
   if (counts.async_gmem.requests > 0) {
-    text += fact("cp.async", grouped(counts.async_gmem.requests) +
-                                 " of these requests: " + grouped(counts.async_gmem.pieces) +
-                                 " sectors from GMEM, " + grouped(counts.async_smem.pieces) +
-                                 " wavefronts into SMEM, past the registers");
+    text += fact(
+        "cp.async", text::grouped(counts.async_gmem.requests) +
+                        " of these requests: " + text::grouped(counts.async_gmem.pieces) +
+                        " sectors from GMEM, " + text::grouped(counts.async_smem.pieces) +
+                        " wavefronts into SMEM, past the registers");
   }
-  if (!is_total(counts))
+  if (!lab::is_total(counts))
     text += "  Counted in the traced blocks only; --trace all gives the totals of the launch.\n";
   return text;
 }
@@ -329,7 +354,7 @@ struct Limit {
   int blocks;  // INT_MAX: as many as you like
 };
 
-Limit by_smem(const Gpu& gpu, const Occupancy& o) {
+Limit by_smem(const model::Gpu& gpu, const model::Occupancy& o) {
   Limit limit{"shared memory", {}, o.blocks_by_smem};
   const int used = o.resources.smem_bytes_per_block;
   const int reserved = gpu.smem_reserved_bytes_per_block;
@@ -338,46 +363,53 @@ Limit by_smem(const Gpu& gpu, const Occupancy& o) {
   if (used <= 0) {
     limit.steps = {"the kernel uses none"};
   } else if (used > gpu.smem_bytes_per_block) {
-    limit.steps = {grouped(used) + " B are more than one block may have: " +
-                   grouped(gpu.smem_bytes_per_block) + " B"};
+    limit.steps = {
+        text::grouped(used) +
+        " B are more than one block may have: " + text::grouped(gpu.smem_bytes_per_block) + " B"};
   } else {
-    std::string bytes = grouped(used) + " B";
-    if (reserved > 0) bytes += " + " + grouped(reserved) + " B of the system";
-    if (taken != used + reserved) bytes += printed(", rounded up to a multiple of %d", unit);
-    if (taken != used) bytes += ": " + grouped(taken) + " B";
-    limit.steps = {bytes, "floor(" + grouped(gpu.smem_bytes_per_sm) + " B an SM / " +
-                              grouped(taken) + " B a block)"};
+    std::string bytes = text::grouped(used) + " B";
+    if (reserved > 0) bytes += " + " + text::grouped(reserved) + " B of the system";
+    if (taken != used + reserved) bytes += text::printed(", rounded up to a multiple of %d", unit);
+    if (taken != used) bytes += ": " + text::grouped(taken) + " B";
+    limit.steps = {
+        bytes, "floor(" + text::grouped(gpu.smem_bytes_per_sm) + " B an SM / " +
+                   text::grouped(taken) + " B a block)"};
   }
   return limit;
 }
 
-Limit by_registers(const Gpu& gpu, const Occupancy& o) {
+Limit by_registers(const model::Gpu& gpu, const model::Occupancy& o) {
   constexpr int kGranularity = 256;  // a warp gets registers by 256: cuda_occupancy.h
-  Limit limit{"registers",
-              {"not known: there is no nvcc; --registers N states them"},
-              o.blocks_by_registers};
+  Limit limit{
+      "registers",
+      {"not known: there is no nvcc; --registers N states them"},
+      o.blocks_by_registers};
   const int used = o.resources.registers_per_thread * 32;
   if (used <= 0) return limit;
   const int taken = (used + kGranularity - 1) / kGranularity * kGranularity;
-  std::string registers =
-      printed("%d x 32 lanes = ", o.resources.registers_per_thread) + grouped(used) + " a warp";
-  if (taken != used) registers += ", rounded up to " + grouped(taken);
-  limit.steps = {registers, printed("floor(floor(%d / 4 / %d) * 4 / %d warps a block)",
-                                    gpu.registers_per_sm, taken, o.warps_per_block)};
+  std::string registers = text::printed("%d x 32 lanes = ", o.resources.registers_per_thread) +
+                          text::grouped(used) + " a warp";
+  if (taken != used) registers += ", rounded up to " + text::grouped(taken);
+  limit.steps = {
+      registers, text::printed(
+                     "floor(floor(%d / 4 / %d) * 4 / %d warps a block)", gpu.registers_per_sm,
+                     taken, o.warps_per_block)};
   return limit;
 }
 
-std::string occupancy_by_line(const Run& run, const Row& row, Style style) {
+std::string occupancy_by_line(const lab::Run& run, const lab::Row& row, text::Style style) {
   constexpr int kSteps = 58;
-  const Gpu& gpu = run.gpu;
-  const Occupancy& o = *row.occupancy;
-  const Limit limits[] = {{"threads",
-                           {printed("floor(%d threads an SM / 32 / %d warps a block)",
-                                    gpu.threads_per_sm, o.warps_per_block)},
-                           o.blocks_by_threads},
-                          {"blocks", {"the most that an SM keeps track of"}, o.blocks_by_blocks},
-                          by_smem(gpu, o),
-                          by_registers(gpu, o)};
+  const model::Gpu& gpu = run.gpu;
+  const model::Occupancy& o = *row.occupancy;
+  const Limit limits[] = {
+      {"threads",
+       {text::printed(
+           "floor(%d threads an SM / 32 / %d warps a block)", gpu.threads_per_sm,
+           o.warps_per_block)},
+       o.blocks_by_threads},
+      {"blocks", {"the most that an SM keeps track of"}, o.blocks_by_blocks},
+      by_smem(gpu, o),
+      by_registers(gpu, o)};
 
   std::string text = heading("How many blocks an SM of " + gpu.name + " holds", style);
   std::string limited_by;
@@ -385,75 +417,82 @@ std::string occupancy_by_line(const Run& run, const Row& row, Style style) {
     const bool least = limit.blocks == o.blocks_per_sm;
     if (least) limited_by += (limited_by.empty() ? "" : " and ") + std::string(limit.name);
     const std::string blocks =
-        limit.blocks == INT_MAX ? " no limit" : printed(" = %3d blocks", limit.blocks);
+        limit.blocks == INT_MAX ? " no limit" : text::printed(" = %3d blocks", limit.blocks);
     for (const std::string& step : limit.steps) {
-      text +=
-          repeated(" ", kIndent) + pad_right(&step == &limit.steps[0] ? limit.name : "", kLabel);
+      text += text::repeated(" ", kIndent) +
+              text::pad_right(&step == &limit.steps[0] ? limit.name : "", kLabel);
       text += &step == &limit.steps.back()
-                  ? pad_right(step, kSteps) + blocks + (least ? " <- least" : "")
+                  ? text::pad_right(step, kSteps) + blocks + (least ? " <- least" : "")
                   : step;
       text += "\n";
     }
   }
-  text += fact("occupancy",
-               printed("%d blocks x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
+  text += fact(
+      "occupancy", text::printed(
+                       "%d blocks x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
                        o.blocks_per_sm, o.warps_per_block, o.blocks_per_sm * o.warps_per_block,
                        gpu.threads_per_sm / 32, o.percent));
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
-    const Grid blocks = grid(run, *row.variant);
+    const lab::Grid blocks = lab::grid(run, *row.variant);
     const long long count = row.launch
                                 ? 1LL * row.launch->grid.x * row.launch->grid.y * row.launch->grid.z
                                 : blocks.x * blocks.y;
-    text += fact("waves", grouped(count) + printed(" blocks / (%d a SM x %d SMs) = %.2f",
-                                                   o.blocks_per_sm, gpu.sms, waves(gpu, o, count)));
+    text += fact(
+        "waves", text::grouped(count) + text::printed(
+                                            " blocks / (%d a SM x %d SMs) = %.2f", o.blocks_per_sm,
+                                            gpu.sms, model::waves(gpu, o, count)));
   }
   return text;
 }
 
 // A warp's instructions along all of K, as the trace saw the source and as the compiler made them.
-std::string as_compiled(const Run& run, const Row& row, Style style) {
-  const std::optional<LoopRecord> record = compiled_loop(run, row);
+std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const std::optional<model::LoopRecord> record = lab::compiled_loop(run, row);
   if (!record || !row.counts || row.counts->blocks_traced == 0) return "";
-  const Counts& counts = *row.counts;
-  const Variant& v = *row.variant;
-  const Product product = product_of(run);
-  const SharedLoads loads = shared_loads_as_compiled(product, v, counts, *record);
-  const Rounds times = rounds_along_K(product, v, *record);
+  const model::Counts& counts = *row.counts;
+  const model::Variant& v = *row.variant;
+  const model::Product product = lab::product_of(run);
+  const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
+  const model::Rounds times = model::rounds_along_K(product, v, *record);
   const double warps = (v.threads() + 31) / 32;
   const double traced_warps = warps * static_cast<double>(counts.blocks_traced);
   const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
-  const auto compiled = [&](int InstructionMix::*kind) {
+  const auto compiled = [&](int model::InstructionMix::*kind) {
     return times.loop * record->loop.*kind + times.inner * record->inner.*kind;
   };
-  const auto number = [](double value) { return grouped(std::llround(value)); };
+  const auto number = [](double value) { return text::grouped(std::llround(value)); };
   const auto line = [&](const char* what, double written, double made, const std::string& note) {
-    return "  " + printed("%-22s %14s %14s  %s\n", what, number(written).c_str(),
-                          number(made).c_str(), note.c_str());
+    return "  " + text::printed(
+                      "%-22s %14s %14s  %s\n", what, number(written).c_str(), number(made).c_str(),
+                      note.c_str());
   };
   struct Width {
     const char* name;
-    int InstructionMix::*kind;
+    int model::InstructionMix::*kind;
   };
   std::string widths;
-  for (const auto& [name, kind] : {Width{"LDS.32", &InstructionMix::lds32},
-                                   {"LDS.64", &InstructionMix::lds64},
-                                   {"LDS.128", &InstructionMix::lds128}}) {
+  for (const auto& [name, kind] :
+       {Width{"LDS.32", &model::InstructionMix::lds32},
+        {"LDS.64", &model::InstructionMix::lds64},
+        {"LDS.128", &model::InstructionMix::lds128}}) {
     if (compiled(kind) == 0) continue;
     widths += (widths.empty() ? "" : " + ") + number(compiled(kind)) + " " + name;
   }
-  const double ffma = results_per_thread(v) * padded_K(product, v);
-  const double written = ffma + a_warp(counts.gmem_loads.requests + counts.gmem_stores.requests +
-                                       counts.smem_loads.requests + counts.smem_stores.requests -
-                                       counts.async_smem.requests);
+  const double ffma = lab::results_per_thread(v) * model::padded_K(product, v);
+  const double written = ffma + a_warp(
+                                    counts.gmem_loads.requests + counts.gmem_stores.requests +
+                                    counts.smem_loads.requests + counts.smem_stores.requests -
+                                    counts.async_smem.requests);
   const double made = times.loop * record->loop.all() + times.inner * record->inner.all();
   const double loads_written = a_warp(counts.smem_loads.requests);
 
   const int cc = record->compute_capability;
   std::string text = heading(
-      printed("What the compiler makes of a warp's way along K (recorded for sm_%d)", cc), style);
-  text += "  " + printed("%-22s %14s %14s\n", "", "as written", "as compiled");
-  text += line("multiplications (FFMA)", ffma, compiled(&InstructionMix::ffma), "");
+      text::printed("What the compiler makes of a warp's way along K (recorded for sm_%d)", cc),
+      style);
+  text += "  " + text::printed("%-22s %14s %14s\n", "", "as written", "as compiled");
+  text += line("multiplications (FFMA)", ffma, compiled(&model::InstructionMix::ffma), "");
   if (counts.smem_loads.requests > 0) {
     text += line("loads from SMEM", loads_written, loads.requests / warps, widths);
     text +=
@@ -468,107 +507,118 @@ std::string as_compiled(const Run& run, const Row& row, Style style) {
   return text;
 }
 
-std::string ceilings(const Run& run, const Row& row, Style style) {
-  const std::optional<Ceiling> written = written_ceiling(run, row);
-  const std::optional<Ceiling> compiled = compiled_ceiling(run, row);
+std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const std::optional<model::Ceiling> written = lab::written_ceiling(run, row);
+  const std::optional<model::Ceiling> compiled = lab::compiled_ceiling(run, row);
   if (!written) return "";
-  const Ceiling& ceiling = compiled ? *compiled : *written;
+  const model::Ceiling& ceiling = compiled ? *compiled : *written;
   constexpr int kBar = 50;
-  std::string text = heading(std::string("Why it is this fast: what each unit of ") + run.gpu.name +
-                                 " needs, " + (compiled ? "as compiled" : "as written"),
-                             style);
-  for (int unit = 0; unit < kUnits; ++unit) {
+  std::string text = heading(
+      std::string("Why it is this fast: what each unit of ") + run.gpu.name + " needs, " +
+          (compiled ? "as compiled" : "as written"),
+      style);
+  for (int unit = 0; unit < model::kUnits; ++unit) {
     const double share = ceiling.ms[unit] / ceiling.ms[ceiling.bound_by];
     const int length = static_cast<int>(std::lround(share * kBar));
-    text += repeated(" ", kIndent) + pad_right(kUnitNames[unit], kLabel) +
-            pad_right(repeated("█", length), kBar) + " " +
-            pad_left(significant(ceiling.ms[unit]), 8) + " ms" +
+    text += text::repeated(" ", kIndent) + text::pad_right(model::kUnitNames[unit], kLabel) +
+            text::pad_right(text::repeated("█", length), kBar) + " " +
+            text::pad_left(text::significant(ceiling.ms[unit]), 8) + " ms" +
             (unit == ceiling.bound_by ? " <- most" : "") + "\n";
   }
-  const auto bound = [](const Ceiling& c) {
-    return significant(c.tflops) + " TFLOP/s, bound by " + std::string(kUnitNames[c.bound_by]);
+  const auto bound = [](const model::Ceiling& c) {
+    return text::significant(c.tflops) + " TFLOP/s, bound by " +
+           std::string(model::kUnitNames[c.bound_by]);
   };
   if (compiled) text += fact("ceiling", bound(*compiled));
   text += fact("as written", bound(*written) + ", if each access and product were one instruction");
-  text += fact("no overlap", significant(ceiling.no_overlap_tflops) +
-                                 " TFLOP/s, if a block copied, and then multiplied, and never both "
-                                 "at a time");
-  const Grid of_blocks = grid(run, *row.variant);
+  text += fact(
+      "no overlap", text::significant(ceiling.no_overlap_tflops) +
+                        " TFLOP/s, if a block copied, and then multiplied, and never both "
+                        "at a time");
+  const lab::Grid of_blocks = lab::grid(run, *row.variant);
   const long long count = of_blocks.x * of_blocks.y;
-  text +=
-      fact("tail", grouped(count) + printed(" blocks on %d SMs, at most %lld on one: an SM is "
-                                            "busy %.0f %% of the time",
-                                            run.gpu.sms, (count + run.gpu.sms - 1) / run.gpu.sms,
-                                            100 * ceiling.busy_share));
-  const bool on_an_sm = ceiling.bound_by != kL2 && ceiling.bound_by != kDram;
+  text += fact(
+      "tail", text::grouped(count) + text::printed(
+                                         " blocks on %d SMs, at most %lld on one: an SM is "
+                                         "busy %.0f %% of the time",
+                                         run.gpu.sms, (count + run.gpu.sms - 1) / run.gpu.sms,
+                                         100 * ceiling.busy_share));
+  const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;
   if (on_an_sm && ceiling.busy_share < 1) {
-    text += fact("", "with blocks enough for all SMs: " +
-                         significant(ceiling.tflops / ceiling.busy_share) + " TFLOP/s");
+    text += fact(
+        "", "with blocks enough for all SMs: " +
+                text::significant(ceiling.tflops / ceiling.busy_share) + " TFLOP/s");
   }
-  if (const auto ratio = ceiling_ratio(run, row)) {
-    text += fact("measured", printed("%.0f %% of the ceiling", 100 * *ratio));
+  if (const auto ratio = lab::ceiling_ratio(run, row)) {
+    text += fact("measured", text::printed("%.0f %% of the ceiling", 100 * *ratio));
   }
   return text;
 }
 
-std::string timing(const Run& run, const Row& row, Style style) {
+std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) {
   std::string text = heading("Time and error", style);
   if (!row.time) {
-    return text + fact("traced",
-                       run.gpu_present
-                           ? "This row did not run on the GPU."
-                           : "No GPU here: the kernel ran on the CPU, and was counted, not timed.");
+    return text + fact(
+                      "traced",
+                      run.gpu_present
+                          ? "This row did not run on the GPU."
+                          : "No GPU here: the kernel ran on the CPU, and was counted, not timed.");
   }
-  const Timing& time = *row.time;
-  text += fact("median",
-               significant(time.median_ms) + " ms" +
-                   printed(" of %d runs (%s to %s ms)", time.repetitions,
-                           significant(time.min_ms).c_str(), significant(time.max_ms).c_str()) +
-                   (time.partial ? ", scaled up from the first rows of C" : ""));
-  if (const auto rate = tflops(run, row)) {
-    text +=
-        fact("rate", "2*M*N*K operations: " +
-                         (*rate < 0.1 ? printed("%.4f", *rate) : significant(*rate)) + " TFLOP/s");
+  const lab::Timing& time = *row.time;
+  text += fact(
+      "median",
+      text::significant(time.median_ms) + " ms" +
+          text::printed(
+              " of %d runs (%s to %s ms)", time.repetitions, text::significant(time.min_ms).c_str(),
+              text::significant(time.max_ms).c_str()) +
+          (time.partial ? ", scaled up from the first rows of C" : ""));
+  if (const auto rate = lab::tflops(run, row)) {
+    text += fact(
+        "rate", "2*M*N*K operations: " +
+                    (*rate < 0.1 ? text::printed("%.4f", *rate) : text::significant(*rate)) +
+                    " TFLOP/s");
   }
-  if (const auto ratio = cublas_ratio(run, row))
-    text += fact("", brief(100 * *ratio) + " % of cuBLAS fp32");
-  if (const auto ratio = times_the_stage_before(run, row)) {
-    text += fact("", brief(*ratio) + " times as fast as the stage before");
+  if (const auto ratio = lab::cublas_ratio(run, row))
+    text += fact("", text::brief(100 * *ratio) + " % of cuBLAS fp32");
+  if (const auto ratio = lab::times_the_stage_before(run, row)) {
+    text += fact("", text::brief(*ratio) + " times as fast as the stage before");
   }
   return text;
 }
 
-std::string result(const Row& row, Style style) {
+std::string result(const lab::Row& row, text::Style style) {
   if (!row.error) return "";
-  const Error& error = *row.error;
-  std::string text =
-      fact("error", scientific(error.relative) +
-                        " of the reference's norm (Frobenius); the largest of one element " +
-                        scientific(error.max_abs));
-  if (row.cublas_error) text += fact("to cuBLAS", scientific(*row.cublas_error) + " of its norm");
+  const model::Error& error = *row.error;
+  std::string text = fact(
+      "error", text::scientific(error.relative) +
+                   " of the reference's norm (Frobenius); the largest of one element " +
+                   text::scientific(error.max_abs));
+  if (row.cublas_error)
+    text += fact("to cuBLAS", text::scientific(*row.cublas_error) + " of its norm");
   if (error.bound_ok) {
-    text += repeated(" ", kIndent) + pad_right("bound", kLabel) +
-            coloured("ok", Colour::green, style) +
+    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
+            text::coloured("ok", text::Colour::green, style) +
             ": every element is within what rounding can do to a sum of that length\n";
   } else {
-    text += repeated(" ", kIndent) + pad_right("bound", kLabel) +
-            coloured("FAIL", Colour::red, style) +
+    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
+            text::coloured("FAIL", text::Colour::red, style) +
             ": an element is farther off than rounding can explain\n";
     if (error.first) {
-      text += fact("", printed("C[%lld][%lld] is %.9g, expected %.9g",
-                               static_cast<long long>(error.first->row),
-                               static_cast<long long>(error.first->column), error.first->value,
-                               error.first->expected));
+      text += fact(
+          "", text::printed(
+                  "C[%lld][%lld] is %.9g, expected %.9g", static_cast<long long>(error.first->row),
+                  static_cast<long long>(error.first->column), error.first->value,
+                  error.first->expected));
     }
   }
   return text;
 }
 
-std::string source(const Row& row, Style style, bool folded, int picture_rows) {
-  const std::string title =
-      heading(std::string("What each line asks of memory (in the traced blocks)") +
-                  (folded ? ", the others left out" : ""),
-              style);
+std::string source(const lab::Row& row, text::Style style, bool folded, int picture_rows) {
+  const std::string title = heading(
+      std::string("What each line asks of memory (in the traced blocks)") +
+          (folded ? ", the others left out" : ""),
+      style);
   const std::string annotated = annotated_source(row, style, folded);
   if (annotated.empty()) {
     return title + verdict("The lines are not known: there is no addr2line (of binutils) here.");
@@ -577,15 +627,15 @@ std::string source(const Row& row, Style style, bool folded, int picture_rows) {
   return title + annotated + (picture.empty() ? "" : "\n" + picture);
 }
 
-std::string tiles(const Run& run, const Row& row, Style style, bool folded) {
+std::string tiles(const lab::Run& run, const lab::Row& row, text::Style style, bool folded) {
   std::string text = launch_shape(run, row, style, folded) + "\n";
-  for (const std::string& line : tile_picture(*row.variant, run.M, run.N)) {
-    text += (line.empty() ? "" : repeated(" ", kIndent)) + line + "\n";
+  for (const std::string& line : pictures::tile_picture(*row.variant, run.M, run.N)) {
+    text += (line.empty() ? "" : text::repeated(" ", kIndent)) + line + "\n";
   }
   return text;
 }
 
-std::vector<std::string> source_lines(const Row& row, int first, int last) {
+std::vector<std::string> source_lines(const lab::Row& row, int first, int last) {
   std::vector<std::string> lines;
   std::istringstream source(row.source);
   std::string line;
@@ -611,14 +661,15 @@ std::vector<bool> head_lines(const std::vector<std::string>& kernel) {
 
 // The lines that carry the idea: the kernel beside that of the stage before. At most `most` lines
 // of them; the name of the kernel is no difference.
-std::string diff(const Row& row, Style style, bool folded, int most) {
+std::string diff(const lab::Row& row, text::Style style, bool folded, int most) {
   if (row.before_first == 0 || row.source_first == 0) return "";
-  const std::string title =
-      heading(printed("What changed since stage %d, ", row.number - 1) + row.before_name, style);
+  const std::string title = heading(
+      text::printed("What changed since stage %d, ", row.number - 1) + row.before_name, style);
   std::vector<std::string> before = source_lines(row, row.before_first, row.before_last);
   const std::vector<std::string> after = source_lines(row, row.source_first, row.source_last);
   const auto plain_name = [](std::string_view name) { return name.substr(0, name.find('<')); };
-  const std::string old_name(plain_name(row.before_kernel)), name(plain_name(kernel_name(row)));
+  const std::string old_name(plain_name(row.before_kernel)),
+      name(plain_name(lab::kernel_name(row)));
   for (std::string& line : before) {
     const std::size_t at = line.find(" " + old_name + "(");
     if (at != line.npos) line.replace(at + 1, old_name.size(), name);
@@ -647,9 +698,11 @@ std::string diff(const Row& row, Style style, bool folded, int most) {
         line.after > 0 ? row.source_first + line.after - 1 : row.before_first + line.before - 1;
     const char sign = line.before == 0 ? '+' : line.after == 0 ? '-' : ' ';
     const std::string shown_line =
-        shortened(printed("%5d %c ", number, sign) + line.text, kReportWidth);
-    text += (sign == ' ' ? shown_line
-                         : coloured(shown_line, sign == '+' ? Colour::green : Colour::red, style)) +
+        text::shortened(text::printed("%5d %c ", number, sign) + line.text, text::kReportWidth);
+    text += (sign == ' '
+                 ? shown_line
+                 : text::coloured(
+                       shown_line, sign == '+' ? text::Colour::green : text::Colour::red, style)) +
             "\n";
   }
   if (left_out > 0) {
@@ -658,15 +711,15 @@ std::string diff(const Row& row, Style style, bool folded, int most) {
   return text;
 }
 
-std::string questions(const Run& run, const Row& row, Style style, bool answered) {
+std::string questions(const lab::Run& run, const lab::Row& row, text::Style style, bool answered) {
   const std::vector<Question> asked = questions_of(row.number);
   if (asked.empty()) return "";
-  std::string text =
-      heading(answered ? "Questions, and their answers"
-                       : "Questions (--section answers works them out with your numbers)",
-              style);
+  std::string text = heading(
+      answered ? "Questions, and their answers"
+               : "Questions (--section answers works them out with your numbers)",
+      style);
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    text += labelled(printed("  %zu", i + 1), 2 * kIndent, asked[i].text);
+    text += text::labelled(text::printed("  %zu", i + 1), 2 * kIndent, asked[i].text);
     if (!answered) continue;
     const std::string answer = answer_of(asked[i], run, row);
     if (!answer.empty()) text += verdict("Answer: " + answer + ".");
@@ -687,7 +740,7 @@ struct Section {
 };
 
 // What one thread does, as a table of Markdown.
-std::string counts_table(const Run& run, const Row& row) {
+std::string counts_table(const lab::Run& run, const lab::Row& row) {
   const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
   std::string text =
       "\nWhat one thread does\n\n"
@@ -696,12 +749,12 @@ std::string counts_table(const Run& run, const Row& row) {
   std::string_view what;
   for (const Figure& figure : kFigures) {
     if (*figure.what != '\0') what = figure.what;
-    const PerThread& traced = (*row.counts).*figure.of.*figure.traced;
+    const model::PerThread& traced = (*row.counts).*figure.of.*figure.traced;
     if (expected.*figure.predicted == 0 && traced.max == 0) continue;
     const char* formula = row.stage->predicted.*figure.formula;
     text += "| " + std::string(what) + " | " + figure.unit + " | `" + (formula ? formula : "0") +
-            "` | " + exact(expected.*figure.predicted) + " | " + grouped(traced.min) + " | " +
-            grouped(traced.max) + " |\n";
+            "` | " + text::exact(expected.*figure.predicted) + " | " + text::grouped(traced.min) +
+            " | " + text::grouped(traced.max) + " |\n";
   }
   return text;
 }
@@ -722,8 +775,8 @@ struct Size {
   int of_diff;  // lines of it; 0: none
 };
 
-std::vector<Section> sections_of(const Run& run, const Row& row, Style style, const Explaining& how,
-                                 Size size) {
+std::vector<Section> sections_of(
+    const lab::Run& run, const lab::Row& row, text::Style style, const Explaining& how, Size size) {
   const bool folded = size.folded;
   const bool is_stage = row.stage && row.variant;
   std::vector<Section> sections;
@@ -795,7 +848,8 @@ void print_lines(std::FILE* out, const std::string& text) {
   // Columns end in spaces where their last cell is empty.
   std::size_t begin = 0;
   for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    std::fprintf(out, "%s\n", without_trailing_spaces(text.substr(begin, end - begin)).c_str());
+    std::fprintf(
+        out, "%s\n", text::without_trailing_spaces(text.substr(begin, end - begin)).c_str());
   }
 }
 
@@ -805,7 +859,9 @@ std::span<const char* const> explained_sections() {
   return kSections;
 }
 
-bool explain(std::FILE* out, const Run& run, const Row& row, Style style, const Explaining& how) {
+bool explain(
+    std::FILE* out, const lab::Run& run, const lab::Row& row, text::Style style,
+    const Explaining& how) {
   const auto wanted = [&](std::string_view name) {
     if (how.sections.empty()) return name != "answers";
     return std::find(how.sections.begin(), how.sections.end(), name) != how.sections.end();
@@ -857,3 +913,5 @@ bool explain(std::FILE* out, const Run& run, const Row& row, Style style, const 
   }
   return true;
 }
+
+}  // namespace report

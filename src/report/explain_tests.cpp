@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "report/kernel_diff.h"
-#include "report/numbers.h"
 #include "pictures/tile_picture.h"
+#include "report/kernel_diff.h"
+#include "text/numbers.h"
+
+namespace report {
 
 namespace {
 
@@ -58,9 +60,10 @@ TEST_CASE("under the costliest request stands the same request of the stage that
     const char* there;
   };
   for (const Case& c :
-       {Case{"--size 64 --stage 1", "32 lanes, 32 sectors.",
-             "Stage 2, coalesced, mends it: its load of A takes 1.00 sectors",
-             "The same in stage 2 on line"},
+       {Case{
+            "--size 64 --stage 1", "32 lanes, 32 sectors.",
+            "Stage 2, coalesced, mends it: its load of A takes 1.00 sectors",
+            "The same in stage 2 on line"},
         {"--size 128 --stage 6", "32 lanes, 2 wavefronts.",
          "Stage 7, conflict-free, mends it: its store of As takes 1.00 wavefronts",
          "32 lanes, 1 wavefront."},
@@ -108,7 +111,7 @@ TEST_CASE("every stage is explained in at most 150 lines of 100 columns, in one 
                            ? (++stages, 1)
                            : lines_of_stage + 1;
       CHECK(lines_of_stage <= 150);
-      CHECK(display_width(line) <= 100);
+      CHECK(text::display_width(line) <= 100);
     }
     CHECK(stages == 10);
     const std::string last = output.out.substr(output.out.find("Stage 9: async pipeline"));
@@ -225,24 +228,25 @@ TEST_CASE("a diff is the shortest way, and a shortened one keeps what changed") 
 }
 
 TEST_CASE("a picture of the tiles shows how often each is cut, at most 100 columns wide") {
-  const Variant warps{.name = "",
-                      .BM = 128,
-                      .BN = 128,
-                      .BK = 8,
-                      .WM = 32,
-                      .WN = 128,
-                      .TM = 16,
-                      .TN = 8,
-                      .pipeline = 0,
-                      .block_x = 128,
-                      .block_y = 1,
-                      .shared_bytes = 0,
-                      .kernel = {},
-                      .kernel_any = {}};
+  const model::Variant warps{
+      .name = "",
+      .BM = 128,
+      .BN = 128,
+      .BK = 8,
+      .WM = 32,
+      .WN = 128,
+      .TM = 16,
+      .TN = 8,
+      .pipeline = 0,
+      .block_x = 128,
+      .block_y = 1,
+      .shared_bytes = 0,
+      .kernel = {},
+      .kernel_any = {}};
   for (const int size : {1, 256, 2000000000}) {
-    const std::vector<std::string> picture = tile_picture(warps, size, size);
+    const std::vector<std::string> picture = pictures::tile_picture(warps, size, size);
     CHECK(picture.size() <= 9);
-    for (const std::string& line : picture) CHECK(display_width(line) <= 100);
+    for (const std::string& line : picture) CHECK(text::display_width(line) <= 100);
     std::string text;
     for (const std::string& line : picture) text += line + "\n";
     CHECK(contains(text, "4 x 1 warps"));
@@ -250,3 +254,5 @@ TEST_CASE("a picture of the tiles shows how often each is cut, at most 100 colum
     CHECK(contains(text, "16 x 8 results"));
   }
 }
+
+}  // namespace report

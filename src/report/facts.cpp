@@ -4,15 +4,17 @@
 #include <climits>
 #include <cmath>
 
-#include "pictures/figures.h"
+#include "lab/rates.h"
 #include "report/in_flight.h"
-#include "report/numbers.h"
 #include "report/predicted.h"
+#include "text/numbers.h"
+
+namespace report {
 
 FactValue::FactValue(double value) {
   if (!std::isfinite(value)) return;
   kind = plain;
-  written = shortest(value);
+  written = text::shortest(value);
 }
 
 namespace {
@@ -38,11 +40,11 @@ FactValue limit(int blocks) {
   return blocks;
 }
 
-void add_variant(std::vector<Fact>& facts, const Run& run, const Row& row) {
-  const Variant v = row.variant ? *row.variant : Variant{};
+void add_variant(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const model::Variant v = row.variant ? *row.variant : model::Variant{};
   const Writer add{facts, "", row.variant != nullptr};
   add("variant", v.name);
-  add("kernel", row.variant ? kernel_name(row) : nullptr);
+  add("kernel", row.variant ? lab::kernel_name(row) : nullptr);
   add("aligned", row.aligned);
   const Writer tile{facts, "tile.", row.variant != nullptr};
   tile("BM", v.BM);
@@ -54,15 +56,16 @@ void add_variant(std::vector<Fact>& facts, const Run& run, const Row& row) {
   tile("TN", v.TN);
   tile("pipeline", v.pipeline);
   add("threads_per_block", v.threads());
-  add("results_per_thread", results_per_thread(v));
-  const Grid blocks = grid(run, v);
+  add("results_per_thread", lab::results_per_thread(v));
+  const lab::Grid blocks = lab::grid(run, v);
   add("blocks", row.counts ? row.counts->blocks : std::int64_t{blocks.x * blocks.y});
 }
 
-void add_per_thread(std::vector<Fact>& facts, const Run& run, const Row& row) {
+void add_per_thread(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const std::optional<PredictedCounts> expected = predicted(run, row);
-  const Counts counts = row.counts.value_or(Counts{});
-  const auto add = [&](const char* name, const PerThread& figure, double PredictedCounts::*of) {
+  const model::Counts counts = row.counts.value_or(model::Counts{});
+  const auto add = [&](const char* name, const model::PerThread& figure,
+                       double PredictedCounts::*of) {
     const Writer member{facts, std::string(name) + ".", counts.threads_traced > 0};
     member("min", figure.min);
     member("max", figure.max);
@@ -80,7 +83,7 @@ void add_per_thread(std::vector<Fact>& facts, const Run& run, const Row& row) {
 }
 
 // What warps asked of memory.
-void add_requests(const Writer& add, const Counts& counts) {
+void add_requests(const Writer& add, const model::Counts& counts) {
   add("gmem_load_requests", counts.gmem_loads.requests);
   add("gmem_load_sectors", counts.gmem_loads.pieces);
   add("gmem_store_requests", counts.gmem_stores.requests);
@@ -94,12 +97,12 @@ void add_requests(const Writer& add, const Counts& counts) {
 }
 
 // Totals of the launch, exact or null, and beside them what the traced blocks alone did.
-void add_traced(std::vector<Fact>& facts, const Run& run, const Row& row) {
+void add_traced(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const bool traced = row.counts.has_value();
-  const Counts counts = row.counts.value_or(Counts{});
+  const model::Counts counts = row.counts.value_or(model::Counts{});
   const Writer add{facts, "", traced};
   add("blocks_traced", counts.blocks_traced);
-  add_requests({facts, "", traced && is_total(counts)}, counts);
+  add_requests({facts, "", traced && lab::is_total(counts)}, counts);
   const Writer sample{facts, "sample.", traced};
   sample("blocks", counts.blocks_traced);
   sample("threads", counts.threads_traced);
@@ -116,8 +119,8 @@ void add_traced(std::vector<Fact>& facts, const Run& run, const Row& row) {
   barrier("per_k_tile", of_block.a_tile > 0 ? FactValue(of_block.a_tile) : FactValue());
 }
 
-void add_occupancy(std::vector<Fact>& facts, const Run& run, const Row& row) {
-  const Occupancy o = row.occupancy.value_or(Occupancy{});
+void add_occupancy(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const model::Occupancy o = row.occupancy.value_or(model::Occupancy{});
   const Writer add{facts, "occupancy.", row.occupancy.has_value()};
   add("gpu", run.gpu.name);
   add("registers", o.resources.registers_per_thread);
@@ -130,33 +133,33 @@ void add_occupancy(std::vector<Fact>& facts, const Run& run, const Row& row) {
   add("blocks_by_blocks", limit(o.blocks_by_blocks));
   add("blocks_by_smem", limit(o.blocks_by_smem));
   add("blocks_by_registers", limit(o.blocks_by_registers));
-  const Grid blocks = grid(run, row.variant ? *row.variant : Variant{});
+  const lab::Grid blocks = lab::grid(run, row.variant ? *row.variant : model::Variant{});
   const Writer of_launch{facts, "occupancy.", row.occupancy && row.variant};
-  of_launch("waves", waves(run.gpu, o, blocks.x * blocks.y));
+  of_launch("waves", model::waves(run.gpu, o, blocks.x * blocks.y));
 }
 
-void add_ceiling(std::vector<Fact>& facts, const Run& run, const Row& row) {
-  const std::optional<Ceiling> written = written_ceiling(run, row);
-  const std::optional<Ceiling> compiled = compiled_ceiling(run, row);
-  const Ceiling ceiling = compiled.value_or(Ceiling{});
-  Writer{facts, "ceiling.", written.has_value()}("as_written_tflops",
-                                                 written.value_or(Ceiling{}).tflops);
+void add_ceiling(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const std::optional<model::Ceiling> written = lab::written_ceiling(run, row);
+  const std::optional<model::Ceiling> compiled = lab::compiled_ceiling(run, row);
+  const model::Ceiling ceiling = compiled.value_or(model::Ceiling{});
+  Writer{facts, "ceiling.", written.has_value()}(
+      "as_written_tflops", written.value_or(model::Ceiling{}).tflops);
   const Writer add{facts, "ceiling.", compiled.has_value()};
   add("compiled_tflops", ceiling.tflops);
-  add("bound_by", std::string(kUnitNames[ceiling.bound_by]));
+  add("bound_by", std::string(model::kUnitNames[ceiling.bound_by]));
   add("no_overlap_tflops", ceiling.no_overlap_tflops);
   add("busy_share", ceiling.busy_share);
-  add("measured_ratio", or_null(ceiling_ratio(run, row)));
+  add("measured_ratio", or_null(lab::ceiling_ratio(run, row)));
   const Writer unit{facts, "ceiling.units.", compiled.has_value()};
-  constexpr std::array<const char*, kUnits> kNames = {"fma_ms", "issue_ms", "smem_ms",
-                                                      "l1_ms",  "l2_ms",    "dram_ms"};
-  for (int i = 0; i < kUnits; ++i) unit(kNames[i], ceiling.ms[i]);
+  constexpr std::array<const char*, model::kUnits> kNames = {"fma_ms", "issue_ms", "smem_ms",
+                                                             "l1_ms",  "l2_ms",    "dram_ms"};
+  for (int i = 0; i < model::kUnits; ++i) unit(kNames[i], ceiling.ms[i]);
 }
 
 // One round of the main loop, and of the loop in it.
-void add_compiled(std::vector<Fact>& facts, const Run& run, const Row& row) {
-  const std::optional<LoopRecord> record = compiled_loop(run, row);
-  const LoopRecord known = record.value_or(LoopRecord{});
+void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const std::optional<model::LoopRecord> record = lab::compiled_loop(run, row);
+  const model::LoopRecord known = record.value_or(model::LoopRecord{});
   Writer{facts, "compiled.", record.has_value()}("compute_capability", known.compute_capability);
   for (const auto& [name, mix] : {std::pair("loop", known.loop), {"inner", known.inner}}) {
     const Writer add{facts, std::string("compiled.") + name + ".", record.has_value()};
@@ -178,22 +181,23 @@ void add_compiled(std::vector<Fact>& facts, const Run& run, const Row& row) {
   }
   // Of the whole launch, where every block does the same.
   const bool counted = record && row.counts && row.counts->blocks_traced > 0;
-  const SharedLoads loads =
-      counted ? shared_loads_as_compiled(product_of(run), *row.variant, *row.counts, *record)
-              : SharedLoads{};
+  const model::SharedLoads loads =
+      counted ? model::shared_loads_as_compiled(
+                    lab::product_of(run), *row.variant, *row.counts, *record)
+              : model::SharedLoads{};
   const Writer add{facts, "compiled.", counted};
-  const double blocks = static_cast<double>(row.counts.value_or(Counts{}).blocks);
+  const double blocks = static_cast<double>(row.counts.value_or(model::Counts{}).blocks);
   add("smem_load_requests", std::round(loads.requests * blocks));
   add("smem_load_wavefronts", std::round(loads.wavefronts * blocks));
 }
 
-void add_result(std::vector<Fact>& facts, const Run& run, const Row& row) {
-  const Error error = row.error.value_or(Error{});
+void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const model::Error error = row.error.value_or(model::Error{});
   const Writer of_error{facts, "error.", row.error.has_value()};
   of_error("relative", error.relative);
   of_error("max_abs", error.max_abs);
   of_error("bound_ok", error.bound_ok);
-  const Timing timing = row.time.value_or(Timing{});
+  const lab::Timing timing = row.time.value_or(lab::Timing{});
   const Writer time{facts, "time.", row.time.has_value()};
   const Writer add{facts, "", true};
   add("cublas_error", or_null(row.cublas_error));
@@ -202,13 +206,13 @@ void add_result(std::vector<Fact>& facts, const Run& run, const Row& row) {
   time("max_ms", timing.max_ms);
   time("repetitions", timing.repetitions);
   time("partial", timing.partial);
-  add("tflops", or_null(tflops(run, row)));
-  add("cublas_ratio", or_null(cublas_ratio(run, row)));
+  add("tflops", or_null(lab::tflops(run, row)));
+  add("cublas_ratio", or_null(lab::cublas_ratio(run, row)));
 }
 
 }  // namespace
 
-std::vector<Fact> stage_facts(const Run& run, const Row& row) {
+std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   std::vector<Fact> facts;
   const Writer number{facts, "", row.number >= 0};
   number("number", row.number);
@@ -220,18 +224,18 @@ std::vector<Fact> stage_facts(const Run& run, const Row& row) {
   add_ceiling(facts, run, row);
   add_compiled(facts, run, row);
   add_result(facts, run, row);
-  facts.push_back({"times_the_stage_before", or_null(times_the_stage_before(run, row))});
+  facts.push_back({"times_the_stage_before", or_null(lab::times_the_stage_before(run, row))});
   return facts;
 }
 
-std::vector<Fact> yardstick_facts(const Run& run, const Row& row) {
+std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row) {
   std::vector<Fact> facts{{"name", row.name}};
   add_result(facts, run, row);
   return facts;
 }
 
-std::vector<Fact> run_facts(const Run& run) {
-  const Gpu& gpu = run.gpu;
+std::vector<Fact> run_facts(const lab::Run& run) {
+  const model::Gpu& gpu = run.gpu;
   const int cc = gpu.compute_capability;
   std::vector<Fact> facts{{"program", "gemm_steps"}, {"command", run.command}, {"date", run.date}};
   const Writer problem{facts, "problem.", true};
@@ -245,15 +249,17 @@ std::vector<Fact> run_facts(const Run& run) {
   about("name", gpu.name);
   about("present", run.gpu_present);
   about("driver", run.driver.empty() ? FactValue() : FactValue(run.driver));
-  about("compute_capability", printed("%d.%d", cc / 10, cc % 10));
+  about("compute_capability", text::printed("%d.%d", cc / 10, cc % 10));
   about("sms", gpu.sms);
   about("fp32_lanes_per_sm", gpu.fp32_lanes_per_sm);
   about("boost_ghz", gpu.boost_ghz);
   about("dram_gb_per_s", gpu.dram_gb_per_s);
-  about("l1_bytes_per_sm_clock", l1_bytes_per_sm_clock);
+  about("l1_bytes_per_sm_clock", model::l1_bytes_per_sm_clock);
   const auto or_unknown = [](double rate) { return rate > 0 ? FactValue(rate) : FactValue(); };
   about("l2_bytes_per_clock", or_unknown(gpu.l2_bytes_per_clock));
   about("tf32_tflops", or_unknown(gpu.tf32_tflops));
   about("bf16_tflops", or_unknown(gpu.bf16_tflops));
   return facts;
 }
+
+}  // namespace report

@@ -9,6 +9,8 @@
 
 #include "report/report.h"
 
+namespace report {
+
 // A value as JSON and CSV both write it: null (not known, or not there; also a NaN or an infinity,
 // which neither can say), a number or truth value, or text that has to be quoted first.
 struct FactValue {
@@ -32,12 +34,12 @@ struct Fact {
 };
 
 // Facts whose paths share a first part stand together. The paths are the same for every row.
-std::vector<Fact> stage_facts(const Run& run, const Row& row);
+std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row);
 
 // Time and error only: all there is to say about a row that is no stage. A part of stage_facts.
-std::vector<Fact> yardstick_facts(const Run& run, const Row& row);
+std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row);
 
-std::vector<Fact> run_facts(const Run& run);
+std::vector<Fact> run_facts(const lab::Run& run);
 
 // The members of the outermost object, without its braces.
 std::string json_members(const std::vector<Fact>& facts);
@@ -48,3 +50,5 @@ std::string json_array(const std::string& name, const std::vector<std::vector<Fa
 // A line of CSV with its CRLF: the paths, or the values.
 std::string csv_names(const std::vector<Fact>& facts);
 std::string csv_values(const std::vector<Fact>& facts);
+
+}  // namespace report

@@ -5,5 +5,13 @@
 
 #include "report/report.h"
 
+namespace report {
+
 // One sentence: what, where (lines, block, threads, byte), and what usually mends it.
-std::string hazard_sentence(const Hazard& hazard, const Run& run, const Row& row);
+std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row);
+
+// Names every hazard on stderr, after "gemm_steps: " or what `program` is. Returns whether there is
+// one.
+bool report_hazards(const char* program, const lab::Run& run);
+
+}  // namespace report

@@ -3,57 +3,64 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pictures/figures.h"
-#include "report/numbers.h"
+#include "lab/rates.h"
+#include "text/numbers.h"
+
+namespace report {
 
 namespace {
 
 constexpr int kLabel = 18;  // as the other sections of --explain have it
 
-double warps_of_block(const Counts& counts) {
+double warps_of_block(const model::Counts& counts) {
   const double threads = static_cast<double>(counts.threads_traced);
-  return std::ceil(threads / static_cast<double>(counts.blocks_traced) / kWarpSize);
+  return std::ceil(threads / static_cast<double>(counts.blocks_traced) / model::kWarpSize);
 }
 
 }  // namespace
 
-Barriers barriers(const Run& run, const Row& row) {
+Barriers barriers(const lab::Run& run, const lab::Row& row) {
   const double a_block =
       static_cast<double>(row.counts->barriers) / static_cast<double>(row.counts->blocks_traced);
   const int BK = row.variant->BK;
-  const int K = product_of(run).K;
+  const int K = lab::product_of(run).K;
   return {a_block, BK > 0 && K > 0 ? a_block / std::ceil(static_cast<double>(K) / BK) : 0};
 }
 
-InFlight in_flight(const Row& row, const LineCounts& line) {
+InFlight in_flight(const lab::Row& row, const model::LineCounts& line) {
   const double warps = warps_of_block(*row.counts);
   const double requests = static_cast<double>(std::max<std::int64_t>(line.requests, 1));
-  return {static_cast<double>(line.in_flight_bytes) / requests * warps,
-          static_cast<double>(line.in_flight_most) * warps};
+  return {
+      static_cast<double>(line.in_flight_bytes) / requests * warps,
+      static_cast<double>(line.in_flight_most) * warps};
 }
 
-std::string explain_in_flight(const Run& run, const Row& row) {
-  const Counts& counts = *row.counts;
+std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
+  const model::Counts& counts = *row.counts;
   if (counts.blocks_traced == 0 || counts.smem_loads.requests == 0) return "";
   const Barriers waits = barriers(run, row);
-  std::string text =
-      labelled("  barriers", kLabel,
-               exact(waits.a_block) + " a block" +
-                   (waits.a_tile > 0 ? ", " + brief(waits.a_tile) + " a tile of K" : ""));
+  std::string text = text::labelled(
+      "  barriers", kLabel,
+      text::exact(waits.a_block) + " a block" +
+          (waits.a_tile > 0 ? ", " + text::brief(waits.a_tile) + " a tile of K" : ""));
   bool any = false;
-  for (const LineCounts& line : counts.lines) {
-    if (!line.shared || line.direction != Direction::load || line.in_flight_most == 0) continue;
+  for (const model::LineCounts& line : counts.lines) {
+    if (!line.shared || line.direction != model::Direction::load || line.in_flight_most == 0)
+      continue;
     any = true;
     const InFlight bytes = in_flight(row, line);
-    text += labelled(line.line > 0 ? printed("  line %d", line.line) : "  loads", kLabel,
-                     "loads " + line.array + " to multiply, while " +
-                         grouped(std::llround(bytes.mean_bytes)) + " B (at most " +
-                         grouped(std::llround(bytes.most_bytes)) +
-                         " B) of the block's next tiles are copied and not waited for");
+    text += text::labelled(
+        line.line > 0 ? text::printed("  line %d", line.line) : "  loads", kLabel,
+        "loads " + line.array + " to multiply, while " +
+            text::grouped(std::llround(bytes.mean_bytes)) + " B (at most " +
+            text::grouped(std::llround(bytes.most_bytes)) +
+            " B) of the block's next tiles are copied and not waited for");
   }
   if (!any) {
-    text += labelled("  in flight", kLabel,
-                     "nothing: each tile is copied, waited for, and then multiplied");
+    text += text::labelled(
+        "  in flight", kLabel, "nothing: each tile is copied, waited for, and then multiplied");
   }
   return text;
 }
+
+}  // namespace report

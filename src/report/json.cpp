@@ -1,10 +1,13 @@
 #include <span>
 
+#include "lab/worst_line.h"
 #include "report/annotated.h"
 #include "report/facts.h"
 #include "report/hazard_sentence.h"
 #include "report/in_flight.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace report {
 
 namespace {
 
@@ -38,7 +41,7 @@ std::string quoted(std::string_view text) {
     } else if (c == '"' || c == '\\') {
       json += {'\\', c};
     } else if (length == 1 && static_cast<unsigned char>(c) < 0x20) {
-      json += printed("\\u%04x", static_cast<unsigned>(c));
+      json += text::printed("\\u%04x", static_cast<unsigned>(c));
     } else {
       json += text.substr(0, length);
     }
@@ -61,24 +64,25 @@ std::string object_on_one_line(const std::vector<Fact>& facts) {
 }
 
 // What --explain writes under the lines of the kernel, one object a line and array.
-FactValue json_of_lines(const std::vector<LineCounts>& lines, const Row& row,
-                        const Counts& counts) {
+FactValue json_of_lines(
+    const std::vector<model::LineCounts>& lines, const lab::Row& row, const model::Counts& counts) {
   std::string text;
-  for (const LineCounts& line : lines) {
+  for (const model::LineCounts& line : lines) {
     std::vector<Fact> facts;
     if (line.line > 0) facts.push_back({"line", line.line});
     const double threads = static_cast<double>(counts.threads_traced);
-    facts.insert(facts.end(),
-                 {{"array", line.array},
-                  {"space", line.shared ? "shared" : "global"},
-                  {"direction", name_of(line.direction)},
-                  {"bytes_per_lane", line.bytes},
-                  {"executions_per_thread", static_cast<double>(line.executions) / threads},
-                  {"requests", line.requests},
-                  {line.shared ? "wavefronts" : "sectors", line.pieces},
-                  {line.shared ? "ideal_wavefronts" : "ideal_sectors", line.ideal_pieces},
-                  {"bank_conflicts", line.shared ? FactValue(line.bank_conflicts) : FactValue()}});
-    if (line.shared && line.direction == Direction::load) {
+    facts.insert(
+        facts.end(),
+        {{"array", line.array},
+         {"space", line.shared ? "shared" : "global"},
+         {"direction", lab::name_of(line.direction)},
+         {"bytes_per_lane", line.bytes},
+         {"executions_per_thread", static_cast<double>(line.executions) / threads},
+         {"requests", line.requests},
+         {line.shared ? "wavefronts" : "sectors", line.pieces},
+         {line.shared ? "ideal_wavefronts" : "ideal_sectors", line.ideal_pieces},
+         {"bank_conflicts", line.shared ? FactValue(line.bank_conflicts) : FactValue()}});
+    if (line.shared && line.direction == model::Direction::load) {
       const InFlight bytes = in_flight(row, line);
       facts.push_back({"in_flight_bytes_per_block", bytes.mean_bytes});
       facts.push_back({"in_flight_most_bytes_per_block", bytes.most_bytes});
@@ -88,9 +92,9 @@ FactValue json_of_lines(const std::vector<LineCounts>& lines, const Row& row,
   return FactValue::json("[" + text + "]");
 }
 
-FactValue json_of_hazards(const Run& run, const Row& row, const Counts& counts) {
+FactValue json_of_hazards(const lab::Run& run, const lab::Row& row, const model::Counts& counts) {
   std::string text;
-  for (const Hazard& hazard : counts.hazards) {
+  for (const model::Hazard& hazard : counts.hazards) {
     text +=
         (text.empty() ? "\n        " : ",\n        ") + quoted(hazard_sentence(hazard, run, row));
   }
@@ -139,14 +143,14 @@ std::string json_array(const std::string& name, const std::vector<std::vector<Fa
   return text + (objects.empty() ? "]" : "\n  ]");
 }
 
-void print_json(std::FILE* out, const Run& run) {
+void print_json(std::FILE* out, const lab::Run& run) {
   std::vector<std::vector<Fact>> stages, yardsticks;
-  for (const Row& row : run.rows) {
+  for (const lab::Row& row : run.rows) {
     if (row.number >= 0) {
       stages.push_back(stage_facts(run, row));
-      const Counts counts = row.counts.value_or(Counts{});
+      const model::Counts counts = row.counts.value_or(model::Counts{});
       stages.back().push_back({"lines", json_of_lines(counts.lines, row, counts)});
-      stages.back().push_back({"arrays", json_of_lines(by_array(counts), row, counts)});
+      stages.back().push_back({"arrays", json_of_lines(lab::by_array(counts), row, counts)});
       stages.back().push_back({"hazards", json_of_hazards(run, row, counts)});
     } else {
       yardsticks.push_back(yardstick_facts(run, row));
@@ -157,3 +161,5 @@ void print_json(std::FILE* out, const Run& run) {
                            json_array("yardsticks", yardsticks) + "\n}\n";
   std::fputs(text.c_str(), out);
 }
+
+}  // namespace report

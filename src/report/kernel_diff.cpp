@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+namespace report {
+
 namespace {
 
 std::string_view trimmed(std::string_view line) {
@@ -21,8 +23,8 @@ bool changed(const DiffLine& line) {
 
 }  // namespace
 
-std::vector<DiffLine> line_diff(const std::vector<std::string>& before,
-                                const std::vector<std::string>& after) {
+std::vector<DiffLine> line_diff(
+    const std::vector<std::string>& before, const std::vector<std::string>& after) {
   const std::size_t rows = before.size(), columns = after.size();
   const auto same = [&](std::size_t i, std::size_t j) {
     return trimmed(before[i]) == trimmed(after[j]);
@@ -75,3 +77,5 @@ std::vector<DiffLine> shortened_diff(const std::vector<DiffLine>& diff, int cont
   }
   return shortened;
 }
+
+}  // namespace report

@@ -2,37 +2,40 @@
 #include <array>
 
 #include "report/facts.h"
-#include "report/numbers.h"
-#include "report/style.h"
+#include "text/numbers.h"
+#include "text/style.h"
+
+namespace report {
 
 namespace {
 
 constexpr const char* kSerial = "serial";  // stage 0 is no kernel, and in no stage table
 
-std::vector<Fact> facts_of(const Stage& stage, const Variant& v) {
-  return {{"number", stage.number},
-          {"name", stage.name},
-          {"variant", v.name},
-          {"default", &v == stage.variants.data()},
-          {"BM", v.BM},
-          {"BN", v.BN},
-          {"BK", v.BK},
-          {"WM", v.WM},
-          {"WN", v.WN},
-          {"TM", v.TM},
-          {"TN", v.TN},
-          {"pipeline", v.pipeline},
-          {"threads_per_block", v.threads()},
-          {"smem_bytes_dynamic", v.shared_bytes},
-          {"kernel", v.kernel.name},
-          {"kernel_any", v.kernel_any.name},
-          {"needs_compute_capability", stage.needs}};
+std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v) {
+  return {
+      {"number", stage.number},
+      {"name", stage.name},
+      {"variant", v.name},
+      {"default", &v == stage.variants.data()},
+      {"BM", v.BM},
+      {"BN", v.BN},
+      {"BK", v.BK},
+      {"WM", v.WM},
+      {"WN", v.WN},
+      {"TM", v.TM},
+      {"TN", v.TN},
+      {"pipeline", v.pipeline},
+      {"threads_per_block", v.threads()},
+      {"smem_bytes_dynamic", v.shared_bytes},
+      {"kernel", v.kernel.name},
+      {"kernel_any", v.kernel_any.name},
+      {"needs_compute_capability", stage.needs}};
 }
 
-std::vector<std::vector<Fact>> all_facts(std::span<const Stage> stages) {
+std::vector<std::vector<Fact>> all_facts(std::span<const model::Stage> stages) {
   std::vector<std::vector<Fact>> all;
-  for (const Stage& stage : stages) {
-    for (const Variant& variant : stage.variants) all.push_back(facts_of(stage, variant));
+  for (const model::Stage& stage : stages) {
+    for (const model::Variant& variant : stage.variants) all.push_back(facts_of(stage, variant));
   }
   return all;
 }
@@ -40,7 +43,7 @@ std::vector<std::vector<Fact>> all_facts(std::span<const Stage> stages) {
 // "8x8", or nothing where a stage has no such tile.
 std::string tile(int rows, int columns) {
   if (rows < 1 && columns < 1) return "–";
-  return printed("%dx%d", std::max(rows, 1), std::max(columns, 1));
+  return text::printed("%dx%d", std::max(rows, 1), std::max(columns, 1));
 }
 
 std::string count(int value) {
@@ -52,33 +55,35 @@ using Cells = std::array<std::string, 11>;
 std::string line(const Cells& cells) {
   constexpr std::array<int, 11> kWidths = {2, 22, 18, 8, 3, 6, 5, 5, 7, 7, 5};
   constexpr int kNumber = 0, kName = 1, kVariant = 2;
-  std::string text = pad_left(cells[kNumber], kWidths[kNumber]) + " ";
+  std::string text = text::pad_left(cells[kNumber], kWidths[kNumber]) + " ";
   for (int column : {kName, kVariant}) {
     text += ' ';
-    text += pad_right(shortened(cells[column], kWidths[column]), kWidths[column]);
+    text += text::pad_right(text::shortened(cells[column], kWidths[column]), kWidths[column]);
   }
   for (std::size_t column = kVariant + 1; column < cells.size(); ++column) {
     text += ' ';
-    text += pad_left(cells[column], kWidths[column]);
+    text += text::pad_left(cells[column], kWidths[column]);
   }
   return text + "\n";
 }
 
-std::string as_table(std::span<const Stage> stages) {
+std::string as_table(std::span<const model::Stage> stages) {
   const std::string none = "–";
   std::string text =
       line({"", "", "", "block", "", "warp", "thrd", "", "threads", "dynamic", "needs"}) +
-      line({"#", "stage", "variant", "BMxBN", "BK", "WMxWN", "TMxTN", "tiles", "a block", "SMEM B",
-            "sm_"}) +
+      line(
+          {"#", "stage", "variant", "BMxBN", "BK", "WMxWN", "TMxTN", "tiles", "a block", "SMEM B",
+           "sm_"}) +
       line({"0", kSerial, "", none, none, none, none, none, none, none, none});
-  for (const Stage& stage : stages) {
-    for (const Variant& v : stage.variants) {
+  for (const model::Stage& stage : stages) {
+    for (const model::Variant& v : stage.variants) {
       const bool first = &v == stage.variants.data();
       const char* mark = first && stage.variants.size() > 1 ? " *" : "";
-      text += line({first ? std::to_string(stage.number) : "", first ? stage.name : "",
-                    std::string(v.name) + mark, tile(v.BM, v.BN), count(v.BK), tile(v.WM, v.WN),
-                    tile(v.TM, v.TN), count(v.pipeline), std::to_string(v.threads()),
-                    count(v.shared_bytes), stage.needs > 0 ? std::to_string(stage.needs) : "any"});
+      text += line(
+          {first ? std::to_string(stage.number) : "", first ? stage.name : "",
+           std::string(v.name) + mark, tile(v.BM, v.BN), count(v.BK), tile(v.WM, v.WN),
+           tile(v.TM, v.TN), count(v.pipeline), std::to_string(v.threads()), count(v.shared_bytes),
+           stage.needs > 0 ? std::to_string(stage.needs) : "any"});
     }
   }
   return text +
@@ -89,15 +94,17 @@ std::string as_table(std::span<const Stage> stages) {
 
 }  // namespace
 
-void print_list(std::FILE* out, std::span<const Stage> stages, Format format) {
+void print_list(std::FILE* out, std::span<const model::Stage> stages, Format format) {
   std::string text;
   if (format == Format::table) {
     text = as_table(stages);
   } else if (format == Format::json) {
     text = "{\n" + json_array("variants", all_facts(stages)) + "\n}\n";
   } else {
-    text = csv_names(facts_of(Stage{}, Variant{}));
+    text = csv_names(facts_of(model::Stage{}, model::Variant{}));
     for (const std::vector<Fact>& facts : all_facts(stages)) text += csv_values(facts);
   }
   std::fputs(text.c_str(), out);
 }
+
+}  // namespace report

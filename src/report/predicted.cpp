@@ -3,31 +3,36 @@
 #include <algorithm>
 #include <cctype>
 
-#include "report/numbers.h"
+#include "text/numbers.h"
 
-std::vector<Named> formula_names(const Run& run, const Row& row) {
-  const Variant& v = *row.variant;
+namespace report {
+
+std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row) {
+  const model::Variant& v = *row.variant;
   const auto number = [](int value) { return static_cast<double>(value); };
-  return {{"M", number(run.M)},
-          {"N", number(run.N)},
-          {"K", run.alpha != 0 ? number(run.K) : 0},
-          {"BM", number(v.BM)},
-          {"BN", number(v.BN)},
-          {"BK", number(v.BK)},
-          {"WM", number(v.WM)},
-          {"WN", number(v.WN)},
-          {"TM", number(v.TM)},
-          {"TN", number(v.TN)},
-          {"threads", number(v.threads())},
-          {"reads_C", run.beta != 0 ? 1.0 : 0.0},
-          {"vec", row.aligned ? 4.0 : 1.0}};
+  return {
+      {"M", number(run.M)},
+      {"N", number(run.N)},
+      {"K", run.alpha != 0 ? number(run.K) : 0},
+      {"BM", number(v.BM)},
+      {"BN", number(v.BN)},
+      {"BK", number(v.BK)},
+      {"WM", number(v.WM)},
+      {"WN", number(v.WN)},
+      {"TM", number(v.TM)},
+      {"TN", number(v.TN)},
+      {"threads", number(v.threads())},
+      {"reads_C", run.beta != 0 ? 1.0 : 0.0},
+      {"vec", row.aligned ? 4.0 : 1.0}};
 }
 
-std::optional<PredictedCounts> predicted(const Run& run, const Row& row) {
+std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row) {
   if (!row.stage || !row.variant) return std::nullopt;
-  const std::vector<Named> names = formula_names(run, row);
-  const auto value = [&](const char* formula) { return formula ? evaluate(formula, names) : 0; };
-  const Predicted& formulas = row.stage->predicted;
+  const std::vector<model::Named> names = formula_names(run, row);
+  const auto value = [&](const char* formula) {
+    return formula ? model::evaluate(formula, names) : 0;
+  };
+  const model::Predicted& formulas = row.stage->predicted;
   PredictedCounts counts;
   counts.gmem_loads = value(formulas.gmem_loads);
   counts.gmem_floats = value(formulas.gmem_floats);
@@ -39,7 +44,7 @@ std::optional<PredictedCounts> predicted(const Run& run, const Row& row) {
   return counts;
 }
 
-std::string with_numbers(std::string_view formula, std::span<const Named> names) {
+std::string with_numbers(std::string_view formula, std::span<const model::Named> names) {
   const auto in_word = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
   };
@@ -52,10 +57,13 @@ std::string with_numbers(std::string_view formula, std::span<const Named> names)
       continue;
     }
     const std::string_view word = formula.substr(at, end - at);
-    const auto named = std::find_if(names.begin(), names.end(),
-                                    [&](const Named& candidate) { return candidate.name == word; });
-    text += named == names.end() ? std::string(word) : printed("%.15g", named->value);
+    const auto named = std::find_if(names.begin(), names.end(), [&](const model::Named& candidate) {
+      return candidate.name == word;
+    });
+    text += named == names.end() ? std::string(word) : text::printed("%.15g", named->value);
     at = end;
   }
   return text;
 }
+
+}  // namespace report

@@ -7,6 +7,8 @@
 #include "model/formula.h"
 #include "report/report.h"
 
+namespace report {
+
 // Counts of one thread of an interior block.
 struct PredictedCounts {
   double gmem_loads = 0;
@@ -21,10 +23,12 @@ struct PredictedCounts {
 // What the formulas may name: M N K, the variant's sizes, `threads`, `reads_C` (1 where beta is not
 // 0) and `vec` (floats a copy moves: 4 where the aligned kernel ran, else 1). K is 0 where alpha
 // is, because the kernels then have nothing to multiply.
-std::vector<Named> formula_names(const Run& run, const Row& row);
+std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row);
 
 // None where the row is no GPU stage. Throws what evaluate() throws.
-std::optional<PredictedCounts> predicted(const Run& run, const Row& row);
+std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row);
 
 // `formula` with numbers in place of names: "ceil(256/8) * (128*8 + 8*128) / 256".
-std::string with_numbers(std::string_view formula, std::span<const Named> names);
+std::string with_numbers(std::string_view formula, std::span<const model::Named> names);
+
+}  // namespace report

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "pictures/figures.h"
-#include "report/numbers.h"
+#include "lab/rates.h"
 #include "report/predicted.h"
+#include "text/numbers.h"
+
+namespace report {
 
 namespace {
 
@@ -17,13 +19,13 @@ struct Count {
   double value;
 };
 
-std::vector<Count> counts_of(const Row& row) {
-  const Counts& c = *row.counts;
+std::vector<Count> counts_of(const lab::Row& row) {
+  const model::Counts& c = *row.counts;
   std::vector<Count> counts;
   const auto add = [&](const std::string& what, double value) {
     if (value > 0) counts.push_back({what, value});
   };
-  const auto most = [](const Traffic& traffic) {
+  const auto most = [](const model::Traffic& traffic) {
     return static_cast<double>(traffic.accesses.max);
   };
   add("GMEM loads of a thread", most(c.gmem_loads));
@@ -31,9 +33,9 @@ std::vector<Count> counts_of(const Row& row) {
   add("GMEM stores of a thread", most(c.gmem_stores));
   add("SMEM stores of a thread", most(c.smem_stores));
   add("sectors that a GMEM load of a warp touches, on the average",
-      pieces_per_request(c.gmem_loads));
+      lab::pieces_per_request(c.gmem_loads));
   add("wavefronts that a SMEM load of a warp takes, on the average",
-      pieces_per_request(c.smem_loads));
+      lab::pieces_per_request(c.smem_loads));
   if (row.occupancy) add("blocks that an SM holds", row.occupancy->blocks_per_sm);
   return counts;
 }
@@ -54,31 +56,34 @@ bool is_blank(const std::string& line) {
 }
 
 std::string judged(double predicted, double value) {
-  const std::string is = "it is " + exact(value);
+  const std::string is = "it is " + text::exact(value);
   if (std::abs(predicted - value) < 0.005 * std::max(1.0, std::abs(value)))
     return "Right: " + is + ".";
-  std::string text = "You said " + exact(predicted) + ", " + is + ": " +
-                     exact(std::abs(predicted - value)) +
+  std::string text = "You said " + text::exact(predicted) + ", " + is + ": " +
+                     text::exact(std::abs(predicted - value)) +
                      (predicted < value ? " too few" : " too many");
   if (predicted > 0) {
     const double times = predicted < value ? value / predicted : predicted / value;
-    text += ", or a factor of " + exact(std::round(100 * times) / 100);
+    text += ", or a factor of " + text::exact(std::round(100 * times) / 100);
   }
   return text + ".";
 }
 
 }  // namespace
 
-bool ask_predictions(std::FILE* in, std::FILE* out, const Run& run, const Row& row) {
-  const std::vector<Named> names = formula_names(run, row);
+bool ask_predictions(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row) {
+  const std::vector<model::Named> names = formula_names(run, row);
   std::string known;
-  for (const Named& name : names) known += (known.empty() ? "" : ", ") + std::string(name.name);
-  std::fprintf(out, "\n%s",
-               labelled("", 0,
-                        "Your predictions, before the counts are shown. Type a number or a formula "
-                        "of " +
-                            known + "; an empty line gives one up.")
-                   .c_str());
+  for (const model::Named& name : names)
+    known += (known.empty() ? "" : ", ") + std::string(name.name);
+  std::fprintf(
+      out, "\n%s",
+      text::labelled(
+          "", 0,
+          "Your predictions, before the counts are shown. Type a number or a formula "
+          "of " +
+              known + "; an empty line gives one up.")
+          .c_str());
   for (const Count& count : counts_of(row)) {
     for (bool asked = true; asked;) {
       std::fprintf(out, "  %s? ", count.what.c_str());
@@ -90,19 +95,21 @@ bool ask_predictions(std::FILE* in, std::FILE* out, const Run& run, const Row& r
       }
       asked = false;
       if (is_blank(*line)) {
-        std::fprintf(out, "    It is %s.\n", exact(count.value).c_str());
+        std::fprintf(out, "    It is %s.\n", text::exact(count.value).c_str());
         continue;
       }
       try {
-        const double predicted = evaluate(*line, names);
+        const double predicted = model::evaluate(*line, names);
         if (!std::isfinite(predicted)) throw std::invalid_argument("that is no finite number");
         std::fprintf(out, "    %s\n", judged(predicted, count.value).c_str());
       } catch (const std::invalid_argument& error) {
-        std::fprintf(out, "%s",
-                     labelled("", 4, std::string(error.what()) + ". Once more:").c_str());
+        std::fprintf(
+            out, "%s", text::labelled("", 4, std::string(error.what()) + ". Once more:").c_str());
         asked = true;
       }
     }
   }
   return true;
 }
+
+}  // namespace report

@@ -5,8 +5,12 @@
 
 #include "report/report.h"
 
+namespace report {
+
 // For every count of `row` (a stage that was traced): what it is of, a line from `in`, and how far
 // that is off. A line is a number or a formula of the stage's sizes ("2*K"); what is neither is
 // said to be, and asked for again; an empty line gives up that count. Returns false, after a
 // sentence, where `in` ends before the last answer.
-bool ask_predictions(std::FILE* in, std::FILE* out, const Run& run, const Row& row);
+bool ask_predictions(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row);
+
+}  // namespace report

@@ -6,6 +6,8 @@
 
 #include "report/report.h"
 
+namespace report {
+
 struct Question {
   int stage;
   const char* text;
@@ -21,4 +23,6 @@ std::vector<Question> questions_of(int stage);
 // worked out for `row`: `sectors` (a GMEM load request), `wavefronts` (a SMEM load request),
 // `conflicts` (of all SMEM requests, in the traced blocks), `blocks_per_sm` and `warps_per_sm`.
 // Empty where the row lacks what the formula names.
-std::string answer_of(const Question& question, const Run& run, const Row& row);
+std::string answer_of(const Question& question, const lab::Run& run, const lab::Row& row);
+
+}  // namespace report

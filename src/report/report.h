@@ -2,99 +2,35 @@
 #pragma once
 
 #include <cstdio>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "model/counts.h"
-#include "model/error.h"
-#include "model/gpus.h"
-#include "model/occupancy.h"
+#include "lab/run.h"
 #include "model/stage.h"
 #include "report/format.h"
+#include "text/style.h"
 
-struct Timing {
-  double median_ms;
-  double min_ms;
-  double max_ms;
-  int repetitions;
-  bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
-};
+namespace report {
 
-// How a kernel that is no stage was launched.
-struct LaunchShape {
-  struct Extent {
-    unsigned x, y, z;
-  } grid, block;
-  int static_shared_bytes, dynamic_shared_bytes;
-  int launches;  // of this kernel; the shape is the first one's
-};
-
-// The stage after a row's in which the row's costliest request wastes less.
-struct Remedy {
-  int stage = -1;  // -1: no later stage mends it
-  std::string name;
-  LineCounts line;  // of that stage's own source
-};
-
-// One row of the table: a stage, the OpenMP CPU reference, or a cuBLAS yardstick.
-struct Row {
-  int number = -1;  // -1: no stage
-  std::string name;
-  const Stage* stage = nullptr;  // null: no stage, or stage 0
-  const Variant* variant = nullptr;
-  std::optional<LaunchShape> launch;  // of a kernel that is no stage
-  bool aligned = true;                // variant->kernel ran; else variant->kernel_any
-  std::optional<Counts> counts;
-  std::optional<Occupancy> occupancy;
-  std::optional<Timing> time;          // none: traced only
-  std::optional<Error> error;          // against the fp64 CPU reference
-  std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
-
-  std::optional<Remedy> remedy;  // none: not looked for, or nothing to mend
-
-  // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
-  // where that is not known.
-  std::string source;
-  int source_first = 0, source_last = 0;
-  // The same of the stage before; 0 where there is none.
-  std::string before_name, before_kernel;
-  int before_first = 0, before_last = 0;
-};
-
-struct Run {
-  int M, N, K;
-  float alpha, beta;
-  unsigned long long seed;
-  Gpu gpu;              // the one occupancy is worked out for
-  bool gpu_present;     // kernels ran on it, and were timed
-  std::string driver;   // driver and runtime version, empty without a GPU
-  std::string command;  // as typed
-  std::string date;     // ISO 8601, UTC
-  std::vector<Row> rows;
-
-  const Row* cublas() const;  // the cuBLAS fp32 row, null where there is none
-};
-
-struct Style {
-  bool colour = false;
-};
+// Problem, GPU, driver and command, a line each: what a recorded table has to tell.
+std::string about(const lab::Run& run);
 
 // A row each, at most 100 columns wide, with a header and a legend.
-void print_table(std::FILE* out, const Run& run, Style style);
+void print_table(std::FILE* out, const lab::Run& run, text::Style style);
 
 // One object: problem, gpu, stages[], yardsticks[]. What is not known is null, never left out.
-void print_json(std::FILE* out, const Run& run);
+void print_json(std::FILE* out, const lab::Run& run);
 
 // The same facts, a line a row, after a line of names (RFC 4180).
-void print_csv(std::FILE* out, const Run& run);
+void print_csv(std::FILE* out, const lab::Run& run);
 
 // How a stage is explained.
 struct Explaining {
   std::vector<std::string> sections = {};  // of explained_sections(); empty: all but "answers"
   bool markdown = false;
-  std::FILE* ask_from = nullptr;  // predictions are asked for, and read from there (src/report/predictions.h)
+  std::FILE* ask_from =
+      nullptr;  // predictions are asked for, and read from there (src/report/predictions.h)
 };
 
 // The names of the sections, in the order in which they are printed.
@@ -103,8 +39,11 @@ std::span<const char* const> explained_sections();
 // One stage in depth; print_table's facts and the reasons behind them, in at most 150 lines where
 // all sections are printed; a section on its own is not shortened. `row` is one of `run`'s. Returns
 // false where the reader gave no more predictions, and so no counts were printed.
-bool explain(std::FILE* out, const Run& run, const Row& row, Style style,
-             const Explaining& how = {});
+bool explain(
+    std::FILE* out, const lab::Run& run, const lab::Row& row, text::Style style,
+    const Explaining& how = {});
 
 // What there is to run: every stage with its variants.
-void print_list(std::FILE* out, std::span<const Stage> stages, Format format);
+void print_list(std::FILE* out, std::span<const model::Stage> stages, Format format);
+
+}  // namespace report

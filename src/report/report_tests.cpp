@@ -10,95 +10,103 @@
 #include <map>
 #include <sstream>
 
+#include "lab/rates.h"
 #include "model/refusal.h"
-#include "report/annotated.h"
-#include "pictures/figures.h"
-#include "report/numbers.h"
-#include "report/predicted.h"
 #include "profile/profile.h"
+#include "report/annotated.h"
+#include "report/predicted.h"
 #include "report/report.h"
+#include "text/numbers.h"
+
+namespace report {
 
 namespace {
 
-const Gpu kGpu{.name = "RTX 3090",
-               .compute_capability = 86,
-               .sms = 82,
-               .fp32_lanes_per_sm = 128,
-               .boost_ghz = 1.695,
-               .dram_gb_per_s = 936,
-               .smem_bytes_per_sm = 102400,
-               .smem_bytes_per_block = 101376,
-               .smem_reserved_bytes_per_block = 1024,
-               .smem_granularity_bytes = 128,
-               .threads_per_sm = 1536,
-               .blocks_per_sm = 16,
-               .registers_per_sm = 65536};
+const model::Gpu kGpu{
+    .name = "RTX 3090",
+    .compute_capability = 86,
+    .sms = 82,
+    .fp32_lanes_per_sm = 128,
+    .boost_ghz = 1.695,
+    .dram_gb_per_s = 936,
+    .smem_bytes_per_sm = 102400,
+    .smem_bytes_per_block = 101376,
+    .smem_reserved_bytes_per_block = 1024,
+    .smem_granularity_bytes = 128,
+    .threads_per_sm = 1536,
+    .blocks_per_sm = 16,
+    .registers_per_sm = 65536};
 
 void no_kernel(int, int, int, float, const float*, const float*, float, float*) {}
 
-const Stage kTiling{
+const model::Stage kTiling{
     .number = 5,
     .name = "2D thread tiling",
     .idea =
         "A thread computes a square of TM x TN results: every float that it takes from shared "
         "memory is used TM or TN times.",
     .needs = 0,
-    .predicted = {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-                  .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-                  .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
-                  .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
-                  .gmem_stores = "TM*TN",
-                  .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
-                  .async_copies = "0"},
-    .variants = {{.name = "128x128x8",
-                  .BM = 128,
-                  .BN = 128,
-                  .BK = 8,
-                  .WM = 0,
-                  .WN = 0,
-                  .TM = 8,
-                  .TN = 8,
-                  .pipeline = 1,
-                  .block_x = 16,
-                  .block_y = 16,
-                  .shared_bytes = 0,
-                  .kernel = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"},
-                  .kernel_any = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"}}}};
+    .predicted =
+        {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+         .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+         .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
+         .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
+         .gmem_stores = "TM*TN",
+         .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
+         .async_copies = "0"},
+    .variants = {
+        {.name = "128x128x8",
+         .BM = 128,
+         .BN = 128,
+         .BK = 8,
+         .WM = 0,
+         .WN = 0,
+         .TM = 8,
+         .TN = 8,
+         .pipeline = 1,
+         .block_x = 16,
+         .block_y = 16,
+         .shared_bytes = 0,
+         .kernel = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"},
+         .kernel_any = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"}}}};
 
-const Stage kNaive{.number = 4,
-                   .name = "naive",
-                   .idea = "A thread for every element of C.",
-                   .needs = 0,
-                   .predicted = {.gmem_loads = "2*K + reads_C",
-                                 .gmem_floats = "2*K + reads_C",
-                                 .smem_loads = "0",
-                                 .smem_floats = "0",
-                                 .gmem_stores = "1",
-                                 .smem_stores = "0",
-                                 .async_copies = "0"},
-                   .variants = {{.name = "32x32",
-                                 .BM = 32,
-                                 .BN = 32,
-                                 .BK = 0,
-                                 .WM = 0,
-                                 .WN = 0,
-                                 .TM = 0,
-                                 .TN = 0,
-                                 .pipeline = 0,
-                                 .block_x = 32,
-                                 .block_y = 32,
-                                 .shared_bytes = 0,
-                                 .kernel = {no_kernel, "naive<32, 32>"},
-                                 .kernel_any = {no_kernel, "naive<32, 32>"}}}};
+const model::Stage kNaive{
+    .number = 4,
+    .name = "naive",
+    .idea = "A thread for every element of C.",
+    .needs = 0,
+    .predicted =
+        {.gmem_loads = "2*K + reads_C",
+         .gmem_floats = "2*K + reads_C",
+         .smem_loads = "0",
+         .smem_floats = "0",
+         .gmem_stores = "1",
+         .smem_stores = "0",
+         .async_copies = "0"},
+    .variants = {
+        {.name = "32x32",
+         .BM = 32,
+         .BN = 32,
+         .BK = 0,
+         .WM = 0,
+         .WN = 0,
+         .TM = 0,
+         .TN = 0,
+         .pipeline = 0,
+         .block_x = 32,
+         .block_y = 32,
+         .shared_bytes = 0,
+         .kernel = {no_kernel, "naive<32, 32>"},
+         .kernel_any = {no_kernel, "naive<32, 32>"}}}};
 
-PerThread each(std::int64_t value, std::int64_t threads) {
+model::PerThread each(std::int64_t value, std::int64_t threads) {
   return {value, value, value * threads};
 }
 
 // What the 2D tiling does at 256^3: four interior blocks of 256 threads, all traced.
-Counts tiling_counts() {
+model::Counts tiling_counts() {
   constexpr std::int64_t threads = 4 * 256;
-  Counts counts;
+  model::Counts counts;
   counts.blocks = counts.blocks_traced = 4;
   counts.threads_traced = threads;
   counts.gmem_loads = {
@@ -117,9 +125,9 @@ Counts tiling_counts() {
   return counts;
 }
 
-Counts naive_counts() {
+model::Counts naive_counts() {
   constexpr std::int64_t threads = 5 * 1024;
-  Counts counts;
+  model::Counts counts;
   counts.blocks = 64;
   counts.blocks_traced = 5;
   counts.threads_traced = threads;
@@ -129,58 +137,60 @@ Counts naive_counts() {
   return counts;
 }
 
-Row serial_row() {
-  Row row;
+lab::Row serial_row() {
+  lab::Row row;
   row.number = 0;
   row.name = "serial";
-  row.time = Timing{18.3, 18.1, 19.0, 3, false};
-  row.error = Error{3.1e-7, 4.5e-6, true, {}};
+  row.time = lab::Timing{18.3, 18.1, 19.0, 3, false};
+  row.error = model::Error{3.1e-7, 4.5e-6, true, {}};
   return row;
 }
 
-Row cpu_row() {
-  Row row;
+lab::Row cpu_row() {
+  lab::Row row;
   row.name = "OpenMP CPU";
-  row.time = Timing{0.512, 0.5, 0.6, 10, false};
-  row.error = Error{2.2e-7, 3.5e-6, true, {}};
+  row.time = lab::Timing{0.512, 0.5, 0.6, 10, false};
+  row.error = model::Error{2.2e-7, 3.5e-6, true, {}};
   return row;
 }
 
-Row stage_row(const Stage& stage, const Counts& counts, int registers) {
-  Row row;
+lab::Row stage_row(const model::Stage& stage, const model::Counts& counts, int registers) {
+  lab::Row row;
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &stage.variants[0];
   row.counts = counts;
   const int smem = stage.variants[0].BK * (stage.variants[0].BM + stage.variants[0].BN) * 4;
-  row.occupancy = occupancy(kGpu, {stage.variants[0].threads(), registers, smem});
-  row.error = Error{2.9e-7, 5.1e-6, true, {}};
+  row.occupancy = model::occupancy(kGpu, {stage.variants[0].threads(), registers, smem});
+  row.error = model::Error{2.9e-7, 5.1e-6, true, {}};
   return row;
 }
 
 // A ladder of four rows at 256^3 on a machine without a GPU.
-Run traced_run() {
-  Run run{256, 256, 256, 1, 0, 1, kGpu, false, "", "gemm_steps --stage 4-5", "2025-01-02T03:04:05Z",
-          {}};
-  run.rows = {serial_row(), cpu_row(), stage_row(kNaive, naive_counts(), 37),
-              stage_row(kTiling, tiling_counts(), 128)};
+lab::Run traced_run() {
+  lab::Run run{
+      256, 256, 256, 1, 0, 1, kGpu, false, "", "gemm_steps --stage 4-5", "2025-01-02T03:04:05Z",
+      {}};
+  run.rows = {
+      serial_row(), cpu_row(), stage_row(kNaive, naive_counts(), 37),
+      stage_row(kTiling, tiling_counts(), 128)};
   return run;
 }
 
 // The same where a GPU timed the stages, and cuBLAS beside them.
-Run timed_run() {
-  Run run = traced_run();
+lab::Run timed_run() {
+  lab::Run run = traced_run();
   run.gpu_present = true;
   run.driver = "580.65, CUDA 13.0";
-  run.rows[2].time = Timing{0.0671, 0.0669, 0.0702, 20, false};
-  run.rows[3].time = Timing{0.0132, 0.0131, 0.0140, 20, false};
+  run.rows[2].time = lab::Timing{0.0671, 0.0669, 0.0702, 20, false};
+  run.rows[3].time = lab::Timing{0.0132, 0.0131, 0.0140, 20, false};
   run.rows[2].cublas_error = run.rows[3].cublas_error = 3.3e-7;
-  Row fp32;
+  lab::Row fp32;
   fp32.name = "cuBLAS fp32";
-  fp32.time = Timing{0.0066, 0.0065, 0.0070, 20, false};
-  fp32.error = Error{2.5e-7, 4e-6, true, {}};
-  Row tf32 = fp32;
+  fp32.time = lab::Timing{0.0066, 0.0065, 0.0070, 20, false};
+  fp32.error = model::Error{2.5e-7, 4e-6, true, {}};
+  lab::Row tf32 = fp32;
   tf32.name = "cuBLAS tf32";
   tf32.time->median_ms = 0.0033;
   run.rows.push_back(fp32);
@@ -208,19 +218,19 @@ std::string written(const std::function<void(std::FILE*)>& print) {
   return close();
 }
 
-std::string table_of(const Run& run, Style style = {}) {
+std::string table_of(const lab::Run& run, text::Style style = {}) {
   return written([&](std::FILE* out) { print_table(out, run, style); });
 }
 
-std::string explained(const Run& run, const Row& row, Style style = {}) {
+std::string explained(const lab::Run& run, const lab::Row& row, text::Style style = {}) {
   return written([&](std::FILE* out) { explain(out, run, row, style); });
 }
 
-std::string json_of(const Run& run) {
+std::string json_of(const lab::Run& run) {
   return written([&](std::FILE* out) { print_json(out, run); });
 }
 
-std::string csv_of(const Run& run) {
+std::string csv_of(const lab::Run& run) {
   return written([&](std::FILE* out) { print_csv(out, run); });
 }
 
@@ -245,7 +255,7 @@ bool contains(const std::string& text, const std::string& words) {
 
 int widest(const std::string& text) {
   int width = 0;
-  for (const std::string& line : lines_of(text)) width = std::max(width, display_width(line));
+  for (const std::string& line : lines_of(text)) width = std::max(width, text::display_width(line));
   return width;
 }
 
@@ -358,52 +368,52 @@ std::vector<std::string> csv_fields(const std::string& line) {
 }  // namespace
 
 TEST_CASE("numbers are written as a reader wants them") {
-  CHECK(grouped(0) == "0");
-  CHECK(grouped(999) == "999");
-  CHECK(grouped(196608) == "196,608");
-  CHECK(grouped(-1234567) == "-1,234,567");
-  CHECK(exact(256) == "256");
-  CHECK(exact(1.125) == "1.125");
-  CHECK(exact(4096.5) == "4,096.5");
-  CHECK(exact(-0.25) == "-0.25");
-  CHECK(significant(0.02134) == "0.0213");
-  CHECK(significant(9.999) == "10.0");
-  CHECK(significant(2748.4) == "2748");
-  CHECK(significant(0) == "0");
-  CHECK(brief(0) == "0");
-  CHECK(brief(0.001) == "<.01");
-  CHECK(brief(9.996) == "10.0");
-  CHECK(brief(98.64) == "98.6");
-  CHECK(brief(123456) == "123k");
-  CHECK(scientific(1.23e-6) == "1.2e-6");
-  CHECK(scientific(0) == "0");
-  CHECK(scientific(std::nan("")) == "nan");
-  CHECK(whole(65536, 5) == "65536");
-  CHECK(whole(131072, 5) == "131k");
-  CHECK(whole(2e9, 5) == "2000M");
+  CHECK(text::grouped(0) == "0");
+  CHECK(text::grouped(999) == "999");
+  CHECK(text::grouped(196608) == "196,608");
+  CHECK(text::grouped(-1234567) == "-1,234,567");
+  CHECK(text::exact(256) == "256");
+  CHECK(text::exact(1.125) == "1.125");
+  CHECK(text::exact(4096.5) == "4,096.5");
+  CHECK(text::exact(-0.25) == "-0.25");
+  CHECK(text::significant(0.02134) == "0.0213");
+  CHECK(text::significant(9.999) == "10.0");
+  CHECK(text::significant(2748.4) == "2748");
+  CHECK(text::significant(0) == "0");
+  CHECK(text::brief(0) == "0");
+  CHECK(text::brief(0.001) == "<.01");
+  CHECK(text::brief(9.996) == "10.0");
+  CHECK(text::brief(98.64) == "98.6");
+  CHECK(text::brief(123456) == "123k");
+  CHECK(text::scientific(1.23e-6) == "1.2e-6");
+  CHECK(text::scientific(0) == "0");
+  CHECK(text::scientific(std::nan("")) == "nan");
+  CHECK(text::whole(65536, 5) == "65536");
+  CHECK(text::whole(131072, 5) == "131k");
+  CHECK(text::whole(2e9, 5) == "2000M");
 }
 
 TEST_CASE("a width is counted in characters and not in bytes") {
-  CHECK(display_width("–") == 1);
-  CHECK(display_width("ceil × ≠") == 8);
-  CHECK(pad_left("–", 3) == "  –");
-  CHECK(pad_right("×", 3) == "×  ");
-  CHECK(pad_left("long", 2) == "long");
-  CHECK(shortened("shared-memory", 7) == "shared…");
-  CHECK(shortened("×××", 3) == "×××");
-  CHECK(shortened("×××", 2) == "×…");
+  CHECK(text::display_width("–") == 1);
+  CHECK(text::display_width("ceil × ≠") == 8);
+  CHECK(text::pad_left("–", 3) == "  –");
+  CHECK(text::pad_right("×", 3) == "×  ");
+  CHECK(text::pad_left("long", 2) == "long");
+  CHECK(text::shortened("shared-memory", 7) == "shared…");
+  CHECK(text::shortened("×××", 3) == "×××");
+  CHECK(text::shortened("×××", 2) == "×…");
 }
 
 TEST_CASE("a paragraph is cut between words, and a word only where it must be") {
-  CHECK(wrapped("one two three", 7) == std::vector<std::string>{"one two", "three"});
-  CHECK(wrapped("abcdefgh", 3) == std::vector<std::string>{"abc", "def", "gh"});
-  CHECK(wrapped("", 10) == std::vector<std::string>{""});
-  CHECK(labelled("occ", 5, "warps") == "occ  warps\n");
+  CHECK(text::wrapped("one two three", 7) == std::vector<std::string>{"one two", "three"});
+  CHECK(text::wrapped("abcdefgh", 3) == std::vector<std::string>{"abc", "def", "gh"});
+  CHECK(text::wrapped("", 10) == std::vector<std::string>{""});
+  CHECK(text::labelled("occ", 5, "warps") == "occ  warps\n");
 }
 
 TEST_CASE("the 2D tiling's formulas give what its loops do") {
-  Run run = traced_run();
-  const Row& row = run.rows[3];
+  lab::Run run = traced_run();
+  const lab::Row& row = run.rows[3];
   CHECK(predicted(run, row)->gmem_loads == 256);
   CHECK(predicted(run, row)->smem_loads == 4096);
   CHECK(predicted(run, row)->gmem_stores == 64);
@@ -421,38 +431,39 @@ TEST_CASE("the 2D tiling's formulas give what its loops do") {
 }
 
 TEST_CASE("a formula knows whether four floats move at a time") {
-  Run run = traced_run();
-  Stage stage = kTiling;
+  lab::Run run = traced_run();
+  model::Stage stage = kTiling;
   stage.predicted.gmem_loads = "K/vec";
-  Row row = stage_row(stage, tiling_counts(), 128);
+  lab::Row row = stage_row(stage, tiling_counts(), 128);
   CHECK(predicted(run, row)->gmem_loads == 64);
   row.aligned = false;
   CHECK(predicted(run, row)->gmem_loads == 256);
 }
 
 TEST_CASE("a formula with numbers in place of its names reads as arithmetic") {
-  const Run run = traced_run();
-  const std::vector<Named> names = formula_names(run, run.rows[3]);
-  CHECK(with_numbers("ceil(K/BK) * (BM*BK + BK*BN) / threads", names) ==
-        "ceil(256/8) * (128*8 + 8*128) / 256");
+  const lab::Run run = traced_run();
+  const std::vector<model::Named> names = formula_names(run, run.rows[3]);
+  CHECK(
+      with_numbers("ceil(K/BK) * (BM*BK + BK*BN) / threads", names) ==
+      "ceil(256/8) * (128*8 + 8*128) / 256");
   CHECK(with_numbers("2*K2 + TMx", names) == "2*K2 + TMx");
 }
 
 TEST_CASE("no line of the table is wider than 100 columns") {
   CHECK(widest(table_of(traced_run())) <= 100);
   CHECK(widest(table_of(timed_run())) <= 100);
-  Run large = timed_run();
+  lab::Run large = timed_run();
   large.M = large.N = large.K = 65536;
   large.alpha = -1.2345678e-12f;
   large.beta = 3.3333333e12f;
   large.seed = std::numeric_limits<unsigned long long>::max();
   large.driver = std::string(200, 'd');
-  for (Row& row : large.rows) {
+  for (lab::Row& row : large.rows) {
     row.name = "a stage with quite a long name";
-    if (row.time) row.time = Timing{12345678, 1, 1, 1, true};
+    if (row.time) row.time = lab::Timing{12345678, 1, 1, 1, true};
     if (row.counts) row.counts->smem_loads.accesses.max = std::int64_t{1} << 40;
     if (row.counts) row.counts->gmem_loads.accesses.max = std::int64_t{1} << 40;
-    row.error = Error{std::nan(""), 1, false, {}};
+    row.error = model::Error{std::nan(""), 1, false, {}};
     row.cublas_error = 1e-20;
   }
   CHECK(widest(table_of(large)) <= 100);
@@ -462,7 +473,7 @@ TEST_CASE("the columns of the table stand under one another") {
   const std::string table = table_of(timed_run());
   std::vector<int> widths;
   for (const char* row : {"0 serial", "  OpenMP CPU", "4 naive", "5 2D thread", "  cuBLAS fp32"}) {
-    widths.push_back(display_width(line_with(table, row)));
+    widths.push_back(text::display_width(line_with(table, row)));
   }
   for (int width : widths) CHECK(width == widths[0]);
 }
@@ -472,8 +483,8 @@ TEST_CASE("a timed row says how fast it is beside cuBLAS and the stage before") 
   CHECK(contains(row, " 0.0132 "));
   CHECK(contains(row, " 2.54 "));  // 2 * 256^3 / 13.2 us
   CHECK(contains(row, " 50.0 "));  // 6.6 / 13.2
-  const double before = times_the_stage_before(timed_run(), timed_run().rows[3]).value();
-  CHECK(contains(row, " " + brief(before) + " "));
+  const double before = lab::times_the_stage_before(timed_run(), timed_run().rows[3]).value();
+  CHECK(contains(row, " " + text::brief(before) + " "));
 }
 
 TEST_CASE("the table gives loads per thread and per result, sectors and conflicts per request") {
@@ -484,7 +495,7 @@ TEST_CASE("the table gives loads per thread and per result, sectors and conflict
 }
 
 TEST_CASE("a wrong result fails in words, and colour only repeats them") {
-  Run run = traced_run();
+  lab::Run run = traced_run();
   run.rows[3].error->bound_ok = false;
   const std::string plain = table_of(run);
   CHECK(contains(line_with(plain, "5 2D thread tiling"), "FAIL"));
@@ -499,7 +510,7 @@ TEST_CASE("a wrong result fails in words, and colour only repeats them") {
 }
 
 TEST_CASE("a serial loop timed on its first rows says so") {
-  Run run = traced_run();
+  lab::Run run = traced_run();
   CHECK_FALSE(contains(table_of(run), "~"));
   run.rows[0].time->partial = true;
   run.rows[0].time->median_ms = 271000;
@@ -509,47 +520,48 @@ TEST_CASE("a serial loop timed on its first rows says so") {
 
 TEST_CASE("the JSON is valid and has every key of a stage") {
   const StrictJson json(json_of(timed_run()));
-  for (const char* key : {"number",
-                          "name",
-                          "variant",
-                          "threads_per_block",
-                          "blocks",
-                          "blocks_traced",
-                          "gmem_load_requests",
-                          "gmem_load_sectors",
-                          "gmem_store_requests",
-                          "gmem_store_sectors",
-                          "smem_load_requests",
-                          "smem_load_wavefronts",
-                          "smem_store_requests",
-                          "smem_store_wavefronts",
-                          "smem_load_bank_conflicts",
-                          "smem_store_bank_conflicts",
-                          "ceiling.as_written_tflops",
-                          "ceiling.compiled_tflops",
-                          "ceiling.bound_by",
-                          "ceiling.no_overlap_tflops",
-                          "ceiling.measured_ratio",
-                          "ceiling.units.smem_ms",
-                          "ceiling.units.dram_ms",
-                          "compiled.loop.lds_128",
-                          "compiled.smem_load_requests",
-                          "barriers.per_block",
-                          "barriers.per_k_tile",
-                          "compiled.inner.ffma",
-                          "occupancy.gpu",
-                          "occupancy.registers",
-                          "occupancy.smem_bytes",
-                          "occupancy.blocks_per_sm",
-                          "occupancy.percent",
-                          "occupancy.limiter",
-                          "occupancy.waves",
-                          "error.relative",
-                          "error.max_abs",
-                          "error.bound_ok",
-                          "time_ms",
-                          "tflops",
-                          "cublas_ratio"}) {
+  for (const char* key :
+       {"number",
+        "name",
+        "variant",
+        "threads_per_block",
+        "blocks",
+        "blocks_traced",
+        "gmem_load_requests",
+        "gmem_load_sectors",
+        "gmem_store_requests",
+        "gmem_store_sectors",
+        "smem_load_requests",
+        "smem_load_wavefronts",
+        "smem_store_requests",
+        "smem_store_wavefronts",
+        "smem_load_bank_conflicts",
+        "smem_store_bank_conflicts",
+        "ceiling.as_written_tflops",
+        "ceiling.compiled_tflops",
+        "ceiling.bound_by",
+        "ceiling.no_overlap_tflops",
+        "ceiling.measured_ratio",
+        "ceiling.units.smem_ms",
+        "ceiling.units.dram_ms",
+        "compiled.loop.lds_128",
+        "compiled.smem_load_requests",
+        "barriers.per_block",
+        "barriers.per_k_tile",
+        "compiled.inner.ffma",
+        "occupancy.gpu",
+        "occupancy.registers",
+        "occupancy.smem_bytes",
+        "occupancy.blocks_per_sm",
+        "occupancy.percent",
+        "occupancy.limiter",
+        "occupancy.waves",
+        "error.relative",
+        "error.max_abs",
+        "error.bound_ok",
+        "time_ms",
+        "tflops",
+        "cublas_ratio"}) {
     CAPTURE(key);
     for (const char* stage : {"stages.0.", "stages.1.", "stages.2."}) {
       CHECK(json.values.count(std::string(stage) + key) == 1);
@@ -603,13 +615,15 @@ TEST_CASE("a traced stage has no time in the JSON") {
 }
 
 TEST_CASE("the JSON stays valid with hostile text and with numbers that are none") {
-  Run run = timed_run();
+  lab::Run run = timed_run();
   run.command = "a \"quote\", a \\, a tab\t, \x01, \xff\xc3, \xed\xa0\x80 and ×";
-  run.rows[2].error = Error{std::nan(""), std::numeric_limits<double>::infinity(), false, {}};
+  run.rows[2].error =
+      model::Error{std::nan(""), std::numeric_limits<double>::infinity(), false, {}};
   const StrictJson json(json_of(run));
-  CHECK(json.values.at("command") ==
-        "a \\\"quote\\\", a \\\\, a tab\\u0009, \\u0001, \\ufffd\\ufffd, \\ufffd\\ufffd\\ufffd and "
-        "×");
+  CHECK(
+      json.values.at("command") ==
+      "a \\\"quote\\\", a \\\\, a tab\\u0009, \\u0001, \\ufffd\\ufffd, \\ufffd\\ufffd\\ufffd and "
+      "×");
   CHECK(json.values.at("stages.1.error.relative") == "null");
   CHECK(json.values.at("stages.1.error.max_abs") == "null");
   run.rows.clear();
@@ -617,7 +631,7 @@ TEST_CASE("the JSON stays valid with hostile text and with numbers that are none
 }
 
 TEST_CASE("the CSV has a line of names and a line a row, of as many fields") {
-  Run run = timed_run();
+  lab::Run run = timed_run();
   run.command = "gemm_steps --a \"x, y.npy\"";
   const std::string csv = csv_of(run);
   const std::vector<std::string> lines = lines_of(csv);
@@ -641,16 +655,16 @@ TEST_CASE("the CSV has a line of names and a line a row, of as many fields") {
 }
 
 TEST_CASE("no line of an explanation is wider than 100 columns") {
-  Run run = timed_run();
-  for (const Row& row : run.rows) CHECK(widest(explained(run, row)) <= 100);
+  lab::Run run = timed_run();
+  for (const lab::Row& row : run.rows) CHECK(widest(explained(run, row)) <= 100);
   run.rows[3].error =
-      Error{0.5, 1e30, false, Mismatch{123456789, 987654321, -1.23456789e-30, 1e300}};
+      model::Error{0.5, 1e30, false, model::Mismatch{123456789, 987654321, -1.23456789e-30, 1e300}};
   run.M = run.N = run.K = 1000003;
   CHECK(widest(explained(run, run.rows[3])) <= 100);
 }
 
 TEST_CASE("an explanation shows a formula, its numbers and its value") {
-  const Run run = traced_run();
+  const lab::Run run = traced_run();
   const std::string text = explained(run, run.rows[3]);
   CHECK(contains(text, "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C"));
   CHECK(contains(text, "= ceil(256/8)*8*(128 + 128)/256 + 8*8*0"));
@@ -660,7 +674,7 @@ TEST_CASE("an explanation shows a formula, its numbers and its value") {
 }
 
 TEST_CASE("a prediction that the trace does not bear out is said aloud, with the shape's reason") {
-  Run run = traced_run();
+  lab::Run run = traced_run();
   run.rows[3].counts->gmem_loads.accesses.max = 255;
   std::string text = explained(run, run.rows[3]);
   CHECK(contains(line_with(text, "GMEM loads  accesses"), "DIFFERS"));
@@ -673,7 +687,7 @@ TEST_CASE("a prediction that the trace does not bear out is said aloud, with the
 }
 
 TEST_CASE("an explanation judges coalescing and conflicts by the counts") {
-  Run run = traced_run();
+  lab::Run run = traced_run();
   std::string text = explained(run, run.rows[3]);
   CHECK(contains(text, "Not coalesced: 8 times"));     // the stores: 65536 of 8192
   CHECK(contains(text, "Nearly coalesced") == false);  // the loads: 40960 of 32768, 1.25
@@ -689,20 +703,20 @@ TEST_CASE("an explanation judges coalescing and conflicts by the counts") {
 
 TEST_CASE("where nothing is timed, the ceiling stands in place of the time") {
   const std::string row = line_with(table_of(traced_run()), "5 2D thread tiling");
-  const double ceiling = compiled_ceiling(traced_run(), traced_run().rows[3])->tflops;
-  CHECK(contains(row, "traced ≤ " + significant(ceiling)));
+  const double ceiling = lab::compiled_ceiling(traced_run(), traced_run().rows[3])->tflops;
+  CHECK(contains(row, "traced ≤ " + text::significant(ceiling)));
   CHECK(contains(row, " SMEM "));
   CHECK_FALSE(contains(line_with(table_of(traced_run()), "0 serial"), "≤"));
   CHECK_FALSE(contains(table_of(timed_run()), "≤"));
-  Run unknown = traced_run();
-  Stage stage = kTiling;
+  lab::Run unknown = traced_run();
+  model::Stage stage = kTiling;
   stage.variants[0].kernel.name = "not recorded";
   unknown.rows[3] = stage_row(stage, tiling_counts(), 128);
   CHECK(contains(line_with(table_of(unknown), "5 2D thread tiling"), " traced "));
 }
 
 TEST_CASE("an explanation sets the compiled loads beside the written ones") {
-  Run run = traced_run();
+  lab::Run run = traced_run();
   std::string text = explained(run, run.rows[3]);
   // A warp: 16 loads a step of K, 256 steps; nvcc makes 8 of 16 two wide ones.
   CHECK(contains(line_with(text, "  loads from SMEM"), "4,096          2,560"));
@@ -712,10 +726,10 @@ TEST_CASE("an explanation sets the compiled loads beside the written ones") {
 }
 
 TEST_CASE("an explanation draws what each unit needs, and the busiest is as long as the chart") {
-  const Run run = timed_run();
+  const lab::Run run = timed_run();
   const std::string text = explained(run, run.rows[3]);
   CHECK(contains(line_with(text, "<- most"), "  SMEM  "));
-  CHECK(contains(line_with(text, "<- most"), repeated("█", 50)));
+  CHECK(contains(line_with(text, "<- most"), text::repeated("█", 50)));
   CHECK(contains(line_with(text, "  ceiling  "), "bound by SMEM"));
   CHECK(contains(line_with(text, "  no overlap  "), "TFLOP/s"));
   CHECK(contains(line_with(text, "  tail  "), "4 blocks on 82 SMs, at most 1 on one"));
@@ -724,19 +738,19 @@ TEST_CASE("an explanation draws what each unit needs, and the busiest is as long
 }
 
 TEST_CASE("a kernel that does not fit on the GPU, or multiplies nothing, has no ceiling") {
-  Run run = traced_run();
+  lab::Run run = traced_run();
   run.rows[3].occupancy->blocks_per_sm = 0;
-  CHECK(!compiled_ceiling(run, run.rows[3]));
-  CHECK(!written_ceiling(run, run.rows[3]));
-  CHECK(compiled_ceiling(run, run.rows[2]));
+  CHECK(!lab::compiled_ceiling(run, run.rows[3]));
+  CHECK(!lab::written_ceiling(run, run.rows[3]));
+  CHECK(lab::compiled_ceiling(run, run.rows[2]));
   run.alpha = 0;
-  CHECK(!compiled_ceiling(run, run.rows[2]));
+  CHECK(!lab::compiled_ceiling(run, run.rows[2]));
 }
 
 TEST_CASE("an explanation works out each limit of the occupancy") {
-  const Run run = traced_run();
-  Row row = run.rows[3];
-  row.occupancy = occupancy(kGpu, {256, 38, 2048});
+  const lab::Run run = traced_run();
+  lab::Row row = run.rows[3];
+  row.occupancy = model::occupancy(kGpu, {256, 38, 2048});
   const std::string text = explained(run, row);
   CHECK(contains(line_with(text, "  threads  "), "1536 threads an SM / 32 / 8 warps"));
   CHECK(contains(text, "38 x 32 lanes = 1,216 a warp, rounded up to 1,280"));
@@ -748,15 +762,15 @@ TEST_CASE("an explanation works out each limit of the occupancy") {
 }
 
 TEST_CASE("an explanation of a wrong result names the element") {
-  Run run = traced_run();
-  run.rows[3].error = Error{0.5, 3, false, Mismatch{7, 9, 1.5, 2.5}};
+  lab::Run run = traced_run();
+  run.rows[3].error = model::Error{0.5, 3, false, model::Mismatch{7, 9, 1.5, 2.5}};
   const std::string text = explained(run, run.rows[3]);
   CHECK(contains(text, "FAIL"));
   CHECK(contains(text, "C[7][9] is 1.5, expected 2.5"));
 }
 
 TEST_CASE("cp.async is explained where there is any") {
-  Run run = traced_run();
+  lab::Run run = traced_run();
   run.rows[3].counts->async_gmem = run.rows[3].counts->gmem_loads;
   const std::string text = explained(run, run.rows[3]);
   CHECK(contains(line_with(text, "cp.async    copies"), "DIFFERS"));
@@ -764,7 +778,7 @@ TEST_CASE("cp.async is explained where there is any") {
 }
 
 TEST_CASE("the list names every stage and variant, in each format") {
-  const Stage stages[] = {kNaive, kTiling};
+  const model::Stage stages[] = {kNaive, kTiling};
   const auto list = [&](Format format) {
     return written([&](std::FILE* out) { print_list(out, stages, format); });
   };
@@ -784,7 +798,7 @@ namespace {
 // What ncu prints for the tiling above: its messages, the program's output, a header, units, rows.
 std::string ncu_csv(const std::string& kernel, const std::string& first_value = "8,192") {
   std::string header = "\"ID\",\"Kernel Name\",\"Grid Size\"", units = "\"\",\"\",\"\"";
-  std::istringstream metrics(ncu_metrics());
+  std::istringstream metrics(profile::ncu_metrics());
   for (std::string name; std::getline(metrics, name, ',');) {
     header += ",\"" + name + "\"";
     units += ",\"sector\"";
@@ -804,8 +818,8 @@ const char* const kNcuName =
     "float *, const float *, float, float *)";
 
 // The tiling alone: of the other rows the trace has a sample only.
-Run profiled_run() {
-  Run run = traced_run();
+lab::Run profiled_run() {
+  lab::Run run = traced_run();
   run.rows = {run.rows[3]};
   return run;
 }
@@ -815,11 +829,11 @@ struct Comparison {
   std::string text;
 };
 
-Comparison compared(const std::string& csv, const Run& run) {
+Comparison compared(const std::string& csv, const lab::Run& run) {
   Comparison comparison{};
   comparison.text = written([&](std::FILE* out) {
     std::istringstream in(csv);
-    comparison.agrees = print_profile(out, in, run);
+    comparison.agrees = profile::print_profile(out, in, run);
   });
   return comparison;
 }
@@ -831,8 +845,8 @@ TEST_CASE("ncu's counts, thousands separators and all, are set beside the traced
   CHECK(agrees);
   CHECK(widest(text) <= 100);
   // Above, every count has its metric's name.
-  CHECK(contains(text,
-                 "  LDG sectors         smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld\n"));
+  CHECK(contains(
+      text, "  LDG sectors         smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld\n"));
   CHECK(contains(text, "  LDG sectors                   40,960          40,960               0"));
   CHECK(contains(text, "  STS wavefronts                 8,000           8,192            -192"));
   CHECK(contains(text, "≈ -2.3 %"));
@@ -841,14 +855,15 @@ TEST_CASE("ncu's counts, thousands separators and all, are set beside the traced
 
 TEST_CASE("loads that the compiler made wide are held against the recorded instructions") {
   const std::string csv = ncu_csv(kNcuName);
-  CHECK(contains(compared(csv, profiled_run()).text,
-                 "81,920         131,072         -49,152          81,920 c"));
+  CHECK(contains(
+      compared(csv, profiled_run()).text,
+      "81,920         131,072         -49,152          81,920 c"));
   const std::string others = replaced_once(csv, "81,920", "81,921");
   const auto [agrees, text] = compared(others, profiled_run());
   CHECK(agrees);
   CHECK(contains(text, "81,921         131,072         -49,151          81,920 ?"));
   // Where the source has them wide, the compiler has no choice.
-  Run wide = profiled_run();
+  lab::Run wide = profiled_run();
   wide.rows[0].counts->smem_loads.floats.sum *= 4;
   CHECK_FALSE(compared(csv, wide).agrees);
 }
@@ -867,8 +882,8 @@ TEST_CASE("a count or a kernel that ncu's output lacks fails") {
 }
 
 TEST_CASE("ncu counts cp.async as LDGSTS, and neither as LDG nor as STS") {
-  Run run = profiled_run();
-  Counts& counts = *run.rows[0].counts;
+  lab::Run run = profiled_run();
+  model::Counts& counts = *run.rows[0].counts;
   counts.async_gmem.requests = 4096;
   counts.async_gmem.pieces = 16384;
   const std::string text = compared(ncu_csv(kNcuName), run).text;
@@ -881,7 +896,7 @@ namespace {
 // Percent of the time that each unit is busy, the data stage of L1 and shared memory as a whole.
 std::string ncu_unit_csv(const std::string& values) {
   std::string header = "\"ID\",\"Kernel Name\"", units = "\"\",\"\"";
-  std::istringstream metrics(ncu_unit_metrics());
+  std::istringstream metrics(profile::ncu_unit_metrics());
   for (std::string name; std::getline(metrics, name, ',');) {
     header += ",\"" + name + "\"";
     units += ",\"%\"";
@@ -890,14 +905,14 @@ std::string ncu_unit_csv(const std::string& values) {
 }
 
 Comparison units_of(const std::string& csv, double of_ceiling) {
-  Run run = timed_run();
+  lab::Run run = timed_run();
   run.rows = {run.rows[3]};
-  const Ceiling ceiling = *compiled_ceiling(run, run.rows[0]);
+  const model::Ceiling ceiling = *lab::compiled_ceiling(run, run.rows[0]);
   run.rows[0].time->median_ms = ceiling.ms[ceiling.bound_by] / of_ceiling;
   Comparison comparison{};
   comparison.text = written([&](std::FILE* out) {
     std::istringstream in(csv);
-    comparison.agrees = print_units(out, in, run);
+    comparison.agrees = profile::print_units(out, in, run);
   });
   return comparison;
 }
@@ -924,23 +939,23 @@ TEST_CASE("the unit that bounds a stage has to be ncu's busiest, and the speed n
 }
 
 TEST_CASE("ncu output that is none is refused in one sentence") {
-  const Run run = profiled_run();
-  CHECK_THROWS_AS(compared("", run), Refusal);
-  CHECK_THROWS_AS(compared("==ERROR== no permission\n", run), Refusal);
-  CHECK_THROWS_AS(compared("\"a\",\"b\"\n\"1\",\"2\"\n", run), Refusal);
-  CHECK_THROWS_AS(compared(std::string(1000, '\0'), run), Refusal);
+  const lab::Run run = profiled_run();
+  CHECK_THROWS_AS(compared("", run), model::Refusal);
+  CHECK_THROWS_AS(compared("==ERROR== no permission\n", run), model::Refusal);
+  CHECK_THROWS_AS(compared("\"a\",\"b\"\n\"1\",\"2\"\n", run), model::Refusal);
+  CHECK_THROWS_AS(compared(std::string(1000, '\0'), run), model::Refusal);
   const std::string csv = ncu_csv(kNcuName);
-  CHECK_THROWS_AS(compared(csv.substr(0, csv.find("\"40,960") + 3), run), Refusal);
+  CHECK_THROWS_AS(compared(csv.substr(0, csv.find("\"40,960") + 3), run), model::Refusal);
 }
 
 TEST_CASE("a sample cannot be held against ncu's totals") {
-  CHECK_THROWS_AS(compared(ncu_csv(kNcuName), traced_run()), Refusal);
+  CHECK_THROWS_AS(compared(ncu_csv(kNcuName), traced_run()), model::Refusal);
 }
 
 TEST_CASE("the picture of a request shows its lanes over the sectors or the banks") {
-  Row row;
-  row.counts = Counts{};
-  LineCounts line;
+  lab::Row row;
+  row.counts = model::Counts{};
+  model::LineCounts line;
   line.line = 7;
   line.array = "A";
   line.bytes = 4;
@@ -968,10 +983,10 @@ TEST_CASE("the picture of a request shows its lanes over the sectors or the bank
 }
 
 TEST_CASE("JSON has the counts of every line and array") {
-  Run run = traced_run();
-  for (Row& row : run.rows) {
+  lab::Run run = traced_run();
+  for (lab::Row& row : run.rows) {
     if (!row.counts) continue;
-    LineCounts line;
+    model::LineCounts line;
     line.line = 3;
     line.array = "Bs";
     line.shared = true;
@@ -982,3 +997,5 @@ TEST_CASE("JSON has the counts of every line and array") {
   CHECK(contains(text, "{\"line\": 3, \"array\": \"Bs\", \"space\": \"shared\""));
   CHECK(contains(text, "\"requests\": 10"));
 }
+
+}  // namespace report

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "pictures/figures.h"
-#include "report/numbers.h"
-#include "report/style.h"
+#include "lab/rates.h"
+#include "text/numbers.h"
+#include "text/style.h"
+
+namespace report {
 
 namespace {
 
@@ -36,10 +38,11 @@ constexpr Span kSpans[] = {
     {1, kError, kError + 1, "error"},
 };
 
-std::string duration_ms(const Timing& time) {
+std::string duration_ms(const lab::Timing& time) {
   constexpr double kInSeconds = 100000;
-  const std::string text = time.median_ms < kInSeconds ? significant(time.median_ms)
-                                                       : significant(time.median_ms / 1000) + "s";
+  const std::string text = time.median_ms < kInSeconds
+                               ? text::significant(time.median_ms)
+                               : text::significant(time.median_ms / 1000) + "s";
   return (time.partial ? "~" : "") + text;
 }
 
@@ -49,8 +52,8 @@ std::string or_dash(const std::optional<double>& value, std::string (*text)(doub
 
 // "3e-6": how large an error is, and no more; JSON and --explain have the rest.
 std::string one_digit(double value) {
-  if (value == 0 || !std::isfinite(value)) return printed("%g", value);
-  const std::string text = printed("%.0e", value);
+  if (value == 0 || !std::isfinite(value)) return text::printed("%g", value);
+  const std::string text = text::printed("%.0e", value);
   const std::size_t e = text.find('e');
   return text.substr(0, e + 1) + std::to_string(std::atoi(text.substr(e + 1).c_str()));
 }
@@ -58,10 +61,11 @@ std::string one_digit(double value) {
 // In four columns: 3e-4, .013, .499, 48.9, 1033.
 std::string tflops_text(double value) {
   if (value < 0.001) return one_digit(value);
-  return value < 1 ? printed("%.3f", value).substr(value < 0.9995 ? 1 : 0, 4) : significant(value);
+  return value < 1 ? text::printed("%.3f", value).substr(value < 0.9995 ? 1 : 0, 4)
+                   : text::significant(value);
 }
 
-Cells cells_of(const Run& run, const Row& row) {
+Cells cells_of(const lab::Run& run, const lab::Row& row) {
   Cells cells;
   cells.fill("–");
   if (!row.time) cells[kFirstTime] = "traced";
@@ -69,31 +73,33 @@ Cells cells_of(const Run& run, const Row& row) {
   cells[kName] = row.name;
   if (row.time) {
     cells[2] = duration_ms(*row.time);
-    cells[3] = or_dash(tflops(run, row), tflops_text);
-    cells[4] = or_dash(cublas_ratio(run, row), [](double ratio) { return brief(100 * ratio); });
-    cells[5] = or_dash(times_the_stage_before(run, row), brief);
+    cells[3] = or_dash(lab::tflops(run, row), tflops_text);
+    cells[4] =
+        or_dash(lab::cublas_ratio(run, row), [](double ratio) { return text::brief(100 * ratio); });
+    cells[5] = or_dash(lab::times_the_stage_before(run, row), text::brief);
   }
-  if (const auto ceiling = compiled_ceiling(run, row)) {
-    const std::string unit(kUnitNames[ceiling->bound_by]);
-    if (const auto ratio = ceiling_ratio(run, row)) {
-      cells[kLastTime] = pad_left(printed("%.0f", 100 * *ratio), 2) + " " + pad_right(unit, 5);
+  if (const auto ceiling = lab::compiled_ceiling(run, row)) {
+    const std::string unit(model::kUnitNames[ceiling->bound_by]);
+    if (const auto ratio = lab::ceiling_ratio(run, row)) {
+      cells[kLastTime] =
+          text::pad_left(text::printed("%.0f", 100 * *ratio), 2) + " " + text::pad_right(unit, 5);
     } else {
-      cells[kFirstTime] = "traced ≤ " + significant(ceiling->tflops) + " by " + unit;
+      cells[kFirstTime] = "traced ≤ " + text::significant(ceiling->tflops) + " by " + unit;
     }
   }
   if (row.counts && row.variant) {
-    const double results = results_per_thread(*row.variant);
+    const double results = lab::results_per_thread(*row.variant);
     const auto gmem = static_cast<double>(row.counts->gmem_loads.accesses.max);
     const auto smem = static_cast<double>(row.counts->smem_loads.accesses.max);
-    cells[kLoads] = whole(gmem, 4);
-    cells[kLoads + 1] = brief(gmem / results);
-    cells[kLoads + 2] = whole(smem, 4);
-    cells[kLoads + 3] = brief(smem / results);
-    cells[kLoads + 4] = brief(pieces_per_request(row.counts->gmem_loads));
+    cells[kLoads] = text::whole(gmem, 4);
+    cells[kLoads + 1] = text::brief(gmem / results);
+    cells[kLoads + 2] = text::whole(smem, 4);
+    cells[kLoads + 3] = text::brief(smem / results);
+    cells[kLoads + 4] = text::brief(lab::pieces_per_request(row.counts->gmem_loads));
     const bool uses_smem = row.counts->smem_loads.requests + row.counts->smem_stores.requests > 0;
-    if (uses_smem) cells[kLoads + 5] = brief(conflicts_per_request(*row.counts));
+    if (uses_smem) cells[kLoads + 5] = text::brief(lab::conflicts_per_request(*row.counts));
   }
-  if (row.occupancy) cells[kOccupancy] = printed("%.0f", row.occupancy->percent);
+  if (row.occupancy) cells[kOccupancy] = text::printed("%.0f", row.occupancy->percent);
   if (row.error) {
     cells[kError] = one_digit(row.error->relative);
     cells[kVerdict] = row.error->bound_ok ? "ok" : "FAIL";
@@ -114,16 +120,16 @@ Widths widths_of(const std::vector<Cells>& rows) {
   Widths widths{};
   for (int column = 0; column < kColumns; ++column) {
     for (const Cells& heading : kHeadings) {
-      widths[column] = std::max(widths[column], display_width(heading[column]));
+      widths[column] = std::max(widths[column], text::display_width(heading[column]));
     }
     for (const Cells& cells : rows) {
       if (column == kFirstTime && spans_times(cells)) continue;
-      widths[column] = std::max(widths[column], display_width(cells[column]));
+      widths[column] = std::max(widths[column], text::display_width(cells[column]));
     }
   }
   int all = kColumns - 1;
   for (int width : widths) all += width;
-  widths[kName] = std::max(1, widths[kName] - std::max(0, all - kReportWidth));
+  widths[kName] = std::max(1, widths[kName] - std::max(0, all - text::kReportWidth));
   return widths;
 }
 
@@ -134,8 +140,8 @@ int span_width(const Widths& widths, int first, int last) {
 }
 
 std::string centred(const std::string& text, int width, std::string_view filler) {
-  const int free = width - display_width(text);
-  return repeated(filler, free / 2) + text + repeated(filler, free - free / 2);
+  const int free = width - text::display_width(text);
+  return text::repeated(filler, free / 2) + text + text::repeated(filler, free - free / 2);
 }
 
 std::string heading_line(const Widths& widths, int line) {
@@ -146,19 +152,20 @@ std::string heading_line(const Widths& widths, int line) {
     });
     if (column > 0) text += ' ';
     if (span != std::end(kSpans)) {
-      text +=
-          centred(printed(" %s ", span->text), span_width(widths, span->first, span->last), "─");
+      text += centred(
+          text::printed(" %s ", span->text), span_width(widths, span->first, span->last), "─");
       column = span->last;
     } else if (column == kName) {
-      text += pad_right(kHeadings[line][column], widths[column]);
+      text += text::pad_right(kHeadings[line][column], widths[column]);
     } else {
-      text += pad_left(kHeadings[line][column], widths[column]);
+      text += text::pad_left(kHeadings[line][column], widths[column]);
     }
   }
-  return without_trailing_spaces(text);
+  return text::without_trailing_spaces(text);
 }
 
-std::string row_line(const Row& row, const Cells& cells, const Widths& widths, Style style) {
+std::string row_line(
+    const lab::Row& row, const Cells& cells, const Widths& widths, text::Style style) {
   std::string text;
   for (int column = 0; column < kColumns; ++column) {
     if (column > 0) text += ' ';
@@ -166,88 +173,96 @@ std::string row_line(const Row& row, const Cells& cells, const Widths& widths, S
       text += centred(cells[column], span_width(widths, kFirstTime, kLastTime), " ");
       column = kLastTime;
     } else if (column == kName) {
-      text += pad_right(shortened(cells[column], widths[column]), widths[column]);
+      text += text::pad_right(text::shortened(cells[column], widths[column]), widths[column]);
     } else if (column == kVerdict) {
       const bool passed = row.error && row.error->bound_ok;
-      text += coloured(cells[column], passed ? Colour::green : Colour::red, style);
+      text +=
+          text::coloured(cells[column], passed ? text::Colour::green : text::Colour::red, style);
     } else {
-      text += pad_left(cells[column], widths[column]);
+      text += text::pad_left(cells[column], widths[column]);
     }
   }
   return text;
 }
 
-std::string legend(const Run& run) {
-  const auto any = [&](bool (*is)(const Row&)) {
+std::string legend(const lab::Run& run) {
+  const auto any = [&](bool (*is)(const lab::Row&)) {
     return std::any_of(run.rows.begin(), run.rows.end(), is);
   };
   constexpr int kTerm = 7;
   std::string text;
-  if (any([](const Row& row) { return row.time && row.time->partial; })) {
-    text +=
-        labelled("~", kTerm, "scaled up from the first rows of C: the whole loop takes too long");
+  if (any([](const lab::Row& row) { return row.time && row.time->partial; })) {
+    text += text::labelled(
+        "~", kTerm, "scaled up from the first rows of C: the whole loop takes too long");
   }
   if (run.gpu_present) {
-    text += labelled("time", kTerm,
-                     "the median of many launches, each between two events, after unmeasured ones; "
-                     "--explain gives the spread");
+    text += text::labelled(
+        "time", kTerm,
+        "the median of many launches, each between two events, after unmeasured ones; "
+        "--explain gives the spread");
   }
   const auto any_row = [&](const auto& is) {
     return std::any_of(run.rows.begin(), run.rows.end(), is);
   };
   const bool has_ceilings =
-      any_row([&](const Row& row) { return !row.time && compiled_ceiling(run, row); });
+      any_row([&](const lab::Row& row) { return !row.time && lab::compiled_ceiling(run, row); });
   if (has_ceilings) {
-    text +=
-        labelled("≤", kTerm,
-                 "not timed: the most TFLOP/s that this GPU can reach with the compiled kernel, "
-                 "because the unit named would then be busy all the time");
+    text += text::labelled(
+        "≤", kTerm,
+        "not timed: the most TFLOP/s that this GPU can reach with the compiled kernel, "
+        "because the unit named would then be busy all the time");
   }
-  if (any_row([&](const Row& row) { return ceiling_ratio(run, row).has_value(); })) {
-    text += labelled("ceiling", kTerm + 1,
-                     "the TFLOP/s at which one unit of this GPU, the one named, would be busy all "
-                     "the time with the compiled kernel; --explain shows every unit");
+  if (any_row([&](const lab::Row& row) { return lab::ceiling_ratio(run, row).has_value(); })) {
+    text += text::labelled(
+        "ceiling", kTerm + 1,
+        "the TFLOP/s at which one unit of this GPU, the one named, would be busy all "
+        "the time with the compiled kernel; --explain shows every unit");
   }
-  const bool has_idle_sms = any_row([&](const Row& row) {
-    const auto ceiling = compiled_ceiling(run, row);
+  const bool has_idle_sms = any_row([&](const lab::Row& row) {
+    const auto ceiling = lab::compiled_ceiling(run, row);
     return ceiling && ceiling->busy_share < 0.5;
   });
   if (has_idle_sms) {
-    text += labelled("", kTerm,
-                     "few blocks: most SMs have nothing to do for most of the time, and a stage "
-                     "with larger blocks fewer still; a larger --size fills the GPU");
+    text += text::labelled(
+        "", kTerm,
+        "few blocks: most SMs have nothing to do for most of the time, and a stage "
+        "with larger blocks fewer still; a larger --size fills the GPU");
   }
-  text += labelled("loads", kTerm,
-                   "accesses as written, of the thread with the most: one float4 is one, one "
-                   "cp.async is one; res: the same, divided by the results of C that a thread "
-                   "computes");
-  text += labelled("sect", kTerm,
-                   "32-byte sectors that a request (one instruction of a warp) loads from GMEM; "
-                   "ideal is 4 for float, 16 for float4, less where lanes read the same address");
-  text +=
-      labelled("conf", kTerm,
-               "bank conflicts: turns (wavefronts) of SMEM that a request takes too many, loads "
-               "and stores");
-  if (any([](const Row& row) { return row.counts && !is_total(*row.counts); })) {
-    text += labelled("", kTerm,
-                     "sect and conf are of the traced blocks (corners, edges, middle); --trace all "
-                     "traces all");
+  text += text::labelled(
+      "loads", kTerm,
+      "accesses as written, of the thread with the most: one float4 is one, one "
+      "cp.async is one; res: the same, divided by the results of C that a thread "
+      "computes");
+  text += text::labelled(
+      "sect", kTerm,
+      "32-byte sectors that a request (one instruction of a warp) loads from GMEM; "
+      "ideal is 4 for float, 16 for float4, less where lanes read the same address");
+  text += text::labelled(
+      "conf", kTerm,
+      "bank conflicts: turns (wavefronts) of SMEM that a request takes too many, loads "
+      "and stores");
+  if (any([](const lab::Row& row) { return row.counts && !lab::is_total(*row.counts); })) {
+    text += text::labelled(
+        "", kTerm,
+        "sect and conf are of the traced blocks (corners, edges, middle); --trace all "
+        "traces all");
   }
-  text += labelled("occ", kTerm, "occupancy: warps that an SM holds, of those that it could");
-  text += labelled("error", kTerm,
-                   "|C - reference| / |reference| (Frobenius); ok: no element is farther from the "
-                   "fp64 reference than rounding can explain");
+  text += text::labelled("occ", kTerm, "occupancy: warps that an SM holds, of those that it could");
+  text += text::labelled(
+      "error", kTerm,
+      "|C - reference| / |reference| (Frobenius); ok: no element is farther from the "
+      "fp64 reference than rounding can explain");
   return text + "--stage N --explain shows a stage's formulas, arithmetic and reasons.\n";
 }
 
 }  // namespace
 
-std::string about(const Run& run) {
-  const Gpu& gpu = run.gpu;
+std::string about(const lab::Run& run) {
+  const model::Gpu& gpu = run.gpu;
   const int cc = gpu.compute_capability;
   std::vector<std::string> lines = {
-      "problem  " + product(run) + printed(", fp32, seed %llu", run.seed),
-      "GPU      " + gpu.name + printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10)};
+      "problem  " + lab::product(run) + text::printed(", fp32, seed %llu", run.seed),
+      "GPU      " + gpu.name + text::printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10)};
   if (run.gpu_present) {
     // What a recorded table has to tell. Without a GPU the same command prints the same table.
     lines.push_back("driver   " + run.driver);
@@ -256,21 +271,23 @@ std::string about(const Run& run) {
     lines.back() += ": not here, so kernels are traced on the CPU and not timed";
   }
   std::string text;
-  for (const std::string& line : lines) text += shortened(line, kReportWidth) + "\n";
+  for (const std::string& line : lines) text += text::shortened(line, text::kReportWidth) + "\n";
   return text;
 }
 
-void print_table(std::FILE* out, const Run& run, Style style) {
+void print_table(std::FILE* out, const lab::Run& run, text::Style style) {
   std::vector<Cells> rows;
-  for (const Row& row : run.rows) rows.push_back(cells_of(run, row));
+  for (const lab::Row& row : run.rows) rows.push_back(cells_of(run, row));
   const Widths widths = widths_of(rows);
 
   std::string text = about(run) + "\n";
   for (int line = 0; line < static_cast<int>(kHeadings.size()); ++line) {
-    text += coloured(heading_line(widths, line), Colour::bold, style) + "\n";
+    text += text::coloured(heading_line(widths, line), text::Colour::bold, style) + "\n";
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     text += row_line(run.rows[i], rows[i], widths, style) + "\n";
   }
   std::fputs((text + "\n" + legend(run)).c_str(), out);
 }
+
+}  // namespace report

@@ -7,15 +7,17 @@
 #include <utility>
 
 #include "model/refusal.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace step {
 
 namespace {
 
-using Kind = RecordedEvent::Kind;
+using Kind = model::RecordedEvent::Kind;
 
 constexpr int kMostCount = 1'000'000;
 
-bool belongs(const StepState& state, const RecordedEvent& event) {
+bool belongs(const StepState& state, const model::RecordedEvent& event) {
   return !state.one_warp || event.warp < 0 || event.warp == state.warp;
 }
 
@@ -28,8 +30,8 @@ void go_to(const StepScene& scene, StepState& state, std::size_t at) {
 
 // The nearest step of the block after (or, with `by` -1, before) the present one that `is_it`.
 template <class Predicate>
-std::optional<std::size_t> find_step(const StepScene& scene, const StepState& state, int by,
-                                     Predicate is_it) {
+std::optional<std::size_t> find_step(
+    const StepScene& scene, const StepState& state, int by, Predicate is_it) {
   const BlockSteps block = steps_of_block(scene.recording, state.at);
   for (std::size_t at = state.at + by; at >= block.begin && at < block.end; at += by) {
     if (is_it(scene.recording.events[at])) return at;
@@ -51,15 +53,15 @@ void move(const StepScene& scene, StepState& state, int by, Predicate is_it, con
   }
 }
 
-int warps_of(const Recording& recording) {
+int warps_of(const model::Recording& recording) {
   const std::int64_t threads =
       std::int64_t{recording.block.x} * recording.block.y * recording.block.z;
-  return static_cast<int>((threads + kWarpSize - 1) / kWarpSize);
+  return static_cast<int>((threads + model::kWarpSize - 1) / model::kWarpSize);
 }
 
 // To the first step of that warp between the two barriers around the present one, or near it.
 void choose_warp(const StepScene& scene, StepState& state, int by) {
-  const Recording& recording = scene.recording;
+  const model::Recording& recording = scene.recording;
   const int warps = warps_of(recording);
   const int by_how_many = by * std::max(state.count, 1) % warps;
   const int warp = (state.warp + by_how_many + warps) % warps;
@@ -75,12 +77,12 @@ void choose_warp(const StepScene& scene, StepState& state, int by) {
   if (last) {
     go_to(scene, state, *last);
   } else {
-    state.message = printed("warp %d does nothing that is recorded", warp);
+    state.message = text::printed("warp %d does nothing that is recorded", warp);
   }
 }
 
 void choose_block(const StepScene& scene, StepState& state, int by) {
-  const std::vector<RecordedEvent>& events = scene.recording.events;
+  const std::vector<model::RecordedEvent>& events = scene.recording.events;
   const BlockSteps block = steps_of_block(scene.recording, state.at);
   const std::size_t from_begin = state.at - block.begin;
   if (by > 0 ? block.end == events.size() : block.begin == 0) {
@@ -104,10 +106,11 @@ void choose_scene(StepState& state, int by) {
 
 void choose_array(const StepScene& scene, StepState& state) {
   // Of those that something touches; behind the last comes the one of each access.
-  const Recording& recording = scene.recording;
+  const model::Recording& recording = scene.recording;
   const auto is_used = [&](int array) {
-    return std::any_of(recording.sites.begin(), recording.sites.end(),
-                       [&](const RecordedSite& site) { return site.array == array; });
+    return std::any_of(
+        recording.sites.begin(), recording.sites.end(),
+        [&](const model::RecordedSite& site) { return site.array == array; });
   };
   int array = state.array ? *state.array + 1 : 0;
   const int arrays = static_cast<int>(recording.arrays.size());
@@ -137,7 +140,7 @@ void search(const StepScene& scene, StepState& state) {
   const char* end = wanted.data() + wanted.size();
   const auto parsed = std::from_chars(wanted.data(), end, number);
   const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
-  const auto is_it = [&](const RecordedEvent& event) {
+  const auto is_it = [&](const model::RecordedEvent& event) {
     const int line = event.site >= 0 ? scene.recording.sites[event.site].line : 0;
     if (is_number) return line == number;
     return line > 0 && line <= static_cast<int>(scene.source.size()) &&
@@ -145,7 +148,7 @@ void search(const StepScene& scene, StepState& state) {
   };
   // Forward to another line, or to this one again after others, and from the beginning.
   const BlockSteps block = steps_of_block(scene.recording, state.at);
-  const std::vector<RecordedEvent>& events = scene.recording.events;
+  const std::vector<model::RecordedEvent>& events = scene.recording.events;
   const std::size_t steps = block.end - block.begin;
   for (std::size_t i = 1; i <= steps; ++i) {
     const std::size_t at = block.begin + (state.at - block.begin + i) % steps;
@@ -172,9 +175,9 @@ void type(const StepScene& scene, StepState& state, Key key) {
 }
 
 void go_to_hazard(const StepScene& scene, StepState& state, int by) {
-  const std::vector<RecordedHazard>& hazards = scene.recording.hazards;
+  const std::vector<model::RecordedHazard>& hazards = scene.recording.hazards;
   std::optional<std::size_t> nearest;
-  for (const RecordedHazard& hazard : hazards) {
+  for (const model::RecordedHazard& hazard : hazards) {
     const std::size_t at = shown_at(hazard);
     const bool ahead = by > 0 ? at > state.at : at < state.at;
     if (ahead && (!nearest || (by > 0 ? at < *nearest : at > *nearest))) nearest = at;
@@ -186,8 +189,8 @@ void go_to_hazard(const StepScene& scene, StepState& state, int by) {
 
 }  // namespace
 
-BlockSteps steps_of_block(const Recording& recording, std::size_t at) {
-  const std::vector<RecordedEvent>& events = recording.events;
+BlockSteps steps_of_block(const model::Recording& recording, std::size_t at) {
+  const std::vector<model::RecordedEvent>& events = recording.events;
   const std::int64_t block = events[at].block;
   BlockSteps steps{at, at + 1};
   while (steps.begin > 0 && events[steps.begin - 1].block == block) --steps.begin;
@@ -196,9 +199,9 @@ BlockSteps steps_of_block(const Recording& recording, std::size_t at) {
 }
 
 StepWindow window_of(const StepScene& scene, const StepState& state) {
-  const Recording& recording = scene.recording;
-  const RecordedEvent& event = recording.events[state.at];
-  const auto array_of = [&](const RecordedEvent& of) {
+  const model::Recording& recording = scene.recording;
+  const model::RecordedEvent& event = recording.events[state.at];
+  const auto array_of = [&](const model::RecordedEvent& of) {
     return of.kind == Kind::request ? recording.sites[of.site].array : -1;
   };
   const auto is_shared = [&](int array) { return array >= 0 && recording.arrays[array].shared; };
@@ -215,7 +218,7 @@ StepWindow window_of(const StepScene& scene, const StepState& state) {
       window.array = array_of(recording.events[at]);
       if (of_any_kind < 0) of_any_kind = window.array;
     }
-    for (const RecordedSite& site : recording.sites) {
+    for (const model::RecordedSite& site : recording.sites) {
       if (is_shared(window.array)) break;
       window.array = site.array;
       if (of_any_kind < 0) of_any_kind = site.array;
@@ -236,9 +239,9 @@ StepWindow window_of(const StepScene& scene, const StepState& state) {
   return window;
 }
 
-std::size_t shown_at(const RecordedHazard& hazard) {
-  if (hazard.second != RecordedHazard::kNone) return hazard.second;
-  return hazard.first != RecordedHazard::kNone ? hazard.first : hazard.found_at;
+std::size_t shown_at(const model::RecordedHazard& hazard) {
+  if (hazard.second != model::RecordedHazard::kNone) return hazard.second;
+  return hazard.first != model::RecordedHazard::kNone ? hazard.first : hazard.found_at;
 }
 
 StepState first_state(const StepScene& scene, StepState state) {
@@ -262,8 +265,10 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
     state.count = std::min(state.count * 10 + (key - '0'), kMostCount);
     return state;
   }
-  const auto any_step = [&](const RecordedEvent& event) { return belongs(state, event); };
-  const auto barrier = [](const RecordedEvent& event) { return event.kind == Kind::barrier; };
+  const auto any_step = [&](const model::RecordedEvent& event) { return belongs(state, event); };
+  const auto barrier = [](const model::RecordedEvent& event) {
+    return event.kind == Kind::barrier;
+  };
   const BlockSteps block = steps_of_block(scene.recording, state.at);
   constexpr int kPage = 8;
   const auto scroll = [&](int rows, int columns) {
@@ -281,8 +286,9 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
     case 'n':
     case ' ':
     case kRightKey:
-      move(scene, state, 1, any_step,
-           "this is the block's end: o is the next block, s the next stage");
+      move(
+          scene, state, 1, any_step,
+          "this is the block's end: o is the next block, s the next stage");
       break;
     case 'p':
     case kLeftKey:
@@ -314,13 +320,13 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
       break;
     case 'l':
     case 'L': {
-      const int by = (key == 'l' ? 1 : -1) * std::max(state.count, 1) % kWarpSize;
-      state.lane = (state.lane + by + kWarpSize) % kWarpSize;
+      const int by = (key == 'l' ? 1 : -1) * std::max(state.count, 1) % model::kWarpSize;
+      state.lane = (state.lane + by + model::kWarpSize) % model::kWarpSize;
       break;
     }
     case 'f':
       state.one_warp = !state.one_warp;
-      state.message = state.one_warp ? printed("n and p stay with warp %d", state.warp)
+      state.message = state.one_warp ? text::printed("n and p stay with warp %d", state.warp)
                                      : "n and p go through all warps";
       break;
     case 'g':
@@ -382,9 +388,9 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
   return state;
 }
 
-StepState move_to(const StepScene& scene, StepState state, const std::string& text,
-                  const std::string& asked) {
-  const auto refuse = [&](const std::string& why) { throw Refusal(asked + ": " + why); };
+StepState move_to(
+    const StepScene& scene, StepState state, const std::string& text, const std::string& asked) {
+  const auto refuse = [&](const std::string& why) { throw model::Refusal(asked + ": " + why); };
   const BlockSteps block = steps_of_block(scene.recording, state.at);
   if (text == "end") {
     go_to(scene, state, block.end - 1);
@@ -400,8 +406,9 @@ StepState move_to(const StepScene& scene, StepState state, const std::string& te
     refuse("no whole number after the colon; write for example barrier:2");
   }
   const auto of = [](const char* name, std::size_t count) {
-    return printed("there %s %zu %s%s in this block", count == 1 ? "is" : "are", count, name,
-                   count == 1 ? "" : "s");
+    return text::printed(
+        "there %s %zu %s%s in this block", count == 1 ? "is" : "are", count, name,
+        count == 1 ? "" : "s");
   };
   if (what == "step") {
     const std::size_t steps = block.end - block.begin;
@@ -421,7 +428,7 @@ StepState move_to(const StepScene& scene, StepState state, const std::string& te
   }
   std::size_t barriers = 0;
   for (std::size_t at = block.begin; at < block.end; ++at) {
-    const RecordedEvent& event = scene.recording.events[at];
+    const model::RecordedEvent& event = scene.recording.events[at];
     barriers += event.kind == Kind::barrier;
     const bool there =
         what == "barrier"
@@ -431,10 +438,11 @@ StepState move_to(const StepScene& scene, StepState state, const std::string& te
     go_to(scene, state, at);
     return state;
   }
-  refuse(what == "barrier"
-             ? of("barrier", barriers)
-             : "no step is on that line; the kernel stands on lines " +
-                   std::to_string(scene.source_first) + " to " + std::to_string(scene.source_last));
+  refuse(
+      what == "barrier"
+          ? of("barrier", barriers)
+          : "no step is on that line; the kernel stands on lines " +
+                std::to_string(scene.source_first) + " to " + std::to_string(scene.source_last));
   return state;
 }
 
@@ -467,8 +475,8 @@ std::vector<ScriptStep> parse_script(std::string_view text) {
     }
     const std::size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
     const std::string_view word = text.substr(at, end - at);
-    const auto* named = std::find_if(std::begin(kNames), std::end(kNames),
-                                     [&](const auto& name) { return name.first == word; });
+    const auto* named = std::find_if(
+        std::begin(kNames), std::end(kNames), [&](const auto& name) { return name.first == word; });
     if (word == "print") {
       steps.push_back({std::nullopt});
     } else if (named != std::end(kNames)) {
@@ -476,8 +484,9 @@ std::vector<ScriptStep> parse_script(std::string_view text) {
     } else {
       const std::size_t wrong = word.find_first_not_of(kKeys);
       if (wrong != word.npos) {
-        throw Refusal(printed("--script, line %zu: ", line) + std::string(word) + ": \"" +
-                      word[wrong] + "\" is no key; write keys like 3n or b, right, print or /text");
+        throw model::Refusal(
+            text::printed("--script, line %zu: ", line) + std::string(word) + ": \"" + word[wrong] +
+            "\" is no key; write keys like 3n or b, right, print or /text");
       }
       for (const char key : word) steps.push_back({Key{key}});
     }
@@ -485,3 +494,5 @@ std::vector<ScriptStep> parse_script(std::string_view text) {
   }
   return steps;
 }
+
+}  // namespace step

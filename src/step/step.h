@@ -11,11 +11,13 @@
 
 #include "model/recording.h"
 
+namespace step {
+
 // What is stepped through, one launch; it does not change.
 struct StepScene {
   std::string name;                       // "stage 3, shared-memory tiling (32x32)"
   std::string problem;                    // "C (32 x 64), K = 64"
-  Recording recording;                    // lines known; at least one event
+  model::Recording recording;             // lines known; at least one event
   std::vector<std::string> source;        // the lines of the kernel's file
   int source_first = 0, source_last = 0;  // the kernel's, from 1; 0 where not known
   std::vector<std::string> sentences;     // for each of recording.hazards
@@ -66,13 +68,13 @@ struct StepStyle {
 };
 
 // At most `rows` lines of at most `columns` columns.
-std::vector<std::string> render(const StepScene& scene, const StepState& state, int rows,
-                                int columns, StepStyle style);
+std::vector<std::string> render(
+    const StepScene& scene, const StepState& state, int rows, int columns, StepStyle style);
 
 // The state at "barrier:2", "line:171", "step:40", "hazard:1" or "end" of the block. Throws a
 // Refusal, which begins with `asked`, where `text` is none of these or there is no such place.
-StepState move_to(const StepScene& scene, StepState state, const std::string& text,
-                  const std::string& asked);
+StepState move_to(
+    const StepScene& scene, StepState state, const std::string& text, const std::string& asked);
 
 // One thing that a script asks for.
 struct ScriptStep {
@@ -87,7 +89,7 @@ std::vector<ScriptStep> parse_script(std::string_view text);
 struct BlockSteps {
   std::size_t begin, end;
 };
-BlockSteps steps_of_block(const Recording& recording, std::size_t at);
+BlockSteps steps_of_block(const model::Recording& recording, std::size_t at);
 
 // The array whose picture is shown, and the word of it that the picture begins near: where the
 // access is, or what was scrolled to. No array: -1.
@@ -99,4 +101,6 @@ struct StepWindow {
 StepWindow window_of(const StepScene& scene, const StepState& state);
 
 // The event at which a hazard is best looked at: its second side, where there is one.
-std::size_t shown_at(const RecordedHazard& hazard);
+std::size_t shown_at(const model::RecordedHazard& hazard);
+
+}  // namespace step

@@ -7,13 +7,15 @@
 #include <sstream>
 
 #include "lab/problem.h"
-#include "step/terminal.h"
+#include "machine/symbols.h"
 #include "model/refusal.h"
 #include "pictures/array_shape.h"
 #include "report/hazard_sentence.h"
-#include "report/numbers.h"
+#include "step/terminal.h"
+#include "text/numbers.h"
 #include "trace/source_lines.h"
-#include "machine/symbols.h"
+
+namespace step {
 
 namespace {
 
@@ -31,8 +33,8 @@ std::string file_contents(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
-    throw Refusal("--script " + path +
-                  ": cannot be read; give a file of keys, for example \"3n b\"");
+    throw model::Refusal(
+        "--script " + path + ": cannot be read; give a file of keys, for example \"3n b\"");
   }
   return text.str();
 }
@@ -71,7 +73,7 @@ class Stepper {
   StepState state_;
 };
 
-int step_as_text(const Flags& flags, Stepper& stepper, std::FILE* out) {
+int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
   bool printed_any = false, faulty = false;
   const auto print = [&] {
     if (printed_any) std::fputs((std::string(kColumns, '=') + "\n").c_str(), out);
@@ -102,7 +104,7 @@ void step_at_terminal(Stepper& stepper) {
 }
 
 // Two blocks side by side and two tiles of K, or eight steps of K where there are no tiles.
-Flags at_teaching_size(Flags flags, const Variant& variant) {
+flags::Flags at_teaching_size(flags::Flags flags, const model::Variant& variant) {
   if (!flags.a.empty() || flags.size) return flags;
   constexpr int kUntiled = 8;
   flags.m = flags.m.value_or(variant.BM);
@@ -111,17 +113,19 @@ Flags at_teaching_size(Flags flags, const Variant& variant) {
   return flags;
 }
 
-StepScene stage_scene(const Flags& asked, const StageTable& traced, const Stage& stage,
-                      const Variant& variant) {
-  const Problem p = load_problem(at_teaching_size(asked, variant), false);
-  if (p.results() == 0) throw Refusal("--step: C has no element here, so no kernel runs");
-  const Gpu gpu = choose_model(asked, false);
-  Floats C = p.C;
-  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
-                                      {"B", p.B.data(), bytes(p.B)},
-                                      {"C", C.data(), bytes(C), true}};
-  RecordedRun run = record_run(simt::Machine{&gpu}, arrays, [&] {
+StepScene stage_scene(
+    const flags::Flags& asked, const model::StageTable& traced, const model::Stage& stage,
+    const model::Variant& variant) {
+  const lab::Problem p = lab::load_problem(at_teaching_size(asked, variant), false);
+  if (p.results() == 0) throw model::Refusal("--step: C has no element here, so no kernel runs");
+  const model::Gpu gpu = lab::choose_model(asked, false);
+  lab::Floats C = p.C;
+  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
+  const machine::GlobalArray arrays[] = {
+      {"A", p.A.data(), bytes(p.A)},
+      {"B", p.B.data(), bytes(p.B)},
+      {"C", C.data(), bytes(C), true}};
+  RecordedRun run = record_run(machine::Machine{&gpu}, arrays, [&] {
     traced.run(variant, p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
   });
   const std::string name =
@@ -131,12 +135,12 @@ StepScene stage_scene(const Flags& asked, const StageTable& traced, const Stage&
 
 }  // namespace
 
-bool steps_on_terminal(const Flags& flags) {
+bool steps_on_terminal(const flags::Flags& flags) {
   return !flags.print && !flags.print_each && flags.script.empty() && at_terminal();
 }
 
-int step(const Flags& flags, const StepScenes& scenes, bool on_terminal, std::FILE* out) {
-  Stepper stepper(scenes, {wants_colour(flags, on_terminal ? stderr : out), flags.ascii});
+int step(const flags::Flags& flags, const StepScenes& scenes, bool on_terminal, std::FILE* out) {
+  Stepper stepper(scenes, {flags::wants_colour(flags, on_terminal ? stderr : out), flags.ascii});
   if (!flags.until.empty()) stepper.go_to(flags.until, "--until " + flags.until);
   if (flags.frame) {
     const std::string number = std::to_string(*flags.frame);
@@ -147,78 +151,84 @@ int step(const Flags& flags, const StepScenes& scenes, bool on_terminal, std::FI
   return 0;
 }
 
-RecordedRun record_run(simt::Machine machine, std::span<const simt::GlobalArray> arrays,
-                       const std::function<void()>& host) {
-  simt::Recorder recorder{{0, 1}, kMostSteps};
+RecordedRun record_run(
+    machine::Machine machine, std::span<const machine::GlobalArray> arrays,
+    const std::function<void()>& host) {
+  trace::Recorder recorder{{0, 1}, kMostSteps};
   machine.recorder = &recorder;
-  machine.blocks = simt::Blocks::kSample;
+  machine.blocks = machine::Blocks::kSample;
   RecordedRun run;
   try {
-    simt::trace(machine, arrays, host);
-  } catch (const simt::KernelFault& fault) {
+    trace::trace(machine, arrays, host);
+  } catch (const machine::KernelFault& fault) {
     run.fault = fault.what();
   }
   run.launches = std::move(recorder.launches);
   return run;
 }
 
-StepScene scene_of(Recording recording, const std::string& name, const std::string& fault, int M,
-                   int N, int K) {
+StepScene scene_of(
+    model::Recording recording, const std::string& name, const std::string& fault, int M, int N,
+    int K) {
   StepScene scene;
   scene.name = name;
   scene.fault = fault;
-  scene.problem = printed("C (%d x %d), K = %d", M, N, K);
-  const simt::SourceRange lines = simt::kernel_lines(recording.kernel);
-  simt::resolve_lines(recording, lines);
-  scene.source = lines_of(simt::source_text(lines.file));
+  scene.problem = text::printed("C (%d x %d), K = %d", M, N, K);
+  const trace::SourceRange lines = trace::kernel_lines(recording.kernel);
+  trace::resolve_lines(recording, lines);
+  scene.source = lines_of(trace::source_text(lines.file));
   scene.source_first = lines.first;
   scene.source_last = lines.last;
 
-  const std::string kernel = simt::function_name(recording.kernel);
-  for (const RecordedArray& array : recording.arrays) {
-    scene.row_words.push_back(array.shared
-                                  ? declared_row_words(scene.source, lines.first, lines.last,
-                                                       kernel, array.name, array.bytes)
-                                  : std::max(1, array.name == "A" ? K : N));
+  const std::string kernel = machine::function_name(recording.kernel);
+  for (const model::RecordedArray& array : recording.arrays) {
+    scene.row_words.push_back(
+        array.shared ? pictures::declared_row_words(
+                           scene.source, lines.first, lines.last, kernel, array.name, array.bytes)
+                     : std::max(1, array.name == "A" ? K : N));
   }
 
-  const RecordedExtent grid = recording.grid, block = recording.block;
-  Variant variant{};
+  const model::RecordedExtent grid = recording.grid, block = recording.block;
+  model::Variant variant{};
   variant.kernel.name = kernel.c_str();
   variant.block_x = static_cast<int>(block.x);
-  Row row;
+  lab::Row row;
   row.variant = &variant;
-  row.launch = LaunchShape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, 1};
-  Run run{};
+  row.launch = lab::LaunchShape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, 1};
+  lab::Run run{};
   run.M = M;
   run.N = N;
   run.K = K;
-  for (const RecordedHazard& recorded : recording.hazards) {
-    scene.sentences.push_back(hazard_sentence(recorded.hazard, run, row));
+  for (const model::RecordedHazard& recorded : recording.hazards) {
+    scene.sentences.push_back(report::hazard_sentence(recorded.hazard, run, row));
   }
   scene.recording = std::move(recording);
   return scene;
 }
 
-int step_stages(const Flags& flags, const StageTable& traced) {
-  const std::span<const Stage> all = traced.stages;
-  const Stage& asked = *select_stages(flags.stage.empty() ? "1" : flags.stage, all).front();
+int step_stages(const flags::Flags& flags, const model::StageTable& traced) {
+  const std::span<const model::Stage> all = traced.stages;
+  const model::Stage& asked =
+      *flags::select_stages(flags.stage.empty() ? "1" : flags.stage, all).front();
   if (asked.variants.empty()) {
-    throw Refusal("--stage " + flags.stage + " and --step: the " + asked.name +
-                  " loop has no warps to follow; choose a stage from 1 on");
+    throw model::Refusal(
+        "--stage " + flags.stage + " and --step: the " + asked.name +
+        " loop has no warps to follow; choose a stage from 1 on");
   }
-  std::vector<const Stage*> stages;
-  for (const Stage& stage : all) {
+  std::vector<const model::Stage*> stages;
+  for (const model::Stage& stage : all) {
     if (!stage.variants.empty()) stages.push_back(&stage);
   }
   StepScenes scenes;
   scenes.count = static_cast<int>(stages.size());
   while (stages[scenes.first] != &asked) ++scenes.first;
-  select_variant(asked, flags.variant);
+  flags::select_variant(asked, flags.variant);
   scenes.load = [&](int number) {
-    const Stage& stage = *stages[number];
-    return stage_scene(flags, traced, stage,
-                       select_variant(stage, &stage == &asked ? flags.variant : ""));
+    const model::Stage& stage = *stages[number];
+    return stage_scene(
+        flags, traced, stage, flags::select_variant(stage, &stage == &asked ? flags.variant : ""));
   };
   return step(flags, scenes, steps_on_terminal(flags), stdout);
 }
+
+}  // namespace step

@@ -8,25 +8,28 @@
 
 #include "model/refusal.h"
 #include "pictures/array_shape.h"
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace step {
 
 namespace {
 
-using Kind = RecordedEvent::Kind;
+using Kind = model::RecordedEvent::Kind;
 
 constexpr std::uint32_t kFull = 0xffffffffu;
 
-RecordedEvent event(Kind kind, std::int64_t block, int warp, int epoch, int site = -1) {
-  RecordedEvent of{kind, block, warp, epoch, site};
+model::RecordedEvent event(Kind kind, std::int64_t block, int warp, int epoch, int site = -1) {
+  model::RecordedEvent of{kind, block, warp, epoch, site};
   of.access.active = warp >= 0 ? kFull : 0;
   of.access.bytes = 4;
   return of;
 }
 
 // Lanes `stride` floats apart from `first`; its cost is told, not worked out.
-RecordedEvent request(int warp, int epoch, int site, int first, int stride, int pieces, int ideal) {
-  RecordedEvent of = event(Kind::request, 0, warp, epoch, site);
-  for (int l = 0; l < kWarpSize; ++l) of.access.address[l] = 4 * (first + l * stride);
+model::RecordedEvent request(
+    int warp, int epoch, int site, int first, int stride, int pieces, int ideal) {
+  model::RecordedEvent of = event(Kind::request, 0, warp, epoch, site);
+  for (int l = 0; l < model::kWarpSize; ++l) of.access.address[l] = 4 * (first + l * stride);
   of.pieces = pieces;
   of.ideal = ideal;
   of.bank_conflicts = pieces - ideal;
@@ -43,15 +46,16 @@ StepScene scene() {
               "\tC = As[threadIdx.x][0];", "}",         "// \033[31m \xc3\xa9"};
   s.source_first = 1;
   s.source_last = 7;
-  Recording& r = s.recording;
+  model::Recording& r = s.recording;
   r.grid = {2, 1, 1};
   r.block = {64, 1, 1};
   r.arrays = {{"A", 64 * 64 * 4, false}, {"As", 64 * 32 * 4, true}};
   s.row_words = {64, 32};
-  r.sites = {{0, Direction::load, false, 2, {}},
-             {1, Direction::store, false, 3, {}},
-             {-1, Direction::load, false, 4, {}},
-             {1, Direction::load, false, 5, {}}};
+  r.sites = {
+      {0, model::Direction::load, false, 2, {}},
+      {1, model::Direction::store, false, 3, {}},
+      {-1, model::Direction::load, false, 4, {}},
+      {1, model::Direction::load, false, 5, {}}};
   r.events = {event(Kind::block_begin, 0, -1, 0), request(0, 0, 0, 0, 1, 4, 4),
               request(0, 0, 1, 0, 1, 1, 1),       request(1, 0, 0, 64, 1, 4, 4),
               request(1, 0, 1, 32, 1, 1, 1),      event(Kind::barrier, 0, -1, 0, 2),
@@ -70,8 +74,9 @@ StepState press(const StepScene& s, StepState state, const std::string& keys) {
   return state;
 }
 
-std::string frame(const StepScene& s, const StepState& state, int rows = 24, int columns = 80,
-                  StepStyle style = {}) {
+std::string frame(
+    const StepScene& s, const StepState& state, int rows = 24, int columns = 80,
+    StepStyle style = {}) {
   std::string text;
   for (const std::string& line : render(s, state, rows, columns, style)) text += line + "\n";
   return text;
@@ -83,7 +88,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 StepScene racy_scene() {
   StepScene s = scene();
-  RecordedHazard hazard{{HazardKind::race, "As", 4 * 33, 0, {}, {}}, 6, 4, 6};
+  model::RecordedHazard hazard{{model::HazardKind::race, "As", 4 * 33, 0, {}, {}}, 6, 4, 6};
   s.recording.hazards = {hazard};
   s.sentences = {"test, block (0, 0): race on As"};
   return s;
@@ -168,7 +173,7 @@ TEST_CASE("any sequence of any keys leaves a state that can be drawn at any size
       const int columns = 1 + static_cast<int>((random >> 4) % 120);
       const std::vector<std::string> lines = render(s, state, rows, columns, {});
       REQUIRE(static_cast<int>(lines.size()) == rows);
-      for (const std::string& line : lines) REQUIRE(display_width(line) <= columns);
+      for (const std::string& line : lines) REQUIRE(text::display_width(line) <= columns);
     }
   }
 }
@@ -217,17 +222,18 @@ TEST_CASE("a hazard has its mark and its sentence where it happens") {
 
 TEST_CASE("an async copy is under way until its thread waits for its group") {
   StepScene s = scene();
-  Recording& r = s.recording;
-  r.sites = {{1, Direction::copy, false, 2, {}}, {-1, Direction::load, false, 3, {}}};
-  RecordedEvent all_but_one = event(Kind::wait, 0, 0, 0, 1), all = all_but_one;
+  model::Recording& r = s.recording;
+  r.sites = {{1, model::Direction::copy, false, 2, {}}, {-1, model::Direction::load, false, 3, {}}};
+  model::RecordedEvent all_but_one = event(Kind::wait, 0, 0, 0, 1), all = all_but_one;
   all_but_one.access.address.fill(1);
-  r.events = {event(Kind::block_begin, 0, -1, 0),
-              request(0, 0, 0, 0, 1, 1, 1),
-              event(Kind::commit, 0, 0, 0, 1),
-              request(0, 0, 0, 32, 1, 1, 1),
-              event(Kind::commit, 0, 0, 0, 1),
-              all_but_one,
-              all};
+  r.events = {
+      event(Kind::block_begin, 0, -1, 0),
+      request(0, 0, 0, 0, 1, 1, 1),
+      event(Kind::commit, 0, 0, 0, 1),
+      request(0, 0, 0, 32, 1, 1, 1),
+      event(Kind::commit, 0, 0, 0, 1),
+      all_but_one,
+      all};
   const std::string first = "     0  ", second = "     1  ";
   const std::string copying = frame(s, press(s, begin(s), "4n"));
   CHECK(contains(copying, "~ coming"));
@@ -274,15 +280,17 @@ TEST_CASE("a place is a barrier, a line, a step, a hazard or the end, and else i
   CHECK(at("hazard:1") == 6);
   CHECK(at("hazard") == 6);
   CHECK(at("end") == 8);
-  CHECK_THROWS_WITH_AS(at("barrier:2"), "--until barrier:2: there is 1 barrier in this block",
-                       Refusal);
-  CHECK_THROWS_WITH_AS(at("step:9"), "--until step:9: the last step of this block is 8", Refusal);
-  CHECK_THROWS_WITH_AS(at("line:1"),
-                       "--until line:1: no step is on that line; the kernel stands on lines 1 to 7",
-                       Refusal);
-  for (const char* place : {"", ":", "barrier:", "barrier:x", "hazard:0", "hazard:2", "4",
-                            "line:-1", "step:99999999999999999999"}) {
-    CHECK_THROWS_AS(at(place), Refusal);
+  CHECK_THROWS_WITH_AS(
+      at("barrier:2"), "--until barrier:2: there is 1 barrier in this block", model::Refusal);
+  CHECK_THROWS_WITH_AS(
+      at("step:9"), "--until step:9: the last step of this block is 8", model::Refusal);
+  CHECK_THROWS_WITH_AS(
+      at("line:1"), "--until line:1: no step is on that line; the kernel stands on lines 1 to 7",
+      model::Refusal);
+  for (const char* place :
+       {"", ":", "barrier:", "barrier:x", "hazard:0", "hazard:2", "4", "line:-1",
+        "step:99999999999999999999"}) {
+    CHECK_THROWS_AS(at(place), model::Refusal);
   }
 }
 
@@ -298,23 +306,25 @@ TEST_CASE("a script is the keys as they are typed, and what is none is refused w
   CHECK(keys("/As[row] = \nn") == "/As[row] =\rn");
   CHECK(keys("").empty());
   CHECK(parse_script("pagedown")[0].key == Key{kPageDownKey});
-  CHECK_THROWS_WITH_AS(parse_script("n\nnz"),
-                       "--script, line 2: nz: \"z\" is no key; write keys like 3n or b, right, "
-                       "print or /text",
-                       Refusal);
+  CHECK_THROWS_WITH_AS(
+      parse_script("n\nnz"),
+      "--script, line 2: nz: \"z\" is no key; write keys like 3n or b, right, "
+      "print or /text",
+      model::Refusal);
 }
 
 TEST_CASE("the rows of a shared array are as wide as it is declared") {
-  const std::vector<std::string> source = {"#define TILE 16 // a tile",
-                                           "constexpr int kPad = 1;",
-                                           "template <int BM, const uint BK = 4>",
-                                           "__global__ void tiled(float* C) {",
-                                           "  __shared__ float As[BM][BK + kPad], Bs[TILE][TILE];",
-                                           "  __shared__ float4 Cs[4][ BK ];",
-                                           "  __shared__ float flat[BM * BK], odd[2][f(3)];",
-                                           "}"};
+  const std::vector<std::string> source = {
+      "#define TILE 16 // a tile",
+      "constexpr int kPad = 1;",
+      "template <int BM, const uint BK = 4>",
+      "__global__ void tiled(float* C) {",
+      "  __shared__ float As[BM][BK + kPad], Bs[TILE][TILE];",
+      "  __shared__ float4 Cs[4][ BK ];",
+      "  __shared__ float flat[BM * BK], odd[2][f(3)];",
+      "}"};
   const auto words = [&](const char* name, std::size_t bytes) {
-    return declared_row_words(source, 3, 8, "tiled<8, 4u>", name, bytes);
+    return pictures::declared_row_words(source, 3, 8, "tiled<8, 4u>", name, bytes);
   };
   CHECK(words("As", 8 * 5 * 4) == 5);
   CHECK(words("Bs", 16 * 16 * 4) == 16);
@@ -323,5 +333,7 @@ TEST_CASE("the rows of a shared array are as wide as it is declared") {
   CHECK(words("odd", 128) == 32);
   CHECK(words("dynamic", 128) == 32);
   CHECK(words("As", 12) == 32);  // which is not what was declared
-  CHECK(declared_row_words(source, 0, 0, "tiled<8, 4u>", "As", 160) == 32);
+  CHECK(pictures::declared_row_words(source, 0, 0, "tiled<8, 4u>", "As", 160) == 32);
 }
+
+}  // namespace step

@@ -6,13 +6,15 @@
 #include <map>
 
 #include "report/annotated.h"
-#include "report/numbers.h"
 #include "step/step.h"
-#include "report/style.h"
+#include "text/numbers.h"
+#include "text/style.h"
+
+namespace step {
 
 namespace {
 
-using Kind = RecordedEvent::Kind;
+using Kind = model::RecordedEvent::Kind;
 
 constexpr int kBanks = 32;
 constexpr std::uint64_t kWordBytes = 4;
@@ -20,7 +22,7 @@ constexpr std::uint64_t kWordBytes = 4;
 // A part of a line, in one colour.
 struct Span {
   std::string text;
-  std::optional<Colour> colour{};
+  std::optional<text::Colour> colour{};
 };
 using Line = std::vector<Span>;
 
@@ -30,7 +32,7 @@ std::string printable(const std::string& text, bool ascii) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (c == '\t') {
-      plain.append(8 - display_width(plain) % 8, ' ');
+      plain.append(8 - text::display_width(plain) % 8, ' ');
     } else if (c < ' ' || c == 127) {
       plain += c == '\r' ? "" : "?";
     } else if (c < 0x80 || !ascii) {
@@ -56,14 +58,14 @@ std::string shown(const Line& line, int columns, StepStyle style) {
       part += c;
     }
     left -= std::min(width, left);
-    text += span.colour ? coloured(part, *span.colour, {style.colour}) : part;
+    text += span.colour ? text::coloured(part, *span.colour, {style.colour}) : part;
   }
   // A colour ends with a letter, so only plain blanks are cut off.
-  return without_trailing_spaces(text);
+  return text::without_trailing_spaces(text);
 }
 
 Span bold(const std::string& text) {
-  return {text, Colour::bold};
+  return {text, text::Colour::bold};
 }
 
 template <class Visit>
@@ -75,40 +77,40 @@ char lane_sign(int lane) {
   return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
 }
 
-const RecordedSite* site_of(const StepScene& scene, const RecordedEvent& event) {
+const model::RecordedSite* site_of(const StepScene& scene, const model::RecordedEvent& event) {
   return event.site >= 0 ? &scene.recording.sites[event.site] : nullptr;
 }
 
-const RecordedArray* array_of(const StepScene& scene, const RecordedEvent& event) {
+const model::RecordedArray* array_of(const StepScene& scene, const model::RecordedEvent& event) {
   return event.kind == Kind::request ? &scene.recording.arrays[site_of(scene, event)->array]
                                      : nullptr;
 }
 
-int threads_of(const Recording& recording) {
+int threads_of(const model::Recording& recording) {
   return static_cast<int>(recording.block.x * recording.block.y * recording.block.z);
 }
 
-std::string thread_text(const Recording& recording, int thread) {
+std::string thread_text(const model::Recording& recording, int thread) {
   const int x = static_cast<int>(recording.block.x), y = static_cast<int>(recording.block.y);
-  std::string text = printed("(%d, %d", thread % x, thread / x % y);
-  if (recording.block.z > 1) text += printed(", %d", thread / x / y);
+  std::string text = text::printed("(%d, %d", thread % x, thread / x % y);
+  if (recording.block.z > 1) text += text::printed(", %d", thread / x / y);
   return text + ")";
 }
 
 // The lanes that shared memory serves together (src/model/warp_access.h says which).
-std::vector<std::uint32_t> groups_of(const WarpAccess& access, bool loads) {
-  int lanes = std::min(kWarpSize, 128 / std::max(access.bytes, 4));
+std::vector<std::uint32_t> groups_of(const model::WarpAccess& access, bool loads) {
+  int lanes = std::min(model::kWarpSize, 128 / std::max(access.bytes, 4));
   const auto equal_in_pairs = [&](int apart) {
-    for (int l = 0; l < kWarpSize; ++l) {
+    for (int l = 0; l < model::kWarpSize; ++l) {
       const int other = l ^ apart;
       const bool both = access.active >> l & access.active >> other & 1u;
       if (both && access.address[l] != access.address[other]) return false;
     }
     return true;
   };
-  if (loads && lanes < kWarpSize && (equal_in_pairs(1) || equal_in_pairs(2))) lanes *= 2;
+  if (loads && lanes < model::kWarpSize && (equal_in_pairs(1) || equal_in_pairs(2))) lanes *= 2;
   std::vector<std::uint32_t> groups;
-  for (int first = 0; first < kWarpSize; first += lanes) {
+  for (int first = 0; first < model::kWarpSize; first += lanes) {
     const std::uint32_t group = static_cast<std::uint32_t>((std::uint64_t{1} << lanes) - 1)
                                 << first;
     if (access.active & group) groups.push_back(access.active & group);
@@ -117,7 +119,7 @@ std::vector<std::uint32_t> groups_of(const WarpAccess& access, bool loads) {
 }
 
 template <class Visit>
-void for_each_word(const WarpAccess& access, std::uint32_t lanes, Visit visit) {
+void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit visit) {
   for_each_lane(lanes, [&](int lane) {
     const std::uint64_t first = access.address[lane] / kWordBytes;
     const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
@@ -137,7 +139,7 @@ void put(Cells& cells, int at, int lane, std::uint64_t word) {
 }
 
 // Rows of 128 bytes, with the sectors that are fetched between bars.
-std::vector<Line> picture_of_sectors(const WarpAccess& access, char chosen) {
+std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chosen) {
   constexpr int kSectorWords = 8;
   std::map<std::uint64_t, Cells> rows;
   for_each_word(access, access.active, [&](int lane, std::uint64_t word) {
@@ -145,8 +147,8 @@ std::vector<Line> picture_of_sectors(const WarpAccess& access, char chosen) {
   });
   std::vector<Line> picture;
   for (const auto& [number, cells] : rows) {
-    Line line{{printed("  from byte %9llu ",
-                       static_cast<unsigned long long>(number * kBanks * kWordBytes))}};
+    Line line{{text::printed(
+        "  from byte %9llu ", static_cast<unsigned long long>(number * kBanks * kWordBytes))}};
     for (int sector = 0; sector < kBanks / kSectorWords; ++sector) {
       const auto begin = cells.lanes.begin() + sector * kSectorWords;
       const bool fetched = std::any_of(begin, begin + kSectorWords, [](char c) { return c != 0; });
@@ -154,7 +156,7 @@ std::vector<Line> picture_of_sectors(const WarpAccess& access, char chosen) {
       for (auto cell = begin; cell != begin + kSectorWords; ++cell) {
         const char sign = *cell != 0 ? *cell : fetched ? '.' : ' ';
         line.push_back({std::string(1, sign)});
-        if (sign == chosen) line.back().colour = Colour::bold;
+        if (sign == chosen) line.back().colour = text::Colour::bold;
       }
       line.push_back({fetched ? "]" : " "});
     }
@@ -164,7 +166,8 @@ std::vector<Line> picture_of_sectors(const WarpAccess& access, char chosen) {
 }
 
 // A row for each turn that shared memory takes, its banks side by side.
-std::vector<Line> picture_of_banks(const WarpAccess& access, bool loads, int pieces, char chosen) {
+std::vector<Line> picture_of_banks(
+    const model::WarpAccess& access, bool loads, int pieces, char chosen) {
   std::vector<Cells> turns;
   for (const std::uint32_t group : groups_of(access, loads)) {
     std::vector<Cells> of_group;
@@ -181,10 +184,10 @@ std::vector<Line> picture_of_banks(const WarpAccess& access, bool loads, int pie
   // Copies by cp.async are served by rules of their own: there a row is no turn.
   const bool are_wavefronts = static_cast<int>(turns.size()) == pieces;
   for (std::size_t i = 0; i < turns.size(); ++i) {
-    Line line{{are_wavefronts ? printed("  wavefront %3zu  ", i + 1) : std::string(17, ' ')}};
+    Line line{{are_wavefronts ? text::printed("  wavefront %3zu  ", i + 1) : std::string(17, ' ')}};
     for (const char lane : turns[i].lanes) {
       line.push_back({std::string(1, lane != 0 ? lane : '.')});
-      if (lane != 0 && lane == chosen) line.back().colour = Colour::bold;
+      if (lane != 0 && lane == chosen) line.back().colour = text::Colour::bold;
     }
     picture.push_back(line);
   }
@@ -192,13 +195,14 @@ std::vector<Line> picture_of_banks(const WarpAccess& access, bool loads, int pie
 }
 
 std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state) {
-  const RecordedEvent& event = scene.recording.events[state.at];
-  const RecordedArray* array = array_of(scene, event);
+  const model::RecordedEvent& event = scene.recording.events[state.at];
+  const model::RecordedArray* array = array_of(scene, event);
   if (array == nullptr) return {};
   const char chosen = lane_sign(state.lane);
   if (!array->shared) return picture_of_sectors(event.access, chosen);
-  return picture_of_banks(event.access, site_of(scene, event)->direction == Direction::load,
-                          event.pieces, chosen);
+  return picture_of_banks(
+      event.access, site_of(scene, event)->direction == model::Direction::load, event.pieces,
+      chosen);
 }
 
 // Words of one array, at one step: a sign each, as the legend explains them.
@@ -210,16 +214,16 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
     std::vector<Copy> copies;
     std::uint64_t group = 0;
   };
-  const Recording& recording = scene.recording;
+  const model::Recording& recording = scene.recording;
   std::string signs((recording.arrays[array].bytes + 3) / kWordBytes, '.');
-  std::vector<Thread> threads(threads_of(recording) + kWarpSize);
+  std::vector<Thread> threads(threads_of(recording) + model::kWarpSize);
   const auto mark = [&](std::uint64_t word, char sign) {
     if (word < signs.size()) signs[word] = sign;
   };
   for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
-    const RecordedEvent& event = recording.events[i];
+    const model::RecordedEvent& event = recording.events[i];
     const auto thread_of = [&](int lane) -> Thread& {
-      return threads[event.warp * kWarpSize + lane];
+      return threads[event.warp * model::kWarpSize + lane];
     };
     if (event.kind == Kind::commit) {
       for_each_lane(event.access.active, [&](int l) { ++thread_of(l).group; });
@@ -234,8 +238,8 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
       });
     } else if (event.kind == Kind::request && site_of(scene, event)->array == array) {
       const bool shared = recording.arrays[array].shared;
-      const Direction direction = site_of(scene, event)->direction;
-      if (shared && direction == Direction::copy) {
+      const model::Direction direction = site_of(scene, event)->direction;
+      if (shared && direction == model::Direction::copy) {
         for_each_lane(event.access.active, [&](int l) {
           const std::uint64_t first = event.access.address[l] / kWordBytes;
           const std::uint64_t last =
@@ -243,18 +247,18 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
           thread_of(l).copies.push_back({first, last, thread_of(l).group});
           for (std::uint64_t word = first; word <= last; ++word) mark(word, '~');
         });
-      } else if (!shared || direction == Direction::store) {
-        for_each_word(event.access, event.access.active,
-                      [&](int, std::uint64_t word) { mark(word, 'o'); });
+      } else if (!shared || direction == model::Direction::store) {
+        for_each_word(
+            event.access, event.access.active, [&](int, std::uint64_t word) { mark(word, 'o'); });
       }
     }
   }
 
-  const RecordedEvent& now = recording.events[at];
+  const model::RecordedEvent& now = recording.events[at];
   if (now.kind == Kind::request && site_of(scene, now)->array == array) {
     for_each_word(now.access, now.access.active, [&](int, std::uint64_t word) { mark(word, '#'); });
     if (now.bank_conflicts > 0) {
-      const bool loads = site_of(scene, now)->direction == Direction::load;
+      const bool loads = site_of(scene, now)->direction == model::Direction::load;
       for (const std::uint32_t group : groups_of(now.access, loads)) {
         std::array<std::vector<std::uint64_t>, kBanks> wanted;
         for_each_word(now.access, group, [&](int, std::uint64_t word) {
@@ -268,12 +272,12 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
       }
     }
   }
-  for (const RecordedHazard& recorded : recording.hazards) {
-    const Hazard& hazard = recorded.hazard;
+  for (const model::RecordedHazard& recorded : recording.hazards) {
+    const model::Hazard& hazard = recorded.hazard;
     const bool of_this_array = hazard.array == recording.arrays[array].name;
     const std::size_t from = std::min(shown_at(recorded), recorded.found_at);
     const bool is_now = at == recorded.first || at == recorded.second || at == recorded.found_at;
-    const RecordedEvent& found = recording.events[from];
+    const model::RecordedEvent& found = recording.events[from];
     const bool of_this_epoch = at >= from && found.block == now.block && found.epoch == now.epoch;
     if (of_this_array && (is_now || of_this_epoch)) mark(hazard.byte / kWordBytes, '!');
   }
@@ -281,44 +285,44 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
 }
 
 std::string legend(const StepScene& scene) {
-  const bool copies =
-      std::any_of(scene.recording.sites.begin(), scene.recording.sites.end(),
-                  [](const RecordedSite& site) { return site.direction == Direction::copy; });
+  const bool copies = std::any_of(
+      scene.recording.sites.begin(), scene.recording.sites.end(),
+      [](const model::RecordedSite& site) { return site.direction == model::Direction::copy; });
   return std::string("  . empty") + (copies ? " ~ coming" : "") +
          " o filled # this access ! conflict, race";
 }
 
 // The title and up to `rows` rows of the window on the array.
-std::vector<Line> picture_of_array(const StepScene& scene, const StepState& state, int rows,
-                                   int columns) {
+std::vector<Line> picture_of_array(
+    const StepScene& scene, const StepState& state, int rows, int columns) {
   const StepWindow window = window_of(scene, state);
   if (window.array < 0 || rows < 2) return {};
-  const RecordedArray& array = scene.recording.arrays[window.array];
+  const model::RecordedArray& array = scene.recording.arrays[window.array];
   constexpr int kLabel = 8;
   const int height = std::min(rows - 1, window.rows);
   const int width = std::clamp(columns - kLabel, 1, window.columns);
   // What was scrolled to stands first; an access has a line above it where there is room.
   const int above = state.row || height < 3 ? 0 : 1;
   const int first_row = std::clamp(window.row - above, 0, window.rows - height);
-  const int first_column = std::clamp(state.column ? window.column : window.column / 8 * 8 - 8, 0,
-                                      window.columns - width);
-  std::string size = printed("%d x %d", window.rows, window.columns);
+  const int first_column = std::clamp(
+      state.column ? window.column : window.column / 8 * 8 - 8, 0, window.columns - width);
+  std::string size = text::printed("%d x %d", window.rows, window.columns);
   if (first_column > 0 || width < window.columns) {
-    size += printed(" from column %d", first_column);
+    size += text::printed(" from column %d", first_column);
   }
   std::vector<Line> lines{{bold(array.name), {" " + size}, {legend(scene)}}};
   const std::string signs = signs_of_words(scene, state.at, window.array);
   for (int row = first_row; row < first_row + height; ++row) {
-    Line line{{printed("%6d  ", row)}};
+    Line line{{text::printed("%6d  ", row)}};
     for (int column = first_column; column < first_column + width; ++column) {
       const std::size_t word = static_cast<std::size_t>(row) * window.columns + column;
       if (word >= signs.size()) break;
       const char sign = signs[word];
-      std::optional<Colour> colour;
-      if (sign == '#') colour = Colour::bold;
-      if (sign == '!') colour = Colour::red;
-      if (sign == 'o') colour = Colour::green;
-      if (sign == '~') colour = Colour::yellow;
+      std::optional<text::Colour> colour;
+      if (sign == '#') colour = text::Colour::bold;
+      if (sign == '!') colour = text::Colour::red;
+      if (sign == 'o') colour = text::Colour::green;
+      if (sign == '~') colour = text::Colour::yellow;
       if (line.size() > 1 && line.back().colour == colour) {
         line.back().text += sign;
       } else {
@@ -343,25 +347,26 @@ std::vector<Line> source_around(const StepScene& scene, int current, int rows) {
   const int first = std::clamp(centre - rows / 2, begin, std::max(begin, end - rows + 1));
   for (int number = first; number < first + rows && number <= end; ++number) {
     const bool is_current = number == current;
-    const std::string text = printed("%s%4d  ", is_current ? ">" : " ", number);
+    const std::string text = text::printed("%s%4d  ", is_current ? ">" : " ", number);
     lines.push_back({{text + scene.source[number - 1]}});
-    if (is_current) lines.back().back().colour = Colour::bold;
+    if (is_current) lines.back().back().colour = text::Colour::bold;
   }
   return lines;
 }
 
 // What the event is, in words.
-Line deed(const StepScene& scene, const RecordedEvent& event) {
-  const Recording& recording = scene.recording;
+Line deed(const StepScene& scene, const model::RecordedEvent& event) {
+  const model::Recording& recording = scene.recording;
   const int lanes = std::popcount(event.access.active);
   const std::string warp =
-      printed("warp %d, %d lane%s: ", event.warp, lanes, lanes == 1 ? "" : "s");
+      text::printed("warp %d, %d lane%s: ", event.warp, lanes, lanes == 1 ? "" : "s");
   const int threads = threads_of(recording);
-  const int warps = (threads + kWarpSize - 1) / kWarpSize;
+  const int warps = (threads + model::kWarpSize - 1) / model::kWarpSize;
   switch (event.kind) {
     case Kind::block_begin:
-      return {{printed("the block begins: %d threads in %d warp%s; shared memory holds nothing yet",
-                       threads, warps, warps == 1 ? "" : "s")}};
+      return {{text::printed(
+          "the block begins: %d threads in %d warp%s; shared memory holds nothing yet", threads,
+          warps, warps == 1 ? "" : "s")}};
     case Kind::block_end:
       return {{"the block ends: all its threads have left the kernel"}};
     case Kind::barrier:
@@ -374,35 +379,38 @@ Line deed(const StepScene& scene, const RecordedEvent& event) {
       std::uint64_t groups = 0;
       for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
       const auto still = static_cast<unsigned long long>(groups);
-      return {{warp + (groups == 0 ? "wait for all their copies"
-                                   : printed("wait for their copies, but for the last %llu "
-                                             "group%s",
-                                             still, groups == 1 ? "" : "s"))}};
+      return {
+          {warp + (groups == 0 ? "wait for all their copies"
+                               : text::printed(
+                                     "wait for their copies, but for the last %llu "
+                                     "group%s",
+                                     still, groups == 1 ? "" : "s"))}};
     }
     case Kind::request:
       break;
   }
-  const RecordedSite& site = *site_of(scene, event);
-  const RecordedArray& array = *array_of(scene, event);
-  const bool loads = site.direction == Direction::load;
-  const char* verb = site.direction == Direction::copy ? "copy" : loads ? "load" : "store";
-  const char* way = loads || (site.direction == Direction::copy && !array.shared) ? "from" : "to";
+  const model::RecordedSite& site = *site_of(scene, event);
+  const model::RecordedArray& array = *array_of(scene, event);
+  const bool loads = site.direction == model::Direction::load;
+  const char* verb = site.direction == model::Direction::copy ? "copy" : loads ? "load" : "store";
+  const char* way =
+      loads || (site.direction == model::Direction::copy && !array.shared) ? "from" : "to";
   const char* pieces = array.shared ? "wavefront" : "sector";
-  Line line{{printed("warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes,
-                     lanes == 1 ? "" : "s", site.atomic ? "atomically " : "", verb,
-                     event.access.bytes, way, array.name.c_str(), event.pieces, pieces,
-                     event.pieces == 1 ? "" : "s", event.ideal)}};
+  Line line{{text::printed(
+      "warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes,
+      lanes == 1 ? "" : "s", site.atomic ? "atomically " : "", verb, event.access.bytes, way,
+      array.name.c_str(), event.pieces, pieces, event.pieces == 1 ? "" : "s", event.ideal)}};
   if (event.pieces > event.ideal) {
-    line.push_back({array.shared ? " <- bank conflict" : " <- uncoalesced", Colour::yellow});
+    line.push_back({array.shared ? " <- bank conflict" : " <- uncoalesced", text::Colour::yellow});
   }
   return line;
 }
 
 Line chosen_lane(const StepScene& scene, const StepState& state) {
-  const RecordedEvent& event = scene.recording.events[state.at];
+  const model::RecordedEvent& event = scene.recording.events[state.at];
   const int warp = event.warp >= 0 ? event.warp : state.warp;
-  const int thread = warp * kWarpSize + state.lane;
-  std::string text = printed("lane %d", state.lane);
+  const int thread = warp * model::kWarpSize + state.lane;
+  std::string text = text::printed("lane %d", state.lane);
   if (thread >= threads_of(scene.recording)) return {{text + ": the block has no such thread"}};
   text += " is thread " + thread_text(scene.recording, thread);
   if (event.kind != Kind::request) return {{text}};
@@ -410,11 +418,13 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
   const std::uint64_t byte = event.access.address[state.lane];
   const int columns = std::max(1, scene.row_words[site_of(scene, event)->array]);
   const auto word = byte / kWordBytes;
-  text += printed(": byte %llu, row %llu, column %llu", static_cast<unsigned long long>(byte),
-                  static_cast<unsigned long long>(word / columns),
-                  static_cast<unsigned long long>(word % columns));
-  if (array_of(scene, event)->shared) text += printed(", bank %d", static_cast<int>(word % kBanks));
-  return {{text + printed(", drawn as %c", lane_sign(state.lane))}};
+  text += text::printed(
+      ": byte %llu, row %llu, column %llu", static_cast<unsigned long long>(byte),
+      static_cast<unsigned long long>(word / columns),
+      static_cast<unsigned long long>(word % columns));
+  if (array_of(scene, event)->shared)
+    text += text::printed(", bank %d", static_cast<int>(word % kBanks));
+  return {{text + text::printed(", drawn as %c", lane_sign(state.lane))}};
 }
 
 // What the block has done so far.
@@ -423,41 +433,44 @@ std::vector<Line> counts_so_far(const StepScene& scene, std::size_t at) {
     std::int64_t requests = 0, pieces = 0;
     std::string text(const char* unit) const {
       if (requests == 0) return "0";
-      return grouped(requests) + " req x " +
-             printed("%.2f ", static_cast<double>(pieces) / static_cast<double>(requests)) + unit;
+      return text::grouped(requests) + " req x " +
+             text::printed("%.2f ", static_cast<double>(pieces) / static_cast<double>(requests)) +
+             unit;
     }
   } sums[2][2];
   std::int64_t conflicts = 0, barriers = 0;
   for (std::size_t i = steps_of_block(scene.recording, at).begin; i <= at; ++i) {
-    const RecordedEvent& event = scene.recording.events[i];
+    const model::RecordedEvent& event = scene.recording.events[i];
     barriers += event.kind == Kind::barrier;
     if (event.kind != Kind::request) continue;
     const bool shared = array_of(scene, event)->shared;
-    const Direction direction = site_of(scene, event)->direction;
-    const bool stores = direction == Direction::copy ? shared : direction == Direction::store;
+    const model::Direction direction = site_of(scene, event)->direction;
+    const bool stores =
+        direction == model::Direction::copy ? shared : direction == model::Direction::store;
     Sum& sum = sums[shared][stores];
     sum.requests += 1;
     sum.pieces += event.pieces;
     conflicts += event.bank_conflicts;
   }
-  return {{{"GMEM loads " + pad_right(sums[0][0].text("sectors"), 30) + " stores " +
-            sums[0][1].text("sectors")}},
-          {{"SMEM loads " + pad_right(sums[1][0].text("wavefronts"), 30) + " stores " +
-            sums[1][1].text("wavefronts")}},
-          {{"bank conflicts " + grouped(conflicts) + ", barriers " + grouped(barriers)}}};
+  return {
+      {{"GMEM loads " + text::pad_right(sums[0][0].text("sectors"), 30) + " stores " +
+        sums[0][1].text("sectors")}},
+      {{"SMEM loads " + text::pad_right(sums[1][0].text("wavefronts"), 30) + " stores " +
+        sums[1][1].text("wavefronts")}},
+      {{"bank conflicts " + text::grouped(conflicts) + ", barriers " + text::grouped(barriers)}}};
 }
 
 std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, int columns) {
-  const std::vector<RecordedHazard>& hazards = scene.recording.hazards;
+  const std::vector<model::RecordedHazard>& hazards = scene.recording.hazards;
   std::vector<Line> lines;
   const auto say = [&](const std::string& sentence) {
-    for (const std::string& line : wrapped(sentence, std::max(columns, 20))) {
-      lines.push_back({{line, Colour::red}});
+    for (const std::string& line : text::wrapped(sentence, std::max(columns, 20))) {
+      lines.push_back({{line, text::Colour::red}});
     }
   };
   std::size_t so_far = 0;
   for (std::size_t i = 0; i < hazards.size(); ++i) {
-    const RecordedHazard& hazard = hazards[i];
+    const model::RecordedHazard& hazard = hazards[i];
     so_far += hazard.found_at <= state.at;
     if (state.at == hazard.first || state.at == hazard.second || state.at == hazard.found_at) {
       say("! " + scene.sentences[i]);
@@ -470,9 +483,11 @@ std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, in
     say("! There was more to record than is kept; a smaller --m, --n or --k shows the end.");
   }
   if (lines.empty() && !hazards.empty()) {
-    lines.push_back({{printed("! %zu hazard%s found up to here, %zu in all: x goes to the next",
-                              so_far, so_far == 1 ? "" : "s", hazards.size()),
-                      Colour::red}});
+    lines.push_back(
+        {{text::printed(
+              "! %zu hazard%s found up to here, %zu in all: x goes to the next", so_far,
+              so_far == 1 ? "" : "s", hazards.size()),
+          text::Colour::red}});
   }
   return lines;
 }
@@ -496,7 +511,7 @@ std::vector<Line> help_lines() {
   };
   std::vector<Line> lines{{bold("Keys")}};
   for (const auto& [keys, what] : kHelp) {
-    lines.push_back({{"  "}, bold(pad_right(keys, 17)), {what}});
+    lines.push_back({{"  "}, bold(text::pad_right(keys, 17)), {what}});
   }
   for (const char* text :
        {"", "Between two barriers a GPU runs warps in any order; here one after the other.",
@@ -509,28 +524,31 @@ std::vector<Line> help_lines() {
 }
 
 std::vector<Line> header(const StepScene& scene, const StepState& state, StepStyle style) {
-  const Recording& recording = scene.recording;
-  const RecordedEvent& event = recording.events[state.at];
+  const model::Recording& recording = scene.recording;
+  const model::RecordedEvent& event = recording.events[state.at];
   const BlockSteps block = steps_of_block(recording, state.at);
   const std::string bar = style.ascii ? " | " : " │ ";
   const std::int64_t across = std::max<std::int64_t>(recording.grid.x, 1);
   const std::int64_t threads = threads_of(recording);
   const std::string where =
-      printed("block (%lld, %lld)", static_cast<long long>(event.block % across),
-              static_cast<long long>(event.block / across)) +
+      text::printed(
+          "block (%lld, %lld)", static_cast<long long>(event.block % across),
+          static_cast<long long>(event.block / across)) +
       bar +
-      printed("warp %d of %lld", state.warp,
-              static_cast<long long>((threads + kWarpSize - 1) / kWarpSize)) +
-      bar + printed("lane %d", state.lane);
-  return {{bold(scene.name), {bar + where}},
-          {{printed("step %zu of %zu", state.at - block.begin, block.end - 1 - block.begin) + bar +
-            printed("%d barrier%s passed", event.epoch, event.epoch == 1 ? "" : "s") + bar +
-            scene.problem + (state.one_warp ? bar + "one warp only" : "")}}};
+      text::printed(
+          "warp %d of %lld", state.warp,
+          static_cast<long long>((threads + model::kWarpSize - 1) / model::kWarpSize)) +
+      bar + text::printed("lane %d", state.lane);
+  return {
+      {bold(scene.name), {bar + where}},
+      {{text::printed("step %zu of %zu", state.at - block.begin, block.end - 1 - block.begin) +
+        bar + text::printed("%d barrier%s passed", event.epoch, event.epoch == 1 ? "" : "s") + bar +
+        scene.problem + (state.one_warp ? bar + "one warp only" : "")}}};
 }
 
 Line footer(const StepState& state) {
   if (state.typing) return {{"/" + state.search + "_"}};
-  if (state.count > 0) return {{printed("%d", state.count)}};
+  if (state.count > 0) return {{text::printed("%d", state.count)}};
   if (!state.message.empty()) return {bold(state.message)};
   return {{"n next p back b barrier w warp l lane o block s stage / search ? help q quit"}};
 }
@@ -541,16 +559,16 @@ void append(std::vector<Line>& to, const std::vector<Line>& more) {
 
 }  // namespace
 
-std::vector<std::string> render(const StepScene& scene, const StepState& state, int rows,
-                                int columns, StepStyle style) {
+std::vector<std::string> render(
+    const StepScene& scene, const StepState& state, int rows, int columns, StepStyle style) {
   rows = std::max(rows, 1);
   columns = std::max(columns, 1);
   std::vector<Line> lines;
   if (state.help) {
     lines = help_lines();
   } else {
-    const RecordedEvent& event = scene.recording.events[state.at];
-    const RecordedSite* site = site_of(scene, event);
+    const model::RecordedEvent& event = scene.recording.events[state.at];
+    const model::RecordedSite* site = site_of(scene, event);
     const std::vector<Line> counts = counts_so_far(scene, state.at);
     std::vector<Line> hazards = hazards_now(scene, state, columns);
     std::vector<Line> access = picture_of_access(scene, state);
@@ -572,7 +590,7 @@ std::vector<std::string> render(const StepScene& scene, const StepState& state, 
     if (static_cast<int>(access.size()) > for_access && for_access > 0) {
       const std::size_t more = access.size() - (for_access - 1);
       access.resize(for_access - 1);
-      access.push_back({{printed("  ... and %zu rows more", more)}});
+      access.push_back({{text::printed("  ... and %zu rows more", more)}});
     }
     if (for_access > 0) append(lines, access);
     append(lines, picture_of_array(scene, state, for_array, columns));
@@ -586,3 +604,5 @@ std::vector<std::string> render(const StepScene& scene, const StepState& state, 
   for (const Line& line : lines) frame.push_back(shown(line, columns, style));
   return frame;
 }
+
+}  // namespace step

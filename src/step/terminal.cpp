@@ -15,6 +15,8 @@
 
 #include "model/refusal.h"
 
+namespace step {
+
 namespace {
 
 // ECMA-48 and xterm's: the other screen, no wrapping at the right edge, no cursor; and back.
@@ -121,7 +123,8 @@ Terminal::Terminal() {
   terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
   if (terminal < 0 || tcgetattr(terminal, &before) != 0) {
     if (terminal >= 0) close(terminal);
-    throw Refusal("--step: there is no terminal to draw on; --step --print prints a frame as text");
+    throw model::Refusal(
+        "--step: there is no terminal to draw on; --step --print prints a frame as text");
   }
   // Keys one at a time and not echoed. Ctrl-C is a key, too; Ctrl-Z stops as everywhere.
   while_taken = before;
@@ -246,3 +249,5 @@ std::optional<Key> Terminal::read_key() {
   if (*byte == 27) return read_sequence();
   return *byte == 127 ? Key{kBackspaceKey} : Key{*byte};
 }
+
+}  // namespace step

@@ -7,6 +7,8 @@
 
 #include "step/step.h"
 
+namespace step {
+
 // Whether whoever started this sits at a terminal that can be drawn on: input and output are one,
 // and TERM is neither missing nor dumb.
 bool at_terminal();
@@ -35,3 +37,5 @@ class Terminal {
   std::optional<int> read_byte(int wait_ms);
   Key read_sequence();
 };
+
+}  // namespace step

@@ -6,7 +6,7 @@
 
 #include "trace/source_lines.h"
 
-namespace simt {
+namespace trace {
 namespace {
 
 // The layouts that gcc and clang share (gcc/ubsan.cc; compiler-rt/lib/ubsan/ubsan_value.h).
@@ -65,4 +65,4 @@ BadIndex bad_index(std::uintptr_t data, std::uintptr_t index) {
   return result;
 }
 
-}  // namespace simt
+}  // namespace trace

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace simt {
+namespace trace {
 
 // An index that is no element of a dimension of an array.
 struct BadIndex {
@@ -15,4 +15,4 @@ struct BadIndex {
 // `data` and `index` are what __ubsan_handle_out_of_bounds is called with, as numbers.
 BadIndex bad_index(std::uintptr_t data, std::uintptr_t index);
 
-}  // namespace simt
+}  // namespace trace

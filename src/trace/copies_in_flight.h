@@ -7,18 +7,18 @@
 
 #include "model/warp_access.h"
 
-namespace simt {
+namespace trace {
 
 // Of the threads of one block at a time.
 class CopiesInFlight {
  public:
   void begin_block(int threads) {
     threads_.assign(threads, {});
-    warps_.assign((threads + kWarpSize - 1) / kWarpSize, 0);
+    warps_.assign((threads + model::kWarpSize - 1) / model::kWarpSize, 0);
   }
   void copy(int thread, int bytes) {
     threads_[thread].open += bytes;
-    warps_[thread / kWarpSize] += bytes;
+    warps_[thread / model::kWarpSize] += bytes;
   }
   void commit(int thread) {
     Thread& of = threads_[thread];
@@ -29,7 +29,7 @@ class CopiesInFlight {
   void wait(int thread, std::uint64_t groups_in_flight) {
     Thread& of = threads_[thread];
     for (; of.groups.size() > groups_in_flight; of.groups.pop_front()) {
-      warps_[thread / kWarpSize] -= of.groups.front();
+      warps_[thread / model::kWarpSize] -= of.groups.front();
     }
   }
   std::int64_t bytes_of_warp(int warp) const { return warps_[warp]; }
@@ -43,4 +43,4 @@ class CopiesInFlight {
   std::vector<std::int64_t> warps_;
 };
 
-}  // namespace simt
+}  // namespace trace

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using simt::CopiesInFlight;
+namespace trace {
 
 TEST_CASE("a copy is in flight from its issue to the wait for its group, committed or not") {
   CopiesInFlight copies;
@@ -34,3 +34,5 @@ TEST_CASE("a thread waits for its own copies, and a warp's bytes are those of it
   copies.begin_block(40);
   CHECK(copies.bytes_of_warp(1) == 0);
 }
+
+}  // namespace trace

@@ -4,7 +4,7 @@
 
 #include "model/warp_access.h"
 
-namespace simt {
+namespace trace {
 
 void HazardWatch::watch(std::size_t array, std::size_t bytes) {
   constexpr std::size_t kWordBytes = 4;
@@ -18,7 +18,7 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   ++epoch_;
   reads_of_nothing_.clear();  // of a block that was abandoned
   threads_.assign(threads, {});
-  warp_epochs_.assign(threads / kWarpSize + 1, 0);
+  warp_epochs_.assign(threads / model::kWarpSize + 1, 0);
 }
 
 template <class Visit>
@@ -30,36 +30,36 @@ void HazardWatch::for_each_word(std::size_t array, std::uint64_t byte, int bytes
 
 bool HazardWatch::unordered(const Side& side, int thread) const {
   if (side.epoch != epoch_ || side.actor.thread == thread) return false;
-  const int warp = thread / kWarpSize;
-  return side.actor.thread / kWarpSize != warp || side.warp_epoch == warp_epochs_[warp];
+  const int warp = thread / model::kWarpSize;
+  return side.actor.thread / model::kWarpSize != warp || side.warp_epoch == warp_epochs_[warp];
 }
 
 void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
   for_each_word(array, byte, bytes, [&](Word& word, std::uint64_t at) {
     if (word.pending_in == serial_) {
-      report(HazardKind::copy_not_waited_for, word.write.actor, actor, array, at);
+      report(model::HazardKind::copy_not_waited_for, word.write.actor, actor, array, at);
     } else if (unordered(word.write, actor.thread)) {
-      report(HazardKind::race, word.write.actor, actor, array, at);
+      report(model::HazardKind::race, word.write.actor, actor, array, at);
     } else if (word.initialized_in != serial_) {
       reads_of_nothing_.push_back(
-          {HazardKind::uninitialized, actor, {0, kNone}, array, at, block_});
+          {model::HazardKind::uninitialized, actor, {0, kNone}, array, at, block_});
     }
     if (word.read.epoch == epoch_ && word.read.actor.thread != actor.thread) {
       word.other_read = word.read;
     }
-    word.read = {epoch_, warp_epochs_[actor.thread / kWarpSize], actor};
+    word.read = {epoch_, warp_epochs_[actor.thread / model::kWarpSize], actor};
   });
 }
 
-void HazardWatch::write(Word& word, std::size_t array, std::uint64_t byte, Actor actor,
-                        bool atomic) {
+void HazardWatch::write(
+    Word& word, std::size_t array, std::uint64_t byte, Actor actor, bool atomic) {
   for (const Side* side : {&word.write, &word.read, &word.other_read}) {
     if (unordered(*side, actor.thread) && !(atomic && side->atomic)) {
-      report(HazardKind::race, side->actor, actor, array, byte);
+      report(model::HazardKind::race, side->actor, actor, array, byte);
       break;
     }
   }
-  word.write = {epoch_, warp_epochs_[actor.thread / kWarpSize], actor, atomic};
+  word.write = {epoch_, warp_epochs_[actor.thread / model::kWarpSize], actor, atomic};
 }
 
 void HazardWatch::atomic(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
@@ -100,7 +100,7 @@ void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
       // From here on it is as if the thread had just stored it.
       word.pending_in = 0;
       word.initialized_in = serial_;
-      word.write = {epoch_, warp_epochs_[thread / kWarpSize], copy.actor};
+      word.write = {epoch_, warp_epochs_[thread / model::kWarpSize], copy.actor};
     });
   }
   std::erase_if(waiting.copies, arrived);
@@ -119,11 +119,11 @@ void HazardWatch::barrier() {
 }
 
 void HazardWatch::misaligned(std::size_t array, std::uint64_t byte, Actor actor) {
-  report(HazardKind::misaligned, actor, {0, kNone}, array, byte);
+  report(model::HazardKind::misaligned, actor, {0, kNone}, array, byte);
 }
 
-void HazardWatch::report(HazardKind kind, Actor first, Actor second, std::size_t array,
-                         std::uint64_t byte) {
+void HazardWatch::report(
+    model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte) {
   const bool known = std::any_of(found_.begin(), found_.end(), [&](const Found& found) {
     return found.kind == kind && found.array == array && found.first.site == first.site &&
            found.second.site == second.site;
@@ -131,4 +131,4 @@ void HazardWatch::report(HazardKind kind, Actor first, Actor second, std::size_t
   if (!known) found_.push_back({kind, first, second, array, byte, block_});
 }
 
-}  // namespace simt
+}  // namespace trace

@@ -7,7 +7,7 @@
 
 #include "model/counts.h"
 
-namespace simt {
+namespace trace {
 
 // Watches one block at a time. An epoch lasts from one barrier of the block to the next, and within
 // it only __syncwarp orders two threads, if they are of one warp.
@@ -19,7 +19,7 @@ class HazardWatch {
     std::uint32_t site;
   };
   struct Found {
-    HazardKind kind;
+    model::HazardKind kind;
     Actor first, second;  // second.site == kNone where there is only one
     std::size_t array;
     std::uint64_t byte;  // from the array's begin
@@ -73,7 +73,8 @@ class HazardWatch {
   void for_each_word(std::size_t array, std::uint64_t byte, int bytes, Visit visit);
   bool unordered(const Side& side, int thread) const;
   void write(Word& word, std::size_t array, std::uint64_t byte, Actor actor, bool atomic = false);
-  void report(HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
+  void report(
+      model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
   std::vector<std::vector<Word>> arrays_;
   std::vector<Thread> threads_;
@@ -84,4 +85,4 @@ class HazardWatch {
   std::uint64_t serial_ = 0, epoch_ = 0;
 };
 
-}  // namespace simt
+}  // namespace trace

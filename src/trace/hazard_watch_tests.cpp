@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using simt::HazardWatch;
+namespace trace {
 
 namespace {
 
@@ -14,14 +14,14 @@ HazardWatch watch_of_block() {
   return watch;
 }
 
-std::vector<HazardKind> kinds(HazardWatch& watch) {
+std::vector<model::HazardKind> kinds(HazardWatch& watch) {
   watch.end_block();
-  std::vector<HazardKind> all;
+  std::vector<model::HazardKind> all;
   for (const HazardWatch::Found& found : watch.found()) all.push_back(found.kind);
   return all;
 }
 
-const std::vector<HazardKind> kNone, kRace{HazardKind::race};
+const std::vector<model::HazardKind> kNone, kRace{model::HazardKind::race};
 
 }  // namespace
 
@@ -85,7 +85,7 @@ TEST_CASE("a load of what nobody has stored in this block is reported") {
   watch.end_block();
   watch.begin_block(1, 64);
   watch.load(0, 0, 4, {0, 2});
-  CHECK(kinds(watch) == std::vector<HazardKind>{HazardKind::uninitialized});
+  CHECK(kinds(watch) == std::vector<model::HazardKind>{model::HazardKind::uninitialized});
 }
 
 TEST_CASE(
@@ -104,14 +104,16 @@ TEST_CASE(
   no_wait.commit(0);
   no_wait.barrier();
   no_wait.load(0, 0, 4, {0, 2});
-  CHECK(kinds(no_wait) == std::vector<HazardKind>{HazardKind::copy_not_waited_for});
+  CHECK(kinds(no_wait) == std::vector<model::HazardKind>{model::HazardKind::copy_not_waited_for});
 
   HazardWatch too_few_waited_for = watch_of_block();
   too_few_waited_for.copy(0, 0, 16, {0, 1});
   too_few_waited_for.commit(0);
   too_few_waited_for.wait(0, 1);
   too_few_waited_for.load(0, 0, 4, {0, 2});
-  CHECK(kinds(too_few_waited_for) == std::vector<HazardKind>{HazardKind::copy_not_waited_for});
+  CHECK(
+      kinds(too_few_waited_for) ==
+      std::vector<model::HazardKind>{model::HazardKind::copy_not_waited_for});
 
   HazardWatch no_barrier = watch_of_block();
   no_barrier.copy(0, 0, 16, {0, 1});
@@ -141,3 +143,5 @@ TEST_CASE("atomics do not race with each other, but with loads and stores") {
     CHECK(kinds(after) == kRace);
   }
 }
+
+}  // namespace trace

@@ -6,7 +6,7 @@
 
 #include "trace/warp_log.h"
 
-namespace simt {
+namespace trace {
 
 struct Hooks {
   LaneLog* log;           // null while no traced thread runs
@@ -38,4 +38,4 @@ void pause_with_full_log();
 // Called by a hook when what the log tells last must not happen: the block is abandoned.
 [[noreturn]] void go_astray();
 
-}  // namespace simt
+}  // namespace trace

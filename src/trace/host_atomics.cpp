@@ -32,13 +32,13 @@
   T __tsan_atomic##BITS##_fetch_nand(volatile T* p, T value, int) {                                \
     return __atomic_fetch_nand(p, value, __ATOMIC_SEQ_CST);                                        \
   }                                                                                                \
-  int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* expected, T value, int,      \
-                                                    int) {                                         \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST,                \
-                                       __ATOMIC_SEQ_CST);                                          \
+  int __tsan_atomic##BITS##_compare_exchange_strong(                                               \
+      volatile T* p, T* expected, T value, int, int) {                                             \
+    return __atomic_compare_exchange_n(                                                            \
+        p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                            \
   }                                                                                                \
-  int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* expected, T value, int a,      \
-                                                  int b) {                                         \
+  int __tsan_atomic##BITS##_compare_exchange_weak(                                                 \
+      volatile T* p, T* expected, T value, int a, int b) {                                         \
     return __tsan_atomic##BITS##_compare_exchange_strong(p, expected, value, a, b);                \
   }                                                                                                \
   T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T expected, T value, int a, int b) { \

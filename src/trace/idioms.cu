@@ -57,11 +57,12 @@ __device__ int after_a_barrier(int* s, int t) {
 }  // namespace
 
 
+// clang-format off: it takes the lambdas in BODY<> apart.
 // The built-in index, short, because every idiom uses it.
 #define T (threadIdx.x)
 #define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])
 
-extern const std::vector<Idiom> idioms = {
+extern const std::vector<trace::Idiom> trace::idioms = {
     {"out[t] = in[t]", BODY { out[T] = in[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
     {"out[t] += in[t]", BODY { out[T] += in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
     {"++out[t]", BODY { ++out[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
@@ -207,7 +208,7 @@ extern const std::vector<Idiom> idioms = {
      0, 0, 1, 4, 0, 0, 0, 0},
 };
 
-extern const std::vector<Divergence> divergences = {
+extern const std::vector<trace::Divergence> trace::divergences = {
     {"all lanes alike", BODY {
        float sum = 0;
        for (int i = 0; i < 4; ++i) sum += in[T + i];
@@ -287,7 +288,7 @@ extern const std::vector<Divergence> divergences = {
      }>, 2, 5},
 };
 
-extern const std::vector<Exchange> exchanges = {
+extern const std::vector<trace::Exchange> trace::exchanges = {
     {"__shfl_sync", BODY { out[T] = __shfl_sync(kAll, T, T + 1); }>,
      [](int t) { return (t + 1) % 32; }},
     {"__shfl_sync of segments of 8", BODY { out[T] = __shfl_sync(kAll, T, 3, 8); }>,
@@ -398,7 +399,7 @@ extern const std::vector<Exchange> exchanges = {
      }>, [](int) { return 1 + 31 + 3 + 10 + 7 + 2 + 3 + 2 + 1; }},
 };
 
-extern const std::vector<Fault> faults = {
+extern const std::vector<trace::Fault> trace::faults = {
     {"too much local memory", BODY { out[T] = too_deep(100); }>,
      "it needs more than 56 KB of local memory"},
     {"a shuffle that a lane never comes to", BODY {

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+namespace trace {
+
 struct Idiom {
   const char* text;
   void (*run)(const float* in, float* out);  // launches one block of 32 threads
@@ -12,8 +14,8 @@ struct Idiom {
 };
 extern const std::vector<Idiom> idioms;
 
-// Kernels whose lanes part and meet again, and the requests that a warp makes in lockstep. Lanes that
-// meet at the wrong round make as many, but touch more sectors.
+// Kernels whose lanes part and meet again, and the requests that a warp makes in lockstep. Lanes
+// that meet at the wrong round make as many, but touch more sectors.
 struct Divergence {
   const char* text;
   void (*run)(const float* in, float* out);
@@ -36,3 +38,5 @@ struct Fault {
   const char* says;
 };
 extern const std::vector<Fault> faults;
+
+}  // namespace trace

@@ -3,40 +3,41 @@
 #include <algorithm>
 #include <utility>
 
-namespace simt {
+namespace trace {
 
 bool Recorder::records(std::int64_t block) const {
   return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
 }
 
-void add_event(const Recorder& recorder, Recording& recording, RecordedEvent event) {
-  std::vector<RecordedEvent>& events = recording.events;
+void add_event(const Recorder& recorder, model::Recording& recording, model::RecordedEvent event) {
+  std::vector<model::RecordedEvent>& events = recording.events;
   if (events.size() >= recorder.most_events) {
     recording.complete = false;
     return;
   }
-  if (event.kind != RecordedEvent::Kind::block_begin && !events.empty()) {
-    const RecordedEvent& last = events.back();
-    event.epoch = last.epoch + (last.kind == RecordedEvent::Kind::barrier);
+  if (event.kind != model::RecordedEvent::Kind::block_begin && !events.empty()) {
+    const model::RecordedEvent& last = events.back();
+    event.epoch = last.epoch + (last.kind == model::RecordedEvent::Kind::barrier);
   }
   events.push_back(std::move(event));
 }
 
-std::size_t find_event(const Recording& recording, std::int64_t block, std::int64_t thread,
-                       const std::vector<std::uint32_t>& places, std::uint64_t byte) {
-  const int warp = static_cast<int>(thread / kWarpSize),
-            lane = static_cast<int>(thread % kWarpSize);
+std::size_t find_event(
+    const model::Recording& recording, std::int64_t block, std::int64_t thread,
+    const std::vector<std::uint32_t>& places, std::uint64_t byte) {
+  const int warp = static_cast<int>(thread / model::kWarpSize),
+            lane = static_cast<int>(thread % model::kWarpSize);
   for (std::size_t i = recording.events.size(); i-- > 0;) {
-    const RecordedEvent& event = recording.events[i];
-    if (event.kind != RecordedEvent::Kind::request || event.block != block || event.warp != warp ||
-        !(event.access.active >> lane & 1u)) {
+    const model::RecordedEvent& event = recording.events[i];
+    if (event.kind != model::RecordedEvent::Kind::request || event.block != block ||
+        event.warp != warp || !(event.access.active >> lane & 1u)) {
       continue;
     }
     const std::uint64_t word = byte / 4 * 4, from = event.access.address[lane];
     const bool touches = from < word + 4 && word < from + event.access.bytes;
     if (touches && recording.sites[event.site].places == places) return i;
   }
-  return RecordedHazard::kNone;
+  return model::RecordedHazard::kNone;
 }
 
-}  // namespace simt
+}  // namespace trace

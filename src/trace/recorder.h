@@ -7,23 +7,25 @@
 
 #include "model/recording.h"
 
-namespace simt {
+namespace trace {
 
 // Given to simt::trace by Machine::recorder.
 struct Recorder {
-  std::vector<std::int64_t> blocks;      // to record, linear; of those that the launch traces
-  std::size_t most_events = 1'000'000;   // of one launch: some 300 bytes each
-  std::vector<Recording> launches = {};  // one a launch; what there is where a KernelFault ends it
+  std::vector<std::int64_t> blocks;     // to record, linear; of those that the launch traces
+  std::size_t most_events = 1'000'000;  // of one launch: some 300 bytes each
+  std::vector<model::Recording> launches =
+      {};  // one a launch; what there is where a KernelFault ends it
 
   bool records(std::int64_t block) const;
 };
 
 // What WarpTracer (src/trace/warp_log.h) calls as it goes. `site` is in recording.sites.
-void add_event(const Recorder& recorder, Recording& recording, RecordedEvent event);
+void add_event(const Recorder& recorder, model::Recording& recording, model::RecordedEvent event);
 
 // The latest event of `recording` in which that thread of the block touches that byte from that
 // site; RecordedHazard::kNone where there is none.
-std::size_t find_event(const Recording& recording, std::int64_t block, std::int64_t thread,
-                       const std::vector<std::uint32_t>& places, std::uint64_t byte);
+std::size_t find_event(
+    const model::Recording& recording, std::int64_t block, std::int64_t thread,
+    const std::vector<std::uint32_t>& places, std::uint64_t byte);
 
-}  // namespace simt
+}  // namespace trace

@@ -27,7 +27,7 @@ asm(".pushsection .rodata\n"
 extern "C" const char kernel_source_begin[] __attribute__((visibility("hidden")));
 extern "C" const char kernel_source_end[] __attribute__((visibility("hidden")));
 
-namespace simt {
+namespace trace {
 namespace {
 
 using Place = std::uint32_t;  // distance from __executable_start, as in a token
@@ -152,67 +152,70 @@ SourceRange kernel_lines(const void* kernel) {
   const Frame& outermost = frames.back();
   const std::string source = source_text(outermost.file);
   if (source.empty()) return {};
-  return {outermost.file, heading_line(source, outermost.line),
-          closing_line(source, outermost.line)};
+  return {
+      outermost.file, heading_line(source, outermost.line), closing_line(source, outermost.line)};
 }
 
-void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel) {
+void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel) {
   std::vector<Place> places;
-  for (const LineCounts& line : lines) {
+  for (const model::LineCounts& line : lines) {
     places.insert(places.end(), line.places.begin(), line.places.end());
   }
   const LineTable known(places);
-  std::vector<LineCounts> resolved;
-  for (LineCounts& line : lines) {
+  std::vector<model::LineCounts> resolved;
+  for (model::LineCounts& line : lines) {
     line.line = known.line_in(kernel, line.places);
     line.places.clear();
     add(resolved, line);
   }
-  std::sort(resolved.begin(), resolved.end(), [](const LineCounts& a, const LineCounts& b) {
-    return std::tie(a.line, a.array, a.direction, a.bytes) <
-           std::tie(b.line, b.array, b.direction, b.bytes);
-  });
+  std::sort(
+      resolved.begin(), resolved.end(), [](const model::LineCounts& a, const model::LineCounts& b) {
+        return std::tie(a.line, a.array, a.direction, a.bytes) <
+               std::tie(b.line, b.array, b.direction, b.bytes);
+      });
   lines = std::move(resolved);
 }
 
-void resolve_lines(std::vector<Hazard>& hazards, const SourceRange& kernel) {
+void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel) {
   std::vector<Place> places;
-  for (const Hazard& hazard : hazards) {
-    for (const Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+  for (const model::Hazard& hazard : hazards) {
+    for (const model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
       places.insert(places.end(), actor->places.begin(), actor->places.end());
     }
   }
   const LineTable known(places);
-  for (Hazard& hazard : hazards) {
-    for (Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+  for (model::Hazard& hazard : hazards) {
+    for (model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
       actor->line = known.line_in(kernel, actor->places);
     }
   }
-  const auto what = [](const Hazard& h) {
+  const auto what = [](const model::Hazard& h) {
     return std::tie(h.kind, h.first.line, h.second.line, h.array);
   };
-  std::sort(hazards.begin(), hazards.end(), [&](const Hazard& a, const Hazard& b) {
+  std::sort(hazards.begin(), hazards.end(), [&](const model::Hazard& a, const model::Hazard& b) {
     return what(a) != what(b) ? what(a) < what(b)
                               : std::tie(a.block, a.byte) < std::tie(b.block, b.byte);
   });
   // The same lines, reached by different calls, are one hazard.
-  hazards.erase(std::unique(hazards.begin(), hazards.end(),
-                            [&](const Hazard& a, const Hazard& b) { return what(a) == what(b); }),
-                hazards.end());
+  hazards.erase(
+      std::unique(
+          hazards.begin(), hazards.end(),
+          [&](const model::Hazard& a, const model::Hazard& b) { return what(a) == what(b); }),
+      hazards.end());
 }
 
-void resolve_lines(Recording& recording, const SourceRange& kernel) {
+void resolve_lines(model::Recording& recording, const SourceRange& kernel) {
   std::vector<Place> places;
-  for (const RecordedSite& site : recording.sites) {
+  for (const model::RecordedSite& site : recording.sites) {
     places.insert(places.end(), site.places.begin(), site.places.end());
   }
   const LineTable known(places);  // those of the hazards are among them
-  for (RecordedSite& site : recording.sites) site.line = known.line_in(kernel, site.places);
-  for (RecordedHazard& recorded : recording.hazards) {
-    for (Hazard::Actor* actor : {&recorded.hazard.first, &recorded.hazard.second}) {
+  for (model::RecordedSite& site : recording.sites) site.line = known.line_in(kernel, site.places);
+  for (model::RecordedHazard& recorded : recording.hazards) {
+    for (model::Hazard::Actor* actor : {&recorded.hazard.first, &recorded.hazard.second}) {
       actor->line = known.line_in(kernel, actor->places);
     }
   }
 }
 
-}  // namespace simt
+}  // namespace trace

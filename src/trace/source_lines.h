@@ -7,7 +7,7 @@
 #include "model/counts.h"
 #include "model/recording.h"
 
-namespace simt {
+namespace trace {
 
 struct SourceRange {
   std::string file;
@@ -24,12 +24,12 @@ std::string source_text(const std::string& file);
 // Gives every one of `lines` its line of `kernel`: the innermost of the calls that led to it which
 // still stands in the kernel, so that an access inside a helper belongs to the line that calls it.
 // What then is the same line, array, direction and width becomes one; sorted by line.
-void resolve_lines(std::vector<LineCounts>& lines, const SourceRange& kernel);
+void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel);
 
 // The same for hazards; sorted by kind and lines, and each pair of lines once.
-void resolve_lines(std::vector<Hazard>& hazards, const SourceRange& kernel);
+void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel);
 
 // The same for the sites and hazards of a recording, whose order stays.
-void resolve_lines(Recording& recording, const SourceRange& kernel);
+void resolve_lines(model::Recording& recording, const SourceRange& kernel);
 
-}  // namespace simt
+}  // namespace trace

@@ -4,12 +4,12 @@
 #include <bit>
 #include <cstring>
 
-#include "trace/hooks.h"
 #include "machine/session.h"
+#include "trace/hooks.h"
 
 extern "C" char __executable_start;  // from the linker: places are counted from here
 
-namespace simt {
+namespace trace {
 
 __thread Hooks hooks;
 
@@ -17,14 +17,15 @@ namespace {
 
 // Elements of C that no thread of all launches wrote, as one hazard. Only where all blocks were
 // traced, and none was abandoned, is that known.
-void add_never_written(Session& session) {
+void add_never_written(machine::Session& session) {
   const auto& written = session.written;
   const auto first = std::find(written.begin(), written.end(), false);
-  const auto result = std::find_if(session.traced->begin(), session.traced->end(),
-                                   [](const GlobalArray& array) { return array.all_written; });
+  const auto result = std::find_if(
+      session.traced->begin(), session.traced->end(),
+      [](const machine::GlobalArray& array) { return array.all_written; });
   if (first == written.end() || result == session.traced->end()) return;
-  if (has_fatal(session.counts) || !session.all_traced) return;
-  Hazard hazard{HazardKind::never_written, result->name, 0, 0, {}, {}};
+  if (model::has_fatal(session.counts) || !session.all_traced) return;
+  model::Hazard hazard{model::HazardKind::never_written, result->name, 0, 0, {}, {}};
   hazard.byte = 4 * static_cast<std::uint64_t>(first - written.begin());
   hazard.extent = std::count(first, written.end(), false);
   session.counts.hazards.push_back(hazard);
@@ -49,7 +50,7 @@ inline void enter(const void* caller) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
   if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
-    fault("it needs more than 56 KB of local memory", caller);
+    machine::fault("it needs more than 56 KB of local memory", caller);
   }
   append(*log, make_token(place(caller), Kind::kEnter));
 }
@@ -82,10 +83,11 @@ void range(Kind kind, const void* pointer, std::size_t bytes, const void* return
 
 }  // namespace
 
-Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
-             const std::function<void()>& host) {
-  Session session{&machine, arrays};
-  run_in(session, host);
+model::Counts trace(
+    const machine::Machine& machine, std::span<const machine::GlobalArray> arrays,
+    const std::function<void()>& host) {
+  machine::Session session{&machine, arrays};
+  machine::run_in(session, host);
   add_never_written(session);
   return session.counts;
 }
@@ -116,7 +118,7 @@ void record_atomic(const void* pointer, std::size_t bytes, void* at) {
   access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
 }
 
-}  // namespace simt
+}  // namespace trace
 
 // What -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The names are the
 // compiler's; the sanitizers' own runtime is not linked.
@@ -128,101 +130,101 @@ void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
 void __tsan_func_entry(void* caller) {
-  simt::enter(caller);
+  trace::enter(caller);
 }
 void __tsan_func_exit() {
-  simt::step(simt::Kind::kExit, HERE);
-  simt::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
+  trace::step(trace::Kind::kExit, HERE);
+  trace::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
 }
 void __sanitizer_cov_trace_pc() {
   // The instruction behind a function's exit may begin a basic block. It is the function's last,
   // but the log has left the function: as a place of the caller it would mislead the merge.
   constexpr std::uintptr_t kOneCall = 8;
-  if (reinterpret_cast<std::uintptr_t>(HERE) - simt::hooks.exit <= kOneCall) return;
-  simt::step(simt::Kind::kStep, HERE);
+  if (reinterpret_cast<std::uintptr_t>(HERE) - trace::hooks.exit <= kOneCall) return;
+  trace::step(trace::Kind::kStep, HERE);
 }
 
 // The index is not used yet.
 void __ubsan_handle_out_of_bounds(void* data, void* index) {
-  simt::LaneLog* log = simt::hooks.log;
-  if (log == nullptr || !simt::hooks.looks_for_hazards) return;
+  trace::LaneLog* log = trace::hooks.log;
+  if (log == nullptr || !trace::hooks.looks_for_hazards) return;
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
-  simt::append(*log, simt::make_token(simt::place(HERE), simt::Kind::kBadIndex));
-  simt::go_astray();
+  trace::append(*log, trace::make_token(trace::place(HERE), trace::Kind::kBadIndex));
+  trace::go_astray();
 }
 
 void __tsan_read1(void* p) {
-  simt::access(simt::Kind::kLoad, p, 0, HERE);
+  trace::access(trace::Kind::kLoad, p, 0, HERE);
 }
 void __tsan_read2(void* p) {
-  simt::access(simt::Kind::kLoad, p, 1, HERE);
+  trace::access(trace::Kind::kLoad, p, 1, HERE);
 }
 void __tsan_read4(void* p) {
-  simt::access(simt::Kind::kLoad, p, 2, HERE);
+  trace::access(trace::Kind::kLoad, p, 2, HERE);
 }
 void __tsan_read8(void* p) {
-  simt::access(simt::Kind::kLoad, p, 3, HERE);
+  trace::access(trace::Kind::kLoad, p, 3, HERE);
 }
 void __tsan_read16(void* p) {
-  simt::access(simt::Kind::kLoad, p, 4, HERE);
+  trace::access(trace::Kind::kLoad, p, 4, HERE);
 }
 void __tsan_write1(void* p) {
-  simt::access(simt::Kind::kStore, p, 0, HERE);
+  trace::access(trace::Kind::kStore, p, 0, HERE);
 }
 void __tsan_write2(void* p) {
-  simt::access(simt::Kind::kStore, p, 1, HERE);
+  trace::access(trace::Kind::kStore, p, 1, HERE);
 }
 void __tsan_write4(void* p) {
-  simt::access(simt::Kind::kStore, p, 2, HERE);
+  trace::access(trace::Kind::kStore, p, 2, HERE);
 }
 void __tsan_write8(void* p) {
-  simt::access(simt::Kind::kStore, p, 3, HERE);
+  trace::access(trace::Kind::kStore, p, 3, HERE);
 }
 void __tsan_write16(void* p) {
-  simt::access(simt::Kind::kStore, p, 4, HERE);
+  trace::access(trace::Kind::kStore, p, 4, HERE);
 }
 
 void __tsan_unaligned_read2(void* p) {
-  simt::access(simt::Kind::kLoad, p, 1, HERE);
+  trace::access(trace::Kind::kLoad, p, 1, HERE);
 }
 void __tsan_unaligned_read4(void* p) {
-  simt::access(simt::Kind::kLoad, p, 2, HERE);
+  trace::access(trace::Kind::kLoad, p, 2, HERE);
 }
 void __tsan_unaligned_read8(void* p) {
-  simt::access(simt::Kind::kLoad, p, 3, HERE);
+  trace::access(trace::Kind::kLoad, p, 3, HERE);
 }
 void __tsan_unaligned_read16(void* p) {
-  simt::access(simt::Kind::kLoad, p, 4, HERE);
+  trace::access(trace::Kind::kLoad, p, 4, HERE);
 }
 void __tsan_unaligned_write2(void* p) {
-  simt::access(simt::Kind::kStore, p, 1, HERE);
+  trace::access(trace::Kind::kStore, p, 1, HERE);
 }
 void __tsan_unaligned_write4(void* p) {
-  simt::access(simt::Kind::kStore, p, 2, HERE);
+  trace::access(trace::Kind::kStore, p, 2, HERE);
 }
 void __tsan_unaligned_write8(void* p) {
-  simt::access(simt::Kind::kStore, p, 3, HERE);
+  trace::access(trace::Kind::kStore, p, 3, HERE);
 }
 void __tsan_unaligned_write16(void* p) {
-  simt::access(simt::Kind::kStore, p, 4, HERE);
+  trace::access(trace::Kind::kStore, p, 4, HERE);
 }
 
 void __tsan_read_range(void* p, std::size_t bytes) {
-  simt::range(simt::Kind::kLoad, p, bytes, HERE);
+  trace::range(trace::Kind::kLoad, p, bytes, HERE);
 }
 void __tsan_write_range(void* p, std::size_t bytes) {
-  simt::range(simt::Kind::kStore, p, bytes, HERE);
+  trace::range(trace::Kind::kStore, p, bytes, HERE);
 }
 
 // The compiler announces no memcpy and no memset: in traced code they are these (Makefile).
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
-  simt::range(simt::Kind::kLoad, from, bytes, HERE);
-  simt::range(simt::Kind::kStore, to, bytes, HERE);
+  trace::range(trace::Kind::kLoad, from, bytes, HERE);
+  trace::range(trace::Kind::kStore, to, bytes, HERE);
   return std::memcpy(to, from, bytes);
 }
 void* simt_memset(void* to, int value, std::size_t bytes) {
-  simt::range(simt::Kind::kStore, to, bytes, HERE);
+  trace::range(trace::Kind::kStore, to, bytes, HERE);
   return std::memset(to, value, bytes);
 }
 }

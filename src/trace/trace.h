@@ -9,15 +9,16 @@
 #include <functional>
 #include <span>
 
-#include "model/counts.h"
 #include "machine/grid.h"
+#include "model/counts.h"
 
-namespace simt {
+namespace trace {
 
 // Runs `host`, whose launches must be of kernels compiled with the hooks, and counts what the
 // chosen blocks do. The counts do not depend on the number of OpenMP threads. Where a hazard is
 // fatal there are none, only the hazards.
-Counts trace(const Machine& machine, std::span<const GlobalArray> arrays,
-             const std::function<void()>& host);
+model::Counts trace(
+    const machine::Machine& machine, std::span<const machine::GlobalArray> arrays,
+    const std::function<void()>& host);
 
-}  // namespace simt
+}  // namespace trace

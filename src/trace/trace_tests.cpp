@@ -15,6 +15,8 @@
 
 #include "trace/idioms.h"
 
+namespace trace {
+
 namespace {
 
 struct alignas(256) Arrays {
@@ -24,15 +26,15 @@ struct alignas(256) Arrays {
 
 Arrays arrays;
 
-Counts trace_block(void (*run)(const float*, float*)) {
+model::Counts trace_block(void (*run)(const float*, float*)) {
   for (int i = 0; i < 1024; ++i) arrays.in[i] = static_cast<float>(i);
-  const Gpu& gpu = *find_gpu("RTX 3090");
-  const simt::GlobalArray known[] = {{"in", arrays.in, sizeof arrays.in},
-                                     {"out", arrays.out, sizeof arrays.out}};
-  return simt::trace({&gpu}, known, [&] { run(arrays.in, arrays.out); });
+  const model::Gpu& gpu = *model::find_gpu("RTX 3090");
+  const machine::GlobalArray known[] = {
+      {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out}};
+  return trace({&gpu}, known, [&] { run(arrays.in, arrays.out); });
 }
 
-void check_equal_lanes(const Traffic& traffic, int accesses, int bytes) {
+void check_equal_lanes(const model::Traffic& traffic, int accesses, int bytes) {
   CHECK(traffic.accesses.min == accesses);
   CHECK(traffic.accesses.max == accesses);
   CHECK(traffic.bytes.min == bytes);
@@ -45,7 +47,7 @@ TEST_CASE("every C++ idiom is seen as the accesses that are written") {
   REQUIRE(!idioms.empty());
   for (const Idiom& idiom : idioms) {
     CAPTURE(std::string(idiom.text));
-    const Counts counts = trace_block(idiom.run);
+    const model::Counts counts = trace_block(idiom.run);
     CHECK(counts.threads_traced == 32);
     check_equal_lanes(counts.gmem_loads, idiom.gmem_loads, idiom.gmem_load_bytes);
     check_equal_lanes(counts.gmem_stores, idiom.gmem_stores, idiom.gmem_store_bytes);
@@ -58,7 +60,7 @@ TEST_CASE("lanes that part and meet again make the requests of a warp in lockste
   REQUIRE(!divergences.empty());
   for (const Divergence& divergence : divergences) {
     CAPTURE(std::string(divergence.text));
-    const Traffic loads = trace_block(divergence.run).gmem_loads;
+    const model::Traffic loads = trace_block(divergence.run).gmem_loads;
     CHECK(loads.requests == divergence.gmem_load_requests);
     CHECK(loads.pieces == divergence.gmem_load_sectors);
   }
@@ -79,14 +81,14 @@ TEST_CASE("what threads do together is what the GPU's threads do") {
 
 TEST_CASE("who stored each word of the result is told, and that nobody stored the others") {
   REQUIRE(!exchanges.empty());
-  const simt::GlobalArray known[] = {{"in", arrays.in, sizeof arrays.in},
-                                     {"out", arrays.out, sizeof arrays.out, true}};
+  const machine::GlobalArray known[] = {
+      {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out, true}};
   std::vector<std::uint64_t> writers;
-  simt::Machine machine{find_gpu("RTX 3090")};
+  machine::Machine machine{model::find_gpu("RTX 3090")};
   machine.wrote = [&](std::span<const std::uint64_t> last) {
     writers.assign(last.begin(), last.end());
   };
-  simt::trace(machine, known, [] { exchanges[0].run(arrays.in, arrays.out); });  // 32 threads
+  trace(machine, known, [] { exchanges[0].run(arrays.in, arrays.out); });  // 32 threads
   REQUIRE(writers.size() == std::size(arrays.out));
   for (std::size_t word = 0; word < writers.size(); ++word) {
     CAPTURE(word);
@@ -98,10 +100,12 @@ TEST_CASE("a kernel that cannot go on is a fault with its block and thread") {
   REQUIRE(!faults.empty());
   for (const Fault& fault : faults) {
     CAPTURE(std::string(fault.text));
-    CHECK_THROWS_AS(trace_block(fault.run), simt::KernelFault);
+    CHECK_THROWS_AS(trace_block(fault.run), machine::KernelFault);
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains(fault.says));
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains("block (0, 0, 0), thread ("));
   }
   // And the next launch is none the worse for it.
   CHECK(trace_block(idioms[0].run).gmem_loads.requests == 1);
 }
+
+}  // namespace trace

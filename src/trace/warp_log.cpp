@@ -5,16 +5,17 @@
 
 #include "trace/bad_index.h"
 
-namespace simt {
+namespace trace {
 namespace {
 
 enum TrafficIndex { kGmemLoads, kGmemStores, kSmemLoads, kSmemStores, kAsyncGmem, kAsyncSmem };
 
-constexpr Traffic Counts::*kTraffic[] = {&Counts::gmem_loads, &Counts::gmem_stores,
-                                         &Counts::smem_loads, &Counts::smem_stores,
-                                         &Counts::async_gmem, &Counts::async_smem};
+constexpr model::Traffic model::Counts::*kTraffic[] = {
+    &model::Counts::gmem_loads,  &model::Counts::gmem_stores, &model::Counts::smem_loads,
+    &model::Counts::smem_stores, &model::Counts::async_gmem,  &model::Counts::async_smem};
 
-// The bytes modulo which the place of a load or store matters to its cost (src/model/warp_access.h).
+// The bytes modulo which the place of a load or store matters to its cost
+// (src/model/warp_access.h).
 constexpr int kAlignment[] = {128, 128, 16, 16};
 
 template <class Visit>
@@ -22,13 +23,13 @@ void for_each_lane(std::uint32_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
 }
 
-void include(PerThread& figure, std::int64_t value, bool first) {
+void include(model::PerThread& figure, std::int64_t value, bool first) {
   figure.min = first ? value : std::min(figure.min, value);
   figure.max = first ? value : std::max(figure.max, value);
   figure.sum += value;
 }
 
-void add(PerThread& to, const PerThread& from, bool first) {
+void add(model::PerThread& to, const model::PerThread& from, bool first) {
   const std::int64_t sum = to.sum + from.sum;
   include(to, from.min, first);
   include(to, from.max, false);
@@ -48,8 +49,8 @@ void add_requests(To& to, const From& from) {
 }  // namespace
 
 // Keeps the first of what is the same hazard.
-void add(std::vector<Hazard>& hazards, const Hazard& more) {
-  const auto known = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& hazard) {
+void add(std::vector<model::Hazard>& hazards, const model::Hazard& more) {
+  const auto known = std::find_if(hazards.begin(), hazards.end(), [&](const model::Hazard& hazard) {
     return hazard.kind == more.kind && hazard.array == more.array &&
            hazard.first.places == more.first.places && hazard.second.places == more.second.places;
   });
@@ -60,8 +61,8 @@ void add(std::vector<Hazard>& hazards, const Hazard& more) {
   }
 }
 
-void add(std::vector<LineCounts>& lines, const LineCounts& more) {
-  const auto known = std::find_if(lines.begin(), lines.end(), [&](const LineCounts& line) {
+void add(std::vector<model::LineCounts>& lines, const model::LineCounts& more) {
+  const auto known = std::find_if(lines.begin(), lines.end(), [&](const model::LineCounts& line) {
     return line.line == more.line && line.places == more.places && line.array == more.array &&
            line.bytes == more.bytes && line.direction == more.direction;
   });
@@ -82,13 +83,13 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   }
 }
 
-void add(Counts& to, const Counts& from) {
-  for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
+void add(model::Counts& to, const model::Counts& from) {
+  for (const model::Hazard& hazard : from.hazards) add(to.hazards, hazard);
   if (from.threads_traced == 0) return;
   const bool first = to.threads_traced == 0;
-  for (Traffic Counts::*member : kTraffic) {
-    Traffic& t = to.*member;
-    const Traffic& f = from.*member;
+  for (model::Traffic model::Counts::*member : kTraffic) {
+    model::Traffic& t = to.*member;
+    const model::Traffic& f = from.*member;
     add(t.accesses, f.accesses, first);
     add(t.floats, f.floats, first);
     add(t.bytes, f.bytes, first);
@@ -102,14 +103,15 @@ void add(Counts& to, const Counts& from) {
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
   to.barriers += from.barriers;
-  for (const LineCounts& line : from.lines) add(to.lines, line);
+  for (const model::LineCounts& line : from.lines) add(to.lines, line);
 }
 
-Hazard out_of_bounds(std::span<const TracedArray> arrays, std::uintptr_t address, int bytes,
-                     std::int64_t block, const Hazard::Actor& actor) {
+model::Hazard out_of_bounds(
+    std::span<const TracedArray> arrays, std::uintptr_t address, int bytes, std::int64_t block,
+    const model::Hazard::Actor& actor) {
   // What is further away than an index of 32 bits reaches is a stray pointer.
   constexpr std::uint64_t kNear = std::uint64_t{1} << 33;
-  Hazard hazard{HazardKind::out_of_bounds, "", address, block, actor, {}};
+  model::Hazard hazard{model::HazardKind::out_of_bounds, "", address, block, actor, {}};
   std::uint64_t nearest = kNear;
   for (const TracedArray& array : arrays) {
     if (array.bytes == 0 || array.owner != 0) continue;
@@ -127,8 +129,8 @@ Hazard out_of_bounds(std::span<const TracedArray> arrays, std::uintptr_t address
   return hazard;
 }
 
-WarpTracer::WarpTracer(std::vector<TracedArray> arrays, std::vector<MemoryRange> uncounted,
-                       std::uint64_t* writers)
+WarpTracer::WarpTracer(
+    std::vector<TracedArray> arrays, std::vector<MemoryRange> uncounted, std::uint64_t* writers)
     : arrays_(std::move(arrays)),
       uncounted_(std::move(uncounted)),
       remembered_(kRemembered),
@@ -162,21 +164,21 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   recording_ = recorder_ != nullptr && recorder_->records(block) ? launch_ : nullptr;
   hazards_recorded_ = hazards_.found().size();
   other_hazards_recorded_ = other_hazards_.size();
-  record_block_event(RecordedEvent::Kind::block_begin);
+  record_block_event(model::RecordedEvent::Kind::block_begin);
 }
 
 void WarpTracer::barrier(std::span<const bool> left) {
   ++counts_.barriers;
   hazards_.barrier();
   if (looks_for_hazards()) require_one_barrier(left);
-  record_block_event(RecordedEvent::Kind::barrier);
+  record_block_event(model::RecordedEvent::Kind::barrier);
 }
 
 void WarpTracer::require_one_barrier(std::span<const bool> left) {
   const auto waiting = std::find(left.begin(), left.end(), false) - left.begin();
   for (std::size_t t = 0; t < left.size(); ++t) {
     if (!left[t] && thread_paths_[t] == thread_paths_[waiting]) continue;
-    Hazard hazard{HazardKind::barrier_divergence, "", 0, block_, {}, {}};
+    model::Hazard hazard{model::HazardKind::barrier_divergence, "", 0, block_, {}, {}};
     const Token path = thread_paths_[waiting], other = thread_paths_[t];
     hazard.first = {waiting, 0, false, places_of(paths_[path].parent, paths_[path].call)};
     hazard.second = {
@@ -190,11 +192,11 @@ void WarpTracer::require_one_barrier(std::span<const bool> left) {
 
 void WarpTracer::end_block() {
   hazards_.end_block();
-  record_block_event(RecordedEvent::Kind::block_end);
+  record_block_event(model::RecordedEvent::Kind::block_end);
   for (const Tally& thread : threads_) {
     const bool first = counts_.threads_traced++ == 0;
     for (int t = 0; t < kTraffics; ++t) {
-      Traffic& traffic = counts_.*kTraffic[t];
+      model::Traffic& traffic = counts_.*kTraffic[t];
       include(traffic.accesses, thread.accesses[t], first);
       include(traffic.floats, thread.bytes[t] / 4, first);
       include(traffic.bytes, thread.bytes[t], first);
@@ -203,8 +205,8 @@ void WarpTracer::end_block() {
   ++counts_.blocks_traced;
 }
 
-Counts WarpTracer::result() const {
-  Counts all = counts_;
+model::Counts WarpTracer::result() const {
+  model::Counts all = counts_;
   for (const Site& site : sites_) {
     add_requests(all.*kTraffic[site.traffic], site.counts);
     // cp.async is a global load and a shared store as well.
@@ -233,15 +235,15 @@ std::vector<std::uint32_t> WarpTracer::places_of(Token path, Token place) const 
   return places;
 }
 
-Hazard WarpTracer::hazard_of(const HazardWatch::Found& found) const {
+model::Hazard WarpTracer::hazard_of(const HazardWatch::Found& found) const {
   return {found.kind,  arrays_[found.array].name, found.byte,
           found.block, actor_of(found.first),     actor_of(found.second)};
 }
 
-Hazard::Actor WarpTracer::actor_of(HazardWatch::Actor actor) const {
+model::Hazard::Actor WarpTracer::actor_of(HazardWatch::Actor actor) const {
   if (actor.site == HazardWatch::kNone) return {};
   const Site& site = sites_[actor.site];
-  return {actor.thread, 0, site.counts.direction != Direction::load, places_of(site)};
+  return {actor.thread, 0, site.counts.direction != model::Direction::load, places_of(site)};
 }
 
 void WarpTracer::fold(int warp, std::uint32_t running) {
@@ -259,11 +261,12 @@ void WarpTracer::fold(int warp, std::uint32_t running) {
       thread_paths_[thread_of(l)] = party.path;
       if (!steps.empty()) last_places_[thread_of(l)] = steps;
       std::copy(lane.tokens.data() + party.tokens_used, lane.log.next_token, lane.tokens.data());
-      std::copy(lane.addresses.data() + party.addresses_used, lane.log.next_address,
-                lane.addresses.data());
+      std::copy(
+          lane.addresses.data() + party.addresses_used, lane.log.next_address,
+          lane.addresses.data());
       lane.log.next_token -= party.tokens_used;
       lane.log.next_address -= party.addresses_used;
-      Tally& thread = threads_[warp * kWarpSize + l];
+      Tally& thread = threads_[warp * model::kWarpSize + l];
       thread.add(party.tally);
       thread.add(lane.tally);
       lane.tally = {};
@@ -294,7 +297,7 @@ std::vector<Token> WarpTracer::last_steps(const Party& party) const {
 
 std::vector<WarpTracer::Party> WarpTracer::parties(std::uint32_t running) const {
   std::vector<Party> all;
-  for (int l = 0; l < kWarpSize; ++l) {
+  for (int l = 0; l < model::kWarpSize; ++l) {
     const Lane& lane = lanes_[l];
     const std::span<const Token> tokens(lane.tokens.data(), lane.log.next_token);
     const bool is_running = running >> l & 1u;
@@ -385,11 +388,11 @@ void WarpTracer::step(std::span<Party* const> together) {
     case Kind::kAtomicStore:
       return count_access(gather(token, together), token, together);
     case Kind::kAsyncCopy: {
-      const WarpAccess from = gather(token, together);
+      const model::WarpAccess from = gather(token, together);
       return count_async_copy(from, gather(token, together), token, together);
     }
     case Kind::kBadIndex: {
-      const WarpAccess type = gather(token, together);
+      const model::WarpAccess type = gather(token, together);
       return report_bad_index(type, gather(token, together), together[0]->path, token);
     }
   }
@@ -403,8 +406,8 @@ Token WarpTracer::called(Token path, Token call) {
   return paths_.size() - 1;
 }
 
-WarpAccess WarpTracer::gather(Token token, std::span<Party* const> together) {
-  WarpAccess access{0, bytes_of(token), {}};
+model::WarpAccess WarpTracer::gather(Token token, std::span<Party* const> together) {
+  model::WarpAccess access{0, bytes_of(token), {}};
   for (Party* party : together) {
     access.active |= party->lanes;
     const std::size_t index = party->addresses_used++;
@@ -414,16 +417,16 @@ WarpAccess WarpTracer::gather(Token token, std::span<Party* const> together) {
 }
 
 void WarpTracer::follow(Kind kind, Token token, std::span<Party* const> together) {
-  WarpAccess lanes{};
+  model::WarpAccess lanes{};
   for (const Party* party : together) lanes.active |= party->lanes;
   const Token path = together[0]->path;
-  const auto record = [&](RecordedEvent::Kind as) {
+  const auto record = [&](model::RecordedEvent::Kind as) {
     if (recording_ == nullptr) return;
     record_event(as, places_of(path, place_of(token)), lanes);
   };
   if (kind == Kind::kWarpBarrier) {
     hazards_.warp_barrier(warp_);
-    return record(RecordedEvent::Kind::warp_barrier);
+    return record(model::RecordedEvent::Kind::warp_barrier);
   }
   if (kind == Kind::kWait) {
     lanes = gather(token, together);
@@ -431,24 +434,24 @@ void WarpTracer::follow(Kind kind, Token token, std::span<Party* const> together
       hazards_.wait(thread_of(l), lanes.address[l]);
       in_flight_.wait(thread_of(l), lanes.address[l]);
     });
-    return record(RecordedEvent::Kind::wait);
+    return record(model::RecordedEvent::Kind::wait);
   }
   for_each_lane(lanes.active, [&](int l) {
     hazards_.commit(thread_of(l));
     in_flight_.commit(thread_of(l));
   });
-  record(RecordedEvent::Kind::commit);
+  record(model::RecordedEvent::Kind::commit);
 }
 
-void WarpTracer::record_request(Site& site, const WarpAccess& access, const Cost& cost) {
+void WarpTracer::record_request(Site& site, const model::WarpAccess& access, const Cost& cost) {
   if (recording_ == nullptr) return;
   if (site.recorded < 0) {
     site.recorded = static_cast<int>(recording_->sites.size());
-    recording_->sites.push_back({static_cast<int>(site.array - arrays_.data()),
-                                 site.counts.direction, kind_of(site.token) >= Kind::kAtomicLoad, 0,
-                                 places_of(site)});
+    recording_->sites.push_back(
+        {static_cast<int>(site.array - arrays_.data()), site.counts.direction,
+         kind_of(site.token) >= Kind::kAtomicLoad, 0, places_of(site)});
   }
-  RecordedEvent event{RecordedEvent::Kind::request, block_, warp_};
+  model::RecordedEvent event{model::RecordedEvent::Kind::request, block_, warp_};
   event.site = site.recorded;
   event.access = access;
   for_each_lane(access.active, [&](int l) { event.access.address[l] -= site.array->begin; });
@@ -459,34 +462,35 @@ void WarpTracer::record_request(Site& site, const WarpAccess& access, const Cost
   record_hazards();
 }
 
-void WarpTracer::record_event(RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
-                              const WarpAccess& lanes) {
-  std::vector<RecordedSite>& sites = recording_->sites;
-  auto site = std::find_if(sites.begin(), sites.end(), [&](const RecordedSite& known) {
+void WarpTracer::record_event(
+    model::RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
+    const model::WarpAccess& lanes) {
+  std::vector<model::RecordedSite>& sites = recording_->sites;
+  auto site = std::find_if(sites.begin(), sites.end(), [&](const model::RecordedSite& known) {
     return known.array < 0 && known.places == places;
   });
   if (site == sites.end()) {
     sites.push_back({.places = std::move(places)});
     site = sites.end() - 1;
   }
-  const bool of_warp = kind != RecordedEvent::Kind::barrier;
-  RecordedEvent event{kind, block_, of_warp ? warp_ : -1};
+  const bool of_warp = kind != model::RecordedEvent::Kind::barrier;
+  model::RecordedEvent event{kind, block_, of_warp ? warp_ : -1};
   event.site = static_cast<int>(site - sites.begin());
   event.access = lanes;
   add_event(*recorder_, *recording_, event);
 }
 
-void WarpTracer::record_block_event(RecordedEvent::Kind kind) {
+void WarpTracer::record_block_event(model::RecordedEvent::Kind kind) {
   if (recording_ == nullptr) return;
-  if (kind == RecordedEvent::Kind::barrier) {
+  if (kind == model::RecordedEvent::Kind::barrier) {
     // Every thread that waits is inside of __syncthreads, and those that have left are nowhere.
-    const auto waits = std::find_if(thread_paths_.begin(), thread_paths_.end(),
-                                    [](Token path) { return path != 0; });
-    record_event(kind,
-                 waits == thread_paths_.end()
-                     ? std::vector<std::uint32_t>{}
-                     : places_of(paths_[*waits].parent, paths_[*waits].call),
-                 {});
+    const auto waits = std::find_if(
+        thread_paths_.begin(), thread_paths_.end(), [](Token path) { return path != 0; });
+    record_event(
+        kind,
+        waits == thread_paths_.end() ? std::vector<std::uint32_t>{}
+                                     : places_of(paths_[*waits].parent, paths_[*waits].call),
+        {});
   } else {
     add_event(*recorder_, *recording_, {kind, block_});
   }
@@ -495,11 +499,11 @@ void WarpTracer::record_block_event(RecordedEvent::Kind kind) {
 
 void WarpTracer::record_hazards() {
   if (!recording_->complete) return;
-  const auto record = [&](const Hazard& hazard) {
-    const auto event_of = [&](std::int64_t block, const Hazard::Actor& actor) {
+  const auto record = [&](const model::Hazard& hazard) {
+    const auto event_of = [&](std::int64_t block, const model::Hazard::Actor& actor) {
       return find_event(*recording_, block, actor.thread, actor.places, hazard.byte);
     };
-    RecordedHazard recorded{hazard, recording_->events.size() - 1};
+    model::RecordedHazard recorded{hazard, recording_->events.size() - 1};
     recorded.first = event_of(hazard.block, hazard.first);
     if (hazard.second.thread >= 0) {
       recorded.second =
@@ -516,37 +520,39 @@ void WarpTracer::record_hazards() {
 }
 
 bool WarpTracer::has_entered(Token function, Token bytes) const {
-  return std::any_of(paths_.begin(), paths_.end(),
-                     [&](const Path& path) { return path.entry - function < bytes; });
+  return std::any_of(paths_.begin(), paths_.end(), [&](const Path& path) {
+    return path.entry - function < bytes;
+  });
 }
 
-void WarpTracer::watch_astray(Token path, Token token, bool stores, const WarpAccess& access) {
+void WarpTracer::watch_astray(
+    Token path, Token token, bool stores, const model::WarpAccess& access) {
   for_each_lane(access.active, [&](int l) {
     if (fatal_) return;
     const std::uintptr_t address = access.address[l];
-    const bool uncounted =
-        std::any_of(uncounted_.begin(), uncounted_.end(),
-                    [&](const MemoryRange& range) { return address - range.begin < range.bytes; });
+    const bool uncounted = std::any_of(
+        uncounted_.begin(), uncounted_.end(),
+        [&](const MemoryRange& range) { return address - range.begin < range.bytes; });
     if (uncounted) return;
     const Site* site = site_of(path, token, address);
     if (site != nullptr && site->array->holds(address, access.bytes)) {
-      WarpAccess lane = access;
+      model::WarpAccess lane = access;
       lane.active = 1u << l;
       return watch(*site, lane);
     }
-    other_hazards_.push_back(
-        out_of_bounds(arrays_, address, access.bytes, block_,
-                      {thread_of(l), 0, stores, places_of(path, place_of(token))}));
+    other_hazards_.push_back(out_of_bounds(
+        arrays_, address, access.bytes, block_,
+        {thread_of(l), 0, stores, places_of(path, place_of(token))}));
     fatal_ = true;
   });
 }
 
-void WarpTracer::report_bad_index(const WarpAccess& type, const WarpAccess& index, Token path,
-                                  Token token) {
+void WarpTracer::report_bad_index(
+    const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token) {
   if (!looks_for_hazards()) return;
   const int l = std::countr_zero(type.active);
   const BadIndex bad = bad_index(type.address[l], index.address[l]);
-  Hazard hazard{HazardKind::index_out_of_range, bad.array, 0, block_, {}, {}};
+  model::Hazard hazard{model::HazardKind::index_out_of_range, bad.array, 0, block_, {}, {}};
   hazard.first = {thread_of(l), 0, false, places_of(path, place_of(token))};
   hazard.index = bad.index;
   hazard.extent = bad.extent;
@@ -554,15 +560,15 @@ void WarpTracer::report_bad_index(const WarpAccess& type, const WarpAccess& inde
   fatal_ = true;
 }
 
-void WarpTracer::watch(const Site& site, WarpAccess access) {
+void WarpTracer::watch(const Site& site, model::WarpAccess access) {
   const std::size_t array = site.array - arrays_.data();
-  const bool stores = site.counts.direction != Direction::load && site.traffic != kAsyncGmem;
+  const bool stores = site.counts.direction != model::Direction::load && site.traffic != kAsyncGmem;
   std::uint32_t astray = 0;
   for_each_lane(access.active, [&](int l) {
     astray |= std::uint32_t{!site.array->holds(access.address[l], access.bytes)} << l;
   });
   if (astray != 0) {
-    WarpAccess others = access;
+    model::WarpAccess others = access;
     others.active = astray;
     watch_astray(site.path, site.token, stores, others);
     access.active &= ~astray;
@@ -582,18 +588,18 @@ void WarpTracer::watch(const Site& site, WarpAccess access) {
   const Kind kind = kind_of(site.token);
   if (kind == Kind::kAtomicLoad) return;  // its store says it all
   if (site.array->shared) {
-    const auto touch = kind == Kind::kAtomicStore                  ? &HazardWatch::atomic
-                       : site.counts.direction == Direction::load  ? &HazardWatch::load
-                       : site.counts.direction == Direction::store ? &HazardWatch::store
-                                                                   : &HazardWatch::copy;
-    for_each_lane(access.active,
-                  [&](int l) { (hazards_.*touch)(array, byte(l), access.bytes, actor(l)); });
-  } else if (site.array->result && site.counts.direction == Direction::store) {
+    const auto touch = kind == Kind::kAtomicStore                         ? &HazardWatch::atomic
+                       : site.counts.direction == model::Direction::load  ? &HazardWatch::load
+                       : site.counts.direction == model::Direction::store ? &HazardWatch::store
+                                                                          : &HazardWatch::copy;
+    for_each_lane(
+        access.active, [&](int l) { (hazards_.*touch)(array, byte(l), access.bytes, actor(l)); });
+  } else if (site.array->result && site.counts.direction == model::Direction::store) {
     watch_result(site, access);
   }
 }
 
-void WarpTracer::watch_result(const Site& site, const WarpAccess& access) {
+void WarpTracer::watch_result(const Site& site, const model::WarpAccess& access) {
   const std::uint64_t atomically =
       kind_of(site.token) == Kind::kAtomicStore ? kAtomically : std::uint64_t{0};
   for_each_lane(access.active, [&](int l) {
@@ -607,10 +613,11 @@ void WarpTracer::watch_result(const Site& site, const WarpAccess& access) {
       race_on_result_known_ = true;
       const std::int64_t other = (before & ~kAtomically) - 1,
                          others_block = other / threads_.size();
-      Hazard hazard{HazardKind::race_on_result, site.array->name, word * 4, block_, {}, {}};
+      model::Hazard hazard{
+          model::HazardKind::race_on_result, site.array->name, word * 4, block_, {}, {}};
       hazard.first = {thread_of(l), 0, true, places_of(site)};
-      hazard.second = {other % static_cast<std::int64_t>(threads_.size()), 0, true,
-                       places_of(site)};
+      hazard.second = {
+          other % static_cast<std::int64_t>(threads_.size()), 0, true, places_of(site)};
       hazard.other_block = others_block;
       other_hazards_.push_back(hazard);
     }
@@ -625,8 +632,8 @@ WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t ad
   if (last != nullptr && is_it(*last)) return last;
   const auto known = std::find_if(sites_.begin(), sites_.end(), is_it);
   if (known != sites_.end()) return last = &*known;
-  const auto array = std::find_if(arrays_.begin(), arrays_.end(),
-                                  [&](const TracedArray& a) { return a.holds(address); });
+  const auto array = std::find_if(
+      arrays_.begin(), arrays_.end(), [&](const TracedArray& a) { return a.holds(address); });
   if (array == arrays_.end()) return nullptr;
   if (array->owner != 0 && !has_entered(array->owner, array->owner_bytes)) return nullptr;
   if (array->shared && looks_for_hazards()) hazards_.watch(array - arrays_.begin(), array->bytes);
@@ -640,15 +647,15 @@ WarpTracer::Site* WarpTracer::site_of(Token path, Token token, std::uintptr_t ad
                                           : (shared ? kSmemStores : kGmemStores);
   site.counts.array = array->name;
   site.counts.shared = shared;
-  site.counts.direction = kind == Kind::kAsyncCopy ? Direction::copy
-                          : loads                  ? Direction::load
-                                                   : Direction::store;
+  site.counts.direction = kind == Kind::kAsyncCopy ? model::Direction::copy
+                          : loads                  ? model::Direction::load
+                                                   : model::Direction::store;
   site.counts.bytes = bytes_of(token);
   return last = &sites_.emplace_back(site);
 }
 
-void WarpTracer::count_access(const WarpAccess& access, Token token,
-                              std::span<Party* const> together) {
+void WarpTracer::count_access(
+    const model::WarpAccess& access, Token token, std::span<Party* const> together) {
   const std::uintptr_t address = access.address[std::countr_zero(access.active)];
   Site* site = site_of(together[0]->path, token, address);
   if (site != nullptr) {
@@ -660,15 +667,16 @@ void WarpTracer::count_access(const WarpAccess& access, Token token,
   }
 }
 
-void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token token,
-                                  std::span<Party* const> together) {
+void WarpTracer::count_async_copy(
+    model::WarpAccess from, const model::WarpAccess& to, Token token,
+    std::span<Party* const> together) {
   // A lane that only fills with zeros reads nothing: its source is logged as null.
   for_each_lane(from.active, [&](int l) {
     if (from.address[l] == 0) from.active &= ~(1u << l);
   });
   for_each_lane(from.active, [&](int l) { in_flight_.copy(thread_of(l), from.bytes); });
-  const AsyncCopyCost cost = async_copy(to, from);
-  const auto count_side = [&](const WarpAccess& side, const Cost& side_cost, bool stores) {
+  const model::AsyncCopyCost cost = model::async_copy(to, from);
+  const auto count_side = [&](const model::WarpAccess& side, const Cost& side_cost, bool stores) {
     if (side.active == 0) return;
     const std::uintptr_t address = side.address[std::countr_zero(side.active)];
     Site* site = site_of(together[0]->path, token, address);
@@ -679,12 +687,14 @@ void WarpTracer::count_async_copy(WarpAccess from, const WarpAccess& to, Token t
     }
   };
   count_side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()}, true);
-  count_side(from, {cost.sectors, ideal_global_sectors(from), 0, global_lines(from)}, false);
+  count_side(
+      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)}, false);
 }
 
-void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
-                       std::span<Party* const> together) {
-  LineCounts& total = site.counts;
+void WarpTracer::count(
+    Site& site, const model::WarpAccess& access, const Cost& cost,
+    std::span<Party* const> together) {
+  model::LineCounts& total = site.counts;
   total.executions += std::popcount(access.active);
   total.requests += 1;
   total.pieces += cost.pieces;
@@ -697,7 +707,7 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
     total.in_flight_most = std::max(total.in_flight_most, bytes);
   }
   if (cost.widenable) {
-    Widenable& widenable = counts_.widenable[cost.pieces];
+    model::Widenable& widenable = counts_.widenable[cost.pieces];
     widenable.requests += 1;
     widenable.wavefronts_64 += cost.wavefronts_64;
     widenable.wavefronts_128 += cost.wavefronts_128;
@@ -725,7 +735,7 @@ void WarpTracer::count(Site& site, const WarpAccess& access, const Cost& cost,
   }
 }
 
-const WarpTracer::Cost& WarpTracer::cost_of(int traffic, const WarpAccess& access) {
+const WarpTracer::Cost& WarpTracer::cost_of(int traffic, const model::WarpAccess& access) {
   // A loop repeats the lanes' distances from each other and, sooner or later, the alignment.
   const std::uint64_t base = access.address[std::countr_zero(access.active)];
   Request request{
@@ -741,28 +751,31 @@ const WarpTracer::Cost& WarpTracer::cost_of(int traffic, const WarpAccess& acces
   return slot.cost;
 }
 
-WarpTracer::Cost WarpTracer::compute_cost(int traffic, const WarpAccess& access) {
+WarpTracer::Cost WarpTracer::compute_cost(int traffic, const model::WarpAccess& access) {
   if (traffic == kGmemLoads || traffic == kGmemStores) {
-    return {global_sectors(access), ideal_global_sectors(access), 0, global_lines(access)};
+    return {
+        model::global_sectors(access), model::ideal_global_sectors(access), 0,
+        model::global_lines(access)};
   }
-  const SharedCost cost = traffic == kSmemLoads ? shared_load(access) : shared_store(access);
+  const model::SharedCost cost =
+      traffic == kSmemLoads ? model::shared_load(access) : model::shared_store(access);
   Cost result{cost.wavefronts, cost.groups, cost.bank_conflicts()};
   if (traffic == kSmemLoads && access.bytes == 4) add_wider(access, result);
   return result;
 }
 
-void WarpTracer::add_wider(const WarpAccess& access, Cost& cost) {
+void WarpTracer::add_wider(const model::WarpAccess& access, Cost& cost) {
   const auto word = [&](int lane) { return access.address[lane] / 4 % 4; };
   const std::uint64_t first = word(std::countr_zero(access.active));
   cost.widenable = true;
   for_each_lane(access.active, [&](int l) { cost.widenable &= word(l) == first; });
   if (!cost.widenable) return;
   // The request for the first of two or four words stands for the wide one, the others for none.
-  WarpAccess wide = access;
+  model::WarpAccess wide = access;
   wide.bytes = 8;
-  if (first % 2 == 0) cost.wavefronts_64 = shared_load(wide).wavefronts;
+  if (first % 2 == 0) cost.wavefronts_64 = model::shared_load(wide).wavefronts;
   wide.bytes = 16;
-  if (first == 0) cost.wavefronts_128 = shared_load(wide).wavefronts;
+  if (first == 0) cost.wavefronts_128 = model::shared_load(wide).wavefronts;
 }
 
-}  // namespace simt
+}  // namespace trace

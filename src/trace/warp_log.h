@@ -10,12 +10,12 @@
 
 #include "model/counts.h"
 #include "model/warp_access.h"
-#include "trace/hazard_watch.h"
 #include "trace/copies_in_flight.h"
+#include "trace/hazard_watch.h"
 #include "trace/recorder.h"
 #include "trace/trace.h"
 
-namespace simt {
+namespace trace {
 
 // A token is one thing that a lane did, in 32 bits: the place in the code, the kind, log2 of the
 // bytes.
@@ -85,8 +85,8 @@ class WarpTracer {
  public:
   // `writers` has, for every word of the result array, the thread that wrote it plus 1, or 0; it is
   // shared by all tracers of a launch. Null: nothing is checked, only counted.
-  WarpTracer(std::vector<TracedArray> arrays, std::vector<MemoryRange> uncounted,
-             std::uint64_t* writers);
+  WarpTracer(
+      std::vector<TracedArray> arrays, std::vector<MemoryRange> uncounted, std::uint64_t* writers);
 
   // The marks that `writers` holds.
   static constexpr std::uint64_t kAtomically = std::uint64_t{1} << 63;
@@ -114,7 +114,7 @@ class WarpTracer {
   bool is_fatal() const { return fatal_; }
 
   // Everything counted so far.
-  Counts result() const;
+  model::Counts result() const;
 
  private:
   static constexpr int kTokens = 1024;      // of a lane, so that a warp's logs stay in the cache
@@ -168,13 +168,13 @@ class WarpTracer {
     const TracedArray* array;
     int traffic;
     std::uint32_t number;
-    LineCounts counts;
+    model::LineCounts counts;
     int recorded = -1;  // its number in the recording
   };
   struct Request {
     std::uint32_t active;
     int bytes, traffic, alignment;
-    std::array<std::uint64_t, kWarpSize> distances;
+    std::array<std::uint64_t, model::kWarpSize> distances;
     bool operator==(const Request&) const = default;
   };
   struct Remembered {
@@ -190,42 +190,46 @@ class WarpTracer {
   void step(std::span<Party* const> together);
   Token called(Token path, Token call);
 
-  WarpAccess gather(Token token, std::span<Party* const> together);
-  void count_access(const WarpAccess& access, Token token, std::span<Party* const> together);
-  void count_async_copy(WarpAccess from, const WarpAccess& to, Token token,
-                        std::span<Party* const> together);
-  void count(Site& site, const WarpAccess& access, const Cost& cost,
-             std::span<Party* const> together);
-  void watch(const Site& site, WarpAccess access);
+  model::WarpAccess gather(Token token, std::span<Party* const> together);
+  void count_access(const model::WarpAccess& access, Token token, std::span<Party* const> together);
+  void count_async_copy(
+      model::WarpAccess from, const model::WarpAccess& to, Token token,
+      std::span<Party* const> together);
+  void count(
+      Site& site, const model::WarpAccess& access, const Cost& cost,
+      std::span<Party* const> together);
+  void watch(const Site& site, model::WarpAccess access);
   // Of the lanes whose access does not lie in the array that the others' does.
-  void watch_astray(Token path, Token token, bool stores, const WarpAccess& access);
-  void watch_result(const Site& site, const WarpAccess& access);
+  void watch_astray(Token path, Token token, bool stores, const model::WarpAccess& access);
+  void watch_result(const Site& site, const model::WarpAccess& access);
   void follow(Kind kind, Token token, std::span<Party* const> together);
-  Hazard hazard_of(const HazardWatch::Found& found) const;
-  Hazard::Actor actor_of(HazardWatch::Actor actor) const;
+  model::Hazard hazard_of(const HazardWatch::Found& found) const;
+  model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
   std::vector<std::uint32_t> places_of(const Site& site) const;
   std::vector<std::uint32_t> places_of(Token path, Token place) const;
   bool has_entered(Token function, Token bytes) const;
   void require_one_barrier(std::span<const bool> left);
   std::vector<Token> last_steps(const Party& party) const;
-  void report_bad_index(const WarpAccess& type, const WarpAccess& index, Token path, Token token);
-  int thread_of(int lane) const { return warp_ * kWarpSize + lane; }
+  void report_bad_index(
+      const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token);
+  int thread_of(int lane) const { return warp_ * model::kWarpSize + lane; }
   // All do nothing where the block is not recorded.
-  void record_request(Site& site, const WarpAccess& access, const Cost& cost);
-  void record_event(RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
-                    const WarpAccess& lanes);
-  void record_block_event(RecordedEvent::Kind kind);
+  void record_request(Site& site, const model::WarpAccess& access, const Cost& cost);
+  void record_event(
+      model::RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
+      const model::WarpAccess& lanes);
+  void record_block_event(model::RecordedEvent::Kind kind);
   void record_hazards();
 
   // The site of that access; null where the address is in no array.
   Site* site_of(Token path, Token token, std::uintptr_t address);
-  const Cost& cost_of(int traffic, const WarpAccess& access);
-  static Cost compute_cost(int traffic, const WarpAccess& access);
-  static void add_wider(const WarpAccess& access, Cost& cost);
+  const Cost& cost_of(int traffic, const model::WarpAccess& access);
+  static Cost compute_cost(int traffic, const model::WarpAccess& access);
+  static void add_wider(const model::WarpAccess& access, Cost& cost);
 
   const std::vector<TracedArray> arrays_;
   const std::vector<MemoryRange> uncounted_;
-  std::array<Lane, kWarpSize> lanes_;
+  std::array<Lane, model::kWarpSize> lanes_;
   std::vector<Tally> threads_;                   // of the block
   std::vector<Token> thread_paths_;              // where each of them is, between two folds
   std::vector<std::vector<Token>> last_places_;  // of each of them that has left the kernel
@@ -233,34 +237,35 @@ class WarpTracer {
   std::vector<Remembered> remembered_;
   std::deque<Site> sites_;                  // never move
   std::array<Site*, kSites> last_sites_{};  // by path and place
-  Counts counts_;                           // but for what the sites tell
+  model::Counts counts_;                    // but for what the sites tell
   std::int64_t block_ = 0;
   int warp_ = 0;
   HazardWatch hazards_;  // of shared memory; array numbers are those of arrays_
   CopiesInFlight in_flight_;
   std::uint64_t* const writers_;
-  std::vector<Hazard> other_hazards_;
+  std::vector<model::Hazard> other_hazards_;
   bool race_on_result_known_ = false;
   bool fatal_ = false;
 
   const Recorder* recorder_ = nullptr;
-  Recording* recording_ = nullptr;  // null while a block runs that is not recorded
-  Recording* launch_ = nullptr;
+  model::Recording* recording_ = nullptr;  // null while a block runs that is not recorded
+  model::Recording* launch_ = nullptr;
   std::size_t hazards_recorded_ = 0, other_hazards_recorded_ = 0;
 };
 
 // An access of `bytes` that lies in none of `arrays`, told by the nearest of them. `places` as in
 // Hazard::Actor.
-Hazard out_of_bounds(std::span<const TracedArray> arrays, std::uintptr_t address, int bytes,
-                     std::int64_t block, const Hazard::Actor& actor);
+model::Hazard out_of_bounds(
+    std::span<const TracedArray> arrays, std::uintptr_t address, int bytes, std::int64_t block,
+    const model::Hazard::Actor& actor);
 
 // Adds a hazard, or keeps the first of two that are the same but for the block.
-void add(std::vector<Hazard>& hazards, const Hazard& more);
+void add(std::vector<model::Hazard>& hazards, const model::Hazard& more);
 
 // Adds the counts of more blocks.
-void add(Counts& to, const Counts& from);
+void add(model::Counts& to, const model::Counts& from);
 
 // Adds `more` to the line that it is, or as one more.
-void add(std::vector<LineCounts>& lines, const LineCounts& more);
+void add(std::vector<model::LineCounts>& lines, const model::LineCounts& more);
 
-}  // namespace simt
+}  // namespace trace

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+namespace attempt {
+
 namespace {
 
 struct Output {
@@ -85,9 +87,12 @@ TEST_CASE("under gdb a kernel stops in the chosen thread, and next stays in it o
 TEST_CASE("a thread that no kernel has, or that is none, is said in a sentence") {
   const Output unreadable = debug("0,x 0", "");
   CHECK(unreadable.exit_code == 2);
-  CHECK(unreadable.text ==
-        "debug: BLOCK=0,x: no position; write x, x,y or x,y,z, for example "
-        "BLOCK=1,0\n");
+  CHECK(
+      unreadable.text ==
+      "debug: BLOCK=0,x: no position; write x, x,y or x,y,z, for example "
+      "BLOCK=1,0\n");
   if (!gdb_works()) return;
   CHECK(contains(debug("7,7 0", "").text, "No kernel came to block (7, 7, 0), thread (0, 0, 0)"));
 }
+
+}  // namespace attempt

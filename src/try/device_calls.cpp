@@ -11,14 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "machine/grid.h"
 #include "cuda/vector_types.h"
-
-bool name_threads = false;
-bool host_is_silent = false;
+#include "machine/grid.h"
 
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
+
+namespace attempt {
+
+bool name_threads = false;
+bool host_is_silent = false;
 
 namespace {
 
@@ -37,8 +39,8 @@ void put(const char* text, std::size_t bytes) {
 }
 
 void refuse_in_kernel(const char* call, const char* instead, const void* place) {
-  if (!simt::in_kernel()) return;
-  simt::fault(std::string("it calls ") + call + ", which is not for kernels; " + instead, place);
+  if (!machine::in_kernel()) return;
+  machine::fault(std::string("it calls ") + call + ", which is not for kernels; " + instead, place);
 }
 
 }  // namespace
@@ -63,10 +65,14 @@ void drop_held() {
 }
 
 #define HERE __builtin_return_address(0)
+}  // namespace attempt
+
+using namespace attempt;
+
 extern "C" {
 
 int try_printf(const char* format, ...) {
-  if (host_is_silent && !simt::in_kernel()) return 0;
+  if (host_is_silent && !machine::in_kernel()) return 0;
   std::va_list arguments, again;
   va_start(arguments, format);
   va_copy(again, arguments);
@@ -76,11 +82,11 @@ int try_printf(const char* format, ...) {
   if (length >= 0) std::vsnprintf(text.data(), text.size(), format, again);
   va_end(again);
   flockfile(stdout);
-  if (name_threads && simt::in_kernel()) {
+  if (name_threads && machine::in_kernel()) {
     char name[128];
-    const int bytes =
-        std::snprintf(name, sizeof name, "[block %u,%u,%u thread %u,%u,%u] ", blockIdx.x,
-                      blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
+    const int bytes = std::snprintf(
+        name, sizeof name, "[block %u,%u,%u thread %u,%u,%u] ", blockIdx.x, blockIdx.y, blockIdx.z,
+        threadIdx.x, threadIdx.y, threadIdx.z);
     put(name, bytes);
   }
   put(text.data(), text.size() - 1);
@@ -90,7 +96,7 @@ int try_printf(const char* format, ...) {
 
 void try_assert_fail(const char* condition, const char* file, unsigned line, const char*) {
   const std::string what = std::string("the assertion \"") + condition + "\" fails";
-  if (simt::in_kernel()) simt::fault(what, HERE);
+  if (machine::in_kernel()) machine::fault(what, HERE);
   std::fprintf(stderr, "%s:%u: %s\n", file, line, what.c_str());
   std::abort();
 }

@@ -2,6 +2,8 @@
 // rand of the compiled file these.
 #pragma once
 
+namespace attempt {
+
 extern bool name_threads;  // printf begins with the block and the thread
 
 // A kernel whose blocks run a second time would print twice. So what the first run prints can be
@@ -11,3 +13,5 @@ void print_held();  // and hold nothing any more; may be called from a signal ha
 void drop_held();
 
 extern bool host_is_silent;  // printf outside of kernels prints nothing
+
+}  // namespace attempt

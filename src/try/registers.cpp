@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace attempt {
+
 namespace {
 
 std::string without_spaces(std::string text) {
@@ -33,3 +35,5 @@ std::optional<int> compiled_registers(const std::string& kernel, int compute_cap
   }
   return registers;
 }
+
+}  // namespace attempt

@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "report/report.h"
-#include "machine/grid.h"
-#include "trace/recorder.h"
 #include "guard/guard.h"
+#include "machine/grid.h"
+#include "report/report.h"
+#include "trace/recorder.h"
+
+namespace attempt {
 
 class ShowRecorder {
  public:
@@ -20,7 +22,7 @@ class ShowRecorder {
   std::string title;
   bool by_columns[3] = {false, false, false};
 
-  simt::Recorder* wanted() { return page_.empty() ? nullptr : &recorder_; }
+  trace::Recorder* wanted() { return page_.empty() ? nullptr : &recorder_; }
 
   // Runs `trace`. Where something is recorded, a fault of a kernel is kept, to be shown.
   void keep_fault(const std::function<void()>& trace);
@@ -29,10 +31,13 @@ class ShowRecorder {
   // Prints what was recorded and writes the page. `run` has a row for every kernel, or none where
   // one failed; `wrong` says what is wrong with the result, if anything is. Throws Refusal where
   // the page cannot be written.
-  Outcome show(std::FILE* out, Style style, const Run& run, const std::string& wrong);
+  guard::Outcome show(
+      std::FILE* out, text::Style style, const lab::Run& run, const std::string& wrong);
 
  private:
   std::string page_;
-  simt::Recorder recorder_;
-  std::optional<simt::KernelFault> fault_;
+  trace::Recorder recorder_;
+  std::optional<machine::KernelFault> fault_;
 };
+
+}  // namespace attempt

@@ -16,25 +16,24 @@
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
+#include "flags/flags.h"
+#include "gpu/gpu.h"
+#include "guard/guard.h"
 #include "lab/problem.h"
-#include "step/step_command.h"
+#include "machine/symbols.h"
 #include "model/error.h"
 #include "model/refusal.h"
+#include "report/hazard_sentence.h"
 #include "report/report.h"
-#include "gpu/gpu.h"
-#include "machine/symbols.h"
+#include "step/step_command.h"
 #include "trace/trace.h"
 #include "trace/warp_log.h"
 #include "try/device_calls.h"
-#include "guard/guard.h"
 #include "try/registers.h"
+#include "try/sgemm.h"
 #include "try/show.h"
 
-using Sgemm = void(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                   float* C);
-Sgemm sgemm_traced, sgemm_plain;
-[[gnu::weak]] Sgemm sgemm_gpu;  // null where nvcc did not compile it
+namespace attempt {
 
 namespace {
 
@@ -56,7 +55,7 @@ constexpr const char* kUsage =
     "what belongs to it\n";
 
 struct Options {
-  Flags flags;
+  flags::Flags flags;
   double limit_s = 10;
   bool name_threads = false;
   std::optional<int> registers;  // a thread, as --registers states them
@@ -69,7 +68,7 @@ int parse_registers(const char* text) {
   const auto parsed = std::from_chars(text, end, registers);
   constexpr int kMost = 255;  // a thread, on every GPU of the table
   if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
-    throw Refusal(
+    throw model::Refusal(
         std::string("--registers ") + text +
         ": no register count; give those of a thread, 1 to 255, for example --registers 64");
   }
@@ -88,7 +87,8 @@ Options parse_options(int argc, char** argv) {
     } else if (argument == "--show") {
       options.show = i + 1 < argc ? argv[++i] : "";
       if (!options.show.ends_with(".html")) {
-        throw Refusal("--show " + options.show + ": give the page to write, for example show.html");
+        throw model::Refusal(
+            "--show " + options.show + ": give the page to write, for example show.html");
       }
     } else if (argument == "--limit") {
       const char* text = i + 1 < argc ? argv[++i] : "";
@@ -96,22 +96,23 @@ Options parse_options(int argc, char** argv) {
       const auto parsed = std::from_chars(text, end, options.limit_s);
       const bool fits = options.limit_s > 0 && options.limit_s <= 86400;
       if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
-        throw Refusal(std::string("--limit ") + text +
-                      ": no time; give seconds, up to 86400, for example --limit 30");
+        throw model::Refusal(
+            std::string("--limit ") + text +
+            ": no time; give seconds, up to 86400, for example --limit 30");
       }
     } else {
       others.push_back(argv[i]);
     }
   }
   others.push_back(nullptr);
-  options.flags = parse_flags(static_cast<int>(others.size()) - 1, others.data());
-  const Flags& flags = options.flags;
+  options.flags = flags::parse_flags(static_cast<int>(others.size()) - 1, others.data());
+  const flags::Flags& flags = options.flags;
   if (flags.ask) {
-    throw Refusal(
+    throw model::Refusal(
         "--ask is about the stages, whose counts follow from formulas; leave it out here");
   }
   if (!flags.stage.empty() || flags.list || !flags.ncu.empty() || flags.ncu_metrics) {
-    throw Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
+    throw model::Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
   }
   return options;
 }
@@ -121,42 +122,43 @@ struct Kernels {
   struct Entry {
     const void* function;
     std::string name;
-    Variant variant;
-    LaunchShape shape;
-    Counts counts;
+    model::Variant variant;
+    lab::LaunchShape shape;
+    model::Counts counts;
   };
   std::deque<Entry> entries;  // in the order of their first launches; stays where it is
 
-  void add_launch(const simt::Launch& launch, const Counts& counts, int M, int N);
+  void add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N);
   // Of a launch of the other copy of a kernel, which has the same name.
-  void add_hazards(const simt::Launch& launch, const Counts& counts);
+  void add_hazards(const machine::Launch& launch, const model::Counts& counts);
 };
 
-void Kernels::add_hazards(const simt::Launch& launch, const Counts& counts) {
-  const std::string name = simt::function_name(launch.kernel);
+void Kernels::add_hazards(const machine::Launch& launch, const model::Counts& counts) {
+  const std::string name = machine::function_name(launch.kernel);
   for (Entry& entry : entries) {
     if (entry.name != name) continue;
-    for (const Hazard& hazard : counts.hazards) simt::add(entry.counts.hazards, hazard);
+    for (const model::Hazard& hazard : counts.hazards) trace::add(entry.counts.hazards, hazard);
   }
 }
 
-void Kernels::add_launch(const simt::Launch& launch, const Counts& counts, int M, int N) {
+void Kernels::add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N) {
   for (Entry& entry : entries) {
     if (entry.function != launch.kernel) continue;
-    simt::add(entry.counts, counts);
+    trace::add(entry.counts, counts);
     entry.counts.blocks += counts.blocks;
     ++entry.shape.launches;
     return;
   }
   Entry& entry = entries.emplace_back();
   entry.function = launch.kernel;
-  entry.name = simt::function_name(launch.kernel);
+  entry.name = machine::function_name(launch.kernel);
   entry.counts = counts;
-  entry.shape = {{launch.grid.x, launch.grid.y, launch.grid.z},
-                 {launch.block.x, launch.block.y, launch.block.z},
-                 launch.static_shared_bytes,
-                 launch.dynamic_shared_bytes,
-                 1};
+  entry.shape = {
+      {launch.grid.x, launch.grid.y, launch.grid.z},
+      {launch.block.x, launch.block.y, launch.block.z},
+      launch.static_shared_bytes,
+      launch.dynamic_shared_bytes,
+      1};
   // The part of C that falls to a block, if its blocks share C evenly.
   const auto share = [](int of, unsigned blocks) {
     return static_cast<int>((of + std::int64_t{blocks} - 1) / blocks);
@@ -170,26 +172,28 @@ void Kernels::add_launch(const simt::Launch& launch, const Counts& counts, int M
   entry.variant.kernel.name = entry.name.c_str();
 }
 
-Row row_of(const Gpu& model, const Kernels::Entry& entry, std::optional<int> registers,
-           int number) {
-  Row row;
+lab::Row row_of(
+    const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers,
+    int number) {
+  lab::Row row;
   row.number = number;
   row.name = entry.name;
   row.variant = &entry.variant;
   row.launch = entry.shape;
   row.counts = entry.counts;
   if (!registers) registers = compiled_registers(entry.name, model.compute_capability);
-  row.occupancy =
-      occupancy(model, {entry.variant.threads(), registers.value_or(0),
-                        entry.shape.static_shared_bytes + entry.shape.dynamic_shared_bytes});
+  row.occupancy = model::occupancy(
+      model, {entry.variant.threads(), registers.value_or(0),
+              entry.shape.static_shared_bytes + entry.shape.dynamic_shared_bytes});
   return row;
 }
 
-void print(std::FILE* out, const Flags& flags, const Run& run, Style style) {
-  if (flags.format == Format::json) return print_json(out, run);
-  if (flags.format == Format::csv) return print_csv(out, run);
-  if (!flags.explain) return print_table(out, run, style);
-  for (const Row& row : run.rows) explain(out, run, row, style, explaining(flags));
+void print(std::FILE* out, const flags::Flags& flags, const lab::Run& run, text::Style style) {
+  if (flags.format == report::Format::json) return report::print_json(out, run);
+  if (flags.format == report::Format::csv) return report::print_csv(out, run);
+  if (!flags.explain) return report::print_table(out, run, style);
+  for (const lab::Row& row : run.rows)
+    report::explain(out, run, row, style, flags::explaining(flags));
 }
 
 // While it lives, stdout leads nowhere: the timed runs print what the first one printed.
@@ -211,7 +215,8 @@ struct Muted {
 };
 
 // The time is that of all launches together.
-void run_on_gpu(const Flags& flags, const Problem& p, Floats& result, Row& row) {
+void run_on_gpu(
+    const flags::Flags& flags, const lab::Problem& p, lab::Floats& result, lab::Row& row) {
   gpu::Matrix A(p.A.size()), B(p.B.size()), C(p.results());
   A.upload(p.A.data());
   B.upload(p.B.data());
@@ -219,19 +224,19 @@ void run_on_gpu(const Flags& flags, const Problem& p, Floats& result, Row& row) 
   const auto compute = [&] {
     sgemm_gpu(p.M, p.N, p.K, p.alpha, A.data(), B.data(), p.beta, C.data());
   };
-  watched([&] {
+  guard::watched([&] {
     compute();
     gpu::synchronize();
   });
   C.download(result.data());
   std::vector<double> times_ms;
   const Muted muted;
-  watched([&] { times_ms = gpu::time_ms(flags.reps.value_or(0), compute); });
-  row.time = summary(times_ms);
+  guard::watched([&] { times_ms = gpu::time_ms(flags.reps.value_or(0), compute); });
+  row.time = lab::summary(times_ms);
 }
 
 // Two tiles of up to 32 in K: what is wrong between two tiles shows.
-Flags at_teaching_size(Flags flags) {
+flags::Flags at_teaching_size(flags::Flags flags) {
   if (!flags.a.empty() || flags.size) return flags;
   flags.m = flags.m.value_or(32);
   flags.n = flags.n.value_or(32);
@@ -240,54 +245,57 @@ Flags at_teaching_size(Flags flags) {
 }
 
 // A launch each is a scene.
-Outcome step_sgemm(const Flags& flags, bool on_terminal, std::FILE* report) {
-  prctl(PR_SET_PDEATHSIG,
-        SIGTERM);  // whoever waits for this is gone, so the terminal is given back
-  const Problem p = load_problem(at_teaching_size(flags), false);
-  const Gpu gpu = choose_model(flags, false);
-  Floats C = p.C;
-  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const simt::GlobalArray arrays[] = {{"A", p.A.data(), bytes(p.A)},
-                                      {"B", p.B.data(), bytes(p.B)},
-                                      {"C", C.data(), bytes(C), true}};
-  RecordedRun run;
-  watched([&] {
-    run = record_run(simt::Machine{&gpu}, arrays, [&] {
+guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE* report) {
+  prctl(
+      PR_SET_PDEATHSIG,
+      SIGTERM);  // whoever waits for this is gone, so the terminal is given back
+  const lab::Problem p = lab::load_problem(at_teaching_size(flags), false);
+  const model::Gpu gpu = lab::choose_model(flags, false);
+  lab::Floats C = p.C;
+  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
+  const machine::GlobalArray arrays[] = {
+      {"A", p.A.data(), bytes(p.A)},
+      {"B", p.B.data(), bytes(p.B)},
+      {"C", C.data(), bytes(C), true}};
+  step::RecordedRun run;
+  guard::watched([&] {
+    run = step::record_run(machine::Machine{&gpu}, arrays, [&] {
       sgemm_traced(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
     });
   });
-  if (run.launches.empty()) throw Refusal("sgemm launches no kernel here, so there are no steps");
-  StepScenes scenes;
+  if (run.launches.empty())
+    throw model::Refusal("sgemm launches no kernel here, so there are no steps");
+  step::StepScenes scenes;
   scenes.count = static_cast<int>(run.launches.size());
   scenes.load = [&](int number) {
-    const Recording& launch = run.launches[number];
+    const model::Recording& launch = run.launches[number];
     const bool is_last = number + 1 == scenes.count;
-    std::string name = simt::function_name(launch.kernel);
+    std::string name = machine::function_name(launch.kernel);
     if (scenes.count > 1) {
       name += ", launch " + std::to_string(number + 1) + " of " + std::to_string(scenes.count);
     }
-    return scene_of(launch, name, is_last ? run.fault : "", p.M, p.N, p.K);
+    return step::scene_of(launch, name, is_last ? run.fault : "", p.M, p.N, p.K);
   };
-  return {step(flags, scenes, on_terminal, report), ""};
+  return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
-std::string wrong_result(const Error& error) {
-  const Mismatch& first = error.first.value();
+std::string wrong_result(const model::Error& error) {
+  const model::Mismatch& first = error.first.value();
   char what[128];
-  std::snprintf(what, sizeof what,
-                "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
-                static_cast<long long>(first.row), static_cast<long long>(first.column),
-                first.value, first.expected);
+  std::snprintf(
+      what, sizeof what, "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
+      static_cast<long long>(first.row), static_cast<long long>(first.column), first.value,
+      first.expected);
   return what;
 }
 
-Outcome try_sgemm(const Options& options, const std::string& command, Style style,
-                  std::FILE* report) {
-  const Flags& flags = options.flags;
-  Run run;
-  run.gpu_present = sgemm_gpu != nullptr && choose_device(flags);
-  run.gpu = choose_model(flags, run.gpu_present);
-  const Problem p = load_problem(flags, run.gpu_present);
+guard::Outcome try_sgemm(
+    const Options& options, const std::string& command, text::Style style, std::FILE* report) {
+  const flags::Flags& flags = options.flags;
+  lab::Run run;
+  run.gpu_present = sgemm_gpu != nullptr && lab::choose_device(flags);
+  run.gpu = lab::choose_model(flags, run.gpu_present);
+  const lab::Problem p = lab::load_problem(flags, run.gpu_present);
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
@@ -295,24 +303,25 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
   run.beta = p.beta;
   run.seed = flags.seed;
   run.command = command;
-  run.date = now_utc();
+  run.date = lab::now_utc();
   if (run.gpu_present) run.driver = gpu::driver_and_runtime();
-  const Reference reference = compute_reference(p);
+  const lab::Reference reference = lab::compute_reference(p);
 
-  Floats result = p.C;
+  lab::Floats result = p.C;
   Kernels kernels;
-  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const simt::GlobalArray arrays[] = {
+  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
+  const machine::GlobalArray arrays[] = {
       {"A", p.A.data(), bytes(p.A)},
       {"B", p.B.data(), bytes(p.B)},
       {"C", result.data(), bytes(result), true, p.must_be_written()}};
-  simt::Machine machine{&run.gpu};
+  machine::Machine machine{&run.gpu};
   machine.hazards = flags.hazards;
-  machine.blocks = flags.trace == Trace::all ? simt::Blocks::kAll : simt::Blocks::kSample;
-  machine.launched = [&](const simt::Launch& launch, const Counts& counts) {
+  machine.blocks =
+      flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
+  machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
     kernels.add_launch(launch, counts, p.M, p.N);
   };
-  const auto sgemm_with = [&](Sgemm* sgemm, Floats& C) {
+  const auto sgemm_with = [&](Sgemm* sgemm, lab::Floats& C) {
     return [&p, sgemm, &C] {
       sgemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
     };
@@ -320,14 +329,14 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
   ShowRecorder recorder(options.show);
   machine.recorder = recorder.wanted();
   // Printed once: where all blocks run again, by that run, whose kernels see whole results.
-  const bool runs_again = machine.blocks == simt::Blocks::kSample || run.gpu_present;
+  const bool runs_again = machine.blocks == machine::Blocks::kSample || run.gpu_present;
   if (runs_again) hold_prints();
   machine.arrays = arrays;
-  std::vector<Hazard> found;
+  std::vector<model::Hazard> found;
   try {
-    watched([&] {
+    guard::watched([&] {
       recorder.keep_fault(
-          [&] { found = simt::trace(machine, arrays, sgemm_with(sgemm_traced, result)).hazards; });
+          [&] { found = trace::trace(machine, arrays, sgemm_with(sgemm_traced, result)).hazards; });
     });
   } catch (...) {
     print_held();
@@ -339,50 +348,51 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
   }
   if (kernels.entries.empty() && p.results() > 0) {
     print_held();
-    throw Refusal(
+    throw model::Refusal(
         "sgemm launches no kernel; it has to call launch(kernel, grid, block, "
         "shared_bytes, arguments...)");
   }
   const auto abandoned = [&] {
-    return std::any_of(kernels.entries.begin(), kernels.entries.end(),
-                       [](const Kernels::Entry& entry) { return has_fatal(entry.counts); });
+    return std::any_of(
+        kernels.entries.begin(), kernels.entries.end(),
+        [](const Kernels::Entry& entry) { return model::has_fatal(entry.counts); });
   };
-  if (!found.empty() && found.back().kind == HazardKind::never_written) {
+  if (!found.empty() && found.back().kind == model::HazardKind::never_written) {
     kernels.entries.back().counts.hazards.push_back(found.back());
   }
-  if (machine.blocks == simt::Blocks::kSample && !run.gpu_present && !abandoned()) {
+  if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !abandoned()) {
     // Several kernels may each need all that the one before it did.
     const auto again = [](const Kernels::Entry& entry) { return entry.shape.launches > 1; };
     const bool all_again = kernels.entries.size() > 1 ||
                            std::any_of(kernels.entries.begin(), kernels.entries.end(), again);
-    machine.blocks = all_again ? simt::Blocks::kAll : simt::Blocks::kAllButSample;
-    machine.launched = [&](const simt::Launch& launch, const Counts& counts) {
+    machine.blocks = all_again ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
+    machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
       kernels.add_hazards(launch, counts);
     };
     if (all_again) result = p.C;
     all_again ? drop_held() : print_held();
     host_is_silent = !all_again;
-    watched([&] { simt::run(machine, sgemm_with(sgemm_plain, result)); });
+    guard::watched([&] { machine::run(machine, sgemm_with(sgemm_plain, result)); });
   }
 
   run.gpu_present ? drop_held() : print_held();
 
-  Row all;
+  lab::Row all;
   all.name = "sgemm";
   if (!abandoned()) {
     if (run.gpu_present) run_on_gpu(flags, p, result, all);
-    all.error =
-        compare(p.M, p.N, p.K, result.data(), reference.exact.data(), reference.magnitude.data(),
-                p.beta, p.beta == 0 ? nullptr : p.C.data(), kFp32, p.alpha);
+    all.error = model::compare(
+        p.M, p.N, p.K, result.data(), reference.exact.data(), reference.magnitude.data(), p.beta,
+        p.beta == 0 ? nullptr : p.C.data(), model::kFp32, p.alpha);
   }
   for (const Kernels::Entry& entry : kernels.entries) {
     run.rows.push_back(
         row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
   }
   // Of several kernels, one may load what another stored.
-  if (run.rows.size() == 1) note_never_written(p, result, run.rows[0]);
+  if (run.rows.size() == 1) lab::note_never_written(p, result, run.rows[0]);
   for (std::size_t i = 0; i < run.rows.size(); ++i)
-    annotate(run.rows[i], kernels.entries[i].function);
+    lab::annotate(run.rows[i], kernels.entries[i].function);
   if (run.rows.size() == 1) {
     run.rows[0].error = all.error;
     run.rows[0].time = all.time;
@@ -394,25 +404,28 @@ Outcome try_sgemm(const Options& options, const std::string& command, Style styl
     return recorder.show(report, style, run, is_right ? "" : wrong_result(*all.error));
   }
   print(report, flags, run, style);
-  const bool hazardous = report_hazards("try", run);
+  const bool hazardous = report::report_hazards("try", run);
   if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
   return {1, wrong_result(*all.error)};
 }
 
 }  // namespace
 
+}  // namespace attempt
+
 int main(int argc, char** argv) {
+  using namespace attempt;
   try {
     const Options options = parse_options(argc, argv);
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
     name_threads = options.name_threads;
-    const Style style{wants_colour(options.flags, stdout)};
-    const bool on_terminal = steps_on_terminal(options.flags);
-    return run_guarded({options.limit_s, "try"}, [&](std::FILE* report) {
+    const text::Style style{flags::wants_colour(options.flags, stdout)};
+    const bool on_terminal = step::steps_on_terminal(options.flags);
+    return guard::run_guarded({options.limit_s, "try"}, [&](std::FILE* report) {
       if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
-      return try_sgemm(options, joined(argc, argv), style, report);
+      return try_sgemm(options, lab::joined(argc, argv), style, report);
     });
-  } catch (const Refusal& refusal) {
+  } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());
   }
   return 2;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace attempt {
+
 namespace {
 
 struct Output {
@@ -54,8 +56,9 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 
 TEST_CASE("other people's kernels compile unmodified, are traced, and are right") {
   for (const char* sample : {"naive", "tiled", "split_k"}) {
-    for (const char* flags : {"--size 64", "--m 50 --n 33 --k 71 --alpha 2 --beta 0.5",
-                              "--size 37 --trace all", "--size 32 --explain"}) {
+    for (const char* flags :
+         {"--size 64", "--m 50 --n 33 --k 71 --alpha 2 --beta 0.5", "--size 37 --trace all",
+          "--size 32 --explain"}) {
       CAPTURE(std::string(sample));
       CAPTURE(std::string(flags));
       const Output output = try_sample(sample, flags);
@@ -79,8 +82,9 @@ TEST_CASE("every kernel of a file is counted on its own, and their result is che
 
 TEST_CASE("a kernel's printf appears beside the report, with the thread's name on request") {
   CHECK(try_sample("tiled", "--size 16").err == "tiles of 16 x 16\n");
-  CHECK(contains(try_sample("tiled", "--size 16 --name-threads").err,
-                 "[block 0,0,0 thread 0,0,0] tiles of 16 x 16"));
+  CHECK(contains(
+      try_sample("tiled", "--size 16 --name-threads").err,
+      "[block 0,0,0 thread 0,0,0] tiles of 16 x 16"));
   CHECK(!contains(try_sample("tiled", "--size 16 --format json").out, "tiles of"));
 }
 
@@ -119,8 +123,7 @@ TEST_CASE("what goes wrong in other people's code is one sentence with line, blo
   const Case cases[] = {
       {"endless", "--limit 1", 1, "examples/endless.cu:8: endless, block (0, 0, 0), thread (",
        "still running after 1 s"},
-      {"barriers", "--limit 1", 1,
-       "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
+      {"barriers", "--limit 1", 1, "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
       {"crash", "--size 50", 1, "crash, block (0, 0): thread (5, 3) reaches for the address 0x10",
        " on line 7, where there is no matrix"},
       {"out_of_bounds", "--size 50", 1,
@@ -148,8 +151,7 @@ TEST_CASE("what goes wrong in other people's code is one sentence with line, blo
       {"greedy", "", 1, "", "more memory than it may have"},
       {"asserts", "--size 50", 1, "examples/asserts.cu:7: asserts, block (0, 0, 0), thread (7,",
        "the assertion \"col < 7\" fails"},
-      {"allocates", "", 1, "examples/allocates.cu:7: allocates, block (0, 0, 0)",
-       "it calls new"},
+      {"allocates", "", 1, "examples/allocates.cu:7: allocates, block (0, 0, 0)", "it calls new"},
       {"too_much_shared", "", 2, "too_much_shared: a block with 0 + 307200 bytes",
        "more than the RTX 3090 takes: at most 101376"},
       {"too_much_shared", "--gpu H100", 2, "too_much_shared: a block with", "at most 232448"},
@@ -169,7 +171,8 @@ TEST_CASE("what goes wrong in other people's code is one sentence with line, blo
 
 TEST_CASE("inline PTX is said with file and line") {
   const Output output =
-      run("g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/cuda/headers -include src/cuda/cpu.h "
+      run("g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/cuda/headers "
+          "-include src/cuda/cpu.h "
           "examples/refused/ptx.cu");
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
@@ -257,8 +260,9 @@ TEST_CASE("registers that ptxas reported are taken for the nearest architecture 
                       ("gemm_steps_try_registers_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const auto tests = std::filesystem::read_symlink("/proc/self/exe");
-  std::filesystem::copy_file(tests.parent_path() / "try" / "tiled", folder / "tiled",
-                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(
+      tests.parent_path() / "try" / "tiled", folder / "tiled",
+      std::filesystem::copy_options::overwrite_existing);
   // As ptxas of CUDA 13 speaks, after c++filt -p.
   std::ofstream(folder / "log")
       << "ptxas info    : 0 bytes gmem\n"
@@ -290,17 +294,22 @@ TEST_CASE("make try says what stands for <<<>>>, and which function is missing")
   const auto folder =
       std::filesystem::temp_directory_path() / ("gemm_steps_try_make_" + std::to_string(getpid()));
   const auto compile = [&](const std::string& name) {
-    return run("env -u MAKEFLAGS -u MAKELEVEL make NVCC= BUILD=" + folder.string() +
-               " KERNEL=examples/refused/" + name + ".cu " + folder.string() + "/try/" + name +
-               ".raw_traced.o");
+    return run(
+        "env -u MAKEFLAGS -u MAKELEVEL make NVCC= BUILD=" + folder.string() +
+        " KERNEL=examples/refused/" + name + ".cu " + folder.string() + "/try/" + name +
+        ".raw_traced.o");
   };
   const Output chevrons = compile("chevrons");
   CHECK(chevrons.exit_code != 0);
-  CHECK(contains(chevrons.err,
-                 "examples/refused/chevrons.cu:6: write launch(kernel, grid, block, shared_bytes, "
-                 "arguments...) in place of <<< >>>\n"));
+  CHECK(contains(
+      chevrons.err,
+      "examples/refused/chevrons.cu:6: write launch(kernel, grid, block, shared_bytes, "
+      "arguments...) in place of <<< >>>\n"));
   const Output no_sgemm = compile("no_sgemm");
   CHECK(no_sgemm.exit_code != 0);
-  CHECK(contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
+  CHECK(
+      contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
   std::filesystem::remove_all(folder);
 }
+
+}  // namespace attempt

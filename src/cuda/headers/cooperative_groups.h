@@ -26,8 +26,9 @@ inline thread_block this_thread_block() {
 // `Size` lanes of one warp, a power of two up to 32.
 template <unsigned Size>
 class thread_block_tile {
-  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
-                "a tile of a warp has 1, 2, 4, 8, 16 or 32 lanes");
+  static_assert(
+      Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
+      "a tile of a warp has 1, 2, 4, 8, 16 or 32 lanes");
 
  public:
   static void sync() { __syncwarp(mask()); }

@@ -63,8 +63,8 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cud
   std::memmove(to, from, bytes);
   return cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
-                                   cudaMemcpyKind kind, cudaStream_t = nullptr) {
+inline cudaError_t cudaMemcpyAsync(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t = nullptr) {
   return cudaMemcpy(to, from, bytes, kind);
 }
 inline cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {

@@ -7,30 +7,28 @@
 
 #include <cstdio>
 
-#include "cli/flags.h"
+#include "flags/flags.h"
 #include "lab/problem.h"
-#include "model/refusal.h"
 #include "machine/grid.h"
-
-void sgemm_traced(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                  float* C);
+#include "model/refusal.h"
+#include "try/sgemm.h"
 
 int main(int argc, char** argv) {
   try {
-    Flags flags = parse_flags(argc, argv);
+    flags::Flags flags = flags::parse_flags(argc, argv);
     if (!flags.size) flags.size = 32;
     omp_set_num_threads(1);
-    const Problem p = load_problem(flags, false);
-    const Gpu gpu = choose_model(flags, false);
-    Floats C = p.C;
-    simt::run({&gpu}, [&] {
+    const lab::Problem p = lab::load_problem(flags, false);
+    const model::Gpu gpu = lab::choose_model(flags, false);
+    lab::Floats C = p.C;
+    machine::run({&gpu}, [&] {
       sgemm_traced(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
     });
     return 0;
-  } catch (const Refusal& refusal) {
+  } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "debug: %s\n", refusal.what());
     return 2;
-  } catch (const simt::KernelFault& fault) {
+  } catch (const machine::KernelFault& fault) {
     std::fprintf(stderr, "debug: %s\n", fault.what());
     return 1;
   }

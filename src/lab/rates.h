@@ -3,8 +3,10 @@
 
 #include <optional>
 
+#include "lab/run.h"
 #include "model/ceiling.h"
-#include "report/report.h"
+
+namespace lab {
 
 // 2MNK floating-point operations over the median time, in 1e12 a second. None without a time.
 std::optional<double> tflops(const Run& run, const Row& row);
@@ -16,43 +18,42 @@ std::optional<double> cublas_ratio(const Run& run, const Row& row);
 std::optional<double> times_the_stage_before(const Run& run, const Row& row);
 
 // What the compiler made of the kernel that ran, for the run's GPU or the nearest one before it.
-std::optional<LoopRecord> compiled_loop(const Run& run, const Row& row);
+std::optional<model::LoopRecord> compiled_loop(const Run& run, const Row& row);
 
 // Bounds on the run's GPU, from the trace alone and with the compiler's instructions. None where
 // nothing is multiplied, nothing was traced, or no block fits; the second also without a record.
-std::optional<Ceiling> written_ceiling(const Run& run, const Row& row);
-std::optional<Ceiling> compiled_ceiling(const Run& run, const Row& row);
+std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
+std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 
 // Measured speed over that of compiled_ceiling().
 std::optional<double> ceiling_ratio(const Run& run, const Row& row);
 
 // The product as the kernels see it: where alpha is 0, K is.
-Product product_of(const Run& run);
+model::Product product_of(const Run& run);
 
 // Elements of C that a thread of an interior block computes.
-double results_per_thread(const Variant& variant);
+double results_per_thread(const model::Variant& variant);
 
 // ceil(N/BN) by ceil(M/BM) blocks.
 struct Grid {
   long long x;
   long long y;
 };
-Grid grid(const Run& run, const Variant& variant);
+Grid grid(const Run& run, const model::Variant& variant);
 
 // What is computed: "C (M x N) = alpha * A (M x K) * B (K x N) + beta * C", in numbers.
 std::string product(const Run& run);
-
-// Problem, GPU, driver and command, a line each: what a recorded table has to tell.
-std::string about(const Run& run);
 
 // The kernel that ran, as C++ spells it.
 const char* kernel_name(const Row& row);
 
 // Sectors or wavefronts a request; 0 where there was no request.
-double pieces_per_request(const Traffic& traffic);
+double pieces_per_request(const model::Traffic& traffic);
 
 // Bank conflicts a request to shared memory, loads and stores together.
-double conflicts_per_request(const Counts& counts);
+double conflicts_per_request(const model::Counts& counts);
 
 // Whether the counts are of every block, and so totals of the launch.
-bool is_total(const Counts& counts);
+bool is_total(const model::Counts& counts);
+
+}  // namespace lab

@@ -4,6 +4,8 @@
 
 #include "pictures/pictures.h"
 
+namespace pictures {
+
 // The recorded tables travel in the program (Makefile: compiled again when one changes).
 #define EMBED(name, file)                                                               \
   asm(".pushsection .rodata\n" #name ": .incbin \"" file "\"\n.byte 0\n.popsection\n"); \
@@ -64,14 +66,18 @@ RecordedLadder recorded_run(std::string_view table) {
     line.remove_prefix(end);
     const std::string_view percent = next_word(line);  // "<.01" where it is next to nothing
     const std::string_view times = next_word(line);
-    run.speeds.push_back({stage, number(speed), percent.starts_with('<') ? 0 : number(percent),
-                          times == "–" || times.empty() ? 0 : number(times)});
+    run.speeds.push_back(
+        {stage, number(speed), percent.starts_with('<') ? 0 : number(percent),
+         times == "–" || times.empty() ? 0 : number(times)});
   }
   if (run.speeds.empty()) throw std::invalid_argument("no table: no stages");
   return run;
 }
 
 std::vector<RecordedLadder> recorded_h200() {
-  return {recorded_run(recorded_h200_1024), recorded_run(recorded_h200_4096),
-          recorded_run(recorded_h200_8192)};
+  return {
+      recorded_run(recorded_h200_1024), recorded_run(recorded_h200_4096),
+      recorded_run(recorded_h200_8192)};
 }
+
+}  // namespace pictures

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+namespace text {
+
 inline constexpr int kReportWidth = 100;  // columns
 
 // What printf would print.
@@ -34,3 +36,5 @@ std::string significant(double value);  // three digits that count: 0.0213, 5.31
 std::string brief(double value);        // at most two decimals, in five columns: 0.97, 98.6, 131k
 std::string scientific(double value);   // "1.2e-6"
 std::string whole(double value, int width);  // a count; "131k" or "12M" where it needs more room
+
+}  // namespace text

@@ -1,8 +1,10 @@
-#include "pictures/figures.h"
+#include "lab/rates.h"
 
 #include <algorithm>
 
-#include "report/numbers.h"
+#include "text/numbers.h"
+
+namespace lab {
 
 const Row* Run::cublas() const {
   for (const Row& row : rows) {
@@ -31,13 +33,13 @@ std::optional<double> times_the_stage_before(const Run& run, const Row& row) {
   return std::nullopt;
 }
 
-Product product_of(const Run& run) {
+model::Product product_of(const Run& run) {
   return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0};
 }
 
-std::optional<LoopRecord> compiled_loop(const Run& run, const Row& row) {
+std::optional<model::LoopRecord> compiled_loop(const Run& run, const Row& row) {
   if (!row.variant) return std::nullopt;
-  return find_loop_record(kernel_name(row), run.gpu.compute_capability);
+  return model::find_loop_record(kernel_name(row), run.gpu.compute_capability);
 }
 
 namespace {
@@ -48,54 +50,57 @@ bool can_run(const Row& row) {
 
 }  // namespace
 
-std::optional<Ceiling> written_ceiling(const Run& run, const Row& row) {
+std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row) {
   if (!can_run(row)) return std::nullopt;
-  return ceiling_as_written(run.gpu, product_of(run), *row.variant, *row.counts);
+  return model::ceiling_as_written(run.gpu, product_of(run), *row.variant, *row.counts);
 }
 
-std::optional<Ceiling> compiled_ceiling(const Run& run, const Row& row) {
-  const std::optional<LoopRecord> record = compiled_loop(run, row);
+std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
+  const std::optional<model::LoopRecord> record = compiled_loop(run, row);
   if (!record || !can_run(row)) return std::nullopt;
-  return ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
+  return model::ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
 }
 
 std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
   const std::optional<double> measured = tflops(run, row);
-  const std::optional<Ceiling> ceiling = compiled_ceiling(run, row);
+  const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
   if (!measured || !ceiling) return std::nullopt;
   return *measured / ceiling->tflops;
 }
 
-double results_per_thread(const Variant& variant) {
+double results_per_thread(const model::Variant& variant) {
   if (variant.threads() < 1 || variant.BM < 1 || variant.BN < 1) return 1;
   return static_cast<double>(variant.BM) * variant.BN / variant.threads();
 }
 
-Grid grid(const Run& run, const Variant& variant) {
+Grid grid(const Run& run, const model::Variant& variant) {
   const long long BM = std::max(variant.BM, 1), BN = std::max(variant.BN, 1);
   return {(run.N + BN - 1) / BN, (run.M + BM - 1) / BM};
 }
 
 std::string product(const Run& run) {
-  return printed("C (%d x %d) = %g * A (%d x %d) * B (%d x %d) + %g * C", run.M, run.N, run.alpha,
-                 run.M, run.K, run.K, run.N, run.beta);
+  return text::printed(
+      "C (%d x %d) = %g * A (%d x %d) * B (%d x %d) + %g * C", run.M, run.N, run.alpha, run.M,
+      run.K, run.K, run.N, run.beta);
 }
 
 const char* kernel_name(const Row& row) {
   return row.aligned ? row.variant->kernel.name : row.variant->kernel_any.name;
 }
 
-double pieces_per_request(const Traffic& traffic) {
+double pieces_per_request(const model::Traffic& traffic) {
   if (traffic.requests == 0) return 0;
   return static_cast<double>(traffic.pieces) / static_cast<double>(traffic.requests);
 }
 
-double conflicts_per_request(const Counts& counts) {
+double conflicts_per_request(const model::Counts& counts) {
   const auto requests = counts.smem_loads.requests + counts.smem_stores.requests;
   const auto conflicts = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
   return requests == 0 ? 0 : static_cast<double>(conflicts) / static_cast<double>(requests);
 }
 
-bool is_total(const Counts& counts) {
+bool is_total(const model::Counts& counts) {
   return counts.blocks_traced == counts.blocks;
 }
+
+}  // namespace lab

@@ -1,4 +1,4 @@
-#include "cli/flags.h"
+#include "flags/flags.h"
 
 #include <unistd.h>
 
@@ -12,6 +12,8 @@
 
 #include "model/refusal.h"
 
+namespace flags {
+
 namespace {
 
 // A flag's value on its way into Flags, with what a refusal has to say.
@@ -23,7 +25,7 @@ struct Value {
 
 [[noreturn]] void refuse(const Value& value, const std::string& why) {
   const std::string shown = value.text.empty() ? "\"\"" : value.text;
-  throw Refusal(value.flag + " " + shown + ": " + why + "; " + value.hint);
+  throw model::Refusal(value.flag + " " + shown + ": " + why + "; " + value.hint);
 }
 
 bool all_digits(std::string_view text) {
@@ -103,7 +105,7 @@ std::vector<std::string> section_names(const Value& value) {
     const std::size_t end = std::min(value.text.find(',', begin), value.text.size());
     names.push_back(value.text.substr(begin, end - begin));
     begin = end + 1;
-    const auto known = explained_sections();
+    const auto known = report::explained_sections();
     if (std::find(known.begin(), known.end(), names.back()) != known.end()) continue;
     std::string all;
     for (const char* name : known) all += (all.empty() ? "" : ", ") + std::string(name);
@@ -167,7 +169,8 @@ const Option kOptions[] = {
      }},
     {"--device", "give gpu or cpu",
      [](Flags& flags, const Value& value) {
-       flags.device = choice<Device>(value, {{"gpu", Device::gpu}, {"cpu", Device::cpu}});
+       flags.device =
+           choice<lab::Device>(value, {{"gpu", lab::Device::gpu}, {"cpu", lab::Device::cpu}});
      }},
     {"--gpu", "give a GPU by its name, for example --gpu \"RTX 3090\"",
      [](Flags& flags, const Value& value) {
@@ -176,7 +179,8 @@ const Option kOptions[] = {
      }},
     {"--trace", "give sample or all",
      [](Flags& flags, const Value& value) {
-       flags.trace = choice<Trace>(value, {{"sample", Trace::sample}, {"all", Trace::all}});
+       flags.trace =
+           choice<lab::Trace>(value, {{"sample", lab::Trace::sample}, {"all", lab::Trace::all}});
      }},
     {"--hazards", "give on or off",
      [](Flags& flags, const Value& value) {
@@ -194,10 +198,11 @@ const Option kOptions[] = {
      }},
     {"--format", "give table, json, csv or, with --explain, markdown",
      [](Flags& flags, const Value& value) {
-       flags.format = choice<Format>(value, {{"table", Format::table},
-                                             {"json", Format::json},
-                                             {"csv", Format::csv},
-                                             {"markdown", Format::markdown}});
+       flags.format = choice<report::Format>(
+           value, {{"table", report::Format::table},
+                   {"json", report::Format::json},
+                   {"csv", report::Format::csv},
+                   {"markdown", report::Format::markdown}});
      }},
     {"--no-color", nullptr, [](Flags& flags, const Value&) { flags.no_color = true; }},
     {"--list", nullptr, [](Flags& flags, const Value&) { flags.list = true; }},
@@ -244,7 +249,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 [[noreturn]] void refuse_unknown(const std::string& flag) {
   if (flag.empty() || flag[0] != '-') {
     const std::string shown = flag.empty() ? "\"\"" : flag;
-    throw Refusal(shown + ": not a flag; for a stage write --stage 5, --help lists the flags");
+    throw model::Refusal(
+        shown + ": not a flag; for a stage write --stage 5, --help lists the flags");
   }
   const Option* nearest = &kOptions[0];
   for (const Option& option : kOptions) {
@@ -253,9 +259,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
   // At most two letters apart and more than half of them right: else the guess is no help.
   const std::size_t apart = distance(flag, nearest->name);
   const bool alike = apart <= 2 && 2 * apart < std::string_view(nearest->name).size() - 2;
-  throw Refusal(flag + ": no such flag; " +
-                (alike ? std::string("did you mean ") + nearest->name + "?"
-                       : std::string("--help lists the flags")));
+  throw model::Refusal(
+      flag + ": no such flag; " +
+      (alike ? std::string("did you mean ") + nearest->name + "?"
+             : std::string("--help lists the flags")));
 }
 
 void refuse_step_conflicts(const Flags& flags) {
@@ -267,20 +274,20 @@ void refuse_step_conflicts(const Flags& flags) {
                           : flags.print_each      ? "--print-each"
                           : flags.ascii           ? "--ascii"
                                                   : nullptr;
-    if (of_step) throw Refusal(std::string(of_step) + ": is for --step; write that, too");
+    if (of_step) throw model::Refusal(std::string(of_step) + ": is for --step; write that, too");
   } else {
-    const char* other = flags.explain                         ? "--explain"
-                        : flags.list                          ? "--list"
-                        : !flags.out.empty()                  ? "--out"
-                        : !flags.ncu.empty()                  ? "--ncu"
-                        : flags.format != Format::table       ? "--format"
-                        : flags.device == Device::gpu         ? "--device gpu"
-                        : flags.trace == Trace::all           ? "--trace all"
-                        : !flags.hazards                      ? "--hazards off"
-                        : !flags.until.empty() && flags.frame ? "--until and --frame"
-                                                              : nullptr;
+    const char* other = flags.explain                           ? "--explain"
+                        : flags.list                            ? "--list"
+                        : !flags.out.empty()                    ? "--out"
+                        : !flags.ncu.empty()                    ? "--ncu"
+                        : flags.format != report::Format::table ? "--format"
+                        : flags.device == lab::Device::gpu      ? "--device gpu"
+                        : flags.trace == lab::Trace::all        ? "--trace all"
+                        : !flags.hazards                        ? "--hazards off"
+                        : !flags.until.empty() && flags.frame   ? "--until and --frame"
+                                                                : nullptr;
     if (other) {
-      throw Refusal(
+      throw model::Refusal(
           std::string(other) +
           ": does not go with --step, which shows one traced block as text; leave one out");
     }
@@ -290,30 +297,34 @@ void refuse_step_conflicts(const Flags& flags) {
 void refuse_conflicts(const Flags& flags) {
   if (flags.a.empty() != flags.b.empty()) {
     const bool has_a = !flags.a.empty();
-    throw Refusal(has_a ? "--a " + flags.a + ": B is missing; give --b B.npy too"
-                        : "--b " + flags.b + ": A is missing; give --a A.npy too");
+    throw model::Refusal(
+        has_a ? "--a " + flags.a + ": B is missing; give --b B.npy too"
+              : "--b " + flags.b + ": A is missing; give --a A.npy too");
   }
   if (!flags.c.empty() && flags.a.empty()) {
-    throw Refusal("--c " + flags.c + ": A and B are missing; give --a A.npy and --b B.npy too");
+    throw model::Refusal(
+        "--c " + flags.c + ": A and B are missing; give --a A.npy and --b B.npy too");
   }
   if (!flags.a.empty() && (flags.size || flags.m || flags.n || flags.k)) {
     const char* flag = flags.size ? "--size" : flags.m ? "--m" : flags.n ? "--n" : "--k";
-    throw Refusal(std::string(flag) + " and --a: the files say how large the matrices are; leave " +
-                  flag + " out");
+    throw model::Refusal(
+        std::string(flag) + " and --a: the files say how large the matrices are; leave " + flag +
+        " out");
   }
   if (!flags.a.empty() && flags.c.empty() && flags.beta != 0) {
-    throw Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
+    throw model::Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
   }
   refuse_step_conflicts(flags);
-  if (flags.format == Format::markdown && !flags.explain) {
-    throw Refusal("--format markdown: only --explain writes it; give --explain too");
+  if (flags.format == report::Format::markdown && !flags.explain) {
+    throw model::Refusal("--format markdown: only --explain writes it; give --explain too");
   }
-  if (flags.ask && flags.format != Format::table) {
-    throw Refusal("--ask: its questions and a --format do not mix; leave one of them out");
+  if (flags.ask && flags.format != report::Format::table) {
+    throw model::Refusal("--ask: its questions and a --format do not mix; leave one of them out");
   }
   if (!flags.variant.empty() && flags.stage.empty()) {
-    throw Refusal("--variant " + flags.variant +
-                  ": the stage is missing; give it too, for example --stage 4");
+    throw model::Refusal(
+        "--variant " + flags.variant +
+        ": the stage is missing; give it too, for example --stage 4");
   }
 }
 
@@ -327,19 +338,19 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
-[[noreturn]] void refuse_stage(const std::string& text, const std::string& why,
-                               std::span<const Stage> stages) {
+[[noreturn]] void refuse_stage(
+    const std::string& text, const std::string& why, std::span<const model::Stage> stages) {
   std::string sentence = "--stage " + text + ": " + why + "; the stages are ";
-  for (const Stage& stage : stages) {
+  for (const model::Stage& stage : stages) {
     sentence +=
         (&stage == stages.data() ? "" : ", ") + std::to_string(stage.number) + " " + stage.name;
   }
-  throw Refusal(sentence);
+  throw model::Refusal(sentence);
 }
 
 // The position in the table of the stage with that number, written in digits.
-std::size_t numbered(const std::string& digits, const std::string& text,
-                     std::span<const Stage> stages) {
+std::size_t numbered(
+    const std::string& digits, const std::string& text, std::span<const model::Stage> stages) {
   int number = -1;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   for (std::size_t at = 0; at < stages.size(); ++at) {
@@ -357,16 +368,16 @@ Flags parse_flags(int argc, char** argv) {
     const std::string argument = argv[at];
     const std::size_t equals = std::min(argument.find('='), argument.size());
     const std::string name = argument.substr(0, equals);
-    const auto* option = std::find_if(std::begin(kOptions), std::end(kOptions),
-                                      [&](const Option& o) { return o.name == name; });
+    const auto* option = std::find_if(
+        std::begin(kOptions), std::end(kOptions), [&](const Option& o) { return o.name == name; });
     if (option == std::end(kOptions)) refuse_unknown(name);
     Value value{name, "", option->hint ? option->hint : ""};
     if (equals < argument.size()) {
-      if (!option->hint) throw Refusal(argument + ": takes no value; write " + name);
+      if (!option->hint) throw model::Refusal(argument + ": takes no value; write " + name);
       value.text = argument.substr(equals + 1);
     } else if (option->hint) {
       const bool missing = at + 1 == argc || std::string_view(argv[at + 1]).starts_with("--");
-      if (missing) throw Refusal(name + ": the value is missing; " + value.hint);
+      if (missing) throw model::Refusal(name + ": the value is missing; " + value.hint);
       value.text = argv[++at];
     }
     option->set(flags, value);
@@ -449,13 +460,9 @@ Exit code: 0, 1 if a result failed its check or a hazard was found, 2 if the req
 )";
 }
 
-ProblemSize problem_size(const Flags& flags, int otherwise) {
-  const int side = flags.size.value_or(otherwise);
-  return {flags.m.value_or(side), flags.n.value_or(side), flags.k.value_or(side)};
-}
-
-std::vector<const Stage*> select_stages(const std::string& text, std::span<const Stage> stages) {
-  std::vector<const Stage*> selected;
+std::vector<const model::Stage*> select_stages(
+    const std::string& text, std::span<const model::Stage> stages) {
+  std::vector<const model::Stage*> selected;
   const auto add = [&](std::size_t first, std::size_t last) {
     for (std::size_t at = first; at <= last; ++at) selected.push_back(&stages[at]);
     return selected;
@@ -468,15 +475,15 @@ std::vector<const Stage*> select_stages(const std::string& text, std::span<const
   if (all_digits(from) && all_digits(to)) {
     const std::size_t first = numbered(from, text, stages), last = numbered(to, text, stages);
     if (first > last) {
-      throw Refusal("--stage " + text + ": the range runs backwards; write --stage " + to + "-" +
-                    from);
+      throw model::Refusal(
+          "--stage " + text + ": the range runs backwards; write --stage " + to + "-" + from);
     }
     return add(first, last);
   }
 
   const std::string wanted = plain_name(text);
   const bool is_word = !wanted.empty() && !all_digits(wanted);
-  for (const Stage& stage : stages) {
+  for (const model::Stage& stage : stages) {
     const std::string name = plain_name(stage.name);
     if (name == wanted) return {&stage};
     if (is_word && name.starts_with(wanted)) selected.push_back(&stage);
@@ -486,26 +493,28 @@ std::vector<const Stage*> select_stages(const std::string& text, std::span<const
   return selected;
 }
 
-const Variant& select_variant(const Stage& stage, const std::string& name) {
+const model::Variant& select_variant(const model::Stage& stage, const std::string& name) {
   std::string names;
-  for (const Variant& variant : stage.variants) {
+  for (const model::Variant& variant : stage.variants) {
     if (name.empty() || name == variant.name) return variant;
     names += (names.empty() ? "" : ", ") + std::string(variant.name);
   }
   const std::string stage_name = "stage " + std::to_string(stage.number) + " (" + stage.name + ")";
-  throw Refusal(
+  throw model::Refusal(
       "--variant " + name + ": " + stage_name + " has " +
       (names.empty() ? "no variants; leave --variant out" : "no such variant; it has " + names));
 }
 
 bool wants_colour(const Flags& flags, std::FILE* out) {
-  if (flags.format == Format::markdown) return false;
+  if (flags.format == report::Format::markdown) return false;
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   return !flags.no_color && !(no_color && *no_color) && terminal &&
          std::string_view(terminal) != "dumb" && isatty(fileno(out));
 }
 
-Explaining explaining(const Flags& flags) {
-  return {flags.sections, flags.format == Format::markdown, flags.ask ? stdin : nullptr};
+report::Explaining explaining(const Flags& flags) {
+  return {flags.sections, flags.format == report::Format::markdown, flags.ask ? stdin : nullptr};
 }
+
+}  // namespace flags

@@ -3,7 +3,11 @@
 
 #include <string>
 
-#include "report/report.h"
+namespace text {
+
+struct Style {
+  bool colour = false;
+};
 
 enum class Colour {
   bold = 1,
@@ -16,3 +20,5 @@ inline std::string coloured(const std::string& text, Colour colour, Style style)
   if (!style.colour || text.empty()) return text;
   return "\033[" + std::to_string(static_cast<int>(colour)) + "m" + text + "\033[0m";
 }
+
+}  // namespace text

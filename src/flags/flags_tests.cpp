@@ -1,10 +1,12 @@
-#include "cli/flags.h"
+#include "flags/flags.h"
 
 #include <doctest/doctest.h>
 
 #include <sstream>
 
 #include "model/refusal.h"
+
+namespace flags {
 
 namespace {
 
@@ -18,36 +20,37 @@ Flags parse(std::vector<std::string> arguments) {
 std::string refusal(const std::vector<std::string>& arguments) {
   try {
     parse(arguments);
-  } catch (const Refusal& refusal) {
+  } catch (const model::Refusal& refusal) {
     return refusal.what();
   }
   return "accepted";
 }
 
-std::vector<Stage> some_stages() {
-  const auto stage = [](int number, const char* name, std::vector<Variant> variants) {
-    return Stage{number, name, "", 0, {}, std::move(variants)};
+std::vector<model::Stage> some_stages() {
+  const auto stage = [](int number, const char* name, std::vector<model::Variant> variants) {
+    return model::Stage{number, name, "", 0, {}, std::move(variants)};
   };
   const auto variant = [](const char* name) {
-    return Variant{name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}};
+    return model::Variant{name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}};
   };
-  return {stage(0, "serial", {}), stage(1, "naive", {variant("32x32"), variant("8x8")}),
-          stage(3, "shared-memory tiling", {variant("16x16")}),
-          stage(4, "1D thread coarsening", {variant("64x64x8")}),
-          stage(5, "serial twin", {variant("1x1")})};
+  return {
+      stage(0, "serial", {}), stage(1, "naive", {variant("32x32"), variant("8x8")}),
+      stage(3, "shared-memory tiling", {variant("16x16")}),
+      stage(4, "1D thread coarsening", {variant("64x64x8")}),
+      stage(5, "serial twin", {variant("1x1")})};
 }
 
 std::vector<int> selected(const std::string& text) {
-  const std::vector<Stage> stages = some_stages();
+  const std::vector<model::Stage> stages = some_stages();
   std::vector<int> numbers;
-  for (const Stage* stage : select_stages(text, stages)) numbers.push_back(stage->number);
+  for (const model::Stage* stage : select_stages(text, stages)) numbers.push_back(stage->number);
   return numbers;
 }
 
 std::string stage_refusal(const std::string& text) {
   try {
     selected(text);
-  } catch (const Refusal& refusal) {
+  } catch (const model::Refusal& refusal) {
     return refusal.what();
   }
   return "accepted";
@@ -61,9 +64,9 @@ TEST_CASE("without flags everything has its default") {
   CHECK_FALSE(flags.size.has_value());
   CHECK(flags.alpha == 1);
   CHECK(flags.beta == 0);
-  CHECK(flags.device == Device::automatic);
-  CHECK(flags.trace == Trace::sample);
-  CHECK(flags.format == Format::table);
+  CHECK(flags.device == lab::Device::automatic);
+  CHECK(flags.trace == lab::Trace::sample);
+  CHECK(flags.format == report::Format::table);
   CHECK_FALSE(flags.explain);
 }
 
@@ -94,11 +97,11 @@ TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
     CHECK(flags.seed == 18446744073709551615u);
     CHECK(flags.reps == 3);
     CHECK(flags.out == "o");
-    CHECK(flags.device == Device::cpu);
+    CHECK(flags.device == lab::Device::cpu);
     CHECK(flags.gpu == "RTX 3090");
-    CHECK(flags.trace == Trace::all);
+    CHECK(flags.trace == lab::Trace::all);
     CHECK(flags.variant == "x");
-    CHECK(flags.format == Format::csv);
+    CHECK(flags.format == report::Format::csv);
     CHECK(flags.ncu == "n=1.csv");
     CHECK(flags.no_color);
     CHECK(flags.list);
@@ -133,8 +136,9 @@ TEST_CASE("a size is a whole number of at most 2^31 - 1") {
   for (const char* bad :
        {"0x10", "1e", "e3", "4k", " 4", "4 ", "+4", "1,000", "١", "--", "1e1e1"}) {
     CAPTURE(bad);
-    CHECK(refusal({std::string("--size=") + bad}) ==
-          std::string("--size ") + bad + ": not a number" + hint);
+    CHECK(
+        refusal({std::string("--size=") + bad}) ==
+        std::string("--size ") + bad + ": not a number" + hint);
   }
   CHECK(refusal({"--size", "99999999999999999999999999"}).find(": more than") != std::string::npos);
   CHECK(refusal({"--size", "1e99999999999999999999"}).find(": more than") != std::string::npos);
@@ -189,11 +193,11 @@ TEST_CASE("beta is 1 where a C is given and beta is not") {
 }
 
 TEST_CASE("--m, --n and --k come before --size, and that before the default") {
-  const ProblemSize sizes = problem_size(parse({"--size", "7", "--k", "0"}), 256);
+  const lab::ProblemSize sizes = lab::problem_size(parse({"--size", "7", "--k", "0"}), 256);
   CHECK(sizes.M == 7);
   CHECK(sizes.N == 7);
   CHECK(sizes.K == 0);
-  CHECK(problem_size(parse({"--m", "5"}), 256).N == 256);
+  CHECK(lab::problem_size(parse({"--m", "5"}), 256).N == 256);
 }
 
 TEST_CASE("the help text names every flag and fits 100 columns") {
@@ -252,8 +256,9 @@ TEST_CASE("a stage that does not exist is refused with those that do") {
       "5 serial twin";
   CHECK(stage_refusal("13") == "--stage 13: there is no stage 13" + list);
   CHECK(stage_refusal("3-13") == "--stage 3-13: there is no stage 13" + list);
-  CHECK(stage_refusal("99999999999999") ==
-        "--stage 99999999999999: there is no stage 99999999999999" + list);
+  CHECK(
+      stage_refusal("99999999999999") ==
+      "--stage 99999999999999: there is no stage 99999999999999" + list);
   CHECK(stage_refusal("-1") == "--stage -1: there is no such stage" + list);
   CHECK(stage_refusal("-") == "--stage -: there is no such stage" + list);
   CHECK(stage_refusal("0x") == "--stage 0x: there is no such stage" + list);
@@ -263,15 +268,15 @@ TEST_CASE("a stage that does not exist is refused with those that do") {
 }
 
 TEST_CASE("a variant is one of its stage's, the first by default") {
-  const std::vector<Stage> stages = some_stages();
+  const std::vector<model::Stage> stages = some_stages();
   CHECK(std::string(select_variant(stages[1], "").name) == "32x32");
   CHECK(std::string(select_variant(stages[1], "8x8").name) == "8x8");
-  CHECK_THROWS_WITH_AS(select_variant(stages[1], "8"),
-                       "--variant 8: stage 1 (naive) has no such variant; it has 32x32, 8x8",
-                       Refusal);
-  CHECK_THROWS_WITH_AS(select_variant(stages[0], "8"),
-                       "--variant 8: stage 0 (serial) has no variants; leave --variant out",
-                       Refusal);
+  CHECK_THROWS_WITH_AS(
+      select_variant(stages[1], "8"),
+      "--variant 8: stage 1 (naive) has no such variant; it has 32x32, 8x8", model::Refusal);
+  CHECK_THROWS_WITH_AS(
+      select_variant(stages[0], "8"),
+      "--variant 8: stage 0 (serial) has no variants; leave --variant out", model::Refusal);
 }
 
 TEST_CASE("--no-color, NO_COLOR and a file turn colour off") {
@@ -289,3 +294,5 @@ TEST_CASE("--no-color, NO_COLOR and a file turn colour off") {
     std::fclose(terminal);
   }
 }
+
+}  // namespace flags

@@ -1,4 +1,4 @@
-#include "report/numbers.h"
+#include "text/numbers.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,6 +6,8 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+
+namespace text {
 
 std::string printed(const char* format, ...) {
   std::va_list arguments, again;
@@ -156,3 +158,5 @@ std::string whole(double value, int width) {
   }
   return text;
 }
+
+}  // namespace text
