@@ -45,7 +45,7 @@ for exercise in "$@"; do
   else
     work+=("$solution" passes "$exercise" "$solution" "")
     if [ -e "$folder/kernel.cu" ] && [ "${solution##*.}" = cu ]; then
-      "$BUILD/exercises/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
+      "$BUILD/grade/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
         echo "$folder/kernel.cu is not $solution with its regions emptied"
     fi
   fi
@@ -68,11 +68,11 @@ done
 printf '%s\0' "${work[@]}" | xargs -0 -n 5 -P "$(nproc)" bash -c 'one "$@"' check > "$checks/said"
 
 # The ladder's kernels on the exercises' problems: linked in place of an answer.
-. "$BUILD/exercises/environment"
+. "$BUILD/grade/environment"
 for exercise in "$@"; do
   [ -e "exercises/$exercise/kernel.cu" ] || continue
-  $CXX "$BUILD/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$BUILD/exercises/$exercise.o" \
-    "$BUILD/exercises/grader.o" $LIBRARIES -o "$checks/ladder" || exit 2
+  $CXX "$BUILD/src/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$EXERCISE_OBJECTS/$exercise/exercise.o" \
+    "$BUILD/grade/grader.o" $LIBRARIES -o "$checks/ladder" || exit 2
   for stage in 1 2 3 4 5 6 7 8 9; do
     LADDER_STAGE=$stage "$checks/ladder" --exercise "$exercise" --brief 1 --seed 1 \
       > "$checks/ladder_said" 2>&1

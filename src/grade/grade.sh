@@ -14,9 +14,9 @@
 # Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
 # 4 timed out, 5 the grader itself is at fault.
 set -uo pipefail
-# CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
+# EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
 # LIBRARIES.
-. "$BUILD/exercises/environment" || exit 5
+. "$BUILD/grade/environment" || exit 5
 case ${HINT:-0} in
   0 | 1 | 2) ;;
   *)
@@ -60,7 +60,7 @@ if [ -z "$answer" ]; then
   echo "$answer is yours: write there what $folder/README.md asks for, then run this again."
   exit 1
 fi
-work=$(mktemp -d "${WORK:-$BUILD/exercises}/answer.XXXXXX") || exit 5
+work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 5
 # Drawn here, so that the record can say it.
 [ -z "${LOOK:-}" ] || SEED=${SEED:-1}
 SEED=${SEED:-$((1 + (RANDOM << 15 | RANDOM) % 1000000))}
@@ -98,10 +98,9 @@ give_up() {
 }
 
 [ -r "$answer" ] || give_up "$answer: there is no such file" 2
-objects=() local_bytes=0 grader=grader
-[ "${LOOK:-}" != debug ] || grader=grader_for_gdb
+objects=() local_bytes=0
 if [ -e "$folder/kernel.cu" ]; then
-  "$BUILD/exercises/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why" ||
+  "$BUILD/grade/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why" ||
     give_up "$(cat "$work/why")" 2
 
   # The header is there precompiled, which only spares time.
@@ -136,7 +135,7 @@ if [ -e "$folder/kernel.cu" ]; then
   src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || exit 5
   objects=("$work/kernel.o")
 fi
-$CXX "${objects[@]}" "$BUILD/exercises/$exercise.o" "$BUILD/exercises/$grader.o" \
+$CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
   $LIBRARIES -o "$work/grade" || exit 5
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"

@@ -35,7 +35,7 @@ whole MEMORY_GB "$MEMORY_GB" 8
 [ -z "${SEED:-}" ] || whole SEED "$SEED" 7
 [[ ${LIMIT:-10} =~ ^[0-9]{1,4}(\.[0-9]{1,3})?$ ]] ||
   refuse "LIMIT=$LIMIT: give seconds, for example LIMIT=10"
-"$BUILD/exercises/similar" "$SIMILAR" < /dev/null > /dev/null || exit 2
+"$BUILD/grade/similar" "$SIMILAR" < /dev/null > /dev/null || exit 2
 
 exercises=()
 for folder in exercises/[0-9]*; do
@@ -208,7 +208,7 @@ table=$OUT.new
 } > "$table" && mv "$table" "$OUT" && rm "$partial" || refuse "OUT=$OUT: cannot be written"
 
 pairs=${OUT%.csv}-pairs.csv
-printf '%s\0' "${answers[@]}" | "$BUILD/exercises/similar" "$SIMILAR" > "$pairs.new" &&
+printf '%s\0' "${answers[@]}" | "$BUILD/grade/similar" "$SIMILAR" > "$pairs.new" &&
   mv "$pairs.new" "$pairs" || refuse "$pairs: cannot be written"
 found=$(($(wc -l < "$pairs") - 1))
 echo "$students students, ${#exercises[@]} exercises: $OUT"

@@ -1,0 +1,35 @@
+# The kernels for the GPU, with what the experiments add to them, and the main program with and
+# without nvcc.
+ifneq ($(NVCC),)
+CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
+endif
+comma := ,
+NEWEST := $(patsubst %a,%,$(lastword $(ARCHS)))
+NVCC_INCLUDES := -Xcompiler=-iquote,.,-iquote,src
+NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo \
+	$(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
+	-gencode arch=compute_$(NEWEST),code=compute_$(NEWEST) --threads 0 -ccbin $(CXX) \
+	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
+gpu.flags = $(NVCC) $(NVCCFLAGS)
+
+ifneq ($(HAS_GPU),)
+MAIN := $(BUILD)/gemm_steps_gpu.o $(BUILD)/src/gpu/gpu.o
+WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(BUILD)/src/gpu/gpu.o
+LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
+else
+MAIN := $(BUILD)/gemm_steps_main.o $(call OBJECTS,src/gpu/absent.cpp)
+WITHOUT_MAIN := $(call OBJECTS,src/gpu/absent.cpp)
+LIBRARIES :=
+endif
+
+$(BUILD)/src/gpu/gpu.o: src/gpu/gpu.cu $(BUILD)/gpu.flags
+$(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(BUILD)/gpu.flags
+$(BUILD)/src/gpu/gpu.o $(BUILD)/gemm_steps_gpu.o:
+	$(call say,nvcc,$< ($(ARCHS)))
+	mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
+	objcopy --localize-symbol=main $< $@
+
+gpu: $(PROGRAM) ## build the GPU's part too, on a machine that has none (ARCHS="80 90a")
+.PHONY: gpu

@@ -1,0 +1,53 @@
+# A student's answer is compiled by grade.sh each time; all else of the grader is linked beforehand.
+EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
+GRADED := $(BUILD)/grade
+$(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp verdict.cpp region.cpp inspect.cpp \
+		grade.cpp)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+	mkdir -p $(@D)
+	ld -r $^ -o $@
+$(GRADED)/assemble: $(call OBJECTS,src/grade/assemble.cpp src/grade/region.cpp)
+$(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
+$(GRADED)/assemble $(GRADED)/similar:
+	mkdir -p $(@D)
+	$(CXX) $^ -o $@
+# The headers that every answer includes, compiled beforehand.
+GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
+	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
+$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags
+	$(call say,g++,src/cuda/cpu.h)
+	mkdir -p $(@D)
+	echo '#include "cuda/cpu.h"' > $(GRADED)/cpu.h
+	$(CXX) -x c++-header $(filter-out -x c++ -include %/cpu.h,$(GRADE_AS_CPU)) $(TRACED) $(GRADED)/cpu.h -o $@
+$(GRADED)/environment: $(BUILD)/cpu.flags
+	mkdir -p $(@D)
+	printf '%s\n' 'CXX="$(CXX)"' 'AS_CPU="$(GRADE_AS_CPU) $(TRACED)"' 'COUNTED="$(COUNTED)"' \
+		'LIBRARIES="-fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $@
+GRADE_PARTS := $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment) \
+	$(call OBJECTS,$(EXERCISES:%=exercises/%/exercise.cpp))
+grader: $(GRADE_PARTS) $(GRADED)/similar $(BUILD)/src/grade/ladder.o $(BUILD)/gemm_steps_traced.o
+test-parts: grader
+
+# What the scripts read of what was asked for, beside what make hands them by itself.
+GRADE = BUILD='$(BUILD)' RECORD=answers/grades.csv
+grade: $(GRADE_PARTS) ## grade your answer to an exercise (EX=n; EX= grades all that you have begun)
+	$(GRADE) src/grade/grade.sh '$(EX)' '$(FILE)'
+ifneq ($(EX),)
+show step debug: $(GRADE_PARTS)
+	$(GRADE) LOOK=$@ LOOK_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' BLOCK='$(BLOCK)' THREAD='$(THREAD)' \
+		src/grade/grade.sh '$(EX)' '$(FILE)'
+endif
+grade-class: $(GRADE_PARTS) $(GRADED)/similar ## grade the folders of a class (DIR=d; exercises/TEACHING.md)
+	BUILD='$(BUILD)' src/grade/grade_class.sh
+check-exercises: grader ## whether solutions pass, and wrong answers fail with their hints (EX=n)
+	src/grade/check.sh $(BUILD) $(EX)
+
+TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
+$(GRADED)/time: $(BUILD)/src/grade/time.o $(BUILD)/src/gpu/gpu.o $(INSTRUMENT) $(GRADED)/assemble FORCE
+	$(GRADED)/assemble exercises/$(TIMED)/kernel.cu $(or $(FILE),answers/$(TIMED).cu) > $@.cu
+	$(NVCC) $(TRY_NVCCFLAGS) -c $@.cu -o $@.kernel.o 2> $@.log || { cat $@.log >&2; exit 1; }
+	sed -n 's/.*: Used \([0-9]* registers\).*/\1 a thread, as nvcc compiles it/p' $@.log
+	$(CXX) -fopenmp $(filter %.o %.a,$^) $@.kernel.o $(LIBRARIES) -o $@
+time: $(if $(and $(HAS_GPU),$(TIMED)),$(GRADED)/time) ## time an answer's kernel on the GPU, at 4096^3 (EX=15)
+	$(if $(TIMED),,echo "which exercise? make time EX=15" >&2; exit 2;) \
+		$(if $(HAS_GPU),$<,echo "the time needs nvcc and a GPU" >&2; exit 2)
+.PHONY: grader grade grade-class check-exercises time

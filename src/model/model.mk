@@ -1,0 +1,21 @@
+# What the compiler makes of the kernels: recorded, compared and printed.
+ARCH ?= $(firstword $(ARCHS))
+VARIANT ?=
+sass: $(PROGRAM) ## registers and instructions of a stage's kernels (STAGE=5 VARIANT= ARCH=80; nvcc, cuobjdump)
+	./$(PROGRAM) --list --format json | awk -v stages=$(STAGE) -v variant=$(VARIANT) ' \
+		BEGIN { split(stages "-" stages, of, "-") } \
+		{ key = $$1; value = $$0; sub(/^[^:]*: "?/, "", value); sub(/"?,?$$/, "", value) } \
+		key == "\"number\":" { wanted = value + 0 >= of[1] + 0 && value + 0 <= of[2] + 0 } \
+		key == "\"variant\":" { named = value == variant } \
+		key == "\"default\":" { chosen = variant == "" ? value == "true" : named } \
+		key ~ /^"kernel(_any)?":$$/ && wanted && chosen { print value }' | \
+		src/model/print_sass.sh $(or $(NVCC),nvcc) $(ARCH)
+
+registers: ## record registers and main loops of every kernel again (nvcc)
+	src/model/record_registers.sh $(or $(NVCC),nvcc)
+
+check-registers: ## compare the recorded ones with what this nvcc makes; another version may well differ
+	src/model/record_registers.sh $(or $(NVCC),nvcc) $(BUILD)/registers.inc $(BUILD)/mix.inc
+	diff -I '^//' src/model/registers.inc $(BUILD)/registers.inc
+	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' src/model/mix.inc $(BUILD)/mix.inc
+.PHONY: sass registers check-registers

@@ -1,0 +1,14 @@
+# make profile STAGE=5 SIZE=1000, or M=251 N=509 K=127; make ceilings SIZE=4096.
+PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-9) $(if $(VARIANT),--variant $(VARIANT)) \
+	$(if $(or $(SIZE),$(M)$(N)$(K)),,--size $(1)) $(if $(SIZE),--size $(SIZE)) \
+	$(if $(M),--m $(M)) $(if $(N),--n $(N)) $(if $(K),--k $(K))
+
+profile: $(PROGRAM) ## ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=)
+	src/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS)
+
+ceilings: $(PROGRAM) ## how busy ncu sees each unit, beside the ceilings (GPU)
+	src/profile/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
+
+coarsening-loads: $(PROGRAM) ## ncu's loads of stage 4's sweep, beside published ones (GPU)
+	src/profile/coarsening_loads.sh ./$(PROGRAM)
+.PHONY: profile ceilings coarsening-loads

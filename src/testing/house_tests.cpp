@@ -1,0 +1,106 @@
+// src/README.md is the map of the rooms; here the code is held to it.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Rooms = std::set<std::string>;
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Of each room of the map, the rooms that it may use.
+std::map<std::string, Rooms> map_of_the_house() {
+  std::map<std::string, Rooms> map;
+  std::istringstream lines(text_of("src/README.md"));
+  const std::regex room("\\| `([a-z]+)/` \\|.*\\|([a-z ]*)\\|");
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_match(line, found, room)) continue;
+    std::istringstream used(found[2]);
+    for (std::string name; used >> name;) map[found[1]].insert(name);
+    map[found[1]].insert(found[1]);
+  }
+  return map;
+}
+
+// A program of its own, or a test, may use every room.
+bool is_free(const fs::path& path) {
+  return path.filename().string().ends_with("_tests.cpp") ||
+         path.filename() == "bench_tracer.cpp";
+}
+
+bool is_source(const fs::path& path) {
+  return path.extension() == ".h" || path.extension() == ".cpp" || path.extension() == ".cu";
+}
+
+}  // namespace
+
+TEST_CASE("the map names every room, and no other") {
+  Rooms mapped, there;
+  for (const auto& [room, used] : map_of_the_house()) {
+    mapped.insert(room);
+    for (const std::string& name : used) CHECK_MESSAGE(fs::is_directory("src/" + name), name);
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator("src")) {
+    if (entry.is_directory()) there.insert(entry.path().filename().string());
+  }
+  CHECK(mapped == there);
+}
+
+TEST_CASE("a room includes only what the map says it may use") {
+  const std::map<std::string, Rooms> map = map_of_the_house();
+  const std::regex include("#include \"([a-z]+)/[^\"]*\"");
+  int includes = 0;
+  for (const auto& [room, used] : map) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src/" + room)) {
+      if (!is_source(entry.path()) || is_free(entry.path())) continue;
+      const std::string text = text_of(entry.path());
+      for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
+        const std::string name = (*at)[1];
+        CHECK_MESSAGE(used.contains(name), entry.path().string(), " includes ", at->str());
+        ++includes;
+      }
+    }
+  }
+  CHECK(includes > 300);
+}
+
+TEST_CASE("two rooms never use each other") {
+  const std::map<std::string, Rooms> map = map_of_the_house();
+  for (const auto& [room, used] : map) {
+    for (const std::string& name : used) {
+      if (name != room) CHECK_MESSAGE(!map.at(name).contains(room), room, " and ", name);
+    }
+  }
+}
+
+TEST_CASE("what a room declares stands in its namespace") {
+  const std::map<std::string, std::string> named = {{"try", "attempt"}, {"cuda", "simt"}};
+  for (const auto& [room, used] : map_of_the_house()) {
+    const std::string name = named.contains(room) ? named.at(room) : room;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src/" + room)) {
+      const bool is_code = entry.path().extension() == ".cpp" && !is_free(entry.path());
+      if (!is_code || room == "cuda") continue;
+      const std::string text = text_of(entry.path());
+      const bool has_namespace = text.find("namespace " + name) != text.npos ||
+                                 text.find("using namespace " + name) != text.npos ||
+                                 text.find(" " + name + "::") != text.npos;
+      CHECK_MESSAGE(has_namespace, entry.path().string());
+    }
+  }
+}
+
+}  // namespace testing

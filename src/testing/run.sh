@@ -1,0 +1,29 @@
+#!/bin/bash
+# run.sh TESTS [DOCTEST_FLAGS...]: runs doctest's test cases on all cores, a few at a time, and ends with
+# one line of totals as doctest writes it. With flags of one's own, doctest runs once, as it is.
+set -uo pipefail
+tests=$1
+shift
+[ $# = 0 ] || exec "$tests" "$@"
+
+count=$("$tests" --count | sed -n 's/.*: *//p')
+log=$(mktemp) || exit 2
+trap 'rm -f "$log"' EXIT
+export OMP_WAIT_POLICY=passive # threads that wait leave the cores to the others
+chunk=4
+# Each chunk's output is kept together.
+seq 1 $chunk "$count" | xargs -P "$(nproc)" -I{} bash -c '
+  said=$("$1" --first="$2" --last="$(($2 + $3 - 1))" --no-intro 2>&1)
+  code=$?
+  [ $code -gt 1 ] && said+=$'"'\n'"'"$1 --first=$2: ended with $code"
+  printf "%s\n" "$said"
+  [ $code = 0 ]' run "$tests" {} $chunk > "$log"
+status=$?
+grep -vE '^(\[doctest\] (test cases|assertions|Status)|$)' "$log"
+awk -v status=$status '
+  /^\[doctest\] test cases:/ { gsub(/[|]/, " "); all += $4; passed += $5; failed += $7 }
+  END {
+    if (status != 0 && failed == 0) failed = 1 # a test ended its process
+    printf "[doctest] test cases: %d | %d passed | %d failed\n", all, passed, failed
+    exit failed > 0
+  }' "$log"

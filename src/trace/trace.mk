@@ -1,0 +1,11 @@
+# The kernels' text travels in the program, for --explain.
+$(BUILD)/src/trace/source_lines.o: gemm_steps.cu
+
+$(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
+	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6faultsE)" \
+		$(COUNTED)
+
+mutants: $(PROGRAM) ## kernels with one mistake each: the tracer must name them all
+	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
+		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"
+.PHONY: mutants
