@@ -1,8 +1,8 @@
-// gemm_steps: how a matrix multiplication becomes fast on a GPU, one idea a stage.
+// gemm_steps: how a matrix multiplication becomes fast on a GPU, one idea per stage.
 //
 // Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
 // B is K x N, C is M x N. Read from top to bottom, slow to fast; each stage is the one before it
-// plus one idea, and `git diff --no-index` between two of them shows that idea alone.
+// plus one idea, and `src/lesson/diff.sh naive coalesced` shows what changed between two of them.
 //
 //   0  serial                the triple loop on one CPU core (cpu_reference.cpp)
 //   1  naive                 a thread for every element of C; warps walk down columns
@@ -10,10 +10,10 @@
 //   3  shared-memory tiling  a block shares tiles of A and B, so that each is fetched once
 //   4  1D thread coarsening  a thread computes TM results and reuses an element of B for all
 //   5  2D thread tiling      a thread computes TM x TN results from TM + TN elements
-//   6  vectorized            four floats an instruction, wherever data moves
+//   6  vectorized            four floats per instruction, wherever data moves
 //   7  conflict-free         no two lanes of a warp ask the same memory bank for different words
 //   8  warp tiling           a warp computes a tile of its own, and its lanes share what they read
-//   9  async pipeline        the next tiles travel while this one is multiplied
+//   9  async pipeline        the next tiles are on their way while this one is multiplied
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs, traced, on the CPU: make finds out by itself.
@@ -28,9 +28,9 @@
 #include <vector>
 
 #include "cli/walk.h"
+#include "cuda/launch.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "cuda/launch.h"
 
 // What the kernels share: edges and float4. No stage's idea is in here.
 
@@ -43,14 +43,14 @@ __device__ __forceinline__ long long offset(int row, int col, int cols) {
   return static_cast<long long>(row) * cols + col;
 }
 
-// Tiles reach over the matrix's edge. A zero there adds nothing to any product.
+// Tiles reach beyond the matrix's edge. A zero there adds nothing to any sum.
 __device__ inline float load_or_zero(const float* matrix, int rows, int cols, int row, int col) {
   return row < rows && col < cols ? matrix[offset(row, col, cols)] : 0.0f;
 }
 
 // C = alpha * sum + beta * C at one element. Where beta is 0 BLAS never reads C: a NaN stays out.
-__device__ inline void update_if_inside(float* C, int M, int N, int row, int col, float alpha,
-                                        float sum, float beta) {
+__device__ inline void update_if_inside(
+    float* C, int M, int N, int row, int col, float alpha, float sum, float beta) {
   if (row >= M || col >= N) return;
   float& c = C[offset(row, col, N)];
   c = beta == 0.0f ? alpha * sum : alpha * sum + beta * c;
@@ -65,23 +65,23 @@ __device__ inline const float4& as_float4(const float& first) {
 }
 
 // The same two helpers for four neighbours in a row. VEC is 4 where every row is 16-byte aligned
-// and holds a multiple of four floats: the four are inside or outside together. Otherwise it is 1.
+// and holds a multiple of four floats: the four are inside or outside together. Otherwise VEC is 1.
 template <int VEC>
 __device__ inline float4 load4_or_zero(const float* matrix, int rows, int cols, int row, int col) {
   if constexpr (VEC == 4) {
     if (row >= rows || col >= cols) return float4{0.0f, 0.0f, 0.0f, 0.0f};
     return as_float4(matrix[offset(row, col, cols)]);
   } else {
-    return float4{load_or_zero(matrix, rows, cols, row, col),
-                  load_or_zero(matrix, rows, cols, row, col + 1),
-                  load_or_zero(matrix, rows, cols, row, col + 2),
-                  load_or_zero(matrix, rows, cols, row, col + 3)};
+    return float4{
+        load_or_zero(matrix, rows, cols, row, col), load_or_zero(matrix, rows, cols, row, col + 1),
+        load_or_zero(matrix, rows, cols, row, col + 2),
+        load_or_zero(matrix, rows, cols, row, col + 3)};
   }
 }
 
 template <int VEC>
-__device__ inline void update4_if_inside(float* C, int M, int N, int row, int col, float alpha,
-                                         float4 sum, float beta) {
+__device__ inline void update4_if_inside(
+    float* C, int M, int N, int row, int col, float alpha, float4 sum, float beta) {
   if constexpr (VEC == 4) {
     if (row >= M || col >= N) return;
     float4& c = as_float4(C[offset(row, col, N)]);
@@ -105,12 +105,12 @@ __device__ inline void update4_if_inside(float* C, int M, int N, int row, int co
 // Stage 1: naive
 // The obvious translation of the triple loop: a thread for every element of C.
 // Each thread loads a row of A and a column of B from global memory: 2K loads for one result.
-// The lanes of a warp have consecutive threadIdx.x, here consecutive rows. Each of their loads of
-// A is K floats away from the next lane's: one instruction touches 32 sectors to use 4 bytes of
-// each. Stage 2 asks what that costs.
+// The lanes of a warp have consecutive threadIdx.x, here consecutive rows. Their elements of A are
+// K floats apart: one request touches 32 sectors and uses 4 bytes of each. Stage 2 shows what that
+// costs.
 template <int BM, int BN>
-__global__ void naive(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                      float* C) {
+__global__ void naive(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const int row = blockIdx.y * BM + threadIdx.x;
   const int col = blockIdx.x * BN + threadIdx.y;
   if (row >= M || col >= N) return;
@@ -128,8 +128,8 @@ __global__ void naive(int M, int N, int K, float alpha, const float* A, const fl
 // Its lanes read one element of A together and 32 neighbours of B: 1 + 4 sectors instead of
 // 32 + 1. Each thread still makes the same 2K loads; the hardware fetches far less for them.
 template <int BM, int BN>
-__global__ void coalesced(int M, int N, int K, float alpha, const float* A, const float* B,
-                          float beta, float* C) {
+__global__ void coalesced(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const int row = blockIdx.y * BM + threadIdx.y;
   const int col = blockIdx.x * BN + threadIdx.x;
   if (row >= M || col >= N) return;
@@ -143,23 +143,18 @@ __global__ void coalesced(int M, int N, int K, float alpha, const float* A, cons
 }
 
 // Stage 3: shared-memory tiling
-// The threads of a block need the same rows of A and columns of B. They fetch them together, a
+// The threads of a block need the same rows of A and columns of B. They copy them together, one
 // tile at a time, into shared memory, and all of them multiply from there.
-// A thread loads 2 floats for BK steps, 2K/BK from global memory in all, and 2K from shared memory.
-// The first barrier waits until the tile is complete, the second until nobody needs it any more.
+// A thread loads 2 floats for BK steps: 2K/BK from global memory in all, and 2K from shared memory.
+// The first barrier waits until the tile is complete, the second until no thread needs it any more.
 template <int BM, int BN, int BK>
-__global__ void shared_memory_tiling(int M, int N, int K, float alpha, const float* A,
-                                     const float* B, float beta, float* C) {
-  static_assert(
-      BM == BK && BN == BK,
-      "every thread copies one element of either tile, so both must have the block's shape");
+__global__ void shared_memory_tiling(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   __shared__ float As[BM][BK];
   __shared__ float Bs[BK][BN];
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y;  // and this thread's result lies there in it
-  const int col = threadIdx.x;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
+  const int row = threadIdx.y, col = threadIdx.x;  // in it, this thread's result
 
   float sum = 0.0f;
   for (int k0 = 0; k0 < K; k0 += BK) {
@@ -179,23 +174,17 @@ __global__ void shared_memory_tiling(int M, int N, int K, float alpha, const flo
 // Stage 4: 1D thread coarsening
 // A thread computes TM results, one below the other. An element of B, once in a register, serves
 // all TM of them: TM + 1 loads from shared memory for TM multiplications instead of 2 TM.
-// The tile can grow without more threads, so that global memory is read less often, too:
-// K (BM + BN) / threads loads a thread.
+// The tile can grow without more threads, so global memory is read less often, too:
+// K (BM + BN) / threads loads per thread.
 template <int BM, int BN, int BK, int TM>
-__global__ void thread_coarsening_1d(int M, int N, int K, float alpha, const float* A,
-                                     const float* B, float beta, float* C) {
+__global__ void thread_coarsening_1d(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * BN;
-  static_assert(BM % TM == 0, "the tile's rows must divide evenly among the threads");
-  static_assert(kThreads % BK == 0 && BM % (kThreads / BK) == 0 && kThreads % BN == 0 &&
-                    BK % (kThreads / BN) == 0,
-                "the threads must copy whole rows of a tile at a time");
   __shared__ float As[BM][BK];
   __shared__ float Bs[BK][BN];
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y * TM;  // and this thread's results (TM) start there in it
-  const int col = threadIdx.x;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
+  const int row = threadIdx.y * TM, col = threadIdx.x;  // in it, this thread's first result
   const int thread = threadIdx.y * BN + threadIdx.x;
 
   float sum[TM] = {};
@@ -225,26 +214,18 @@ __global__ void thread_coarsening_1d(int M, int N, int K, float alpha, const flo
 }
 
 // Stage 5: 2D thread tiling
-// A thread computes a square of TM x TN results. In every step of k it loads TM elements of A and
-// TN of B into registers and multiplies each with each: 16 loads for 64 multiplications at 8 x 8,
-// where a column of eight took 9 for 8. Shared memory is no longer what the multipliers wait for.
+// A thread computes TM x TN results. In every step of k it loads TM elements of A and TN of B into
+// registers and multiplies each by each: at 8 x 8, 16 loads for 64 multiplications, where a column
+// of eight took 9 for 8. The multipliers wait far less for shared memory.
 template <int BM, int BN, int BK, int TM, int TN>
-__global__ void __launch_bounds__((BM / TM) * (BN / TN))
-    thread_tiling_2d(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                     float* C) {
+__global__ void __launch_bounds__((BM / TM) * (BN / TN)) thread_tiling_2d(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % TM == 0 && BN % TN == 0,
-                "the tile's rows and columns must divide evenly among the threads");
-  static_assert(kThreads % BK == 0 && BM % (kThreads / BK) == 0 && kThreads % BN == 0 &&
-                    BK % (kThreads / BN) == 0,
-                "the threads must copy whole rows of a tile at a time");
   __shared__ float As[BM][BK];
   __shared__ float Bs[BK][BN];
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y * TM;  // and this thread's results (TM, TN) start there in it
-  const int col = threadIdx.x * TN;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
+  const int row = threadIdx.y * TM, col = threadIdx.x * TN;  // in it, this thread's first result
   const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
 
   float sum[TM][TN] = {};
@@ -280,29 +261,20 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 }
 
 // Stage 6: vectorized
-// Wherever data moves, one instruction moves four floats: the same bytes for a quarter of the
-// loads. In shared memory that takes four neighbours that one thread wants together. For B they
-// are neighbours already; A's tile is turned on its side as it is stored, As[k][m] for As[m][k].
+// Wherever data moves, one instruction moves four floats: the same bytes with a quarter of the
+// loads. That takes four neighbours in memory that one thread wants together. For B they are
+// neighbours already; A's tile is transposed as it is stored, As[k][m] instead of As[m][k].
 // A step of k is short now, so `#pragma unroll` writes out all BK of them: no counter, no branch,
-// and the loads of a step ahead of the multiplications that wait for them.
+// and the loads of one step can come before the multiplications of another.
 template <int BM, int BN, int BK, int TM, int TN, int VEC>
-__global__ void __launch_bounds__((BM / TM) * (BN / TN))
-    vectorized(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-               float* C) {
+__global__ void __launch_bounds__((BM / TM) * (BN / TN)) vectorized(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % TM == 0 && BN % TN == 0,
-                "the tile's rows and columns must divide evenly among the threads");
-  static_assert(4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
-                    BK % (4 * kThreads / BN) == 0,
-                "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "a float4 holds four neighbours");
   __shared__ __align__(16) float As[BK][BM];
   __shared__ __align__(16) float Bs[BK][BN];
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y * TM;  // and this thread's results (TM, TN) start there in it
-  const int col = threadIdx.x * TN;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
+  const int row = threadIdx.y * TM, col = threadIdx.x * TN;  // in it, this thread's first result
   const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
 
   alignas(16) float sum[TM][TN] = {};
@@ -337,43 +309,33 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; j += 4) {
-      update4_if_inside<VEC>(C, M, N, block_row + row + i, block_col + col + j, alpha,
-                             as_float4(sum[i][j]), beta);
+      update4_if_inside<VEC>(
+          C, M, N, block_row + row + i, block_col + col + j, alpha, as_float4(sum[i][j]), beta);
     }
   }
 }
 
-// From stage 7 on a thread's results come in fours, and between one four and the next lie those of
-// its neighbours: where its i-th row or column is, counted from its first.
+// From stage 7 on, a thread's results come in groups of four, with its neighbours' groups between
+// them. This is where its i-th row or column lies, counted from its first.
 __device__ constexpr int spread(int i, int neighbours) {
   return i / 4 * 4 * neighbours + i % 4;
 }
 
 // Stage 7: conflict-free
-// Shared memory has 32 banks, a word each a cycle; lanes that want different words of one bank
-// wait for each other. In stage 6 every load of B waits twice: lanes lie 8 floats apart, and eight
-// of them reach over 64 words. So a thread now computes squares of 4 x 4 with its neighbours' in
-// between: their float4 lie side by side. And the stores of A fell on 16 banks: a row of As is
-// padded by four words, which turns the banks of the lanes with the higher k away from the others.
+// Shared memory has 32 banks, and each gives one word per cycle; lanes that want different words of
+// one bank take turns. In stage 6 a load of B takes twice as long as it could: neighbouring lanes
+// read 8 floats apart. Now a thread's results are squares of 4 x 4 with its neighbours' squares in
+// between, so that the lanes' float4 lie side by side. And the stores of A fell on 16 banks: a row
+// of As is padded by four words, which moves the lanes with the higher k to the other 16.
 template <int BM, int BN, int BK, int TM, int TN, int VEC>
-__global__ void __launch_bounds__((BM / TM) * (BN / TN))
-    conflict_free(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                  float* C) {
+__global__ void __launch_bounds__((BM / TM) * (BN / TN)) conflict_free(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % TM == 0 && BN % TN == 0,
-                "the tile's rows and columns must divide evenly among the threads");
-  static_assert(4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
-                    BK % (4 * kThreads / BN) == 0,
-                "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
   __shared__ __align__(16) float As[BK][BM + 4];
   __shared__ __align__(16) float Bs[BK][BN];
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y * 4;  // and this thread's results (TM, TN) start there in it
-  const int col = threadIdx.x * 4;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
+  const int row = threadIdx.y * 4, col = threadIdx.x * 4;  // in it, this thread's first result
   const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
 
   alignas(16) float sum[TM][TN] = {};
@@ -408,9 +370,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; j += 4) {
-      update4_if_inside<VEC>(C, M, N, block_row + row + spread(i, BM / TM),
-                             block_col + col + spread(j, BN / TN), alpha, as_float4(sum[i][j]),
-                             beta);
+      update4_if_inside<VEC>(
+          C, M, N, block_row + row + spread(i, BM / TM), block_col + col + spread(j, BN / TN),
+          alpha, as_float4(sum[i][j]), beta);
     }
   }
 }
@@ -418,32 +380,23 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 // Stage 8: warp tiling
 // A level between block and thread: a warp computes a tile of WM x WN, a lane 16 x 8 results of it,
 // and 24 floats from shared memory feed 128 multiplications, where stage 7 took 16 for 64. Lanes
-// are numbered so that bit 0 moves along columns and bit 1 along rows: then every float4 is asked
-// for by two lanes side by side, and shared memory answers 16 lanes at once instead of 8. The 3 in
-// the launch bounds keeps the registers at 168, so that three blocks fit on an SM.
+// are numbered so that bit 0 moves along columns and bit 1 along rows: two lanes side by side ask
+// for the same float4, and shared memory serves 16 lanes at once instead of 8. The 3 in the launch
+// bounds keeps the registers at 168, so that three blocks fit on an SM.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int VEC>
-__global__ void __launch_bounds__((BM / TM) * (BN / TN), 3)
-    warp_tiling(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                float* C) {
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
-  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
-  static_assert(4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
-                    BK % (4 * kThreads / BN) == 0,
-                "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
   __shared__ __align__(16) float As[BK][BM + 4];
   __shared__ __align__(16) float Bs[BK][BN];
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
   const int thread = threadIdx.x;
-  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it this warp's tile (WM, WN)
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
   const int warp_col = thread / 32 % (BN / WN) * WN;
   const int lane_row = thread % 32 / 2 % (WM / TM);
   const int lane_col = thread % 32 / 2 / (WM / TM) * 2 + thread % 2;
-  const int row = warp_row + lane_row * 4;  // and this thread's results (TM, TN) start there in it
+  const int row = warp_row + lane_row * 4;  // and this thread's first result
   const int col = warp_col + lane_col * 4;
 
   alignas(16) float sum[TM][TN] = {};
@@ -478,29 +431,29 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3)
 
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; j += 4) {
-      update4_if_inside<VEC>(C, M, N, block_row + row + spread(i, WM / TM),
-                             block_col + col + spread(j, WN / TN), alpha, as_float4(sum[i][j]),
-                             beta);
+      update4_if_inside<VEC>(
+          C, M, N, block_row + row + spread(i, WM / TM), block_col + col + spread(j, WN / TN),
+          alpha, as_float4(sum[i][j]), beta);
     }
   }
 }
 
-// Copies to shared memory without a register in between and without waiting: cp.async. An element
-// outside of the matrix arrives as zero, and nothing is read for it. `all_inside` spares the check.
-__device__ inline void copy_or_zero_async(float* to, const float* matrix, int rows, int cols,
-                                          int row, int col, bool all_inside) {
+// cp.async: copies to shared memory without a register in between and without waiting. An element
+// outside the matrix arrives as zero, and nothing is read for it. `all_inside` spares the check.
+__device__ inline void copy_or_zero_async(
+    float* to, const float* matrix, int rows, int cols, int row, int col, bool all_inside) {
   const bool inside = all_inside || (row < rows && col < cols);
-  __pipeline_memcpy_async(to, matrix + offset(row, col, cols), sizeof(float),
-                          inside ? 0 : sizeof(float));
+  __pipeline_memcpy_async(
+      to, matrix + offset(row, col, cols), sizeof(float), inside ? 0 : sizeof(float));
 }
 
 template <int VEC>
-__device__ inline void copy4_or_zero_async(float* to, const float* matrix, int rows, int cols,
-                                           int row, int col, bool all_inside) {
+__device__ inline void copy4_or_zero_async(
+    float* to, const float* matrix, int rows, int cols, int row, int col, bool all_inside) {
   if constexpr (VEC == 4) {
     const bool inside = all_inside || (row < rows && col < cols);
-    __pipeline_memcpy_async(to, matrix + offset(row, col, cols), sizeof(float4),
-                            inside ? 0 : sizeof(float4));
+    __pipeline_memcpy_async(
+        to, matrix + offset(row, col, cols), sizeof(float4), inside ? 0 : sizeof(float4));
   } else {
     for (int i = 0; i < 4; ++i) {
       copy_or_zero_async(to + i, matrix, rows, cols, row, col + i, all_inside);
@@ -512,36 +465,26 @@ __device__ inline void copy4_or_zero_async(float* to, const float* matrix, int r
 // Until now a block copied, waited, multiplied, waited. Now shared memory has room for STAGES tiles
 // of A and of B: while one is multiplied, the STAGES - 1 after it are on their way. The same again
 // one level down: the floats of step k + 1 come to registers while those of step k are multiplied.
-// One barrier a tile is left: the next tile is complete, and the last one's place is free.
-// Multiplications go back and forth along the rows, so that two in a row share two operands.
+// One barrier per tile is left: it says that the next tile is complete and the last one's place is
+// free. The multiplications go back and forth along the rows: two in a row share two operands.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
-__global__ void __launch_bounds__((BM / TM) * (BN / TN))
-    async_pipeline(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                   float* C) {
+__global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
-  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
-  static_assert(kThreads % BK == 0 && BM % (kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
-                    BK % (4 * kThreads / BN) == 0,
-                "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
-  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is on its way");
   extern __shared__ float4 shared[];
   const auto As = reinterpret_cast<float(*)[BK][BM + 4]>(shared);   // (STAGES, BK, BM)
   const auto Bs = reinterpret_cast<float(*)[BK][BN]>(As + STAGES);  // (STAGES, BK, BN)
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
   const int thread = threadIdx.x;
-  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it this warp's tile (WM, WN)
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
   const int warp_col = thread / 32 % (BN / WN) * WN;
   const int lane_row = thread % 32 / 2 % (WM / TM);
   const int lane_col = thread % 32 / 2 / (WM / TM) * 2 + thread % 2;
-  const int row = warp_row + lane_row * 4;  // and this thread's results (TM, TN) start there in it
+  const int row = warp_row + lane_row * 4;  // and this thread's first result
   const int col = warp_col + lane_col * 4;
 
-  // Called with true and with false, so that there is a version without a check for every element.
+  // Called with true and with false: with true the compiler leaves out the check of every element.
   const auto copy = [&](int tile, bool all_inside) {
     const int k0 = tile * BK, s = tile % STAGES;
     for (int i = 0; i < BM; i += kThreads / BK) {
@@ -553,20 +496,20 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
       copy4_or_zero_async<VEC>(&Bs[s][k][n], B, K, N, k0 + k, block_col + n, all_inside);
     }
   };
-  const int tiles = max(1, ceil_div(K, BK));  // where K is 0, one of zeros
+  const int tiles = max(1, ceil_div(K, BK));  // where K is 0, one tile of zeros
   const auto start_copy = [&](int tile) {
     if (block_row + BM <= M && block_col + BN <= N && (tile + 1) * BK <= K) {
       copy(tile, true);
     } else if (tile < tiles) {
       copy(tile, false);
     }
-    __pipeline_commit();  // also where there was nothing left to copy, so that counting goes on
+    __pipeline_commit();  // also where nothing was left to copy: a wait counts groups
   };
 
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
   const auto load_step = [&](int tile, int k) {
-    const int s = min(tile, tiles - 1) % STAGES;  // behind the last step there is no other
+    const int s = min(tile, tiles - 1) % STAGES;  // after the last step there is no other
     for (int i = 0; i < TM; i += 4) {
       as_float4(a[k % 2][i]) = as_float4(As[s][k][row + spread(i, WM / TM)]);
     }
@@ -599,14 +542,15 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; j += 4) {
-      update4_if_inside<VEC>(C, M, N, block_row + row + spread(i, WM / TM),
-                             block_col + col + spread(j, WN / TN), alpha, as_float4(sum[i][j]),
-                             beta);
+      update4_if_inside<VEC>(
+          C, M, N, block_row + row + spread(i, WM / TM), block_col + col + spread(j, WN / TN),
+          alpha, as_float4(sum[i][j]), beta);
     }
   }
 }
 
-// The ladder as data. Each function below names the tile sizes of a kernel once.
+// The ladder as data. Each *_variant function names a kernel's tile sizes once, and says what they
+// must satisfy.
 
 // A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
 template <auto kernel>
@@ -618,9 +562,16 @@ model::KernelRef ref() {
   return {kernel, name.c_str()};
 }
 
-model::Variant variant(const char* name, int BM, int BN, int BK, int WM, int WN, int TM, int TN,
-                int block_x, int block_y, model::KernelRef kernel, model::KernelRef kernel_any) {
+model::Variant variant(
+    const char* name, int BM, int BN, int BK, int WM, int WN, int TM, int TN, int block_x,
+    int block_y, model::KernelRef kernel, model::KernelRef kernel_any) {
   return {name, BM, BN, BK, WM, WN, TM, TN, 0, block_x, block_y, 0, kernel, kernel_any};
+}
+
+// Whether the threads copy a tile of rows x cols in whole rows, each `vec` neighbours at a time.
+constexpr bool copies_whole_rows(int threads, int vec, int rows, int cols) {
+  const int floats = threads * vec;
+  return floats % cols == 0 && rows % (floats / cols) == 0;
 }
 
 template <int BM, int BN>
@@ -637,48 +588,99 @@ model::Variant coalesced_variant(const char* name) {
 
 template <int BM, int BN, int BK>
 model::Variant shared_memory_tiling_variant(const char* name) {
+  static_assert(
+      BM == BK && BN == BK,
+      "every thread copies one element of either tile, so both must have the block's shape");
   constexpr auto kernel = shared_memory_tiling<BM, BN, BK>;
   return variant(name, BM, BN, BK, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM>
 model::Variant thread_coarsening_1d_variant(const char* name) {
+  constexpr int kThreads = (BM / TM) * BN;
+  static_assert(BM % TM == 0, "the tile's rows must divide evenly among the threads");
+  static_assert(
+      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
   constexpr auto kernel = thread_coarsening_1d<BM, BN, BK, TM>;
   return variant(name, BM, BN, BK, 0, 0, TM, 1, BN, BM / TM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN>
 model::Variant thread_tiling_2d_variant(const char* name) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(
+      BM % TM == 0 && BN % TN == 0,
+      "the tile's rows and columns must divide evenly among the threads");
+  static_assert(
+      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
   constexpr auto kernel = thread_tiling_2d<BM, BN, BK, TM, TN>;
   return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN>
 model::Variant vectorized_variant(const char* name) {
-  return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
-                 ref<vectorized<BM, BN, BK, TM, TN, 4>>(),
-                 ref<vectorized<BM, BN, BK, TM, TN, 1>>());
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(
+      BM % TM == 0 && BN % TN == 0,
+      "the tile's rows and columns must divide evenly among the threads");
+  static_assert(
+      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "a float4 holds four neighbours");
+  return variant(
+      name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<vectorized<BM, BN, BK, TM, TN, 4>>(),
+      ref<vectorized<BM, BN, BK, TM, TN, 1>>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN>
 model::Variant conflict_free_variant(const char* name) {
-  return variant(name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
-                 ref<conflict_free<BM, BN, BK, TM, TN, 4>>(),
-                 ref<conflict_free<BM, BN, BK, TM, TN, 1>>());
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(
+      BM % TM == 0 && BN % TN == 0,
+      "the tile's rows and columns must divide evenly among the threads");
+  static_assert(
+      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
+  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+  return variant(
+      name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM, ref<conflict_free<BM, BN, BK, TM, TN, 4>>(),
+      ref<conflict_free<BM, BN, BK, TM, TN, 1>>());
 }
 
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN>
 model::Variant warp_tiling_variant(const char* name) {
-  return variant(name, BM, BN, BK, WM, WN, TM, TN, (BM / TM) * (BN / TN), 1,
-                 ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 4>>(),
-                 ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 1>>());
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
+  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
+  static_assert(
+      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
+  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+  return variant(
+      name, BM, BN, BK, WM, WN, TM, TN, kThreads, 1,
+      ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 4>>(),
+      ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 1>>());
 }
 
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
 model::Variant async_pipeline_variant(const char* name) {
-  model::Variant v = variant(name, BM, BN, BK, WM, WN, TM, TN, (BM / TM) * (BN / TN), 1,
-                      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
-                      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
+  static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
+  static_assert(
+      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
+  static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
+  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is on its way");
+  model::Variant v = variant(
+      name, BM, BN, BK, WM, WN, TM, TN, kThreads, 1,
+      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
+      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
   v.pipeline = STAGES - 1;
   v.shared_bytes = STAGES * BK * (BM + 4 + BN) * sizeof(float);
   return v;
@@ -800,8 +802,8 @@ const std::vector<model::Stage> stages = {
 };
 
 // float4 takes rows that are 16-byte aligned, every one of them.
-const model::KernelRef& kernel_for(const model::Variant& variant, int N, int K, const float* A, const float* B,
-                            const float* C) {
+const model::KernelRef& kernel_for(
+    const model::Variant& variant, int N, int K, const float* A, const float* B, const float* C) {
   const auto aligned = [](const float* p) {
     return reinterpret_cast<std::uintptr_t>(p) % sizeof(float4) == 0;
   };
@@ -810,12 +812,14 @@ const model::KernelRef& kernel_for(const model::Variant& variant, int N, int K, 
 }
 
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
-void run(const model::Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
-         float beta, float* C) {
+void run(
+    const model::Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
+    float beta, float* C) {
   constexpr int kLargest = INT_MAX - 1023;  // the last tile's rows and columns must be ints as well
   if (const int largest = std::max({M, N, K}); largest > kLargest) {
-    throw model::Refusal("a dimension of " + std::to_string(largest) + " is too large; the most is " +
-                  std::to_string(kLargest));
+    throw model::Refusal(
+        "a dimension of " + std::to_string(largest) + " is too large; the most is " +
+        std::to_string(kLargest));
   }
   if (M == 0 || N == 0) return;
   if (alpha == 0.0f) K = 0;  // as BLAS says, A and B are not read then

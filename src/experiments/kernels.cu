@@ -27,17 +27,13 @@ __global__ void swapped_untiled(
 template <int BM, int BN, int BK>
 __global__ void swapped_tiling(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  static_assert(
-      BM == BK && BN == BK,
-      "every thread copies one element of either tile, so both must have the block's shape");
   __shared__ float As[BM][BK];
   __shared__ float Bs[BK][BN];
 
   const unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
-  const int block_row = block % gridDim.y * BM;  // C's tile (BM, BN) starts here
+  const int block_row = block % gridDim.y * BM;  // C's tile (BM, BN)
   const int block_col = block / gridDim.y * BN;
-  const int row = threadIdx.y;  // and this thread's result lies there in it
-  const int col = threadIdx.x;
+  const int row = threadIdx.y, col = threadIdx.x;  // in it, this thread's result
 
   float sum = 0.0f;
   for (int k0 = 0; k0 < K; k0 += BK) {
@@ -61,24 +57,11 @@ template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN))
     padded(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  static_assert(
-      BM % TM == 0 && BN % TN == 0,
-      "the tile's rows and columns must divide evenly among the threads");
-  static_assert(
-      4 * kThreads % BK == 0 && BM % (4 * kThreads / BK) == 0 && 4 * kThreads % BN == 0 &&
-          BK % (4 * kThreads / BN) == 0,
-      "the threads must copy whole rows of a tile at a time");
-  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
-  static_assert(
-      SWIZZLE % 4 == 0 && BM % (2 * SWIZZLE + (SWIZZLE == 0)) == 0,
-      "a swizzle must keep four neighbours together, and within the row");
   __shared__ __align__(16) float As[BK][BM + PAD];
   __shared__ __align__(16) float Bs[BK][BN];
 
-  const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
-  const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y * 4;  // and this thread's results (TM, TN) start there in it
-  const int col = threadIdx.x * 4;
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
+  const int row = threadIdx.y * 4, col = threadIdx.x * 4;  // in it, this thread's first result
   const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
   const auto swizzled = [](int k, int m) { return m ^ k / 4 % 2 * SWIZZLE; };
 
@@ -138,12 +121,26 @@ model::Variant swapped_untiled_variant(const char* name) {
 
 template <int BM, int BN, int BK>
 model::Variant swapped_tiling_variant(const char* name) {
+  static_assert(
+      BM == BK && BN == BK,
+      "every thread copies one element of either tile, so both must have the block's shape");
   constexpr auto kernel = swapped_tiling<BM, BN, BK>;
   return variant(name, BM, BN, BK, 0, 0, 1, 1, BN, BM, ref<kernel>(), ref<kernel>());
 }
 
 template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE>
 model::Variant padded_variant(const char* name) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  static_assert(
+      BM % TM == 0 && BN % TN == 0,
+      "the tile's rows and columns must divide evenly among the threads");
+  static_assert(
+      copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
+  static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
+  static_assert(
+      SWIZZLE % 4 == 0 && BM % (2 * SWIZZLE + (SWIZZLE == 0)) == 0,
+      "a swizzle must keep four neighbours together, and within the row");
   return variant(
       name, BM, BN, BK, 0, 0, TM, TN, BN / TN, BM / TM,
       ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 4>>(),

@@ -13,7 +13,7 @@ text() {
   awk -v name="$1" '
     /^\/\// || /^$/ { head = "" }
     !/^\/\// && !found { head = head $0 "\n" }
-    !found && $0 ~ "(^|[^A-Za-z0-9_])" name "\\(int M" { found = 1; printf "%s", head; next }
+    !found && $0 ~ "(^|[^A-Za-z0-9_])" name "\\((int M|$)" { found = 1; printf "%s", head; next }
     found { print }
     found && /^}/ { exit }
     END { if (!found) { print "there is no kernel " name > "/dev/stderr"; exit 2 } }

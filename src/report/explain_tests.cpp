@@ -145,7 +145,7 @@ TEST_CASE("--section prints what it names and no more, and refuses what is none"
     CHECK_FALSE(contains(two.out, std::string("\n") + other));
   }
   const Output whole = explain_with("--size 32 --stage 3 --section kernel");
-  CHECK(contains(whole.out, "every thread copies one element of either tile"));
+  CHECK(contains(whole.out, "const int row = threadIdx.y"));
   for (const char* wrong : {"figures", "idea,", "IDEA"}) {
     const Output refused = explain_with(std::string("--section ") + wrong);
     CHECK(refused.exit_code == 2);

@@ -38,7 +38,7 @@ function begin_of(l, d) {
   device[functions] = head ~ /__global__|__device__/
   sub(/__launch_bounds__\(.*\)\)?[^)]*\) +/, "", head)
   kernel = head ~ /__global__/
-  match(head, /[A-Za-z_0-9]+\((int|float|const)/)
+  match(head, /[A-Za-z_0-9]+\( *(int|float|const)/)
   name[functions] = substr(head, RSTART, RLENGTH)
   sub(/\(.*/, "", name[functions])
   stage[functions] = kernel ? number : 0
