@@ -57,6 +57,8 @@ SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp, 
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp))
+# What stands around a kernel of somebody else's.
+HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp,$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 

@@ -4,7 +4,7 @@ GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp verdict.cpp region.cpp inspect.cpp \
 		grade.cpp)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 	mkdir -p $(@D)
-	ld -r $^ -o $@
+	ld -r --whole-archive $^ -o $@
 $(GRADED)/assemble: $(call OBJECTS,src/grade/assemble.cpp src/grade/region.cpp)
 $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:

@@ -14,7 +14,6 @@ try.flags = $(CXX) $(TRY_AS_CPU)
 C_LIBRARY := $(foreach name,printf malloc rand,--redefine-sym $(name)=try_$(name)) \
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
 	--redefine-sym _Znam=try_new_array
-HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp,$(wildcard src/try/*.cpp)))
 COMPILE_TRIED = src/try/compile.sh $@ $(CXX) $(TRY_AS_CPU) $(DEPENDENCIES)
 SGEMM = _Z$(1)iiifPKfS0_fPf
 
