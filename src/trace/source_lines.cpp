@@ -15,9 +15,7 @@
 #include <string>
 #include <tuple>
 
-#include "trace/warp_log.h"
-
-extern "C" char __executable_start;
+#include "machine/code_place.h"
 
 // The text of gemm_steps.cu (Makefile: compiled again whenever it changes).
 asm(".pushsection .rodata\n"
@@ -30,7 +28,7 @@ extern "C" const char kernel_source_end[] __attribute__((visibility("hidden")));
 namespace trace {
 namespace {
 
-using Place = std::uint32_t;  // distance from __executable_start, as in a token
+using Place = machine::CodePlace;
 
 std::string own_path() {
   std::array<char, PATH_MAX> path;
@@ -146,7 +144,7 @@ std::string source_text(const std::string& file) {
 }
 
 SourceRange kernel_lines(const void* kernel) {
-  const auto place = static_cast<Place>(static_cast<const char*>(kernel) - &__executable_start);
+  const Place place = machine::place_of_code(kernel);
   const std::vector<Frame> frames = lines_of({place})[place];
   if (frames.empty()) return {};
   const Frame& outermost = frames.back();
