@@ -136,10 +136,10 @@ $(BUILD)/idioms_traced.o: $(BUILD)/traced/trace/idioms.o
 # warnings are its author's business.
 try_name = $(basename $(notdir $(1)))
 TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
-TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -include src/cuda/headers/cuda_runtime.h -w \
+TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -iquote src/try/headers -include src/cuda/headers/cuda_runtime.h -w \
 	-U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
 # One architecture after the other (--threads 1), so that ptxas speaks of one kernel at a time.
-TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=%,$(NVCCFLAGS))) -w -Xptxas -v
+TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=-W%,$(NVCCFLAGS))) -Xcompiler=-iquote,src/try/headers -w -Xptxas -v
 C_LIBRARY := --redefine-sym printf=try_printf --redefine-sym __assert_fail=try_assert_fail \
 	--redefine-sym malloc=try_malloc --redefine-sym _Znwm=try_new --redefine-sym _Znam=try_new_array \
 	--redefine-sym rand=try_rand
