@@ -2,7 +2,7 @@
 
 namespace trace {
 
-void Merge::choose() {
+std::span<Party* const> Merge::next() {
   together_.clear();
   const Party* first = nullptr;
   const auto position = [](const Party& party) {
@@ -12,15 +12,16 @@ void Merge::choose() {
     if (!party.finished()) {
       if (first == nullptr || paths_.goes_before(position(party), position(*first))) first = &party;
     } else if (party.running) {
-      return;
+      return {};
     }
   }
-  if (first == nullptr) return;
+  if (first == nullptr) return {};
   for (Party& party : parties_) {
     if (!party.finished() && party.path == first->path && party.next() == first->next()) {
       together_.push_back(&party);
     }
   }
+  return together_;
 }
 
 }  // namespace trace

@@ -29,15 +29,12 @@ class Merge {
 
   // The parties that execute the warp's next instruction, which is the next() of each. Empty when
   // all are finished, or when one that has more to come might be the next.
-  std::span<Party* const> next() {
-    const bool alone = parties_.size() == 1 && !together_.empty() && !together_[0]->finished();
-    if (!alone) choose();
-    return together_;
-  }
+  std::span<Party* const> next();
+  // Whether those execute the instruction behind it as well, because there are no others: then
+  // next() need not be asked.
+  bool stay_together() const { return parties_.size() == 1 && !together_[0]->finished(); }
 
  private:
-  void choose();
-
   std::vector<Party>& parties_;
   const CallPaths& paths_;
   std::vector<Party*> together_;

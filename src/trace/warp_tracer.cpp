@@ -101,7 +101,9 @@ bool WarpTracer::fold(int warp, std::uint32_t running) {
   std::vector<Party> parties = log_.parties(warp, running);
   Merge merge(parties, paths_);
   for (Together together = merge.next(); !together.empty(); together = merge.next()) {
-    execute(together);
+    do {
+      execute(together);
+    } while (merge.stay_together() && !watch_.is_fatal());
     if (!watch_.is_fatal()) continue;
     if (record_.is_on()) record_hazards();
     return false;
