@@ -2,7 +2,7 @@
 //
 // The lanes that a mask names wait for each other and then exchange: as on the GPU since Volta,
 // each must come to the same kind of call with the same mask, or have left the kernel. A lane that
-// never comes, because it waits elsewhere, is a KernelFault (src/machine/grid.h).
+// never comes, because it waits elsewhere, is a KernelFault (src/machine/fault.h).
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // CUDA's vocabulary for g++: with `-include src/cuda/cpu.h` a kernel written for nvcc compiles as
 // C++.
 //
-// Every thread of a block is a fiber on one thread of the operating system (src/machine/grid.cpp),
+// Every thread of a block is a fiber on one thread of the operating system (src/machine/fiber.h),
 // so a thread_local variable is exactly what __shared__ promises: one copy for all threads of a
 // block.
 #pragma once
@@ -50,15 +50,15 @@ struct dim3 {
   constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
 };
 
-// Set before a thread runs (src/machine/grid.cpp). gcc does not announce reads of const variables,
-// so the tracer never sees these.
+// Set before a thread runs (src/machine/worker.cpp). gcc does not announce reads of const
+// variables, so the tracer never sees these.
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
 extern const __thread uint3 blockDim;
 extern const __thread uint3 gridDim;
 inline constexpr int warpSize = 32;
 
-// cp.async, as <cuda_pipeline.h> names it. Counted where it is called (src/trace/trace.cpp).
+// cp.async, as <cuda_pipeline.h> names it. Defined in src/machine/async_copies.cpp.
 void __pipeline_memcpy_async(
     void* shared, const void* global, std::size_t size, std::size_t zfill = 0);
 void __pipeline_commit();

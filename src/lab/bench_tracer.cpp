@@ -6,7 +6,7 @@
 #include "lab/stage_tables.h"
 #include "trace/trace.h"
 
-namespace lab {}  // namespace lab
+using lab::Floats, lab::random_floats;
 
 int main() {
   constexpr int kSize = 256;

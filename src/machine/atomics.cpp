@@ -4,7 +4,9 @@
 #include <atomic>
 #include <bit>
 
-#include "trace/hooks.h"
+#include "machine/fault.h"
+#include "machine/observer.h"
+#include "machine/worker.h"
 
 namespace {
 
@@ -12,7 +14,11 @@ namespace {
 // side, so this is atomic among threads of the operating system, too.
 template <class T, class Change>
 T atomically(T* address, void* place, Change change) {
-  trace::record_atomic(address, sizeof(T), place);
+  if (machine::running_worker != nullptr) {
+    if (machine::BlockObserver* observer = machine::running_worker->observer()) {
+      observer->atomic(address, sizeof(T), place);
+    }
+  }
   std::atomic_ref<T> value(*address);
   T old = value.load();
   while (!value.compare_exchange_weak(old, change(old))) {

@@ -2,23 +2,17 @@
 // blocks side by side on all cores. Every launch() of a kernel compiled for the CPU ends here.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "cuda/runtime.h"
+#include "machine/fault.h"
+#include "machine/runners.h"
 #include "model/counts.h"
 #include "model/gpus.h"
-
-namespace trace {
-struct Recorder;  // trace/recorder.h
-}
+#include "model/recorder.h"
 
 namespace machine {
 
@@ -29,13 +23,6 @@ struct Launch {
   const void* kernel;
   Extent grid, block;
   int static_shared_bytes, dynamic_shared_bytes;
-};
-
-// What a kernel did wrong while it ran, in one sentence with the kernel, the block and the thread.
-struct KernelFault : std::runtime_error {
-  KernelFault(const std::string& sentence, const void* where)
-      : std::runtime_error(sentence), place(where) {}
-  const void* place;  // a return address in the kernel; null where it is not known
 };
 
 // A matrix. What a kernel does in it is counted as global memory.
@@ -62,7 +49,7 @@ struct Machine {
   std::function<void(std::span<const std::uint64_t>)> wrote = {};
   // Records chosen blocks where they are traced; may be null. Blocks then run one after the other,
   // in the grid's order.
-  trace::Recorder* recorder = nullptr;
+  model::Recorder* recorder = nullptr;
   std::span<const GlobalArray> arrays = {};  // for run(): to tell what was missed by an access
 };
 
@@ -70,13 +57,5 @@ struct Machine {
 // where the GPU would refuse the launch, and KernelFault for the first block, in the grid's order,
 // that goes wrong. An access that the system stops makes its block be abandoned, and is returned.
 std::vector<model::Hazard> run(const Machine& machine, const std::function<void()>& host);
-
-// Abandons the launch: run() and trace() throw a KernelFault. `what` is a clause: "the kernel ...".
-[[noreturn]] void fault(const std::string& what, const void* place);
-
-// For those that watch over a launch. All may be called from a signal handler.
-bool in_kernel();           // this thread of the operating system runs a kernel's thread
-const char* kernel_name();  // of the launch of the moment, empty where there is none
-std::optional<pthread_t> runner_of_first_block();  // of the blocks that run, the first in the grid
 
 }  // namespace machine

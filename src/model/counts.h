@@ -124,4 +124,26 @@ inline bool has_fatal(const Counts& counts) {
   return false;
 }
 
+// Takes one more thread's value in.
+void include(PerThread& figure, std::int64_t value, bool first);
+
+// Adds a hazard, or keeps the first of two that are the same but for the block.
+void add(std::vector<Hazard>& hazards, const Hazard& more);
+
+// Adds the counts of more blocks.
+void add(Counts& to, const Counts& from);
+
+// Adds `more` to the line that it is, or as one more.
+void add(std::vector<LineCounts>& lines, const LineCounts& more);
+
+// For two counts of requests, of a line or of all lines.
+template <class To, class From>
+void add_requests(To& to, const From& from) {
+  to.requests += from.requests;
+  to.pieces += from.pieces;
+  to.ideal_pieces += from.ideal_pieces;
+  to.bank_conflicts += from.bank_conflicts;
+  to.lines += from.lines;
+}
+
 }  // namespace model

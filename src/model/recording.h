@@ -28,7 +28,7 @@ struct RecordedSite {
   int array = -1;  // in Recording::arrays; -1 for what is no access
   Direction direction = Direction::load;
   bool atomic = false;
-  int line = 0;  // as in LineCounts: 0 until simt::resolve_lines, or not known
+  int line = 0;  // as in LineCounts: 0 until trace::resolve_lines, or not known
   std::vector<std::uint32_t> places;
 };
 

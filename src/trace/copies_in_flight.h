@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "machine/async_groups.h"
 #include "model/warp_access.h"
 
 namespace trace {
@@ -17,29 +17,19 @@ class CopiesInFlight {
     warps_.assign((threads + model::kWarpSize - 1) / model::kWarpSize, 0);
   }
   void copy(int thread, int bytes) {
-    threads_[thread].open += bytes;
+    threads_[thread].issue(bytes);
     warps_[thread / model::kWarpSize] += bytes;
   }
-  void commit(int thread) {
-    Thread& of = threads_[thread];
-    of.groups.push_back(of.open);
-    of.open = 0;
-  }
+  void commit(int thread) { threads_[thread].commit(); }
   // Until no more than so many of the groups last committed are on their way.
   void wait(int thread, std::uint64_t groups_in_flight) {
-    Thread& of = threads_[thread];
-    for (; of.groups.size() > groups_in_flight; of.groups.pop_front()) {
-      warps_[thread / model::kWarpSize] -= of.groups.front();
-    }
+    std::int64_t& of_warp = warps_[thread / model::kWarpSize];
+    threads_[thread].wait(groups_in_flight, [&](int bytes) { of_warp -= bytes; });
   }
   std::int64_t bytes_of_warp(int warp) const { return warps_[warp]; }
 
  private:
-  struct Thread {
-    std::deque<std::int64_t> groups;  // committed, oldest first
-    std::int64_t open = 0;            // not committed yet
-  };
-  std::vector<Thread> threads_;
+  std::vector<machine::AsyncGroups<int>> threads_;  // bytes of each copy
   std::vector<std::int64_t> warps_;
 };
 

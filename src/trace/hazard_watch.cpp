@@ -8,8 +8,11 @@ namespace trace {
 
 void HazardWatch::watch(std::size_t array, std::size_t bytes) {
   constexpr std::size_t kWordBytes = 4;
-  if (arrays_.size() <= array) arrays_.resize(array + 1);
-  arrays_[array].resize((bytes + kWordBytes - 1) / kWordBytes);
+  if (arrays_.size() <= array) {
+    arrays_.resize(array + 1);
+    array_words_.resize(array + 1);
+  }
+  array_words_[array] = (bytes + kWordBytes - 1) / kWordBytes;
 }
 
 void HazardWatch::begin_block(std::int64_t block, int threads) {
@@ -17,13 +20,14 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   ++serial_;
   ++epoch_;
   reads_of_nothing_.clear();  // of a block that was abandoned
-  threads_.assign(threads, {});
+  copies_.assign(threads, {});
   warp_epochs_.assign(threads / model::kWarpSize + 1, 0);
 }
 
 template <class Visit>
 void HazardWatch::for_each_word(std::size_t array, std::uint64_t byte, int bytes, Visit visit) {
   std::vector<Word>& words = arrays_[array];
+  if (words.empty()) words.resize(array_words_[array]);
   const std::uint64_t last = std::min<std::uint64_t>((byte + bytes - 1) / 4, words.size() - 1);
   for (std::uint64_t word = byte / 4; word <= last; ++word) visit(words[word], word * 4);
 }
@@ -81,29 +85,22 @@ void HazardWatch::copy(std::size_t array, std::uint64_t byte, int bytes, Actor a
     write(word, array, at, actor);
     word.pending_in = serial_;
   });
-  Thread& thread = threads_[actor.thread];
-  thread.copies.push_back({array, byte, bytes, actor, thread.group});
+  copies_[actor.thread].issue({array, byte, bytes, actor});
 }
 
 void HazardWatch::commit(int thread) {
-  ++threads_[thread].group;
+  copies_[thread].commit();
 }
 
 void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
-  Thread& waiting = threads_[thread];
-  const auto arrived = [&](const Copy& copy) {
-    return copy.group + groups_in_flight < waiting.group;
-  };
-  for (const Copy& copy : waiting.copies) {
-    if (!arrived(copy)) continue;
+  copies_[thread].wait(groups_in_flight, [&](const Copy& copy) {
     for_each_word(copy.array, copy.byte, copy.bytes, [&](Word& word, std::uint64_t) {
       // From here on it is as if the thread had just stored it.
       word.pending_in = 0;
       word.initialized_in = serial_;
       word.write = {epoch_, warp_epochs_[thread / model::kWarpSize], copy.actor};
     });
-  }
-  std::erase_if(waiting.copies, arrived);
+  });
 }
 
 void HazardWatch::barrier() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "machine/async_groups.h"
 #include "model/counts.h"
 
 namespace trace {
@@ -62,11 +63,6 @@ class HazardWatch {
     std::uint64_t byte;
     int bytes;
     Actor actor;
-    std::uint64_t group;
-  };
-  struct Thread {
-    std::vector<Copy> copies;  // issued and not waited for
-    std::uint64_t group = 0;   // that the next copy belongs to
   };
 
   template <class Visit>
@@ -76,8 +72,9 @@ class HazardWatch {
   void report(
       model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
-  std::vector<std::vector<Word>> arrays_;
-  std::vector<Thread> threads_;
+  std::vector<std::vector<Word>> arrays_;  // empty until the array is first touched
+  std::vector<std::size_t> array_words_;
+  std::vector<machine::AsyncGroups<Copy>> copies_;  // of each thread
   std::vector<std::uint32_t> warp_epochs_;
   std::vector<Found> reads_of_nothing_;  // in this epoch: a race if somebody writes there in it
   std::vector<Found> found_;

@@ -1,10 +1,13 @@
-// Where the compiler's hooks (trace.cpp) find the log of the thread that runs.
+// What the compiler's hooks know of the lane that runs on this thread of the operating system.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
-#include "trace/warp_log.h"
+#include "machine/kernel_memory.h"
+#include "trace/token.h"
 
 namespace trace {
 
@@ -23,19 +26,18 @@ struct Hooks {
 };
 extern __thread Hooks hooks;
 
-// A cp.async issued at `place`; `global` is null where it only fills with zeros.
-void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* place);
+inline constexpr std::size_t kStackReserve = 8 * 1024;  // for the hooks and what they call
 
-// That the running thread came to `place`; a wait also for how many groups it does not wait.
-void record(Kind kind, const void* place);
-void record_wait(int groups_in_flight, const void* place);
-// An atomic at `place`: a load and a store.
-void record_atomic(const void* pointer, std::size_t bytes, void* place);
+// Of each word of the program's thread-local variables whether a kernel may touch it.
+std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
 
-// Called by a hook when the log is full: the warp's other lanes run, and the logs are folded.
-void pause_with_full_log();
-
-// Called by a hook when what the log tells last must not happen: the block is abandoned.
-[[noreturn]] void go_astray();
+// What the compiler does not announce, logged for the lane that runs: that it came to `place`, a
+// wait also for how many groups it does not wait.
+void log_step(Kind kind, const void* place);
+void log_wait(int groups_in_flight, const void* place);
+// `global` is null where a cp.async only fills with zeros.
+void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
+// A load and a store.
+void log_atomic(const void* pointer, std::size_t bytes, const void* place);
 
 }  // namespace trace

@@ -46,6 +46,8 @@
     return expected;                                                                               \
   }
 
+namespace trace {
+
 extern "C" {
 ATOMICS(8, std::uint8_t)
 ATOMICS(16, std::uint16_t)
@@ -58,4 +60,6 @@ void __tsan_atomic_signal_fence(int) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 }
+
+}  // namespace trace
 #undef ATOMICS

@@ -1,9 +1,9 @@
 #!/bin/sh
-# alone.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: IN.o, showing none but SYMBOLS (separated by spaces)
+# keep_symbols.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: IN.o, showing none but SYMBOLS (separated by spaces)
 # after the renamings that the flags ask for. All else of it becomes local: two copies of one file in
 # one program would otherwise be merged, function by function, without a word.
 #
-# Dynamic shared memory, whatever a kernel calls it, is the buffer of src/machine/grid.cpp.
+# Dynamic shared memory, whatever a kernel calls it, is the buffer of src/machine/kernel_memory.cpp.
 set -e
 in=$1 out=$2 symbols=$3
 shift 3

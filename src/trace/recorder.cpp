@@ -1,13 +1,8 @@
 #include "trace/recorder.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace trace {
-
-bool Recorder::records(std::int64_t block) const {
-  return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
-}
 
 void add_event(const Recorder& recorder, model::Recording& recording, model::RecordedEvent event) {
   std::vector<model::RecordedEvent>& events = recording.events;

@@ -8,16 +8,16 @@
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <tuple>
 
-#include "trace/warp_log.h"
-
-extern "C" char __executable_start;
+#include "machine/code_place.h"
 
 // The text of gemm_steps.cu (Makefile: compiled again whenever it changes).
 asm(".pushsection .rodata\n"
@@ -30,7 +30,7 @@ extern "C" const char kernel_source_end[] __attribute__((visibility("hidden")));
 namespace trace {
 namespace {
 
-using Place = std::uint32_t;  // distance from __executable_start, as in a token
+using Place = machine::CodePlace;
 
 std::string own_path() {
   std::array<char, PATH_MAX> path;
@@ -137,16 +137,25 @@ int heading_line(std::string_view source, int line) {
   return line;
 }
 
+// Somebody else's file may have the same name: ours is the one with this source below its folder,
+// or one that is not there any more.
+bool is_gemm_steps(const std::filesystem::path& file) {
+  std::error_code unknown;
+  return file.filename() == "gemm_steps.cu" &&
+         (!std::filesystem::exists(file, unknown) ||
+          std::filesystem::exists(file.parent_path() / __FILE__, unknown));
+}
+
 }  // namespace
 
 std::string source_text(const std::string& file) {
-  if (file.ends_with("gemm_steps.cu")) return {kernel_source_begin, kernel_source_end};
+  if (is_gemm_steps(file)) return {kernel_source_begin, kernel_source_end};
   std::ifstream source(file);
   return {std::istreambuf_iterator<char>(source), {}};
 }
 
 SourceRange kernel_lines(const void* kernel) {
-  const auto place = static_cast<Place>(static_cast<const char*>(kernel) - &__executable_start);
+  const Place place = machine::place_of_code(kernel);
   const std::vector<Frame> frames = lines_of({place})[place];
   if (frames.empty()) return {};
   const Frame& outermost = frames.back();

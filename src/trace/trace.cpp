@@ -1,231 +1,88 @@
 #include "trace/trace.h"
 
+#include <omp.h>
+
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
 
-#include "machine/session.h"
-#include "trace/hooks.h"
-
-extern "C" char __executable_start;  // from the linker: places are counted from here
+#include "machine/observer.h"
+#include "trace/result_writers.h"
+#include "trace/warp_tracer.h"
 
 namespace trace {
-
-__thread Hooks hooks;
-
 namespace {
 
-// Elements of C that no thread of all launches wrote, as one hazard. Only where all blocks were
-// traced, and none was abandoned, is that known.
-void add_never_written(machine::Session& session) {
-  const auto& written = session.written;
-  const auto first = std::find(written.begin(), written.end(), false);
-  const auto result = std::find_if(
-      session.traced->begin(), session.traced->end(),
-      [](const machine::GlobalArray& array) { return array.all_written; });
-  if (first == written.end() || result == session.traced->end()) return;
-  if (model::has_fatal(session.counts) || !session.all_traced) return;
-  model::Hazard hazard{model::HazardKind::never_written, result->name, 0, 0, {}, {}};
-  hazard.byte = 4 * static_cast<std::uint64_t>(first - written.begin());
-  hazard.extent = std::count(first, written.end(), false);
-  session.counts.hazards.push_back(hazard);
-}
+// Of all launches of a host function: whose blocks are traced, and which words of the result they
+// wrote.
+class Tracing : public machine::LaunchObserver {
+ public:
+  Tracing(const machine::Machine& machine, std::span<const machine::GlobalArray> matrices)
+      : machine_(machine), matrices_(matrices) {}
 
-// The compiler hands over return addresses; the instruction itself is before it.
-Token place(const void* return_address) {
-  return static_cast<Token>(static_cast<const char*>(return_address) - &__executable_start - 1);
-}
-
-inline void append(LaneLog& log, Token token) {
-  *log.next_token++ = token;
-  if (log.next_token == log.tokens_end) pause_with_full_log();
-}
-
-inline void step(Kind kind, const void* return_address) {
-  if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
-}
-
-// Every function of a traced kernel starts here, so a stack that runs out is seen before it does.
-inline void enter(const void* caller) {
-  LaneLog* log = hooks.log;
-  if (log == nullptr) return;
-  if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
-    machine::fault("it needs more than 56 KB of local memory", caller);
+  void begin_launch(const machine::Launch& launch) override {
+    if (machine_.hazards) writers_.emplace(matrices_);
+    if (machine_.recorder == nullptr) return;
+    model::Recording& recording = machine_.recorder->launches.emplace_back();
+    recording.kernel = launch.kernel;
+    recording.grid = {launch.grid.x, launch.grid.y, launch.grid.z};
+    recording.block = {launch.block.x, launch.block.y, launch.block.z};
   }
-  append(*log, make_token(place(caller), Kind::kEnter));
-}
 
-// What else is thread-local is the tracer's own, and would not survive a store.
-inline void require_shared(std::uintptr_t address, Token log2_bytes) {
-  const std::size_t first = (address - hooks.locals) / 4;
-  const std::size_t last = (address - hooks.locals + (std::size_t{1} << log2_bytes) - 1) / 4;
-  if (!hooks.is_shared[first] || !hooks.is_shared[last]) go_astray();
-}
-
-inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
-  LaneLog* log = hooks.log;
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (log == nullptr || address - hooks.stacks < hooks.stack_bytes) return;
-  *log->next_address++ = address;
-  append(*log, make_token(place(return_address), kind, log2_bytes));
-  if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
-}
-
-// A copy of a larger object: as many accesses as the widest that its size and address allow takes.
-void range(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
-  if (bytes == 0) return;
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  const int log2_bytes = std::countr_zero(bytes | address | 16u);
-  for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
-    access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+  // A recording is in the grid's order.
+  int most_workers() const override {
+    return machine_.recorder != nullptr ? 1 : omp_get_max_threads();
   }
-}
+
+  std::unique_ptr<machine::BlockObserver> observe_blocks(
+      const machine::KernelMemory& memory) override {
+    return std::make_unique<WarpTracer>(memory, writers_ ? &*writers_ : nullptr, machine_.recorder);
+  }
+
+  void end_launch(bool whole) override {
+    if (!writers_) return;
+    all_traced_ &= whole;
+    const std::span<const std::uint64_t> writers = writers_->words();
+    written_.resize(writers.size());
+    for (std::size_t word = 0; word < writers.size(); ++word) {
+      if (writers[word] != 0) written_[word] = true;
+    }
+    if (machine_.wrote) machine_.wrote(writers);
+  }
+
+  // Elements of C that no thread of all launches wrote, as one hazard. Only where all blocks were
+  // traced, and none was abandoned, is that known.
+  std::optional<model::Hazard> never_written(const model::Counts& counts) const {
+    const auto first = std::find(written_.begin(), written_.end(), false);
+    const auto result = std::find_if(
+        matrices_.begin(), matrices_.end(),
+        [](const machine::GlobalArray& matrix) { return matrix.all_written; });
+    if (first == written_.end() || result == matrices_.end()) return std::nullopt;
+    if (model::has_fatal(counts) || !all_traced_) return std::nullopt;
+    model::Hazard hazard{model::HazardKind::never_written, result->name, 0, 0, {}, {}};
+    hazard.byte = 4 * static_cast<std::uint64_t>(first - written_.begin());
+    hazard.extent = std::count(first, written_.end(), false);
+    return hazard;
+  }
+
+ private:
+  const machine::Machine& machine_;
+  std::span<const machine::GlobalArray> matrices_;
+  std::optional<ResultWriters> writers_;  // of the launch; none where hazards are not looked for
+  std::vector<bool> written_;             // of the words of the result, by any launch
+  bool all_traced_ = true;                // every block of every launch
+};
 
 }  // namespace
 
 model::Counts trace(
     const machine::Machine& machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host) {
-  machine::Session session{&machine, arrays};
-  machine::run_in(session, host);
-  add_never_written(session);
-  return session.counts;
-}
-
-void record(Kind kind, const void* at) {
-  step(kind, at);
-}
-
-void record_wait(int groups_in_flight, const void* at) {
-  LaneLog* log = hooks.log;
-  if (log == nullptr) return;
-  *log->next_address++ = groups_in_flight;
-  append(*log, make_token(place(at), Kind::kWait));
-}
-
-void record_async_copy(const void* shared, const void* global, std::size_t bytes, void* at) {
-  LaneLog* log = hooks.log;
-  if (log == nullptr) return;
-  *log->next_address++ = reinterpret_cast<std::uintptr_t>(global);
-  *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
-  append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
-  const auto to = reinterpret_cast<std::uintptr_t>(shared);
-  if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
-}
-
-void record_atomic(const void* pointer, std::size_t bytes, void* at) {
-  access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
-  access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+  Tracing tracing(machine, arrays);
+  model::Counts counts = machine::run_observed(machine, arrays, tracing, host);
+  if (const auto hazard = tracing.never_written(counts)) counts.hazards.push_back(*hazard);
+  return counts;
 }
 
 }  // namespace trace
-
-// What -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The names are the
-// compiler's; the sanitizers' own runtime is not linked.
-#define HERE __builtin_return_address(0)
-extern "C" {
-void __tsan_init() {}
-// Host code of the traced copy: virtual tables. (Its atomics: src/trace/host_atomics.cpp.)
-void __tsan_vptr_read(void**) {}
-void __tsan_vptr_update(void**, void*) {}
-
-void __tsan_func_entry(void* caller) {
-  trace::enter(caller);
-}
-void __tsan_func_exit() {
-  trace::step(trace::Kind::kExit, HERE);
-  trace::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
-}
-void __sanitizer_cov_trace_pc() {
-  // The instruction behind a function's exit may begin a basic block. It is the function's last,
-  // but the log has left the function: as a place of the caller it would mislead the merge.
-  constexpr std::uintptr_t kOneCall = 8;
-  if (reinterpret_cast<std::uintptr_t>(HERE) - trace::hooks.exit <= kOneCall) return;
-  trace::step(trace::Kind::kStep, HERE);
-}
-
-// The index is not used yet.
-void __ubsan_handle_out_of_bounds(void* data, void* index) {
-  trace::LaneLog* log = trace::hooks.log;
-  if (log == nullptr || !trace::hooks.looks_for_hazards) return;
-  *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
-  *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
-  trace::append(*log, trace::make_token(trace::place(HERE), trace::Kind::kBadIndex));
-  trace::go_astray();
-}
-
-void __tsan_read1(void* p) {
-  trace::access(trace::Kind::kLoad, p, 0, HERE);
-}
-void __tsan_read2(void* p) {
-  trace::access(trace::Kind::kLoad, p, 1, HERE);
-}
-void __tsan_read4(void* p) {
-  trace::access(trace::Kind::kLoad, p, 2, HERE);
-}
-void __tsan_read8(void* p) {
-  trace::access(trace::Kind::kLoad, p, 3, HERE);
-}
-void __tsan_read16(void* p) {
-  trace::access(trace::Kind::kLoad, p, 4, HERE);
-}
-void __tsan_write1(void* p) {
-  trace::access(trace::Kind::kStore, p, 0, HERE);
-}
-void __tsan_write2(void* p) {
-  trace::access(trace::Kind::kStore, p, 1, HERE);
-}
-void __tsan_write4(void* p) {
-  trace::access(trace::Kind::kStore, p, 2, HERE);
-}
-void __tsan_write8(void* p) {
-  trace::access(trace::Kind::kStore, p, 3, HERE);
-}
-void __tsan_write16(void* p) {
-  trace::access(trace::Kind::kStore, p, 4, HERE);
-}
-
-void __tsan_unaligned_read2(void* p) {
-  trace::access(trace::Kind::kLoad, p, 1, HERE);
-}
-void __tsan_unaligned_read4(void* p) {
-  trace::access(trace::Kind::kLoad, p, 2, HERE);
-}
-void __tsan_unaligned_read8(void* p) {
-  trace::access(trace::Kind::kLoad, p, 3, HERE);
-}
-void __tsan_unaligned_read16(void* p) {
-  trace::access(trace::Kind::kLoad, p, 4, HERE);
-}
-void __tsan_unaligned_write2(void* p) {
-  trace::access(trace::Kind::kStore, p, 1, HERE);
-}
-void __tsan_unaligned_write4(void* p) {
-  trace::access(trace::Kind::kStore, p, 2, HERE);
-}
-void __tsan_unaligned_write8(void* p) {
-  trace::access(trace::Kind::kStore, p, 3, HERE);
-}
-void __tsan_unaligned_write16(void* p) {
-  trace::access(trace::Kind::kStore, p, 4, HERE);
-}
-
-void __tsan_read_range(void* p, std::size_t bytes) {
-  trace::range(trace::Kind::kLoad, p, bytes, HERE);
-}
-void __tsan_write_range(void* p, std::size_t bytes) {
-  trace::range(trace::Kind::kStore, p, bytes, HERE);
-}
-
-// The compiler announces no memcpy and no memset: in traced code they are these (Makefile).
-void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
-  trace::range(trace::Kind::kLoad, from, bytes, HERE);
-  trace::range(trace::Kind::kStore, to, bytes, HERE);
-  return std::memcpy(to, from, bytes);
-}
-void* simt_memset(void* to, int value, std::size_t bytes) {
-  trace::range(trace::Kind::kStore, to, bytes, HERE);
-  return std::memset(to, value, bytes);
-}
-}
-#undef HERE

@@ -2,7 +2,7 @@
 //
 // The kernels are compiled with -fsanitize=thread and -fsanitize-coverage=trace-pc, which make the
 // compiler call a function at every memory access and at every basic block. Those functions are
-// ours (src/trace/trace.cpp): they log, and a warp's 32 logs are folded into requests.
+// ours (src/trace/hooks.cpp): they log, and a warp's 32 logs are folded into requests.
 #pragma once
 
 #include <cstddef>

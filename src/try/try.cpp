@@ -27,7 +27,6 @@
 #include "report/report.h"
 #include "step/step_command.h"
 #include "trace/trace.h"
-#include "trace/warp_log.h"
 #include "try/device_calls.h"
 #include "try/registers.h"
 #include "try/sgemm.h"
@@ -137,14 +136,14 @@ void Kernels::add_hazards(const machine::Launch& launch, const model::Counts& co
   const std::string name = machine::function_name(launch.kernel);
   for (Entry& entry : entries) {
     if (entry.name != name) continue;
-    for (const model::Hazard& hazard : counts.hazards) trace::add(entry.counts.hazards, hazard);
+    for (const model::Hazard& hazard : counts.hazards) model::add(entry.counts.hazards, hazard);
   }
 }
 
 void Kernels::add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N) {
   for (Entry& entry : entries) {
     if (entry.function != launch.kernel) continue;
-    trace::add(entry.counts, counts);
+    model::add(entry.counts, counts);
     entry.counts.blocks += counts.blocks;
     ++entry.shape.launches;
     return;

@@ -69,6 +69,13 @@ TEST_CASE("other people's kernels compile unmodified, are traced, and are right"
   }
 }
 
+TEST_CASE("a kernel that was saved with the old name of launch.h still compiles") {
+  const Output output = try_sample("saved_kernel", "--m 50 --n 33 --k 71");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "ok"));
+}
+
 TEST_CASE("every kernel of a file is counted on its own, and their result is checked together") {
   const Output output = try_sample("split_k", "--m 8 --n 8 --k 64 --trace all --format json");
   CAPTURE(output.out);

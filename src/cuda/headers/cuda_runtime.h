@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "cuda/cpu.h"
-#include "machine/device_memory.h"
 
 enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2 };
 using cudaStream_t = struct CUstream_st*;

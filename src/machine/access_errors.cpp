@@ -1,0 +1,64 @@
+#include "machine/access_errors.h"
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include "machine/worker.h"
+
+namespace machine {
+namespace {
+
+struct sigaction handlers_before[2];
+
+void on_access_error(int signal, siginfo_t* info, void* context) {
+  if (running_worker == nullptr) {
+    sigaction(signal, &handlers_before[signal == SIGBUS], nullptr);
+    return;  // and it happens again
+  }
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  const auto instruction = static_cast<std::uintptr_t>(registers.gregs[REG_RIP]);
+#else
+  const auto instruction = static_cast<std::uintptr_t>(registers.pc);
+#endif
+  // x86 tells no address of a vector access that is not aligned.
+  const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
+                          (signal == SIGBUS && info->si_code == BUS_ADRALN);
+  if (misaligned) running_worker->crash({}, instruction);
+  running_worker->crash(reinterpret_cast<std::uintptr_t>(info->si_addr), instruction);
+}
+
+}  // namespace
+
+void watch_for_access_errors() {
+  static const bool watching = [] {
+    struct sigaction action {};
+    action.sa_sigaction = on_access_error;
+    // No return from the handler takes a mask back.
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(SIGSEGV, &action, &handlers_before[0]);
+    sigaction(SIGBUS, &action, &handlers_before[1]);
+    return true;
+  }();
+  static_cast<void>(watching);
+}
+
+void HandlerStack::provide() {
+  constexpr std::size_t kBytes = 64 * 1024;
+  stack_t stack{};
+  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;
+  memory_.reset(new char[kBytes]);
+  stack.ss_sp = memory_.get();
+  stack.ss_size = kBytes;
+  stack.ss_flags = 0;
+  sigaltstack(&stack, nullptr);
+}
+
+HandlerStack::~HandlerStack() {
+  if (memory_ == nullptr) return;
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+}
+
+}  // namespace machine

@@ -1,0 +1,21 @@
+// What cp.async does to memory: nothing, until its thread waits for it.
+#pragma once
+
+#include <cstddef>
+
+#include "machine/async_groups.h"
+
+namespace machine {
+
+struct AsyncCopy {
+  void* to;
+  const void* from;
+  std::size_t bytes;  // copied
+  std::size_t zeros;  // filled with zeros behind them
+};
+
+void finish(const AsyncCopy& copy);
+
+using AsyncCopies = AsyncGroups<AsyncCopy>;
+
+}  // namespace machine

@@ -1,0 +1,48 @@
+#include "machine/async_groups.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+namespace machine {
+
+namespace {
+
+std::vector<int> arrived(AsyncGroups<int>& groups, std::uint64_t groups_in_flight) {
+  std::vector<int> copies;
+  groups.wait(groups_in_flight, [&](int copy) { copies.push_back(copy); });
+  return copies;
+}
+
+using Copies = std::vector<int>;
+
+}  // namespace
+
+TEST_CASE("copies arrive in the order of their groups, once no more groups may be on their way") {
+  AsyncGroups<int> groups;
+  for (int copy : {1, 2}) groups.issue(copy);
+  groups.commit();
+  groups.issue(3);
+  groups.commit();
+  groups.issue(4);
+  CHECK(arrived(groups, 2) == Copies{});
+  CHECK(arrived(groups, 1) == Copies{1, 2});
+  CHECK(arrived(groups, 1) == Copies{});
+  CHECK(arrived(groups, 0) == Copies{3});  // what is not committed is in no group
+  groups.commit();
+  CHECK(arrived(groups, 0) == Copies{4});
+}
+
+TEST_CASE("an empty group counts, and what is cleared never arrives") {
+  AsyncGroups<int> groups;
+  groups.issue(1);
+  groups.commit();
+  groups.commit();
+  CHECK(arrived(groups, 1) == Copies{1});
+  groups.issue(2);
+  groups.clear();
+  groups.commit();
+  CHECK(arrived(groups, 0) == Copies{});
+}
+
+}  // namespace machine

@@ -1,0 +1,153 @@
+#include "machine/collectives.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "machine/fault.h"
+#include "machine/lanes.h"
+#include "machine/observer.h"
+#include "machine/position.h"
+#include "machine/worker.h"
+#include "model/warp_access.h"
+
+namespace machine {
+namespace {
+
+std::string text_of_mask(std::uint32_t mask) {
+  char text[sizeof "0xffffffff"];
+  std::snprintf(text, sizeof text, "0x%08x", mask);
+  return text;
+}
+
+bool waits_as(const Thread& thread, const Collective& wanted) {
+  return thread.state == State::kInCollective && thread.collective.kind == wanted.kind &&
+         thread.collective.mask == wanted.mask;
+}
+
+// Gives the lanes of `group`, which are all there, what they want of each other.
+void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
+  std::uint32_t votes = 0;
+  for_each_lane(group, [&](int l) {
+    votes |= static_cast<std::uint32_t>(lanes[l].collective.value != 0) << l;
+  });
+  for_each_lane(group, [&](int l) {
+    Thread& thread = lanes[l];
+    const int source = thread.collective.source;
+    const bool gives = source >= 0 && source < model::kWarpSize && (group >> source & 1u) != 0;
+    thread.received = thread.collective.kind == Exchange::kBallot ? votes
+                      : gives                                     ? lanes[source].collective.value
+                                                                  : ~std::uint64_t{0};
+    thread.state = State::kReady;
+  });
+}
+
+// Nobody else can go on, so those who ask which lanes are active are together all that will be.
+// Of several groups the one at the lowest place goes first, as lanes that have parted do.
+bool release_active(std::span<Thread> lanes, std::uint32_t waiting) {
+  const void* place = nullptr;
+  for_each_lane(waiting, [&](int l) {
+    const Collective& asked = lanes[l].collective;
+    if (asked.kind != Exchange::kActive) return;
+    if (place == nullptr || asked.place < place) place = asked.place;
+  });
+  if (place == nullptr) return false;
+  std::uint32_t active = 0;
+  for_each_lane(waiting, [&](int l) {
+    const Collective& asked = lanes[l].collective;
+    if (asked.kind == Exchange::kActive && asked.place == place) active |= 1u << l;
+  });
+  for_each_lane(active, [&](int l) {
+    lanes[l].received = active;
+    lanes[l].state = State::kReady;
+  });
+  return true;
+}
+
+}  // namespace
+
+bool release_collectives(std::span<Thread> lanes, std::uint32_t waiting, std::uint32_t alive) {
+  bool released = false;
+  for (const Thread& thread : lanes) {
+    const Collective& wanted = thread.collective;
+    if (thread.state != State::kInCollective || wanted.kind == Exchange::kActive) continue;
+    const std::uint32_t group = wanted.mask & alive;
+    std::uint32_t here = 0;
+    for_each_lane(
+        group & waiting, [&](int l) { here |= std::uint32_t{waits_as(lanes[l], wanted)} << l; });
+    if (here != group) continue;
+    exchange_among(lanes, group);
+    released = true;
+  }
+  return released || release_active(lanes, waiting);
+}
+
+MissingLane missing_lane(std::span<const Thread> lanes, std::uint32_t alive) {
+  const Thread& first = *std::find_if(lanes.begin(), lanes.end(), [](const Thread& thread) {
+    return thread.state == State::kInCollective;
+  });
+  const Collective& wanted = first.collective;
+  constexpr const char* kCalls[] = {
+      "__syncwarp", "a vote (__ballot_sync, __any_sync, __all_sync)",
+      "__shfl_sync or one of its kin"};
+  const std::uint32_t group = wanted.mask & alive;
+  int missing = 0;
+  while ((group >> missing % model::kWarpSize & 1u) == 0 || waits_as(lanes[missing], wanted)) {
+    ++missing;
+  }
+  return {
+      &first, std::string("it waits at ") + kCalls[static_cast<int>(wanted.kind)] + " with mask " +
+                  text_of_mask(wanted.mask) + " for thread " + text_of(lanes[missing].index) +
+                  ", which " +
+                  (lanes[missing].state == State::kAtBarrier
+                       ? "waits at __syncthreads()"
+                       : "waits at another call or with another mask")};
+}
+
+namespace {
+
+std::uint64_t exchange(const Collective& collective) {
+  const int lane = running_worker->lane();
+  if ((collective.mask >> lane & 1u) == 0) {
+    fault(
+        "it calls a function of the warp with mask " + text_of_mask(collective.mask) +
+            ", which leaves its own lane " + std::to_string(lane) + " out",
+        nullptr);
+  }
+  return running_worker->exchange(collective);
+}
+
+}  // namespace
+
+}  // namespace machine
+
+simt::BlockVote simt::block_barrier(bool vote) {
+  machine::Worker& worker = *machine::running_worker;
+  worker.running().vote = vote;
+  worker.pause(machine::State::kAtBarrier);
+  return worker.vote();
+}
+
+int simt::lane() {
+  return machine::running_worker->lane();
+}
+
+void simt::warp_barrier(std::uint32_t mask) {
+  if (machine::BlockObserver* observer = machine::running_worker->observer()) {
+    observer->warp_barrier(__builtin_return_address(0));
+  }
+  machine::exchange({machine::Exchange::kBarrier, mask, 0, 0, nullptr});
+}
+
+std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
+  return static_cast<std::uint32_t>(
+      machine::exchange({machine::Exchange::kBallot, mask, vote, 0, nullptr}));
+}
+
+std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source) {
+  return machine::exchange({machine::Exchange::kShuffle, mask, value, source, nullptr});
+}
+
+std::uint32_t simt::warp_active(const void* place) {
+  return static_cast<std::uint32_t>(
+      machine::running_worker->exchange({machine::Exchange::kActive, 0xffffffffu, 0, 0, place}));
+}

@@ -1,0 +1,115 @@
+#include "machine/kernel_memory.h"
+
+#include <link.h>
+
+#include "cuda/vector_types.h"
+#include "machine/device_memory.h"
+#include "machine/symbols.h"
+
+// CUDA's built-in variables; src/cuda/cpu.h shows them to kernels as constants.
+__thread uint3 threadIdx;
+__thread uint3 blockIdx;
+__thread uint3 blockDim;
+__thread uint3 gridDim;
+
+// What every `extern __shared__ T name[]` of a kernel is bound to (src/trace/keep_symbols.sh).
+inline constexpr int kDynamicSharedBytes = 227 * 1024;
+alignas(1024) __thread char simt_dynamic_shared[kDynamicSharedBytes];
+
+namespace machine {
+namespace {
+
+std::uintptr_t address_of(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data);
+}
+
+}  // namespace
+
+std::span<const std::byte> thread_locals() {
+  std::span<const std::byte> block;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          if (info->dlpi_phdr[i].p_type != PT_TLS) continue;
+          *static_cast<std::span<const std::byte>*>(found) = {
+              static_cast<const std::byte*>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
+        }
+        return 1;  // the executable comes first; the libraries do not matter
+      },
+      &block);
+  return block;
+}
+
+std::vector<MemoryRange> built_in_variables() {
+  const auto range = [](const uint3& variable) {
+    return MemoryRange{address_of(&variable), sizeof variable};
+  };
+  return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim)};
+}
+
+std::vector<KernelArray> arrays_of(
+    const void* kernel, int dynamic_bytes, std::span<const GlobalArray> global) {
+  std::vector<KernelArray> arrays;
+  for (const GlobalArray& array : global) {
+    arrays.push_back({array.name, address_of(array.data), array.bytes, false, array.result});
+  }
+  for (const GlobalArray& array : device_arrays()) {
+    arrays.push_back({array.name, address_of(array.data), array.bytes, false});
+  }
+  const std::uintptr_t locals = address_of(thread_locals().data());
+  for (const SharedArray& array : shared_arrays(kernel)) {
+    arrays.push_back({array.name, locals + array.offset, array.bytes, true});
+  }
+  arrays.push_back(
+      {"dynamic", address_of(simt_dynamic_shared), static_cast<std::size_t>(dynamic_bytes), true});
+  for (const SharedArray& array : other_shared_arrays(kernel)) {
+    arrays.push_back({array.name, locals + array.offset, array.bytes, true});
+    if (array.function == nullptr) continue;
+    arrays.back().owner = place_of_code(array.function);
+    arrays.back().owner_bytes = static_cast<CodePlace>(array.function_bytes);
+  }
+  return arrays;
+}
+
+std::vector<MemoryRange> uncounted_memory(const void* frame) {
+  std::vector<MemoryRange> ranges;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD) continue;
+          static_cast<std::vector<MemoryRange>*>(found)->push_back(
+              {info->dlpi_addr + segment.p_vaddr, segment.p_memsz});
+        }
+        return 1;  // the executable comes first
+      },
+      &ranges);
+  constexpr std::size_t kFrameBytes = 64 * 1024;
+  ranges.push_back({address_of(frame), kFrameBytes});
+  return ranges;
+}
+
+model::Hazard out_of_bounds(
+    std::span<const KernelArray> arrays, std::uintptr_t address, int bytes, std::int64_t block,
+    const model::Hazard::Actor& actor) {
+  // What is further away than an index of 32 bits reaches is a stray pointer.
+  constexpr std::uint64_t kNear = std::uint64_t{1} << 33;
+  model::Hazard hazard{model::HazardKind::out_of_bounds, "", address, block, actor, {}};
+  std::uint64_t nearest = kNear;
+  for (const KernelArray& array : arrays) {
+    if (array.bytes == 0 || array.owner != 0) continue;
+    const std::uintptr_t end = array.begin + array.bytes;
+    const std::uint64_t distance = address < array.begin   ? array.begin - address
+                                   : address + bytes > end ? address + bytes - end
+                                                           : 0;
+    if (distance >= nearest) continue;
+    nearest = distance;
+    hazard.array = array.name;
+    hazard.shared = array.shared;
+    hazard.byte = address - array.begin;
+    hazard.extent = static_cast<std::int64_t>(array.bytes);
+  }
+  return hazard;
+}
+
+}  // namespace machine

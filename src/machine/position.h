@@ -1,0 +1,30 @@
+// Where a block stands in its grid and a thread in its block, as numbers and as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cuda/runtime.h"
+#include "cuda/vector_types.h"
+
+namespace machine {
+
+using simt::Extent;
+
+inline uint3 position(std::int64_t index, Extent extent) {
+  const auto x = index % extent.x, y = index / extent.x % extent.y;
+  return {
+      static_cast<unsigned>(x), static_cast<unsigned>(y),
+      static_cast<unsigned>(index / extent.x / extent.y)};
+}
+
+inline std::string text_of(uint3 v) {
+  return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+}
+
+inline std::string text_of(Extent extent) {
+  return std::to_string(extent.x) + " x " + std::to_string(extent.y) + " x " +
+         std::to_string(extent.z);
+}
+
+}  // namespace machine

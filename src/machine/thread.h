@@ -1,0 +1,25 @@
+// A thread of a block.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/vector_types.h"
+#include "machine/async_copies.h"
+#include "machine/collectives.h"
+#include "machine/fiber.h"
+
+namespace machine {
+
+enum class State { kReady, kAtBarrier, kInCollective, kWaitsForRoom, kFaulty, kAstray, kDone };
+
+struct Thread {
+  Fiber fiber;
+  State state = State::kDone;
+  uint3 index{};
+  bool vote = false;  // at the block's barrier
+  Collective collective{};
+  std::uint64_t received = 0;
+  AsyncCopies copies;
+};
+
+}  // namespace machine

@@ -1,0 +1,215 @@
+#include "machine/worker.h"
+
+#include <algorithm>
+
+#include "machine/fault.h"
+#include "machine/observer.h"
+#include "machine/position.h"
+#include "machine/runners.h"
+#include "model/warp_access.h"
+
+extern __thread uint3 threadIdx;
+extern __thread uint3 blockIdx;
+extern __thread uint3 blockDim;
+extern __thread uint3 gridDim;
+
+namespace machine {
+
+__thread Worker* running_worker;
+
+void Worker::prepare(
+    Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory) {
+  grid_ = grid;
+  block_ = block;
+  count_ = static_cast<int>(block.volume());
+  body_ = body;
+  context_ = context;
+  memory_ = std::move(memory);
+  handler_stack_.provide();
+  gridDim = {grid.x, grid.y, grid.z};
+  blockDim = {block.x, block.y, block.z};
+  if (threads_.size() < static_cast<std::size_t>(count_)) {
+    threads_.clear();
+    stacks_.reserve(count_);
+    threads_ = std::vector<Thread>(count_);
+  }
+  for (int i = 0; i < count_; ++i) threads_[i].index = position(i, block);
+  memory_.stacks = {reinterpret_cast<std::uintptr_t>(stacks_.of(0)), stacks_.bytes()};
+}
+
+void Worker::run_body() {
+  while (true) {
+    Worker& worker = *running_worker;
+    worker.body_(worker.context_);
+    // What was not waited for arrives all the same.
+    worker.running_->copies.commit();
+    worker.running_->copies.wait(0, finish);
+    worker.pause(State::kDone);
+  }
+}
+
+void Worker::resume(Thread& thread) {
+  const std::size_t number = &thread - threads_.data();
+  char* const stack = stacks_.of(number);
+  if (observer_ != nullptr) observer_->resume(number % model::kWarpSize, stack);
+  threadIdx = thread.index;
+  running_ = &thread;
+  running_worker = this;
+  thread.fiber.resume(scheduler_, stack, run_body);
+}
+
+void Worker::pause(State state) {
+  Thread& thread = *std::exchange(running_, nullptr);
+  running_worker = nullptr;
+  thread.state = state;
+  thread.fiber.pause(scheduler_);
+}
+
+std::uint64_t Worker::exchange(const Collective& collective) {
+  Thread& thread = *running_;
+  thread.collective = collective;
+  pause(State::kInCollective);
+  return thread.received;
+}
+
+void Worker::fault(const std::string& what, const void* place) {
+  fault_ = {what, place};
+  pause(State::kFaulty);
+  __builtin_unreachable();
+}
+
+void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruction) {
+  crash_ = {address, instruction};
+  pause(State::kAstray);
+  __builtin_unreachable();
+}
+
+// What the threads were about to do is forgotten, and so are the copies that they had issued.
+void Worker::forget_threads() {
+  for (Thread& thread : threads_) {
+    thread.fiber.forget();
+    thread.copies.clear();
+  }
+}
+
+void Worker::abandon(std::optional<model::Hazard> hazard) {
+  forget_threads();
+  throw Abandoned{std::move(hazard)};
+}
+
+model::Hazard Worker::crash_of(const Thread& thread) const {
+  const auto place = place_of_code(reinterpret_cast<const void*>(crash_.instruction));
+  const model::Hazard::Actor actor{&thread - threads_.data(), 0, false, {place}};
+  if (!crash_.address) return {model::HazardKind::misaligned, "", 0, block_index_, actor, {}};
+  return out_of_bounds(memory_.arrays, *crash_.address, 1, block_index_, actor);
+}
+
+void Worker::throw_fault(const Thread& thread, const std::string& what, const void* place) {
+  if (observer_ != nullptr) observer_->stop();
+  forget_threads();
+  throw KernelFault(
+      std::string(kernel_name()) + ", block " + text_of(blockIdx) + ", thread " +
+          text_of(thread.index) + ": " + what,
+      place);
+}
+
+void Worker::run_block(std::int64_t block) {
+  block_index_ = block;
+  blockIdx = position(block, grid_);
+  for (int i = 0; i < count_; ++i) threads_[i].state = State::kReady;
+  if (observer_ != nullptr) observer_->begin_block(block, count_);
+  const int warps = (count_ + model::kWarpSize - 1) / model::kWarpSize;
+  do {
+    for (int warp = 0; warp < warps; ++warp) run_warp(warp);
+  } while (come_to_barrier());
+  if (observer_ != nullptr) observer_->end_block();
+}
+
+// Whether there is a barrier. Threads that have left the kernel count as arrived, as on the GPU;
+// but see the observer.
+bool Worker::come_to_barrier() {
+  vote_ = {};
+  for (int i = 0; i < count_; ++i) {
+    Thread& thread = threads_[i];
+    has_left_[i] = thread.state == State::kDone;
+    if (thread.state != State::kAtBarrier) continue;
+    thread.state = State::kReady;
+    vote_.threads += 1;
+    vote_.votes += thread.vote;
+  }
+  if (vote_.threads == 0) return false;
+  if (observer_ != nullptr &&
+      !observer_->barrier({has_left_.data(), static_cast<std::size_t>(count_)})) {
+    abandon({});
+  }
+  return true;
+}
+
+// Lets each lane run that can, until it waits. Returns the one that went astray, if any; those
+// behind it do not run.
+const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    Thread& thread = lanes[l];
+    if (thread.state != State::kReady &&
+        (thread.state != State::kWaitsForRoom || !observer_->has_room(static_cast<int>(l)))) {
+      continue;
+    }
+    resume(thread);
+    any_ran = true;
+    if (thread.state == State::kFaulty) throw_fault(thread, fault_.what, fault_.place);
+    if (thread.state == State::kAstray) return &thread;
+  }
+  return nullptr;
+}
+
+// Runs a warp until every lane is at a barrier of the block or done.
+void Worker::run_warp(int warp) {
+  const int first = warp * model::kWarpSize;
+  const std::span<Thread> lanes(&threads_[first], std::min(model::kWarpSize, count_ - first));
+  const auto in_state = [&](State state) {
+    std::uint32_t found = 0;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      found |= std::uint32_t{lanes[l].state == state} << l;
+    }
+    return found;
+  };
+  const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << lanes.size()) - 1);
+  const std::uint32_t began = all & ~in_state(State::kDone);
+  while (true) {
+    bool any_ran = false;
+    const Thread* const astray = run_lanes(lanes, any_ran);
+    const std::uint32_t without_room = in_state(State::kWaitsForRoom);
+    const std::uint32_t waiting = in_state(State::kInCollective);
+    if (observer_ != nullptr) {
+      // Where all wait for each other the warp is together again. Where only some do, the others
+      // may be ahead of them. In a block that is abandoned nothing more comes from any.
+      const std::uint32_t running = without_room | (waiting == began ? 0 : waiting);
+      if (!observer_->fold(warp, astray != nullptr ? 0 : running)) abandon({});
+    }
+    if (astray != nullptr) {
+      const model::Hazard hazard = crash_of(*astray);
+      if (observer_ != nullptr) observer_->crash(hazard);
+      abandon(hazard);
+    }
+    const std::uint32_t alive = began & ~in_state(State::kDone);
+    if (waiting != 0 && release_collectives(lanes, waiting, alive)) continue;
+    if (without_room != 0 && (any_ran || waiting == 0)) continue;
+    if (waiting == 0) return;
+    const MissingLane missing = missing_lane(lanes, alive);
+    throw_fault(*missing.waits, missing.what, nullptr);
+  }
+}
+
+void fault(const std::string& what, const void* place) {
+  running_worker->fault(what, place);
+}
+
+void wait_for_room() {
+  running_worker->pause(State::kWaitsForRoom);
+}
+
+void go_astray() {
+  running_worker->crash(0, 0);
+}
+
+}  // namespace machine

@@ -1,0 +1,82 @@
+#include "model/counts.h"
+
+#include <algorithm>
+
+namespace model {
+namespace {
+
+void add(PerThread& to, const PerThread& from, bool first) {
+  const std::int64_t sum = to.sum + from.sum;
+  include(to, from.min, first);
+  include(to, from.max, false);
+  to.sum = sum;
+}
+
+}  // namespace
+
+void include(PerThread& figure, std::int64_t value, bool first) {
+  figure.min = first ? value : std::min(figure.min, value);
+  figure.max = first ? value : std::max(figure.max, value);
+  figure.sum += value;
+}
+
+void add(std::vector<Hazard>& hazards, const Hazard& more) {
+  const auto known = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& hazard) {
+    return hazard.kind == more.kind && hazard.array == more.array &&
+           hazard.first.places == more.first.places && hazard.second.places == more.second.places;
+  });
+  if (known == hazards.end()) {
+    hazards.push_back(more);
+  } else if (more.block < known->block) {
+    *known = more;
+  }
+}
+
+void add(std::vector<LineCounts>& lines, const LineCounts& more) {
+  const auto known = std::find_if(lines.begin(), lines.end(), [&](const LineCounts& line) {
+    return line.line == more.line && line.places == more.places && line.array == more.array &&
+           line.bytes == more.bytes && line.direction == more.direction;
+  });
+  if (known == lines.end()) {
+    lines.push_back(more);
+    return;
+  }
+  known->executions += more.executions;
+  known->in_flight_bytes += more.in_flight_bytes;
+  known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
+  add_requests(*known, more);
+  // The same example, whichever thread came first.
+  if (more.worst_pieces > known->worst_pieces ||
+      (more.worst_pieces == known->worst_pieces && more.worst_block < known->worst_block)) {
+    known->worst_pieces = more.worst_pieces;
+    known->worst_block = more.worst_block;
+    known->worst = more.worst;
+  }
+}
+
+void add(Counts& to, const Counts& from) {
+  for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
+  if (from.threads_traced == 0) return;
+  const bool first = to.threads_traced == 0;
+  for (Traffic Counts::*member :
+       {&Counts::gmem_loads, &Counts::gmem_stores, &Counts::smem_loads, &Counts::smem_stores,
+        &Counts::async_gmem, &Counts::async_smem}) {
+    Traffic& t = to.*member;
+    const Traffic& f = from.*member;
+    add(t.accesses, f.accesses, first);
+    add(t.floats, f.floats, first);
+    add(t.bytes, f.bytes, first);
+    add_requests(t, f);
+  }
+  for (std::size_t w = 0; w < to.widenable.size(); ++w) {
+    to.widenable[w].requests += from.widenable[w].requests;
+    to.widenable[w].wavefronts_64 += from.widenable[w].wavefronts_64;
+    to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
+  }
+  to.blocks_traced += from.blocks_traced;
+  to.threads_traced += from.threads_traced;
+  to.barriers += from.barriers;
+  for (const LineCounts& line : from.lines) add(to.lines, line);
+}
+
+}  // namespace model

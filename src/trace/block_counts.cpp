@@ -1,0 +1,91 @@
+#include "trace/block_counts.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "machine/lanes.h"
+
+namespace trace {
+
+void BlockCounts::begin_block(std::int64_t block, int threads) {
+  block_ = block;
+  threads_.assign(threads, {});
+  in_flight_.begin_block(threads);
+}
+
+void BlockCounts::end_block() {
+  for (const Tally& thread : threads_) {
+    const bool first = counts_.threads_traced++ == 0;
+    for (int t = 0; t < kTraffics; ++t) {
+      model::Traffic& traffic = counts_.*kTraffic[t];
+      include(traffic.accesses, thread.accesses[t], first);
+      include(traffic.floats, thread.bytes[t] / 4, first);
+      include(traffic.bytes, thread.bytes[t], first);
+    }
+  }
+  ++counts_.blocks_traced;
+}
+
+void BlockCounts::request(
+    Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
+    std::span<Party* const> together) {
+  model::LineCounts& total = site.counts;
+  total.executions += std::popcount(access.active);
+  total.requests += 1;
+  total.pieces += cost.pieces;
+  total.ideal_pieces += cost.ideal;
+  total.bank_conflicts += cost.bank_conflicts;
+  total.lines += cost.lines;
+  if (site.traffic == kSmemLoads) {
+    const std::int64_t bytes = in_flight_.bytes_of_warp(warp);
+    total.in_flight_bytes += bytes;
+    total.in_flight_most = std::max(total.in_flight_most, bytes);
+  }
+  if (cost.widenable) {
+    model::Widenable& widenable = counts_.widenable[cost.pieces];
+    widenable.requests += 1;
+    widenable.wavefronts_64 += cost.wavefronts_64;
+    widenable.wavefronts_128 += cost.wavefronts_128;
+  }
+  if (cost.pieces > total.worst_pieces) {
+    total.worst_pieces = cost.pieces;
+    total.worst_block = block_;
+    total.worst = access;
+    machine::for_each_lane(
+        access.active, [&](int l) { total.worst.address[l] -= site.array->begin; });
+  }
+  const auto tally = [&](Tally& of) {
+    of.add(site.traffic, access.bytes);
+    if (site.traffic == kAsyncGmem) of.add(kGmemLoads, access.bytes);
+    if (site.traffic == kAsyncSmem) of.add(kSmemStores, access.bytes);
+  };
+  for (Party* party : together) {
+    if ((party->lanes & ~access.active) == 0) {
+      tally(party->tally);
+    } else {
+      machine::for_each_lane(party->lanes & access.active, [&](int l) {
+        tally(threads_[warp * model::kWarpSize + l]);
+      });
+    }
+  }
+}
+
+void BlockCounts::add(int warp, const Party& party) {
+  machine::for_each_lane(
+      party.lanes, [&](int l) { threads_[warp * model::kWarpSize + l].add(party.tally); });
+}
+
+model::Counts BlockCounts::result(const Sites& sites) const {
+  model::Counts all = counts_;
+  for (const Site& site : sites.all()) {
+    add_requests(all.*kTraffic[site.traffic], site.counts);
+    // cp.async is a global load and a shared store as well.
+    if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
+    if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
+    all.lines.push_back(site.counts);
+    all.lines.back().places = sites.places_of(site);
+  }
+  return all;
+}
+
+}  // namespace trace

@@ -1,0 +1,44 @@
+// What the blocks of one thread of the operating system are counted to do.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/counts.h"
+#include "model/warp_access.h"
+#include "trace/copies_in_flight.h"
+#include "trace/merge.h"
+#include "trace/request_costs.h"
+#include "trace/sites.h"
+#include "trace/tally.h"
+
+namespace trace {
+
+class BlockCounts {
+ public:
+  void begin_block(std::int64_t block, int threads);
+  void end_block();
+  void barrier() { ++counts_.barriers; }
+
+  // A request at `site`, of lanes of `together`: of all of them, but where a cp.async fills with
+  // zeros.
+  void request(
+      Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
+      std::span<Party* const> together);
+  // What the lanes of a party did together, once it is known.
+  void add(int warp, const Party& party);
+
+  CopiesInFlight& in_flight() { return in_flight_; }
+
+  // But for hazards.
+  model::Counts result(const Sites& sites) const;
+
+ private:
+  model::Counts counts_;        // but for what the sites tell
+  std::vector<Tally> threads_;  // of the block
+  CopiesInFlight in_flight_;
+  std::int64_t block_ = 0;
+};
+
+}  // namespace trace

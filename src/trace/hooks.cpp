@@ -1,0 +1,221 @@
+#include "trace/hooks.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "machine/code_place.h"
+#include "machine/fault.h"
+#include "machine/observer.h"
+
+namespace trace {
+
+__thread Hooks hooks;
+
+namespace {
+
+// The compiler hands over return addresses; the instruction itself is before it.
+Token place(const void* return_address) {
+  return machine::place_of_code(return_address) - 1;
+}
+
+inline void append(LaneLog& log, Token token) {
+  *log.next_token++ = token;
+  if (!log.has_room()) machine::wait_for_room();
+}
+
+inline void step(Kind kind, const void* return_address) {
+  if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
+}
+
+// Every function of a traced kernel starts here, so a stack that runs out is seen before it does.
+inline void enter(const void* caller) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
+    machine::fault("it needs more than 56 KB of local memory", caller);
+  }
+  append(*log, make_token(place(caller), Kind::kEnter));
+}
+
+// What else is thread-local is the tracer's own, and would not survive a store.
+inline void require_shared(std::uintptr_t address, Token log2_bytes) {
+  const std::size_t first = (address - hooks.locals) / 4;
+  const std::size_t last = (address - hooks.locals + (std::size_t{1} << log2_bytes) - 1) / 4;
+  if (!hooks.is_shared[first] || !hooks.is_shared[last]) machine::go_astray();
+}
+
+inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  LaneLog* log = hooks.log;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (log == nullptr || address - hooks.stacks < hooks.stack_bytes) return;
+  *log->next_address++ = address;
+  append(*log, make_token(place(return_address), kind, log2_bytes));
+  if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
+}
+
+// A copy of a larger object: as many accesses as the widest that its size and address allow takes.
+void range(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+  if (bytes == 0) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const int log2_bytes = std::countr_zero(bytes | address | 16u);
+  for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
+    access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+  }
+}
+
+}  // namespace
+
+std::vector<char> shared_words(std::span<const machine::KernelArray> arrays) {
+  const std::span<const std::byte> locals = machine::thread_locals();
+  std::vector<char> words(locals.size() / 4 + 1, 0);
+  const auto mark = [&](std::uintptr_t begin, std::size_t bytes) {
+    const std::size_t first = begin - reinterpret_cast<std::uintptr_t>(locals.data());
+    std::fill(words.begin() + first / 4, words.begin() + (first + bytes + 3) / 4, 1);
+  };
+  for (const machine::KernelArray& array : arrays) {
+    if (array.shared && array.bytes > 0) mark(array.begin, array.bytes);
+  }
+  for (const machine::MemoryRange& variable : machine::built_in_variables()) {
+    mark(variable.begin, variable.bytes);
+  }
+  return words;
+}
+
+void log_step(Kind kind, const void* at) {
+  step(kind, at);
+}
+
+void log_wait(int groups_in_flight, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = groups_in_flight;
+  append(*log, make_token(place(at), Kind::kWait));
+}
+
+void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(global);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
+  append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
+  const auto to = reinterpret_cast<std::uintptr_t>(shared);
+  if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
+}
+
+void log_atomic(const void* pointer, std::size_t bytes, const void* at) {
+  access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
+  access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+}
+
+}  // namespace trace
+
+// What -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The names are the
+// compiler's; the sanitizers' own runtime is not linked.
+#define HERE __builtin_return_address(0)
+extern "C" {
+void __tsan_init() {}
+// Host code of the traced copy: virtual tables. (Its atomics: src/trace/host_atomics.cpp.)
+void __tsan_vptr_read(void**) {}
+void __tsan_vptr_update(void**, void*) {}
+
+void __tsan_func_entry(void* caller) {
+  trace::enter(caller);
+}
+void __tsan_func_exit() {
+  trace::step(trace::Kind::kExit, HERE);
+  trace::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
+}
+void __sanitizer_cov_trace_pc() {
+  // The instruction behind a function's exit may begin a basic block. It is the function's last,
+  // but the log has left the function: as a place of the caller it would mislead the merge.
+  constexpr std::uintptr_t kOneCall = 8;
+  if (reinterpret_cast<std::uintptr_t>(HERE) - trace::hooks.exit <= kOneCall) return;
+  trace::step(trace::Kind::kStep, HERE);
+}
+
+// The index is not used yet.
+void __ubsan_handle_out_of_bounds(void* data, void* index) {
+  trace::LaneLog* log = trace::hooks.log;
+  if (log == nullptr || !trace::hooks.looks_for_hazards) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
+  trace::append(*log, trace::make_token(trace::place(HERE), trace::Kind::kBadIndex));
+  machine::go_astray();
+}
+
+void __tsan_read1(void* p) {
+  trace::access(trace::Kind::kLoad, p, 0, HERE);
+}
+void __tsan_read2(void* p) {
+  trace::access(trace::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_read4(void* p) {
+  trace::access(trace::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_read8(void* p) {
+  trace::access(trace::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_read16(void* p) {
+  trace::access(trace::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_write1(void* p) {
+  trace::access(trace::Kind::kStore, p, 0, HERE);
+}
+void __tsan_write2(void* p) {
+  trace::access(trace::Kind::kStore, p, 1, HERE);
+}
+void __tsan_write4(void* p) {
+  trace::access(trace::Kind::kStore, p, 2, HERE);
+}
+void __tsan_write8(void* p) {
+  trace::access(trace::Kind::kStore, p, 3, HERE);
+}
+void __tsan_write16(void* p) {
+  trace::access(trace::Kind::kStore, p, 4, HERE);
+}
+
+void __tsan_unaligned_read2(void* p) {
+  trace::access(trace::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_unaligned_read4(void* p) {
+  trace::access(trace::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_unaligned_read8(void* p) {
+  trace::access(trace::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_unaligned_read16(void* p) {
+  trace::access(trace::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_unaligned_write2(void* p) {
+  trace::access(trace::Kind::kStore, p, 1, HERE);
+}
+void __tsan_unaligned_write4(void* p) {
+  trace::access(trace::Kind::kStore, p, 2, HERE);
+}
+void __tsan_unaligned_write8(void* p) {
+  trace::access(trace::Kind::kStore, p, 3, HERE);
+}
+void __tsan_unaligned_write16(void* p) {
+  trace::access(trace::Kind::kStore, p, 4, HERE);
+}
+
+void __tsan_read_range(void* p, std::size_t bytes) {
+  trace::range(trace::Kind::kLoad, p, bytes, HERE);
+}
+void __tsan_write_range(void* p, std::size_t bytes) {
+  trace::range(trace::Kind::kStore, p, bytes, HERE);
+}
+
+// The compiler announces no memcpy and no memset: in traced code they are these (Makefile).
+void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
+  trace::range(trace::Kind::kLoad, from, bytes, HERE);
+  trace::range(trace::Kind::kStore, to, bytes, HERE);
+  return std::memcpy(to, from, bytes);
+}
+void* simt_memset(void* to, int value, std::size_t bytes) {
+  trace::range(trace::Kind::kStore, to, bytes, HERE);
+  return std::memset(to, value, bytes);
+}
+}
+#undef HERE

@@ -1,0 +1,39 @@
+// What a warp's request costs, remembered: a kernel's loops repeat a few patterns of addresses.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/warp_access.h"
+
+namespace trace {
+
+struct RequestCost {
+  int pieces, ideal, bank_conflicts, lines = 0;
+  bool widenable = false;  // see model::Widenable
+  int wavefronts_64 = 0, wavefronts_128 = 0;
+};
+
+class RequestCosts {
+ public:
+  RequestCosts() : remembered_(kRemembered) {}
+  // Of a load or store; `traffic` is a TrafficIndex. Valid until the next call.
+  const RequestCost& of(int traffic, const model::WarpAccess& access);
+
+ private:
+  static constexpr int kRemembered = 1024;
+  struct Request {
+    std::uint32_t active;
+    int bytes, traffic, alignment;
+    std::array<std::uint64_t, model::kWarpSize> distances;
+    bool operator==(const Request&) const = default;
+  };
+  struct Remembered {
+    Request request{};
+    RequestCost cost{};
+  };
+  std::vector<Remembered> remembered_;
+};
+
+}  // namespace trace

@@ -1,0 +1,16 @@
+#include "trace/result_writers.h"
+
+#include <new>
+
+namespace trace {
+
+// Zeros that calloc need not write.
+ResultWriters::ResultWriters(std::span<const machine::GlobalArray> matrices) {
+  for (const machine::GlobalArray& matrix : matrices) {
+    if (matrix.result) count_ += matrix.bytes / 4;
+  }
+  words_.reset(static_cast<std::uint64_t*>(std::calloc(count_ + 1, sizeof(std::uint64_t))));
+  if (words_ == nullptr) throw std::bad_alloc();
+}
+
+}  // namespace trace

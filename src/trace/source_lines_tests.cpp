@@ -1,0 +1,28 @@
+#include "trace/source_lines.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace trace {
+
+TEST_CASE("somebody else's gemm_steps.cu is read, and ours is the text that was compiled") {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gemm_steps_source_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"gemm_steps.cu", "my_gemm_steps.cu"}) {
+    CAPTURE(std::string(name));
+    std::ofstream(folder / name) << "// a student's own\n";
+    CHECK(source_text(folder / name) == "// a student's own\n");
+  }
+  std::filesystem::remove_all(folder);
+
+  const std::string ours = source_text("gemm_steps.cu");
+  CHECK(ours.find("stage_table") != std::string::npos);
+  CHECK(source_text(folder / "gemm_steps.cu") == ours);  // where the file is gone
+}
+
+}  // namespace trace

@@ -1,0 +1,227 @@
+#include "trace/warp_tracer.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "machine/lanes.h"
+#include "trace/hooks.h"
+
+namespace trace {
+
+WarpTracer::WarpTracer(
+    const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder)
+    : is_shared_(shared_words(memory.arrays)),
+      sites_(memory.arrays, paths_),
+      watch_(memory, sites_, paths_, writers),
+      record_(recorder, memory.arrays) {
+  hooks.stacks = memory.stacks.begin;
+  hooks.stack_bytes = memory.stacks.bytes;
+  const std::span<const std::byte> locals = machine::thread_locals();
+  hooks.locals = reinterpret_cast<std::uintptr_t>(locals.data());
+  hooks.locals_bytes = locals.size();
+  hooks.is_shared = is_shared_.data();
+  hooks.looks_for_hazards = watch_.looks();
+}
+
+WarpTracer::~WarpTracer() {
+  hooks = {};
+}
+
+void WarpTracer::begin_block(std::int64_t block, int threads) {
+  log_.begin_block(threads);
+  counts_.begin_block(block, threads);
+  watch_.begin_block(block, threads);
+  record_.begin_block(block);
+  if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_begin);
+}
+
+void WarpTracer::end_block() {
+  watch_.end_block();
+  counts_.end_block();
+  if (!record_.is_on()) return;
+  record_.begin_or_end(model::RecordedEvent::Kind::block_end);
+  record_hazards();
+}
+
+void WarpTracer::crash(const model::Hazard& hazard) {
+  if (record_.is_on()) record_.crash(hazard);
+}
+
+void WarpTracer::resume(int lane, const char* stack) {
+  hooks.log = &log_.lane(lane);
+  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack) + kStackReserve;
+}
+
+void WarpTracer::stop() {
+  hooks.log = nullptr;
+}
+
+void WarpTracer::async_copy(
+    const void* shared, const void* global, std::size_t bytes, const void* place) {
+  log_async_copy(shared, global, bytes, place);
+}
+
+void WarpTracer::async_commit(const void* place) {
+  log_step(Kind::kCommit, place);
+}
+
+void WarpTracer::async_wait(int groups_in_flight, const void* place) {
+  log_wait(groups_in_flight, place);
+}
+
+void WarpTracer::warp_barrier(const void* place) {
+  log_step(Kind::kWarpBarrier, place);
+}
+
+void WarpTracer::atomic(const void* pointer, std::size_t bytes, const void* place) {
+  log_atomic(pointer, bytes, place);
+}
+
+bool WarpTracer::barrier(std::span<const bool> left) {
+  counts_.barrier();
+  watch_.barrier(left, log_);
+  if (record_.is_on()) {
+    // Every thread that waits is inside of __syncthreads, and those that have left are nowhere.
+    const std::vector<Token>& paths = log_.paths();
+    const auto waits =
+        std::find_if(paths.begin(), paths.end(), [](Token path) { return path != 0; });
+    record_.event(
+        model::RecordedEvent::Kind::barrier,
+        waits == paths.end() ? std::vector<std::uint32_t>{} : paths_.places_of_call(*waits), {},
+        -1);
+    record_hazards();
+  }
+  return !watch_.is_fatal();
+}
+
+// Folds the logs as far as they determine the order of the warp's instructions.
+bool WarpTracer::fold(int warp, std::uint32_t running) {
+  stop();
+  warp_ = warp;
+  std::vector<Party> parties = log_.parties(warp, running);
+  Merge merge(parties, paths_);
+  for (Together together = merge.next(); !together.empty(); together = merge.next()) {
+    do {
+      execute(together);
+    } while (merge.stay_together() && !watch_.is_fatal());
+    if (!watch_.is_fatal()) continue;
+    if (record_.is_on()) record_hazards();
+    return false;
+  }
+  for (const Party& party : parties) counts_.add(warp, party);
+  log_.drop_used(warp, parties);
+  return true;
+}
+
+void WarpTracer::execute(Together together) {
+  const Token token = together[0]->next();
+  const Token path = together[0]->path;
+  for (Party* party : together) ++party->tokens_used;
+  switch (kind_of(token)) {
+    case Kind::kStep:
+      return paths_.came_to(path, place_of(token));
+    case Kind::kEnter: {
+      const Token called = paths_.called(path, place_of(token));
+      for (Party* party : together) party->path = called;
+      return;
+    }
+    case Kind::kExit: {
+      const Token caller = paths_.caller(path);
+      for (Party* party : together) party->path = caller;
+      return;
+    }
+    case Kind::kWarpBarrier:
+    case Kind::kCommit:
+    case Kind::kWait:
+      return follow(token, together);
+    case Kind::kLoad:
+    case Kind::kStore:
+    case Kind::kAtomicLoad:
+    case Kind::kAtomicStore:
+      return access(log_.gather(token, together), token, together);
+    case Kind::kAsyncCopy: {
+      const model::WarpAccess from = log_.gather(token, together);
+      return copy(from, log_.gather(token, together), token, together);
+    }
+    case Kind::kBadIndex: {
+      const model::WarpAccess type = log_.gather(token, together);
+      return watch_.bad_index(type, log_.gather(token, together), path, token, warp_);
+    }
+  }
+}
+
+void WarpTracer::access(const model::WarpAccess& access, Token token, Together together) {
+  const std::uintptr_t address = access.address[std::countr_zero(access.active)];
+  const Token path = together[0]->path;
+  if (Site* site = sites_.find(path, token, address)) {
+    return request(*site, access, costs_.of(site->traffic, access), together);
+  }
+  const Kind kind = kind_of(token);
+  watch_.stray(path, token, kind == Kind::kStore || kind == Kind::kAtomicStore, access, warp_);
+}
+
+void WarpTracer::copy(
+    model::WarpAccess from, const model::WarpAccess& to, Token token, Together together) {
+  // A lane that only fills with zeros reads nothing: its source is logged as null.
+  machine::for_each_lane(from.active, [&](int l) {
+    if (from.address[l] == 0) from.active &= ~(1u << l);
+  });
+  machine::for_each_lane(
+      from.active, [&](int l) { counts_.in_flight().copy(thread_of(l), from.bytes); });
+  const Token path = together[0]->path;
+  const auto side = [&](const model::WarpAccess& access, const RequestCost& cost, bool stores) {
+    if (access.active == 0) return;
+    const std::uintptr_t address = access.address[std::countr_zero(access.active)];
+    if (Site* site = sites_.find(path, token, address)) {
+      request(*site, access, cost, together);
+    } else {
+      watch_.stray(path, token, stores, access, warp_);
+    }
+  };
+  const model::AsyncCopyCost cost = model::async_copy(to, from);
+  side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()}, true);
+  side(
+      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)}, false);
+}
+
+void WarpTracer::request(
+    Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together) {
+  counts_.request(site, access, cost, warp_, together);
+  watch_.request(site, access, warp_);
+  if (!record_.is_on()) return;
+  record_.request(site, sites_, access, cost, warp_);
+  record_hazards();
+}
+
+void WarpTracer::follow(Token token, Together together) {
+  using Event = model::RecordedEvent::Kind;
+  model::WarpAccess lanes{};
+  for (const Party* party : together) lanes.active |= party->lanes;
+  Event event = Event::commit;
+  if (kind_of(token) == Kind::kWarpBarrier) {
+    event = Event::warp_barrier;
+    watch_.warp_barrier(warp_);
+  } else if (kind_of(token) == Kind::kWait) {
+    event = Event::wait;
+    lanes = log_.gather(token, together);
+    machine::for_each_lane(lanes.active, [&](int l) {
+      watch_.wait(thread_of(l), lanes.address[l]);
+      counts_.in_flight().wait(thread_of(l), lanes.address[l]);
+    });
+  } else {
+    machine::for_each_lane(lanes.active, [&](int l) {
+      watch_.commit(thread_of(l));
+      counts_.in_flight().commit(thread_of(l));
+    });
+  }
+  if (!record_.is_on()) return;
+  record_.event(event, paths_.places_of(together[0]->path, place_of(token)), lanes, warp_);
+}
+
+model::Counts WarpTracer::result() const {
+  model::Counts all = counts_.result(sites_);
+  if (watch_.looks()) all.hazards = watch_.found();
+  return all;
+}
+
+}  // namespace trace

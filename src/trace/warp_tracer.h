@@ -1,0 +1,72 @@
+// Makes requests of what the lanes of a warp logged, and sees to it that they are counted, watched
+// and recorded: for the blocks of one thread of the operating system, one warp at a time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "machine/kernel_memory.h"
+#include "machine/observer.h"
+#include "model/counts.h"
+#include "model/recorder.h"
+#include "trace/block_counts.h"
+#include "trace/call_paths.h"
+#include "trace/event_record.h"
+#include "trace/request_costs.h"
+#include "trace/result_writers.h"
+#include "trace/sites.h"
+#include "trace/warp_log.h"
+#include "trace/watch.h"
+
+namespace trace {
+
+class WarpTracer : public machine::BlockObserver {
+ public:
+  // Made and used on one thread of the operating system. `writers` is null where nothing is
+  // checked, only counted; `recorder` where nothing is recorded.
+  WarpTracer(
+      const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder);
+  ~WarpTracer() override;
+  WarpTracer(const WarpTracer&) = delete;
+  WarpTracer& operator=(const WarpTracer&) = delete;
+
+  void begin_block(std::int64_t block, int threads) override;
+  void end_block() override;
+  void crash(const model::Hazard& hazard) override;
+  void resume(int lane, const char* stack) override;
+  bool has_room(int lane) const override { return log_.lane(lane).has_room(); }
+  void stop() override;
+  bool fold(int warp, std::uint32_t running) override;
+  bool barrier(std::span<const bool> left) override;
+  void async_copy(
+      const void* shared, const void* global, std::size_t bytes, const void* place) override;
+  void async_commit(const void* place) override;
+  void async_wait(int groups_in_flight, const void* place) override;
+  void warp_barrier(const void* place) override;
+  void atomic(const void* pointer, std::size_t bytes, const void* place) override;
+  model::Counts result() const override;
+
+ private:
+  using Together = std::span<Party* const>;
+  void execute(Together together);
+  void access(const model::WarpAccess& access, Token token, Together together);
+  void copy(model::WarpAccess from, const model::WarpAccess& to, Token token, Together together);
+  void request(
+      Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
+  void follow(Token token, Together together);
+  void record_hazards() { record_.hazards(watch_.take_new()); }
+  int thread_of(int lane) const { return warp_ * model::kWarpSize + lane; }
+
+  const std::vector<char> is_shared_;  // see Hooks
+  CallPaths paths_;
+  Sites sites_;
+  WarpLog log_;
+  RequestCosts costs_;
+  BlockCounts counts_;
+  Watch watch_;
+  EventRecord record_;
+  int warp_ = 0;
+};
+
+}  // namespace trace
