@@ -82,7 +82,7 @@ function end_edit(    i, path) {
       if (!(i in gone)) print of[i] > path
     }
     close(path)
-    print name "\t" path "\t" words
+    made = made name "\t" path "\t" words "\n"
   }
   delete gone
   delete put
@@ -130,4 +130,8 @@ function end_edit(    i, path) {
 
 { refuse(FNR, "no line of an edit: " $0) }
 
-END { if (!failed) end_edit() }
+END {
+  if (failed) exit 1
+  end_edit()
+  printf "%s", made
+}
