@@ -1,6 +1,6 @@
 // Allocates in the kernel.
-__global__ void allocates(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                      float* C) {
+__global__ void allocates(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;
   const uint col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;
@@ -10,5 +10,6 @@ __global__ void allocates(int M, int N, int K, float alpha, const float* A, cons
 }
 
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  launch(allocates, dim3((N + 31) / 32, (M + 7) / 8), dim3(32, 8), 0, M, N, K, alpha, A, B, beta, C);
+  launch(
+      allocates, dim3((N + 31) / 32, (M + 7) / 8), dim3(32, 8), 0, M, N, K, alpha, A, B, beta, C);
 }

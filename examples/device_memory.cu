@@ -1,8 +1,8 @@
 // A product through memory of its own, with the host's calls around it as textbooks print them.
-#define CHECK(call)                                                              \
-  if (cudaError_t error = call; error != cudaSuccess) {                          \
+#define CHECK(call)                                                                \
+  if (cudaError_t error = call; error != cudaSuccess) {                            \
     fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(error)); \
-    exit(1);                                                                     \
+    exit(1);                                                                       \
   }
 
 __global__ void product(int M, int N, int K, const float* A, const float* B, float* AB) {

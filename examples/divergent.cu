@@ -1,6 +1,6 @@
 // Half of the threads wait at one barrier, half at another.
-__global__ void divergent(int M, int N, int K, float alpha, const float* A, const float* B,
-                          float beta, float* C) {
+__global__ void divergent(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   __shared__ float row_of_A[32];
   const int row = blockIdx.x, col = threadIdx.x;
   for (int col0 = 0; col0 < N; col0 += 32) {

@@ -18,6 +18,7 @@ void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, flo
   launch(thread_tiling_2d<4, 4, 4, 2, 2>, grid, dim3(2, 2), 0, M, N, K, alpha, A, B, beta, C);
   // A float4 is four results wide, so a thread's tile must be, too: two threads a block, tiles 8
   // x 4.
-  launch(vectorized<8, 8, 4, 4, 4, 4>, dim3(ceil_div(N, 8), ceil_div(M, 8)), dim3(2, 2), 0, M, N, K,
-         alpha, A, B, beta, C);
+  launch(
+      vectorized<8, 8, 4, 4, 4, 4>, dim3(ceil_div(N, 8), ceil_div(M, 8)), dim3(2, 2), 0, M, N, K,
+      alpha, A, B, beta, C);
 }

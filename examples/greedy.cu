@@ -1,6 +1,6 @@
 // Wants all the memory in the world.
-__global__ void greedy(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                      float* C) {
+__global__ void greedy(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;
   const uint col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;

@@ -10,8 +10,8 @@ struct Count {
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
-__global__ void counted(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                        float* C) {
+__global__ void counted(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const int row = blockIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
   if (col >= N) return;
   float sum = 0;

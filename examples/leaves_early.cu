@@ -1,6 +1,6 @@
 // Threads outside of C go home at once, and copy nothing for the others.
-__global__ void leaves_early(int M, int N, int K, float alpha, const float* A, const float* B,
-                             float beta, float* C) {
+__global__ void leaves_early(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   __shared__ float As[16][16], Bs[16][16];
   const int x = threadIdx.x, y = threadIdx.y;
   const int row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + x;
@@ -20,6 +20,7 @@ __global__ void leaves_early(int M, int N, int K, float alpha, const float* A, c
   C[row * N + col] = alpha * sum + (beta == 0 ? 0 : beta * C[row * N + col]);
 }
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  launch(leaves_early, dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16), 0, M, N, K, alpha, A, B,
-         beta, C);
+  launch(
+      leaves_early, dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16), 0, M, N, K, alpha, A, B, beta,
+      C);
 }

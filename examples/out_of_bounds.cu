@@ -1,6 +1,6 @@
 // Forgets that the last row of blocks reaches below the matrices.
-__global__ void out_of_bounds(int M, int N, int K, float alpha, const float* A, const float* B,
-                              float beta, float* C) {
+__global__ void out_of_bounds(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;
   const uint col = blockIdx.x * blockDim.x + threadIdx.x;
   if (col >= N) return;
@@ -10,6 +10,7 @@ __global__ void out_of_bounds(int M, int N, int K, float alpha, const float* A, 
 }
 
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  launch(out_of_bounds, dim3((N + 31) / 32, (M + 31) / 32), dim3(32, 32), 0, M, N, K, alpha, A, B,
-         beta, C);
+  launch(
+      out_of_bounds, dim3((N + 31) / 32, (M + 31) / 32), dim3(32, 32), 0, M, N, K, alpha, A, B,
+      beta, C);
 }

@@ -1,6 +1,6 @@
 // A loop that runs one column too far through a tile.
-__global__ void past_dimension(int M, int N, int K, float alpha, const float* A, const float* B,
-                               float beta, float* C) {
+__global__ void past_dimension(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   __shared__ float As[16][16], Bs[16][16];
   int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
   float sum = 0;
@@ -18,6 +18,7 @@ __global__ void past_dimension(int M, int N, int K, float alpha, const float* A,
     C[row * N + col] = alpha * sum + (beta == 0 ? 0 : beta * C[row * N + col]);
 }
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  launch(past_dimension, dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16), 0, M, N, K, alpha, A, B,
-         beta, C);
+  launch(
+      past_dimension, dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16), 0, M, N, K, alpha, A, B,
+      beta, C);
 }

@@ -1,6 +1,6 @@
 // Asks for the bytes of one tile, and uses two.
-__global__ void past_shared(int M, int N, int K, float alpha, const float* A, const float* B,
-                            float beta, float* C) {
+__global__ void past_shared(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   extern __shared__ float tiles[];
   float *As = tiles, *Bs = tiles + 256;
   const int x = threadIdx.x, y = threadIdx.y;
@@ -18,6 +18,7 @@ __global__ void past_shared(int M, int N, int K, float alpha, const float* A, co
     C[row * N + col] = alpha * sum + (beta == 0 ? 0 : beta * C[row * N + col]);
 }
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  launch(past_shared, dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16), 256 * sizeof(float), M, N,
-         K, alpha, A, B, beta, C);
+  launch(
+      past_shared, dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16), 256 * sizeof(float), M, N, K,
+      alpha, A, B, beta, C);
 }

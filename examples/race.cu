@@ -1,6 +1,6 @@
 // A tile that is overwritten while others still read it: the second __syncthreads() is missing.
-__global__ void racy(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                     float* C) {
+__global__ void racy(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   __shared__ float As[16][16], Bs[16][16];
   int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
   float sum = 0;

@@ -8,9 +8,9 @@
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 
 template <const uint WIDTH>
-__global__ void __launch_bounds__(WIDTH* WIDTH, 1)
-    tiled(int M, int N, int K, float alpha, const float* __restrict__ A,
-          const float* __restrict__ B, float beta, float* C) {
+__global__ void __launch_bounds__(WIDTH* WIDTH, 1) tiled(
+    int M, int N, int K, float alpha, const float* __restrict__ A, const float* __restrict__ B,
+    float beta, float* C) {
   __shared__ float As[WIDTH][WIDTH];
   extern __shared__ float Bs[];
   const uint tx = threadIdx.x % WIDTH, ty = threadIdx.x / WIDTH;
@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(WIDTH* WIDTH, 1)
 
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kWidth = 16;
-  launch(tiled<kWidth>, dim3(CEIL_DIV(N, kWidth), CEIL_DIV(M, kWidth)), kWidth * kWidth,
-         kWidth * kWidth * sizeof(float), M, N, K, alpha, A, B, beta, C);
+  launch(
+      tiled<kWidth>, dim3(CEIL_DIV(N, kWidth), CEIL_DIV(M, kWidth)), kWidth * kWidth,
+      kWidth * kWidth * sizeof(float), M, N, K, alpha, A, B, beta, C);
 }

@@ -1,6 +1,6 @@
 // Asks for more shared memory than any GPU has for a block.
-__global__ void too_much_shared(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                      float* C) {
+__global__ void too_much_shared(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;
   const uint col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;
@@ -10,5 +10,7 @@ __global__ void too_much_shared(int M, int N, int K, float alpha, const float* A
 }
 
 void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
-  launch(too_much_shared, dim3((N + 31) / 32, (M + 7) / 8), dim3(32, 8), 300 * 1024, M, N, K, alpha, A, B, beta, C);
+  launch(
+      too_much_shared, dim3((N + 31) / 32, (M + 7) / 8), dim3(32, 8), 300 * 1024, M, N, K, alpha, A,
+      B, beta, C);
 }

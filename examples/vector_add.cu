@@ -44,8 +44,9 @@ int main() {
   check(cudaDeviceSynchronize(), "add");
 
   check(cudaMemcpy(z.data(), device_z, bytes, cudaMemcpyDeviceToHost), "z to the host");
-  std::printf("%d blocks of %d threads: %d threads for %d elements\n", blocks, threads,
-              blocks * threads, n);
+  std::printf(
+      "%d blocks of %d threads: %d threads for %d elements\n", blocks, threads, blocks * threads,
+      n);
   std::printf("z[0] = %g, z[1] = %g, z[999] = %g\n", z[0], z[1], z[999]);
 
   for (float* memory : {device_x, device_y, device_z}) check(cudaFree(memory), "cudaFree");

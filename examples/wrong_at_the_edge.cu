@@ -1,6 +1,6 @@
 // Leaves out what is left of C beyond whole blocks.
-__global__ void wrong_at_the_edge(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                      float* C) {
+__global__ void wrong_at_the_edge(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;
   const uint col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;

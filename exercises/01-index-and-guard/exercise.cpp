@@ -46,23 +46,26 @@ extern const grade::Exercise grade::exercise = {
               {1, random.between(1, 40), 1},
           };
         },
-    .targets = {{"stores of a thread", "most_gmem_stores", "1", false},
-                {"global loads", "gmem_loads", "2*M*N*K"}},
-    .hints = {{[](const grade::Case& c) { return has(c, model::HazardKind::race_on_result) && whole_blocks(c); },
-               "several blocks compute the same elements of C: where does a block's number come "
-               "into row and column?"},
-              {[](const grade::Case& c) {
-                 return (has(c, model::HazardKind::race_on_result) || reaches_outside(c)) &&
-                        !whole_blocks(c);
-               },
-               "the grid is rounded up to whole blocks, so some threads lie beyond the last row or "
-               "column: what must those do?"},
-              {[](const grade::Case& c) { return c.is({}); },
-               "what you computed is A * B: row n of what lies in memory as B holds column n of "
-               "the factor, K elements side by side"},
-              {only_last_product,
-               "every result is its last product alone: is it added to the sum?"},
-              {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
-               "a thread stores more than once: sum up in a variable of its own, and store that "
-               "when the loop is over"}},
+    .targets =
+        {{"stores of a thread", "most_gmem_stores", "1", false},
+         {"global loads", "gmem_loads", "2*M*N*K"}},
+    .hints =
+        {{[](const grade::Case& c) {
+            return has(c, model::HazardKind::race_on_result) && whole_blocks(c);
+          },
+          "several blocks compute the same elements of C: where does a block's number come "
+          "into row and column?"},
+         {[](const grade::Case& c) {
+            return (has(c, model::HazardKind::race_on_result) || reaches_outside(c)) &&
+                   !whole_blocks(c);
+          },
+          "the grid is rounded up to whole blocks, so some threads lie beyond the last row or "
+          "column: what must those do?"},
+         {[](const grade::Case& c) { return c.is({}); },
+          "what you computed is A * B: row n of what lies in memory as B holds column n of "
+          "the factor, K elements side by side"},
+         {only_last_product, "every result is its last product alone: is it added to the sum?"},
+         {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
+          "a thread stores more than once: sum up in a variable of its own, and store that "
+          "when the loop is over"}},
 };

@@ -2,10 +2,11 @@
 
 namespace {
 
-const std::vector<grade::Values> kTiles = {{{"BM", 8}, {"BN", 8}, {"BK", 4}},
-                                    {{"BM", 32}, {"BN", 16}, {"BK", 8}},
-                                    {{"BM", 4}, {"BN", 32}, {"BK", 16}},
-                                    {{"BM", 16}, {"BN", 8}, {"BK", 32}}};
+const std::vector<grade::Values> kTiles = {
+    {{"BM", 8}, {"BN", 8}, {"BK", 4}},
+    {{"BM", 32}, {"BN", 16}, {"BK", 8}},
+    {{"BM", 4}, {"BN", 32}, {"BK", 16}},
+    {{"BM", 16}, {"BN", 8}, {"BK", 32}}};
 
 }  // namespace
 

@@ -11,28 +11,33 @@ extern const grade::Exercise grade::exercise = {
               {8 * random.between(1, 3), random.between(9, 31), random.between(8, 40)},
           };
         },
-    .targets = {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
-                 "N*K*(M/8 + ceil(M/32)) + N*M/8"},
-                {"stores of a thread", "most_gmem_stores", "1", false}},
-    .hints = {{[](const grade::Case& c) {
-                 return !c.right() && c.is({grade::Order::columns, grade::Order::columns, grade::Order::rows});
-               },
-               "the numbers are right, but C is to lie column by column: element (row, col) is at "
-               "col * M + row"},
-              {[](const grade::Case& c) {
-                 return !c.right() && c.is({grade::Order::rows, grade::Order::columns, grade::Order::columns});
-               },
-               "A is read as if it lay row by row: element (row, k) is at k * M + row"},
-              {[](const grade::Case& c) {
-                 return !c.right() && c.is({grade::Order::columns, grade::Order::rows, grade::Order::columns});
-               },
-               "B is read as if it lay row by row: element (k, col) is at col * K + k"},
-              {[](const grade::Case& c) { return !c.right() && c.is({}); },
-               "A, B and C are taken to lie row by row, but they lie column by column: element "
-               "(row, k) of A is at k * M + row"},
-              {[](const grade::Case& c) {
-                 return c.right() && !c.missed.empty() && c.row.counts->hazards.empty();
-               },
-               "the 32 lanes of a warp have consecutive threadIdx.x: let those be neighbours in "
-               "memory, in A and in C"}},
+    .targets =
+        {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
+          "N*K*(M/8 + ceil(M/32)) + N*M/8"},
+         {"stores of a thread", "most_gmem_stores", "1", false}},
+    .hints =
+        {{[](const grade::Case& c) {
+            return !c.right() &&
+                   c.is({grade::Order::columns, grade::Order::columns, grade::Order::rows});
+          },
+          "the numbers are right, but C is to lie column by column: element (row, col) is at "
+          "col * M + row"},
+         {[](const grade::Case& c) {
+            return !c.right() &&
+                   c.is({grade::Order::rows, grade::Order::columns, grade::Order::columns});
+          },
+          "A is read as if it lay row by row: element (row, k) is at k * M + row"},
+         {[](const grade::Case& c) {
+            return !c.right() &&
+                   c.is({grade::Order::columns, grade::Order::rows, grade::Order::columns});
+          },
+          "B is read as if it lay row by row: element (k, col) is at col * K + k"},
+         {[](const grade::Case& c) { return !c.right() && c.is({}); },
+          "A, B and C are taken to lie row by row, but they lie column by column: element "
+          "(row, k) of A is at k * M + row"},
+         {[](const grade::Case& c) {
+            return c.right() && !c.missed.empty() && c.row.counts->hazards.empty();
+          },
+          "the 32 lanes of a warp have consecutive threadIdx.x: let those be neighbours in "
+          "memory, in A and in C"}},
 };

@@ -23,13 +23,14 @@ extern const grade::Exercise grade::exercise = {
               {16, 32, 16},
           };
         },
-    .targets = {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
-                 "(M*N*K/BM + M*N*K/BN + M*N)/8"},
-                {"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
-                {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
-                 "2*M*N*K/32 + (M*N*K/BM + M*N*K/BN)/32"},
-                {"barriers a block", "barriers/blocks", "2*K/BK", false},
-                {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
+    .targets =
+        {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
+          "(M*N*K/BM + M*N*K/BN + M*N)/8"},
+         {"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
+         {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
+          "2*M*N*K/32 + (M*N*K/BM + M*N*K/BN)/32"},
+         {"barriers a block", "barriers/blocks", "2*K/BK", false},
+         {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) { return races(c) && c.shape.K == 8; },
           "a tile is multiplied before all of it is there: what must stand between the copies and "

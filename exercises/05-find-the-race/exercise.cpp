@@ -12,7 +12,8 @@ constexpr int BM = 8, BN = 32, BK = 8, kThreads = BM * BN;
 // it has one tile for all rounds.
 constexpr char kStores = 'a', kLoads = 'd', kLast = 'e';
 
-grade::Complaint no_answer(const grade::Answers& answers, const std::string& name, const std::string& wants) {
+grade::Complaint no_answer(
+    const grade::Answers& answers, const std::string& name, const std::string& wants) {
   const auto given = answers.find(name);
   return {
       given == answers.end() ? "no answer yet to " + name : name + " cannot be " + given->second,
@@ -42,11 +43,12 @@ std::string deed(char line, int thread) {
 
 std::optional<grade::Complaint> check_lines(const std::string& lines) {
   if (lines == std::string{kStores, kLoads}) return std::nullopt;
-  grade::Complaint complaint{"line_1 and line_2 are not where the race is",
-                      "which word of shared memory do both lines touch, one of them storing, with "
-                      "no barrier on the way from one thread's access to the other's?",
-                      "list for each array who stores to it in one round, who still loads from it "
-                      "in the round before, and whether that is the same tile"};
+  grade::Complaint complaint{
+      "line_1 and line_2 are not where the race is",
+      "which word of shared memory do both lines touch, one of them storing, with "
+      "no barrier on the way from one thread's access to the other's?",
+      "list for each array who stores to it in one round, who still loads from it "
+      "in the round before, and whether that is the same tile"};
   if (lines == std::string{'b', kLoads}) {
     complaint.phase =
         "Bs has two tiles, used in turn: from one store to a tile until the next one lies a "
@@ -99,16 +101,17 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
   const std::string deeds =
       "on line a " + deed(kStores, storing) + ", on line d " + deed(kLoads, loading);
   if (storing == loading) {
-    return grade::Complaint{"thread_1 and thread_2 do not race with each other",
-                     "a thread does one thing after the other: it cannot race with itself", deeds};
+    return grade::Complaint{
+        "thread_1 and thread_2 do not race with each other",
+        "a thread does one thing after the other: it cannot race with itself", deeds};
   }
   if (storing >= BK * BM || storing % BM != loading / BN) {
-    return grade::Complaint{"thread_1 and thread_2 do not race with each other",
-                     storing >= BK * BM
-                         ? "the tile of A has 64 elements: which threads store one?"
-                         : "the one stores and the other loads, but not the same word: which "
-                           "column of As does each of them touch?",
-                     deeds};
+    return grade::Complaint{
+        "thread_1 and thread_2 do not race with each other",
+        storing >= BK * BM ? "the tile of A has 64 elements: which threads store one?"
+                           : "the one stores and the other loads, but not the same word: which "
+                             "column of As does each of them touch?",
+        deeds};
   }
 
   const char* phase = nullptr;
@@ -125,10 +128,11 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
     phase = "each block has shared memory of its own: does it take more than one block?";
   }
   if (phase != nullptr) {
-    return grade::Complaint{"smallest_M, smallest_N, smallest_K are not the smallest shape with the race",
-                     phase,
-                     text::printed("at your %d, %d, %d there are %d rounds a block", smallest[0],
-                             smallest[1], smallest[2], smallest[2] / BK)};
+    return grade::Complaint{
+        "smallest_M, smallest_N, smallest_K are not the smallest shape with the race", phase,
+        text::printed(
+            "at your %d, %d, %d there are %d rounds a block", smallest[0], smallest[1], smallest[2],
+            smallest[2] / BK)};
   }
   return std::nullopt;
 }
@@ -154,9 +158,10 @@ extern const grade::Exercise grade::exercise = {
               {BM, BN, BK},
           };
         },
-    .targets = {{"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
-                {"barriers a block", "barriers/blocks", "2*K/BK", false},
-                {"shared bytes", "smem_bytes", "2*4*BK*(BM + BN)", false}},
+    .targets =
+        {{"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
+         {"barriers a block", "barriers/blocks", "2*K/BK", false},
+         {"shared bytes", "smem_bytes", "2*4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) {
             return races(c) &&

@@ -44,11 +44,12 @@ extern const grade::Exercise grade::exercise = {
               {1, 1, 1},
           };
         },
-    .targets = {{"global loads", "gmem_loads", "M*K*ceil(N/BN) + N*K*ceil(M/BM)"},
-                {"global stores", "gmem_stores", "M*N"},
-                {"shared loads", "smem_load_floats", "2*ceil(K/BK)*BK*threads"},
-                {"barriers a block", "barriers/blocks", "2*ceil(K/BK)", false},
-                {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
+    .targets =
+        {{"global loads", "gmem_loads", "M*K*ceil(N/BN) + N*K*ceil(M/BM)"},
+         {"global stores", "gmem_stores", "M*N"},
+         {"shared loads", "smem_load_floats", "2*ceil(K/BK)*BK*threads"},
+         {"barriers a block", "barriers/blocks", "2*ceil(K/BK)", false},
+         {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::barrier_divergence); },
           "every thread of the block has to come to every barrier and copies its part, also one "
@@ -60,7 +61,9 @@ extern const grade::Exercise grade::exercise = {
           },
           "a place of the tile beyond the matrix keeps what was there before, the last round's "
           "element or nothing at all: something must be stored there that adds nothing to the sum"},
-         {[](const grade::Case& c) { return has(c, model::HazardKind::race_on_result) || outside_of(c, "C"); },
+         {[](const grade::Case& c) {
+            return has(c, model::HazardKind::race_on_result) || outside_of(c, "C");
+          },
           "the tiles of the last row and column of blocks reach over C: which threads have an "
           "element of C to store?"},
          {[](const grade::Case& c) {

@@ -28,11 +28,13 @@ std::vector<Change> changes_of(const model::KernelResources& kernel) {
   const auto [threads, registers, bytes] = kernel;
   const int fewer = registers * 3 / 4 / 8 * 8;
   return {
-      {text::printed("a tile half as large: %d threads and %d bytes a block", threads / 2, bytes / 2),
+      {text::printed(
+           "a tile half as large: %d threads and %d bytes a block", threads / 2, bytes / 2),
        {threads / 2, registers, bytes / 2},
        "smaller blocks help where an SM's last threads are too few for one more block, or where "
        "each block is more than its share"},
-      {text::printed("a tile twice as large: %d threads and %d bytes a block", 2 * threads, 2 * bytes),
+      {text::printed(
+           "a tile twice as large: %d threads and %d bytes a block", 2 * threads, 2 * bytes),
        {2 * threads, registers, 2 * bytes},
        "larger blocks help where an SM may hold no more blocks, though it has room for more "
        "threads"},
@@ -64,8 +66,8 @@ Instance drawn(grade::Random& random, std::string_view limiter, const model::Gpu
     Instance instance;
     instance.gpu = &gpus[random.between(0, static_cast<int>(gpus.size()) - 1)];
     if (instance.gpu == other) continue;
-    instance.kernel = {kThreads[random.between(0, 8)], random.between(24, 168),
-                       256 * random.between(4, 128)};
+    instance.kernel = {
+        kThreads[random.between(0, 8)], random.between(24, 168), 256 * random.between(4, 128)};
     const model::Occupancy now = model::occupancy(*instance.gpu, instance.kernel);
     if (now.limiter != limiter || now.blocks_per_sm == 0 || !is_one_limit_the_least(now)) continue;
     if (instance.kernel.threads_per_block == 32 && limiter != "blocks") continue;
@@ -75,7 +77,8 @@ Instance drawn(grade::Random& random, std::string_view limiter, const model::Gpu
       std::swap(instance.changes[i], instance.changes[random.between(0, static_cast<int>(i))]);
     }
     for (std::size_t i = 0; i < instance.changes.size(); ++i) {
-      if (model::occupancy(*instance.gpu, instance.changes[i].result).percent <= now.percent) continue;
+      if (model::occupancy(*instance.gpu, instance.changes[i].result).percent <= now.percent)
+        continue;
       ++helpful;
       instance.right = i;
     }
@@ -110,19 +113,22 @@ std::string instance_text(const grade::Submission& submission) {
   line("", [&](const Instance& i) { return "kernel " + std::to_string(1 + (&i - both.data())); });
   number("threads of a block", [](const Instance& i) { return i.kernel.threads_per_block; });
   number("registers of a thread", [](const Instance& i) { return i.kernel.registers_per_thread; });
-  number("shared memory of a block, bytes",
-         [](const Instance& i) { return i.kernel.smem_bytes_per_block; });
+  number("shared memory of a block, bytes", [](const Instance& i) {
+    return i.kernel.smem_bytes_per_block;
+  });
   line("GPU", [](const Instance& i) { return i.gpu->name; });
   number("its SM: threads, at most", [](const Instance& i) { return i.gpu->threads_per_sm; });
   number("  blocks, at most", [](const Instance& i) { return i.gpu->blocks_per_sm; });
   number("  registers", [](const Instance& i) { return i.gpu->registers_per_sm; });
   number("  shared memory, bytes", [](const Instance& i) { return i.gpu->smem_bytes_per_sm; });
-  number("    the system's, bytes a block",
-         [](const Instance& i) { return i.gpu->smem_reserved_bytes_per_block; });
-  number("    handed out by, bytes",
-         [](const Instance& i) { return i.gpu->smem_granularity_bytes; });
+  number("    the system's, bytes a block", [](const Instance& i) {
+    return i.gpu->smem_reserved_bytes_per_block;
+  });
+  number(
+      "    handed out by, bytes", [](const Instance& i) { return i.gpu->smem_granularity_bytes; });
   for (const Instance& instance : both) {
-    text += text::printed("\nchanges to kernel %d\n", static_cast<int>(1 + (&instance - both.data())));
+    text +=
+        text::printed("\nchanges to kernel %d\n", static_cast<int>(1 + (&instance - both.data())));
     char letter = 'a';
     for (const Change& change : instance.changes) {
       text += text::printed("  %c  ", letter++) + change.words + "\n";
@@ -132,8 +138,9 @@ std::string instance_text(const grade::Submission& submission) {
 }
 
 std::string limits_text(const model::Occupancy& o) {
-  return text::printed("threads alone allow %d blocks, blocks %d, shared memory %d, registers %d",
-                 o.blocks_by_threads, o.blocks_by_blocks, o.blocks_by_smem, o.blocks_by_registers);
+  return text::printed(
+      "threads alone allow %d blocks, blocks %d, shared memory %d, registers %d",
+      o.blocks_by_threads, o.blocks_by_blocks, o.blocks_by_smem, o.blocks_by_registers);
 }
 
 const char* blocks_hint(const Instance& instance, const model::Occupancy& o, int given) {
@@ -155,8 +162,8 @@ const char* blocks_hint(const Instance& instance, const model::Occupancy& o, int
          "registers; the least of them counts";
 }
 
-std::optional<grade::Complaint> check_one(const Instance& instance, const std::string& number,
-                                   const grade::Answers& answers) {
+std::optional<grade::Complaint> check_one(
+    const Instance& instance, const std::string& number, const grade::Answers& answers) {
   const model::Occupancy o = model::occupancy(*instance.gpu, instance.kernel);
   const auto not_right = [&](const std::string& name, const std::string& phase,
                              const std::string& place) {
@@ -170,8 +177,9 @@ std::optional<grade::Complaint> check_one(const Instance& instance, const std::s
            {"change_", "a letter from a to e"}}) {
     const auto answer = answers.find(name + number);
     if (answer == answers.end()) {
-      return grade::Complaint{"no answer yet to " + name + number, "it is to be " + wants,
-                       "write it behind: answer " + name + number + ":"};
+      return grade::Complaint{
+          "no answer yet to " + name + number, "it is to be " + wants,
+          "write it behind: answer " + name + number + ":"};
     }
     given[name] = answer->second;
   }
@@ -180,31 +188,36 @@ std::optional<grade::Complaint> check_one(const Instance& instance, const std::s
     try {
       *value = grade::value_of(given[name], {});
     } catch (const std::invalid_argument& error) {
-      return grade::Complaint{name + number + " is no number", error.what(), "write a number alone"};
+      return grade::Complaint{
+          name + number + " is no number", error.what(), "write a number alone"};
     }
   }
 
   if (blocks != o.blocks_per_sm) {
     const bool whole = std::abs(blocks) < 1e6 && blocks == std::floor(blocks);
-    return not_right("blocks_",
-                     whole ? blocks_hint(instance, o, static_cast<int>(blocks))
-                           : "an SM holds whole blocks: round down",
-                     limits_text(o));
+    return not_right(
+        "blocks_",
+        whole ? blocks_hint(instance, o, static_cast<int>(blocks))
+              : "an SM holds whole blocks: round down",
+        limits_text(o));
   }
   if (given["limiter_"] != o.limiter) {
-    return not_right("limiter_",
-                     "it is what an SM runs out of first: threads, blocks, shared memory or "
-                     "registers",
-                     limits_text(o));
+    return not_right(
+        "limiter_",
+        "it is what an SM runs out of first: threads, blocks, shared memory or "
+        "registers",
+        limits_text(o));
   }
   if (std::abs(percent - o.percent) > 0.1) {
-    return not_right("percent_",
-                     std::abs(100 * percent - o.percent) <= 0.1
-                         ? "it is asked for in percent"
-                         : "occupancy is warps that are there of warps that an SM can hold: "
-                           "multiply blocks by warps of a block",
-                     text::printed("%d blocks of %d warps, and room for %d", o.blocks_per_sm,
-                             o.warps_per_block, instance.gpu->threads_per_sm / 32));
+    return not_right(
+        "percent_",
+        std::abs(100 * percent - o.percent) <= 0.1
+            ? "it is asked for in percent"
+            : "occupancy is warps that are there of warps that an SM can hold: "
+              "multiply blocks by warps of a block",
+        text::printed(
+            "%d blocks of %d warps, and room for %d", o.blocks_per_sm, o.warps_per_block,
+            instance.gpu->threads_per_sm / 32));
   }
   const std::string& letter = given["change_"];
   const std::size_t change =
@@ -217,9 +230,10 @@ std::optional<grade::Complaint> check_one(const Instance& instance, const std::s
     const model::Occupancy then = model::occupancy(*instance.gpu, chosen.result);
     return not_right(
         "change_", chosen.why_not,
-        text::printed("with change %c an SM would hold %d blocks of %d warps, %.1f %%; now "
-                "it is %.1f %%",
-                letter[0], then.blocks_per_sm, then.warps_per_block, then.percent, o.percent));
+        text::printed(
+            "with change %c an SM would hold %d blocks of %d warps, %.1f %%; now "
+            "it is %.1f %%",
+            letter[0], then.blocks_per_sm, then.warps_per_block, then.percent, o.percent));
   }
   return std::nullopt;
 }

@@ -42,28 +42,29 @@ extern const grade::Exercise grade::exercise = {
           }
           return shapes;
         },
-    .targets = {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
-                 "(M*N*K/BM + M*N*K/BN + M*N)/8"},
-                {"global loads", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
-                {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
-                 "M*N*K*(1 + 1/TM)/32 + (M*N*K/BM + M*N*K/BN)/32"},
-                {"barriers a block", "barriers/blocks", "2*K/BK", false},
-                {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
-    .hints = {{[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
-               "part of a tile is never copied: there are fewer threads than elements now, so each "
-               "thread needs a loop that steps by kThreads"},
-              {[](const grade::Case& c) { return c.never_written; },
-               "some elements of C are never stored: a thread has TM results, rows row to "
-               "row + TM - 1"},
-              {[](const grade::Case& c) {
-                 return !c.right() &&
-                        c.wrong == static_cast<std::int64_t>(c.measures.at("results"));
-               },
-               "every result is wrong: each of a thread's TM results needs a sum of its own, with "
-               "its own row of A's tile"},
-              {[](const grade::Case& c) { return missed(c, "shared wavefronts"); },
-               "fetch the element of Bs once in each step of k, into a variable, and use it for "
-               "all TM results; of As it takes TM"}},
+    .targets =
+        {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
+          "(M*N*K/BM + M*N*K/BN + M*N)/8"},
+         {"global loads", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
+         {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
+          "M*N*K*(1 + 1/TM)/32 + (M*N*K/BM + M*N*K/BN)/32"},
+         {"barriers a block", "barriers/blocks", "2*K/BK", false},
+         {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
+    .hints =
+        {{[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
+          "part of a tile is never copied: there are fewer threads than elements now, so each "
+          "thread needs a loop that steps by kThreads"},
+         {[](const grade::Case& c) { return c.never_written; },
+          "some elements of C are never stored: a thread has TM results, rows row to "
+          "row + TM - 1"},
+         {[](const grade::Case& c) {
+            return !c.right() && c.wrong == static_cast<std::int64_t>(c.measures.at("results"));
+          },
+          "every result is wrong: each of a thread's TM results needs a sum of its own, with "
+          "its own row of A's tile"},
+         {[](const grade::Case& c) { return missed(c, "shared wavefronts"); },
+          "fetch the element of Bs once in each step of k, into a variable, and use it for "
+          "all TM results; of As it takes TM"}},
     .questions =
         {{"threads",
           "how many threads has a block?",

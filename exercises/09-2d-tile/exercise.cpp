@@ -26,16 +26,16 @@ extern const grade::Exercise grade::exercise = {
     .shapes =
         [](grade::Random& random) {
           const int M = BM * random.between(2, 3);
-          return std::vector<Shape>{{BM, BM, 8 * random.between(1, 4)},
-                                    {M, M, 8 * random.between(2, 6)}};
+          return std::vector<Shape>{
+              {BM, BM, 8 * random.between(1, 4)}, {M, M, 8 * random.between(2, 6)}};
         },
-    .targets = {{"global loads", "gmem_load_floats", "M/BM*(M/BM + 1)/2*(BM + BN)*K"},
-                {"global load sectors", "gmem_load_sectors", "M/BM*(M/BM + 1)/2*(BM + BN)*K/8"},
-                {"global stores", "gmem_store_floats", "results"},
-                {"shared floats loaded", "smem_load_floats",
-                 "M/BM*(M/BM + 1)/2*BM*BN*K*(1/TM + 1/TN)"},
-                {"barriers, all blocks", "barriers", "M/BM*(M/BM + 1)/2*2*K/BK", false},
-                {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
+    .targets =
+        {{"global loads", "gmem_load_floats", "M/BM*(M/BM + 1)/2*(BM + BN)*K"},
+         {"global load sectors", "gmem_load_sectors", "M/BM*(M/BM + 1)/2*(BM + BN)*K/8"},
+         {"global stores", "gmem_store_floats", "results"},
+         {"shared floats loaded", "smem_load_floats", "M/BM*(M/BM + 1)/2*BM*BN*K*(1/TM + 1/TN)"},
+         {"barriers, all blocks", "barriers", "M/BM*(M/BM + 1)/2*2*K/BK", false},
+         {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) { return c.outside_touched && c.wrong > 0; },
           "the lower triangle is asked for: an element is in it where its column is not greater "

@@ -29,18 +29,21 @@ extern const grade::Exercise grade::exercise = {
               {64 * random.between(1, 2), 64 * random.between(1, 2), 8 * random.between(2, 5)},
           };
         },
-    .targets = {{"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
-                {"global stores", "gmem_stores", "M*N/4"},
-                {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"},
-                {"shared stores", "smem_stores", "M*N*K/BM + M*N*K/BN"},
-                {"global sectors", "gmem_load_sectors + gmem_store_sectors",
-                 "(M*N*K/BM + M*N*K/BN + M*N)/8"},
-                {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
+    .targets =
+        {{"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
+         {"global stores", "gmem_stores", "M*N/4"},
+         {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"},
+         {"shared stores", "smem_stores", "M*N*K/BM + M*N*K/BN"},
+         {"global sectors", "gmem_load_sectors + gmem_store_sectors",
+          "(M*N*K/BM + M*N*K/BN + M*N)/8"},
+         {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::misaligned); },
           "a float4 must begin at a multiple of four floats: in global memory four neighbours of a "
           "row of K, in shared memory four neighbours of a row of As or Bs"},
-         {[](const grade::Case& c) { return !c.right() && c.row.counts->hazards.empty() && c.is({}); },
+         {[](const grade::Case& c) {
+            return !c.right() && c.row.counts->hazards.empty() && c.is({});
+          },
           "B is read as if it were K x N: element (col, k) of the N x K matrix is at col * K + k, "
           "as A's"},
          {[](const grade::Case& c) {

@@ -39,11 +39,12 @@ extern const grade::Exercise grade::exercise = {
               {32 * random.between(1, 3), 32 * random.between(1, 3), 32 * random.between(2, 3)},
           };
         },
-    .targets = {{"bank conflicts", "bank_conflicts", "0"},
-                {"shared bytes", "smem_bytes", "4*(BM + BN)*(BK + 4)", false},
-                {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
-                 "(M*N*K/TM + M*N*K + M*N*K/BM + M*N*K/BN)/32"},
-                {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"}},
+    .targets =
+        {{"bank conflicts", "bank_conflicts", "0"},
+         {"shared bytes", "smem_bytes", "4*(BM + BN)*(BK + 4)", false},
+         {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
+          "(M*N*K/TM + M*N*K + M*N*K/BM + M*N*K/BN)/32"},
+         {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"}},
     .hints =
         {{[](const grade::Case& c) {
             return !c.row.counts->hazards.empty() &&
@@ -67,8 +68,9 @@ extern const grade::Exercise grade::exercise = {
           "moves 4-byte loads by even numbers of banks only; by four floats it is right for lanes "
           "that load a float4 along k"},
          {[](const grade::Case& c) {
-            return sound(c) &&
-                   conflicts(c, "Bs", model::Direction::store) + conflicts(c, "As", model::Direction::store) > 0;
+            return sound(c) && conflicts(c, "Bs", model::Direction::store) +
+                                       conflicts(c, "As", model::Direction::store) >
+                                   0;
           },
           "the loads are free of conflicts, the stores are not: a row's neighbours must go to "
           "different banks as well"},

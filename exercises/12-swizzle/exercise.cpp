@@ -30,10 +30,11 @@ extern const grade::Exercise grade::exercise = {
           const int M = 32 * random.between(2, 3);
           return std::vector<Shape>{{32, 32, 32}, {M, M, 32 * random.between(2, 3)}};
         },
-    .targets = {{"bank conflicts", "bank_conflicts", "0"},
-                {"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},
-                {"shared loads", "smem_loads", "M/BM*(M/BM + 1)/2 * BM*BN*K*(1/TM + 1/TN)/4"},
-                {"global loads", "gmem_loads", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/4"}},
+    .targets =
+        {{"bank conflicts", "bank_conflicts", "0"},
+         {"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},
+         {"shared loads", "smem_loads", "M/BM*(M/BM + 1)/2 * BM*BN*K*(1/TM + 1/TN)/4"},
+         {"global loads", "gmem_loads", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/4"}},
     .hints =
         {{misaligned,
           "a four of rows must stay together, or no float4 can load it: let the XOR change the "

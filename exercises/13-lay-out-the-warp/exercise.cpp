@@ -29,12 +29,13 @@ extern const grade::Exercise grade::exercise = {
         {{{"BM", 64}, {"BN", 128}, {"BK", 8}, {"WM", 32}, {"WN", 64}, {"TM", 4}, {"TN", 16}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{{64, 128, 8},
-                                    {64 * random.between(1, 2), 128, 8 * random.between(2, 4)}};
+          return std::vector<Shape>{
+              {64, 128, 8}, {64 * random.between(1, 2), 128, 8 * random.between(2, 4)}};
         },
-    .targets = {{"wavefronts of loads", "smem_load_wavefronts", "M*N*K/(WM*WN) * 2*(TM/4 + TN/4)"},
-                {"global sectors", "gmem_load_sectors + gmem_store_sectors",
-                 "(M*N*K/BM + M*N*K/BN + M*N)/8"}},
+    .targets =
+        {{"wavefronts of loads", "smem_load_wavefronts", "M*N*K/(WM*WN) * 2*(TM/4 + TN/4)"},
+         {"global sectors", "gmem_load_sectors + gmem_store_sectors",
+          "(M*N*K/BM + M*N*K/BN + M*N)/8"}},
     .hints =
         {{[](const grade::Case& c) {
             return c.never_written || !c.row.counts->hazards.empty() || !c.right();

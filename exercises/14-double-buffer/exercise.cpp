@@ -26,12 +26,13 @@ extern const grade::Exercise grade::exercise = {
         },
     // A tile of A and of B is 4*BK*(BM + BN) bytes, a quarter of that for each of the 4 warps. What
     // is not on its way yet, or no more, counts as the part of a load that it is of a tile.
-    .targets = {{"loads with no copy", "smem_load_requests - in_flight_bytes/(BK*(BM + BN))",
-                 "smem_load_requests*BK/K"},
-                {"shared bytes", "smem_bytes", "2 * 4*BK*(BM + BN)", false},
-                {"barriers a block", "barriers/blocks", "K/BK", false},
-                {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
-                {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"}},
+    .targets =
+        {{"loads with no copy", "smem_load_requests - in_flight_bytes/(BK*(BM + BN))",
+          "smem_load_requests*BK/K"},
+         {"shared bytes", "smem_bytes", "2 * 4*BK*(BM + BN)", false},
+         {"barriers a block", "barriers/blocks", "K/BK", false},
+         {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
+         {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::race); },
           "a barrier after the wait says two things: everybody's copies have come, and nobody "
@@ -54,6 +55,8 @@ extern const grade::Exercise grade::exercise = {
           "and goes to the buffer that was read before it"},
          {[](const grade::Case& c) { return misses(c, "shared bytes"); },
           "two buffers, and no more: tile t lies in buffer t % 2"},
-         {[](const grade::Case& c) { return misses(c, "global loads") || misses(c, "shared loads"); },
+         {[](const grade::Case& c) {
+            return misses(c, "global loads") || misses(c, "shared loads");
+          },
           "copy each tile once, sixteen bytes a copy, and load it as float4"}},
 };

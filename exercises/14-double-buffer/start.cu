@@ -1,8 +1,8 @@
 // Exercise 14: double-buffer. exercises/14-double-buffer/README.md says what to write.
 #include <cuda_pipeline.h>
 
-#include "grade/shape.h"
 #include "cuda/launch.h"
+#include "grade/shape.h"
 
 constexpr int BM = 64, BN = 32, BK = 16;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int TM = 4, TN = 4;             // a thread TM x TN of it
@@ -31,12 +31,10 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
   const auto start_copy = [&](int tile) {
     const int k0 = tile * BK;
     for (int i = 4 * thread; i < BK * BM; i += 4 * 128) {
-      __pipeline_memcpy_async(&As[i / BM][i % BM], &A[(k0 + i / BM) * M + block_row + i % BM],
-                              16);
+      __pipeline_memcpy_async(&As[i / BM][i % BM], &A[(k0 + i / BM) * M + block_row + i % BM], 16);
     }
     for (int i = 4 * thread; i < BK * BN; i += 4 * 128) {
-      __pipeline_memcpy_async(&Bs[i / BN][i % BN], &B[(k0 + i / BN) * N + block_col + i % BN],
-                              16);
+      __pipeline_memcpy_async(&Bs[i / BN][i % BN], &B[(k0 + i / BN) * N + block_col + i % BN], 16);
     }
     __pipeline_commit();
   };

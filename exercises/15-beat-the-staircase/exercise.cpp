@@ -36,8 +36,8 @@ Score score_of(std::span<const grade::Case> cases) {
   const grade::Case &near = cases[0], &far = cases[1];
   const model::Gpu& gpu = *model::find_gpu("RTX 3090");
   const lab::LaunchShape& launch = *near.row.launch;
-  const model::Counts counts = model::extrapolated(*near.row.counts, *far.row.counts,
-                                     (kSize - near.shape.K) / (far.shape.K - near.shape.K));
+  const model::Counts counts = model::extrapolated(
+      *near.row.counts, *far.row.counts, (kSize - near.shape.K) / (far.shape.K - near.shape.K));
   model::Variant variant{};
   variant.BM = near.shape.M / static_cast<int>(launch.grid.y);
   variant.BN = near.shape.N / static_cast<int>(launch.grid.x);
@@ -45,19 +45,22 @@ Score score_of(std::span<const grade::Case> cases) {
   variant.block_y = 1;
   const model::Occupancy fits = model::occupancy(
       gpu, {variant.threads(), kRegisters, static_cast<int>(near.measures.at("smem_bytes"))});
-  return {*model::ceiling_as_written(gpu, {kSize, kSize, kSize, false}, variant, counts),
-          fits.blocks_per_sm, fits.blocks_per_sm > 1 || near.measures.at("in_flight_bytes") > 0};
+  return {
+      *model::ceiling_as_written(gpu, {kSize, kSize, kSize, false}, variant, counts),
+      fits.blocks_per_sm, fits.blocks_per_sm > 1 || near.measures.at("in_flight_bytes") > 0};
 }
 
 std::string told(const Score& score) {
-  return text::printed("%.2f TFLOP/s at most on an RTX 3090 at %d^3; %.2f is to be beaten\n",
-                 score.tflops(), kSize, kToBeat);
+  return text::printed(
+      "%.2f TFLOP/s at most on an RTX 3090 at %d^3; %.2f is to be beaten\n", score.tflops(), kSize,
+      kToBeat);
 }
 
 std::optional<grade::Complaint> complaint_about(const Score& score) {
   if (score.tflops() > kToBeat) return std::nullopt;
   grade::Complaint complaint{
-      text::printed("the ceiling is %.2f TFLOP/s, and not above %.2f", score.tflops(), kToBeat), "", ""};
+      text::printed("the ceiling is %.2f TFLOP/s, and not above %.2f", score.tflops(), kToBeat), "",
+      ""};
   const model::Ceiling& ceiling = score.ceiling;
   if (score.blocks_per_sm == 0) {
     complaint.phase = text::printed(
@@ -89,7 +92,8 @@ std::optional<grade::Complaint> complaint_about(const Score& score) {
       std::string(model::kUnitNames[ceiling.bound_by]).c_str(), 100 * ceiling.busy_share,
       score.blocks_per_sm);
   for (int unit = 0; unit < model::kUnits; ++unit) {
-    complaint.place += text::printed(" %s %.2f", std::string(model::kUnitNames[unit]).c_str(), ceiling.ms[unit]);
+    complaint.place +=
+        text::printed(" %s %.2f", std::string(model::kUnitNames[unit]).c_str(), ceiling.ms[unit]);
   }
   return complaint;
 }
@@ -104,13 +108,15 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           return std::vector<Shape>{{256, 256, 64}, {256, 256, 64 + 32 * random.between(1, 2)}};
         },
-    .targets = {{"bytes of locals", "local_bytes", kMostLocals, false},
-                {"shared bytes", "smem_bytes", "49152", false}},
-    .hints = {{[](const grade::Case& c) {
-                 return c.right() && c.row.counts->hazards.empty() && !c.missed.empty() &&
-                        std::string(c.missed.front()->name) == "bytes of locals";
-               },
-               "a thread has 128 registers of 4 bytes: give it fewer results"}},
+    .targets =
+        {{"bytes of locals", "local_bytes", kMostLocals, false},
+         {"shared bytes", "smem_bytes", "49152", false}},
+    .hints =
+        {{[](const grade::Case& c) {
+            return c.right() && c.row.counts->hazards.empty() && !c.missed.empty() &&
+                   std::string(c.missed.front()->name) == "bytes of locals";
+          },
+          "a thread has 128 registers of 4 bytes: give it fewer results"}},
     .check = [](const grade::Submission& s) { return complaint_about(score_of(s.cases)); },
     .score = [](const grade::Submission& s) { return told(score_of(s.cases)); },
 };

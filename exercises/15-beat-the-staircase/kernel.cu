@@ -1,8 +1,8 @@
 // Exercise 15: beat the staircase. exercises/15-beat-the-staircase/README.md says what to write.
 #include <cuda_pipeline.h>
 
-#include "grade/shape.h"
 #include "cuda/launch.h"
+#include "grade/shape.h"
 
 // A block of `threads` threads, numbered along x, computes BM x BN of C.
 struct Tiles {
@@ -37,8 +37,9 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
 // M and N are multiples of 256, K of 32.
 void run(Shape shape, const float* A, const float* B, float* C) {
   constexpr Tiles tiles = chosen_tiles();
-  static_assert(tiles.BM > 0 && tiles.BN > 0 && 256 % tiles.BM == 0 && 256 % tiles.BN == 0,
-                "BM and BN must divide 256");
+  static_assert(
+      tiles.BM > 0 && tiles.BN > 0 && 256 % tiles.BM == 0 && 256 % tiles.BN == 0,
+      "BM and BN must divide 256");
   static_assert(tiles.threads > 0 && tiles.threads <= 1024, "a block has 1 to 1024 threads");
   const dim3 grid(shape.N / tiles.BN, shape.M / tiles.BM);
   launch(multiply, grid, dim3(tiles.threads), 0, shape.M, shape.N, shape.K, A, B, C);

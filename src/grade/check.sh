@@ -2,18 +2,22 @@
 # check.sh BUILD [EXERCISE...]: whether the exercises and their grader keep what they promise. For every
 # exercise: its solution passes, its skeleton is the solution with the regions emptied and fails,
 # and so do each of the ladder's kernels and at least three typical wrong answers, these with their
-# own hints. And every attempt of src/grade/deceptions to deceive the grader fails, for the right reason.
+# own hints. And every attempt to deceive the grader fails, for the right reason.
 #
 # A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
 set -uo pipefail
 export BUILD=$1
 shift
-export OMP_WAIT_POLICY=passive  # threads that wait leave the cores to the others
+export OMP_NUM_THREADS=1  # all cores are at work anyway, each on an answer of its own
 [ $# -gt 0 ] || set -- $(cd exercises && ls -d [0-9]*)
 checks=$(mktemp -d) || exit 2
 trap 'rm -rf "$checks"' EXIT
+export CHECKS=$checks
+# The numbers of the ladder's stages, but for the one that needs no kernel.
+export STAGES=$(sed -n 's/^ *{\.number = \([1-9][0-9]*\),.*/\1/p' gemm_steps.cu)
+[ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
 
-# $1: a name, $2: what it is to come to: passes, fails, begins (fails, without a warning);
+# Grades an answer. $1: a name, $2: what it is to come to: passes, fails, begins (fails, without a warning);
 # $3: exercise, $4: answer, $5: text to say
 one() {
   local said code
@@ -30,55 +34,66 @@ one() {
   fi
   if [ "$2" != fails ] && grep -q 'warning:' <<< "$said"; then echo "$1 warns: $said"; fi
 }
-export -f one
 
-expected() { sed -n '1s|^// expect: ||p' "$1"; }
-work=()
+# The ladder's kernels on the problem of exercise $1: linked in place of an answer.
+ladder() {
+  local said code stage
+  . "$BUILD/grade/environment"
+  $CXX "$BUILD/src/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$BUILD/exercises/$1.o" \
+    "$BUILD/grade/grader.o" $LIBRARIES -o "$CHECKS/ladder-$1" 2>&1 ||
+    { echo "the ladder's kernels cannot be run on $1"; return; }
+  for stage in $STAGES; do
+    said=$(LADDER_STAGE=$stage "$CHECKS/ladder-$1" --exercise "$1" --brief 1 --seed 1 2>&1)
+    code=$?
+    [ $code = 1 ] || echo "stage $stage of the ladder in $1: $said"
+  done
+  rm "$CHECKS/ladder-$1"
+}
+
+# What is to be done, five words each.
+task() { if [ "$2" = ladder ]; then ladder "$3"; else one "$@"; fi; }
+export -f one ladder task
+tasks=()
+
+# The answers that the list of edits $1 makes are to fail in exercise $2. Sets `made` to how many.
+add_edits() {
+  local folder name answer words
+  made=0
+  folder=$(mktemp -d -p "$checks") || exit 2
+  awk -v into="$folder" -f src/grade/edits.awk "$1" 2>&1 > "$folder/list"
+  while IFS=$'\t' read -r name answer words; do
+    tasks+=("$1: $name" fails "$2" "$answer" "$words")
+    made=$((made + 1))
+  done < "$folder/list"
+}
+
 for exercise in "$@"; do
   folder=exercises/$exercise
   for needed in README.md exercise.cpp; do
     [ -e "$folder/$needed" ] || echo "$folder/$needed is missing"
   done
+  [ ! -e "$folder/kernel.cu" ] || tasks+=("" ladder "$exercise" "" "")
+  for begin in "$folder"/kernel.cu "$folder"/start.*; do
+    [ -e "$begin" ] && tasks+=("$begin" begins "$exercise" "$begin" "")
+  done
+  made=0
+  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" "$exercise"
   solution=$(ls exercises/solutions/"$exercise".* 2> /dev/null)
   if [ -z "$solution" ]; then
-    echo "$exercise: no solution here, so it is not checked" >&2
-  else
-    work+=("$solution" passes "$exercise" "$solution" "")
-    if [ -e "$folder/kernel.cu" ] && [ "${solution##*.}" = cu ]; then
-      "$BUILD/grade/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
-        echo "$folder/kernel.cu is not $solution with its regions emptied"
-    fi
+    echo "$exercise: no solution here, so neither it nor the wrong answers made of it are checked" >&2
+    continue
   fi
-  for begin in "$folder"/kernel.cu "$folder"/start.*; do
-    [ -e "$begin" ] && work+=("$begin" begins "$exercise" "$begin" "")
-  done
-  wrong=0
-  for answer in "$folder"/wrong/*; do
-    [ -e "$answer" ] || continue
-    wrong=$((wrong + 1))
-    expect=$(expected "$answer")
-    [ -n "$expect" ] || echo "$answer does not begin with // expect: what it is to be told"
-    work+=("$answer" fails "$exercise" "$answer" "$expect")
-  done
-  [ $wrong -ge 3 ] || echo "$exercise has only $wrong wrong answers; three are wanted"
-done
+  [ "$made" -ge 3 ] || echo "$exercise has only $made wrong answers; three are wanted"
+  tasks+=("$solution" passes "$exercise" "$solution" "")
+  if [ -e "$folder/kernel.cu" ] && [ "${solution##*.}" = cu ]; then
+    "$BUILD/grade/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
+      echo "$folder/kernel.cu is not $solution with its regions emptied"
+  fi
+done > "$checks/said"
+add_edits src/grade/deceptions.txt 01-index-and-guard >> "$checks/said"
 for answer in src/grade/deceptions/*.cu; do
-  work+=("$answer" fails 01-index-and-guard "$answer" "$(expected "$answer")")
+  tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
-printf '%s\0' "${work[@]}" | xargs -0 -n 5 -P "$(nproc)" bash -c 'one "$@"' check > "$checks/said"
-
-# The ladder's kernels on the exercises' problems: linked in place of an answer.
-. "$BUILD/grade/environment"
-for exercise in "$@"; do
-  [ -e "exercises/$exercise/kernel.cu" ] || continue
-  $CXX "$BUILD/src/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$EXERCISE_OBJECTS/$exercise/exercise.o" \
-    "$BUILD/grade/grader.o" $LIBRARIES -o "$checks/ladder" || exit 2
-  for stage in 1 2 3 4 5 6 7 8 9; do
-    LADDER_STAGE=$stage "$checks/ladder" --exercise "$exercise" --brief 1 --seed 1 \
-      > "$checks/ladder_said" 2>&1
-    code=$?
-    [ $code = 1 ] || echo "stage $stage of the ladder in $exercise: $(cat "$checks/ladder_said")"
-  done
-done >> "$checks/said" || exit
+printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$(nproc)" bash -c 'task "$@"' check >> "$checks/said"
 cat "$checks/said"
 [ ! -s "$checks/said" ]

@@ -56,7 +56,7 @@ Error compare(
   const std::int64_t part_count = (elements + kPartLength - 1) / kPartLength;
   std::vector<Part> parts(part_count);
 
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (part_count > 1)
   for (std::int64_t p = 0; p < part_count; ++p) {
     Part part;
     const std::int64_t end = std::min(elements, (p + 1) * kPartLength);

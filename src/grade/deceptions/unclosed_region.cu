@@ -1,25 +1,3 @@
 // expect: restore it
-// Exercise 1: index and guard. exercises/01-index-and-guard/README.md says what to write.
-#include "grade/shape.h"
-#include "cuda/launch.h"
-
-// C = A * B^T: A is M x K, B is N x K, C is M x N, all row by row.
-__global__ void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
   // ---- your code ----
-  const int row = blockIdx.y * blockDim.y + threadIdx.y;
-  const int col = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= M || col >= N) return;
-
-  float sum = 0.0f;
-  for (int k = 0; k < K; ++k) {
-    sum += A[row * K + k] * B[col * K + k];
-  }
-  C[row * N + col] = sum;
-}
-
-// Blocks of 32 x 8 threads, as many as it takes to cover C: x runs along its columns, y along rows.
-void run(Shape shape, const float* A, const float* B, float* C) {
-  const dim3 block(32, 8);
-  const dim3 grid((shape.N + 31) / 32, (shape.M + 7) / 8);
-  launch(multiply, grid, block, 0, shape.M, shape.N, shape.K, A, B, C);
-}
+  C[0] = 0.0f;

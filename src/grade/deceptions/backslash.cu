@@ -1,5 +1,0 @@
-// expect: no backslash
-  // ---- your code ----
-  // here \
-  exit(0);
-  // ---- end of your code ----

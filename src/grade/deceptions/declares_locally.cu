@@ -1,5 +1,0 @@
-// expect: it calls
-  // ---- your code ----
-  int klogctl(int);
-  klogctl(0);
-  // ---- end of your code ----

@@ -1,4 +1,0 @@
-// expect: is not among the names
-  // ---- your code ----
-  __builtin_trap();
-  // ---- end of your code ----

@@ -1,4 +1,0 @@
-// expect: only #pragma unroll
-  // ---- your code ----
-#include <unistd.h>
-  // ---- end of your code ----

@@ -1,4 +1,0 @@
-// expect: in quotes
-  // ---- your code ----
-  printf("passed");
-  // ---- end of your code ----

@@ -1,4 +1,0 @@
-// expect: the result is wrong
-  // ---- your code ----
-  return;
-  // ---- end of your code ----
