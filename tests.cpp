@@ -10,16 +10,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "cpu_reference.h"
 #include "experiments/experiment_command.h"
 #include "gpu/gpu.h"
-#include "lab/matrices.h"
+#include "lab/measure.h"
+#include "lab/problem.h"
 #include "lab/stage_tables.h"
 #include "machine/symbols.h"
 #include "model/ceiling.h"
@@ -57,58 +56,26 @@ const model::Gpu& limits() {
   return *model::find_gpu("H200");
 }
 
-// Runs `work`, tracing all blocks where the copy is the traced one.
-model::Counts run_on(
-    Where where, std::span<const machine::GlobalArray> arrays, const std::function<void()>& work) {
-  if (where == Where::traced) return trace::trace({&limits()}, arrays, work);
-  if (where == Where::plain) machine::run({&limits()}, work);
-  return {};
-}
-
 struct Outcome {
   model::Error error;
   model::Counts counts;
 };
 
+// Traces all blocks where the copy is the traced one.
 Outcome multiply(Where where, const model::Variant& variant, const Case& c) {
-  const std::size_t off = c.misaligned_floats;
-  const auto a_size = std::size_t(c.M) * c.K + off, b_size = std::size_t(c.K) * c.N + off,
-             c_size = std::size_t(c.M) * c.N + off;
-  const lab::Floats A = lab::random_floats(a_size, 1), B = lab::random_floats(b_size, 2);
-  // C is NaN where it must not be read.
-  const lab::Floats C0 = c.beta == 0 ? lab::Floats(c_size, std::numeric_limits<float>::quiet_NaN())
-                                     : lab::random_floats(c_size, 3);
-  lab::Floats C = C0;
+  const lab::Problem p =
+      lab::random_problem({c.M, c.N, c.K}, c.alpha, c.beta, 1, c.misaligned_floats);
+  const lab::Gemm gemm = lab::gemm_of(table_of(where), variant);
+  lab::Floats result = p.C;
   model::Counts counts;
-  const auto compute = [&](const float* a, const float* b, float* result) {
-    table_of(where).run(variant, c.M, c.N, c.K, c.alpha, a + off, b + off, c.beta, result + off);
-  };
-  if (where == Where::gpu) {
-    gpu::Matrix a(a_size), b(b_size), result(c_size);
-    a.upload(A.data());
-    b.upload(B.data());
-    result.upload(C.data());
-    compute(a.data(), b.data(), result.data());
-    gpu::synchronize();
-    result.download(C.data());
+  if (where == Where::traced) {
+    counts = *lab::measure(p, {.traced = gemm}, {{&limits()}}, result).counts;
+  } else if (where == Where::plain) {
+    counts.hazards = machine::run({&limits()}, p.product_by(gemm, result));
   } else {
-    const machine::GlobalArray arrays[] = {
-        {"A", A.data(), a_size * sizeof(float)},
-        {"B", B.data(), b_size * sizeof(float)},
-        {"C", C.data() + off, (c_size - off) * sizeof(float), true,
-         c.beta != 1 || (c.alpha != 0 && c.K > 0)}};
-    counts = run_on(where, arrays, [&] { compute(A.data(), B.data(), C.data()); });
+    lab::OnGpu(p).compute(gemm, result);
   }
-  std::vector<double> exact(c_size), magnitude(c_size);
-  const float* before = c.beta == 0 ? nullptr : C0.data() + off;
-  reference_gemm(
-      c.M, c.N, c.K, c.alpha, A.data() + off, B.data() + off, c.beta, before, exact.data(),
-      magnitude.data());
-  return {
-      model::compare(
-          c.M, c.N, c.K, C.data() + off, exact.data(), magnitude.data(), c.beta, before,
-          model::kFp32, c.alpha),
-      counts};
+  return {lab::compare(p, lab::compute_reference(p), result, p.M), counts};
 }
 
 void check_right(Where where, const model::Variant& variant, const Case& c) {

@@ -1,4 +1,4 @@
-// The program: what the flags ask for, from the matrices to the exit code.
+// The program: what the flags ask for, and what starts it.
 #pragma once
 
 #include "model/stage.h"

@@ -1,14 +1,15 @@
 #include "experiments/experiment_command.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <limits>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "experiments/experiment.h"
 #include "gpu/gpu.h"
+#include "lab/device.h"
+#include "lab/measure.h"
 #include "lab/memory.h"
 #include "lab/problem.h"
 #include "lab/progress.h"
@@ -16,7 +17,6 @@
 #include "model/extrapolate.h"
 #include "model/refusal.h"
 #include "report/hazard_sentence.h"
-#include "trace/trace.h"
 
 namespace experiments {
 
@@ -25,36 +25,12 @@ extern const model::StageTable experiment_table __attribute__((weak));
 
 namespace {
 
-// Of random numbers, with a C that is NaN where it must not be read.
-struct Matrices {
-  lab::Floats A, B, C;
-};
-
-Matrices random_matrices(const flags::Flags& flags, const Sides& sides) {
-  const std::size_t M = sides.M, N = sides.N, K = sides.K;
-  return {
-      lab::random_floats(M * K, 3 * flags.seed), lab::random_floats(K * N, 3 * flags.seed + 1),
-      flags.beta == 0 ? lab::Floats(M * N, std::numeric_limits<float>::quiet_NaN())
-                      : lab::random_floats(M * N, 3 * flags.seed + 2)};
-}
-
 // What all launches of one problem share on the GPU.
 struct OnGpu {
-  Sides sides;
-  Matrices host;
-  gpu::Matrix A, B, C;
-  lab::Floats cublas;  // its result
-  lab::Row cublas_row;
-
-  OnGpu(const flags::Flags& flags, const Sides& of)
-      : sides(of),
-        host(random_matrices(flags, of)),
-        A(host.A.size()),
-        B(host.B.size()),
-        C(host.C.size()) {
-    A.upload(host.A.data());
-    B.upload(host.B.data());
-  }
+  const lab::Problem problem;
+  lab::OnGpu matrices{problem};
+  lab::Floats cublas{};  // its result
+  lab::Row cublas_row{};
 };
 
 // What every trial needs.
@@ -97,63 +73,22 @@ model::Variant variant_in(const model::StageTable& table, Place place, int paddi
   return variant;
 }
 
-void multiply(
-    const Laboratory& lab, const model::StageTable& table, const model::Variant& variant,
-    const Sides& sides, const float* A, const float* B, float* C) {
-  table.run(variant, sides.M, sides.N, sides.K, lab.flags.alpha, A, B, lab.flags.beta, C);
-}
-
-// Compares what the traced blocks wrote with fp64: elements that are not what they were before.
-model::Error check_written(
-    const flags::Flags& flags, const Sides& sides, const Matrices& before, const lab::Floats& C) {
-  std::vector<std::size_t> written;
-  const auto differs = [](float a, float b) {
-    return !(a == b || (std::isnan(a) && std::isnan(b)));
-  };
-  for (std::size_t i = 0; i < C.size(); ++i) {
-    if (differs(C[i], before.C[i])) written.push_back(i);
-  }
-  const auto count = static_cast<std::int64_t>(written.size());
-  std::vector<double> exact(written.size()), magnitude(written.size());
-  std::vector<float> computed(written.size()), old(written.size());
-#pragma omp parallel for
-  for (std::int64_t at = 0; at < count; ++at) {
-    const std::size_t row = written[at] / sides.N, column = written[at] % sides.N;
-    double sum = 0, size = 0;
-    for (std::size_t k = 0; k < std::size_t(sides.K); ++k) {
-      const double product = double{before.A[row * sides.K + k]} * before.B[k * sides.N + column];
-      sum += product;
-      size += std::abs(product);
-    }
-    computed[at] = C[written[at]];
-    old[at] = before.C[written[at]];
-    magnitude[at] = std::abs(double{flags.alpha}) * size;
-    exact[at] = flags.alpha * sum + (flags.beta == 0 ? 0 : double{flags.beta} * old[at]);
-  }
-  return model::compare(
-      1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), sides.K, computed.data(),
-      exact.data(), magnitude.data(), flags.beta, flags.beta == 0 ? nullptr : old.data(),
-      model::kFp32, flags.alpha);
+lab::Problem problem_of(const flags::Flags& flags, const Sides& sides) {
+  return lab::random_problem({sides.M, sides.N, sides.K}, flags.alpha, flags.beta, flags.seed);
 }
 
 // A product of that K with the traced copy. `row` learns whether what was computed is right.
 model::Counts trace_along(
     const Laboratory& lab, const model::Variant& variant, Sides sides, int K, lab::Row& row) {
   sides.K = K;
-  const Matrices m = random_matrices(lab.flags, sides);
-  lab::Floats C = m.C;
-  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
-  const machine::GlobalArray arrays[] = {
-      {"A", m.A.data(), bytes(m.A)},
-      {"B", m.B.data(), bytes(m.B)},
-      {"C", C.data(), bytes(C), true}};
-  machine::Machine machine{&lab.about.gpu, machine::Blocks::kSample, lab.flags.hazards};
-  if (lab.flags.trace == lab::Trace::all) machine.blocks = machine::Blocks::kAll;
-  model::Counts counts = trace::trace(machine, arrays, [&] {
-    multiply(lab, experiment_table_traced, variant, sides, m.A.data(), m.B.data(), C.data());
-  });
-  row.error = check_written(lab.flags, sides, m, C);
-  return counts;
+  const lab::Problem p = problem_of(lab.flags, sides);
+  lab::Means means{{&lab.about.gpu, machine::Blocks::kSample, lab.flags.hazards}};
+  if (lab.flags.trace == lab::Trace::all) means.machine.blocks = machine::Blocks::kAll;
+  lab::Floats C;
+  const lab::Measurement measured =
+      lab::measure(p, {.traced = lab::gemm_of(experiment_table_traced, variant)}, means, C);
+  row.error = lab::compare_written(p, C);
+  return *measured.counts;
 }
 
 // K of the first two traces: the rest is extrapolated. 64 floats are whole tiles of every variant
@@ -185,25 +120,17 @@ void require_memory_for(const Laboratory& lab, const Sides& sides) {
 
 // Puts the matrices of that problem on the GPU and times cuBLAS, unless they are there already.
 OnGpu& on_gpu(Laboratory& lab, const Sides& sides) {
-  const auto is = [&](const Sides& there) {
+  const auto is = [&](const lab::Problem& there) {
     return there.M == sides.M && there.N == sides.N && there.K == sides.K;
   };
-  if (lab.on_gpu && is(lab.on_gpu->sides)) return *lab.on_gpu;
+  if (lab.on_gpu && is(lab.on_gpu->problem)) return *lab.on_gpu;
   lab.on_gpu.reset();  // first, so that two are never there at once
-  lab.on_gpu = std::make_unique<OnGpu>(lab.flags, sides);
+  lab.on_gpu.reset(new OnGpu{problem_of(lab.flags, sides)});
   OnGpu& g = *lab.on_gpu;
-  const auto compute = [&] {
-    gpu::cublas_sgemm(
-        false, sides.M, sides.N, sides.K, lab.flags.alpha, g.A.data(), g.B.data(), lab.flags.beta,
-        g.C.data());
-  };
-  g.C.upload(g.host.C.data());
-  compute();
-  gpu::synchronize();
-  g.cublas = g.host.C;
-  g.C.download(g.cublas.data());
+  const lab::Kernel cublas{.gpu = std::bind_front(gpu::cublas_sgemm, /*tf32=*/false)};
+  const lab::Means means{.on_gpu = &g.matrices, .repetitions = lab.flags.reps.value_or(0)};
+  g.cublas_row = lab::Row{lab::measure(g.problem, cublas, means, g.cublas)};
   g.cublas_row.name = "cuBLAS fp32";
-  g.cublas_row.time = lab::summary(gpu::time_ms(lab.flags.reps.value_or(0), compute));
   return g;
 }
 
@@ -212,16 +139,13 @@ void time_case(Laboratory& lab, const model::Variant& variant, const Sides& side
   gpu::allow_shared_bytes(
       trial.row.aligned ? variant.kernel.function : variant.kernel_any.function,
       variant.shared_bytes);
-  const auto compute = [&] {
-    multiply(lab, own_table(), variant, sides, g.A.data(), g.B.data(), g.C.data());
-  };
-  g.C.upload(g.host.C.data());
-  compute();
-  gpu::synchronize();
-  lab::Floats result = g.host.C;
-  g.C.download(result.data());
-  trial.row.cublas_error = lab::relative_difference(result, g.cublas);
-  trial.row.time = lab::summary(gpu::time_ms(lab.flags.reps.value_or(0), compute));
+  const lab::Means means{
+      .on_gpu = &g.matrices, .repetitions = lab.flags.reps.value_or(0), .cublas = &g.cublas};
+  lab::Floats result;
+  const lab::Measurement measured =
+      lab::measure(g.problem, {.gpu = lab::gemm_of(own_table(), variant)}, means, result);
+  trial.row.cublas_error = measured.cublas_error;
+  trial.row.time = measured.time;
   trial.run.rows = {g.cublas_row};
 }
 
@@ -368,16 +292,8 @@ int run_experiment(const flags::Flags& flags, const std::string& command) {
   const Experiment& experiment = find_experiment(flags.experiment);
   refuse_useless_flags(flags, experiment);
 
-  Laboratory lab{flags, {}, nullptr};
-  lab::Run& about = lab.about;
-  about.gpu_present = lab::choose_device(flags);
-  about.gpu = lab::choose_model(flags, about.gpu_present);
-  about.alpha = flags.alpha;
-  about.beta = flags.beta;
-  about.seed = flags.seed;
-  about.command = command;
-  about.date = lab::now_utc();
-  if (about.gpu_present) about.driver = gpu::driver_and_runtime();
+  Laboratory lab{flags, lab::new_run(flags, lab::choose_device(flags), command), nullptr};
+  const lab::Run& about = lab.about;
   const Sides problem = sides_of(flags, experiment);
 
   std::vector<Trial> trials;

@@ -6,7 +6,7 @@
 #include "flags/flags.h"
 #include "model/stage.h"
 
-// The copies of src/experiments/kernels.cu for the CPU (Makefile).
+// The copies of kernels.cu for the CPU (Makefile).
 extern const model::StageTable experiment_table_traced;
 extern const model::StageTable experiment_table_plain;
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "cpu_reference.h"
-#include "lab/problem.h"
+#include "lab/measure.h"
 #include "machine/symbols.h"
 #include "model/formula.h"
 #include "model/refusal.h"

@@ -39,7 +39,7 @@ one() {
 ladder() {
   local said code stage
   . "$BUILD/grade/environment"
-  $CXX "$BUILD/src/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$BUILD/exercises/$1.o" \
+  $CXX "$BUILD/src/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$EXERCISE_OBJECTS/$1/exercise.o" \
     "$BUILD/grade/grader.o" $LIBRARIES -o "$CHECKS/ladder-$1" 2>&1 ||
     { echo "the ladder's kernels cannot be run on $1"; return; }
   for stage in $STAGES; do

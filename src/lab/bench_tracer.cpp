@@ -2,31 +2,22 @@
 #include <chrono>
 #include <cstdio>
 
-#include "lab/matrices.h"
+#include "lab/measure.h"
 #include "lab/stage_tables.h"
-#include "trace/trace.h"
-
-using lab::Floats, lab::random_floats;
 
 int main() {
   constexpr int kSize = 256;
-  constexpr std::size_t kElements = kSize * kSize;
-  const Floats A = random_floats(kElements, 1), B = random_floats(kElements, 2);
-  Floats C(kElements);
-  const machine::GlobalArray arrays[] = {
-      {"A", A.data(), kElements * sizeof(float)},
-      {"B", B.data(), kElements * sizeof(float)},
-      {"C", C.data(), kElements * sizeof(float)}};
-  const model::Gpu& gpu = *model::find_gpu("H200");
+  const lab::Problem p = lab::random_problem({kSize, kSize, kSize}, 1, 0, 1);
+  const lab::Means means{{model::find_gpu("H200")}};
   std::printf(
       "stage                    accesses   seconds   ns per access   (every block, 256^3)\n");
   for (const model::Stage& stage : stage_table_traced.stages) {
     if (stage.variants.empty()) continue;
+    lab::Floats C;
     const auto start = std::chrono::steady_clock::now();
-    const model::Counts counts = trace::trace({&gpu}, arrays, [&] {
-      stage_table_traced.run(
-          stage.variants.front(), kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data());
-    });
+    const model::Counts counts =
+        lab::measure(p, {.traced = lab::gemm_of(stage_table_traced, stage.variants[0])}, means, C)
+            .counts.value();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     const auto accesses = counts.gmem_loads.accesses.sum + counts.gmem_stores.accesses.sum +
                           counts.smem_loads.accesses.sum + counts.smem_stores.accesses.sum;

@@ -81,7 +81,7 @@ Floats random_floats(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-double relative_difference(const Floats& a, const Floats& b) {
+double relative_difference(std::span<const float> a, std::span<const float> b) {
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double d = double{a[i]} - b[i];

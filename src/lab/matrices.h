@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace lab {
@@ -32,6 +33,6 @@ using Floats = std::vector<float, Guarded<float>>;
 Floats random_floats(std::size_t count, std::uint64_t seed);
 
 // Frobenius norm of a - b over that of b; 0/0 is 0. Both have the same length.
-double relative_difference(const Floats& a, const Floats& b);
+double relative_difference(std::span<const float> a, std::span<const float> b);
 
 }  // namespace lab

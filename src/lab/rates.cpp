@@ -6,13 +6,6 @@
 
 namespace lab {
 
-const Row* Run::cublas() const {
-  for (const Row& row : rows) {
-    if (row.name == "cuBLAS fp32") return &row;
-  }
-  return nullptr;
-}
-
 std::optional<double> tflops(const Run& run, const Row& row) {
   if (!row.time || row.time->median_ms <= 0) return std::nullopt;
   return 2.0 * run.M * run.N * run.K / row.time->median_ms * 1e-9;

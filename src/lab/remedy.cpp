@@ -1,8 +1,8 @@
 #include "lab/remedy.h"
 
+#include "lab/measure.h"
 #include "lab/worst_line.h"
 #include "model/refusal.h"
-#include "trace/trace.h"
 
 namespace lab {
 
@@ -13,22 +13,11 @@ Row traced_row(
     const Problem& p, const model::Gpu& gpu, const model::StageTable& table,
     const model::Stage& stage) {
   const model::Variant& variant = stage.variants.front();
-  Floats result = p.C;
-  const auto bytes = [](const Floats& matrix) { return matrix.size() * sizeof(float); };
-  const machine::GlobalArray arrays[] = {
-      {"A", p.A.data(), bytes(p.A)},
-      {"B", p.B.data(), bytes(p.B)},
-      {"C", result.data(), bytes(result), true}};
-  const machine::Machine machine{&gpu, machine::Blocks::kSample, /*hazards=*/false};
-  Row row;
+  const Means means{{&gpu, machine::Blocks::kSample, /*hazards=*/false}};
+  Floats result;
+  Row row{measure(p, {.traced = gemm_of(table, variant)}, means, result)};
   row.stage = &stage;
-  row.counts = trace::trace(machine, arrays, [&] {
-    table.run(variant, p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, result.data());
-  });
-  const int K_read = p.alpha == 0 ? 0 : p.K;
-  const model::KernelRef& kernel =
-      table.kernel_for(variant, p.N, K_read, p.A.data(), p.B.data(), result.data());
-  annotate(row, reinterpret_cast<const void*>(kernel.function));
+  annotate(row, reinterpret_cast<const void*>(p.kernel_of(table, variant).function));
   return row;
 }
 

@@ -5,30 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "lab/measurement.h"
+#include "lab/request.h"
 #include "model/counts.h"
-#include "model/error.h"
 #include "model/gpus.h"
-#include "model/occupancy.h"
 #include "model/stage.h"
 
 namespace lab {
-
-struct Timing {
-  double median_ms;
-  double min_ms;
-  double max_ms;
-  int repetitions;
-  bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
-};
-
-// How a kernel that is no stage was launched.
-struct LaunchShape {
-  struct Extent {
-    unsigned x, y, z;
-  } grid, block;
-  int static_shared_bytes, dynamic_shared_bytes;
-  int launches;  // of this kernel; the shape is the first one's
-};
 
 // The stage after a row's in which the row's costliest request wastes less.
 struct Remedy {
@@ -38,27 +21,15 @@ struct Remedy {
 };
 
 // One row of the table: a stage, the OpenMP CPU reference, or a cuBLAS yardstick.
-struct Row {
+struct Row : Measurement {
   int number = -1;  // -1: no stage
-  std::string name;
+  std::string name = {};
   const model::Stage* stage = nullptr;  // null: no stage, or stage 0
   const model::Variant* variant = nullptr;
-  std::optional<LaunchShape> launch;  // of a kernel that is no stage
-  bool aligned = true;                // variant->kernel ran; else variant->kernel_any
-  std::optional<model::Counts> counts;
-  std::optional<model::Occupancy> occupancy;
-  std::optional<Timing> time;          // none: traced only
-  std::optional<model::Error> error;   // against the fp64 CPU reference
-  std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
 
-  std::optional<Remedy> remedy;  // none: not looked for, or nothing to mend
-
-  // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
-  // where that is not known.
-  std::string source;
-  int source_first = 0, source_last = 0;
-  // The same of the stage before; 0 where there is none.
-  std::string before_name, before_kernel;
+  std::optional<Remedy> remedy = {};  // none: not looked for, or nothing to mend
+  // Where the kernel of the stage before stands in the same text; 0 where there is none.
+  std::string before_name = {}, before_kernel = {};
   int before_first = 0, before_last = 0;
 };
 
@@ -75,5 +46,11 @@ struct Run {
 
   const Row* cublas() const;  // the cuBLAS fp32 row, null where there is none
 };
+
+// A run that begins now: without a problem's sides, and without rows. Throws a Refusal for a GPU
+// that is not known.
+Run new_run(const Request& request, bool gpu_present, const std::string& command);
+
+std::string joined(int argc, char** argv);  // the command as typed
 
 }  // namespace lab

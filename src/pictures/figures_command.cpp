@@ -5,10 +5,10 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "lab/matrices.h"
+#include "lab/measure.h"
+#include "lab/problem.h"
 #include "model/refusal.h"
 #include "trace/recorder.h"
-#include "trace/trace.h"
 
 namespace pictures {
 
@@ -16,50 +16,31 @@ namespace {
 
 constexpr const char* kGpu = "H200";  // whose recorded times the ladder's pictures show
 
-struct Matrices {
-  int M, N, K;
-  lab::Floats A, B, C;
-  Matrices(int m, int n, int k)
-      : M(m),
-        N(n),
-        K(k),
-        A(std::size_t{1} * m * k),
-        B(std::size_t{1} * k * n),
-        C(std::size_t{1} * m * n) {}
-};
-
-model::Counts trace_stage(
-    const model::StageTable& table, const model::Variant& variant, Matrices& p,
-    trace::Recorder* recorder) {
-  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
-  const machine::GlobalArray arrays[] = {
-      {"A", p.A.data(), bytes(p.A)},
-      {"B", p.B.data(), bytes(p.B)},
-      {"C", p.C.data(), bytes(p.C), true}};
-  machine::Machine machine{model::find_gpu(kGpu), machine::Blocks::kSample};
-  machine.recorder = recorder;
-  return trace::trace(machine, arrays, [&] {
-    table.run(variant, p.M, p.N, p.K, 1.0f, p.A.data(), p.B.data(), 0.0f, p.C.data());
-  });
+// The default variant of that stage, on some of its blocks.
+lab::Measurement measured(
+    const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
+    trace::Recorder* recorder = nullptr) {
+  lab::Means means{{model::find_gpu(kGpu), machine::Blocks::kSample}};
+  means.machine.recorder = recorder;
+  lab::Floats C;
+  return lab::measure(p, {.traced = lab::gemm_of(table, stage.variants[0])}, means, C);
 }
 
 // What the first block does with so little of K that a picture can show it.
 StageStory story_of(const model::StageTable& table, const model::Stage& stage) {
-  Matrices p(256, 256, 64);
+  const lab::Problem p = lab::random_problem({256, 256, 64}, 1, 0, 1);
   trace::Recorder recorder{.blocks = {0}};
-  trace_stage(table, stage.variants[0], p, &recorder);
+  measured(table, stage, p, &recorder);
   return {
       &stage, &stage.variants[0], pictures::story_of(recorder.launches.at(0), 0, p.M, p.N, p.K)};
 }
 
 lab::Row counted(const model::StageTable& table, const model::Stage& stage, int size) {
-  Matrices p(size, size, size);
-  lab::Row row;
+  lab::Row row{measured(table, stage, lab::random_problem({size, size, size}, 1, 0, 1))};
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &stage.variants[0];
-  row.counts = trace_stage(table, stage.variants[0], p, nullptr);
   return row;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 
+#include "lab/device.h"
 #include "lab/problem.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
@@ -120,14 +121,8 @@ StepScene stage_scene(
   if (p.results() == 0) throw model::Refusal("--step: C has no element here, so no kernel runs");
   const model::Gpu gpu = lab::choose_model(asked, false);
   lab::Floats C = p.C;
-  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
-  const machine::GlobalArray arrays[] = {
-      {"A", p.A.data(), bytes(p.A)},
-      {"B", p.B.data(), bytes(p.B)},
-      {"C", C.data(), bytes(C), true}};
-  RecordedRun run = record_run(machine::Machine{&gpu}, arrays, [&] {
-    traced.run(variant, p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
-  });
+  RecordedRun run = record_run(
+      machine::Machine{&gpu}, p.arrays(C), p.product_by(lab::gemm_of(traced, variant), C));
   const std::string name =
       "stage " + std::to_string(stage.number) + ", " + stage.name + " (" + variant.name + ")";
   return scene_of(std::move(run.launches.at(0)), name, run.fault, p.M, p.N, p.K);

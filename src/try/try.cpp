@@ -1,7 +1,7 @@
 // make try KERNEL=file.cu: somebody's own sgemm, traced, checked and, where there is a GPU, timed.
 //
 // The file is compiled up to three times, as gemm_steps.cu is; the Makefile gives each copy's sgemm
-// its name. All of it runs in a child process (src/guard/guard.h).
+// its name. All of it runs in a child process (guard/guard.h).
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -19,6 +19,8 @@
 #include "flags/flags.h"
 #include "gpu/gpu.h"
 #include "guard/guard.h"
+#include "lab/device.h"
+#include "lab/measure.h"
 #include "lab/problem.h"
 #include "machine/symbols.h"
 #include "model/error.h"
@@ -216,22 +218,16 @@ struct Muted {
 // The time is that of all launches together.
 void run_on_gpu(
     const flags::Flags& flags, const lab::Problem& p, lab::Floats& result, lab::Row& row) {
-  gpu::Matrix A(p.A.size()), B(p.B.size()), C(p.results());
-  A.upload(p.A.data());
-  B.upload(p.B.data());
-  C.upload(p.C.data());
-  const auto compute = [&] {
-    sgemm_gpu(p.M, p.N, p.K, p.alpha, A.data(), B.data(), p.beta, C.data());
+  lab::OnGpu on_gpu(p);
+  const auto watched_sgemm = [](auto... arguments) {
+    guard::watched([&] {
+      sgemm_gpu(arguments...);
+      gpu::synchronize();
+    });
   };
-  guard::watched([&] {
-    compute();
-    gpu::synchronize();
-  });
-  C.download(result.data());
-  std::vector<double> times_ms;
+  on_gpu.compute(watched_sgemm, result);
   const Muted muted;
-  guard::watched([&] { times_ms = gpu::time_ms(flags.reps.value_or(0), compute); });
-  row.time = lab::summary(times_ms);
+  guard::watched([&] { row.time = on_gpu.time(sgemm_gpu, flags.reps.value_or(0)); });
 }
 
 // Two tiles of up to 32 in K: what is wrong between two tiles shows.
@@ -251,16 +247,9 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   const lab::Problem p = lab::load_problem(at_teaching_size(flags), false);
   const model::Gpu gpu = lab::choose_model(flags, false);
   lab::Floats C = p.C;
-  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
-  const machine::GlobalArray arrays[] = {
-      {"A", p.A.data(), bytes(p.A)},
-      {"B", p.B.data(), bytes(p.B)},
-      {"C", C.data(), bytes(C), true}};
   step::RecordedRun run;
   guard::watched([&] {
-    run = step::record_run(machine::Machine{&gpu}, arrays, [&] {
-      sgemm_traced(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
-    });
+    run = step::record_run(machine::Machine{&gpu}, p.arrays(C), p.product_by(sgemm_traced, C));
   });
   if (run.launches.empty())
     throw model::Refusal("sgemm launches no kernel here, so there are no steps");
@@ -291,39 +280,22 @@ std::string wrong_result(const model::Error& error) {
 guard::Outcome try_sgemm(
     const Options& options, const std::string& command, text::Style style, std::FILE* report) {
   const flags::Flags& flags = options.flags;
-  lab::Run run;
-  run.gpu_present = sgemm_gpu != nullptr && lab::choose_device(flags);
-  run.gpu = lab::choose_model(flags, run.gpu_present);
+  lab::Run run = lab::new_run(flags, sgemm_gpu != nullptr && lab::choose_device(flags), command);
   const lab::Problem p = lab::load_problem(flags, run.gpu_present);
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
-  run.alpha = p.alpha;
-  run.beta = p.beta;
-  run.seed = flags.seed;
-  run.command = command;
-  run.date = lab::now_utc();
-  if (run.gpu_present) run.driver = gpu::driver_and_runtime();
   const lab::Reference reference = lab::compute_reference(p);
 
   lab::Floats result = p.C;
   Kernels kernels;
-  const auto bytes = [](const lab::Floats& matrix) { return matrix.size() * sizeof(float); };
-  const machine::GlobalArray arrays[] = {
-      {"A", p.A.data(), bytes(p.A)},
-      {"B", p.B.data(), bytes(p.B)},
-      {"C", result.data(), bytes(result), true, p.must_be_written()}};
+  const std::vector<machine::GlobalArray> arrays = p.arrays(result);
   machine::Machine machine{&run.gpu};
   machine.hazards = flags.hazards;
   machine.blocks =
       flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
   machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
     kernels.add_launch(launch, counts, p.M, p.N);
-  };
-  const auto sgemm_with = [&](Sgemm* sgemm, lab::Floats& C) {
-    return [&p, sgemm, &C] {
-      sgemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
-    };
   };
   ShowRecorder recorder(options.show);
   machine.recorder = recorder.wanted();
@@ -334,8 +306,9 @@ guard::Outcome try_sgemm(
   std::vector<model::Hazard> found;
   try {
     guard::watched([&] {
-      recorder.keep_fault(
-          [&] { found = trace::trace(machine, arrays, sgemm_with(sgemm_traced, result)).hazards; });
+      recorder.keep_fault([&] {
+        found = trace::trace(machine, arrays, p.product_by(sgemm_traced, result)).hazards;
+      });
     });
   } catch (...) {
     print_held();
@@ -371,7 +344,7 @@ guard::Outcome try_sgemm(
     if (all_again) result = p.C;
     all_again ? drop_held() : print_held();
     host_is_silent = !all_again;
-    guard::watched([&] { machine::run(machine, sgemm_with(sgemm_plain, result)); });
+    guard::watched([&] { machine::run(machine, p.product_by(sgemm_plain, result)); });
   }
 
   run.gpu_present ? drop_held() : print_held();
@@ -380,16 +353,14 @@ guard::Outcome try_sgemm(
   all.name = "sgemm";
   if (!abandoned()) {
     if (run.gpu_present) run_on_gpu(flags, p, result, all);
-    all.error = model::compare(
-        p.M, p.N, p.K, result.data(), reference.exact.data(), reference.magnitude.data(), p.beta,
-        p.beta == 0 ? nullptr : p.C.data(), model::kFp32, p.alpha);
+    all.error = lab::compare(p, reference, result, p.M);
   }
   for (const Kernels::Entry& entry : kernels.entries) {
     run.rows.push_back(
         row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
   }
   // Of several kernels, one may load what another stored.
-  if (run.rows.size() == 1) lab::note_never_written(p, result, run.rows[0]);
+  if (run.rows.size() == 1) lab::note_never_written(p, result, *run.rows[0].counts);
   for (std::size_t i = 0; i < run.rows.size(); ++i)
     lab::annotate(run.rows[i], kernels.entries[i].function);
   if (run.rows.size() == 1) {

@@ -1,4 +1,4 @@
-// make debug KERNEL=file.cu: somebody's own sgemm under gdb (src/try/debug/debug.sh), without any
+// make debug KERNEL=file.cu: somebody's own sgemm under gdb (debug.sh), without any
 // tracing.
 //
 // The threads of a block are fibers that change places at barriers alone, and here one block runs
@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "flags/flags.h"
+#include "lab/device.h"
 #include "lab/problem.h"
 #include "machine/grid.h"
 #include "model/refusal.h"

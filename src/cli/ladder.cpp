@@ -1,0 +1,174 @@
+#include "cli/ladder.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "cpu_reference.h"
+#include "gpu/gpu.h"
+#include "lab/device.h"
+#include "lab/measure.h"
+#include "lab/progress.h"
+#include "lab/remedy.h"
+#include "trace/source_lines.h"
+
+namespace cli {
+
+namespace {
+
+// What every row of the table needs.
+struct Ladder {
+  const flags::Flags& flags;
+  const StageTables& tables;
+  const lab::Problem& problem;
+  const lab::Run& run;
+  const lab::Reference reference;
+  std::optional<lab::OnGpu> on_gpu;  // none: traced on the CPU only
+  lab::Floats cublas;                // cuBLAS's fp32 result, empty without a GPU
+
+  lab::Means means() {
+    return {
+        .on_gpu = on_gpu ? &*on_gpu : nullptr,
+        .repetitions = flags.reps.value_or(0),
+        .reference = &reference,
+        .cublas = &cublas};
+  }
+};
+
+// The same variant in another copy of the table.
+const model::Variant& same(
+    const model::Variant& variant, const model::StageTable& from, const model::StageTable& to) {
+  for (std::size_t s = 0; s < from.stages.size(); ++s) {
+    for (std::size_t v = 0; v < from.stages[s].variants.size(); ++v) {
+      if (&from.stages[s].variants[v] == &variant) return to.stages[s].variants[v];
+    }
+  }
+  throw std::logic_error("a variant of another table");
+}
+
+lab::Row serial_row(Ladder& ladder, const model::Stage& stage, lab::Floats& result) {
+  constexpr double kAboutASecond = 0x1p29;
+  lab::Row row{
+      lab::measure_on_cpu(ladder.problem, serial_gemm, kAboutASecond, ladder.means(), result)};
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  return row;
+}
+
+lab::Row openmp_row(Ladder& ladder) {
+  constexpr double kAFewSeconds = 0x1p36;
+  lab::Floats result;
+  lab::Row row{
+      lab::measure_on_cpu(ladder.problem, openmp_gemm, kAFewSeconds, ladder.means(), result)};
+  row.name = "OpenMP CPU";
+  return row;
+}
+
+lab::Row cublas_row(Ladder& ladder, bool tf32, lab::Floats& result) {
+  const lab::Kernel cublas{
+      .gpu = std::bind_front(gpu::cublas_sgemm, tf32),
+      .precision = tf32 ? model::kTf32 : model::kFp32};
+  lab::Row row{lab::measure(ladder.problem, cublas, ladder.means(), result)};
+  row.name = tf32 ? "cuBLAS tf32" : "cuBLAS fp32";
+  return row;
+}
+
+bool is_explained(const flags::Flags& flags) {
+  return flags.explain && flags.format != report::Format::json &&
+         flags.format != report::Format::csv;
+}
+
+const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
+  return reinterpret_cast<const void*>(
+      ladder.problem.kernel_of(ladder.tables.traced, traced).function);
+}
+
+// Where the kernel of the stage before stands, for the lines that changed since.
+void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
+  for (const model::Stage& stage : ladder.tables.traced.stages) {
+    if (stage.number != row.number - 1 || stage.variants.empty()) continue;
+    const model::Variant& variant = stage.variants.front();
+    const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
+    row.before_name = stage.name;
+    row.before_kernel = ladder.problem.kernel_of(ladder.tables.traced, variant).name;
+    row.before_first = lines.first;
+    row.before_last = lines.last;
+  }
+}
+
+// The lines of the kernel, where anybody is going to read of them.
+void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& row) {
+  if (!ladder.flags.explain && ladder.flags.format != report::Format::json &&
+      row.counts->hazards.empty()) {
+    return;
+  }
+  lab::annotate(row, traced_kernel(ladder, traced));
+  if (!is_explained(ladder.flags)) return;
+  row.remedy = lab::find_remedy(ladder.problem, ladder.run.gpu, ladder.tables.traced, row);
+  annotate_stage_before(ladder, row);
+}
+
+lab::Measurement measure_variant(
+    Ladder& ladder, const char* name, const model::Variant& variant, lab::Floats& result) {
+  const lab::Problem& p = ladder.problem;
+  const auto& [own, traced, plain] = ladder.tables;
+  const std::int64_t blocks =
+      std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
+  lab::Progress progress(name, blocks);
+  lab::Means means = ladder.means();
+  means.machine = {
+      &ladder.run.gpu,
+      ladder.flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample,
+      ladder.flags.hazards, [&](std::int64_t done) { progress.advance(done); }};
+  const lab::Kernel kernel{
+      .traced = lab::gemm_of(traced, same(variant, own, traced)),
+      .plain = lab::gemm_of(plain, same(variant, own, plain)),
+      .gpu = lab::gemm_of(own, variant)};
+  return lab::measure(p, kernel, means, result);
+}
+
+lab::Row stage_row(
+    Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
+  lab::Row row{measure_variant(ladder, stage.name, variant, result)};
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  row.variant = &variant;
+  const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
+  row.aligned = &kernel == &variant.kernel;
+  row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, variant, kernel);
+  annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
+  return row;
+}
+
+}  // namespace
+
+void climb(
+    const flags::Flags& flags, const StageTables& tables,
+    const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,
+    lab::Floats& result) {
+  Ladder ladder{flags, tables, problem, run, lab::compute_reference(problem), std::nullopt, {}};
+  std::vector<lab::Row> yardsticks;
+  if (run.gpu_present) {
+    ladder.on_gpu.emplace(problem);
+    yardsticks.push_back(cublas_row(ladder, false, ladder.cublas));
+    lab::Floats tf32;
+    yardsticks.push_back(cublas_row(ladder, true, tf32));
+  }
+  for (const model::Stage* stage : stages) {
+    if (stage->variants.empty()) {
+      run.rows.push_back(serial_row(ladder, *stage, result));
+    } else {
+      const model::Variant& variant = flags::select_variant(*stage, flags.variant);
+      run.rows.push_back(stage_row(ladder, *stage, variant, result));
+    }
+    const bool whole_ladder = flags.stage.empty();
+    if (whole_ladder && stage->number == 0) run.rows.push_back(openmp_row(ladder));
+  }
+  run.rows.insert(run.rows.end(), yardsticks.begin(), yardsticks.end());
+}
+
+}  // namespace cli

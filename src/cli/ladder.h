@@ -1,0 +1,27 @@
+// The rows of the table, in their order: the stages, the CPU's reference, cuBLAS's yardsticks.
+#pragma once
+
+#include <vector>
+
+#include "flags/flags.h"
+#include "lab/problem.h"
+#include "lab/run.h"
+#include "model/stage.h"
+
+namespace cli {
+
+// The copies of gemm_steps.cu: main's own, whose kernels run on the GPU if nvcc compiled them, and
+// those for the CPU.
+struct StageTables {
+  const model::StageTable &own, &traced, &plain;
+};
+
+// Measures `stages`, which are of the program's own table, on that problem and appends a row for
+// each to `run`; with the whole ladder the OpenMP reference's, and with a GPU cuBLAS's. `result` is
+// left with what the last stage computed.
+void climb(
+    const flags::Flags& flags, const StageTables& tables,
+    const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,
+    lab::Floats& result);
+
+}  // namespace cli

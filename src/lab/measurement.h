@@ -1,0 +1,49 @@
+// What is found out about a kernel on a problem: counts, hazards, time and error.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/counts.h"
+#include "model/error.h"
+#include "model/occupancy.h"
+
+namespace lab {
+
+struct Timing {
+  double median_ms;
+  double min_ms;
+  double max_ms;
+  int repetitions;
+  bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
+};
+
+// Of at least one time.
+Timing summary(std::vector<double> times_ms);
+
+// How a kernel that is no stage was launched.
+struct LaunchShape {
+  struct Extent {
+    unsigned x, y, z;
+  } grid, block;
+  int static_shared_bytes, dynamic_shared_bytes;
+  int launches;  // of this kernel; the shape is the first one's
+};
+
+struct Measurement {
+  std::optional<LaunchShape> launch;    // of a kernel that is no stage
+  bool aligned = true;                  // Variant::kernel ran; else Variant::kernel_any
+  std::optional<model::Counts> counts;  // with the hazards; none: not traced
+  std::optional<model::Occupancy> occupancy;
+  std::optional<Timing> time;          // none: traced only
+  std::optional<model::Error> error;   // against the fp64 CPU reference
+  std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
+
+  // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
+  // where that is not known.
+  std::string source;
+  int source_first = 0, source_last = 0;
+};
+
+}  // namespace lab

@@ -1,0 +1,62 @@
+#include "lab/reference.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu_reference.h"
+#include "lab/progress.h"
+
+namespace lab {
+
+Reference compute_reference(const Problem& p) {
+  Reference reference{std::vector<double>(p.results()), std::vector<double>(p.results())};
+  Progress progress("reference", p.results());
+  reference_gemm(
+      p.M, p.N, p.K, p.alpha, p.A.data() + p.lead, p.B.data() + p.lead, p.beta,
+      p.beta == 0 ? nullptr : p.C.data() + p.lead, reference.exact.data(),
+      reference.magnitude.data(), [&](std::int64_t done) { progress.advance(done); });
+  return reference;
+}
+
+model::Error compare(
+    const Problem& p, const Reference& reference, const Floats& result, int rows,
+    model::Precision precision) {
+  return model::compare(
+      rows, p.N, p.K, result.data() + p.lead, reference.exact.data(), reference.magnitude.data(),
+      p.beta, p.beta == 0 ? nullptr : p.C.data() + p.lead, precision, p.alpha);
+}
+
+model::Error compare_written(const Problem& p, const Floats& result) {
+  const float *A = p.A.data() + p.lead, *B = p.B.data() + p.lead, *before = p.C.data() + p.lead;
+  const float* after = result.data() + p.lead;
+  std::vector<std::size_t> written;
+  const auto differs = [](float a, float b) {
+    return !(a == b || (std::isnan(a) && std::isnan(b)));
+  };
+  for (std::size_t i = 0; i < p.results(); ++i) {
+    if (differs(after[i], before[i])) written.push_back(i);
+  }
+  const auto count = static_cast<std::int64_t>(written.size());
+  std::vector<double> exact(written.size()), magnitude(written.size());
+  std::vector<float> computed(written.size()), old(written.size());
+#pragma omp parallel for
+  for (std::int64_t at = 0; at < count; ++at) {
+    const std::size_t row = written[at] / p.N, column = written[at] % p.N;
+    double sum = 0, size = 0;
+    for (std::size_t k = 0; k < std::size_t(p.K); ++k) {
+      const double product = double{A[row * p.K + k]} * B[k * p.N + column];
+      sum += product;
+      size += std::abs(product);
+    }
+    computed[at] = after[written[at]];
+    old[at] = before[written[at]];
+    magnitude[at] = std::abs(double{p.alpha}) * size;
+    exact[at] = p.alpha * sum + (p.beta == 0 ? 0 : double{p.beta} * old[at]);
+  }
+  return model::compare(
+      1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), p.K, computed.data(),
+      exact.data(), magnitude.data(), p.beta, p.beta == 0 ? nullptr : old.data(), model::kFp32,
+      p.alpha);
+}
+
+}  // namespace lab

@@ -1,0 +1,47 @@
+#include "lab/run.h"
+
+#include <ctime>
+
+#include "gpu/gpu.h"
+#include "lab/device.h"
+
+namespace lab {
+
+namespace {
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  char text[sizeof "2026-01-01T00:00:00Z"];
+  std::strftime(text, sizeof text, "%FT%TZ", std::gmtime(&now));
+  return text;
+}
+
+}  // namespace
+
+const Row* Run::cublas() const {
+  for (const Row& row : rows) {
+    if (row.name == "cuBLAS fp32") return &row;
+  }
+  return nullptr;
+}
+
+Run new_run(const Request& request, bool gpu_present, const std::string& command) {
+  Run run{};
+  run.alpha = request.alpha;
+  run.beta = request.beta;
+  run.seed = request.seed;
+  run.gpu = choose_model(request, gpu_present);
+  run.gpu_present = gpu_present;
+  if (gpu_present) run.driver = gpu::driver_and_runtime();
+  run.command = command;
+  run.date = now_utc();
+  return run;
+}
+
+std::string joined(int argc, char** argv) {
+  std::string text = argv[0];
+  for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
+  return text;
+}
+
+}  // namespace lab
