@@ -146,7 +146,7 @@ C_LIBRARY := --redefine-sym printf=try_printf --redefine-sym __assert_fail=try_a
 SGEMM = _Z$(1)iiifPKfS0_fPf
 SGEMM_COPY = $(call SGEMM,$(if $(filter traced,$(1)),12sgemm_traced,11sgemm_plain))
 HARNESS := $(call OBJECTS_OF,$(filter-out %_tests.cpp,$(wildcard src/try/*.cpp src/guard/*.cpp))) \
-	$(filter-out $(BUILD)/cli/walk.o $(BUILD)/experiments/experiment_command.o $(BUILD)/experiments_%.o,$(HOST)) $(filter $(BUILD)/gpu/%.o,$(MAIN))
+	$(filter-out $(BUILD)/cli/walk.o $(BUILD)/experiments/%.o $(BUILD)/experiments_%.o,$(HOST)) $(filter $(BUILD)/gpu/%.o,$(MAIN))
 # $(1): the file, $(2): FORCE to compile it always, because flags may have changed, and for the GPU
 define TRY_RULES
 $(BUILD)/try/$(call try_name,$(1)).raw_traced.o $(BUILD)/try/$(call try_name,$(1)).raw_plain.o: \

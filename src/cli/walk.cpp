@@ -13,6 +13,7 @@
 #include "cpu_reference.h"
 #include "experiments/experiment_command.h"
 #include "flags/flags.h"
+#include "flags/select.h"
 #include "gpu/gpu.h"
 #include "lab/npy.h"
 #include "lab/problem.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/experiment.h"
+#include "flags/select.h"
 #include "gpu/gpu.h"
 #include "lab/memory.h"
 #include "lab/problem.h"

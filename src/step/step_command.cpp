@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 
+#include "flags/select.h"
 #include "lab/problem.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
