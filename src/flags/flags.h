@@ -30,7 +30,7 @@ struct Flags : lab::Request {
   std::string ncu_units;  // ncu's CSV, to set beside the ceilings
   // --step and what belongs to it
   bool step = false, ascii = false, print = false, print_each = false;
-  std::string until, script;  // a place as move_to (src/step/step.h) takes it; a file of keys
+  std::string until, script;  // a place as move_to (src/step/place.h) takes it; a file of keys
   std::optional<int> frame;
 };
 
