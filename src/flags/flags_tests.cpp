@@ -9,6 +9,7 @@
 
 #include "flags/table.h"
 #include "model/refusal.h"
+#include "testing/environment.h"
 
 namespace flags {
 
@@ -261,17 +262,15 @@ TEST_CASE("the examples of the help text parse") {
 }
 
 TEST_CASE("--no-color, NO_COLOR and a file turn colour off") {
-  setenv("TERM", "xterm", 1);
+  const testing::Variable terminal_name("TERM", "xterm"), unset("NO_COLOR", nullptr);
   std::FILE* file = std::tmpfile();
   CHECK_FALSE(wants_colour(parse({}), file));
   std::fclose(file);
   if (std::FILE* terminal = std::fopen("/dev/ptmx", "r+")) {
-    unsetenv("NO_COLOR");
     CHECK(wants_colour(parse({}), terminal));
     CHECK_FALSE(wants_colour(parse({"--no-color"}), terminal));
-    setenv("NO_COLOR", "1", 1);
+    const testing::Variable set("NO_COLOR", "1");
     CHECK_FALSE(wants_colour(parse({}), terminal));
-    unsetenv("NO_COLOR");
     std::fclose(terminal);
   }
 }
