@@ -3,8 +3,6 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <omp.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/experiment_command.h"
+#include "experiments/kernel_tables.h"
 #include "gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
@@ -24,6 +22,7 @@
 #include "model/ceiling.h"
 #include "model/registers.h"
 #include "report/predicted.h"
+#include "testing/program.h"
 #include "trace/source_lines.h"
 #include "trace/trace.h"
 
@@ -182,33 +181,7 @@ void check_every_thread(const model::PerThread& counted, double predicted, const
   CHECK(counted.max == predicted);
 }
 
-struct Output {
-  int exit_code;
-  std::string out, err;
-};
-
-std::string file_text(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-// A folder of this process alone: another may run the same tests.
-std::string test_folder() {
-  return std::filesystem::temp_directory_path() / ("gemm_steps_tests." + std::to_string(getpid()));
-}
-
-// Runs the program itself, the one that make built.
-Output gemm_steps(const std::string& arguments) {
-  const char* built = std::getenv("GEMM_STEPS");
-  const std::string program = built != nullptr ? built : "./gemm_steps";
-  const std::string folder = test_folder();
-  std::filesystem::create_directories(folder);
-  const std::string out = folder + "/out", err = folder + "/err";
-  const int status =
-      std::system((program + " " + arguments + " >" + out + " 2>" + err + " </dev/null").c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(out), file_text(err)};
-}
+using testing::Output, testing::gemm_steps;
 
 void check_refused(const std::string& arguments, const std::string& because) {
   CAPTURE(arguments);
@@ -446,7 +419,7 @@ model::Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
 
 // The time in milliseconds that a recorded table gives a stage: the first number after its name.
 double recorded_ms(const std::string& path, int number) {
-  std::istringstream table(file_text(path));
+  std::istringstream table(testing::contents(path));
   for (std::string line; std::getline(table, line);) {
     if (!line.starts_with(std::to_string(number) + " ")) continue;
     std::istringstream words(line.substr(2));
@@ -521,13 +494,13 @@ TEST_CASE("a block of stage 9 has its pipeline's tiles on their way, and stage 8
 TEST_CASE("the recorded comparisons with an H200 say that all counts and bottlenecks agree") {
   for (const char* shape : {"256", "251x509x127", "252x508x132"}) {
     CAPTURE(std::string(shape));
-    const std::string text = file_text("results/h200-ncu-" + std::string(shape) + ".txt");
+    const std::string text = testing::contents("results/h200-ncu-" + std::string(shape) + ".txt");
     const std::string counts = text.substr(0, text.find("A count that is 0"));
     CHECK(counts.find("stage 9") != std::string::npos);
     CHECK(counts.find("≠") == std::string::npos);
     CHECK(counts.find("?") == std::string::npos);
   }
-  const std::string ceilings = file_text("results/h200-ceilings-4096.txt");
+  const std::string ceilings = testing::contents("results/h200-ceilings-4096.txt");
   CHECK(ceilings.find("9 of 9 stages lie between 0.6 and 1.0") != std::string::npos);
   CHECK(ceilings.find("for 9 of 9 the unit named is ncu's busiest") != std::string::npos);
 }
@@ -584,11 +557,10 @@ TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
 }
 
 TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
-  const std::string folder = test_folder();
-  std::filesystem::create_directories(folder);
-  const std::string no_npy = folder + "/no.npy";
+  const testing::Folder folder;
+  const std::string no_npy = folder / "no.npy";
   std::ofstream(no_npy) << "this is no matrix\n";
-  const std::string wide = folder + "/wide.npy", tall = folder + "/tall.npy";
+  const std::string wide = folder / "wide.npy", tall = folder / "tall.npy";
   REQUIRE(gemm_steps("--device cpu --stage 1 --m 4 --n 6 --k 2 --out " + wide).exit_code == 0);
   REQUIRE(gemm_steps("--device cpu --stage 1 --m 7 --n 3 --k 2 --out " + tall).exit_code == 0);
 
@@ -603,10 +575,10 @@ TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
   check_refused("--gpu Voodoo2", "Voodoo2");
   check_refused("--format xml", "xml");
   check_refused("--device cpu --a " + no_npy + " --b " + no_npy, no_npy);
-  check_refused("--device cpu --a " + folder + "/absent.npy --b " + wide, "absent.npy");
+  check_refused("--device cpu --a " + folder / "absent.npy --b " + wide, "absent.npy");
   check_refused("--device cpu --a " + wide + " --b " + tall, "columns of A");
   check_refused(
-      "--device cpu --size 8 --stage 1 --out " + folder + "/no/such/folder/x.npy", "x.npy");
+      "--device cpu --size 8 --stage 1 --out " + folder / "no/such/folder/x.npy", "x.npy");
   if (!gpu_is_here()) check_refused("--device gpu", "no GPU");
 }
 
@@ -623,9 +595,8 @@ TEST_CASE("--explain shows the kernel's lines, and marks those that waste") {
 }
 
 TEST_CASE("the program reads and writes real matrices") {
-  const std::string folder = test_folder();
-  std::filesystem::create_directories(folder);
-  const std::string a = folder + "/a.npy", d = folder + "/d.npy";
+  const testing::Folder folder;
+  const std::string a = folder / "a.npy", d = folder / "d.npy";
   REQUIRE(gemm_steps("--device cpu --stage 2 --m 5 --n 5 --k 3 --out " + a).exit_code == 0);
   const Output first = gemm_steps(
       "--device cpu --stage 9 --a " + a + " --b " + a + " --c " + a +

@@ -9,6 +9,7 @@
 #include "cli/ladder.h"
 #include "experiments/experiment_command.h"
 #include "flags/flags.h"
+#include "flags/select.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
 #include "lab/npy.h"

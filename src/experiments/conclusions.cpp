@@ -1,100 +1,17 @@
 #include "experiments/conclusions.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <vector>
 
+#include "experiments/compare.h"
+#include "experiments/figures.h"
 #include "lab/rates.h"
 #include "text/numbers.h"
 
 namespace experiments {
 
 namespace {
-
-using Trials = std::span<const Trial>;
-
-// Two speeds as near as this are called equal: events repeat within a percent or so.
-constexpr double kSame = 0.02;
-
-double speed_of(const Trial& trial) {
-  return speed(trial).value_or(0);
-}
-
-const Trial& fastest(Trials trials) {
-  return *std::max_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
-    return speed_of(a) < speed_of(b);
-  });
-}
-
-const Trial& slowest(Trials trials) {
-  return *std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
-    return speed_of(a) < speed_of(b);
-  });
-}
-
-// "5.98 TFLOP/s", or where nothing was timed "a ceiling of 5.98 TFLOP/s".
-std::string pace(const Trial& trial) {
-  return (trial.row.time ? "" : "a ceiling of ") + text::significant(speed_of(trial)) + " TFLOP/s";
-}
-
-bool same(double a, double b) {
-  return std::abs(a - b) <= kSame * std::max(std::abs(a), std::abs(b));
-}
-
-// How `a` goes beside `b`: "1.32 times as fast as", "as fast as".
-std::string beside(const Trial& a, const Trial& b) {
-  const double fast = speed_of(a), slow = speed_of(b);
-  const bool timed = a.row.time && b.row.time;
-  if (same(fast, slow)) return timed ? "as fast as" : "with the same ceiling as";
-  return text::printed(
-      "%s times %s", text::significant(fast / slow).c_str(),
-      timed ? "as fast as" : "the ceiling of");
-}
-
-double percent_of(const Trial& trial) {
-  return trial.row.occupancy ? trial.row.occupancy->percent : 0;
-}
-
-// "occupancy falls from 100 to 33 %"
-std::string course_of_occupancy(const Trial& from, const Trial& to) {
-  const double a = percent_of(from), b = percent_of(to);
-  if (!from.row.occupancy || !to.row.occupancy) return "occupancy is not known";
-  if (std::abs(a - b) < 0.5) return text::printed("occupancy stays at %.0f %%", a);
-  return text::printed("occupancy %s from %.0f to %.0f %%", b < a ? "falls" : "rises", a, b);
-}
-
-std::string stage_of(const Trial& trial) {
-  return "stage " + std::to_string(trial.row.number);
-}
-
-std::vector<Trial> of_stage(Trials trials, int number) {
-  std::vector<Trial> chosen;
-  std::copy_if(trials.begin(), trials.end(), std::back_inserter(chosen), [&](const Trial& trial) {
-    return trial.row.number == number;
-  });
-  return chosen;
-}
-
-std::vector<int> stage_numbers(Trials trials) {
-  std::vector<int> numbers;
-  for (const Trial& trial : trials) numbers.push_back(trial.row.number);
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  return numbers;
-}
-
-std::string joined(const std::vector<std::string>& parts, const char* between, const char* last) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 < parts.size() ? between : last) + parts[i];
-  }
-  return text;
-}
-
-std::string listed(const std::vector<std::string>& parts) {
-  return joined(parts, ", ", " and ");
-}
 
 double lines_per_request(const Trial& trial) {
   const model::Traffic& loads = trial.row.counts->gmem_loads;
@@ -339,6 +256,16 @@ std::string occupancy_shows(Trials trials) {
   if (least == &last) return text + ", and with less it was not tried.";
   return text + ", and with " + text::printed("%.1f %% it is ", percent_of(last)) +
          beside(last, first) + text::printed(" with %.1f %%.", percent_of(first));
+}
+
+std::string conclusion(const Experiment& experiment, std::span<const Trial> trials) {
+  const bool known = std::all_of(trials.begin(), trials.end(), [](const Trial& trial) {
+    return speed(trial).value_or(0) > 0;
+  });
+  if (trials.size() < 2)
+    return "One row alone shows nothing: there is no other to compare it with.";
+  if (!known) return "Nothing can be compared: not every row has a speed.";
+  return experiment.conclusion(trials);
 }
 
 }  // namespace experiments

@@ -6,22 +6,20 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/experiment.h"
+#include "experiments/choice.h"
+#include "experiments/kernel_tables.h"
+#include "experiments/print.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/memory.h"
 #include "lab/problem.h"
 #include "lab/progress.h"
-#include "lab/stage_tables.h"
 #include "model/extrapolate.h"
 #include "model/refusal.h"
 #include "report/hazard_sentence.h"
 
 namespace experiments {
-
-// The GPU's copy of the table, where nvcc compiled one; else null.
-extern const model::StageTable experiment_table __attribute__((weak));
 
 namespace {
 
@@ -43,34 +41,6 @@ struct Laboratory {
 std::string sides_text(const Sides& sides) {
   return "a product of " + std::to_string(sides.M) + " x " + std::to_string(sides.K) + " by " +
          std::to_string(sides.K) + " x " + std::to_string(sides.N);
-}
-
-// The kernels' own, not their traced copies, for registers and names.
-const model::StageTable& own_table() {
-  return &experiment_table != nullptr ? experiment_table : experiment_table_plain;
-}
-
-struct Place {
-  std::size_t stage, variant;
-};
-
-// Where a table has that variant; "" is the stage's default.
-Place find(int number, const std::string& variant) {
-  const std::span<const model::Stage> stages = own_table().stages;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    for (std::size_t v = 0; v < stages[s].variants.size(); ++v) {
-      const bool wanted = variant.empty() || variant == stages[s].variants[v].name;
-      if (stages[s].number == number && wanted) return {s, v};
-    }
-  }
-  throw std::logic_error("no such variant: " + variant);
-}
-
-// As the table has it, with the case's shared memory.
-model::Variant variant_in(const model::StageTable& table, Place place, int padding_bytes) {
-  model::Variant variant = table.stages[place.stage].variants[place.variant];
-  variant.shared_bytes += padding_bytes;
-  return variant;
 }
 
 lab::Problem problem_of(const flags::Flags& flags, const Sides& sides) {
@@ -95,7 +65,7 @@ model::Counts trace_along(
 // and whole lines of 128 bytes, and every pipeline is filled by then.
 constexpr int kStep = 64;
 
-model::Counts trace_case(
+model::Counts trace_launch(
     const Laboratory& lab, const model::Variant& variant, const Sides& sides, lab::Row& row) {
   const int near = kStep + sides.K % kStep, far = near + kStep;
   if (lab.flags.trace == lab::Trace::all || sides.K <= far || lab.flags.alpha == 0) {
@@ -134,7 +104,7 @@ OnGpu& on_gpu(Laboratory& lab, const Sides& sides) {
   return g;
 }
 
-void time_case(Laboratory& lab, const model::Variant& variant, const Sides& sides, Trial& trial) {
+void time_launch(Laboratory& lab, const model::Variant& variant, const Sides& sides, Trial& trial) {
   OnGpu& g = on_gpu(lab, sides);
   gpu::allow_shared_bytes(
       trial.row.aligned ? variant.kernel.function : variant.kernel_any.function,
@@ -152,15 +122,15 @@ void time_case(Laboratory& lab, const model::Variant& variant, const Sides& side
 // The variants that the trials' rows point to.
 using Variants = std::vector<std::unique_ptr<model::Variant>>;
 
-Trial make_trial(Laboratory& lab, const Case& a_case, const Sides& sides, Variants& variants) {
+Trial make_trial(Laboratory& lab, const Launch& launch, const Sides& sides, Variants& variants) {
   require_memory_for(lab, sides);
-  const Place place = find(a_case.stage, a_case.variant);
+  const Place place = find(launch.stage, launch.variant);
   const model::Stage& stage = own_table().stages[place.stage];
   variants.push_back(
-      std::make_unique<model::Variant>(variant_in(own_table(), place, a_case.padding_bytes)));
+      std::make_unique<model::Variant>(variant_in(own_table(), place, launch.padding_bytes)));
   const model::Variant& variant = *variants.back();
 
-  Trial trial{a_case.setting, lab.about, {}};
+  Trial trial{launch.setting, lab.about, {}};
   trial.run.M = sides.M;
   trial.run.N = sides.N;
   trial.run.K = sides.K;
@@ -174,102 +144,15 @@ Trial make_trial(Laboratory& lab, const Case& a_case, const Sides& sides, Varian
   const model::KernelRef& kernel =
       own_table().kernel_for(variant, sides.N, K_read, nullptr, nullptr, nullptr);
   row.aligned = &kernel == &variant.kernel;
-  const model::Variant traced = variant_in(experiment_table_traced, place, a_case.padding_bytes);
-  row.counts = trace_case(lab, traced, sides, row);
+  const model::Variant traced = variant_in(experiment_table_traced, place, launch.padding_bytes);
+  row.counts = trace_launch(lab, traced, sides, row);
   if (!row.counts->hazards.empty()) {
     const model::KernelRef& ran = row.aligned ? traced.kernel : traced.kernel_any;
     lab::annotate(row, reinterpret_cast<const void*>(ran.function));
   }
   row.occupancy = lab::occupancy_of(lab.flags, trial.run, variant, kernel);
-  if (lab.about.gpu_present) time_case(lab, variant, sides, trial);
+  if (lab.about.gpu_present) time_launch(lab, variant, sides, trial);
   return trial;
-}
-
-const Experiment& find_experiment(const std::string& name) {
-  std::string names;
-  for (const Experiment& experiment : experiments()) {
-    if (name == experiment.name) return experiment;
-    names += std::string(names.empty() ? "" : ", ") + experiment.name;
-  }
-  throw model::Refusal(
-      "--experiment " + name + ": there is no such experiment; there are " + names + ", and list");
-}
-
-void refuse_useless_flags(const flags::Flags& flags, const Experiment& experiment) {
-  const std::string name = std::string("--experiment ") + experiment.name;
-  const std::pair<bool, const char*> useless[] = {
-      {flags.explain, "--explain"},
-      {!flags.a.empty(), "--a"},
-      {!flags.out.empty(), "--out"},
-      {!flags.ncu.empty(), "--ncu"}};
-  for (const auto& [given, flag] : useless) {
-    if (given) throw model::Refusal(name + " has no use for " + flag + "; leave " + flag + " out");
-  }
-  if (!flags.variant.empty() && experiment.one_kernel == 0) {
-    throw model::Refusal(name + " chooses its variants itself; leave --variant out");
-  }
-  const bool has_shapes = experiment.otherwise.N == 0;
-  if (has_shapes && (flags.n || flags.k)) {
-    throw model::Refusal(
-        name +
-        " brings its own shapes; leave --n and --k out, and give --size for the "
-        "squares or --m for the tokens");
-  }
-}
-
-// --m, --n and --k before --size before the experiment's own.
-Sides sides_of(const flags::Flags& flags, const Experiment& experiment) {
-  const Sides& otherwise = experiment.otherwise;
-  if (otherwise.N == 0) {  // its own shapes: of so many tokens, and of that size
-    return {flags.m.value_or(otherwise.M), 0, flags.size.value_or(otherwise.K)};
-  }
-  const auto side = [&](const std::optional<int>& own, int usual) {
-    return own.value_or(flags.size.value_or(usual));
-  };
-  return {side(flags.m, otherwise.M), side(flags.n, otherwise.N), side(flags.k, otherwise.K)};
-}
-
-// The kernel of an experiment that has only one: --stage and --variant choose another.
-Place kernel_of(const flags::Flags& flags, const Experiment& experiment) {
-  if (flags.stage.empty()) return find(experiment.one_kernel, experiment.variant);
-  const std::vector<const model::Stage*> chosen =
-      flags::select_stages(flags.stage, stage_table_plain.stages);
-  if (chosen.size() != 1 || chosen.front()->variants.empty()) {
-    throw model::Refusal(
-        "--stage " + flags.stage + ": --experiment " + experiment.name +
-        " is about one kernel; give one stage from 1 on");
-  }
-  const Place place = find(chosen.front()->number, "");
-  const model::Stage& stage = own_table().stages[place.stage];
-  return find(stage.number, flags::select_variant(stage, flags.variant).name);
-}
-
-// The cases, of them those of --stage.
-std::vector<Case> cases_of(const Laboratory& lab, const Experiment& experiment) {
-  const flags::Flags& flags = lab.flags;
-  Plan plan{sides_of(flags, experiment), lab.about.gpu, nullptr, nullptr, std::nullopt};
-  if (experiment.one_kernel > 0) {
-    const Place place = kernel_of(flags, experiment);
-    plan.stage = &own_table().stages[place.stage];
-    plan.variant = &plan.stage->variants[place.variant];
-    plan.occupancy = lab::occupancy_of(flags, lab.about, *plan.variant, plan.variant->kernel);
-    return experiment.cases(plan);
-  }
-  std::vector<Case> cases = experiment.cases(plan);
-  if (flags.stage.empty()) return cases;
-  const std::vector<const model::Stage*> chosen =
-      flags::select_stages(flags.stage, stage_table_plain.stages);
-  std::erase_if(cases, [&](const Case& a_case) {
-    return std::none_of(chosen.begin(), chosen.end(), [&](const model::Stage* stage) {
-      return stage->number == a_case.stage;
-    });
-  });
-  if (cases.empty()) {
-    throw model::Refusal(
-        "--stage " + flags.stage + ": --experiment " + experiment.name +
-        " has no row of that stage; leave --stage out");
-  }
-  return cases;
 }
 
 // Whether the result is what it should be; says where not.
@@ -299,10 +182,10 @@ int run_experiment(const flags::Flags& flags, const std::string& command) {
   std::vector<Trial> trials;
   Variants variants;
   {
-    const std::vector<Case> cases = cases_of(lab, experiment);
-    lab::Progress progress(experiment.name, static_cast<std::int64_t>(cases.size()));
-    for (const Case& a_case : cases) {
-      trials.push_back(make_trial(lab, a_case, a_case.of.value_or(problem), variants));
+    const std::vector<Launch> launches = launches_of(flags, about, experiment);
+    lab::Progress progress(experiment.name, static_cast<std::int64_t>(launches.size()));
+    for (const Launch& launch : launches) {
+      trials.push_back(make_trial(lab, launch, launch.of.value_or(problem), variants));
       progress.advance(1);
     }
   }

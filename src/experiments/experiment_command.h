@@ -4,11 +4,6 @@
 #include <string>
 
 #include "flags/flags.h"
-#include "model/stage.h"
-
-// The copies of kernels.cu for the CPU (Makefile).
-extern const model::StageTable experiment_table_traced;
-extern const model::StageTable experiment_table_plain;
 
 namespace experiments {
 

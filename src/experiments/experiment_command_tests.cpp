@@ -1,16 +1,14 @@
 #include "experiments/experiment_command.h"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "experiments/experiment.h"
+#include "testing/program.h"
 
 namespace experiments {
 
@@ -21,21 +19,10 @@ struct Output {
   std::string text;  // of stdout and stderr
 };
 
-// Runs the program that make built on a CPU.
 Output experiment(const std::string& arguments) {
-  const char* built = std::getenv("GEMM_STEPS");
-  const std::string program = built != nullptr ? built : "./gemm_steps";
-  const std::string command = program + " --device cpu --experiment " + arguments + " 2>&1";
-  std::FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Output output{};
-  std::array<char, 4096> buffer;
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    output.text.append(buffer.data(), n);
-  }
-  const int status = pclose(pipe);
-  output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return output;
+  const testing::Output output =
+      testing::gemm_steps("--device cpu --experiment " + arguments + " 2>&1");
+  return {output.exit_code, output.out};
 }
 
 // Every number that JSON has under `name`, in order.

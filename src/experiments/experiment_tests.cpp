@@ -7,6 +7,7 @@
 #include <string>
 
 #include "experiments/conclusions.h"
+#include "experiments/figures.h"
 #include "model/extrapolate.h"
 
 namespace experiments {

@@ -1,7 +1,8 @@
-#include "experiments/experiment.h"
+#include "experiments/print.h"
 
 #include <algorithm>
 
+#include "experiments/figures.h"
 #include "lab/rates.h"
 #include "text/numbers.h"
 #include "text/style.h"
@@ -123,16 +124,6 @@ std::vector<report::Fact> facts_of(const Experiment& experiment, const Trial& tr
 }
 
 }  // namespace
-
-std::string conclusion(const Experiment& experiment, std::span<const Trial> trials) {
-  const bool known = std::all_of(trials.begin(), trials.end(), [](const Trial& trial) {
-    return speed(trial).value_or(0) > 0;
-  });
-  if (trials.size() < 2)
-    return "One row alone shows nothing: there is no other to compare it with.";
-  if (!known) return "Nothing can be compared: not every row has a speed.";
-  return experiment.conclusion(trials);
-}
 
 void print_experiment(
     std::FILE* out, const Experiment& experiment, const lab::Run& run,

@@ -4,12 +4,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "lab/request.h"
-#include "model/stage.h"
 #include "report/report.h"
 
 namespace flags {
@@ -32,7 +30,7 @@ struct Flags : lab::Request {
   std::string ncu_units;  // ncu's CSV, to set beside the ceilings
   // --step and what belongs to it
   bool step = false, ascii = false, print = false, print_each = false;
-  std::string until, script;  // a place as move_to (src/step/step.h) takes it; a file of keys
+  std::string until, script;  // a place as move_to (src/step/place.h) takes it; a file of keys
   std::optional<int> frame;
 };
 
@@ -41,16 +39,6 @@ struct Flags : lab::Request {
 Flags parse_flags(int argc, char** argv);
 
 const char* help_text();  // 100 columns wide, ends with a newline
-
-// The stages that `text` names, in the order of the table: a number (5), a range (3-6), a name or
-// its beginning without case, blanks and dashes ("warp"); all of them where it is empty. Throws a
-// Refusal that lists the stages if there is no such stage.
-std::vector<const model::Stage*> select_stages(
-    const std::string& text, std::span<const model::Stage> stages);
-
-// The variant of that name, the default where `name` is empty. Throws a Refusal that lists the
-// stage's variants if it has none of that name, or none at all (the serial stage).
-const model::Variant& select_variant(const model::Stage& stage, const std::string& name);
 
 // Whether output to `out` is to be coloured: on a terminal, and neither --no-color, NO_COLOR in the
 // environment (https://no-color.org) nor TERM (dumb, or none) says no.

@@ -2,9 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 
+#include "flags/table.h"
 #include "model/refusal.h"
+#include "testing/environment.h"
 
 namespace flags {
 
@@ -26,34 +31,18 @@ std::string refusal(const std::vector<std::string>& arguments) {
   return "accepted";
 }
 
-std::vector<model::Stage> some_stages() {
-  const auto stage = [](int number, const char* name, std::vector<model::Variant> variants) {
-    return model::Stage{number, name, "", 0, {}, std::move(variants)};
-  };
-  const auto variant = [](const char* name) {
-    return model::Variant{name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}};
-  };
-  return {
-      stage(0, "serial", {}), stage(1, "naive", {variant("32x32"), variant("8x8")}),
-      stage(3, "shared-memory tiling", {variant("16x16")}),
-      stage(4, "1D thread coarsening", {variant("64x64x8")}),
-      stage(5, "serial twin", {variant("1x1")})};
-}
-
-std::vector<int> selected(const std::string& text) {
-  const std::vector<model::Stage> stages = some_stages();
-  std::vector<int> numbers;
-  for (const model::Stage* stage : select_stages(text, stages)) numbers.push_back(stage->number);
-  return numbers;
-}
-
-std::string stage_refusal(const std::string& text) {
-  try {
-    selected(text);
-  } catch (const model::Refusal& refusal) {
-    return refusal.what();
+std::set<std::string> all_names() {
+  std::set<std::string> names;
+  for (const Section& section : sections()) {
+    for (const Flag& flag : section.flags) names.insert(flag.name);
   }
-  return "accepted";
+  return names;
+}
+
+// What begins with two dashes in a text.
+std::set<std::string> flags_in(const std::string& text) {
+  static const std::regex flag("--[a-z][a-z-]*");
+  return {std::sregex_token_iterator(text.begin(), text.end(), flag), std::sregex_token_iterator()};
 }
 
 }  // namespace
@@ -186,6 +175,15 @@ TEST_CASE("flags that do not go together are refused") {
   CHECK(refusal({"--variant", "8x8"}).starts_with("--variant 8x8: the stage is missing"));
 }
 
+TEST_CASE("what belongs to --step is refused without it, and what it cannot show with it") {
+  CHECK(refusal({"--print"}) == "--print: is for --step; write that, too");
+  CHECK(refusal({"--until=end"}) == "--until: is for --step; write that, too");
+  CHECK(refusal({"--print", "--until=end", "--step"}) == "accepted");
+  CHECK(
+      refusal({"--step", "--format=json"}) ==
+      "--format: does not go with --step, which shows one traced block as text; leave one out");
+}
+
 TEST_CASE("beta is 1 where a C is given and beta is not") {
   CHECK(parse({"--a=x", "--b=y", "--c=z"}).beta == 1);
   CHECK(parse({"--beta=0", "--a=x", "--b=y", "--c=z"}).beta == 0);
@@ -200,17 +198,43 @@ TEST_CASE("--m, --n and --k come before --size, and that before the default") {
   CHECK(lab::problem_size(parse({"--m", "5"}), 256).N == 256);
 }
 
-TEST_CASE("the help text names every flag and fits 100 columns") {
+TEST_CASE("the help text names every flag and every section of an explanation, in 100 columns") {
   const std::string help = help_text();
-  for (const char* flag : {"--stage",  "--explain",  "--size",   "--m ",   "--n ",      "--k ",
-                           "--alpha",  "--beta",     "--seed",   "--reps", "--a ",      "--b ",
-                           "--c ",     "--out",      "--device", "--gpu",  "--trace",   "--variant",
-                           "--format", "--no-color", "--list",   "--help", "--version", "--ncu"}) {
-    CAPTURE(flag);
-    CHECK(help.find(flag) != std::string::npos);
+  const std::set<std::string> named = flags_in(help);
+  for (const std::string& name : all_names()) {
+    CAPTURE(name);
+    CHECK(named.contains(name));
+  }
+  for (const char* section : report::explained_sections()) {
+    CAPTURE(std::string(section));
+    CHECK(std::regex_search(help, std::regex(std::string("\\b") + section + "\\b")));
   }
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+}
+
+TEST_CASE("the table has a hint for every flag with a value, and a flag for what one belongs to") {
+  for (const Section& section : sections()) {
+    CHECK(section.flags.back().then == nullptr);
+    for (const Flag& flag : section.flags) {
+      CAPTURE(std::string(flag.name));
+      CHECK((flag.value != nullptr) == (std::string(flag.hint) != ""));
+      CHECK(flag.set);
+      CHECK(find_flag(flag.name) == &flag);
+      if (flag.belongs_to) CHECK(find_flag(flag.belongs_to) != nullptr);
+    }
+  }
+}
+
+TEST_CASE("README's table of flags has each of them, and no others") {
+  std::ifstream readme("README.md");
+  std::string table;
+  bool inside = false;
+  for (std::string line; std::getline(readme, line);) {
+    inside = line.starts_with("| flag ") || (inside && line.starts_with("|"));
+    if (inside) table += line + "\n";
+  }
+  CHECK(flags_in(table) == all_names());
 }
 
 TEST_CASE("the examples of the help text parse") {
@@ -237,60 +261,16 @@ TEST_CASE("the examples of the help text parse") {
   CHECK(examples == 6);
 }
 
-TEST_CASE("a stage is a number, a range, a name or its beginning") {
-  CHECK(selected("") == std::vector<int>{0, 1, 3, 4, 5});
-  CHECK(selected("0") == std::vector<int>{0});
-  CHECK(selected("03") == std::vector<int>{3});
-  CHECK(selected("1-4") == std::vector<int>{1, 3, 4});
-  CHECK(selected("4-4") == std::vector<int>{4});
-  CHECK(selected("Shared Memory Tiling") == std::vector<int>{3});
-  CHECK(selected("shared-memory") == std::vector<int>{3});
-  CHECK(selected("1D") == std::vector<int>{4});
-  CHECK(selected("serial") == std::vector<int>{0});
-  CHECK(select_stages("", {}).empty());
-}
-
-TEST_CASE("a stage that does not exist is refused with those that do") {
-  const std::string list =
-      "; the stages are 0 serial, 1 naive, 3 shared-memory tiling, 4 1D thread coarsening, "
-      "5 serial twin";
-  CHECK(stage_refusal("13") == "--stage 13: there is no stage 13" + list);
-  CHECK(stage_refusal("3-13") == "--stage 3-13: there is no stage 13" + list);
-  CHECK(
-      stage_refusal("99999999999999") ==
-      "--stage 99999999999999: there is no stage 99999999999999" + list);
-  CHECK(stage_refusal("-1") == "--stage -1: there is no such stage" + list);
-  CHECK(stage_refusal("-") == "--stage -: there is no such stage" + list);
-  CHECK(stage_refusal("0x") == "--stage 0x: there is no such stage" + list);
-  CHECK(stage_refusal("3-") == "--stage 3-: there is no such stage" + list);
-  CHECK(stage_refusal("ser") == "--stage ser: more than one stage begins like this" + list);
-  CHECK(stage_refusal("4-1") == "--stage 4-1: the range runs backwards; write --stage 1-4");
-}
-
-TEST_CASE("a variant is one of its stage's, the first by default") {
-  const std::vector<model::Stage> stages = some_stages();
-  CHECK(std::string(select_variant(stages[1], "").name) == "32x32");
-  CHECK(std::string(select_variant(stages[1], "8x8").name) == "8x8");
-  CHECK_THROWS_WITH_AS(
-      select_variant(stages[1], "8"),
-      "--variant 8: stage 1 (naive) has no such variant; it has 32x32, 8x8", model::Refusal);
-  CHECK_THROWS_WITH_AS(
-      select_variant(stages[0], "8"),
-      "--variant 8: stage 0 (serial) has no variants; leave --variant out", model::Refusal);
-}
-
 TEST_CASE("--no-color, NO_COLOR and a file turn colour off") {
-  setenv("TERM", "xterm", 1);
+  const testing::Variable terminal_name("TERM", "xterm"), unset("NO_COLOR", nullptr);
   std::FILE* file = std::tmpfile();
   CHECK_FALSE(wants_colour(parse({}), file));
   std::fclose(file);
   if (std::FILE* terminal = std::fopen("/dev/ptmx", "r+")) {
-    unsetenv("NO_COLOR");
     CHECK(wants_colour(parse({}), terminal));
     CHECK_FALSE(wants_colour(parse({"--no-color"}), terminal));
-    setenv("NO_COLOR", "1", 1);
+    const testing::Variable set("NO_COLOR", "1");
     CHECK_FALSE(wants_colour(parse({}), terminal));
-    unsetenv("NO_COLOR");
     std::fclose(terminal);
   }
 }

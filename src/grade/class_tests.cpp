@@ -1,13 +1,11 @@
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
+
+#include "testing/program.h"
 
 namespace grade {
 
@@ -20,55 +18,26 @@ struct Output {
   std::string text;  // stdout and stderr
 };
 
-// Where `make grader` has built: beside the tests.
-std::string built() {
-  return fs::read_symlink("/proc/self/exe").parent_path().string();
-}
-
+// In an environment that says nothing but where `make grader` has built: beside the tests.
 Output bash(const std::string& command) {
-  std::FILE* out =
-      popen(("export BUILD='" + built() + "'; { " + command + "; } 2>&1 < /dev/null").c_str(), "r");
-  REQUIRE(out != nullptr);
-  std::string text;
-  char part[4096];
-  while (std::fgets(part, sizeof part, out) != nullptr) text += part;
-  const int status = pclose(out);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
-}
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const testing::Output output =
+      testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
+  return {output.exit_code, output.out};
 }
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// A folder of its own, which goes when the test is over.
-struct Folder {
-  explicit Folder(const std::string& name = "class")
-      : path(fs::temp_directory_path() / (name + "_tests_" + std::to_string(getpid()))) {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << text;
-  }
-  const fs::path path;
-};
-
 // The answer that the edit `name` of `list` makes, in `folder`. Most are edits of solutions; where
 // those are not here it says so, and returns nothing.
-fs::path edited(const Folder& folder, const std::string& list, const std::string& name) {
+fs::path edited(const testing::Folder& folder, const std::string& list, const std::string& name) {
   if (fs::exists(list)) {
     const Output made =
-        bash("awk -v into='" + folder.path.string() + "' -f src/grade/edits.awk " + list);
+        bash("awk -v into='" + folder.path().string() + "' -f src/grade/edits.awk " + list);
     CAPTURE(made.text);
     REQUIRE(made.exit_code == 0);
-    const fs::path answer = folder.path / (name + ".cu");
+    const fs::path answer = folder.path() / (name + ".cu");
     if (fs::exists(answer)) return answer;
   }
   REQUIRE(!fs::exists("exercises/solutions"));
@@ -81,18 +50,18 @@ const std::string kThird = "exercises/03-coalesce/wrong.txt";
 const std::string kFourth = "exercises/04-tile-and-barriers/wrong.txt";
 const std::string kDeceptions = "src/grade/deceptions.txt";
 
-std::string grade_class(const Folder& folder, const std::string& settings) {
-  return "DIR='" + folder.path.string() + "' JOBS=2 LIMIT=1 SEED=5 " + settings +
+std::string grade_class(const testing::Folder& folder, const std::string& settings) {
+  return "DIR='" + folder.path().string() + "' JOBS=2 LIMIT=1 SEED=5 " + settings +
          " src/grade/grade_class.sh";
 }
 
 }  // namespace
 
 TEST_CASE("a class is graded: a row for every student and exercise, and copies are found") {
-  const Folder folder, answers("answers");
+  const testing::Folder folder, answers;
   const fs::path no_guard = edited(answers, kFirst, "no_guard");
   if (no_guard.empty()) return;
-  const std::string wrong = contents(no_guard);
+  const std::string wrong = testing::contents(no_guard);
   folder.write("wrong, \"Ann\"/01-index-and-guard.cu", wrong);
   folder.write(
       "wrong, \"Ann\"/grades.csv",
@@ -102,26 +71,29 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   folder.write(
       "broken/answers/01-index-and-guard.cu",
       std::regex_replace(wrong, std::regex("const int row"), "const in row"));
-  folder.write("endless/01-index-and-guard.cu", contents(edited(answers, kDeceptions, "endless")));
-  folder.write("cheater/01-index-and-guard.cu", contents(edited(answers, kDeceptions, "exits")));
+  folder.write(
+      "endless/01-index-and-guard.cu", testing::contents(edited(answers, kDeceptions, "endless")));
+  folder.write(
+      "cheater/01-index-and-guard.cu", testing::contents(edited(answers, kDeceptions, "exits")));
   // Other names and comments, the same program.
   std::string copied = std::regex_replace(wrong, std::regex("\\bk\\b"), "step");
   copied = std::regex_replace(copied, std::regex("\\bsum\\b"), "total");
   folder.write(
       "copier/01-index-and-guard.cu",
       std::regex_replace(copied, std::regex("; \\+\\+step"), "; ++step /* mine */"));
-  fs::create_directories(folder.path / "idle");
-  folder.write("good/01-index-and-guard.cu", contents("exercises/solutions/01-index-and-guard.cu"));
+  fs::create_directories(folder.path() / "idle");
+  folder.write(
+      "good/01-index-and-guard.cu", testing::contents("exercises/solutions/01-index-and-guard.cu"));
   // What might lead out of the folder, or into a spreadsheet's formulas.
   folder.write("=1+1/01-index-and-guard.cu", wrong);
   folder.write("line\nbreak/01-index-and-guard.cu", wrong);
-  fs::create_directories(folder.path / "linker");
-  fs::create_symlink(no_guard, folder.path / "linker/01-index-and-guard.cu");
+  fs::create_directories(folder.path() / "linker");
+  fs::create_symlink(no_guard, folder.path() / "linker/01-index-and-guard.cu");
 
   const Output output = bash(grade_class(folder, "EX=1"));
   CAPTURE(output.text);
   CHECK(output.exit_code == 0);
-  const std::string table = contents(folder.path / "class.csv");
+  const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
   const auto has_row = [&](const std::string& row) { return contains(table, "\n" + row); };
   CHECK(table.starts_with("student,exercise,verdict,right,hazard_free,target,hint,seed,sha256\n"));
@@ -136,21 +108,20 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   CHECK(!contains(table, "1+1"));
   CHECK(contains(output.text, "2 folders left out"));
   CHECK(contains(
-      contents(folder.path / "class-pairs.csv"),
+      testing::contents(folder / "class-pairs.csv"),
       "\"01-index-and-guard\",\"copier\",\"wrong, \"\"Ann\"\"\",1.00,no\n"));
-  CHECK(!fs::exists(folder.path / "class.csv.partial"));
+  CHECK(!fs::exists(folder / "class.csv.partial"));
 }
 
 TEST_CASE("a class's grading that was interrupted goes on, and grades nothing twice") {
-  const Folder folder, answers("answers");
+  const testing::Folder folder, answers;
   const fs::path racing = edited(answers, kFourth, "no_second_barrier");
   if (racing.empty()) return;
-  const std::string answer = contents(racing);
+  const std::string answer = testing::contents(racing);
   folder.write("ada/04-tile-and-barriers.cu", answer);
   folder.write("bob/04-tile-and-barriers.cu", answer + "\n");
   const std::string digest =
-      bash("sha256sum < '" + (folder.path / "ada/04-tile-and-barriers.cu").string() + "'")
-          .text.substr(0, 16);
+      bash("sha256sum < '" + folder / "ada/04-tile-and-barriers.cu" + "'").text.substr(0, 16);
   // A verdict that cannot be, so that it shows whether it was kept; one of a file that has changed
   // since; and the beginning of a row.
   folder.write(
@@ -158,7 +129,7 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
                                digest + "\n" +
                                "\"bob\",04-tile-and-barriers,passed,yes,yes,yes,,77," +
                                std::string(16, '0') + "\n\"bob\",04-ti");
-  const std::string partial = (folder.path / "class.csv.partial").string();
+  const std::string partial = folder / "class.csv.partial";
   const Output other_seed = bash(grade_class(folder, "EX=4"));
   CHECK(other_seed.exit_code == 2);
   CHECK(
@@ -167,7 +138,7 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   const Output output = bash(grade_class(folder, "EX=4 SEED="));
   CAPTURE(output.text);
   CHECK(output.exit_code == 0);
-  const std::string table = contents(folder.path / "class.csv");
+  const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
   CHECK(contains(table, "\"ada\",04-tile-and-barriers,passed,yes,yes,yes,,77," + digest + "\n"));
   CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,no,no,yes,,77,"));
@@ -176,8 +147,8 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
 }
 
 TEST_CASE("what grade-class cannot make sense of is refused in a sentence") {
-  const Folder folder;
-  const std::string where = "DIR=" + folder.path.string() + " ";
+  const testing::Folder folder;
+  const std::string where = "DIR=" + folder.path().string() + " ";
   for (const auto& [settings, sentence] : {
            std::pair{std::string("DIR="), "which folder? make grade-class DIR=submissions"},
            {"DIR=/nowhere/at/all", "DIR=/nowhere/at/all: there is no such folder"},
@@ -198,9 +169,25 @@ TEST_CASE("what grade-class cannot make sense of is refused in a sentence") {
   }
 }
 
+TEST_CASE("make grade-class takes settings from its command line, and none from the environment") {
+  const testing::Folder folder;
+  folder.write(
+      "ann/01-index-and-guard.cu", testing::contents("exercises/01-index-and-guard/kernel.cu"));
+  // Nothing is to be built here: what lies in the build folder counts as made.
+  const Output output = bash(
+      "mapfile -t built < <(find \"$BUILD\" -type f)\n"
+      "OUT=/nonexistent/class.txt DIR=/nonexistent EX=99 SEED=x JOBS=x LIMIT=x HINT=9 STUDENT=x "
+      "FILE=/nonexistent.cu KERNEL=/nonexistent.cu SIMILAR=9 MEMORY_GB=x ANSWER_S=x "
+      "make NVCC= \"${built[@]/#/--old-file=}\" BUILD=\"$BUILD\" DIR='" +
+      folder.path().string() + "' EX=1 grade-class");
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(testing::contents(folder / "class.csv"), "\n\"ann\",01-index-and-guard,failed,"));
+}
+
 TEST_CASE("the highest hint level is recorded and told, and a level that is none is refused") {
-  const Folder folder;
-  const std::string record = (folder.path / "grades.csv").string();
+  const testing::Folder folder;
+  const std::string record = folder / "grades.csv";
   const std::string grade = "RECORD='" + record + "' SEED=5 src/grade/grade.sh 1 ";
   const std::string wrong = edited(folder, kDeceptions, "returns_early");
   CHECK(
@@ -213,13 +200,13 @@ TEST_CASE("the highest hint level is recorded and told, and a level that is none
       "date,exercise,seed,hint,verdict\n"
       "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,1,failed\n"
       "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,0,failed\n");
-  CHECK(std::regex_match(contents(record), lines));
+  CHECK(std::regex_match(testing::contents(record), lines));
 }
 
 TEST_CASE("an answer is shown and stepped through, also one that fails") {
-  const Folder folder;
-  const std::string record = (folder.path / "grades.csv").string();
-  const std::string page = (folder.path / "page.html").string();
+  const testing::Folder folder;
+  const std::string record = folder / "grades.csv";
+  const std::string page = folder / "page.html";
   const std::string look = "RECORD='" + record + "' LIMIT=1 PAGE='" + page + "' ";
   const std::string racing = edited(folder, kFourth, "no_second_barrier");
   if (racing.empty()) return;
@@ -230,8 +217,8 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(contains(shown.text, "exercise 04-tile-and-barriers: M 16, N 32, K 16, seed 1"));
   CHECK(contains(shown.text, "race on As"));
   CHECK(contains(shown.text, "SMEM store of As"));
-  CHECK(contains(contents(page), "<svg"));
-  CHECK(contains(contents(record), ",04-tile-and-barriers,1,2,shown\n"));
+  CHECK(contains(testing::contents(page), "<svg"));
+  CHECK(contains(testing::contents(record), ",04-tile-and-barriers,1,2,shown\n"));
 
   const Output stepped = bash(
       "LOOK=step LOOK_FLAGS='--until hazard --print' " + look + "src/grade/grade.sh 4 " + racing);

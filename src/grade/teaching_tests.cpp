@@ -1,18 +1,14 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "lesson/lesson.h"
+#include "testing/program.h"
 
 namespace grade {
 
 TEST_CASE("the commands of the lecturer's sessions work, and print what is quoted") {
-  const char* program = std::getenv("GEMM_STEPS");
-  const lesson::Built built{
-      program == nullptr ? "./gemm_steps" : program,
-      std::filesystem::read_symlink("/proc/self/exe").parent_path()};
+  const lesson::Built built{testing::program(), testing::built()};
   int sessions = 0, commands = 0;
   for (const lesson::Chapter& chapter :
        lesson::chapters(lesson::read_lines("exercises/TEACHING.md"))) {

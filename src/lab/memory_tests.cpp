@@ -2,11 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "model/refusal.h"
+#include "testing/folder.h"
 
 namespace lab {
 
@@ -14,18 +11,15 @@ namespace {
 
 // A machine's /proc and /sys, as far as memory goes, in a folder that is gone with the object.
 struct Machine {
-  std::string root;
+  const testing::Folder folder;
+  const std::string root = folder.path().string();
 
   Machine() {
-    root = (std::filesystem::temp_directory_path() / "memory_tests_XXXXXX").string();
-    REQUIRE(mkdtemp(root.data()) != nullptr);
     put("/proc/meminfo", "MemTotal:       2000 kB\nMemFree:  10 kB\nMemAvailable:   1000 kB\n");
   }
-  ~Machine() { std::filesystem::remove_all(root); }
 
   void put(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
-    std::ofstream(root + path) << text;
+    folder.write(path.substr(1), text);
   }
 };
 

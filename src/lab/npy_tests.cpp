@@ -7,40 +7,23 @@
 
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
 #include "model/refusal.h"
+#include "testing/folder.h"
 
 namespace lab {
 
 namespace {
 
-// A folder of a test's own, gone with the object.
-struct Folder {
-  std::filesystem::path path;
+using testing::Folder, testing::contents;
 
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "npy_tests_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-
-  std::size_t files() const {
-    return std::distance(
-        std::filesystem::directory_iterator(path), std::filesystem::directory_iterator());
-  }
-};
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+std::size_t files_in(const Folder& folder) {
+  return std::distance(
+      std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
 }
 
 void put(const std::string& path, const std::string& bytes) {
@@ -99,7 +82,7 @@ TEST_CASE("a matrix that is written and read again has the same bits") {
   CHECK(matrix.rows == 2);
   CHECK(matrix.columns == 3);
   CHECK(bytes_of(matrix.values) == bytes_of(values));
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
 }
 
 TEST_CASE("a matrix without elements is written and read") {
@@ -234,7 +217,7 @@ TEST_CASE("a name without a regular file behind it cannot be read") {
       model::Refusal);
   const std::string pipe = folder / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  for (const std::string& path : {folder.path.string(), pipe, std::string("/dev/zero")}) {
+  for (const std::string& path : {folder.path().string(), pipe, std::string("/dev/zero")}) {
     CHECK_THROWS_WITH_AS(
         read_npy(path),
         (path + ": not a regular file; give a .npy file, as numpy.save writes it").c_str(),
@@ -245,7 +228,7 @@ TEST_CASE("a name without a regular file behind it cannot be read") {
 TEST_CASE("a place that cannot be written is refused before the work, and nothing is left behind") {
   const Folder folder;
   check_writable(folder / "X.npy");
-  CHECK(folder.files() == 0);
+  CHECK(files_in(folder) == 0);
   put(folder / "X.npy", "before");
   check_writable(folder / "X.npy");
   CHECK(contents(folder / "X.npy") == "before");
@@ -258,16 +241,16 @@ TEST_CASE("a place that cannot be written is refused before the work, and nothin
   };
   refused(folder / "none/X.npy", "No such file or directory");
   refused(folder / "X.npy/Y.npy", "Not a directory");
-  refused(folder.path.string(), "it is a folder");
+  refused(folder.path().string(), "it is a folder");
   refused("/dev/null", "it is a device or pipe");
   refused(folder / std::string(300, 'x'), "File name too long");
   if (geteuid() != 0) {  // root may write everywhere
     std::filesystem::permissions(
-        folder.path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+        folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
     refused(folder / "Z.npy", "Permission denied");
-    std::filesystem::permissions(folder.path, std::filesystem::perms::owner_all);
+    std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
   }
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
 }
 
 TEST_CASE("writing replaces the file that a link points to, and keeps the link") {
@@ -291,7 +274,7 @@ TEST_CASE("a write that fails half way leaves the old file and no other") {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
   CHECK(contents(folder / "X.npy") == "before");
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
 }
 
 }  // namespace lab

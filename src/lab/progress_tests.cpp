@@ -9,17 +9,19 @@
 #include <thread>
 #include <vector>
 
+#include "testing/environment.h"
+
 namespace lab {
 
 namespace {
 
 // Both ends of a terminal: what is written to `out` can be read back.
 struct Terminal {
+  const testing::Variable name{"TERM", "xterm"};
   int screen = posix_openpt(O_RDWR | O_NOCTTY);
   std::FILE* out = nullptr;
 
   Terminal() {
-    setenv("TERM", "xterm", 1);
     REQUIRE(screen >= 0);
     REQUIRE(grantpt(screen) == 0);
     REQUIRE(unlockpt(screen) == 0);

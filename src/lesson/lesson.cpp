@@ -1,15 +1,12 @@
 #include "lesson/lesson.h"
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
+
+#include "testing/program.h"
 
 namespace lesson {
 namespace {
@@ -215,26 +212,15 @@ std::vector<Command> inline_commands(const Chapter& chapter) {
 Output run(const std::string& command, const Built& built) {
   std::string line = command;
   if (is_make(line)) {
-    line = "unset MAKEFLAGS MAKELEVEL MFLAGS; make -n" + line.substr(4) + " >/dev/null";
+    line = "make -n" + line.substr(4) + " >/dev/null";
   } else {
     line = replaced(
         replaced(line, "build/", built.folder.string() + "/"), "./gemm_steps", built.program);
   }
   // Where there is a GPU the same commands would time on it.
-  ::setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
-  const std::string quoted = "exec 2>/dev/null; " + line;
-  const std::string shell = "bash -c '" + replaced(quoted, "'", "'\\''") + "' </dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
-      ::popen(shell.c_str(), "r"), [](FILE*) { return 0; });
-  if (!pipe) throw std::runtime_error("cannot run " + command);
-  std::string text;
-  char buffer[4096];
-  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe.get())) > 0;) {
-    text.append(buffer, got);
-  }
-  const int status = ::pclose(pipe.get());
-  Output output{WIFEXITED(status) ? WEXITSTATUS(status) : -1, {}};
-  std::istringstream in(text);
+  const testing::Output ran = testing::run("export CUDA_VISIBLE_DEVICES=-1\n" + line);
+  Output output{ran.exit_code, {}};
+  std::istringstream in(ran.out);
   for (std::string out; std::getline(in, out);) output.lines.push_back(out);
   return output;
 }

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -12,6 +11,7 @@
 
 #include "lab/stage_tables.h"
 #include "pictures/svg.h"
+#include "testing/program.h"
 
 using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
 
@@ -24,12 +24,7 @@ const std::vector<Chapter>& walkthrough() {
 
 // What make built beside the tests.
 const lesson::Built& built() {
-  static const lesson::Built here = [] {
-    const char* program = std::getenv("GEMM_STEPS");
-    return lesson::Built{
-        program == nullptr ? "./gemm_steps" : program,
-        std::filesystem::read_symlink("/proc/self/exe").parent_path()};
-  }();
+  static const lesson::Built here{testing::program(), testing::built()};
   return here;
 }
 

@@ -1,16 +1,13 @@
 #include "model/mix.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "model/registers.h"
+#include "testing/program.h"
 
 namespace model {
 
@@ -73,14 +70,9 @@ namespace {
 
 // What src/model/sass_mix.awk makes of `sass`.
 std::string counted(const std::string& sass) {
-  const std::string path =
-      std::filesystem::temp_directory_path() / ("gemm_steps_sass." + std::to_string(getpid()));
-  std::ofstream(path) << sass;
-  std::FILE* awk = popen(("awk -f src/model/sass_mix.awk " + path).c_str(), "r");
-  std::string text;
-  for (int c; (c = std::fgetc(awk)) != EOF;) text += static_cast<char>(c);
-  CHECK(pclose(awk) == 0);
-  return text;
+  const testing::Output awk = testing::run("awk -f src/model/sass_mix.awk", sass);
+  CHECK(awk.exit_code == 0);
+  return awk.out;
 }
 
 }  // namespace

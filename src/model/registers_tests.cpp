@@ -1,7 +1,6 @@
 #include "model/registers.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +9,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "testing/program.h"
 
 namespace model {
 
@@ -73,7 +74,7 @@ std::string first_line_of(const std::string& path) {
 
 // nvcc as the Makefile finds it, or "".
 std::string nvcc_here() {
-  if (std::system("command -v nvcc >/dev/null 2>&1") == 0) return "nvcc";
+  if (testing::run("command -v nvcc").exit_code == 0) return "nvcc";
   const char* usual = "/usr/local/cuda/bin/nvcc";
   return std::filesystem::exists(usual) ? usual : "";
 }
@@ -104,16 +105,14 @@ TEST_CASE("nvcc makes of the kernels what is recorded, where it is the version t
     return;
   }
   const bool all = std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("gemm_steps_registers_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  const testing::Folder folder;
   const std::string made = folder / "registers.inc", source = folder / "kernels.cu";
   write_source(source, all);
   const std::string command = std::string(all ? "" : "ARCHITECTURES=86 ") +
                               "src/model/record_registers.sh " + nvcc + " " + made + " " +
-                              (folder / "mix.inc").string() + " " + source + " 2>/dev/null";
+                              folder / "mix.inc" + " " + source;
   CAPTURE(command);
-  REQUIRE(std::system(command.c_str()) == 0);
+  REQUIRE(testing::run(command).exit_code == 0);
   const std::string version = first_line_of(made);
   std::ifstream lines(made), recorded_file("src/model/registers.inc");
   std::set<std::string> recorded;
@@ -134,7 +133,6 @@ TEST_CASE("nvcc makes of the kernels what is recorded, where it is the version t
   } else {
     for (const std::string& other : others) CHECK_MESSAGE(false, "not as recorded: " << other);
   }
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace model

@@ -1,7 +1,6 @@
 #include "pictures/pictures.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "model/refusal.h"
 #include "pictures/figures_command.h"
 #include "pictures/svg.h"
+#include "testing/folder.h"
 
 namespace pictures {
 
@@ -194,8 +194,8 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
 
 TEST_CASE("figures are written whole, into a directory that is made, or refused") {
   namespace fs = std::filesystem;
-  const fs::path base = fs::temp_directory_path() / ("figures-" + std::to_string(::getpid()));
-  const fs::path directory = base / "deep" / "er";
+  const testing::Folder folder;
+  const fs::path directory = folder.path() / "deep" / "er";
   write_pictures(directory.string(), {{"a", "finding", "<svg/>"}});
   CHECK(text_of(directory / "a.svg") == "<svg/>");
   CHECK(std::distance(fs::directory_iterator(directory), {}) == 1);
@@ -205,7 +205,6 @@ TEST_CASE("figures are written whole, into a directory that is made, or refused"
   fs::create_directory(directory / "b.svg");
   CHECK_THROWS_AS(write_pictures(directory.string(), {{"b", "", ""}}), model::Refusal);
   CHECK(!fs::exists(directory / "b.svg.partial"));
-  fs::remove_all(base);
 }
 
 }  // namespace pictures

@@ -1,49 +1,25 @@
 // --explain as a reader meets it: the program itself, run in a shell.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "pictures/tile_picture.h"
 #include "report/kernel_diff.h"
+#include "testing/program.h"
 #include "text/numbers.h"
 
 namespace report {
 
 namespace {
 
-struct Output {
-  int exit_code;
-  std::string out, err;
-};
+using testing::Output;
 
-std::string file_text(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-// Runs the program that make built on the CPU, with `input` as what is typed.
+// Runs the program on the CPU, with `input` as what is typed.
 Output explain_with(const std::string& flags, const std::string& input = "") {
-  const char* built = std::getenv("GEMM_STEPS");
-  const std::string program = built != nullptr ? built : "./gemm_steps";
-  const std::string folder = std::filesystem::temp_directory_path() /
-                             ("gemm_steps_explain_tests_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string in = folder + "/in", out = folder + "/out", err = folder + "/err";
-  std::ofstream(in) << input;
-  const std::string command = program + " --device cpu --explain " + flags;
-  const int status = std::system((command + " >" + out + " 2>" + err + " <" + in).c_str());
-  const Output output{WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(out), file_text(err)};
-  std::filesystem::remove_all(folder);
-  return output;
+  return testing::gemm_steps("--device cpu --explain " + flags, input);
 }
 
 bool contains(const std::string& text, const std::string& words) {

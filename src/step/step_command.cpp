@@ -1,34 +1,21 @@
 #include "step/step_command.h"
 
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <optional>
 #include <sstream>
 
+#include "flags/select.h"
 #include "lab/device.h"
 #include "lab/problem.h"
-#include "machine/symbols.h"
 #include "model/refusal.h"
-#include "pictures/array_shape.h"
-#include "report/hazard_sentence.h"
+#include "step/script.h"
 #include "step/terminal.h"
-#include "text/numbers.h"
-#include "trace/source_lines.h"
 
 namespace step {
 
 namespace {
 
 constexpr int kRows = 24, kColumns = 80;  // of a frame as text
-constexpr std::size_t kMostSteps = 200'000;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string file_contents(const std::string& path) {
   std::ifstream file(path);
@@ -39,40 +26,6 @@ std::string file_contents(const std::string& path) {
   }
   return text.str();
 }
-
-// The scenes that were shown so far, and where in them the reader is.
-class Stepper {
- public:
-  Stepper(const StepScenes& scenes, StepStyle style) : scenes_(scenes), style_(style) {
-    state_.scene = scenes.first;
-    state_.scenes = scenes.count;
-    state_ = first_state(scene(), state_);
-  }
-  const StepScene& scene() {
-    const auto known = loaded_.find(state_.scene);
-    if (known != loaded_.end()) return known->second;
-    return loaded_.emplace(state_.scene, scenes_.load(state_.scene)).first->second;
-  }
-  const StepState& state() const { return state_; }
-  void press(Key key) {
-    const int before = state_.scene;
-    state_ = apply(scene(), state_, key);
-    if (state_.scene != before) state_ = first_state(scene(), state_);
-  }
-  void go_to(const std::string& place, const std::string& asked) {
-    state_ = move_to(scene(), state_, place, asked);
-  }
-  std::vector<std::string> frame(int rows, int columns) {
-    return render(scene(), state_, rows, columns, style_);
-  }
-  bool is_faulty() { return !scene().recording.hazards.empty() || !scene().fault.empty(); }
-
- private:
-  const StepScenes& scenes_;
-  const StepStyle style_;
-  std::map<int, StepScene> loaded_;
-  StepState state_;
-};
 
 int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
   bool printed_any = false, faulty = false;
@@ -144,61 +97,6 @@ int step(const flags::Flags& flags, const StepScenes& scenes, bool on_terminal, 
   if (!on_terminal) return step_as_text(flags, stepper, out);
   step_at_terminal(stepper);
   return 0;
-}
-
-RecordedRun record_run(
-    machine::Machine machine, std::span<const machine::GlobalArray> arrays,
-    const std::function<void()>& host) {
-  trace::Recorder recorder{{0, 1}, kMostSteps};
-  machine.recorder = &recorder;
-  machine.blocks = machine::Blocks::kSample;
-  RecordedRun run;
-  try {
-    trace::trace(machine, arrays, host);
-  } catch (const machine::KernelFault& fault) {
-    run.fault = fault.what();
-  }
-  run.launches = std::move(recorder.launches);
-  return run;
-}
-
-StepScene scene_of(
-    model::Recording recording, const std::string& name, const std::string& fault, int M, int N,
-    int K) {
-  StepScene scene;
-  scene.name = name;
-  scene.fault = fault;
-  scene.problem = text::printed("C (%d x %d), K = %d", M, N, K);
-  const trace::SourceRange lines = trace::kernel_lines(recording.kernel);
-  trace::resolve_lines(recording, lines);
-  scene.source = lines_of(trace::source_text(lines.file));
-  scene.source_first = lines.first;
-  scene.source_last = lines.last;
-
-  const std::string kernel = machine::function_name(recording.kernel);
-  for (const model::RecordedArray& array : recording.arrays) {
-    scene.row_words.push_back(
-        array.shared ? pictures::declared_row_words(
-                           scene.source, lines.first, lines.last, kernel, array.name, array.bytes)
-                     : std::max(1, array.name == "A" ? K : N));
-  }
-
-  const model::RecordedExtent grid = recording.grid, block = recording.block;
-  model::Variant variant{};
-  variant.kernel.name = kernel.c_str();
-  variant.block_x = static_cast<int>(block.x);
-  lab::Row row;
-  row.variant = &variant;
-  row.launch = lab::LaunchShape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, 1};
-  lab::Run run{};
-  run.M = M;
-  run.N = N;
-  run.K = K;
-  for (const model::RecordedHazard& recorded : recording.hazards) {
-    scene.sentences.push_back(report::hazard_sentence(recorded.hazard, run, row));
-  }
-  scene.recording = std::move(recording);
-  return scene;
 }
 
 int step_stages(const flags::Flags& flags, const model::StageTable& traced) {

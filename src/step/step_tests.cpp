@@ -1,5 +1,3 @@
-#include "step/step.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,12 @@
 
 #include "model/refusal.h"
 #include "pictures/array_shape.h"
+#include "step/frame.h"
+#include "step/keys.h"
+#include "step/navigation.h"
+#include "step/place.h"
+#include "step/script.h"
+#include "step/window.h"
 #include "text/numbers.h"
 
 namespace step {

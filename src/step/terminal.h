@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "step/step.h"
+#include "step/key.h"
 
 namespace step {
 

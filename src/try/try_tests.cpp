@@ -1,43 +1,23 @@
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "testing/program.h"
+
 namespace attempt {
 
 namespace {
 
-struct Output {
-  int exit_code;
-  std::string out, err;
-};
-
-std::string file_text(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-Output run(const std::string& command) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("gemm_steps_try_tests." + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string out = folder / "out", err = folder / "err";
-  const int status = std::system((command + " >" + out + " 2>" + err + " </dev/null").c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(out), file_text(err)};
-}
+using testing::Output, testing::run;
 
 // A sample, as make built it beside the tests.
 Output try_sample(const std::string& name, const std::string& flags) {
-  const auto tests = std::filesystem::read_symlink("/proc/self/exe");
-  return run((tests.parent_path() / "try" / name).string() + " --device cpu " + flags);
+  return testing::run((testing::built() / "try" / name).string() + " --device cpu " + flags);
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -263,13 +243,8 @@ TEST_CASE("registers that nobody knows can be stated, and limit the occupancy") 
 }
 
 TEST_CASE("registers that ptxas reported are taken for the nearest architecture before the GPU's") {
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("gemm_steps_try_registers_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  const auto tests = std::filesystem::read_symlink("/proc/self/exe");
-  std::filesystem::copy_file(
-      tests.parent_path() / "try" / "tiled", folder / "tiled",
-      std::filesystem::copy_options::overwrite_existing);
+  const testing::Folder folder;
+  std::filesystem::copy_file(testing::built() / "try" / "tiled", folder / "tiled");
   // As ptxas of CUDA 13 speaks, after c++filt -p.
   std::ofstream(folder / "log")
       << "ptxas info    : 0 bytes gmem\n"
@@ -281,30 +256,25 @@ TEST_CASE("registers that ptxas reported are taken for the nearest architecture 
          "ptxas info    : Used 64 registers, used 1 barriers, 1024 bytes smem\n"
          "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_90a'\n"
          "ptxas info    : Used 33 registers, used 1 barriers, 1024 bytes smem\n";
-  REQUIRE(run("awk -f src/model/ptxas_registers.awk " + (folder / "log").string()).exit_code == 0);
+  REQUIRE(run("awk -f src/model/ptxas_registers.awk " + folder / "log").exit_code == 0);
   std::ofstream(folder / "tiled.registers")
-      << run("awk -f src/model/ptxas_registers.awk " + (folder / "log").string()).out;
+      << run("awk -f src/model/ptxas_registers.awk " + folder / "log").out;
   const auto explained = [&](const std::string& gpu) {
-    return run((folder / "tiled").string() + " --device cpu --size 32 --explain --gpu '" + gpu +
-               "'")
-        .out;
+    return run(folder / "tiled" + " --device cpu --size 32 --explain --gpu '" + gpu + "'").out;
   };
   CHECK(contains(explained("T4"), "40 x 32 lanes"));
   CHECK(contains(explained("A100 SXM 80GB"), "40 x 32 lanes"));
   CHECK(contains(explained("RTX 4090"), "64 x 32 lanes"));
   CHECK(contains(explained("H200"), "33 x 32 lanes"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("make try says what stands for <<<>>>, and which function is missing") {
   // In a folder of its own, so that nothing that make built is made anew.
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("gemm_steps_try_make_" + std::to_string(getpid()));
+  const testing::Folder folder;
   const auto compile = [&](const std::string& name) {
     return run(
-        "env -u MAKEFLAGS -u MAKELEVEL make NVCC= BUILD=" + folder.string() +
-        " KERNEL=examples/refused/" + name + ".cu " + folder.string() + "/try/" + name +
-        ".raw_traced.o");
+        "make NVCC= BUILD=" + folder.path().string() + " KERNEL=examples/refused/" + name + ".cu " +
+        folder.path().string() + "/try/" + name + ".raw_traced.o");
   };
   const Output chevrons = compile("chevrons");
   CHECK(chevrons.exit_code != 0);
@@ -316,7 +286,6 @@ TEST_CASE("make try says what stands for <<<>>>, and which function is missing")
   CHECK(no_sgemm.exit_code != 0);
   CHECK(
       contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace attempt

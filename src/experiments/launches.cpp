@@ -1,0 +1,124 @@
+#include "experiments/launches.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "text/numbers.h"
+
+namespace experiments {
+
+std::vector<Launch> coarsening(const Plan&) {
+  std::vector<Launch> launches;
+  for (const char* stride : {"1", "2", "4", "8", "16"}) {
+    launches.push_back({stride, 4, std::string("16x16x16-tm") + stride, {}});
+  }
+  return launches;
+}
+
+// A block's threads as the launch says them, x by y.
+std::vector<Launch> block_shape(const Plan&) {
+  return {{"8x8", 1, "8x8", {}},     {"16x16", 1, "16x16", {}},      {"32x8", 1, "32x8", {}},
+          {"32x32", 1, "32x32", {}}, {"8x8", 2, "8x8", {}},          {"16x16", 2, "16x16", {}},
+          {"32x8", 2, "8x32", {}},   {"32x32", 2, "32x32", {}},      {"8x8", 3, "8x8", {}},
+          {"16x16", 3, "16x16", {}}, {"32x8", 4, "8x32x32-tm1", {}}, {"32x32", 3, "32x32", {}}};
+}
+
+std::vector<Launch> swapped_grid(const Plan&) {
+  std::vector<Launch> launches;
+  for (int stage = 1; stage <= 3; ++stage) {
+    launches.push_back({"as it is", stage, "32x32", {}});
+    launches.push_back({"swapped", stage, "swapped-grid", {}});
+  }
+  return launches;
+}
+
+std::vector<Launch> tile_sizes(const Plan&) {
+  std::vector<Launch> launches;
+  const auto add = [&](int stage, std::initializer_list<const char*> variants) {
+    for (const char* variant : variants)
+      launches.push_back({std::to_string(stage), stage, variant, {}});
+  };
+  add(5, {"128x128x8", "64x64x8", "128x64x8", "128x128x16", "64x64x16-4x4"});
+  add(6, {"128x128x8", "64x64x8", "128x64x8", "128x128x16", "64x64x16-4x4"});
+  add(7, {"128x128x8", "64x64x8", "128x64x8", "64x128x8", "128x128x8-16x8"});
+  add(8, {"128x128x8", "64x256x8", "128x128x8-64x64", "128x64x8", "64x128x8"});
+  return launches;
+}
+
+std::vector<Launch> padding(const Plan&) {
+  return {
+      {"none", 7, "unpadded", {}},
+      {"+1", 7, "padded-by-1", {}},
+      {"+4", 7, "128x128x8", {}},
+      {"XOR 16", 7, "swizzled", {}}};
+}
+
+// A depth of 1 is no pipeline: copy, wait, multiply, as stage 8 does with the same tile.
+std::vector<Launch> pipeline_stages(const Plan&) {
+  return {
+      {"1", 8, "64x256x8", {}},
+      {"2", 9, "64x256x8-2", {}},
+      {"3", 9, "64x256x8-3", {}},
+      {"4", 9, "64x256x8", {}},
+      {"5", 9, "64x256x8-5", {}}};
+}
+
+// Squares and others of about as much work, and the products that two language models multiply M
+// tokens by. GPT-2 small: 768 wide, 50257 words (Radford et al., Language Models are Unsupervised
+// Multitask Learners, 2019, table 2, and its published hyperparameters). Llama-3-8B: 4096 wide, 8
+// of 32 heads of 128 for keys and values, 14336 in between (Grattafiori et al., The Llama 3 Herd of
+// Models, 2024, table 3).
+std::vector<Launch> shapes(const Plan& plan) {
+  const int side = plan.sides.K, tokens = plan.sides.M;
+  const int quarter = side / 4, four = side > (1 << 28) ? side : 4 * side;
+  const std::string name = plan.variant->name;
+  const int stage = plan.stage->number;
+  return {
+      {"square", stage, name, Sides{side, side, side}},
+      {"square, 4 more", stage, name, Sides{side + 4, side + 4, side}},
+      {"square, 1 more", stage, name, Sides{side + 1, side + 1, side}},
+      {"tall", stage, name, Sides{four, quarter, side}},
+      {"wide", stage, name, Sides{quarter, four, side}},
+      {"deep", stage, name, Sides{quarter, quarter, four}},
+      {"GPT-2 Q, K and V", stage, name, Sides{tokens, 2304, 768}},
+      {"GPT-2 attention out", stage, name, Sides{tokens, 768, 768}},
+      {"GPT-2 MLP up", stage, name, Sides{tokens, 3072, 768}},
+      {"GPT-2 MLP down", stage, name, Sides{tokens, 768, 3072}},
+      {"GPT-2 words", stage, name, Sides{tokens, 50257, 768}},
+      {"Llama-3-8B Q, out", stage, name, Sides{tokens, 4096, 4096}},
+      {"Llama-3-8B K, V", stage, name, Sides{tokens, 1024, 4096}},
+      {"Llama-3-8B MLP up", stage, name, Sides{tokens, 14336, 4096}},
+      {"Llama-3-8B MLP down", stage, name, Sides{tokens, 4096, 14336}},
+      {"MLP up, 1 token", stage, name, Sides{1, 14336, 4096}}};
+}
+
+// From as many blocks as an SM holds down to one, each time with the most shared memory a block
+// that leaves room for them.
+std::vector<Launch> occupancy_walk(const Plan& plan) {
+  std::vector<Launch> launches;
+  const auto add = [&](int blocks, int padding_bytes) {
+    launches.push_back(
+        {text::printed("%d", blocks), plan.stage->number, plan.variant->name, {}, padding_bytes});
+  };
+  if (!plan.occupancy || plan.occupancy->blocks_per_sm == 0) {
+    add(0, 0);
+    return launches;
+  }
+  const model::Gpu& gpu = plan.gpu;
+  const model::KernelResources needs = plan.occupancy->resources;
+  add(plan.occupancy->blocks_per_sm, 0);
+  for (int blocks = plan.occupancy->blocks_per_sm - 1; blocks >= 1; --blocks) {
+    const int granule = gpu.smem_granularity_bytes;
+    const int room = gpu.smem_bytes_per_sm / blocks / granule * granule;
+    model::KernelResources padded = needs;
+    padded.smem_bytes_per_block =
+        std::min(room - gpu.smem_reserved_bytes_per_block, gpu.smem_bytes_per_block);
+    // Not every number of blocks can be had: some are skipped where a block takes much.
+    if (model::occupancy(gpu, padded).blocks_per_sm != blocks) continue;
+    add(blocks, padded.smem_bytes_per_block - needs.smem_bytes_per_block);
+  }
+  return launches;
+}
+
+}  // namespace experiments

@@ -1,0 +1,20 @@
+// What an experiment found, in print.
+#pragma once
+
+#include <cstdio>
+#include <span>
+
+#include "experiments/experiment.h"
+#include "report/report.h"
+
+namespace experiments {
+
+// The table, at most 100 columns wide, or JSON, the conclusion last; CSV has the trials alone.
+// `about` has the GPU, the date and the command.
+void print_experiment(
+    std::FILE* out, const Experiment& experiment, const lab::Run& about,
+    std::span<const Trial> trials, report::Format format, text::Style style);
+
+void print_experiments(std::FILE* out, report::Format format);  // --experiment list
+
+}  // namespace experiments

@@ -1,0 +1,85 @@
+#include "flags/together.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/refusal.h"
+
+namespace flags {
+
+namespace {
+
+void refuse_conflicts_of_matrices(const Flags& flags) {
+  if (flags.a.empty() != flags.b.empty()) {
+    const bool has_a = !flags.a.empty();
+    throw model::Refusal(
+        has_a ? "--a " + flags.a + ": B is missing; give --b B.npy too"
+              : "--b " + flags.b + ": A is missing; give --a A.npy too");
+  }
+  if (!flags.c.empty() && flags.a.empty()) {
+    throw model::Refusal(
+        "--c " + flags.c + ": A and B are missing; give --a A.npy and --b B.npy too");
+  }
+  if (!flags.a.empty() && (flags.size || flags.m || flags.n || flags.k)) {
+    const char* flag = flags.size ? "--size" : flags.m ? "--m" : flags.n ? "--n" : "--k";
+    throw model::Refusal(
+        std::string(flag) + " and --a: the files say how large the matrices are; leave " + flag +
+        " out");
+  }
+  if (!flags.a.empty() && flags.c.empty() && flags.beta != 0) {
+    throw model::Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
+  }
+}
+
+// The flags that need another one, which was not given.
+void refuse_lonely(std::span<const Flag* const> given) {
+  const auto is_given = [&](const Flag* flag) {
+    return std::find(given.begin(), given.end(), flag) != given.end();
+  };
+  for (const Section& section : sections()) {
+    for (const Flag& flag : section.flags) {
+      if (!flag.belongs_to || !is_given(&flag) || is_given(find_flag(flag.belongs_to))) continue;
+      throw model::Refusal(
+          std::string(flag.name) + ": is for " + flag.belongs_to + "; write that, too");
+    }
+  }
+}
+
+void refuse_conflicts_of_step(const Flags& flags) {
+  if (!flags.step) return;
+  const char* other = flags.explain                           ? "--explain"
+                      : flags.list                            ? "--list"
+                      : !flags.out.empty()                    ? "--out"
+                      : !flags.ncu.empty()                    ? "--ncu"
+                      : flags.format != report::Format::table ? "--format"
+                      : flags.device == lab::Device::gpu      ? "--device gpu"
+                      : flags.trace == lab::Trace::all        ? "--trace all"
+                      : !flags.hazards                        ? "--hazards off"
+                      : !flags.until.empty() && flags.frame   ? "--until and --frame"
+                                                              : nullptr;
+  if (!other) return;
+  throw model::Refusal(
+      std::string(other) +
+      ": does not go with --step, which shows one traced block as text; leave one out");
+}
+
+}  // namespace
+
+void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
+  refuse_conflicts_of_matrices(flags);
+  refuse_lonely(given);
+  refuse_conflicts_of_step(flags);
+  if (flags.format == report::Format::markdown && !flags.explain) {
+    throw model::Refusal("--format markdown: only --explain writes it; give --explain too");
+  }
+  if (flags.ask && flags.format != report::Format::table) {
+    throw model::Refusal("--ask: its questions and a --format do not mix; leave one of them out");
+  }
+  if (!flags.variant.empty() && flags.stage.empty()) {
+    throw model::Refusal(
+        "--variant " + flags.variant +
+        ": the stage is missing; give it too, for example --stage 4");
+  }
+}
+
+}  // namespace flags

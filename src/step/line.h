@@ -1,0 +1,31 @@
+// A line of a frame: parts with their colours, cut to the width of the screen.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/style.h"
+
+namespace step {
+
+struct StepStyle {
+  bool colour = false;
+  bool ascii = false;
+};
+
+// A part of a line, in one colour.
+struct Span {
+  std::string text;
+  std::optional<text::Colour> colour{};
+};
+using Line = std::vector<Span>;
+
+Span bold(const std::string& text);
+
+// At most `columns` columns, with nothing in it that could command a terminal.
+std::string shown(const Line& line, int columns, StepStyle style);
+
+void append(std::vector<Line>& to, const std::vector<Line>& more);
+
+}  // namespace step

@@ -1,0 +1,16 @@
+// A place in a block's work, in words: "barrier:2".
+#pragma once
+
+#include <string>
+
+#include "step/scene.h"
+#include "step/state.h"
+
+namespace step {
+
+// The state at "barrier:2", "line:171", "step:40", "hazard:1" or "end" of the block. Throws a
+// Refusal, which begins with `asked`, where `text` is none of these or there is no such place.
+StepState move_to(
+    const StepScene& scene, StepState state, const std::string& text, const std::string& asked);
+
+}  // namespace step

@@ -1,0 +1,84 @@
+#include "step/recorded_run.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "lab/run.h"
+#include "machine/symbols.h"
+#include "pictures/array_shape.h"
+#include "report/hazard_sentence.h"
+#include "text/numbers.h"
+#include "trace/recorder.h"
+#include "trace/source_lines.h"
+
+namespace step {
+
+namespace {
+
+constexpr std::size_t kMostSteps = 200'000;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+RecordedRun record_run(
+    machine::Machine machine, std::span<const machine::GlobalArray> arrays,
+    const std::function<void()>& host) {
+  trace::Recorder recorder{{0, 1}, kMostSteps};
+  machine.recorder = &recorder;
+  machine.blocks = machine::Blocks::kSample;
+  RecordedRun run;
+  try {
+    trace::trace(machine, arrays, host);
+  } catch (const machine::KernelFault& fault) {
+    run.fault = fault.what();
+  }
+  run.launches = std::move(recorder.launches);
+  return run;
+}
+
+StepScene scene_of(
+    model::Recording recording, const std::string& name, const std::string& fault, int M, int N,
+    int K) {
+  StepScene scene;
+  scene.name = name;
+  scene.fault = fault;
+  scene.problem = text::printed("C (%d x %d), K = %d", M, N, K);
+  const trace::SourceRange lines = trace::kernel_lines(recording.kernel);
+  trace::resolve_lines(recording, lines);
+  scene.source = lines_of(trace::source_text(lines.file));
+  scene.source_first = lines.first;
+  scene.source_last = lines.last;
+
+  const std::string kernel = machine::function_name(recording.kernel);
+  for (const model::RecordedArray& array : recording.arrays) {
+    scene.row_words.push_back(
+        array.shared ? pictures::declared_row_words(
+                           scene.source, lines.first, lines.last, kernel, array.name, array.bytes)
+                     : std::max(1, array.name == "A" ? K : N));
+  }
+
+  const model::RecordedExtent grid = recording.grid, block = recording.block;
+  model::Variant variant{};
+  variant.kernel.name = kernel.c_str();
+  variant.block_x = static_cast<int>(block.x);
+  lab::Row row;
+  row.variant = &variant;
+  row.launch = lab::LaunchShape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, 1};
+  lab::Run run{};
+  run.M = M;
+  run.N = N;
+  run.K = K;
+  for (const model::RecordedHazard& recorded : recording.hazards) {
+    scene.sentences.push_back(report::hazard_sentence(recorded.hazard, run, row));
+  }
+  scene.recording = std::move(recording);
+  return scene;
+}
+
+}  // namespace step

@@ -1,0 +1,119 @@
+#include "step/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "step/access.h"
+
+namespace step {
+
+namespace {
+
+using Kind = model::RecordedEvent::Kind;
+
+void mark(std::string& signs, std::uint64_t word, char sign) {
+  if (word < signs.size()) signs[word] = sign;
+}
+
+// The async copies that a thread has begun and not waited for.
+struct Copies {
+  struct Copy {
+    std::uint64_t first, last, group;  // the words from first to last
+  };
+  std::vector<Copy> coming;
+  std::uint64_t group = 0;  // the one that is open
+};
+
+// What the block's steps up to `at` have brought to the array.
+void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
+  const model::Recording& recording = scene.recording;
+  const bool shared = recording.arrays[array].shared;
+  std::vector<Copies> of_thread(threads_of(recording) + model::kWarpSize);
+  for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
+    const model::RecordedEvent& event = recording.events[i];
+    const model::WarpAccess& access = event.access;
+    const auto copies_of = [&](int lane) -> Copies& {
+      return of_thread[event.warp * model::kWarpSize + lane];
+    };
+    if (event.kind == Kind::commit) {
+      for_each_lane(access.active, [&](int lane) { ++copies_of(lane).group; });
+    } else if (event.kind == Kind::wait) {
+      for_each_lane(access.active, [&](int lane) {
+        Copies& copies = copies_of(lane);
+        std::erase_if(copies.coming, [&](const Copies::Copy& copy) {
+          const bool arrived = copy.group + access.address[lane] < copies.group;
+          for (std::uint64_t w = copy.first; arrived && w <= copy.last; ++w) mark(signs, w, 'o');
+          return arrived;
+        });
+      });
+    } else if (event.kind == Kind::request && site_of(scene, event)->array == array) {
+      const model::Direction direction = site_of(scene, event)->direction;
+      if (shared && direction == model::Direction::copy) {
+        for_each_lane(access.active, [&](int lane) {
+          const std::uint64_t first = access.address[lane] / kWordBytes;
+          const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
+          copies_of(lane).coming.push_back({first, last, copies_of(lane).group});
+          for (std::uint64_t word = first; word <= last; ++word) mark(signs, word, '~');
+        });
+      } else if (!shared || direction == model::Direction::store) {
+        for_each_word(
+            access, access.active, [&](int, std::uint64_t word) { mark(signs, word, 'o'); });
+      }
+    }
+  }
+}
+
+// The words that lanes of one group want from one bank: more than one is a conflict.
+void mark_conflicts(
+    std::string& signs, const model::WarpAccess& access, model::Direction direction) {
+  std::map<int, std::uint32_t> lanes_of_group;
+  for (const Turn& turn : turns_of(access, direction)) lanes_of_group[turn.group] |= turn.lanes;
+  for (const auto& [group, lanes] : lanes_of_group) {
+    std::array<std::vector<std::uint64_t>, kBanks> wanted;
+    for_each_word(access, lanes, [&](int, std::uint64_t word) {
+      std::vector<std::uint64_t>& words = wanted[word % kBanks];
+      if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    });
+    for (const std::vector<std::uint64_t>& words : wanted) {
+      if (words.size() < 2) continue;
+      for (const std::uint64_t word : words) mark(signs, word, '!');
+    }
+  }
+}
+
+// From a hazard's step to the next barrier, and where else it shows.
+void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, int array) {
+  const model::Recording& recording = scene.recording;
+  const model::RecordedEvent& now = recording.events[at];
+  for (const model::RecordedHazard& recorded : recording.hazards) {
+    const model::Hazard& hazard = recorded.hazard;
+    if (hazard.array != recording.arrays[array].name) continue;
+    const std::size_t from = std::min(shown_at(recorded), recorded.found_at);
+    const model::RecordedEvent& found = recording.events[from];
+    const bool is_now = at == recorded.first || at == recorded.second || at == recorded.found_at;
+    const bool of_this_epoch = at >= from && found.block == now.block && found.epoch == now.epoch;
+    if (is_now || of_this_epoch) mark(signs, hazard.byte / kWordBytes, '!');
+  }
+}
+
+}  // namespace
+
+std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
+  std::string signs((scene.recording.arrays[array].bytes + 3) / kWordBytes, '.');
+  mark_arrivals(signs, scene, at, array);
+  const model::RecordedEvent& now = scene.recording.events[at];
+  if (now.kind == Kind::request && site_of(scene, now)->array == array) {
+    for_each_word(
+        now.access, now.access.active, [&](int, std::uint64_t word) { mark(signs, word, '#'); });
+    if (now.bank_conflicts > 0) {
+      mark_conflicts(signs, now.access, site_of(scene, now)->direction);
+    }
+  }
+  mark_hazards(signs, scene, at, array);
+  return signs;
+}
+
+}  // namespace step

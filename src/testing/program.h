@@ -1,0 +1,55 @@
+// Runs a program as a user would at a shell, and keeps what it says.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "testing/folder.h"
+
+namespace testing {
+
+struct Output {
+  int exit_code;  // -1 where a signal ended it
+  std::string out, err;
+};
+
+// What make's and the scripts' users may set. A test says itself what it wants to be set: whatever
+// stands in the environment of its user must not change it.
+inline constexpr const char* kSettings =
+    "MAKEFLAGS MAKEOVERRIDES MAKELEVEL MFLAGS MAKE_TERMOUT MAKE_TERMERR "
+    "ANSWER_S ARCH ARCHITECTURES ARCHS BLOCK BRIEF BUILD DIR EX FACTS FILE FLAGS GDB_FLAGS HINT "
+    "JOBS KERNEL LIMIT LOOK LOOK_FLAGS MEMORY_GB OUT PAGE RECORD SEED SIMILAR STAGE STUDENT "
+    "TEST_FLAGS THREAD TRY_FLAGS VARIANT WORK SIZE M N K";
+
+// Runs a bash command line with `input` on its stdin. Write 2>&1 behind it for out and err as one.
+inline Output run(const std::string& command, const std::string& input = "") {
+  const Folder folder;
+  folder.write("command", std::string("unset ") + kSettings + "\n" + command + "\n");
+  folder.write("in", input);
+  const int status = std::system(("exec bash '" + folder / "command" + "' <'" + folder / "in" +
+                                  "' >'" + folder / "out" + "' 2>'" + folder / "err" + "'")
+                                     .c_str());
+  return {
+      WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out"),
+      contents(folder / "err")};
+}
+
+// The program that make built; the Makefile says where.
+inline std::string program() {
+  const char* built = std::getenv("GEMM_STEPS");
+  return built != nullptr ? built : "./gemm_steps";
+}
+
+inline Output gemm_steps(const std::string& arguments, const std::string& input = "") {
+  return run(program() + " " + arguments, input);
+}
+
+// The build folder: it holds the tests.
+inline std::filesystem::path built() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+}  // namespace testing
