@@ -138,6 +138,8 @@ try_name = $(basename $(notdir $(1)))
 TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
 TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -include src/cuda/headers/cuda_runtime.h -w \
 	-U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
+# What is not a student's in a path of calls.
+$(BUILD)/try/guarded_kernel.o: CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 # One architecture after the other (--threads 1), so that ptxas speaks of one kernel at a time.
 TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=%,$(NVCCFLAGS))) -w -Xptxas -v
 C_LIBRARY := --redefine-sym printf=try_printf --redefine-sym __assert_fail=try_assert_fail \
@@ -189,7 +191,7 @@ try: $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)))
 BLOCK ?= 0,0
 THREAD ?= 0,0
 debug: $(if $(EX),,$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)).debug))
-	@$(if $(EX),$(LOOK_AT_ANSWER),$(if $(KERNEL),src/try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
+	@$(if $(EX),$(INSPECT_ANSWER),$(if $(KERNEL),src/try/debug/debug.sh $(BUILD)/try/$(call try_name,$(KERNEL)).debug '$(BLOCK)' '$(THREAD)' \
 		$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make debug KERNEL=path/to/file.cu, or EX=n for your answer" >&2; exit 2))
 
@@ -198,12 +200,12 @@ STEPPED = $(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),./$(PROGRAM)) -
 	$(if $(KERNEL),,$(if $(filter command line environment,$(origin STAGE)),--stage $(STAGE))) \
 	$(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)) $(FLAGS)
 step: $(if $(EX),,$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)),$(PROGRAM)))
-	@$(if $(EX),$(LOOK_AT_ANSWER),$(STEPPED))
+	@$(if $(EX),$(INSPECT_ANSWER),$(STEPPED))
 
 # make grade EX=3: a student's answer to an exercise, whose kernel alone is compiled each time. The
 # rest of the grader is linked beforehand, without what a debugger would need, to be quick.
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
-GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix grade/,case.cpp verdict.cpp region.cpp inspect.cpp \
+GRADER := $(patsubst %.cpp,$(BUILD)/%.o,$(addprefix grade/,case.cpp complaint.cpp verdict.cpp region.cpp inspect.cpp \
 	grade.cpp))
 $(BUILD)/exercises/grader.o: $(GRADER) $(filter-out $(BUILD)/try/try.o,$(HARNESS))
 	ld -r --strip-debug $^ -o $@
@@ -234,9 +236,9 @@ grader: $(GRADE_PARTS) $(BUILD)/exercises/similar $(BUILD)/grade/ladder.o $(BUIL
 grade: $(GRADE_PARTS)
 	@BUILD='$(BUILD)' SEED='$(SEED)' HINT='$(HINT)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
 		RECORD=answers/grades.csv src/grade/grade.sh '$(EX)' '$(FILE)'
-LOOK_AT_ANSWER = BUILD='$(BUILD)' SEED='$(SEED)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
-	RECORD=answers/grades.csv LOOK_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' BLOCK='$(BLOCK)' \
-	THREAD='$(THREAD)' LOOK=$@ src/grade/grade.sh '$(EX)' '$(FILE)'
+INSPECT_ANSWER = BUILD='$(BUILD)' SEED='$(SEED)' STUDENT='$(STUDENT)' LIMIT='$(LIMIT)' \
+	RECORD=answers/grades.csv INSPECT_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' BLOCK='$(BLOCK)' \
+	THREAD='$(THREAD)' INSPECT=$@ src/grade/grade.sh '$(EX)' '$(FILE)'
 # A class: make grade-class DIR=submissions (exercises/TEACHING.md). What is set on the command line
 # is in the environment of the script, which checks it.
 JOBS ?= $(shell nproc)
@@ -264,7 +266,7 @@ time: $(if $(and $(NVCC),$(TIMED)),$(BUILD)/exercises/time)
 # The same file in pictures, in the terminal and as a page.
 PAGE ?= $(BUILD)/show.html
 show: $(if $(EX),$(GRADE_PARTS),$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL))))
-	@$(if $(EX),$(LOOK_AT_ANSWER),$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) --size 64 --show $(PAGE) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
+	@$(if $(EX),$(INSPECT_ANSWER),$(if $(KERNEL),$(BUILD)/try/$(call try_name,$(KERNEL)) --size 64 --show $(PAGE) $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS)), \
 		echo "which kernel? make show KERNEL=path/to/file.cu, or EX=n for your answer" >&2; exit 2))
 
 # The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
