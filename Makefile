@@ -138,7 +138,7 @@ try_name = $(basename $(notdir $(1)))
 TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
 TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -include src/cuda/headers/cuda_runtime.h -w \
 	-U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
-# What is not a student's in a path of calls.
+# The folder whose lines are no student's.
 $(BUILD)/try/guarded_kernel.o: CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 # One architecture after the other (--threads 1), so that ptxas speaks of one kernel at a time.
 TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=%,$(NVCCFLAGS))) -w -Xptxas -v

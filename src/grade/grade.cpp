@@ -4,14 +4,17 @@
 // exercises/NN-name/exercise.cpp. A child process runs the kernel and concludes what there is to
 // say of it; this one says it.
 //
-// So the verdict is made in memory that the kernel could reach for. What keeps it from there: only
-// the text of the marked regions is compiled, and region.cpp leaves nothing in it by which to know
-// where anything lies but A, B, C, shared memory and locals. Each access is seen by the tracer: one
-// of another array than these is a hazard and fails the answer, and what the tracer has in
-// thread-local memory is not stored to at all. A kernel that guesses the address of the counts and
-// the shape of the verdict might still pass; so it could when the counts crossed in place of the
-// verdict. What the child then sends are words, and this process looks up lines for it: that is all
-// a kernel gains that takes its child over.
+// So the verdict is made in memory that the kernel could reach for. What protects it:
+// - Only the text of the marked regions is compiled. region.cpp allows no inline assembly, no
+//   attributes, no calls but CUDA's, and grade.sh no symbol of anybody else.
+// - Everything that is compiled has the tracer's hooks. An access of the heap or another stack is a
+//   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
+//   stored to. (The program's static data are a kernel's constants, too, and free to it.)
+// - A, B and C lie between fences, which show what was stored beside them.
+// A kernel that stores at a guessed address is therefore told from an honest one, unless the guess
+// hits the static data or the very record of it. That was no different when the counts crossed in
+// place of the verdict. A child that was taken over can send words to be printed, and addresses to
+// be looked up.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>

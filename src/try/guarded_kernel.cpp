@@ -69,12 +69,18 @@ std::optional<guard::Thrown> explain(const std::exception& thrown, bool watching
 }
 
 // Whether `file`, as a debugger names it, is no student's: the project's own source, the system's,
-// or unknown. Students may well have a folder called src.
+// or unknown. Students may well have a folder called src; the project's own is known by where it
+// lies, or by what it holds, where an object was compiled in another copy of the project.
 bool is_ours(const std::string& file) {
-  static const std::string own = std::filesystem::weakly_canonical(SOURCE_FOLDER).string() + "/";
-  return file.starts_with("??") || file.starts_with("/usr/") || file.starts_with("./") ||
-         file.find("/../sysdeps/") != file.npos ||
-         std::filesystem::weakly_canonical(file).string().starts_with(own);
+  static const std::filesystem::path own = std::filesystem::weakly_canonical(SOURCE_FOLDER);
+  if (file.starts_with("??") || file.starts_with("/usr/") || file.starts_with("./") ||
+      file.find("/../sysdeps/") != file.npos ||
+      std::filesystem::weakly_canonical(file).string().starts_with(own.string() + "/")) {
+    return true;
+  }
+  constexpr std::string_view kFolder = "/src/";
+  const std::size_t at = file.rfind(kFolder);
+  return at != file.npos && std::filesystem::exists(own / file.substr(at + kFolder.size()));
 }
 
 std::string line_of(const std::vector<const void*>& frames) {
