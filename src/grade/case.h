@@ -23,8 +23,8 @@ const model::Gpu& grading_gpu();
 // launch. To be called under guard::watched.
 void run_traced(Case& c, machine::Machine machine);
 
-// The same under guard::watched, on threads of its own: shared memory is thread-local here, and what
-// another case left in it would change what a kernel reads that has stored nothing to it.
+// The same under guard::watched, on threads of its own: shared memory is thread-local here, and
+// what another case left in it would change what a kernel reads that has stored nothing to it.
 void run_watched(Case& c);
 
 // Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.

@@ -19,7 +19,6 @@
 #include "grade/verdict.h"
 #include "guard/guard.h"
 #include "machine/grid.h"
-#include "machine/symbols.h"
 #include "model/refusal.h"
 #include "step/step_command.h"
 #include "text/numbers.h"
