@@ -1,19 +1,17 @@
 #include "grade/case.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <stdexcept>
-#include <type_traits>
+#include <exception>
+#include <optional>
+#include <thread>
 
 #include "cpu_reference.h"
+#include "guard/guard.h"
 #include "lab/measure.h"
 #include "machine/symbols.h"
 #include "model/formula.h"
-#include "model/refusal.h"
 #include "trace/trace.h"
 
 // The skeleton's host function, with the student's region in the kernel that it launches; null in
@@ -104,147 +102,16 @@ class Fenced {
   lab::Floats memory_;
 };
 
-// What a child tells, as bytes.
-struct Writer {
-  std::string bytes;
-  template <class T>
-  void put(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  template <class T>
-  void put_all(const T* values, std::size_t count) {
-    put(count);
-    bytes.append(reinterpret_cast<const char*>(values), count * sizeof(T));
-  }
-};
-
-struct Reader {
-  const std::string& bytes;
-  std::size_t at = 0;
-  const char* take(std::size_t count) {
-    if (count > bytes.size() - at) throw std::runtime_error("a child's report is cut off");
-    at += count;
-    return bytes.data() + at - count;
-  }
-  template <class T>
-  T get() {
-    T value;
-    std::memcpy(&value, take(sizeof value), sizeof value);
-    return value;
-  }
-  template <class Vector>
-  Vector get_all() {
-    const auto count = get<std::size_t>();
-    Vector values;
-    if (count > bytes.size()) throw std::runtime_error("a child's report is cut off");
-    values.resize(count);
-    std::memcpy(values.data(), take(count * sizeof values[0]), count * sizeof values[0]);
-    return values;
-  }
-};
-
-constexpr model::Traffic model::Counts::*kTraffics[] = {
-    &model::Counts::gmem_loads,  &model::Counts::gmem_stores, &model::Counts::smem_loads,
-    &model::Counts::smem_stores, &model::Counts::async_gmem,  &model::Counts::async_smem};
-
-void put(Writer& to, const model::Hazard::Actor& actor) {
-  to.put(actor.thread);
-  to.put(actor.stores);
-  to.put_all(actor.places.data(), actor.places.size());
-}
-
-model::Hazard::Actor get_actor(Reader& from) {
-  model::Hazard::Actor actor;
-  actor.thread = from.get<std::int64_t>();
-  actor.stores = from.get<bool>();
-  actor.places = from.get_all<std::vector<std::uint32_t>>();
-  return actor;
-}
-
-void put(Writer& to, const model::Counts& counts) {
-  to.put(counts.blocks);
-  to.put(counts.blocks_traced);
-  to.put(counts.threads_traced);
-  to.put(counts.barriers);
-  for (const auto traffic : kTraffics) to.put(counts.*traffic);
-  to.put(counts.lines.size());
-  for (const model::LineCounts& line : counts.lines) {
-    to.put_all(line.array.data(), line.array.size());
-    to.put(line.shared);
-    to.put(line.direction);
-    to.put(line.bytes);
-    for (const std::int64_t count :
-         {line.executions, line.requests, line.pieces, line.ideal_pieces, line.bank_conflicts,
-          line.lines, line.worst_block, line.in_flight_bytes, line.in_flight_most}) {
-      to.put(count);
-    }
-    to.put(line.worst_pieces);
-    to.put(line.worst);
-    to.put_all(line.places.data(), line.places.size());
-  }
-  to.put(counts.hazards.size());
-  for (const model::Hazard& hazard : counts.hazards) {
-    to.put(hazard.kind);
-    to.put_all(hazard.array.data(), hazard.array.size());
-    to.put(hazard.byte);
-    to.put(hazard.block);
-    put(to, hazard.first);
-    put(to, hazard.second);
-    to.put(hazard.other_block);
-  }
-}
-
-model::Counts get_counts(Reader& from) {
-  model::Counts counts;
-  counts.blocks = from.get<std::int64_t>();
-  counts.blocks_traced = from.get<std::int64_t>();
-  counts.threads_traced = from.get<std::int64_t>();
-  counts.barriers = from.get<std::int64_t>();
-  for (const auto traffic : kTraffics) counts.*traffic = from.get<model::Traffic>();
-  const auto lines = from.get<std::size_t>();
-  for (std::size_t i = 0; i < lines; ++i) {
-    model::LineCounts& line = counts.lines.emplace_back();
-    line.array = from.get_all<std::string>();
-    line.shared = from.get<bool>();
-    line.direction = from.get<model::Direction>();
-    line.bytes = from.get<int>();
-    for (std::int64_t* count :
-         {&line.executions, &line.requests, &line.pieces, &line.ideal_pieces, &line.bank_conflicts,
-          &line.lines, &line.worst_block, &line.in_flight_bytes, &line.in_flight_most}) {
-      *count = from.get<std::int64_t>();
-    }
-    line.worst_pieces = from.get<int>();
-    line.worst = from.get<model::WarpAccess>();
-    line.places = from.get_all<std::vector<std::uint32_t>>();
-  }
-  const auto hazards = from.get<std::size_t>();
-  for (std::size_t i = 0; i < hazards; ++i) {
-    model::Hazard& hazard = counts.hazards.emplace_back();
-    hazard.kind = from.get<model::HazardKind>();
-    hazard.array = from.get_all<std::string>();
-    hazard.byte = from.get<std::uint64_t>();
-    hazard.block = from.get<std::int64_t>();
-    hazard.first = get_actor(from);
-    hazard.second = get_actor(from);
-    hazard.other_block = from.get<std::int64_t>();
-  }
-  return counts;
-}
-
 }  // namespace
 
 Case drawn_case(const Shape& shape, std::uint64_t seed) {
   Case c;
   c.shape = shape;
   const auto [M, N, K, variant] = shape;
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);  // no others yet: the child could not use them, and would wait for ever
   c.A = lab::random_floats(static_cast<std::size_t>(M) * K, 2 * seed);
   c.B = exercise.product.lower_triangle_of_AAt
             ? c.A
             : lab::random_floats(static_cast<std::size_t>(K) * N, 2 * seed + 1);
-  omp_set_num_threads(threads);
   c.C = lab::Floats(static_cast<std::size_t>(M) * N, std::bit_cast<float>(kUntouched));
   return c;
 }
@@ -269,41 +136,23 @@ std::array<bool, 3> by_columns(const Multiplication& product) {
   return {A, B, product.C == Order::columns};
 }
 
-guard::Ended run_traced(Case& c, double limit_s) {
-  const guard::Ended ended =
-      guard::run_in_child({limit_s, "grade", "the kernel"}, [&](std::FILE* report) {
-        lab::Run about{};
-        about.gpu = *model::find_gpu("RTX 3090");
-        std::optional<machine::Launch> launch;
-        machine::Machine machine{&about.gpu};
-        machine.launched = [&](const machine::Launch& done, const model::Counts&) {
-          if (!launch) launch = done;
-        };
-        std::vector<std::uint64_t> writers;
-        machine.wrote = [&](std::span<const std::uint64_t> last) {
-          writers.assign(last.begin(), last.end());
-        };
-        model::Counts counts;
-        const bool untouched =
-            on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
-              guard::watched([&] { counts = trace::trace(machine, arrays, kernel); });
-            });
-        Writer writer;
-        writer.put(launch.value());
-        writer.put_all(c.C.data(), c.C.size());
-        writer.put_all(writers.data(), writers.size());
-        put(writer, counts);
-        writer.put(untouched);
-        std::fwrite(writer.bytes.data(), 1, writer.bytes.size(), report);
-        return guard::Outcome{0, ""};
+const model::Gpu& grading_gpu() {
+  return *model::find_gpu("RTX 3090");
+}
+
+void run_traced(Case& c, machine::Machine machine) {
+  std::optional<machine::Launch> first;
+  machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
+    if (!first) first = launch;
+  };
+  machine.wrote = [&](std::span<const std::uint64_t> last) {
+    c.writers.assign(last.begin(), last.end());
+  };
+  c.fence_touched =
+      !on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
+        c.row.counts = trace::trace(machine, arrays, kernel);
       });
-  if (ended.how != guard::Ended::done) return ended;
-  Reader reader{ended.report};
-  const auto launch = reader.get<machine::Launch>();
-  c.C = reader.get_all<lab::Floats>();
-  c.writers = reader.get_all<std::vector<std::uint64_t>>();
-  c.row.counts = get_counts(reader);
-  c.fence_touched = !reader.get<bool>();
+  const machine::Launch& launch = first.value();
   c.row.launch = lab::LaunchShape{
       {launch.grid.x, launch.grid.y, launch.grid.z},
       {launch.block.x, launch.block.y, launch.block.z},
@@ -311,7 +160,18 @@ guard::Ended run_traced(Case& c, double limit_s) {
       launch.dynamic_shared_bytes,
       1};
   c.kernel = launch.kernel;
-  return ended;
+}
+
+void run_watched(Case& c) {
+  std::exception_ptr thrown;
+  std::thread([&] {
+    try {
+      guard::watched([&] { run_traced(c, {&grading_gpu()}); });
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 void measure(Case& c, int local_bytes) {
@@ -340,6 +200,7 @@ void measure(Case& c, int local_bytes) {
   }
 
   const model::Counts& counts = *c.row.counts;
+  c.hazards = counts.hazards.size();
   const lab::LaunchShape& launch = *c.row.launch;
   c.launched.name = "";
   c.launched.block_x = static_cast<int>(launch.block.x);

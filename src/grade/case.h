@@ -8,7 +8,6 @@
 #include <string>
 
 #include "grade/exercise.h"
-#include "guard/guard.h"
 #include "machine/grid.h"
 #include "trace/trace.h"
 
@@ -17,10 +16,16 @@ namespace grade {
 // A and B for `shape`, and a C in which every element is a NaN that no computation yields.
 Case drawn_case(const Shape& shape, std::uint64_t seed);
 
-// Runs the student's kernel in a child process, all blocks traced, and fills in what it did: C, the
-// counts, the launch. Says how the child ended; unless that is Ended::done, nothing is filled in.
-// To be called for every case before anything in this process uses OpenMP, which a fork breaks.
-guard::Ended run_traced(Case& c, double limit_s);
+// The GPU that grading is about: its limits are a launch's.
+const model::Gpu& grading_gpu();
+
+// Runs the student's kernel, all blocks traced, and fills in what it did: C, the counts, the
+// launch. To be called under guard::watched.
+void run_traced(Case& c, machine::Machine machine);
+
+// The same under guard::watched, on threads of its own: shared memory is thread-local here, and
+// what another case left in it would change what a kernel reads that has stored nothing to it.
+void run_watched(Case& c);
 
 // Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.
 // Returns whether the memory beside A, B and C is as it was.

@@ -203,15 +203,44 @@ TEST_CASE("the highest hint level is recorded and told, and a level that is none
   CHECK(std::regex_match(testing::contents(record), lines));
 }
 
+TEST_CASE("a hint of level 2 says which index an array does not have, and of which dimension") {
+  const testing::Folder folder;
+  const fs::path racing = edited(folder, kFourth, "no_second_barrier");
+  if (racing.empty()) return;
+  const std::string answer = std::regex_replace(
+      testing::contents(racing), std::regex("As\\[k\\]\\[row\\]"), "As[k + 1][row]");
+  folder.write("04-tile-and-barriers.cu", answer);
+  const Output output = bash(
+      "SEED=5 HINT=2 src/grade/grade.sh 4 '" + (folder / "04-tile-and-barriers.cu") +
+      "' | tr -s ' \\n' '  '");
+  CAPTURE(output.text);
+  CHECK(contains(output.text, "FAILED an index that its array does not have"));
+  CHECK(contains(
+      output.text,
+      "multiply, block (0, 0): thread (0, 0) takes index 8 of As on line 31, in a dimension of 8: "
+      "from 0 to 7"));
+}
+
+TEST_CASE("an answer in any folder called src is told the line where it was stopped") {
+  const testing::Folder folder;
+  folder.write(
+      "src/01-index-and-guard.cu", testing::contents(edited(folder, kDeceptions, "endless")));
+  const std::string answer = folder / "src/01-index-and-guard.cu";
+  const Output output = bash("SEED=5 HINT=2 LIMIT=1 src/grade/grade.sh 1 '" + answer + "'");
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 4);
+  CHECK(std::regex_search(output.text, std::regex("line    " + answer + ":[34]\n")));
+}
+
 TEST_CASE("an answer is shown and stepped through, also one that fails") {
   const testing::Folder folder;
   const std::string record = folder / "grades.csv";
   const std::string page = folder / "page.html";
-  const std::string look = "RECORD='" + record + "' LIMIT=1 PAGE='" + page + "' ";
+  const std::string settings = "RECORD='" + record + "' LIMIT=1 PAGE='" + page + "' ";
   const std::string racing = edited(folder, kFourth, "no_second_barrier");
   if (racing.empty()) return;
 
-  const Output shown = bash("LOOK=show " + look + "src/grade/grade.sh 4 " + racing);
+  const Output shown = bash("INSPECT=show " + settings + "src/grade/grade.sh 4 " + racing);
   CAPTURE(shown.text);
   CHECK(shown.exit_code == 1);
   CHECK(contains(shown.text, "exercise 04-tile-and-barriers: M 16, N 32, K 16, seed 1"));
@@ -221,7 +250,8 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(contains(testing::contents(record), ",04-tile-and-barriers,1,2,shown\n"));
 
   const Output stepped = bash(
-      "LOOK=step LOOK_FLAGS='--until hazard --print' " + look + "src/grade/grade.sh 4 " + racing);
+      "INSPECT=step INSPECT_FLAGS='--until hazard --print' " + settings + "src/grade/grade.sh 4 " +
+      racing);
   CAPTURE(stepped.text);
   CHECK(stepped.exit_code == 1);
   CHECK(contains(stepped.text, "As 8 x 16"));
@@ -229,7 +259,7 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
 
   // Of A, column by column in this exercise, what lies together is shown as a row.
   const Output columns = bash(
-      "LOOK=step LOOK_FLAGS='--frame 1 --print' " + look + "src/grade/grade.sh 3 " +
+      "INSPECT=step INSPECT_FLAGS='--frame 1 --print' " + settings + "src/grade/grade.sh 3 " +
       edited(folder, kThird, "c_by_rows").string());
   CAPTURE(columns.text);
   CHECK(std::regex_search(
@@ -237,24 +267,25 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
 
   // So is C: a warp for each of its columns.
   const Output by_columns = bash(
-      "LOOK=show " + look + "src/grade/grade.sh 3 " + edited(folder, kThird, "a_by_rows").string());
+      "INSPECT=show " + settings + "src/grade/grade.sh 3 " +
+      edited(folder, kThird, "a_by_rows").string());
   CAPTURE(by_columns.text);
   CHECK(contains(by_columns.text, "columns 0 to 16 of C"));
   CHECK(contains(by_columns.text, "\n  0123456789abcdefg\n  0123456789abcdefg\n"));
 
   const Output endless = bash(
-      "LOOK=show " + look + "src/grade/grade.sh 1 " +
+      "INSPECT=show " + settings + "src/grade/grade.sh 1 " +
       edited(folder, kDeceptions, "endless").string());
   CHECK(endless.exit_code == 1);
   CHECK(contains(endless.text, "it is still running after 1 s, perhaps in an endless loop"));
 
   const Output early =
-      bash("LOOK=show " + look + "src/grade/grade.sh 2 exercises/02-count-loads/start.txt");
+      bash("INSPECT=show " + settings + "src/grade/grade.sh 2 exercises/02-count-loads/start.txt");
   CHECK(early.exit_code == 2);
   CHECK(contains(early.text, "is to be answered before there is something to see"));
 
   const Output sized =
-      bash("LOOK=step LOOK_FLAGS='--size 64' " + look + "src/grade/grade.sh 4 " + racing);
+      bash("INSPECT=step INSPECT_FLAGS='--size 64' " + settings + "src/grade/grade.sh 4 " + racing);
   CHECK(sized.exit_code == 2);
   CHECK(contains(sized.text, "an exercise draws its own shapes"));
 }

@@ -62,6 +62,7 @@ struct Case {
   model::Variant launched{};  // the block that it was launched with, and no more
   lab::Row row{};             // its counts, with lines of the student's file after annotate()
   lab::Run run{};
+  std::size_t hazards = 0;     // as they were found: some may be one when their lines are known
   std::int64_t wrong = 0;      // results that are
   model::Mismatch first{};     // of them, row by row
   bool never_written = false;  // that one still is what it was before

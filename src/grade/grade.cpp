@@ -1,7 +1,20 @@
-// make grade EX=n: what a student's kernel did in a child process, and the verdict on it.
+// make grade EX=n: what a student's kernel did, and the verdict on it.
 //
 // This program is linked for one answer: with its kernel, where the exercise has one, and with
-// exercises/NN-name/exercise.cpp. No code of the student's runs in the process that judges.
+// exercises/NN-name/exercise.cpp. A child process runs the kernel and concludes what there is to
+// say of it; this one says it.
+//
+// So the verdict is made in memory that the kernel could reach for. What protects it:
+// - Only the text of the marked regions is compiled. region.cpp allows no inline assembly, no
+//   attributes, no calls but CUDA's, and grade.sh no symbol of anybody else.
+// - Everything that is compiled has the tracer's hooks. An access of the heap or another stack is a
+//   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
+//   stored to. (The program's static data are a kernel's constants, too, and free to it.)
+// - A, B and C lie between fences, which show what was stored beside them.
+// A kernel that stores at a guessed address is therefore told from an honest one, unless the guess
+// hits the static data or the very record of it. That was no different when the counts crossed in
+// place of the verdict. A child that was taken over can send words to be printed, and addresses to
+// be looked up.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -14,11 +27,13 @@
 #include <vector>
 
 #include "grade/case.h"
+#include "grade/complaint.h"
 #include "grade/inspect.h"
 #include "grade/region.h"
 #include "grade/verdict.h"
 #include "model/refusal.h"
 #include "text/numbers.h"
+#include "try/guarded_kernel.h"
 
 namespace grade {
 
@@ -35,7 +50,7 @@ struct Options {
   bool brief = false;
   int used = 0;       // the highest hint level that was told before
   std::string facts;  // a file to write what grade_class.sh needs to
-  LookOptions look;
+  InspectOptions inspect;
 };
 
 template <class T>
@@ -56,7 +71,7 @@ Options parse_options(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i], text = argv[i + 1];
     if (name == "--flags") {  // all that follow are for make show or make step
-      options.look.flags.assign(argv + i + 1, argv + argc);
+      options.inspect.flags.assign(argv + i + 1, argv + argc);
       break;
     }
     if (text.empty()) continue;
@@ -78,10 +93,10 @@ Options parse_options(int argc, char** argv) {
       options.used = number("--used", text, 0, 2);
     } else if (name == "--facts") {
       options.facts = text;
-    } else if (name == "--look") {
-      options.look.how = text;
+    } else if (name == "--inspect") {
+      options.inspect.how = text;
     } else if (name == "--page") {
-      options.look.page = text;
+      options.inspect.page = text;
     } else if (name == "--brief") {
       options.brief = text == "1";
     } else {
@@ -98,41 +113,7 @@ std::string text_of(const std::string& path) {
 }
 
 // Exit codes, which src/grade/grade.sh and its callers tell apart.
-enum Verdict { kPassed = 0, kFailed = 1, kUnusable = 2, kTimedOut = 4 };
-
-// A column for every shape, so that any number of targets fits.
-void print_cases(std::span<const Case> cases) {
-  constexpr std::size_t kColumns = 4;
-  if (cases.empty() || !cases[0].row.counts) return;
-  if (cases.size() > kColumns) {
-    print_cases(cases.first(kColumns));
-    return print_cases(cases.subspan(kColumns));
-  }
-  const auto line = [&](const std::string& name, const auto& text_of_case) {
-    std::printf("%-27s", name.c_str());
-    for (const Case& c : cases) std::printf("%18s", text_of_case(c).c_str());
-    std::printf("\n");
-  };
-  std::printf("\n");
-  line("M x N x K", [](const Case& c) {
-    return text::printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K);
-  });
-  line("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
-  line("hazards", [](const Case& c) {
-    const std::size_t hazards = c.row.counts->hazards.size();
-    return hazards == 0 ? "none" : text::printed("%zu", hazards);
-  });
-  for (const Target& target : exercise.targets) {
-    line(std::string(target.name) + (target.per_result ? "/result" : ""), [&](const Case& c) {
-      const double per = target.per_result ? c.measures.at("results") : 1;
-      const double total = value_of(target.total, c.measures) / per;
-      const double most = value_of(target.at_most, c.measures) / per;
-      const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
-      return target.per_result ? text::printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
-                               : text::printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
-    });
-  }
-}
+enum ExitCode { kPassed = 0, kFailed = 1, kUnusable = 2, kTimedOut = 4, kGraderAtFault = 5 };
 
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
   const int used = std::max(options.used, complaint ? options.hint : 0);
@@ -165,94 +146,71 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
   return code;
 }
 
-// Three lines for grade_class.sh, yes, no or nothing where it cannot be told: whether the results
-// are right, whether nothing hazardous was done, and whether the targets are met, to which belongs
-// what an exercise asks beside its kernel.
-void write_facts(
-    const Options& options, std::span<const Case> cases, std::size_t finished, bool passed) {
-  if (options.facts.empty()) return;
-  const bool all = finished == cases.size();
-  bool right = all, hazardous = false, missed = false;
-  for (const Case& c : cases.first(finished)) {
-    right = right && c.right() && !c.fence_touched;
-    hazardous = hazardous || !c.row.counts->hazards.empty();
-    for (const model::LineCounts& line : c.row.counts->lines) {
-      hazardous = hazardous || line.array.starts_with(kOutside);
-    }
-    missed = missed || !c.missed.empty();
+std::vector<Shape> drawn_shapes(std::uint64_t seed) {
+  Random random(seed);
+  return exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
+}
+
+// In the child: runs the kernel in all cases, and reports a packed verdict after each of them.
+// Returns the last.
+std::string run_cases(
+    const Options& options, const std::vector<Shape>& shapes, const Answers& answers) {
+  std::vector<Case> cases;
+  std::optional<Complaint> complaint;
+  std::string verdict;
+  const auto conclude_so_far = [&] {
+    const Submission submission{answers, cases, options.student, options.seed};
+    verdict = packed(verdict_on(submission, shapes.size(), complaint));
+    guard::report_until_now(verdict);
+  };
+  conclude_so_far();
+  for (const Shape& shape : shapes) {
+    Case c = drawn_case(shape, options.seed + cases.size());
+    run_watched(c);
+    measure(c, options.local_bytes);
+    cases.push_back(std::move(c));
+    if (!complaint) complaint = complaint_about(cases.back());
+    conclude_so_far();
   }
-  std::ofstream file(options.facts);
-  file << (cases.empty() ? ""
-           : right       ? "yes"
-                         : "no")
-       << "\n"
-       << (cases.empty() ? ""
-           : hazardous   ? "no"
-           : all         ? "yes"
-                         : "")
-       << "\n"
-       << (missed                          ? "no"
-           : !all                          ? ""
-           : passed || !right || hazardous ? "yes"
-                                           : "no")
-       << "\n";
+  return verdict;
 }
 
 int grade_answer(const Options& options) {
-  Random random(options.seed);
+  const std::vector<Shape> shapes = drawn_shapes(options.seed);
   const Answers answers = answers_in(text_of(options.file));
-  std::vector<Case> cases;
-  if (exercise.shapes) {
-    for (const Shape& shape : exercise.shapes(random)) {
-      cases.push_back(drawn_case(shape, options.seed + cases.size()));
-    }
-  }
-  const auto submission = [&](std::size_t usable) {
-    return Submission{answers, std::span(cases).first(usable), options.student, options.seed};
-  };
   if (!options.brief) {
     std::printf(
         "exercise %s: %s\nanswer   %s\nseed     %llu\n", options.exercise.c_str(), exercise.title,
         options.file.c_str(), static_cast<unsigned long long>(options.seed));
-    if (exercise.instance) std::printf("\n%s", exercise.instance(submission(0)).c_str());
+    if (exercise.instance) {
+      const Submission submission{answers, {}, options.student, options.seed};
+      std::printf("\n%s", exercise.instance(submission).c_str());
+    }
   }
   std::fflush(stdout);
 
-  std::size_t done = 0;
-  std::optional<guard::Ended> broken;
-  for (Case& c : cases) {
-    const guard::Ended ended = run_traced(c, options.limit_s);
-    if (ended.how != guard::Ended::done) {
-      broken = ended;
-      break;
-    }
-    ++done;
+  const guard::Ended ended = guard::run_in_child(
+      attempt::kernel_guard(options.limit_s, "grade", "the kernel"), [&](std::FILE* report) {
+        const std::string verdict = run_cases(options, shapes, answers);
+        std::fwrite(verdict.data(), 1, verdict.size(), report);
+        return guard::Outcome{0, ""};
+      });
+  if (!ended.watched &&
+      (ended.how == guard::Ended::complained || ended.how == guard::Ended::refused)) {
+    std::fprintf(stderr, "grade: %s\n", ended.sentence.c_str());
+    return kGraderAtFault;
   }
-  const std::span<Case> finished = std::span(cases).first(done);
-  for (Case& c : finished) measure(c, options.local_bytes);
-
-  const auto concluded = [&](const std::optional<Complaint>& complaint, int code) {
-    write_facts(options, cases, done, code == kPassed);
-    return conclude(options, complaint, code);
-  };
-
-  // Before a word is said of the kernel.
-  std::optional<Complaint> complaint;
-  if (exercise.check_answers) complaint = exercise.check_answers(submission(done));
-  if (complaint) return concluded(complaint, kFailed);
-
-  if (!options.brief) print_cases(finished);
-  complaint = complaint_about(finished);
-  if (!complaint && broken) {
-    complaint = complaint_about(cases[done], *broken);
-    return concluded(complaint, broken->how == guard::Ended::timed_out ? kTimedOut : kFailed);
+  Verdict verdict = unpacked_verdict(ended.report);
+  const bool broken = ended.how != guard::Ended::done;
+  int code = verdict.complaint || broken ? kFailed : kPassed;
+  if (!verdict.complaint && broken) {
+    verdict.complaint =
+        complaint_about(shapes.at(std::min(verdict.finished, shapes.size() - 1)), ended);
+    if (ended.how == guard::Ended::timed_out) code = kTimedOut;
   }
-  if (!complaint) complaint = complaint_about(exercise.questions, answers, finished);
-  if (!complaint && exercise.score && !options.brief) {
-    std::printf("\n%s", exercise.score(submission(done)).c_str());
-  }
-  if (!complaint && exercise.check) complaint = exercise.check(submission(done));
-  return concluded(complaint, complaint ? kFailed : kPassed);
+  if (!options.facts.empty()) std::ofstream(options.facts) << verdict.facts;
+  if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);
+  return conclude(options, verdict.complaint, code);
 }
 
 }  // namespace
@@ -263,14 +221,19 @@ int main(int argc, char** argv) {
   using namespace grade;
   try {
     const Options options = parse_options(argc, argv);
-    if (!options.look.how.empty()) {
-      return look(
-          options.look, {options.exercise, options.file, options.student, options.seed,
-                         options.limit_s, options.local_bytes});
+    if (!options.inspect.how.empty()) {
+      return inspect(
+          options.inspect, {options.exercise, options.file, options.student, options.seed,
+                            options.limit_s, options.local_bytes});
     }
     return grade_answer(options);
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "grade: %s\n", refusal.what());
+  } catch (const guard::NoChild& no_child) {
+    std::fprintf(stderr, "grade: %s\n", no_child.what());
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "grade: %s\n", exception.what());
+    return kGraderAtFault;
   }
   return kUnusable;
 }

@@ -1,7 +1,7 @@
 # A student's answer is compiled by grade.sh each time; all else of the grader is linked beforehand.
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
-$(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp verdict.cpp region.cpp inspect.cpp \
+$(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp region.cpp inspect.cpp \
 		grade.cpp)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 	mkdir -p $(@D)
 	ld -r --whole-archive $^ -o $@
@@ -33,7 +33,7 @@ grade: $(GRADE_PARTS) ## grade your answer to an exercise (EX=n; EX= grades all 
 	$(GRADE) src/grade/grade.sh '$(EX)' '$(FILE)'
 ifneq ($(EX),)
 show step debug: $(GRADE_PARTS)
-	$(GRADE) LOOK=$@ LOOK_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' BLOCK='$(BLOCK)' THREAD='$(THREAD)' \
+	$(GRADE) INSPECT=$@ INSPECT_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' BLOCK='$(BLOCK)' THREAD='$(THREAD)' \
 		src/grade/grade.sh '$(EX)' '$(FILE)'
 endif
 grade-class: $(GRADE_PARTS) $(GRADED)/similar ## grade the folders of a class (DIR=d; exercises/TEACHING.md)

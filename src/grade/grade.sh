@@ -8,8 +8,8 @@
 # BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape).
 # BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
 # FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
-# LOOK=show, step or debug: no verdict, but what the kernel does (src/grade/inspect.h); then PAGE,
-# LOOK_FLAGS, BLOCK and THREAD are from the user, too.
+# INSPECT=show, step or debug: no verdict, but what the kernel does (src/grade/inspect.h); then PAGE,
+# INSPECT_FLAGS, BLOCK and THREAD are from the user, too.
 #
 # Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
 # 4 timed out, 5 the grader itself is at fault.
@@ -62,7 +62,7 @@ if [ -z "$answer" ]; then
 fi
 work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 5
 # Drawn here, so that the record can say it.
-[ -z "${LOOK:-}" ] || SEED=${SEED:-1}
+[ -z "${INSPECT:-}" ] || SEED=${SEED:-1}
 SEED=${SEED:-$((1 + (RANDOM << 15 | RANDOM) % 1000000))}
 used=0
 [ ! -e "${RECORD:-}" ] || used=$(awk -F , -v exercise="$exercise" '
@@ -73,8 +73,8 @@ used=0
 record() {
   [ -n "${RECORD:-}" ] || return
   local told=0 verdicts=(passed failed refused "did not compile" "timed out")
-  if [ -n "${LOOK:-}" ]; then
-    [ "$1" = 1 ] && [ "$LOOK" != debug ] || return
+  if [ -n "${INSPECT:-}" ]; then
+    [ "$1" = 1 ] && [ "$INSPECT" != debug ] || return
     verdicts[1]=shown
     HINT=2
   fi
@@ -140,14 +140,14 @@ $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grad
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
   --limit "${LIMIT:-}" --local-bytes "$local_bytes")
-case ${LOOK:-} in
+case ${INSPECT:-} in
   debug)
     src/try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \
-      --look debug --flags debug
+      --inspect debug --flags debug
     exit ;;
   show | step)
-    OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --look "$LOOK" --page "${PAGE:-}" \
-      --flags "$LOOK" ${LOOK_FLAGS:-}
+    OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --inspect "$INSPECT" --page "${PAGE:-}" \
+      --flags "$INSPECT" ${INSPECT_FLAGS:-}
     exit ;;
 esac
 OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --hint "${HINT:-}" --brief "${BRIEF:-}" \

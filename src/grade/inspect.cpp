@@ -9,39 +9,46 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "flags/flags.h"
 #include "grade/case.h"
+#include "grade/complaint.h"
 #include "grade/region.h"
 #include "grade/verdict.h"
 #include "guard/guard.h"
-#include "lab/problem.h"
 #include "machine/grid.h"
-#include "machine/symbols.h"
 #include "model/refusal.h"
 #include "step/step_command.h"
 #include "text/numbers.h"
+#include "try/guarded_kernel.h"
 #include "try/show.h"
 
 namespace grade {
 
 namespace {
 
-// A case to look at, and what is wrong with it, if anything is.
-struct Chosen {
-  Case c;
-  bool ended = false;  // by itself: it has counts
-  std::optional<Complaint> complaint;
+// What a case is drawn from.
+struct Drawn {
+  Shape shape;
+  std::uint64_t seed;
 };
 
-// Little work is to be looked at before much, and what has no loop over K, say, last.
-auto rank_of(const Case& c) {
-  const auto [M, N, K, variant] = c.shape;
+// The one to show, and what is known of it.
+struct Chosen {
+  Drawn drawn;
+  bool ended = true;  // by itself, so that it has counts
+  bool fails = false;
+};
+
+// Little work is to be shown before much, and what has no loop over K, say, last.
+auto rank_of(const Shape& shape) {
+  const auto [M, N, K, variant] = shape;
   return std::pair(M < 2 || N < 2 || K < 2, double(M) * N * K);
 }
 
-flags::Flags parsed(const LookOptions& options) {
+flags::Flags parsed(const InspectOptions& options) {
   std::vector<char*> arguments = options.flags;
   static char step_flag[] = "--step";
   if (options.how == "step") arguments.insert(arguments.begin() + 1, step_flag);
@@ -56,124 +63,128 @@ flags::Flags parsed(const LookOptions& options) {
   return flags;
 }
 
-// The exercise's cases, drawn as the grader draws them, the best to look at first.
-std::vector<Case> drawn_cases(const LookedAt& what) {
+// The exercise's cases, as the grader draws them, the best to show first.
+std::vector<Drawn> drawn_cases(const Inspected& what) {
   if (!exercise.shapes) {
     throw model::Refusal(
         "exercise " + what.exercise + " has no kernel, so there is nothing to look at");
   }
   Random random(what.seed);
-  std::vector<Case> cases;
+  std::vector<Drawn> cases;
   for (const Shape& shape : exercise.shapes(random)) {
-    cases.push_back(drawn_case(shape, what.seed + cases.size()));
+    cases.push_back({shape, what.seed + cases.size()});
   }
-  std::stable_sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) {
-    return rank_of(a) < rank_of(b);
+  std::stable_sort(cases.begin(), cases.end(), [](const Drawn& a, const Drawn& b) {
+    return rank_of(a.shape) < rank_of(b.shape);
   });
   return cases;
 }
 
-// The first of `cases` that fails, or else the first. Throws Refusal where something is to be
-// answered before.
-Chosen first_failing(
-    const LookedAt& what, std::vector<Case>& cases, const std::vector<guard::Ended>& ends) {
-  std::vector<Case> finished;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (ends[i].how != guard::Ended::done) continue;
-    measure(cases[i], what.local_bytes);
-    finished.push_back(cases[i]);
-  }
+// In the child: runs the cases, and reports after each of them how many came to their end, the
+// first that fails, counted from 1, or 0, and what is to be answered before, if anything is.
+// Returns the last report.
+std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
   std::ifstream file(what.file, std::ios::binary);
   const Answers answers = answers_in({std::istreambuf_iterator<char>(file), {}});
-  std::optional<Complaint> unanswered;
-  if (exercise.check_answers) {
-    unanswered = exercise.check_answers({answers, finished, what.student, what.seed});
+  std::vector<Case> finished;
+  std::size_t failing = 0;
+  std::string report;
+  const auto conclude_so_far = [&] {
+    std::optional<Complaint> unanswered;
+    if (exercise.check_answers) {
+      unanswered = exercise.check_answers({answers, finished, what.student, what.seed});
+    }
+    if (!unanswered) unanswered = complaint_about(exercise.questions, answers, finished);
+    report = packed(
+        {std::to_string(finished.size()), std::to_string(failing),
+         unanswered ? unanswered->symptom : ""});
+    guard::report_until_now(report);
+  };
+  conclude_so_far();
+  for (const Drawn& d : drawn) {
+    Case c = drawn_case(d.shape, d.seed);
+    run_watched(c);
+    measure(c, what.local_bytes);
+    finished.push_back(std::move(c));
+    if (failing == 0 && fails(finished.back())) failing = finished.size();
+    conclude_so_far();
   }
-  if (!unanswered) unanswered = complaint_about(exercise.questions, answers, finished);
-  if (unanswered) {
+  return report;
+}
+
+// The first case that fails, or else the first. Throws Refusal where something is to be answered
+// before.
+Chosen chosen_case(const Inspected& what, const guard::Guard& guard) {
+  const std::vector<Drawn> drawn = drawn_cases(what);
+  const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE* out) {
+    const std::string report = run_cases(what, drawn);
+    std::fwrite(report.data(), 1, report.size(), out);
+    return guard::Outcome{0, ""};
+  });
+  const std::vector<std::string> report = unpacked(ended.report);
+  if (report.size() != 3) throw std::runtime_error("a child's report makes no sense");
+  if (!report[2].empty()) {
     throw model::Refusal(
-        unanswered->symptom + ": this exercise is to be answered before there is something to see");
+        report[2] + ": this exercise is to be answered before there is something to see");
   }
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (ends[i].how != guard::Ended::done)
-      return {cases[i], false, complaint_about(cases[i], ends[i])};
-    auto complaint = complaint_about(std::span(&cases[i], 1));
-    if (complaint) return {cases[i], true, complaint};
+  if (const std::size_t failing = std::stoul(report[1]); failing > 0) {
+    return {.drawn = drawn.at(failing - 1), .fails = true};
   }
-  annotate(cases.front());
-  return {cases.front(), true, {}};
+  if (ended.how == guard::Ended::done) return {.drawn = drawn.front()};
+  return {.drawn = drawn.at(std::stoul(report[0])), .ended = false, .fails = true};
 }
 
-// Throws Refusal where something is to be answered before.
-Chosen chosen_case(const LookedAt& what) {
-  std::vector<Case> cases = drawn_cases(what);
-  std::vector<guard::Ended> ends;
-  for (Case& c : cases) {
-    ends.push_back(run_traced(c, what.limit_s));
-    if (ends.back().how != guard::Ended::done) break;
-  }
-  cases.resize(ends.size());
-  // From here on one thread in this process: one more child follows, to which OpenMP's others would
-  // be lost.
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  Chosen chosen = first_failing(what, cases, ends);
-  omp_set_num_threads(threads);
-  return chosen;
-}
-
-std::string title_of(const LookedAt& what, const Case& c) {
+std::string title_of(const Inspected& what, const Shape& shape) {
   return "exercise " + what.exercise +
          text::printed(
-             ": M %d, N %d, K %d, seed %llu", c.shape.M, c.shape.N, c.shape.K,
+             ": M %d, N %d, K %d, seed %llu", shape.M, shape.N, shape.K,
              static_cast<unsigned long long>(what.seed));
 }
 
 guard::Outcome show(
-    const LookOptions& options, const LookedAt& what, Chosen chosen, const flags::Flags& flags,
-    std::FILE* report) {
-  const model::Gpu gpu = *model::find_gpu("RTX 3090");  // the grader's
+    const InspectOptions& options, const Inspected& what, const Chosen& chosen,
+    const flags::Flags& flags, std::FILE* report) {
+  Case c = drawn_case(chosen.drawn.shape, chosen.drawn.seed);
   attempt::ShowRecorder recorder(options.page);
-  recorder.title = title_of(what, chosen.c);
+  recorder.title = title_of(what, c.shape);
   std::ranges::copy(by_columns(exercise.product), recorder.by_columns);
-  machine::Machine machine{&gpu};
+  machine::Machine machine{&grading_gpu()};
   machine.recorder = recorder.wanted();
-  Case again = chosen.c;
-  on_fenced(again, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
-    guard::watched([&] { recorder.keep_fault([&] { trace::trace(machine, arrays, kernel); }); });
-  });
-  lab::Run run = chosen.c.run;
-  run.M = chosen.c.shape.M;
-  run.N = chosen.c.shape.N;
-  run.K = chosen.c.shape.K;
+  guard::watched([&] { recorder.keep_fault([&] { run_traced(c, machine); }); });
   std::string wrong;
   if (chosen.ended) {
-    chosen.c.row.variant = &chosen.c.launched;
-    run.rows.push_back(chosen.c.row);
+    measure(c, what.local_bytes);
+    const std::optional<Complaint> complaint = complaint_about(c);
+    if (!complaint) annotate(c);
     // Hazards have sentences of their own.
-    if (chosen.complaint && chosen.c.row.counts->hazards.empty()) {
-      wrong = chosen.complaint->symptom;
-      if (!chosen.complaint->place.empty()) wrong += ": " + chosen.complaint->place;
+    if (complaint && c.hazards == 0) {
+      wrong = complaint->symptom;
+      if (!complaint->place.empty()) wrong += ": " + complaint->place;
     }
   }
+  lab::Run run = c.run;
+  run.M = c.shape.M;
+  run.N = c.shape.N;
+  run.K = c.shape.K;
+  if (chosen.ended) run.rows.push_back(c.row);
   return recorder.show(report, {flags::wants_colour(flags, stdout)}, run, wrong);
 }
 
 guard::Outcome step_through(
-    const LookedAt& what, const Chosen& chosen, const flags::Flags& flags, bool on_terminal,
+    const Inspected& what, const Chosen& chosen, const flags::Flags& flags, bool on_terminal,
     std::FILE* report) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // who waits for this is gone, so the terminal is given back
-  const model::Gpu gpu = *model::find_gpu("RTX 3090");
-  Case again = chosen.c;
+  Case c = drawn_case(chosen.drawn.shape, chosen.drawn.seed);
   step::RecordedRun run;
-  on_fenced(again, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
-    guard::watched([&] { run = step::record_run(machine::Machine{&gpu}, arrays, kernel); });
+  on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
+    guard::watched(
+        [&] { run = step::record_run(machine::Machine{&grading_gpu()}, arrays, kernel); });
   });
-  const auto [M, N, K, variant] = chosen.c.shape;
+  const auto [M, N, K, variant] = c.shape;
   step::StepScenes scenes;
   scenes.load = [&](int) {
     step::StepScene scene =
-        step::scene_of(run.launches.at(0), title_of(what, chosen.c), run.fault, M, N, K);
+        step::scene_of(run.launches.at(0), title_of(what, c.shape), run.fault, M, N, K);
     const std::array<bool, 3> columns = by_columns(exercise.product);
     for (std::size_t i = 0; i < scene.row_words.size(); ++i) {
       const model::RecordedArray& array = scene.recording.arrays[i];
@@ -188,13 +199,13 @@ guard::Outcome step_through(
 }
 
 // In this process, one block after the other, without tracing: what gdb follows.
-int debug(const LookedAt& what) {
+int debug(const Inspected& what) {
   omp_set_num_threads(1);
-  Case c = drawn_cases(what).front();
-  const model::Gpu gpu = *model::find_gpu("RTX 3090");
+  const Drawn drawn = drawn_cases(what).front();
+  Case c = drawn_case(drawn.shape, drawn.seed);
   try {
     on_fenced(c, [&](std::span<const machine::GlobalArray>, const auto& kernel) {
-      machine::run({&gpu}, kernel);
+      machine::run({&grading_gpu()}, kernel);
     });
   } catch (const machine::KernelFault& fault) {
     std::fprintf(stderr, "debug: %s\n", fault.what());
@@ -205,17 +216,17 @@ int debug(const LookedAt& what) {
 
 }  // namespace
 
-int look(const LookOptions& options, const LookedAt& what) {
+int inspect(const InspectOptions& options, const Inspected& what) {
   const flags::Flags flags = parsed(options);
   if (options.how == "debug") return debug(what);
-  const Chosen chosen = chosen_case(what);
+  const guard::Guard guard = attempt::kernel_guard(what.limit_s, options.how, "the kernel");
+  const Chosen chosen = chosen_case(what, guard);
   const bool on_terminal = step::steps_on_terminal(flags);
-  const int code =
-      guard::run_guarded({what.limit_s, options.how, "the kernel"}, [&](std::FILE* report) {
-        if (options.how == "show") return show(options, what, chosen, flags, report);
-        return step_through(what, chosen, flags, on_terminal, report);
-      });
-  return code == 0 && chosen.complaint ? 1 : code;
+  const int code = guard::run_guarded(guard, [&](std::FILE* report) {
+    if (options.how == "show") return show(options, what, chosen, flags, report);
+    return step_through(what, chosen, flags, on_terminal, report);
+  });
+  return code == 0 && chosen.fails ? 1 : code;
 }
 
 }  // namespace grade

@@ -8,24 +8,24 @@
 
 namespace grade {
 
-struct LookOptions {
+struct InspectOptions {
   std::string how;           // "show", "step" or "debug"; empty: grade
   std::string page;          // of show: the HTML file to write
   std::vector<char*> flags;  // as gemm_steps takes them, the first a placeholder for its name
 };
 
-// What is looked at.
-struct LookedAt {
+// The answer, and how it is run.
+struct Inspected {
   std::string exercise, file, student;
   std::uint64_t seed;
   double limit_s;
   int local_bytes;
 };
 
-// Looks at the smallest case in which the kernel fails, or else at the smallest in which there is
-// something to see. Where an exercise
-// asks something before its tool speaks, it must have been answered. Returns the exit code: 0, 1
-// where the kernel fails there, or 2. Throws Refusal for flags that make no sense here.
-int look(const LookOptions& options, const LookedAt& what);
+// Shows the smallest case in which the kernel fails, or else the smallest in which there is
+// something to see. Where an exercise asks something before its tool speaks, it must have been
+// answered. Returns the exit code: 0, 1 where the kernel fails there, or 2. Throws Refusal for
+// flags that make no sense here.
+int inspect(const InspectOptions& options, const Inspected& what);
 
 }  // namespace grade

@@ -1,306 +1,126 @@
 #include "grade/verdict.h"
 
 #include <algorithm>
-#include <cmath>
-#include <string_view>
+#include <charconv>
+#include <stdexcept>
 
 #include "grade/case.h"
-#include "lab/worst_line.h"
-#include "report/annotated.h"
-#include "report/hazard_sentence.h"
+#include "grade/complaint.h"
 #include "text/numbers.h"
 
 namespace grade {
 
 namespace {
 
-constexpr int kMostLocalBytes = 1020;  // 255 registers, all that a thread can have
-
-std::string shape_text(const Case& c) {
-  return text::printed("M %d, N %d, K %d", c.shape.M, c.shape.N, c.shape.K);
-}
-
-const char* name_of(model::HazardKind kind) {
-  switch (kind) {
-    case model::HazardKind::race:
-      return "a race in shared memory";
-    case model::HazardKind::uninitialized:
-      return "shared memory is read that nobody has written";
-    case model::HazardKind::copy_not_waited_for:
-      return "an asynchronous copy is read before it was waited for";
-    case model::HazardKind::misaligned:
-      return "a vector access that is not aligned";
-    case model::HazardKind::race_on_result:
-      return "two threads write the same element of C";
-    case model::HazardKind::out_of_bounds:
-      return "memory is reached for where there is none";
-    case model::HazardKind::index_out_of_range:
-      return "an index that its array does not have";
-    case model::HazardKind::barrier_divergence:
-      return "not all threads of a block come to the same barrier";
-    case model::HazardKind::never_written:
-      return "elements of C that no thread writes";
+// A column for every shape, so that any number of targets fits.
+std::string table_of(std::span<const Case> cases) {
+  constexpr std::size_t kColumns = 4;
+  if (cases.empty()) return "";
+  if (cases.size() > kColumns) {
+    return table_of(cases.first(kColumns)) + table_of(cases.subspan(kColumns));
   }
-  return "";
-}
-
-std::string phase_of(const model::Hazard& hazard) {
-  const std::string& array = hazard.array;
-  if (hazard.kind == model::HazardKind::race) {
-    return "around " + array + ": one thread " + (hazard.first.stores ? "stores" : "loads") +
-           ", another one " + (hazard.second.stores ? "stores" : "loads") +
-           ", and no barrier stands between them";
+  std::string table = "\n";
+  const auto line = [&](const std::string& name, const auto& text_of_case) {
+    table += text::printed("%-27s", name.c_str());
+    for (const Case& c : cases) table += text::printed("%18s", text_of_case(c).c_str());
+    table += "\n";
+  };
+  line("M x N x K", [](const Case& c) {
+    return text::printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K);
+  });
+  line("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
+  line("hazards", [](const Case& c) {
+    return c.hazards == 0 ? "none" : text::printed("%zu", c.hazards);
+  });
+  for (const Target& target : exercise.targets) {
+    line(std::string(target.name) + (target.per_result ? "/result" : ""), [&](const Case& c) {
+      const double per = target.per_result ? c.measures.at("results") : 1;
+      const double total = value_of(target.total, c.measures) / per;
+      const double most = value_of(target.at_most, c.measures) / per;
+      const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
+      return target.per_result ? text::printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
+                               : text::printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
+    });
   }
-  if (hazard.kind == model::HazardKind::race_on_result) return "in the part that stores C";
-  if (hazard.kind == model::HazardKind::barrier_divergence) return "around the barriers";
-  if (hazard.array.empty()) return "where a pointer is made";
-  return "in the part that reads or writes " + array;
+  return table;
 }
 
-std::string deed(const model::LineCounts& line) {
-  return std::string("the ") + lab::name_of(line.direction) + " of " + line.array;
-}
-
-std::string lanes_text(const model::LineCounts& line) {
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((line.worst.active >> lane & 1u) != 0) {
-      return text::printed(
-          "block %lld, from lane %d of a warp on", static_cast<long long>(line.worst_block), lane);
+std::string facts_of(std::span<const Case> finished, std::size_t all, bool passed) {
+  if (all == 0) return std::string("\n\n") + (passed ? "yes" : "no") + "\n";
+  const bool complete = finished.size() == all;
+  bool right = complete, hazardous = false, missed = false;
+  for (const Case& c : finished) {
+    right = right && c.right() && !c.fence_touched;
+    hazardous = hazardous || c.hazards > 0;
+    for (const model::LineCounts& line : c.row.counts->lines) {
+      hazardous = hazardous || line.array.starts_with(kOutside);
     }
+    missed = missed || !c.missed.empty();
   }
-  return "";
+  const char* harmless = hazardous ? "no" : complete ? "yes" : "";
+  const char* on_target = missed                          ? "no"
+                          : !complete                     ? ""
+                          : passed || !right || hazardous ? "yes"
+                                                          : "no";
+  return std::string(right ? "yes" : "no") + "\n" + harmless + "\n" + on_target + "\n";
 }
 
-std::string place_of(const model::LineCounts& line) {
-  std::string text = line.line > 0 ? text::printed("line %d: ", line.line) : "";
-  text += deed(line) + text::printed(
-                           " takes %.4g %s a request, %.4g at best; the worst takes %d (block %lld",
-                           double(line.pieces) / double(line.requests),
-                           line.shared ? "wavefronts" : "sectors",
-                           double(line.ideal_pieces) / double(line.requests), line.worst_pieces,
-                           static_cast<long long>(line.worst_block));
-  int first = 0;
-  while (first < 31 && (line.worst.active >> first & 1u) == 0) ++first;
-  int second = first + 1;
-  while (second < 32 && (line.worst.active >> second & 1u) == 0) ++second;
-  if (second < 32) {
-    text += text::printed(
-        "; thread %d of its warp is at byte %llu, thread %d at byte %llu", first,
-        static_cast<unsigned long long>(line.worst.address[first]), second,
-        static_cast<unsigned long long>(line.worst.address[second]));
-  }
-  return text + ")";
-}
-
-bool mentions(const char* formula, std::string_view what) {
-  return std::string_view(formula).find(what) != std::string_view::npos;
-}
-
-// The line that has most to do with a missed target: the one with the most to save, or else with
-// the most traffic; null where the target is not about memory.
-const model::LineCounts* culprit(const Case& c, const Target& target) {
-  const bool global = mentions(target.total, "gmem"),
-             shared = mentions(target.total, "smem") || mentions(target.total, "conflicts");
-  const bool loads = mentions(target.total, "load"), stores = mentions(target.total, "store");
-  const model::LineCounts* found = nullptr;
-  const auto weight = [](const model::LineCounts& line) {
-    return std::pair(line.pieces - line.ideal_pieces, line.pieces);
-  };
-  for (const model::LineCounts& line : c.row.counts->lines) {
-    if (line.shared ? !shared : !global) continue;
-    if (loads != stores && (line.direction == model::Direction::store) != stores) continue;
-    if (found == nullptr || weight(line) > weight(*found)) found = &line;
-  }
-  return found;
-}
-
-std::string wrong_pattern(const Case& c) {
-  const double results = c.measures.at("results");
-  if (c.never_written) {
-    return "not every element of C has a thread that stores it (or the one that has leaves early)";
-  }
-  if (c.wrong == static_cast<std::int64_t>(results)) {
-    return std::isnan(c.first.value)
-               ? "every result is NaN: something is used that was never set"
-               : "every result is wrong: look at which elements of A and B are multiplied";
-  }
-  if (c.first.row == 0 && c.first.column == 0) {
-    return "some results are wrong: look at the loop over K and what it adds up";
-  }
-  return "some results are wrong and others right: look at the edges, the last row, column and "
-         "tile";
-}
-
-std::string store_lines(const Case& c) {
-  std::string lines;
-  for (const model::LineCounts& line : c.row.counts->lines) {
-    if (line.array != "C" || line.direction != model::Direction::store || line.line == 0) continue;
-    lines += (lines.empty() ? "" : ", ") + std::to_string(line.line);
-  }
-  return lines.empty() ? "" : " on line " + lines;
-}
-
-// " by thread (3, 0) of block (1, 4)": who stored the element that is wrong.
-std::string stored_by(const Case& c) {
-  if (c.wrong_at >= c.writers.size() || c.writers[c.wrong_at] == 0) return "";
-  const lab::LaunchShape& launch = *c.row.launch;
-  const std::uint64_t in_launch = c.writers[c.wrong_at] - 1, threads = c.launched.threads();
-  const std::uint64_t thread = in_launch % threads, block = in_launch / threads;
-  const auto pair = [](std::uint64_t number, unsigned across) {
-    return text::printed(
-        "(%u, %u)", static_cast<unsigned>(number % across), static_cast<unsigned>(number / across));
-  };
-  return " by thread " + pair(thread, launch.block.x) + " of block " + pair(block, launch.grid.x);
-}
-
-Complaint about_wrong_result(const Case& c) {
-  if (c.wrong == 0) {
-    return {
-        "elements of C are written that are not to be computed",
-        "in the part that stores C: which elements does the page ask for?",
-        text::printed("the first lies %zu floats behind C's begin, and is stored", c.wrong_at) +
-            stored_by(c) + store_lines(c)};
-  }
-  return {
-      text::printed(
-          "the result is wrong: %lld of %lld elements of C", static_cast<long long>(c.wrong),
-          static_cast<long long>(c.measures.at("results"))),
-      wrong_pattern(c),
-      text::printed(
-          "C at row %lld, column %lld ", static_cast<long long>(c.first.row),
-          static_cast<long long>(c.first.column)) +
-          (c.never_written
-               ? std::string("is never written; others are stored")
-               : text::printed(
-                     "is %.7g, but should be %.7g; stored", c.first.value, c.first.expected) +
-                     stored_by(c)) +
-          store_lines(c)};
-}
-
-Complaint about_target(const Case& c, const Target& target) {
-  const double per = target.per_result ? c.measures.at("results") : 1;
-  Complaint complaint;
-  complaint.symptom =
-      std::string("too much: ") + target.name +
-      text::printed(
-          " %.4g%s, at most %.4g", value_of(target.total, c.measures) / per,
-          target.per_result ? " a result" : "", value_of(target.at_most, c.measures) / per);
-  if (const model::LineCounts* line = culprit(c, target)) {
-    complaint.phase = "most is to be saved at " + deed(*line);
-    complaint.place = place_of(*line);
-  } else {
-    complaint.phase = std::string("what counts is ") + target.total;
-  }
-  return complaint;
+std::optional<std::size_t> number(const std::string& text) {
+  std::size_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 }  // namespace
 
-std::optional<Complaint> complaint_about(std::span<Case> cases) {
-  for (Case& c : cases) {
-    const model::Counts& counts = *c.row.counts;
-    const auto outside = [](const model::LineCounts& line) {
-      return line.array.starts_with(kOutside);
-    };
-    const bool failed = !c.right() || c.fence_touched || !c.missed.empty() ||
-                        !counts.hazards.empty() || c.measures.at("local_bytes") > kMostLocalBytes ||
-                        std::any_of(counts.lines.begin(), counts.lines.end(), outside);
-    if (!failed) continue;
-    annotate(c);
-    Complaint complaint;
-    if (const auto line = std::find_if(counts.lines.begin(), counts.lines.end(), outside);
-        line != counts.lines.end()) {
-      complaint.symptom = std::string("memory ") + line->array + " is " +
-                          (line->direction == model::Direction::store ? "written" : "read");
-      complaint.phase = "at " + deed(*line) + ": which threads may do it?";
-      complaint.place =
-          (line->line > 0 ? text::printed("line %d, ", line->line) : "") + lanes_text(*line);
-    } else if (!counts.hazards.empty()) {
-      const model::Hazard& hazard = counts.hazards.front();
-      complaint = {
-          name_of(hazard.kind), phase_of(hazard), report::hazard_sentence(hazard, c.run, c.row)};
-    } else if (c.fence_touched) {
-      complaint = {
-          "memory outside of the matrices is written",
-          "in the part that stores C: which threads may do it?", "C is stored" + store_lines(c)};
-    } else if (!c.right()) {
-      complaint = about_wrong_result(c);
-    } else if (c.measures.at("local_bytes") > kMostLocalBytes) {
-      complaint = {
-          text::printed(
-              "a thread has %.0f bytes of local variables: more than the %d that fit "
-              "into registers, so they would spill",
-              c.measures.at("local_bytes"), kMostLocalBytes),
-          "in the local arrays", "give a thread fewer results at a time"};
-    } else {
-      complaint = about_target(c, *c.missed.front());
-    }
-    for (const Hint& hint : exercise.hints) {
-      if (!hint.applies(c)) continue;
-      complaint.phase = hint.text;
-      break;
-    }
-    complaint.symptom += " (" + shape_text(c) + ")";
-    return complaint;
-  }
-  return std::nullopt;
-}
-
-Complaint complaint_about(const Case& c, const guard::Ended& ended) {
-  Complaint complaint;
-  const char* symptom = ended.how == guard::Ended::timed_out ? "the kernel does not come to an end"
-                        : ended.how == guard::Ended::refused ? "the GPU would refuse the launch"
-                                                             : "the kernel breaks off";
-  complaint.symptom = std::string(symptom) + " (" + shape_text(c) + ")";
-  complaint.phase = ended.sentence;
-  complaint.place = ended.line.empty() ? "no line is known" : ended.line;
-  return complaint;
-}
-
-std::optional<Complaint> complaint_about(
-    std::span<const Question> questions, const Answers& answers, std::span<const Case> cases) {
-  for (const Question& question : questions) {
-    const auto answer = answers.find(question.name);
-    if (answer == answers.end()) {
-      return Complaint{
-          std::string("no answer yet to ") + question.name, question.asks,
-          std::string("write: answer ") + question.name + ": your formula"};
-    }
-    for (const Case& c : cases) {
-      Values given = {{"M", c.shape.M}, {"N", c.shape.N}, {"K", c.shape.K}};
-      for (const auto& [name, value] : c.measures) {
-        if (std::isupper(static_cast<unsigned char>(name[0]))) given[name] = value;
-      }
-      const auto same = [](double a, double b) {
-        return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
-      };
-      const double truth = value_of(question.truth, c.measures);
-      double value = 0;
-      try {
-        value = value_of(answer->second, given);
-      } catch (const std::invalid_argument& error) {
-        std::string names;
-        for (const auto& [name, unused] : given) names += " " + name;
-        return Complaint{
-            std::string(question.name) + " cannot be worked out", error.what(),
-            "the names that it may use:" + names};
-      }
-      if (same(value, truth)) continue;
-      Complaint complaint{
-          std::string(question.name) + " is not what the trace counts (" + shape_text(c) + ")",
-          question.asks, ""};
-      for (const auto& [formula, hint] : question.typical) {
-        if (same(value, value_of(formula, given))) complaint.phase = hint;
-      }
-      complaint.place =
-          text::printed("there your formula gives %.10g and the trace %.10g", value, truth);
-      for (const auto& [name, size] : given) {
-        if (name.size() > 1) complaint.place += text::printed(", %s %g", name.c_str(), size);
-      }
-      return complaint;
+Verdict verdict_on(
+    const Submission& submission, std::size_t all, const std::optional<Complaint>& of_kernel) {
+  Verdict verdict;
+  verdict.finished = submission.cases.size();
+  // Before a word is said of the kernel.
+  if (exercise.check_answers) verdict.complaint = exercise.check_answers(submission);
+  if (!verdict.complaint) {
+    verdict.table = table_of(submission.cases);
+    verdict.complaint = of_kernel;
+    if (!verdict.complaint && verdict.finished == all) {
+      verdict.complaint = complaint_about(exercise.questions, submission.answers, submission.cases);
+      if (!verdict.complaint && exercise.score) verdict.score = "\n" + exercise.score(submission);
+      if (!verdict.complaint && exercise.check) verdict.complaint = exercise.check(submission);
     }
   }
-  return std::nullopt;
+  verdict.facts = facts_of(submission.cases, all, !verdict.complaint);
+  return verdict;
+}
+
+std::string packed(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += text + '\0';
+  return all;
+}
+
+std::vector<std::string> unpacked(const std::string& text) {
+  std::vector<std::string> texts;
+  for (std::size_t begin = 0, end; (end = text.find('\0', begin)) != text.npos; begin = end + 1) {
+    texts.push_back(text.substr(begin, end - begin));
+  }
+  return texts;
+}
+
+std::string packed(const Verdict& verdict) {
+  const Complaint none, &complaint = verdict.complaint ? *verdict.complaint : none;
+  return packed(
+      {std::to_string(verdict.finished), verdict.table, verdict.score, verdict.facts,
+       verdict.complaint ? "fails" : "", complaint.symptom, complaint.phase, complaint.place});
+}
+
+Verdict unpacked_verdict(const std::string& text) {
+  const std::vector<std::string> texts = unpacked(text);
+  const std::optional<std::size_t> finished = texts.size() == 8 ? number(texts[0]) : std::nullopt;
+  if (!finished) throw std::runtime_error("a child's verdict makes no sense");
+  Verdict verdict{*finished, texts[1], texts[2], {}, texts[3]};
+  if (!texts[4].empty()) verdict.complaint = Complaint{texts[5], texts[6], texts[7]};
+  return verdict;
 }
 
 }  // namespace grade

@@ -1,24 +1,40 @@
-// From what a kernel did to a verdict, and to what a student is told.
+// What the process that ran a student's kernel concludes from it, for the one that tells it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "grade/exercise.h"
-#include "guard/guard.h"
 
 namespace grade {
 
-// What is wrong with a kernel that ran to its end in every case; nothing where it passes. Reports
-// the first of: an access outside of the matrices, a hazard, a wrong result, locals that would not
-// fit into registers, a missed target.
-std::optional<Complaint> complaint_about(std::span<Case> cases);
+// All in words: what crosses from one process to the other can be told, and nothing else.
+struct Verdict {
+  std::size_t finished = 0;  // cases in which the kernel came to its end
+  std::string table;         // of those; empty where an answer is complained about before
+  std::string score;
+  std::optional<Complaint> complaint;
+  // Three lines for grade_class.sh, yes, no or nothing where it cannot be told: whether the results
+  // are right, whether nothing hazardous was done, and whether the targets are met, to which
+  // belongs what an exercise asks beside its kernel.
+  std::string facts;
+};
 
-// Of a kernel that did not come to its end in `c`.
-Complaint complaint_about(const Case& c, const guard::Ended& ended);
+// The verdict on the first `finished` of all cases, measured, as it is to stand if the next one
+// does not come to its end; with all of them finished it is the last one. `of_kernel` is what was
+// found in those cases. The submission has the finished ones.
+Verdict verdict_on(
+    const Submission& submission, std::size_t all, const std::optional<Complaint>& of_kernel);
 
-// Of the formulas that were handed in.
-std::optional<Complaint> complaint_about(
-    std::span<const Question> questions, const Answers& answers, std::span<const Case> cases);
+// Texts in one, to cross from process to process. None of them may have a zero byte.
+std::string packed(const std::vector<std::string>& texts);
+std::vector<std::string> unpacked(const std::string& text);
+
+std::string packed(const Verdict& verdict);
+// Throws std::runtime_error for what is none.
+Verdict unpacked_verdict(const std::string& text);
 
 }  // namespace grade

@@ -1,13 +1,12 @@
 #include "guard/guard.h"
 
 #include <execinfo.h>
-#include <fcntl.h>
-#include <link.h>
 #include <omp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,30 +18,23 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <new>
 #include <optional>
 #include <vector>
 
-#include "cuda/vector_types.h"
-#include "machine/grid.h"
-#include "model/refusal.h"
-#include "try/device_calls.h"
-
-extern const __thread uint3 threadIdx;
-extern const __thread uint3 blockIdx;
-
 namespace guard {
 namespace {
 
-// What the child writes into the pipe, each followed by its contents.
-enum class Message : char { kBegin, kEnd, kReport, kSentence, kFailure };
+// What the two say to each other, each followed by its contents. The parent says kAnswer alone.
+enum class Message : char { kBegin, kEnd, kReport, kQuestion, kAnswer, kSentence, kFailure };
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of a message that makes sense
 
 struct Header {
   Message message;
-  int exit_code;  // but with a report
+  int exit_code;  // with kSentence and kFailure
   std::size_t bytes;
 };
 
@@ -53,31 +45,59 @@ struct Failure {
   int signal;
   void* address;  // that a SIGSEGV is about
   bool misaligned;
-  bool in_kernel;
-  char kernel[256];
-  uint3 block, thread;
+  bool inside;
+  char words[384];
   int frames;
   void* frame[48];  // return addresses, innermost first
 };
 
 // Of the child.
-int pipe_to_parent = -1;
-double limit_s = 0;
+int to_parent = -1;
+const Guard* current = nullptr;
 std::atomic<bool> watching = false;
 std::atomic_flag failed = ATOMIC_FLAG_INIT;
 
-void write_all(const void* data, std::size_t bytes) {
+// False where nobody listens any more.
+bool write_all(int socket, const void* data, std::size_t bytes) {
   for (auto* from = static_cast<const char*>(data); bytes > 0;) {
-    const ssize_t written = write(pipe_to_parent, from, bytes);
-    if (written < 0 && errno != EINTR) _exit(1);
+    const ssize_t written = ::send(socket, from, bytes, MSG_NOSIGNAL);
+    if (written < 0 && errno != EINTR) return false;
     if (written > 0) from += written, bytes -= written;
   }
+  return true;
 }
 
 void send(Message message, int exit_code = 0, const void* data = nullptr, std::size_t bytes = 0) {
   const Header header{message, exit_code, bytes};
-  write_all(&header, sizeof header);
-  write_all(data, bytes);
+  if (!write_all(to_parent, &header, sizeof header) || !write_all(to_parent, data, bytes)) _exit(1);
+}
+
+// Reads exactly `bytes`; false where there are no more or the deadline passes before.
+bool read_all(
+    int socket, void* to, std::size_t bytes,
+    std::optional<std::chrono::steady_clock::time_point> deadline = {}) {
+  for (auto* into = static_cast<char*>(to); bytes > 0;) {
+    int wait_ms = -1;
+    if (deadline) {
+      const auto left = *deadline - std::chrono::steady_clock::now();
+      wait_ms = std::max<int>(0, std::chrono::ceil<std::chrono::milliseconds>(left).count());
+    }
+    pollfd ready{socket, POLLIN, 0};
+    const int events = poll(&ready, 1, wait_ms);
+    if (events < 0 && errno == EINTR) continue;
+    if (events <= 0) return false;
+    const ssize_t got = read(socket, into, bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    into += got;
+    bytes -= got;
+  }
+  return true;
+}
+
+bool is_inside() {
+  const auto asked = current->watched.is_inside;
+  return asked != nullptr && asked();
 }
 
 // Ends the child. May be called from a signal handler, on any thread: the first one counts.
@@ -86,16 +106,15 @@ void send(Message message, int exit_code = 0, const void* data = nullptr, std::s
   if (failed.test_and_set()) {
     while (true) pause();
   }
-  attempt::print_held();
+  const Watched& code = current->watched;
+  if (code.before_failure != nullptr) code.before_failure();
   static Failure failure;
   failure.kind = kind;
   failure.signal = signal;
   failure.address = address;
   failure.misaligned = misaligned;
-  failure.in_kernel = machine::in_kernel();
-  std::strncpy(failure.kernel, machine::kernel_name(), sizeof failure.kernel - 1);
-  failure.block = blockIdx;
-  failure.thread = threadIdx;
+  failure.inside = is_inside();
+  if (code.describe != nullptr) code.describe(failure.words, sizeof failure.words);
   failure.frames = backtrace(failure.frame, std::size(failure.frame));
   send(Message::kFailure, 1, &failure, sizeof failure);
   _exit(1);
@@ -125,21 +144,22 @@ void alarm_in(double seconds) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-// A thread of the operating system that runs blocks is asked again soon if it is between two
-// threads of the kernel, so that there is a line to tell.
+// A thread that is not inside is asked again soon, so that there is a place to tell.
 void on_own_turn(int) {
   static std::atomic<int> asked = 0;
-  if (machine::in_kernel() || ++asked > 500) send_failure(Failure::kTimeout, 0, nullptr);
+  if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout, 0, nullptr);
   alarm_in(0.001);
 }
-// The alarm may reach any thread, and the one to ask is the one that runs the first block.
+// The alarm may reach any thread.
 void on_alarm(int signal) {
-  const std::optional<pthread_t> runner = machine::runner_of_first_block();
-  if (!runner) send_failure(Failure::kTimeout, 0, nullptr);
-  if (pthread_equal(*runner, pthread_self())) {
+  const auto thread_to_ask = current->watched.thread_to_ask;
+  const std::optional<pthread_t> asked =
+      thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
+  if (!asked) send_failure(Failure::kTimeout, 0, nullptr);
+  if (pthread_equal(*asked, pthread_self())) {
     on_own_turn(signal);
   } else {
-    pthread_kill(*runner, SIGUSR1);
+    pthread_kill(*asked, SIGUSR1);
   }
 }
 void on_exit_of_watched() {
@@ -166,15 +186,22 @@ void install_handlers() {
   std::atexit(on_exit_of_watched);
   void* warm_up[1];
   backtrace(warm_up, 1);  // its first call loads a library, which no handler may do
-// A fiber's stack may be what is broken, so handlers have their own. OpenMP keeps its threads.
+}
+
+// What is broken may be a stack, so handlers have their own, on this thread and on those that
+// OpenMP gives it and keeps for it.
+void give_signal_stacks() {
 #pragma omp parallel
   {
     constexpr std::size_t kBytes = 64 * 1024;
-    static thread_local std::unique_ptr<char[]> memory(new char[kBytes]);
-    stack_t stack{};
-    stack.ss_sp = memory.get();
-    stack.ss_size = kBytes;
-    sigaltstack(&stack, nullptr);
+    static thread_local std::unique_ptr<char[]> memory;
+    if (!memory) {
+      memory.reset(new char[kBytes]);
+      stack_t stack{};
+      stack.ss_sp = memory.get();
+      stack.ss_size = kBytes;
+      sigaltstack(&stack, nullptr);
+    }
   }
 }
 
@@ -190,10 +217,24 @@ void limit_resources() {
   setrlimit(RLIMIT_AS, &address_space);
 }
 
+Thrown explained(const std::exception& exception) {
+  const Watched& code = current->watched;
+  if (code.explain != nullptr) {
+    if (const std::optional<Thrown> thrown = code.explain(exception, watching)) return *thrown;
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return {
+        1, watching ? code.name + " asks for more memory than it may have"
+                    : "there is not enough memory"};
+  }
+  return {1, code.name + " throws an exception: " + exception.what()};
+}
+
 [[noreturn]] void be_the_child(const Work& work) {
   dup2(STDERR_FILENO, STDOUT_FILENO);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was printed before a crash must not be lost
   install_handlers();
+  if (current->watched.begin != nullptr) current->watched.begin();
   const auto say = [](int exit_code, const std::string& sentence, const void* place) {
     const std::string text =
         std::string(reinterpret_cast<const char*>(&place), sizeof place) + sentence;
@@ -207,58 +248,12 @@ void limit_resources() {
     std::fclose(report);
     send(Message::kReport, 0, text, bytes);
     say(exit_code, complaint, nullptr);
-  } catch (const machine::KernelFault& fault) {
-    say(1, fault.what(), fault.place);
-  } catch (const model::Refusal& refusal) {
-    say(2, refusal.what(), nullptr);
-  } catch (const std::bad_alloc&) {
-    say(1,
-        watching ? "sgemm asks for more memory than it may have"
-                 : "there is not enough memory; choose a smaller --size",
-        nullptr);
   } catch (const std::exception& exception) {
-    say(1, std::string("sgemm throws an exception: ") + exception.what(), nullptr);
+    const Thrown thrown = explained(exception);
+    say(thrown.exit_code, thrown.sentence, thrown.place);
   }
   std::fflush(nullptr);
   _exit(0);
-}
-
-// The first place among `frames` that is in other people's code: "tiled.cu:12", or nothing.
-std::string source_line(const std::vector<const void*>& frames) {
-  std::uintptr_t loaded_at = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* address) {
-        *static_cast<std::uintptr_t*>(address) = info->dlpi_addr;
-        return 1;  // the executable comes first
-      },
-      &loaded_at);
-  std::string command =
-      "addr2line -i -e '" + std::filesystem::read_symlink("/proc/self/exe").string() + "'";
-  for (const void* frame : frames) {
-    char text[32];
-    std::snprintf(
-        text, sizeof text, " %#zx", reinterpret_cast<std::uintptr_t>(frame) - loaded_at - 1);
-    command += text;
-  }
-  std::FILE* lines = popen((command + " 2>/dev/null").c_str(), "r");
-  if (lines == nullptr) return "";
-  std::string found;
-  char buffer[4096];
-  const std::string here = std::filesystem::current_path().string() + "/";
-  while (std::fgets(buffer, sizeof buffer, lines) != nullptr) {
-    std::string line(buffer, std::strcspn(buffer, " \n"));
-    const bool ours = line.find("/src/") != line.npos || line.starts_with("/usr/") ||
-                      line.starts_with("??") || line.ends_with(":?") || line.ends_with(":0") ||
-                      line.find("/../sysdeps/") != line.npos || line.starts_with("./");
-    if (!found.empty() || ours) continue;
-    found = line.starts_with(here) ? line.substr(here.size()) : line;
-  }
-  pclose(lines);
-  return found;
-}
-
-std::string text_of(uint3 v) {
-  return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
 }
 
 std::string sentence_of(const Failure& failure, const Guard& guard) {
@@ -292,50 +287,53 @@ std::string sentence_of(const Failure& failure, const Guard& guard) {
         what = std::string("is stopped: ") + strsignal(failure.signal);
       }
   }
-  if (!failure.in_kernel) {
-    const std::string within = *failure.kernel != '\0' ? failure.kernel : guard.watched;
-    return within + " " + what;
-  }
-  return std::string(failure.kernel) + ", block " + text_of(failure.block) + ", thread " +
-         text_of(failure.thread) + ": it " + what;
+  const std::string words(failure.words, strnlen(failure.words, sizeof failure.words));
+  if (failure.inside) return words + ": it " + what;
+  return (words.empty() ? guard.watched.name : words) + " " + what;
 }
 
-// Reads exactly `bytes`; false where the pipe ends or the deadline passes before.
-bool read_all(
-    int pipe, void* to, std::size_t bytes,
-    std::optional<std::chrono::steady_clock::time_point> deadline) {
-  for (auto* into = static_cast<char*>(to); bytes > 0;) {
-    int wait_ms = -1;
-    if (deadline) {
-      const auto left = *deadline - std::chrono::steady_clock::now();
-      wait_ms = std::max<int>(0, std::chrono::ceil<std::chrono::milliseconds>(left).count());
-    }
-    pollfd ready{pipe, POLLIN, 0};
-    const int events = poll(&ready, 1, wait_ms);
-    if (events < 0 && errno == EINTR) continue;
-    if (events <= 0) return false;
-    const ssize_t got = read(pipe, into, bytes);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    into += got;
-    bytes -= got;
-  }
-  return true;
+std::string line_of(const Guard& guard, const std::vector<const void*>& frames) {
+  const auto known = guard.watched.line_of;
+  return known != nullptr && !frames.empty() ? known(frames) : "";
+}
+
+// The end that the child tells by a kSentence.
+Ended told_end(const Guard& guard, int exit_code, const std::string& contents) {
+  const void* place = nullptr;
+  std::memcpy(&place, contents.data(), std::min(sizeof place, contents.size()));
+  const std::string sentence = contents.substr(std::min(sizeof place, contents.size()));
+  const auto how = exit_code == 2     ? Ended::refused
+                   : sentence.empty() ? Ended::done
+                                      : Ended::complained;
+  std::vector<const void*> frames;
+  if (place != nullptr) frames = {place};
+  return {how, exit_code, "", line_of(guard, frames), sentence};
+}
+
+// And by a kFailure.
+Ended failed_end(const Guard& guard, int exit_code, const std::string& contents) {
+  Failure failure{};
+  std::memcpy(&failure, contents.data(), std::min(sizeof failure, contents.size()));
+  const int count = std::clamp<int>(failure.frames, 0, std::size(failure.frame));
+  const std::vector<const void*> frames(failure.frame, failure.frame + count);
+  return {
+      failure.kind == Failure::kTimeout ? Ended::timed_out : Ended::died, exit_code, "",
+      line_of(guard, frames), sentence_of(failure, guard)};
 }
 
 }  // namespace
 
 Ended run_in_child(const Guard& guard, const Work& work) {
-  limit_s = guard.limit_s;
   int ends[2];
   std::fflush(nullptr);
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    throw model::Refusal("there is no pipe to be had from the system");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw NoChild("there is no pipe to be had from the system");
   const pid_t child = fork();
-  if (child < 0) throw model::Refusal("the system starts no further process");
+  if (child < 0) throw NoChild("the system starts no further process");
   if (child == 0) {
     close(ends[0]);
-    pipe_to_parent = ends[1];
+    to_parent = ends[1];
+    current = &guard;
     be_the_child(work);
   }
   close(ends[1]);
@@ -345,32 +343,36 @@ Ended run_in_child(const Guard& guard, const Work& work) {
   std::string report;
   Header header{};
   while (!ended && read_all(ends[0], &header, sizeof header, deadline)) {
+    if (header.bytes > kMostBytes) break;
     std::string contents(header.bytes, '\0');
     if (!read_all(ends[0], contents.data(), header.bytes, deadline)) break;
-    if (header.message == Message::kBegin) {
-      // Later than the child's own alarm: for code that holds that off.
-      deadline = std::chrono::steady_clock::now() +
-                 std::chrono::milliseconds(static_cast<long>(1000 * guard.limit_s) + 3000);
-    } else if (header.message == Message::kEnd) {
-      deadline.reset();
-    } else if (header.message == Message::kReport) {
-      report = std::move(contents);
-    } else if (header.message == Message::kSentence) {
-      const void* place;
-      std::memcpy(&place, contents.data(), sizeof place);
-      const std::string sentence = contents.substr(sizeof place);
-      const auto how = header.exit_code == 2 ? Ended::refused
-                       : sentence.empty()    ? Ended::done
-                                             : Ended::complained;
-      ended = {
-          how, header.exit_code, report, place != nullptr ? source_line({place}) : "", sentence};
-    } else {
-      Failure failure;
-      std::memcpy(&failure, contents.data(), sizeof failure);
-      ended = {
-          failure.kind == Failure::kTimeout ? Ended::timed_out : Ended::died, header.exit_code, "",
-          source_line(std::vector<const void*>(failure.frame, failure.frame + failure.frames)),
-          sentence_of(failure, guard)};
+    switch (header.message) {
+      case Message::kBegin:
+        // Later than the child's own alarm: for code that holds that off.
+        deadline = std::chrono::steady_clock::now() +
+                   std::chrono::milliseconds(static_cast<long>(1000 * guard.limit_s) + 3000);
+        break;
+      case Message::kEnd:
+        deadline.reset();
+        break;
+      case Message::kReport:
+        report = std::move(contents);
+        break;
+      case Message::kQuestion: {
+        const auto asked = guard.watched.answer;
+        const std::string answer = asked != nullptr ? asked(contents) : "";
+        const Header before{Message::kAnswer, 0, answer.size()};
+        // A child that has gone is noticed by the next reading.
+        if (write_all(ends[0], &before, sizeof before)) {
+          write_all(ends[0], answer.data(), answer.size());
+        }
+        break;
+      }
+      case Message::kSentence:
+        ended = told_end(guard, header.exit_code, contents);
+        break;
+      default:
+        ended = failed_end(guard, header.exit_code, contents);
     }
   }
   const bool late = deadline && std::chrono::steady_clock::now() >= *deadline;
@@ -379,9 +381,14 @@ Ended run_in_child(const Guard& guard, const Work& work) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (ended) return *ended;
-  if (late) return {Ended::timed_out, 1, "", "", guard.watched + " does not stop, and was ended"};
-  return {Ended::died, 1, "", "", guard.watched + " ends the program before it is done"};
+  if (!ended) {
+    const std::string& name = guard.watched.name;
+    ended = late ? Ended{Ended::timed_out, 1, "", "", name + " does not stop, and was ended"}
+                 : Ended{Ended::died, 1, "", "", name + " ends the program before it is done"};
+  }
+  ended->report = std::move(report);
+  ended->watched = deadline.has_value();
+  return *ended;
 }
 
 int run_guarded(const Guard& guard, const Work& work) {
@@ -397,15 +404,29 @@ int run_guarded(const Guard& guard, const Work& work) {
 }
 
 void watched(const std::function<void()>& code) {
+  give_signal_stacks();
   static const bool limited = (limit_resources(), true);
   static_cast<void>(limited);
   send(Message::kBegin);
   watching = true;
-  alarm_in(limit_s);
+  alarm_in(current->limit_s);
   code();
   alarm_in(0);
   watching = false;
   send(Message::kEnd);
+}
+
+void report_until_now(const std::string& report) {
+  send(Message::kReport, 0, report.data(), report.size());
+}
+
+std::string ask(const std::string& question) {
+  send(Message::kQuestion, 0, question.data(), question.size());
+  Header header{};
+  if (!read_all(to_parent, &header, sizeof header)) _exit(1);
+  std::string answer(header.bytes, '\0');
+  if (!read_all(to_parent, answer.data(), answer.size())) _exit(1);
+  return answer;
 }
 
 }  // namespace guard

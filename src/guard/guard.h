@@ -1,16 +1,60 @@
-// Runs other people's code in a child process that can loop, crash, exit or eat memory.
+// Runs other people's code in a child process that can loop, crash, exit or eat memory. What that
+// code is, and where in it something happens, only the caller knows, who hands it in as Watched.
 #pragma once
 
+#include <pthread.h>
+
+#include <cstddef>
 #include <cstdio>
+#include <exception>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace guard {
 
+// What an exception comes to: run_guarded's exit code, a sentence, and the return address of the
+// call in the watched code that it is about; null where that is not known.
+struct Thrown {
+  int exit_code;
+  std::string sentence;
+  const void* place = nullptr;
+};
+
+// The code that is watched. All functions may be null.
+struct Watched {
+  std::string name = "the program";  // what sentences call it
+
+  // These are called from signal handlers of the child, on any thread. They allocate nothing.
+  //
+  // Whether this thread is at a place that describe() can tell exactly.
+  bool (*is_inside)() = nullptr;
+  // Writes into `words` who it is that runs here: "tiled, block (0, 0, 0), thread (3, 0, 0)", or
+  // where this is not inside a better name than the one above, if there is one.
+  void (*describe)(char* words, std::size_t bytes) = nullptr;
+  // The thread to ask for its place when the time is over.
+  std::optional<pthread_t> (*thread_to_ask)() = nullptr;
+  void (*before_failure)() = nullptr;
+
+  // These are called in the child: before its work, and for what that throws. `watching`: watched
+  // code threw it, and not what surrounds it.
+  void (*begin)() = nullptr;
+  std::optional<Thrown> (*explain)(const std::exception& thrown, bool watching) = nullptr;
+
+  // These are called in the parent, which may start processes. From return addresses, innermost
+  // first, to the line that the first of them in other people's code stands on: "my.cu:12", or
+  // nothing.
+  std::string (*line_of)(const std::vector<const void*>& frames) = nullptr;
+  // What the child gets for ask(question).
+  std::string (*answer)(const std::string& question) = nullptr;
+};
+
 struct Guard {
-  double limit_s;                 // of wall-clock time, for each watched() part
-  std::string said_by;            // what sentences on stderr begin with
-  std::string watched = "sgemm";  // what sentences call that code outside of its kernels
+  double limit_s;       // of wall-clock time, for each watched() part
+  std::string said_by;  // what sentences on stderr begin with
+  Watched watched = {};
 };
 
 // What a run came to: the exit code, and a sentence for stderr where there is something to say.
@@ -20,26 +64,39 @@ struct Outcome {
 };
 using Work = std::function<Outcome(std::FILE* report)>;
 
-// Runs `work` in a child and returns the exit code: that of `work`, 1 where the code it watches
-// failed in any way, 2 where a Refusal was thrown. `work` writes its report to the stream it is
+// The system gives no child.
+struct NoChild : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Runs `work` in a child and returns the exit code: that of `work`, that of what it throws, or 1
+// where the code it watches failed in any other way. `work` writes its report to the stream it is
 // given; the report appears on stdout only if `work` came to its end. The child's own stdout is
-// this process's stderr.
+// this process's stderr. Throws NoChild.
 int run_guarded(const Guard& guard, const Work& work);
 
 // How a child ended.
 struct Ended {
   enum How { done, complained, refused, timed_out, died } how;
   int exit_code;         // as run_guarded returns it
-  std::string report;    // nothing unless `work` came to its end
+  std::string report;    // where `work` did not come to its end: what it reported until then
   std::string line;      // "my.cu:12", where it is known
   std::string sentence;  // why it did not, or the complaint of `work`
+  bool watched = false;  // that was while watched code ran, and not what surrounds it
 };
 
-// The same for those who want to judge by themselves: prints nothing. What `work` reports comes
-// through a pipe that the watched code knows nothing of.
+// The same for those who go on from there by themselves: prints nothing.
 Ended run_in_child(const Guard& guard, const Work& work);
 
-// Within `work`: runs other people's code under the limit.
+// Within `work`, in the child:
+
+// Runs other people's code under the limits.
 void watched(const std::function<void()>& code);
+
+// This is the report if the watched code fails from here on.
+void report_until_now(const std::string& report);
+
+// What the parent's Watched::answer says to `question`.
+std::string ask(const std::string& question);
 
 }  // namespace guard

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <tuple>
@@ -53,30 +54,21 @@ using Frames = std::map<Place, std::vector<Frame>>;
 // For each place the lines that it stands in, innermost first: more than one where a function was
 // inlined.
 Frames lines_of(const std::vector<Place>& places) {
+  std::istringstream answer(addr2line_elsewhere ? addr2line_elsewhere(places) : addr2line(places));
   Frames lines;
-  std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
-  for (const Place place : places) {
-    char hexadecimal[16];
-    std::snprintf(hexadecimal, sizeof hexadecimal, " 0x%x", place);
-    command += hexadecimal;
-  }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(
-      popen((command + " 2>/dev/null").c_str(), "r"), pclose);
-  if (answer == nullptr) return lines;
   std::vector<Frame>* current = nullptr;
-  for (char text[PATH_MAX + 64]; std::fgets(text, sizeof text, answer.get()) != nullptr;) {
-    const std::string_view line(text);
-    if (line.starts_with("0x")) {
+  for (std::string text; std::getline(answer, text);) {
+    if (text.starts_with("0x")) {
       Place place = 0;
-      std::from_chars(text + 2, text + line.size(), place, 16);
+      std::from_chars(text.data() + 2, text.data() + text.size(), place, 16);
       current = &lines[place];
       continue;
     }
-    const std::size_t colon = line.rfind(':');
-    if (current == nullptr || colon == line.npos) continue;
+    const std::size_t colon = text.rfind(':');
+    if (current == nullptr || colon == text.npos) continue;
     int number = 0;
-    std::from_chars(text + colon + 1, text + line.size(), number);
-    current->push_back({std::string(line.substr(0, colon)), number});
+    std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
+    current->push_back({text.substr(0, colon), number});
   }
   return lines;
 }
@@ -147,6 +139,26 @@ bool is_gemm_steps(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+std::function<std::string(const Places&)> addr2line_elsewhere;
+
+std::string addr2line(const Places& places) {
+  std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
+  for (const Place place : places) {
+    char hexadecimal[16];
+    std::snprintf(hexadecimal, sizeof hexadecimal, " 0x%x", place);
+    command += hexadecimal;
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> printed(
+      popen((command + " 2>/dev/null").c_str(), "r"), pclose);
+  std::string text;
+  if (printed == nullptr) return text;
+  std::array<char, 4096> part;
+  while (std::size_t bytes = std::fread(part.data(), 1, part.size(), printed.get())) {
+    text.append(part.data(), bytes);
+  }
+  return text;
+}
 
 std::string source_text(const std::string& file) {
   if (is_gemm_steps(file)) return {kernel_source_begin, kernel_source_end};

@@ -1,6 +1,8 @@
 // From places in the program to lines of the kernels' source, by binutils' addr2line.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,16 @@
 #include "model/recording.h"
 
 namespace trace {
+
+// Places in this program, as distances from its begin.
+using Places = std::vector<std::uint32_t>;
+
+// What `addr2line -a -i` prints of them; nothing where it is not to be had.
+std::string addr2line(const Places& places);
+
+// Asked instead of addr2line() for all that follows, where it is not empty: by a process that may
+// start no other.
+extern std::function<std::string(const Places&)> addr2line_elsewhere;
 
 struct SourceRange {
   std::string file;

@@ -30,6 +30,7 @@
 #include "step/step_command.h"
 #include "trace/trace.h"
 #include "try/device_calls.h"
+#include "try/guarded_kernel.h"
 #include "try/registers.h"
 #include "try/sgemm.h"
 #include "try/show.h"
@@ -391,12 +392,14 @@ int main(int argc, char** argv) {
     name_threads = options.name_threads;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);
-    return guard::run_guarded({options.limit_s, "try"}, [&](std::FILE* report) {
+    return guard::run_guarded(kernel_guard(options.limit_s, "try"), [&](std::FILE* report) {
       if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
       return try_sgemm(options, lab::joined(argc, argv), style, report);
     });
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());
+  } catch (const guard::NoChild& no_child) {
+    std::fprintf(stderr, "try: %s\n", no_child.what());
   }
   return 2;
 }

@@ -17,6 +17,9 @@ C_LIBRARY := $(foreach name,printf malloc rand,--redefine-sym $(name)=try_$(name
 COMPILE_TRIED = src/try/compile.sh $@ $(CXX) $(TRY_AS_CPU) $(DEPENDENCIES)
 SGEMM = _Z$(1)iiifPKfS0_fPf
 
+# Which folder is the instrument's own, when a failure is to be told by a line of somebody else's.
+$(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
+
 $(BUILD)/try/%.raw_traced.o: examples/%.cu $(BUILD)/try.flags
 	$(call say,g++,$< (traced))
 	KERNEL=$< $(COMPILE_TRIED) $(TRACED)

@@ -1,0 +1,134 @@
+#include "try/guarded_kernel.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <sstream>
+#include <string_view>
+
+#include "cuda/vector_types.h"
+#include "machine/grid.h"
+#include "model/refusal.h"
+#include "trace/source_lines.h"
+#include "try/device_calls.h"
+
+extern const __thread uint3 threadIdx;
+extern const __thread uint3 blockIdx;
+extern "C" char __executable_start, etext;
+
+namespace attempt {
+namespace {
+
+// Text in memory that is there already, as a signal handler needs it. What does not fit is left
+// out.
+class Words {
+ public:
+  Words(char* at, std::size_t bytes) : at_(at), end_(at + bytes - 1) { *at_ = '\0'; }
+  Words& operator<<(std::string_view text) {
+    const std::size_t bytes = std::min<std::size_t>(text.size(), end_ - at_);
+    std::memcpy(at_, text.data(), bytes);
+    at_ += bytes;
+    *at_ = '\0';
+    return *this;
+  }
+  Words& operator<<(const uint3& v) {
+    const char* before = "(";
+    for (const unsigned number : {v.x, v.y, v.z}) {
+      char digits[16];
+      const auto written = std::to_chars(digits, std::end(digits), number);
+      *this << before << std::string_view(digits, written.ptr - digits);
+      before = ", ";
+    }
+    return *this << ")";
+  }
+
+ private:
+  char *at_, *const end_;
+};
+
+// "tiled, block (0, 0, 0), thread (3, 0, 0)", or between two threads "tiled".
+void describe(char* words, std::size_t bytes) {
+  Words text(words, bytes);
+  text << std::string_view(machine::kernel_name()).substr(0, 255);
+  if (machine::in_kernel()) text << ", block " << blockIdx << ", thread " << threadIdx;
+}
+
+std::optional<guard::Thrown> explain(const std::exception& thrown, bool watching) {
+  if (const auto* fault = dynamic_cast<const machine::KernelFault*>(&thrown)) {
+    return guard::Thrown{1, fault->what(), fault->place};
+  }
+  if (const auto* refusal = dynamic_cast<const model::Refusal*>(&thrown)) {
+    return guard::Thrown{2, refusal->what()};
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr && !watching) {
+    return guard::Thrown{1, "there is not enough memory; choose a smaller --size"};
+  }
+  return std::nullopt;
+}
+
+// Whether `file`, as a debugger names it, is no student's: the project's own source, the system's,
+// or unknown. Students may well have a folder called src; the project's own is known by where it
+// lies, or by what it holds, where an object was compiled in another copy of the project.
+bool is_ours(const std::string& file) {
+  static const std::filesystem::path own = std::filesystem::weakly_canonical(SOURCE_FOLDER);
+  if (file.starts_with("??") || file.starts_with("/usr/") || file.starts_with("./") ||
+      file.find("/../sysdeps/") != file.npos ||
+      std::filesystem::weakly_canonical(file).string().starts_with(own.string() + "/")) {
+    return true;
+  }
+  constexpr std::string_view kFolder = "/src/";
+  const std::size_t at = file.rfind(kFolder);
+  return at != file.npos && std::filesystem::exists(own / file.substr(at + kFolder.size()));
+}
+
+std::string line_of(const std::vector<const void*>& frames) {
+  trace::Places places;
+  for (const void* frame : frames) {
+    const auto* call = static_cast<const char*>(frame) - 1;
+    if (call < &__executable_start || call >= &etext) continue;  // a library's
+    places.push_back(static_cast<std::uint32_t>(call - &__executable_start));
+  }
+  if (places.empty()) return "";
+  const std::string here = std::filesystem::current_path().string() + "/";
+  std::istringstream printed(trace::addr2line(places));
+  for (std::string line; std::getline(printed, line);) {
+    line.resize(std::min(line.find(" (discriminator"), line.size()));
+    const std::size_t colon = line.rfind(':');
+    if (colon == line.npos) continue;  // the address, before its lines
+    if (is_ours(line.substr(0, colon)) || line.ends_with(":?") || line.ends_with(":0")) continue;
+    return line.starts_with(here) ? line.substr(here.size()) : line;
+  }
+  return "";
+}
+
+// Places cross the boundary as they lie in memory: both sides are the same program.
+std::string ask_for_lines(const trace::Places& places) {
+  return guard::ask(
+      {reinterpret_cast<const char*>(places.data()), places.size() * sizeof places[0]});
+}
+std::string tell_lines(const std::string& question) {
+  trace::Places places(question.size() / sizeof places[0]);
+  std::memcpy(places.data(), question.data(), places.size() * sizeof places[0]);
+  return places.empty() ? "" : trace::addr2line(places);
+}
+
+}  // namespace
+
+guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std::string& name) {
+  return {
+      limit_s,
+      said_by,
+      {.name = name,
+       .is_inside = machine::in_kernel,
+       .describe = describe,
+       .thread_to_ask = machine::runner_of_first_block,
+       .before_failure = print_held,
+       .begin = [] { trace::addr2line_elsewhere = ask_for_lines; },
+       .explain = explain,
+       .line_of = line_of,
+       .answer = tell_lines}};
+}
+
+}  // namespace attempt
