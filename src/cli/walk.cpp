@@ -244,7 +244,7 @@ lab::Row stage_row(
   const model::KernelRef& kernel = kernel_of(ladder, table, variant);
   row.aligned = &kernel == &variant.kernel;
   row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, variant, kernel);
-  if (!abandoned) check_result(ladder, result, p.M, model::kFp32, row);
+  if (!abandoned) check_result(ladder, result, p.M, stage.precision, row);
   return row;
 }
 
@@ -274,7 +274,7 @@ void climb(
       ladder.run.rows.push_back(stage_row(ladder, table, *stage, variant, result));
     }
     const bool whole_ladder = ladder.flags.stage.empty();
-    if (whole_ladder && stage->number == 0) ladder.run.rows.push_back(openmp_row(ladder));
+    if (whole_ladder && stage->variants.empty()) ladder.run.rows.push_back(openmp_row(ladder));
   }
   ladder.run.rows.insert(ladder.run.rows.end(), yardsticks.begin(), yardsticks.end());
 }

@@ -105,7 +105,8 @@ void multiply(
 
 // Compares what the traced blocks wrote with fp64: elements that are not what they were before.
 model::Error check_written(
-    const flags::Flags& flags, const Sides& sides, const Matrices& before, const lab::Floats& C) {
+    const flags::Flags& flags, const Sides& sides, const Matrices& before, const lab::Floats& C,
+    model::Precision precision) {
   std::vector<std::size_t> written;
   const auto differs = [](float a, float b) {
     return !(a == b || (std::isnan(a) && std::isnan(b)));
@@ -132,8 +133,8 @@ model::Error check_written(
   }
   return model::compare(
       1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), sides.K, computed.data(),
-      exact.data(), magnitude.data(), flags.beta, flags.beta == 0 ? nullptr : old.data(),
-      model::kFp32, flags.alpha);
+      exact.data(), magnitude.data(), flags.beta, flags.beta == 0 ? nullptr : old.data(), precision,
+      flags.alpha);
 }
 
 // A product of that K with the traced copy. `row` learns whether what was computed is right.
@@ -152,7 +153,7 @@ model::Counts trace_along(
   model::Counts counts = trace::trace(machine, arrays, [&] {
     multiply(lab, experiment_table_traced, variant, sides, m.A.data(), m.B.data(), C.data());
   });
-  row.error = check_written(lab.flags, sides, m, C);
+  row.error = check_written(lab.flags, sides, m, C, row.stage->precision);
   return counts;
 }
 
