@@ -328,13 +328,13 @@ sass: $(PROGRAM)
 # Rewrites the recorded registers per kernel and architecture, and where cuobjdump or nvdisasm is
 # there the instruction mix of their main loops; needs nvcc.
 registers:
-	src/model/record_registers.sh $(or $(NVCC),nvcc)
+	src/model/record_kernels.sh $(or $(NVCC),nvcc)
 
 # Whether this nvcc makes of the kernels what is recorded. Another version may well differ.
 check-registers:
-	src/model/record_registers.sh $(or $(NVCC),nvcc) $(BUILD)/registers.inc $(BUILD)/mix.inc
-	diff -I '^//' src/model/registers.inc $(BUILD)/registers.inc
-	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' src/model/mix.inc $(BUILD)/mix.inc
+	@mkdir -p $(BUILD) && cp src/model/compiled_kernels.inc $(BUILD)/compiled_kernels.inc
+	src/model/record_kernels.sh $(or $(NVCC),nvcc) $(BUILD)/compiled_kernels.inc
+	diff -I '^//' src/model/compiled_kernels.inc $(BUILD)/compiled_kernels.inc
 
 # What ncu counts on the GPU beside what the tracer counts, and how busy it sees each unit beside the
 # ceilings: make profile STAGE=5 SIZE=1000, or STAGE=all M=251 N=509 K=127; make ceilings SIZE=4096
@@ -343,7 +343,7 @@ SIZE ?=
 M ?=
 N ?=
 K ?=
-PROBLEM = --stage $(if $(filter all,$(STAGE)),1-9,$(STAGE)) $(if $(VARIANT),--variant $(VARIANT)) \
+PROBLEM = --stage $(if $(filter all,$(STAGE)),1-,$(STAGE)) $(if $(VARIANT),--variant $(VARIANT)) \
 	$(if $(or $(SIZE),$(M)$(N)$(K)),,--size $(1)) $(if $(SIZE),--size $(SIZE)) \
 	$(if $(M),--m $(M)) $(if $(N),--n $(N)) $(if $(K),--k $(K))
 profile: $(PROGRAM)
