@@ -688,27 +688,30 @@ model::Variant async_pipeline_variant(const char* name) {
 
 // What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: what sets them
 // apart is what stands in for the tile sizes.
-const model::Predicted kUntiled = {.gmem_loads = "2*K + reads_C",
-                            .gmem_floats = "2*K + reads_C",
-                            .smem_loads = "0",
-                            .smem_floats = "0",
-                            .gmem_stores = "1",
-                            .smem_stores = "0",
-                            .async_copies = "0"};
-const model::Predicted kTiled = {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-                          .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-                          .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
-                          .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
-                          .gmem_stores = "TM*TN",
-                          .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
-                          .async_copies = "0"};
-const model::Predicted kFloat4 = {.gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
-                           .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-                           .smem_loads = "ceil(K/BK)*BK*(TM + TN)/4",
-                           .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
-                           .gmem_stores = "TM*TN/vec",
-                           .smem_stores = "ceil(K/BK)*BK*(BM + BN/4)/threads",
-                           .async_copies = "0"};
+const model::Predicted kUntiled = {
+    .gmem_loads = "2*K + reads_C",
+    .gmem_floats = "2*K + reads_C",
+    .smem_loads = "0",
+    .smem_floats = "0",
+    .gmem_stores = "1",
+    .smem_stores = "0",
+    .async_copies = "0"};
+const model::Predicted kTiled = {
+    .gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+    .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
+    .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
+    .gmem_stores = "TM*TN",
+    .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
+    .async_copies = "0"};
+const model::Predicted kFloat4 = {
+    .gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
+    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+    .smem_loads = "ceil(K/BK)*BK*(TM + TN)/4",
+    .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
+    .gmem_stores = "TM*TN/vec",
+    .smem_stores = "ceil(K/BK)*BK*(BM + BN/4)/threads",
+    .async_copies = "0"};
 const model::Predicted kPipelined = {
     .gmem_loads = "ceil(K/BK)*BK*(BM + BN/vec)/threads + TM*TN*reads_C/vec",
     .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
@@ -731,74 +734,147 @@ const std::vector<model::Stage> stages = {
              "A touches 32 rows.",
      .needs = 0,
      .predicted = kUntiled,
-     .variants = {naive_variant<32, 32>("32x32"), naive_variant<16, 16>("16x16"),
-                  naive_variant<8, 8>("8x8")}},
+     .variants =
+         {naive_variant<32, 32>("32x32"), naive_variant<16, 16>("16x16"),
+          naive_variant<8, 8>("8x8")},
+     .questions =
+         {{"How many bytes do all threads together load, and how often is that each element of A?",
+           "M*N*2*K*4", "bytes",
+           "Every thread loads a row of A and a column of B, so that an element of A is loaded N "
+           "times and one of B M times."},
+          {"How many of the floats in the sectors of one load of A does a warp use, in percent?",
+           "100*32/(32*8)", "%",
+           "32 rows are 32 sectors of 8 floats each, and one float of each is wanted."}}},
     {.number = 2,
      .name = "coalesced",
      .idea = "Neighbouring threads read neighbouring addresses: a warp walks along a row of C.",
      .needs = 0,
      .predicted = kUntiled,
-     .variants = {coalesced_variant<32, 32>("32x32"), coalesced_variant<16, 16>("16x16"),
-                  coalesced_variant<8, 8>("8x8")}},
+     .variants =
+         {coalesced_variant<32, 32>("32x32"), coalesced_variant<16, 16>("16x16"),
+          coalesced_variant<8, 8>("8x8")},
+     .questions =
+         {{"How many sectors do the two loads of one step of k take together?", "2*sectors",
+           "sectors",
+           "One for A, which all lanes read at the same address, and four for 32 neighbours of B."},
+          {"By how much did the loads of one thread become fewer?", "0", "loads",
+           "By none: 2K as before. What changed is which lanes ask for neighbours, and so the "
+           "sectors of a request."}}},
     {.number = 3,
      .name = "shared-memory tiling",
      .idea = "The threads of a block fetch a tile of A and of B together, and multiply from shared "
              "memory.",
      .needs = 0,
      .predicted = kTiled,
-     .variants = {shared_memory_tiling_variant<32, 32, 32>("32x32"),
-                  shared_memory_tiling_variant<16, 16, 16>("16x16"),
-                  shared_memory_tiling_variant<8, 8, 8>("8x8")}},
+     .variants =
+         {shared_memory_tiling_variant<32, 32, 32>("32x32"),
+          shared_memory_tiling_variant<16, 16, 16>("16x16"),
+          shared_memory_tiling_variant<8, 8, 8>("8x8")},
+     .questions =
+         {{"How often is an element of A loaded from global memory now?", "ceil(N/BN)", "times",
+           "Once for each block of its rows' tiles, and no longer once for every column of C."},
+          {"How many barriers does a block pass on its way along K?", "2*ceil(K/BK)", "barriers",
+           "Two for every tile: until it is complete, and until nobody needs it any more."}}},
     {.number = 4,
      .name = "1D thread coarsening",
      .idea = "A thread computes TM results below each other, and an element of B in a register "
              "serves all of them.",
      .needs = 0,
      .predicted = kTiled,
-     .variants = {thread_coarsening_1d_variant<64, 64, 8, 8>("64x64x8-tm8"),
-                  thread_coarsening_1d_variant<16, 16, 16, 1>("16x16x16-tm1"),
-                  thread_coarsening_1d_variant<16, 16, 16, 2>("16x16x16-tm2"),
-                  thread_coarsening_1d_variant<16, 16, 16, 4>("16x16x16-tm4"),
-                  thread_coarsening_1d_variant<16, 16, 16, 8>("16x16x16-tm8"),
-                  thread_coarsening_1d_variant<16, 16, 16, 16>("16x16x16-tm16")}},
+     .variants =
+         {thread_coarsening_1d_variant<64, 64, 8, 8>("64x64x8-tm8"),
+          thread_coarsening_1d_variant<16, 16, 16, 1>("16x16x16-tm1"),
+          thread_coarsening_1d_variant<16, 16, 16, 2>("16x16x16-tm2"),
+          thread_coarsening_1d_variant<16, 16, 16, 4>("16x16x16-tm4"),
+          thread_coarsening_1d_variant<16, 16, 16, 8>("16x16x16-tm8"),
+          thread_coarsening_1d_variant<16, 16, 16, 16>("16x16x16-tm16")},
+     .questions =
+         {{"How many loads from shared memory does one product cost now?", "(TM + TN)/(TM*TN)",
+           "loads",
+           "TM of A and one of B serve TM products; in the stage before it were two for one."},
+          {"Why not make TM larger and larger? How many results must lie in registers at TM = 64?",
+           "64*TN", "registers",
+           "Every result is a register. They are what a block soon has too many of, and an SM then "
+           "holds fewer blocks."}}},
     {.number = 5,
      .name = "2D thread tiling",
      .idea = "A thread computes TM x TN results from TM + TN elements in registers.",
      .needs = 0,
      .predicted = kTiled,
-     .variants = {thread_tiling_2d_variant<128, 128, 8, 8, 8>("128x128x8"),
-                  thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8")}},
+     .variants =
+         {thread_tiling_2d_variant<128, 128, 8, 8, 8>("128x128x8"),
+          thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8")},
+     .questions =
+         {{"How many products does a thread make of each float that it loads from shared memory?",
+           "TM*TN/(TM + TN)", "products a float",
+           "TM + TN floats make TM x TN products: the surface and the area."},
+          {"How many wavefronts does a load from shared memory take on the average, and why not "
+           "one?",
+           "wavefronts", "wavefronts",
+           "Lanes side by side want words TN apart: several of them fall into one bank."}}},
     {.number = 6,
      .name = "vectorized",
      .idea = "One instruction moves four floats wherever data moves; A's tile is turned on its "
              "side as it is stored.",
      .needs = 0,
      .predicted = kFloat4,
-     .variants = {vectorized_variant<128, 128, 8, 8, 8>("128x128x8"),
-                  vectorized_variant<64, 64, 8, 8, 8>("64x64x8")}},
+     .variants =
+         {vectorized_variant<128, 128, 8, 8, 8>("128x128x8"),
+          vectorized_variant<64, 64, 8, 8, 8>("64x64x8")},
+     .questions =
+         {{"How many instructions store a thread's results to C, and how many before?", "TM*TN/vec",
+           "stores", "A float4 is four results; the stage before stored each on its own."},
+          {"How many wavefronts does a 16-byte load of a full warp take at best?", "32*16/128",
+           "wavefronts",
+           "A wavefront brings at most 32 banks of 4 bytes, so 512 bytes take four; fewer "
+           "only where lanes want the same words."}}},
     {.number = 7,
      .name = "conflict-free",
      .idea = "A thread's results come in squares of 4 x 4 and As is padded, so that no two lanes "
              "want different words of a bank.",
      .needs = 0,
      .predicted = kFloat4,
-     .variants = {conflict_free_variant<128, 128, 8, 8, 8>("128x128x8"),
-                  conflict_free_variant<64, 64, 8, 8, 8>("64x64x8")}},
+     .variants =
+         {conflict_free_variant<128, 128, 8, 8, 8>("128x128x8"),
+          conflict_free_variant<64, 64, 8, 8, 8>("64x64x8")},
+     .questions =
+         {{"How many bank conflicts are left?", "conflicts", "conflicts",
+           "Squares of 4 x 4 put the lanes' float4 side by side, and a padded row starts in "
+           "another bank than the one before."},
+          {"How many bytes does the padding of As cost, with 4 floats a row?", "BK*4*4", "bytes",
+           "One float4 behind each of BK rows: little beside BK rows of BM floats."}},
+     .conflict_free = true},
     {.number = 8,
      .name = "warp tiling",
      .idea = "A warp computes a tile of its own, a lane 16 x 8 results, and lanes side by side ask "
              "shared memory for the same float4.",
      .needs = 0,
      .predicted = kFloat4,
-     .variants = {warp_tiling_variant<128, 128, 8, 32, 128, 16, 8>("128x128x8"),
-                  warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8")}},
+     .variants =
+         {warp_tiling_variant<128, 128, 8, 32, 128, 16, 8>("128x128x8"),
+          warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8")},
+     .questions =
+         {{"How many threads has a block now, half as many as before?", "threads", "threads",
+           "Fewer threads with larger tiles: more products for each float from shared memory."},
+          {"And how many products does it make of a float from shared memory, where it was 4?",
+           "TM*TN/(TM + TN)", "products a float",
+           "The tile of a thread is no square any more, but larger than 8 x 8, whose share is 4."}},
+     .conflict_free = true},
     {.number = 9,
      .name = "async pipeline",
      .idea = "While one tile is multiplied, the next ones travel to shared memory by cp.async.",
      .needs = 80,
      .predicted = kPipelined,
-     .variants = {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("64x256x8"),
-                  async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8")}},
+     .variants =
+         {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("64x256x8"),
+          async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8")},
+     .questions =
+         {{"How many warps does an SM hold, and why is that enough?", "warps_per_sm", "warps",
+           "What hides the way from global memory is no longer other warps, but the tiles in "
+           "flight."},
+          {"How many bytes are on their way while a tile is multiplied?", "pipeline*BK*(BM + BN)*4",
+           "bytes", "A tile of A and of B for each that is in flight, of every block of the SM."}},
+     .conflict_free = true},
 };
 
 // float4 takes rows that are 16-byte aligned, every one of them.

@@ -112,12 +112,12 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
 }
 
 lab::Measurement measure_variant(
-    Ladder& ladder, const char* name, const model::Variant& variant, lab::Floats& result) {
+    Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
   const lab::Problem& p = ladder.problem;
   const auto& [own, traced, plain] = ladder.tables;
   const std::int64_t blocks =
       std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
-  lab::Progress progress(name, blocks);
+  lab::Progress progress(stage.name, blocks);
   lab::Means means = ladder.means();
   means.machine = {
       &ladder.run.gpu,
@@ -126,13 +126,14 @@ lab::Measurement measure_variant(
   const lab::Kernel kernel{
       .traced = lab::gemm_of(traced, same(variant, own, traced)),
       .plain = lab::gemm_of(plain, same(variant, own, plain)),
-      .gpu = lab::gemm_of(own, variant)};
+      .gpu = lab::gemm_of(own, variant),
+      .precision = stage.precision};
   return lab::measure(p, kernel, means, result);
 }
 
 lab::Row stage_row(
     Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
-  lab::Row row{measure_variant(ladder, stage.name, variant, result)};
+  lab::Row row{measure_variant(ladder, stage, variant, result)};
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
@@ -166,7 +167,7 @@ void climb(
       run.rows.push_back(stage_row(ladder, *stage, variant, result));
     }
     const bool whole_ladder = flags.stage.empty();
-    if (whole_ladder && stage->number == 0) run.rows.push_back(openmp_row(ladder));
+    if (whole_ladder && stage->variants.empty()) run.rows.push_back(openmp_row(ladder));
   }
   run.rows.insert(run.rows.end(), yardsticks.begin(), yardsticks.end());
 }

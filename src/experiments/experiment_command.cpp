@@ -57,7 +57,7 @@ model::Counts trace_along(
   lab::Floats C;
   const lab::Measurement measured =
       lab::measure(p, {.traced = lab::gemm_of(experiment_table_traced, variant)}, means, C);
-  row.error = lab::compare_written(p, C);
+  row.error = lab::compare_written(p, C, row.stage->precision);
   return *measured.counts;
 }
 

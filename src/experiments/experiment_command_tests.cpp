@@ -159,7 +159,7 @@ TEST_CASE("the list names every experiment, and an unknown one is refused with i
   }
   for (const char* useless :
        {"padding --explain", "padding --stage 5", "padding --stage 7 --variant 64x64x8",
-        "shapes --n 5", "occupancy --stage 5-6", "occupancy --stage 0", "shapes --stage 99"}) {
+        "shapes --n 5", "occupancy --stage 5-6", "occupancy --stage 0", "shapes --stage 12345"}) {
     CAPTURE(std::string(useless));
     const Output refused = experiment(useless);
     CHECK(refused.exit_code == 2);

@@ -147,15 +147,17 @@ model::Variant padded_variant(const char* name) {
       ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 1>>());
 }
 
-// A stage of the ladder, with more variants.
+// A stage of the ladder, with more variants, of which some may have conflicts.
 model::Stage with_more(int number, std::vector<model::Variant> variants) {
-  model::Stage stage = stages[number];
+  model::Stage stage = *model::find_stage(stages, number);
+  stage.conflict_free = false;
   stage.variants.insert(stage.variants.end(), variants.begin(), variants.end());
   return stage;
 }
 
 // The one variant whose loads of A are four scalar ones.
 model::Stage with_scalar_loads_of_A(model::Stage stage, model::Variant variant) {
+  stage.conflict_free = false;
   stage.predicted.smem_loads = "ceil(K/BK)*BK*(TM + TN/4)";
   stage.variants = {variant};
   return stage;
@@ -184,7 +186,8 @@ const std::vector<model::Stage> experiment_stages = {
             conflict_free_variant<128, 128, 8, 16, 8>("128x128x8-16x8"),
             padded_variant<128, 128, 8, 8, 8, 0, 0>("unpadded"),
             padded_variant<128, 128, 8, 8, 8, 0, 16>("swizzled")}),
-    with_scalar_loads_of_A(stages[7], padded_variant<128, 128, 8, 8, 8, 1, 0>("padded-by-1")),
+    with_scalar_loads_of_A(
+        *model::find_stage(stages, 7), padded_variant<128, 128, 8, 8, 8, 1, 0>("padded-by-1")),
     with_more(
         8, {warp_tiling_variant<128, 128, 8, 64, 64, 16, 8>("128x128x8-64x64"),
             warp_tiling_variant<128, 64, 8, 64, 64, 16, 8>("128x64x8"),

@@ -56,8 +56,10 @@ std::vector<const model::Stage*> select_stages(
   const std::size_t dash = std::min(text.find('-'), text.size());
   const std::string from = text.substr(0, dash);
   const std::string to = dash < text.size() ? text.substr(dash + 1) : from;
-  if (all_digits(from) && all_digits(to)) {
-    const std::size_t first = numbered(from, text, stages), last = numbered(to, text, stages);
+  const bool to_the_last = dash + 1 == text.size();
+  if (all_digits(from) && (to_the_last || all_digits(to))) {
+    const std::size_t first = numbered(from, text, stages);
+    const std::size_t last = to_the_last ? stages.size() - 1 : numbered(to, text, stages);
     if (first > last) {
       throw model::Refusal(
           "--stage " + text + ": the range runs backwards; write --stage " + to + "-" + from);

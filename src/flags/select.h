@@ -9,7 +9,7 @@
 
 namespace flags {
 
-// The stages that `text` names, in the order of the table: a number (5), a range (3-6), a name or
+// The stages that `text` names, in the order of the table: a number (5), a range (3-6, or 3- to the last), a name or
 // its beginning without case, blanks and dashes ("warp"); all of them where it is empty. Throws a
 // Refusal that lists the stages if there is no such stage.
 std::vector<const model::Stage*> select_stages(

@@ -46,6 +46,8 @@ TEST_CASE("a stage is a number, a range, a name or its beginning") {
   CHECK(selected("03") == std::vector<int>{3});
   CHECK(selected("1-4") == std::vector<int>{1, 3, 4});
   CHECK(selected("4-4") == std::vector<int>{4});
+  CHECK(selected("1-") == std::vector<int>{1, 3, 4, 5});
+  CHECK(selected("5-") == std::vector<int>{5});
   CHECK(selected("Shared Memory Tiling") == std::vector<int>{3});
   CHECK(selected("shared-memory") == std::vector<int>{3});
   CHECK(selected("1D") == std::vector<int>{4});
@@ -65,7 +67,7 @@ TEST_CASE("a stage that does not exist is refused with those that do") {
   CHECK(stage_refusal("-1") == "--stage -1: there is no such stage" + list);
   CHECK(stage_refusal("-") == "--stage -: there is no such stage" + list);
   CHECK(stage_refusal("0x") == "--stage 0x: there is no such stage" + list);
-  CHECK(stage_refusal("3-") == "--stage 3-: there is no such stage" + list);
+  CHECK(stage_refusal("2-") == "--stage 2-: there is no stage 2" + list);
   CHECK(stage_refusal("ser") == "--stage ser: more than one stage begins like this" + list);
   CHECK(stage_refusal("4-1") == "--stage 4-1: the range runs backwards; write --stage 1-4");
 }

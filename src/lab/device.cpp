@@ -4,7 +4,7 @@
 
 #include "gpu/gpu.h"
 #include "model/refusal.h"
-#include "model/registers.h"
+#include "model/compiled_kernel.h"
 
 namespace lab {
 
@@ -40,7 +40,7 @@ std::optional<model::Occupancy> occupancy_of(
     needs.registers_per_thread = compiled.registers_per_thread;
     needs.smem_bytes_per_block += compiled.static_smem_bytes;
   } else {
-    const auto record = model::find_kernel_record(kernel.name, run.gpu.compute_capability);
+    const auto record = model::find_compiled_kernel(kernel.name, run.gpu.compute_capability);
     if (!record) return std::nullopt;
     needs.registers_per_thread = record->registers;
     needs.smem_bytes_per_block += record->static_smem_bytes;

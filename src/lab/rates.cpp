@@ -30,9 +30,9 @@ model::Product product_of(const Run& run) {
   return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0};
 }
 
-std::optional<model::LoopRecord> compiled_loop(const Run& run, const Row& row) {
+std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row) {
   if (!row.variant) return std::nullopt;
-  return model::find_loop_record(kernel_name(row), run.gpu.compute_capability);
+  return model::find_compiled_loop(kernel_name(row), run.gpu.compute_capability);
 }
 
 namespace {
@@ -49,7 +49,7 @@ std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row) {
 }
 
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
-  const std::optional<model::LoopRecord> record = compiled_loop(run, row);
+  const std::optional<model::CompiledKernel> record = compiled_loop(run, row);
   if (!record || !can_run(row)) return std::nullopt;
   return model::ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
 }

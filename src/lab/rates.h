@@ -18,7 +18,7 @@ std::optional<double> cublas_ratio(const Run& run, const Row& row);
 std::optional<double> times_the_stage_before(const Run& run, const Row& row);
 
 // What the compiler made of the kernel that ran, for the run's GPU or the nearest one before it.
-std::optional<model::LoopRecord> compiled_loop(const Run& run, const Row& row);
+std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row);
 
 // Bounds on the run's GPU, from the trace alone and with the compiler's instructions. None where
 // nothing is multiplied, nothing was traced, or no block fits; the second also without a record.

@@ -26,7 +26,7 @@ model::Error compare(
       p.beta, p.beta == 0 ? nullptr : p.C.data() + p.lead, precision, p.alpha);
 }
 
-model::Error compare_written(const Problem& p, const Floats& result) {
+model::Error compare_written(const Problem& p, const Floats& result, model::Precision precision) {
   const float *A = p.A.data() + p.lead, *B = p.B.data() + p.lead, *before = p.C.data() + p.lead;
   const float* after = result.data() + p.lead;
   std::vector<std::size_t> written;
@@ -55,7 +55,7 @@ model::Error compare_written(const Problem& p, const Floats& result) {
   }
   return model::compare(
       1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), p.K, computed.data(),
-      exact.data(), magnitude.data(), p.beta, p.beta == 0 ? nullptr : old.data(), model::kFp32,
+      exact.data(), magnitude.data(), p.beta, p.beta == 0 ? nullptr : old.data(), precision,
       p.alpha);
 }
 

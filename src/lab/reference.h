@@ -20,6 +20,6 @@ model::Error compare(
     model::Precision precision = model::kFp32);
 
 // Compares the elements that are not what they were before, and works out what they should be.
-model::Error compare_written(const Problem& p, const Floats& result);
+model::Error compare_written(const Problem& p, const Floats& result, model::Precision precision);
 
 }  // namespace lab

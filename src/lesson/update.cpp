@@ -1,17 +1,52 @@
 // make walkthrough: runs every command that walkthrough.md quotes, and writes its output of today
-// into the file where only numbers have changed. What else has changed is for an author to see.
+// into the file where only numbers have changed. What else has changed is for an author to see. The
+// table of README.md that needs no GPU is written whole, with the rows that the ladder has today.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "lesson/lesson.h"
 
 namespace {
 
+void write(const std::filesystem::path& file, const lesson::Lines& text) {
+  const std::filesystem::path written = file.string() + ".tmp";
+  std::ofstream out(written);
+  for (const std::string& line : text) out << line << "\n";
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + written.string());
+  std::filesystem::rename(written, file);
+}
+
+// What of a table does not depend on the machine: without the CPU's own times, and without the
+// widths of columns, which depend on them.
+lesson::Lines comparable(lesson::Lines table) {
+  std::erase_if(table, [](const std::string& line) {
+    return line.starts_with("0 serial") || line.starts_with("  OpenMP CPU");
+  });
+  for (std::string& line : table) line = std::regex_replace(line, std::regex("( |─)+"), " ");
+  return table;
+}
+
+void renew_table_of_readme(const lesson::Built& built) {
+  const std::filesystem::path file = "README.md";
+  lesson::Lines text = lesson::read_lines(file);
+  const auto begin = std::find_if(text.begin(), text.end(), [](const std::string& line) {
+    return line.starts_with("problem  C (256 x 256)");
+  });
+  const auto end = std::find(begin, text.end(), "```");
+  if (end == text.end()) throw std::runtime_error("README.md has no table of a run without a GPU");
+  const lesson::Lines now = lesson::run("./gemm_steps", built).lines;
+  if (comparable({begin, end}) == comparable(now)) return;
+  text.insert(text.erase(begin, end), now.begin(), now.end());
+  write(file, text);
+}
+
 int mend(const lesson::Built& built) {
-  const std::filesystem::path file = "walkthrough.md", written = "walkthrough.md.tmp";
+  const std::filesystem::path file = "walkthrough.md";
   lesson::Lines text = lesson::read_lines(file);
   int left = 0;
   for (const lesson::Chapter& chapter : lesson::chapters(text)) {
@@ -33,11 +68,7 @@ int mend(const lesson::Built& built) {
       }
     }
   }
-  std::ofstream out(written);
-  for (const std::string& line : text) out << line << "\n";
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + written.string());
-  std::filesystem::rename(written, file);
+  write(file, text);
   return left == 0 ? 0 : 1;
 }
 
@@ -49,6 +80,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
+    renew_table_of_readme({argv[1], argv[2]});
     return mend({argv[1], argv[2]});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mend: %s\n", error.what());

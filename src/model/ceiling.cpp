@@ -97,13 +97,14 @@ int padded_K(const Product& product, const Variant& variant) {
   return (product.K + variant.BK - 1) / variant.BK * variant.BK;
 }
 
-Rounds rounds_along_K(const Product& product, const Variant& variant, const LoopRecord& record) {
+Rounds rounds_along_K(
+    const Product& product, const Variant& variant, const CompiledKernel& record) {
   return rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
 }
 
 SharedLoads shared_loads_as_compiled(
     const Product& product, const Variant& variant, const Counts& counts,
-    const LoopRecord& record) {
+    const CompiledKernel& record) {
   const auto traced = static_cast<double>(counts.blocks_traced);
   const Rounds times = rounds_along_K(product, variant, record);
   const auto a_block = [&](int InstructionMix::*kind) {
@@ -151,10 +152,11 @@ std::optional<Ceiling> ceiling_as_written(
 
 std::optional<Ceiling> ceiling_as_compiled(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
-    const LoopRecord& record) {
+    const CompiledKernel& record) {
   if (!is_known(product, variant, counts)) return std::nullopt;
-  Work work = work_as_written(product, variant, counts);
   const Rounds times = rounds_along_K(product, variant, record);
+  if (times.loop == 0 && times.inner == 0) return std::nullopt;
+  Work work = work_as_written(product, variant, counts);
   work.instructions =
       warps(variant) * (times.loop * record.loop.all() + times.inner * record.inner.all());
   work.smem_load_wavefronts = shared_loads_as_compiled(product, variant, counts, record).wavefronts;

@@ -5,26 +5,26 @@
 // counts, not what stands before and after it, and not the launch itself (a few microseconds). So a
 // ceiling is a bound, and a kernel whose warps hide all their waiting comes near it.
 //
-// Where it is off. An H200 reaches 0.66 to 0.99 of it in stages 1 to 9 at 4096^3. What is missing
-// is waiting, which the model leaves out: for a load's answer where few warps are there to take
-// over (stages 4 to 8 have 25 to 50 % occupancy), at two barriers a tile, and for the epilogue.
-// Stage 1 has so many requests in flight that nothing is missing, and stage 9 copies ahead and
-// comes closest of those that multiply for most of the time. results/h200-ceilings-4096.txt has,
-// for every unit, the share of the time that the model says beside what the hardware counted: they
-// lie within a few points of each other, and the busiest is the one named. L1 and shared memory are
-// two units here and share one data stage in the hardware; so what cp.async moves stands under L1
-// here and under shared memory there (stage 9). Registers' own banks and the
-// instruction cache are not in the model; of L2 the model knows the traffic that no L1 cache could
-// spare.
+// Where it is off. At 4096^3 an H200 reaches 0.66 to 0.99 of it with the fp32 stages. What is
+// missing is waiting, which the model leaves out: for a load's answer where few warps are there to
+// take over (25 to 50 % occupancy once a thread has several results), at two barriers a tile, and
+// for the epilogue. The naive kernel has so many requests in flight that nothing is missing, and
+// the async pipeline copies ahead and comes closest of those that multiply for most of the time.
+// results/h200-ceilings-4096.txt has, for every unit, the share of the time that the model says
+// beside what the hardware counted: they lie within a few points of each other, and the busiest is
+// the one named. L1 and shared memory are two units here and share one data stage in the hardware;
+// so what cp.async moves stands under L1 here and under shared memory there. Registers' own banks
+// and the instruction cache are not in the model; of L2 the model knows the traffic that no L1
+// cache could spare.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string_view>
 
+#include "model/compiled_kernel.h"
 #include "model/counts.h"
 #include "model/gpus.h"
-#include "model/mix.h"
 #include "model/stage.h"
 
 namespace model {
@@ -59,7 +59,7 @@ struct Product {
 int padded_K(const Product& product, const Variant& variant);
 
 // What a warp of this variant goes through along K.
-Rounds rounds_along_K(const Product& product, const Variant& variant, const LoopRecord& record);
+Rounds rounds_along_K(const Product& product, const Variant& variant, const CompiledKernel& record);
 
 // As the source says it: every access that the trace counted is an instruction, every product is an
 // FMA, and nothing else costs. None where nothing is multiplied or no block was traced.
@@ -67,10 +67,11 @@ std::optional<Ceiling> ceiling_as_written(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts);
 
 // With the compiler's instructions in place of the source's. Where the compiler made one wide load
-// from shared memory of several, their wavefronts are those of the wide one.
+// from shared memory of several, their wavefronts are those of the wide one. Also none where the
+// recorded loop has no FFMA, because then nothing tells how often it goes round.
 std::optional<Ceiling> ceiling_as_compiled(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
-    const LoopRecord& record);
+    const CompiledKernel& record);
 
 // Of a block, on average over the traced ones: requests that load from shared memory as compiled,
 // along all of K, and their wavefronts.
@@ -79,6 +80,7 @@ struct SharedLoads {
   double wavefronts;
 };
 SharedLoads shared_loads_as_compiled(
-    const Product& product, const Variant& variant, const Counts& counts, const LoopRecord& record);
+    const Product& product, const Variant& variant, const Counts& counts,
+    const CompiledKernel& record);
 
 }  // namespace model

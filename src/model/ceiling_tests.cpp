@@ -102,7 +102,7 @@ TEST_CASE("the compiler's instructions replace the source's, and a wide load its
   Counts counts = traced_loads(200, 1);
   counts.smem_loads.pieces = 500;
   counts.widenable[4] = {100, 200, 50};
-  LoopRecord record{};
+  CompiledKernel record{};
   record.loop.ffma = 4;
   record.loop.lds32 = 4;
   record.loop.lds128 = 1;
@@ -127,7 +127,7 @@ TEST_CASE("wide loads that the source has are not merged once more") {
   Counts counts = traced_loads(25, 4);
   counts.smem_loads.floats.sum *= 4;
   counts.widenable[4] = {25, 10, 5};
-  LoopRecord record{};
+  CompiledKernel record{};
   record.loop.ffma = 4;
   record.loop.lds128 = 1;
   CHECK(shared_loads_as_compiled(kProduct, one_warp(0), counts, record).wavefronts == 100);
@@ -138,7 +138,10 @@ TEST_CASE("where nothing is multiplied or traced there is no ceiling") {
   CHECK(!ceiling_as_written(plain_gpu(), {0, 32, 100, false}, one_warp(0), counts));
   CHECK(!ceiling_as_written(plain_gpu(), {8, 32, 0, false}, one_warp(0), counts));
   CHECK(!ceiling_as_written(plain_gpu(), kProduct, one_warp(0), Counts{}));
-  CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), Counts{}, LoopRecord{}));
+  CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), Counts{}, CompiledKernel{}));
+  CompiledKernel without_ffma{};
+  without_ffma.loop.mma = 16;
+  CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), counts, without_ffma));
 }
 
 }  // namespace model

@@ -32,7 +32,8 @@ struct Gpu {
 inline constexpr double l2_bytes_per_sm_clock = 64;
 
 // What an SM reads from its L1 cache or from shared memory a cycle: a line, 32 banks of 4 bytes
-// (the same). On an H200 stage 1, which does little else, keeps that up in 98 % of the cycles.
+// (the same). On an H200 the naive kernel, which does little else, keeps that up in 98 % of the
+// cycles.
 inline constexpr double l1_bytes_per_sm_clock = 128;
 
 // What all SMs together can read from the L2 cache a cycle; where that is not known, no more than

@@ -12,10 +12,10 @@ sass: $(PROGRAM) ## registers and instructions of a stage's kernels (STAGE=5 VAR
 		src/model/print_sass.sh $(or $(NVCC),nvcc) $(ARCH)
 
 registers: ## record registers and main loops of every kernel again (nvcc)
-	src/model/record_registers.sh $(or $(NVCC),nvcc)
+	src/model/record_kernels.sh $(or $(NVCC),nvcc)
 
 check-registers: ## compare the recorded ones with what this nvcc makes; another version may well differ
-	src/model/record_registers.sh $(or $(NVCC),nvcc) $(BUILD)/registers.inc $(BUILD)/mix.inc
-	diff -I '^//' src/model/registers.inc $(BUILD)/registers.inc
-	[ ! -e $(BUILD)/mix.inc ] || diff -I '^//' src/model/mix.inc $(BUILD)/mix.inc
+	mkdir -p $(BUILD) && cp src/model/compiled_kernels.inc $(BUILD)/compiled_kernels.inc
+	src/model/record_kernels.sh $(or $(NVCC),nvcc) $(BUILD)/compiled_kernels.inc
+	diff -I '^//' src/model/compiled_kernels.inc $(BUILD)/compiled_kernels.inc
 .PHONY: sass registers check-registers

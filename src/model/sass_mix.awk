@@ -3,16 +3,21 @@
 #   kernel<TAB>part<TAB>counts
 # with the kernel's mangled name and the counts in the order of kinds below. The parts:
 #   whole  every instruction of the kernel
-#   loop   one round of the main loop, which the loop with the most FFMAs tells: it itself, or where
+#   loop   one round of the main loop, which the loop with the most math tells: it itself, or where
 #          another loop encloses it, that one without it
-#   inner  one round of the loop with the most FFMAs where another loop encloses it, else zeros
+#   inner  one round of the loop with the most math where another loop encloses it, else zeros
 # A loop is what lies between a branch backwards and its target. Where there are several ways
 # through a round, the shortest that loads from global memory counts: that is the way of a block
 # that lies inside of the matrices.
+#
+# Math is what multiplies and adds on any pipe: FFMA, DFMA, HFMA2 and IDP on the lanes, and what the
+# tensor cores do (HMMA, HGMMA and so on: `mma`). A warp's mma makes hundreds of products, so one
+# weighs as much as 64 of the others; a loop that only scales the results does not win against it.
+# IMAD is no math here: compilers work addresses out with it.
 
 BEGIN {
   count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 sts32 sts64 sts128 stg32 stg64 " \
-                         "stg128 ldgsts32 ldgsts64 ldgsts128 ffma bar other", kinds, " ")
+                         "stg128 ldgsts32 ldgsts64 ldgsts128 ffma mma bar other", kinds, " ")
 }
 
 function number_of_hex(digits, i, value) {
@@ -24,11 +29,19 @@ function number_of_hex(digits, i, value) {
 
 function kind_of(opcode, name) {
   if (opcode ~ /^FFMA/) return "ffma"
+  if (opcode ~ /^[A-Z]*MMA/) return "mma"
   if (opcode ~ /^BAR\./ && opcode !~ /ARV/) return "bar"
   name = tolower(opcode)
   sub(/\..*/, "", name)
   if (name !~ /^(ldg|lds|sts|stg|ldgsts)$/) return "other"
   return name (opcode ~ /\.128/ ? 128 : opcode ~ /\.64/ ? 64 : 32)
+}
+
+# `text` is the whole instruction. HFMA2 of zeros is how the compiler moves a constant.
+function weight_of(opcode, text) {
+  if (kind_of(opcode) == "mma") return 64
+  if (opcode ~ /^HFMA2/) return text !~ /-RZ, RZ/
+  return opcode ~ /^(FFMA|DFMA|IDP)/
 }
 
 /^[ \t]*Function : / { finish(); kernel = $NF }
@@ -44,6 +57,7 @@ function kind_of(opcode, name) {
   opcode = predicated ? $3 : $2
   sub(/;$/, "", opcode)
   kind[instructions] = $2 == "@!PT" ? "other" : kind_of(opcode)  # @!PT: takes no part, ever
+  math[instructions] = $2 == "@!PT" ? 0 : weight_of(opcode, $0)
   target[instructions] = ""
   if (opcode ~ /^BRA/) {
     if (match($0, /`\(\.L_[^)]*\)/)) {
@@ -58,8 +72,8 @@ function kind_of(opcode, name) {
 
 END { finish() }
 
-function ffmas_between(first, last, i, sum) {
-  for (i = first; i <= last; ++i) sum += kind[i] == "ffma"
+function math_between(first, last, i, sum) {
+  for (i = first; i <= last; ++i) sum += math[i]
   return sum + 0
 }
 
@@ -101,16 +115,16 @@ function clear(array, key) {
   for (key in array) delete array[key]
 }
 
-function finish(i, start, ffmas, best, first, last, outer_first, outer_last) {
+function finish(i, start, work, best, first, last, outer_first, outer_last) {
   if (kernel != "" && instructions > 0) {
     first = outer_first = -1
     for (i = 0; i < instructions; ++i) {
       if (target[i] == "" || !(target[i] in place)) continue
       start = place[target[i]]
       if (start >= i) continue
-      ffmas = ffmas_between(start, i)
-      if (ffmas > best || ffmas == best && first >= 0 && i - start < last - first) {
-        best = ffmas
+      work = math_between(start, i)
+      if (work > best || work == best && first >= 0 && i - start < last - first) {
+        best = work
         first = start
         last = i
       }
@@ -137,6 +151,7 @@ function finish(i, start, ffmas, best, first, last, outer_first, outer_last) {
   }
   clear(place)
   clear(kind)
+  clear(math)
   clear(target)
   clear(conditional)
   clear(fewest)

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "model/error.h"
+
 namespace model {
 
 // C (MxN) = alpha * A (MxK) * B (KxN) + beta * C, row-major: what every kernel takes.
@@ -42,6 +44,17 @@ struct Predicted {
   const char* async_copies;
 };
 
+// Asked after the stage's chapter; the answer is computed. Beside what Predicted's formulas may
+// name, this one's may name `pipeline` and what src/report/questions.h adds of a traced run.
+struct Question {
+  const char* text;
+  const char* answer;   // a formula
+  const char* unit;     // of the answer
+  const char* because;  // in one or two sentences
+};
+
+// Everything that differs from stage to stage stands here: no other file knows a stage by its
+// number or how many there are. Numbers ascend, but need not follow each other.
 struct Stage {
   int number;
   const char* name;
@@ -49,7 +62,18 @@ struct Stage {
   int needs;         // lowest compute capability with the hardware it is about, 0 for any
   Predicted predicted;
   std::vector<Variant> variants;  // the first is the default
+  std::vector<Question> questions = {};
+  Precision precision = kFp32;  // how its multipliers round, for the bound of its error
+  bool conflict_free = false;   // no load from shared memory and no store to it waits for a bank
 };
+
+// The stage with that number; null where there is none.
+inline const Stage* find_stage(std::span<const Stage> stages, int number) {
+  for (const Stage& stage : stages) {
+    if (stage.number == number) return &stage;
+  }
+  return nullptr;
+}
 
 // One compilation of gemm_steps.cu: for the GPU, traced on the CPU, or plain on the CPU.
 struct StageTable {

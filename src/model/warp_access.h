@@ -74,8 +74,9 @@ struct AsyncCopyCost {
 // 4 and 8 bytes also those with filling lanes. Of 16 bytes with filling lanes the counters say
 // different things, as the compiler writes them: with one instruction and the size in a register
 // the shared side costs what a copy by all lanes would; with two predicated instructions it
-// depends on what stands around them. Stage 9, which has them at its edges, is counted as by this
-// rule (results/h200-ncu-252x508x132.txt). The counters know no bank conflicts for 16 bytes.
+// depends on what stands around them. The async pipeline, which has them at its edges, is counted
+// as by this rule (results/h200-ncu-252x508x132.txt). The counters know no bank conflicts for 16
+// bytes.
 AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from);
 
 }  // namespace model

@@ -45,8 +45,12 @@ struct LogScale {
 }  // namespace
 
 Picture draw_staircase(
-    std::span<const model::Stage> stages, const std::vector<RecordedLadder>& runs) {
+    std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
   const RecordedLadder& run = main_run(runs);
+  std::vector<const model::Stage*> stages;  // that were recorded
+  for (const model::Stage& stage : all_stages) {
+    if (speed_of(run, stage.number) > 0) stages.push_back(&stage);
+  }
   constexpr double kLeft = 204, kRight = 716, kHigh = 22, kStep = 34;
   const double cublas = speed_of(run, -1);
   double most = cublas;
@@ -56,11 +60,14 @@ Picture draw_staircase(
   const double scale = (kRight - kLeft) / most;
   Picture picture;
   picture.name = "staircase";
-  const model::Stage& last = stages.back();
+  const auto runs_on_gpu = [](const model::Stage* stage) { return !stage->variants.empty(); };
+  const model::Stage& first = **std::find_if(stages.begin(), stages.end(), runs_on_gpu);
+  const model::Stage& last = *stages.back();
   picture.finding =
       text::printed(
           "On an H200 at %d × %d × %d the stages climb from ", run.size, run.size, run.size) +
-      text::significant(speed_of(run, 1)) + " TFLOP/s (stage 1) to " +
+      text::significant(speed_of(run, first.number)) +
+      text::printed(" TFLOP/s (stage %d) to ", first.number) +
       text::significant(speed_of(run, last.number)) + text::printed(" (stage %d), ", last.number) +
       text::exact(recorded(run, last.number).cublas_percent) + " % of cuBLAS with " +
       text::significant(cublas) + ".";
@@ -80,20 +87,21 @@ Picture draw_staircase(
   svg.text(x + 38, 66, "cuBLAS fp32", {.small = true});
   double y = 92;
   const double top = y - 8;
-  for (const model::Stage& stage : stages) {
-    const double speed = speed_of(run, stage.number);
-    svg.text(kLeft - 10, y + 16, stage_label(stage), {.anchor = Anchor::end});
+  for (const model::Stage* stage : stages) {
+    const double speed = speed_of(run, stage->number);
+    svg.text(kLeft - 10, y + 16, stage_label(*stage), {.anchor = Anchor::end});
     svg.rect(kLeft, y, std::max(speed * scale, 0.5), kHigh, Fill::warp);
     double label = kLeft + speed * scale;
     for (const RecordedLadder& other : runs) {
-      const double at = kLeft + speed_of(other, stage.number) * scale;
-      if (other.size == run.size || stage.number == 0) continue;
+      const double there = speed_of(other, stage->number), at = kLeft + there * scale;
+      if (other.size == run.size || there == 0 || !runs_on_gpu(stage)) continue;
       svg.circle(at, y + kHigh / 2, 5, other.size < run.size ? Fill::paper : Fill::one);
       label = std::max(label, at + 5);
     }
     std::string text = speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed);
-    const double times = recorded(run, stage.number).times_before;
-    if (times > 0 && stage.number > 1) text += "  (× " + text::brief(times) + ")";
+    const double times = recorded(run, stage->number).times_before;
+    if (times > 0 && runs_on_gpu(stage) && stage != &first)
+      text += "  (× " + text::brief(times) + ")";
     // Right of the bar, or in it where it would come to cuBLAS's line.
     const bool inside = label + 112 > kLeft + cublas * scale;
     svg.text(inside ? kLeft + 12 : label + 8, y + 16, text, {.on_fill = inside});
@@ -184,10 +192,12 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   };
   std::vector<Dot> dots;
   for (const lab::Row& row : run.rows) {
+    const double tflops = speed_of(measured, row.number);
+    if (tflops == 0) continue;
     const double bytes = 32.0 * static_cast<double>(row.counts->gmem_loads.pieces) /
                          static_cast<double>(row.counts->blocks_traced);
     const double flops = 2.0 * row.variant->BM * row.variant->BN * run.K;
-    dots.push_back({&row, flops / bytes, speed_of(measured, row.number)});
+    dots.push_back({&row, flops / bytes, tflops});
   }
   Picture picture;
   picture.name = "roofline";
@@ -264,7 +274,6 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
       dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.tflops > b.tflops; });
   double above = 0, beside = 0;
   for (const Dot& dot : dots) {
-    if (dot.tflops <= 0) continue;
     const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
     const bool crowded = dot_y < above + 17 && std::abs(x + 16 - beside) < 20;
     above = crowded ? above + 17 : dot_y;

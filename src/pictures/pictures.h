@@ -66,14 +66,16 @@ RecordedLadder recorded_run(std::string_view table);
 // Those of an H200 in results/, by size.
 std::vector<RecordedLadder> recorded_h200();
 
-// The stages' speeds one below the other. `runs` by size; the bars are those of 4096.
+// The speeds of the stages that were recorded, one below the other. `runs` by size; the bars are
+// those of 4096.
 Picture draw_staircase(
     std::span<const model::Stage> stages, const std::vector<RecordedLadder>& runs);
 
 // `run` has the traced counts of every stage, a row each.
 Picture draw_loads(const lab::Run& run);
 
-// Speed over the operations that a byte serves which was asked of global memory, on run.gpu.
+// Speed over the operations that a byte serves which was asked of global memory, on run.gpu; of the
+// stages that were measured.
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
 
 }  // namespace pictures

@@ -166,7 +166,10 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   REQUIRE(runs.size() == 3);
   for (const RecordedLadder& run : runs) {
     CAPTURE(run.size);
-    REQUIRE(run.speeds.size() == stage_table_traced.stages.size() + 1);
+    REQUIRE(run.speeds.size() > 1);
+    for (std::size_t i = 0; i + 1 < run.speeds.size(); ++i) {
+      CHECK(model::find_stage(stage_table_traced.stages, run.speeds[i].number) != nullptr);
+    }
     CHECK(run.speeds.front().number == 0);
     CHECK(run.speeds.back().number == -1);
     CHECK(run.speeds.back().cublas_percent == 100);

@@ -9,7 +9,7 @@ program=$1
 shape="--m 2048 --n 1024 --k 1024"
 metric=smsp__sass_inst_executed_op_shared_ld.sum
 
-"$program" --device gpu --stage 2 --size 1 --reps 1 >/dev/null
+"$program" --device gpu --size 1 --reps 1 >/dev/null
 ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2>/dev/null) || {
   echo "$0: there is no ncu on the PATH; install NVIDIA Nsight Compute" >&2
   exit 2
@@ -74,7 +74,7 @@ awk '
     print ""
     print "published     counted on an RTX 3090 by the author of the sweep: 83.89, 50.33, 33.55, 25.17"
     print "              and 41.94, which is four loads along k of the A tile in one LDS.128"
-    print "recorded      src/model/mix.inc: the LDS of a round of the main loop, times the rounds"
+    print "recorded      src/model/compiled_kernels.inc: the LDS of a round of the main loop, times the rounds"
     printf "\n%d of %d are as published, and %d of %d as recorded.\n%s", same, NR, recorded, NR, why
     exit recorded == NR ? 0 : 1
   }' "$work/rows"

@@ -1,5 +1,5 @@
 # make profile STAGE=5 SIZE=1000, or M=251 N=509 K=127; make ceilings SIZE=4096.
-PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-9) $(if $(VARIANT),--variant $(VARIANT)) \
+PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-) $(if $(VARIANT),--variant $(VARIANT)) \
 	$(if $(or $(SIZE),$(M)$(N)$(K)),,--size $(1)) $(if $(SIZE),--size $(SIZE)) \
 	$(if $(M),--m $(M)) $(if $(N),--n $(N)) $(if $(K),--k $(K))
 

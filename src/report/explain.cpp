@@ -448,7 +448,7 @@ std::string occupancy_by_line(const lab::Run& run, const lab::Row& row, text::St
 
 // A warp's instructions along all of K, as the trace saw the source and as the compiler made them.
 std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style style) {
-  const std::optional<model::LoopRecord> record = lab::compiled_loop(run, row);
+  const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
   if (!record || !row.counts || row.counts->blocks_traced == 0) return "";
   const model::Counts& counts = *row.counts;
   const model::Variant& v = *row.variant;
@@ -712,8 +712,8 @@ std::string diff(const lab::Row& row, text::Style style, bool folded, int most) 
 }
 
 std::string questions(const lab::Run& run, const lab::Row& row, text::Style style, bool answered) {
-  const std::vector<Question> asked = questions_of(row.number);
-  if (asked.empty()) return "";
+  if (!row.stage || row.stage->questions.empty()) return "";
+  const std::vector<model::Question>& asked = row.stage->questions;
   std::string text = heading(
       answered ? "Questions, and their answers"
                : "Questions (--section answers works them out with your numbers)",

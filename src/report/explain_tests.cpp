@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/stage_tables.h"
 #include "pictures/tile_picture.h"
 #include "report/kernel_diff.h"
 #include "testing/program.h"
@@ -89,13 +90,16 @@ TEST_CASE("every stage is explained in at most 150 lines of 100 columns, in one 
       CHECK(lines_of_stage <= 150);
       CHECK(text::display_width(line) <= 100);
     }
-    CHECK(stages == 10);
-    const std::string last = output.out.substr(output.out.find("Stage 9: async pipeline"));
+    CHECK(stages == static_cast<int>(stage_table_plain.stages.size()));
+    const model::Stage &latest = stage_table_plain.stages.back(), &before = *(&latest - 1);
+    const std::string last = output.out.substr(
+        output.out.find(text::printed("Stage %d: %s", latest.number, latest.name)));
+    const std::string changed =
+        text::printed("What changed since stage %d, %s", before.number, before.name);
     std::size_t at = 0;
     for (const char* heading :
-         {"What changed since stage 8, warp tiling", "What each line asks of memory", "The launch",
-          "What one thread does", "How many blocks an SM", "Why it is this fast", "Time and error",
-          "\nQuestions"}) {
+         {changed.c_str(), "What each line asks of memory", "The launch", "What one thread does",
+          "How many blocks an SM", "Why it is this fast", "Time and error", "\nQuestions"}) {
       CAPTURE(std::string(heading));
       const std::size_t found = last.find(heading, at);
       REQUIRE(found != std::string::npos);
@@ -132,7 +136,7 @@ TEST_CASE("--section prints what it names and no more, and refuses what is none"
 }
 
 TEST_CASE("answers are worked out from the run's own numbers") {
-  const Output output = explain_with("--size 64 --stage 1-9 --section answers");
+  const Output output = explain_with("--size 64 --stage 1- --section answers");
   CHECK(output.exit_code == 0);
   CHECK(contains(output.out, "Answer: M*N*2*K*4 = 64*64*2*64*4 = 2,097,152 bytes."));
   CHECK(contains(output.out, "Answer: (TM + TN)/(TM*TN) = (8 + 1)/(8*1) = 1.125 loads."));
@@ -140,7 +144,10 @@ TEST_CASE("answers are worked out from the run's own numbers") {
   for (std::size_t at = 0; (at = output.out.find("Answer: ", at)) != output.out.npos; ++at) {
     ++answers;
   }
-  CHECK(answers == 18);  // of every question
+  std::size_t questions = 0;
+  for (const model::Stage& stage : stage_table_plain.stages) questions += stage.questions.size();
+  CHECK(answers == questions);
+  CHECK(questions >= 18);
 }
 
 TEST_CASE("--ask shows no count before the reader's prediction, and says how far off it is") {

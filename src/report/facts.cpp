@@ -158,8 +158,8 @@ void add_ceiling(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
 
 // One round of the main loop, and of the loop in it.
 void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
-  const std::optional<model::LoopRecord> record = lab::compiled_loop(run, row);
-  const model::LoopRecord known = record.value_or(model::LoopRecord{});
+  const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
+  const model::CompiledKernel known = record.value_or(model::CompiledKernel{});
   Writer{facts, "compiled.", record.has_value()}("compute_capability", known.compute_capability);
   for (const auto& [name, mix] : {std::pair("loop", known.loop), {"inner", known.inner}}) {
     const Writer add{facts, std::string("compiled.") + name + ".", record.has_value()};

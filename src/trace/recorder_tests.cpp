@@ -24,7 +24,7 @@ struct Recorded {
 
 // Stage 3 with tiles of 8 x 8: two warps a block, 16 x 16 x 16 in four blocks.
 const model::Variant& small_tiles() {
-  return stage_table_traced.stages[3].variants[2];
+  return model::find_stage(stage_table_traced.stages, 3)->variants[2];
 }
 
 Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'000'000) {

@@ -1,0 +1,85 @@
+#!/bin/sh
+# Records what nvcc makes of every kernel of gemm_steps.cu and of src/experiments/kernels.cu, which
+# includes it, for each architecture: registers, and the instructions of the main loop.
+#   src/model/record_kernels.sh NVCC [OUTPUT [SOURCE]]
+# OUTPUT is src/model/compiled_kernels.inc, which src/model/compiled_kernel.cpp includes; SOURCE is
+# src/experiments/kernels.cu, all kernels of this project. OUTPUT is replaced as a whole or not at
+# all. Main loops need cuobjdump or nvdisasm on the PATH or beside nvcc; where there is neither,
+# those that OUTPUT had stay, and a new kernel has none. ARCHITECTURES="86 90a" in the environment:
+# for those alone. Needs awk and c++filt.
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+nvcc=${1:?"the first argument is missing: the path of nvcc"}
+output=${2:-$root/src/model/compiled_kernels.inc}
+source=${3:-$root/src/experiments/kernels.cu}
+architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$output.new"' EXIT
+
+jobs=
+for arch in $architectures; do
+  "$nvcc" -std=c++20 -Xcompiler="-iquote,$root,-iquote,$root/src" -arch="sm_$arch" -cubin -Xptxas -v \
+    -o "$work/$arch.cubin" "$source" >"$work/$arch.log" 2>&1 &
+  jobs="$jobs $arch:$!"
+done
+for job in $jobs; do
+  arch=${job%:*}
+  wait "${job#*:}" || {
+    echo "$0: $nvcc does not compile $source for sm_$arch:" >&2
+    cat "$work/$arch.log" >&2
+    exit 1
+  }
+done
+
+version=$("$nvcc" --version | sed -n 's/.*release.*V\([0-9.]*\).*/\1/p')
+loops_version=$version
+PATH=$PATH:$(dirname "$(command -v "$nvcc")")
+disassemble=$(command -v cuobjdump >/dev/null && echo "cuobjdump -sass" ||
+  { command -v nvdisasm >/dev/null && echo "nvdisasm -c"; } || :)
+
+# Main loops, one a line: "kernel", compute capability|{one round of it}, {one of the loop in it}
+: >"$work/loops"
+if [ -n "$disassemble" ]; then
+  for arch in $architectures; do
+    $disassemble "$work/$arch.cubin" | awk -f "$root/src/model/sass_mix.awk" | c++filt -p |
+      awk -F '\t' -v capability="${arch%a}" '
+        function mix(counts) { return counts ~ /[1-9]/ ? "{" counts "}" : "{}" }
+        { sub(/^\(anonymous namespace\)::/, "", $1) }
+        $2 == "loop" { loop[$1] = mix($3) }
+        $2 == "inner" { printf "\"%s\", %d|%s, %s\n", $1, capability, loop[$1], mix($3) }'
+  done >"$work/loops"
+  [ -s "$work/loops" ] || {
+    echo "$0: $disassemble shows no loop that multiplies in $source" >&2
+    exit 1
+  }
+else
+  echo "$0: neither cuobjdump nor nvdisasm is there, so the recorded main loops stay as they are" >&2
+  if [ -e "$output" ]; then
+    sed -n 's/^{\(".*", [0-9]*\), [0-9]*, [0-9]*, [0-9]*, \({.*}\)},$/\1|\2/p' "$output" >"$work/loops"
+    loops_version=$(sed -n 's/^.*Main loops: nvcc \(.*\)\.$/\1/p' "$output")
+  fi
+fi
+
+# One architecture's registers; c++filt -p leaves out return types and parameters.
+registers() {
+  c++filt -p <"$work/$1.log" | awk -f "$root/src/model/ptxas_registers.awk" | LC_ALL=C sort
+}
+{
+  echo "// Written by src/model/record_kernels.sh: a CompiledKernel (src/model/compiled_kernel.h) a line."
+  echo "// Registers: nvcc $version. Main loops: nvcc ${loops_version:-unknown}."
+  for arch in $architectures; do registers "$arch"; done | awk -v loops="$work/loops" '
+    BEGIN { while ((getline line < loops) > 0) { split(line, part, "|"); loop[part[1]] = part[2] } }
+    {
+      match($0, /^{".*", [0-9]+, /)
+      kernel = substr($0, 2, RLENGTH - 3)
+      sub(/},$/, "")
+      print $0 ", " (kernel in loop ? loop[kernel] : "{}, {}") "},"
+    }'
+} >"$output.new"
+grep -q '^{' "$output.new" || {
+  echo "$0: $nvcc found no kernel in $source" >&2
+  exit 1
+}
+mv "$output.new" "$output"
