@@ -6,13 +6,11 @@
 #include "lab/stage_tables.h"
 #include "trace/trace.h"
 
-namespace lab {}  // namespace lab
-
 int main() {
   constexpr int kSize = 256;
   constexpr std::size_t kElements = kSize * kSize;
-  const Floats A = random_floats(kElements, 1), B = random_floats(kElements, 2);
-  Floats C(kElements);
+  const lab::Floats A = lab::random_floats(kElements, 1), B = lab::random_floats(kElements, 2);
+  lab::Floats C(kElements);
   const machine::GlobalArray arrays[] = {
       {"A", A.data(), kElements * sizeof(float)},
       {"B", B.data(), kElements * sizeof(float)},
