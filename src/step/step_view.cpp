@@ -4,8 +4,13 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 
-#include "report/annotated.h"
+#include "model/async_copy.h"
+#include "model/sectors.h"
+#include "model/wavefronts.h"
+#include "pictures/lane_signs.h"
 #include "step/step.h"
 #include "text/numbers.h"
 #include "text/style.h"
@@ -16,8 +21,10 @@ namespace {
 
 using Kind = model::RecordedEvent::Kind;
 
-constexpr int kBanks = 32;
-constexpr std::uint64_t kWordBytes = 4;
+using model::for_each_lane;
+using model::kBanks;
+using model::kWordBytes;
+using pictures::lane_sign;
 
 // A part of a line, in one colour.
 struct Span {
@@ -68,15 +75,6 @@ Span bold(const std::string& text) {
   return {text, text::Colour::bold};
 }
 
-template <class Visit>
-void for_each_lane(std::uint32_t lanes, Visit visit) {
-  for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
-}
-
-char lane_sign(int lane) {
-  return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
-}
-
 const model::RecordedSite* site_of(const StepScene& scene, const model::RecordedEvent& event) {
   return event.site >= 0 ? &scene.recording.sites[event.site] : nullptr;
 }
@@ -97,64 +95,52 @@ std::string thread_text(const model::Recording& recording, int thread) {
   return text + ")";
 }
 
-// The lanes that shared memory serves together (src/model/warp_access.h says which).
-std::vector<std::uint32_t> groups_of(const model::WarpAccess& access, bool loads) {
-  int lanes = std::min(model::kWarpSize, 128 / std::max(access.bytes, 4));
-  const auto equal_in_pairs = [&](int apart) {
-    for (int l = 0; l < model::kWarpSize; ++l) {
-      const int other = l ^ apart;
-      const bool both = access.active >> l & access.active >> other & 1u;
-      if (both && access.address[l] != access.address[other]) return false;
-    }
-    return true;
-  };
-  if (loads && lanes < model::kWarpSize && (equal_in_pairs(1) || equal_in_pairs(2))) lanes *= 2;
-  std::vector<std::uint32_t> groups;
-  for (int first = 0; first < model::kWarpSize; first += lanes) {
-    const std::uint32_t group = static_cast<std::uint32_t>((std::uint64_t{1} << lanes) - 1)
-                                << first;
-    if (access.active & group) groups.push_back(access.active & group);
-  }
-  return groups;
-}
-
 template <class Visit>
 void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit visit) {
-  for_each_lane(lanes, [&](int lane) {
-    const std::uint64_t first = access.address[lane] / kWordBytes;
-    const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
-    for (std::uint64_t word = first; word <= last; ++word) visit(lane, word);
-  });
+  for_each_lane(lanes, [&](int lane) { model::for_each_word(access, lane, visit); });
 }
 
-// The cells of a picture's row, 32 words: who wants each.
-struct Cells {
-  std::array<char, kBanks> lanes{};
-  std::array<std::uint64_t, kBanks> words{};
-};
+// The two sides of a cp.async are two events, one behind the other: the shared side is first.
+bool is_copy(const StepScene& scene, std::size_t shared_side) {
+  const std::vector<model::RecordedEvent>& events = scene.recording.events;
+  const auto is_side = [&](std::size_t at, bool shared) {
+    return at < events.size() && events[at].kind == Kind::request &&
+           site_of(scene, events[at])->direction == model::Direction::copy &&
+           array_of(scene, events[at])->shared == shared;
+  };
+  return is_side(shared_side, true) && is_side(shared_side + 1, false);
+}
 
-void put(Cells& cells, int at, int lane, std::uint64_t word) {
-  cells.lanes[at] = cells.lanes[at] == 0 ? lane_sign(lane) : '*';
-  cells.words[at] = word;
+// Of the request to shared memory at that step.
+model::Wavefronts wavefronts_of(const StepScene& scene, std::size_t at) {
+  const model::RecordedEvent& event = scene.recording.events[at];
+  if (is_copy(scene, at)) {
+    const model::RecordedEvent& global_side = scene.recording.events[at + 1];
+    return model::split_async_copy(event.access, global_side.access).wavefronts;
+  }
+  return site_of(scene, event)->direction == model::Direction::load
+             ? model::wavefronts_of_load(event.access)
+             : model::wavefronts_of_store(event.access);
 }
 
 // Rows of 128 bytes, with the sectors that are fetched between bars.
 std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chosen) {
-  constexpr int kSectorWords = 8;
-  std::map<std::uint64_t, Cells> rows;
-  for_each_word(access, access.active, [&](int lane, std::uint64_t word) {
-    put(rows[word / kBanks], static_cast<int>(word % kBanks), lane, word);
-  });
+  constexpr int kSectorsARow = kBanks / model::kSectorWords;
+  std::map<std::uint64_t, std::array<std::string, kSectorsARow>> rows;
+  for (const model::Sector& sector : model::sectors(access)) {
+    std::string& signs = rows[sector.number / kSectorsARow][sector.number % kSectorsARow];
+    for (const std::uint32_t lanes : model::lanes_at_words(access, sector)) {
+      signs += pictures::sign_of(lanes);
+    }
+  }
   std::vector<Line> picture;
-  for (const auto& [number, cells] : rows) {
+  for (const auto& [number, sectors] : rows) {
     Line line{{text::printed(
         "  from byte %9llu ", static_cast<unsigned long long>(number * kBanks * kWordBytes))}};
-    for (int sector = 0; sector < kBanks / kSectorWords; ++sector) {
-      const auto begin = cells.lanes.begin() + sector * kSectorWords;
-      const bool fetched = std::any_of(begin, begin + kSectorWords, [](char c) { return c != 0; });
+    for (const std::string& signs : sectors) {
+      const bool fetched = !signs.empty();
       line.push_back({fetched ? "[" : " "});
-      for (auto cell = begin; cell != begin + kSectorWords; ++cell) {
-        const char sign = *cell != 0 ? *cell : fetched ? '.' : ' ';
+      for (const char sign : fetched ? signs : std::string(model::kSectorWords, ' ')) {
         line.push_back({std::string(1, sign)});
         if (sign == chosen) line.back().colour = text::Colour::bold;
       }
@@ -167,27 +153,14 @@ std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chose
 
 // A row for each turn that shared memory takes, its banks side by side.
 std::vector<Line> picture_of_banks(
-    const model::WarpAccess& access, bool loads, int pieces, char chosen) {
-  std::vector<Cells> turns;
-  for (const std::uint32_t group : groups_of(access, loads)) {
-    std::vector<Cells> of_group;
-    for_each_word(access, group, [&](int lane, std::uint64_t word) {
-      const int bank = static_cast<int>(word % kBanks);
-      const auto fits = std::find_if(of_group.begin(), of_group.end(), [&](const Cells& cells) {
-        return cells.lanes[bank] == 0 || cells.words[bank] == word;
-      });
-      put(fits == of_group.end() ? of_group.emplace_back() : *fits, bank, lane, word);
-    });
-    turns.insert(turns.end(), of_group.begin(), of_group.end());
-  }
+    const model::WarpAccess& access, const model::Wavefronts& turns, char chosen) {
   std::vector<Line> picture{{{"  bank           0       8       16      24"}}};
-  // Copies by cp.async are served by rules of their own: there a row is no turn.
-  const bool are_wavefronts = static_cast<int>(turns.size()) == pieces;
   for (std::size_t i = 0; i < turns.size(); ++i) {
-    Line line{{are_wavefronts ? text::printed("  wavefront %3zu  ", i + 1) : std::string(17, ' ')}};
-    for (const char lane : turns[i].lanes) {
-      line.push_back({std::string(1, lane != 0 ? lane : '.')});
-      if (lane != 0 && lane == chosen) line.back().colour = text::Colour::bold;
+    Line line{{text::printed("  wavefront %3zu  ", i + 1)}};
+    for (const std::uint32_t lanes : model::lanes_at_banks(access, turns[i].lanes)) {
+      const char sign = pictures::sign_of(lanes);
+      line.push_back({std::string(1, sign)});
+      if (sign == chosen) line.back().colour = text::Colour::bold;
     }
     picture.push_back(line);
   }
@@ -200,9 +173,7 @@ std::vector<Line> picture_of_access(const StepScene& scene, const StepState& sta
   if (array == nullptr) return {};
   const char chosen = lane_sign(state.lane);
   if (!array->shared) return picture_of_sectors(event.access, chosen);
-  return picture_of_banks(
-      event.access, site_of(scene, event)->direction == model::Direction::load, event.pieces,
-      chosen);
+  return picture_of_banks(event.access, wavefronts_of(scene, state.at), chosen);
 }
 
 // Words of one array, at one step: a sign each, as the legend explains them.
@@ -249,26 +220,25 @@ std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
         });
       } else if (!shared || direction == model::Direction::store) {
         for_each_word(
-            event.access, event.access.active, [&](int, std::uint64_t word) { mark(word, 'o'); });
+            event.access, event.access.active, [&](std::uint64_t word) { mark(word, 'o'); });
       }
     }
   }
 
   const model::RecordedEvent& now = recording.events[at];
   if (now.kind == Kind::request && site_of(scene, now)->array == array) {
-    for_each_word(now.access, now.access.active, [&](int, std::uint64_t word) { mark(word, '#'); });
+    for_each_word(now.access, now.access.active, [&](std::uint64_t word) { mark(word, '#'); });
     if (now.bank_conflicts > 0) {
-      const bool loads = site_of(scene, now)->direction == model::Direction::load;
-      for (const std::uint32_t group : groups_of(now.access, loads)) {
-        std::array<std::vector<std::uint64_t>, kBanks> wanted;
-        for_each_word(now.access, group, [&](int, std::uint64_t word) {
-          std::vector<std::uint64_t>& words = wanted[word % kBanks];
-          if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+      // Where the turns of one group differ in the words of a bank, all of these are in conflict.
+      std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
+      for (const model::Wavefront& turn : wavefronts_of(scene, at)) {
+        for_each_word(now.access, turn.lanes, [&](std::uint64_t word) {
+          words[{turn.group, word % kBanks}].insert(word);
         });
-        for (const std::vector<std::uint64_t>& words : wanted) {
-          if (words.size() < 2) continue;
-          for (const std::uint64_t word : words) mark(word, '!');
-        }
+      }
+      for (const auto& [place, wanted] : words) {
+        if (wanted.size() < 2) continue;
+        for (const std::uint64_t word : wanted) mark(word, '!');
       }
     }
   }
