@@ -10,7 +10,8 @@
 
 #include "lab/request.h"
 #include "model/stage.h"
-#include "report/report.h"
+#include "report/explain/explain.h"
+#include "report/format.h"
 
 namespace flags {
 

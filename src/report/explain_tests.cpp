@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/stage_tables.h"
 #include "pictures/tile_picture.h"
 #include "report/kernel_diff.h"
 #include "text/numbers.h"
@@ -126,6 +127,21 @@ TEST_CASE("every stage is explained in at most 150 lines of 100 columns, in one 
       at = found;
     }
     CHECK_FALSE(contains(output.out, "their answers\n"));
+  }
+}
+
+TEST_CASE("so is every variant, also where it is cut off and copies single floats") {
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      const std::string flags = std::to_string(stage.number) + " --variant " + variant.name;
+      CAPTURE(flags);
+      const Output output =
+          explain_with("--hazards off --m 65 --n 71 --k 9 --beta 1 --stage " + flags);
+      CHECK(output.exit_code == 0);
+      const std::size_t lines = lines_of(output.out).size();
+      CHECK(lines > 90);
+      CHECK(lines <= 150);
+    }
   }
 }
 
