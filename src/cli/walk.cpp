@@ -18,6 +18,7 @@
 #include "model/refusal.h"
 #include "pictures/figures_command.h"
 #include "profile/profile.h"
+#include "report/explain/explain.h"
 #include "report/hazard_sentence.h"
 #include "report/report.h"
 #include "step/step_command.h"

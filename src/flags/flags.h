@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "lab/request.h"
-#include "report/report.h"
+#include "report/explain/explain.h"
+#include "report/format.h"
 
 namespace flags {
 

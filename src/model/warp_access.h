@@ -1,12 +1,16 @@
-// What one access of one warp costs, by the rules measured on an H200 (src/model/data/*.csv).
+// One access of one warp, and what it costs, by the rules measured on an H200
+// (src/model/data/*.csv). The rules themselves say how an access splits: sectors.h for global
+// memory, wavefronts.h for shared memory, async_copy.h for cp.async.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace model {
 
 inline constexpr int kWarpSize = 32;
+inline constexpr int kWordBytes = 4;
 
 // One instruction of one warp: every active lane touches `bytes` bytes at its address.
 // Addresses are multiples of `bytes`, as the hardware demands; others crash nothing here.
@@ -15,6 +19,19 @@ struct WarpAccess {
   int bytes;             // a lane: 1, 2, 4, 8 or 16
   std::array<std::uint64_t, kWarpSize> address;
 };
+
+// Calls visit(lane) for each lane of the mask, lowest first.
+template <class Visit>
+void for_each_lane(std::uint32_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
+}
+
+// Calls visit(word) for each word (address / 4) that the lane touches.
+template <class Visit>
+void for_each_word(const WarpAccess& access, int lane, Visit visit) {
+  const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
+  for (std::uint64_t word = access.address[lane] / kWordBytes; word <= last; ++word) visit(word);
+}
 
 struct SharedCost {
   int wavefronts;
@@ -40,16 +57,8 @@ int global_lines(const WarpAccess& access);
 // warp of 4, 8, 16 bytes a lane. Lanes that share an address can need fewer than this.
 int ideal_global_sectors(const WarpAccess& access);
 
-// Shared memory has 32 banks of 4 bytes. Lanes are served in groups that could read 128 bytes: all
-// 32 lanes of up to 4 bytes, 16 lanes of 8, 8 lanes of 16. A group takes one wavefront for each
-// distinct word in its fullest bank. For loads, neighbouring groups are served as one where lanes
-// are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or
-// every active lane's l^2.
 SharedCost shared_load(const WarpAccess& access);
 SharedCost shared_store(const WarpAccess& access);
-
-// ldmatrix.x1, .x2, .x4 (`matrices` is 1, 2, 4): lanes 8i to 8i+7 hold the addresses of matrix i's
-// eight rows of 16 bytes; each matrix is a group. `access.bytes` does not matter.
 SharedCost ldmatrix(const WarpAccess& access, int matrices);
 
 struct AsyncCopyCost {
@@ -57,26 +66,6 @@ struct AsyncCopyCost {
   SharedCost shared;
 };
 
-// cp.async (LDGSTS) of 4, 8 or 16 bytes a lane, from global memory to shared memory.
-//
-// 4 and 8 bytes: groups of 32 and 16 lanes. The words are read from the L1 cache, whose lines have
-// the same 32 banks, so that a lane waits for all lanes of its group that read from its bank or
-// write to its bank: a group takes as many wavefronts as the largest number of such lanes, itself
-// included, that any of its lanes has. Lanes that read the same word wait as well.
-//
-// 16 bytes: see the comments in the .cpp file. Eight lanes that copy a line to a line take one
-// wavefront, in any order that keeps the two lanes of a sector together.
-//
-// A lane that only fills with zeros (active in `to`, not in `from`) reads nothing; the filling
-// lanes are a store of their own, because the compiler makes an instruction of their own for them.
-//
-// Exact for 915 measured copies: contiguous, strided, permuted, predicated and random ones, and of
-// 4 and 8 bytes also those with filling lanes. Of 16 bytes with filling lanes the counters say
-// different things, as the compiler writes them: with one instruction and the size in a register
-// the shared side costs what a copy by all lanes would; with two predicated instructions it
-// depends on what stands around them. The async pipeline, which has them at its edges, is counted
-// as by this rule (results/h200-ncu-252x508x132.txt). The counters know no bank conflicts for 16
-// bytes.
 AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from);
 
 }  // namespace model

@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "model/async_copy.h"
+#include "model/sectors.h"
+#include "model/wavefronts.h"
+
 namespace model {
 
 namespace {
@@ -66,6 +70,51 @@ WarpAccess random_warp(int bytes, std::mt19937& random) {
   return access;
 }
 
+// The turns serve every one of `lanes` once, and in each of them a bank has one word to give.
+void check_turns(const Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t lanes) {
+  std::uint32_t served = 0;
+  int group = 0;
+  for (const Wavefront& wavefront : wavefronts) {
+    CHECK(wavefront.lanes != 0);
+    CHECK((wavefront.lanes & served) == 0);
+    CHECK(wavefront.group >= group);
+    served |= wavefront.lanes;
+    group = wavefront.group;
+    std::array<std::vector<std::uint64_t>, kBanks> words;
+    for_each_lane(wavefront.lanes, [&](int lane) {
+      for_each_word(access, lane, [&](std::uint64_t word) {
+        std::vector<std::uint64_t>& of_bank = words[word % kBanks];
+        if (std::find(of_bank.begin(), of_bank.end(), word) == of_bank.end()) {
+          of_bank.push_back(word);
+        }
+      });
+    });
+    for (const std::vector<std::uint64_t>& of_bank : words) CHECK(of_bank.size() <= 1);
+    const auto at_banks = lanes_at_banks(access, wavefront.lanes);
+    for (int bank = 0; bank < kBanks; ++bank) {
+      CHECK((at_banks[bank] != 0) == !words[bank].empty());
+    }
+  }
+  CHECK(served == lanes);
+}
+
+// The sectors stand in ascending order, and each with the lanes that touch it.
+void check_sectors(const Sectors& sectors, const WarpAccess& access) {
+  std::uint32_t touching = 0;
+  for (const Sector& sector : sectors) {
+    CHECK(sector.lanes != 0);
+    CHECK(sector.number >= sectors[0].number);
+    for_each_lane(sector.lanes, [&](int lane) {
+      CHECK(access.address[lane] / kSectorBytes == sector.number);
+    });
+    touching |= sector.lanes;
+    std::uint32_t at_words = 0;
+    for (const std::uint32_t lanes : lanes_at_words(access, sector)) at_words |= lanes;
+    CHECK(at_words == sector.lanes);
+  }
+  CHECK(touching == access.active);
+}
+
 WarpAccess moved(WarpAccess access, std::uint64_t bytes) {
   for (std::uint64_t& address : access.address) address += bytes;
   return access;
@@ -83,9 +132,14 @@ TEST_CASE("warp accesses cost what the H200's counters say, row by row") {
     const WarpAccess access = read_access(std::stoi(row[1]), row[7]);
     if (row[0] == "ldg" || row[0] == "stg") {
       CHECK(global_sectors(access) == std::stoi(row[4]));
+      check_sectors(sectors(access), access);
     } else {
       REQUIRE((row[0] == "lds" || row[0] == "sts"));
       const SharedCost cost = row[0] == "lds" ? shared_load(access) : shared_store(access);
+      const Wavefronts wavefronts =
+          row[0] == "lds" ? wavefronts_of_load(access) : wavefronts_of_store(access);
+      CHECK(static_cast<int>(wavefronts.size()) == std::stoi(row[5]));
+      check_turns(wavefronts, access, access.active);
       CHECK(cost.wavefronts == std::stoi(row[5]));
       CHECK(cost.bank_conflicts() == std::stoi(row[6]));
     }
@@ -106,6 +160,10 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
     const SharedCost cost =
         is_ldmatrix ? ldmatrix(access, width) : async_copy(access, full_warp(width, width)).shared;
     CHECK(cost.wavefronts == std::stoi(row[3]));
+    if (is_ldmatrix) {
+      const std::uint32_t rows_given = ~std::uint32_t{0} >> (kWarpSize - 8 * width);
+      check_turns(wavefronts_of_ldmatrix(access, width), access, access.active & rows_given);
+    }
     if (!row[4].empty()) CHECK(cost.bank_conflicts() == std::stoi(row[4]));
   }
 }
@@ -117,9 +175,15 @@ TEST_CASE("cp.async from strided, permuted and predicated sources costs what the
     CAPTURE(row[1]);
     CAPTURE(row[2]);
     const int width = std::stoi(row[1]);
-    const AsyncCopyCost cost = async_copy(read_access(width, row[5]), read_access(width, row[6]));
+    const WarpAccess to = read_access(width, row[5]), from = read_access(width, row[6]);
+    const AsyncCopyCost cost = async_copy(to, from);
     CHECK(cost.shared.wavefronts == std::stoi(row[3]));
     CHECK(cost.sectors == std::stoi(row[4]));
+    const AsyncCopySplit split = split_async_copy(to, from);
+    CHECK(static_cast<int>(split.wavefronts.size()) == std::stoi(row[3]));
+    CHECK(static_cast<int>(split.sectors.size()) == std::stoi(row[4]));
+    check_turns(split.wavefronts, to, to.active);
+    check_sectors(split.sectors, from);
   }
 }
 

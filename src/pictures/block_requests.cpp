@@ -2,96 +2,75 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
+#include <utility>
+
+#include "model/async_copy.h"
 
 namespace pictures {
 
 namespace {
 
-constexpr int kBanks = 32;
-
 int words_of(const model::WarpAccess& access) {
   return std::max(access.bytes, 4) / 4;
 }
 
-// Gives each lane's words to the first turn that `has_room` for them, or to one more.
-void serve(
-    std::vector<Wavefront>& turns, const model::WarpAccess& access, std::uint32_t lanes, int group,
-    const std::function<bool(const Wavefront&, int lane)>& has_room) {
-  const std::size_t first = turns.size();
-  for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    if (!(lanes >> lane & 1u)) continue;
-    std::size_t turn = first;
-    while (turn < turns.size() && !has_room(turns[turn], lane)) ++turn;
-    if (turn == turns.size()) turns.push_back({group, {}});
-    for (int w = 0; w < words_of(access); ++w) {
-      const std::uint64_t word = access.address[lane] / 4 + w;
-      turns[turn].banks[word % kBanks].lanes |= 1u << lane;
-      turns[turn].banks[word % kBanks].word = word;
-    }
-  }
+// The two sides of a cp.async are two requests, one behind the other.
+bool is_copy(const BlockRequests& block, std::size_t to) {
+  return to + 1 < block.requests.size() && block.requests[to].shared &&
+         block.requests[to].direction == model::Direction::copy && !block.requests[to + 1].shared &&
+         block.requests[to + 1].direction == model::Direction::copy;
 }
 
-bool equal_in_pairs(const model::WarpAccess& access, int distance) {
-  for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    const int other = lane ^ distance;
-    if (is_active(access, lane) && is_active(access, other) &&
-        access.address[lane] != access.address[other]) {
-      return false;
-    }
-  }
-  return true;
-}
-
-std::uint32_t group_of_lanes(int group, int lanes_a_group) {
-  return (~0u >> (model::kWarpSize - lanes_a_group)) << group * lanes_a_group;
+model::AsyncCopySplit split_copy(const BlockRequests& block, std::size_t to) {
+  return model::split_async_copy(block.requests[to].access, block.requests[to + 1].access);
 }
 
 }  // namespace
 
-Story story_of(const model::Recording& recording, std::int64_t block, int M, int N, int K) {
+BlockRequests requests_of_block(
+    const model::Recording& recording, std::int64_t number, int M, int N, int K) {
   const auto& [x, y, z] = recording.block;
-  Story story{M, N, K, static_cast<int>(x * y * z), {}, {}};
+  BlockRequests block{M, N, K, static_cast<int>(x * y * z), {}, {}};
   for (const model::RecordedEvent& event : recording.events) {
-    if (event.kind != model::RecordedEvent::Kind::request || event.block != block) continue;
+    if (event.kind != model::RecordedEvent::Kind::request || event.block != number) continue;
     const model::RecordedSite& site = recording.sites[event.site];
     const model::RecordedArray& array = recording.arrays[site.array];
-    story.requests.push_back(
+    block.requests.push_back(
         {event.warp, event.epoch, site.line, array.name, array.shared, site.direction, event.access,
          event.pieces, event.ideal});
   }
-  return story;
+  return block;
 }
 
-Element element_at(const Story& story, char matrix, std::uint64_t address) {
-  if (matrix >= 'A' && matrix <= 'C' && story.by_columns[matrix - 'A']) {
-    const int rows = std::max(matrix == 'B' ? story.K : story.M, 1);
+Element element_at(const BlockRequests& block, char matrix, std::uint64_t address) {
+  if (matrix >= 'A' && matrix <= 'C' && block.by_columns[matrix - 'A']) {
+    const int rows = std::max(matrix == 'B' ? block.K : block.M, 1);
     return {matrix, static_cast<int>(address / 4 % rows), static_cast<int>(address / 4 / rows)};
   }
-  const int columns = std::max(matrix == 'A' ? story.K : story.N, 1);
+  const int columns = std::max(matrix == 'A' ? block.K : block.N, 1);
   return {matrix, static_cast<int>(address / 4 / columns), static_cast<int>(address / 4 % columns)};
 }
 
-std::vector<Moved> elements_moved(const Story& story) {
+std::vector<Moved> elements_moved(const BlockRequests& block) {
   std::vector<Moved> all;
   std::map<std::pair<std::string, std::uint64_t>, Element> shared;  // by array and word
-  std::vector<std::deque<Element>> loaded(story.threads);           // and not stored yet
-  for (std::size_t r = 0; r < story.requests.size(); ++r) {
-    const Request& request = story.requests[r];
+  std::vector<std::deque<Element>> loaded(block.threads);           // and not stored yet
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
     // What a copy writes is known with the request behind it, which reads.
     if (request.shared && request.direction == model::Direction::copy) continue;
     for (int lane = 0; lane < model::kWarpSize; ++lane) {
       const int thread = request.warp * model::kWarpSize + lane;
-      if (!is_active(request.access, lane) || thread >= story.threads) continue;
+      if (!is_active(request.access, lane) || thread >= block.threads) continue;
       Moved moved{thread, static_cast<int>(r), {}};
       for (int w = 0; w < words_of(request.access); ++w) {
         const std::uint64_t address = request.access.address[lane] + 4 * w;
         Element element;
         if (!request.shared) {
-          element = element_at(story, request.array[0], address);
+          element = element_at(block, request.array[0], address);
           if (request.direction == model::Direction::load) loaded[thread].push_back(element);
           if (request.direction == model::Direction::copy && r > 0) {
-            const Request& to = story.requests[r - 1];
+            const Request& to = block.requests[r - 1];
             shared[{to.array, to.access.address[lane] / 4 + w}] = element;
           }
         } else if (request.direction == model::Direction::store) {
@@ -112,16 +91,16 @@ std::vector<Moved> elements_moved(const Story& story) {
   return all;
 }
 
-Written written_by(const Story& story) {
+Written written_by(const BlockRequests& block) {
   std::map<std::pair<int, int>, int> writers;  // by row and column
-  for (const Request& request : story.requests) {
+  for (const Request& request : block.requests) {
     if (request.shared || request.array != "C" || request.direction != model::Direction::store)
       continue;
     for (int lane = 0; lane < model::kWarpSize; ++lane) {
       if (!is_active(request.access, lane)) continue;
       const int thread = request.warp * model::kWarpSize + lane;
       for (int w = 0; w < words_of(request.access); ++w) {
-        const Element e = element_at(story, 'C', request.access.address[lane] + 4 * w);
+        const Element e = element_at(block, 'C', request.access.address[lane] + 4 * w);
         const auto [at, first] = writers.try_emplace({e.row, e.col}, thread);
         if (!first && at->second != thread) at->second = Written::kSeveral;
       }
@@ -148,57 +127,16 @@ Written written_by(const Story& story) {
   return written;
 }
 
-std::vector<Wavefront> wavefronts(const model::WarpAccess& access, model::Direction direction) {
-  int lanes_a_group = model::kWarpSize / words_of(access);
-  if (direction == model::Direction::load && lanes_a_group < model::kWarpSize &&
-      (equal_in_pairs(access, 1) || equal_in_pairs(access, 2))) {
-    lanes_a_group *= 2;
-  }
-  std::vector<Wavefront> turns;
-  for (int group = 0; group < model::kWarpSize / lanes_a_group; ++group) {
-    serve(
-        turns, access, access.active & group_of_lanes(group, lanes_a_group), group,
-        [&](const Wavefront& turn, int lane) {
-          const std::uint64_t word = access.address[lane] / 4;
-          const Wavefront::Bank& bank = turn.banks[word % kBanks];
-          return bank.lanes == 0 || bank.word == word;
-        });
-  }
-  return turns;
+model::Sectors sectors_of(const BlockRequests& block, std::size_t request) {
+  if (request > 0 && is_copy(block, request - 1)) return split_copy(block, request - 1).sectors;
+  return model::sectors(block.requests[request].access);
 }
 
-std::vector<Wavefront> copy_wavefronts(const model::WarpAccess& to, const model::WarpAccess& from) {
-  std::vector<Wavefront> turns;
-  if (to.bytes == 16) {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> lanes_of;
-    for (int lane = 0; lane < model::kWarpSize; ++lane) {
-      if (!is_active(to, lane)) continue;
-      lanes_of[{to.address[lane] / 128, from.address[lane] / 128}] |= 1u << lane;
-    }
-    for (const auto& [lines, lanes] : lanes_of) {
-      const int group = static_cast<int>(turns.size());
-      serve(turns, to, lanes, group, [](const Wavefront&, int) { return true; });
-    }
-    return turns;
-  }
-  const int lanes_a_group = model::kWarpSize / words_of(to);
-  for (int group = 0; group < model::kWarpSize / lanes_a_group; ++group) {
-    serve(
-        turns, to, to.active & group_of_lanes(group, lanes_a_group), group,
-        [&](const Wavefront& turn, int lane) {
-          std::uint32_t others = 0;
-          for (const Wavefront::Bank& bank : turn.banks) others |= bank.lanes;
-          for (int other = 0; other < model::kWarpSize; ++other) {
-            if (!(others >> other & 1u)) continue;
-            if (to.address[other] / 4 % kBanks == to.address[lane] / 4 % kBanks ||
-                from.address[other] / 4 % kBanks == from.address[lane] / 4 % kBanks) {
-              return false;
-            }
-          }
-          return true;
-        });
-  }
-  return turns;
+model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request) {
+  if (is_copy(block, request)) return split_copy(block, request).wavefronts;
+  const Request& alone = block.requests[request];
+  return alone.direction == model::Direction::load ? model::wavefronts_of_load(alone.access)
+                                                   : model::wavefronts_of_store(alone.access);
 }
 
 std::string lanes_text(std::uint32_t lanes) {

@@ -9,7 +9,9 @@
 
 #include "model/counts.h"
 #include "model/recording.h"
+#include "model/sectors.h"
 #include "model/warp_access.h"
+#include "model/wavefronts.h"
 
 namespace pictures {
 
@@ -26,15 +28,16 @@ struct Request {
   int ideal;                 // the same for the same lanes, perfectly arranged
 };
 
-struct Story {
+struct BlockRequests {
   int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
   int threads;  // of the block
   std::vector<Request> requests;
   bool by_columns[3] = {false, false, false};  // which of A, B and C lie in memory column by column
 };
 
-// What `block` did in `recording`, of a kernel that multiplies such matrices.
-Story story_of(const model::Recording& recording, std::int64_t block, int M, int N, int K);
+// What the block of that number did in `recording`, of a kernel that multiplies such matrices.
+BlockRequests requests_of_block(
+    const model::Recording& recording, std::int64_t number, int M, int N, int K);
 
 // An element of A, B or C; matrix is 0 where nothing is known.
 struct Element {
@@ -46,17 +49,17 @@ struct Element {
 // One lane's part of a request: the floats that it moves, at most four.
 struct Moved {
   int thread;   // in the block
-  int request;  // in Story::requests
+  int request;  // in BlockRequests::requests
   std::vector<Element> elements;
 };
 
 // Which elements every lane moved, request by request. A word of shared memory holds what the
 // thread that stored it had loaded from A and B before, in the same order: every kernel of the
 // ladder copies its tiles like that, and cp.async says it itself.
-std::vector<Moved> elements_moved(const Story& story);
+std::vector<Moved> elements_moved(const BlockRequests& block);
 
-// Where `address` lies in `matrix` of `story`.
-Element element_at(const Story& story, char matrix, std::uint64_t address);
+// Where `address` lies in `matrix` of what `block` multiplies.
+Element element_at(const BlockRequests& block, char matrix, std::uint64_t address);
 
 // Who stores to C, in the least rectangle that holds all of it.
 struct Written {
@@ -65,28 +68,16 @@ struct Written {
   int rows = 0, cols = 0;
   std::vector<std::vector<int>> thread;  // [row][col]: of the block
 };
-Written written_by(const Story& story);
+Written written_by(const BlockRequests& block);
 
 inline bool is_active(const model::WarpAccess& access, int lane) {
   return access.active >> lane & 1u;
 }
 
-// One turn of shared memory: what the lanes get or give in one cycle.
-struct Wavefront {
-  int group;  // of lanes, which are served together
-  // For each bank the lanes that are served there, and their word (address / 4).
-  struct Bank {
-    std::uint32_t lanes = 0;
-    std::uint64_t word = 0;
-  } banks[32];
-};
-
-// The turns that a load or store takes, by the rules of src/model/warp_access.h.
-std::vector<Wavefront> wavefronts(const model::WarpAccess& access, model::Direction direction);
-
-// Those of a cp.async, which also reads from banks of the L1 cache. As many as async_copy() counts
-// where, at 16 bytes a lane, the lanes of a sector stay together.
-std::vector<Wavefront> copy_wavefronts(const model::WarpAccess& to, const model::WarpAccess& from);
+// How the request splits by the rules of src/model: into sectors where it is on global memory, into
+// wavefronts where it is on shared memory. As many as `pieces`. Of a cp.async both sides count.
+model::Sectors sectors_of(const BlockRequests& block, std::size_t request);
+model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request);
 
 // "5", "0-7", "0, 16": the lanes of a mask.
 std::string lanes_text(std::uint32_t lanes);

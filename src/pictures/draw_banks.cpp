@@ -4,21 +4,20 @@
 #include "lab/worst_line.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
-#include "report/annotated.h"
 #include "text/numbers.h"
 
 namespace pictures {
 
 namespace {
 
-constexpr int kBanks = 32;
+using model::kBanks;
 constexpr double kLeft = 64, kCell = 22, kHigh = 20;
 constexpr std::size_t kMostTurns = 16;
 
 // A request to shared memory, and whose tile it is on.
 struct Shown {
   const Request* request;
-  const Request* from;  // of a cp.async, else null
+  std::size_t number;  // in BlockRequests::requests
   char matrix;
 };
 
@@ -27,20 +26,19 @@ double waste(const Request& request) {
 }
 
 // The costliest request, the first of them, of each kind.
-std::vector<Shown> worst(const Story& story) {
-  std::vector<char> matrix_of(story.requests.size());
-  for (const Moved& moved : elements_moved(story)) {
+std::vector<Shown> worst(const BlockRequests& block) {
+  std::vector<char> matrix_of(block.requests.size());
+  for (const Moved& moved : elements_moved(block)) {
     if (char& matrix = matrix_of[moved.request]; matrix == 0) matrix = moved.elements[0].matrix;
   }
   std::vector<Shown> chosen;
-  for (std::size_t r = 0; r < story.requests.size(); ++r) {
-    const Request& request = story.requests[r];
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
     if (!request.shared) continue;
-    const bool is_copy = request.direction == model::Direction::copy &&
-                         r + 1 < story.requests.size() && !story.requests[r + 1].shared &&
-                         story.requests[r + 1].direction == model::Direction::copy;
-    const Shown shown{
-        &request, is_copy ? &story.requests[r + 1] : nullptr, matrix_of[is_copy ? r + 1 : r]};
+    // What a cp.async copies is known with its other side, the request behind it.
+    const bool is_copy =
+        request.direction == model::Direction::copy && r + 1 < block.requests.size();
+    const Shown shown{&request, r, matrix_of[is_copy ? r + 1 : r]};
     const auto known = std::find_if(chosen.begin(), chosen.end(), [&](const Shown& other) {
       return other.matrix == shown.matrix && other.request->array == request.array &&
              other.request->direction == request.direction &&
@@ -64,17 +62,16 @@ std::string summary(const Shown& shown) {
   const int more = request.pieces - request.ideal;
   const std::string where =
       shown.matrix != 0 ? text::printed("%c's tile", shown.matrix) : request.array;
-  const std::string text = where + ", " +
-                           (shown.from ? "cp.async" : lab::name_of(request.direction)) +
-                           text::printed(" of %d bytes a lane: ", request.access.bytes);
+  const std::string text =
+      where + ", " +
+      (request.direction == model::Direction::copy ? "cp.async" : lab::name_of(request.direction)) +
+      text::printed(" of %d bytes a lane: ", request.access.bytes);
   return text + text::printed("%d wavefront%s, ", request.pieces, request.pieces == 1 ? "" : "s") +
          (more == 0 ? "no conflict" : text::printed("where %d would do", request.ideal));
 }
 
-double draw_turns(Svg& svg, double y, const Shown& shown) {
-  const model::WarpAccess& access = shown.request->access;
-  const std::vector<Wavefront> turns = shown.from ? copy_wavefronts(access, shown.from->access)
-                                                  : wavefronts(access, shown.request->direction);
+double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& shown) {
+  const model::Wavefronts turns = wavefronts_of(block, shown.number);
   svg.text(24, y, summary(shown), {.bold = true});
   y += 10;
   int turn_of_group = 0;
@@ -88,11 +85,11 @@ double draw_turns(Svg& svg, double y, const Shown& shown) {
     turn_of_group = again ? turn_of_group + 1 : 0;
     svg.text(24, y + 15, text::printed("%zu", t + 1), {.small = true});
     svg.rect(kLeft, y, kBanks * kCell, kHigh, Fill::quiet);
-    const auto& banks = turns[t].banks;
+    const auto banks = model::lanes_at_banks(shown.request->access, turns[t].lanes);
     for (int bank = 0; bank < kBanks;) {
       int last = bank;
-      while (last < kBanks && banks[last].lanes == banks[bank].lanes) ++last;
-      const std::uint32_t lanes = banks[bank].lanes;
+      while (last < kBanks && banks[last] == banks[bank]) ++last;
+      const std::uint32_t lanes = banks[bank];
       if (lanes != 0) {
         svg.rect(
             kLeft + bank * kCell, y, (last - bank) * kCell, kHigh,
@@ -116,15 +113,15 @@ double draw_turns(Svg& svg, double y, const Shown& shown) {
 
 }  // namespace
 
-std::optional<Picture> draw_banks(const StageStory& stage) {
+std::optional<Picture> draw_banks(const TracedStage& stage) {
   return draw_banks(
       text::printed("stage%d-banks", stage.stage->number),
-      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.story);
+      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.block);
 }
 
 std::optional<Picture> draw_banks(
-    const std::string& file, const std::string& name, const Story& story) {
-  const std::vector<Shown> chosen = worst(story);
+    const std::string& file, const std::string& name, const BlockRequests& block) {
+  const std::vector<Shown> chosen = worst(block);
   if (chosen.empty()) return std::nullopt;
   Picture picture;
   picture.name = file;
@@ -147,7 +144,7 @@ std::optional<Picture> draw_banks(
         {.anchor = Anchor::middle, .small = true, .faint = true});
   }
   double y = 142;
-  for (const Shown& shown : chosen) y = draw_turns(svg, y, shown);
+  for (const Shown& shown : chosen) y = draw_turns(svg, y, block, shown);
   picture.svg = svg.file(y - 12);
   return picture;
 }

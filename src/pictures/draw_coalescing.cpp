@@ -1,46 +1,29 @@
 #include <algorithm>
 #include <bit>
-#include <map>
 
 #include "lab/worst_line.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
-#include "report/annotated.h"
 #include "text/numbers.h"
 
 namespace pictures {
 
 namespace {
 
-constexpr int kWords = 8;  // of a sector
+constexpr int kWords = model::kSectorWords;
 constexpr double kLeft = 24, kCell = 11, kGap = 6, kHigh = 18;
 constexpr int kSectorsAcross = 8;
 
-using Sectors = std::map<std::uint64_t, std::array<std::uint32_t, kWords>>;  // lanes of each word
-
-Sectors sectors_of(const model::WarpAccess& access) {
-  Sectors sectors;
-  for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    if (!is_active(access, lane)) continue;
-    for (int w = 0; w < std::max(access.bytes, 4) / 4; ++w) {
-      const std::uint64_t word = access.address[lane] / 4 + w;
-      sectors[word / kWords][word % kWords] |= 1u << lane;
-    }
-  }
-  return sectors;
-}
-
-int used_bytes(const Sectors& sectors) {
+int used_bytes(const model::WarpAccess& access) {
   int words = 0;
-  for (const auto& [number, lanes] : sectors) {
-    words +=
-        static_cast<int>(std::count_if(lanes.begin(), lanes.end(), [](auto l) { return l != 0; }));
+  for (const model::Sector& sector : model::sectors(access)) {
+    for (const std::uint32_t lanes : model::lanes_at_words(access, sector)) words += lanes != 0;
   }
-  return 4 * words;
+  return model::kWordBytes * words;
 }
 
-std::string summary(const Request& request, const Sectors& sectors) {
-  const int needed = (used_bytes(sectors) + 31) / 32;
+std::string summary(const Request& request, const model::Sectors& sectors) {
+  const int needed = (used_bytes(request.access) + model::kSectorBytes - 1) / model::kSectorBytes;
   const int touched = static_cast<int>(sectors.size());
   return request.array + ", " + lab::name_of(request.direction) +
          text::printed(
@@ -49,32 +32,34 @@ std::string summary(const Request& request, const Sectors& sectors) {
          (touched > needed ? text::printed("where %d would do", needed) : "no fewer would do");
 }
 
-// The first request of the shown warp for each array and direction.
-std::vector<const Request*> typical(const Story& story) {
-  std::vector<const Request*> chosen;
-  for (const Request& request : story.requests) {
+// The first request of the shown warp for each array and direction: where it stands.
+std::vector<std::size_t> typical(const BlockRequests& block) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
     if (request.shared) continue;
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const Request* other) {
-      return other->array == request.array && other->direction == request.direction;
+    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
+      return block.requests[other].array == request.array &&
+             block.requests[other].direction == request.direction;
     });
-    if (!known) chosen.push_back(&request);
+    if (!known) chosen.push_back(r);
   }
-  std::stable_sort(chosen.begin(), chosen.end(), [](const Request* a, const Request* b) {
-    return a->array < b->array;
+  std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
+    return block.requests[a].array < block.requests[b].array;
   });
   return chosen;
 }
 
-double draw_request(Svg& svg, double y, const Request& request) {
-  const Sectors sectors = sectors_of(request.access);
-  const bool in_vain = 32 * static_cast<int>(sectors.size()) >= used_bytes(sectors) + 32;
+double draw_request(Svg& svg, double y, const Request& request, const model::Sectors& sectors) {
+  const bool in_vain = model::kSectorBytes * static_cast<int>(sectors.size()) >=
+                       used_bytes(request.access) + model::kSectorBytes;
   svg.text(kLeft, y, summary(request, sectors), {.bold = true});
   y += 12;
   int at = 0;
-  for (const auto& [number, words] : sectors) {
+  for (const model::Sector& sector : sectors) {
+    const auto words = model::lanes_at_words(request.access, sector);
     const double x = kLeft + at % kSectorsAcross * (kWords * kCell + kGap);
     if (at > 0 && at % kSectorsAcross == 0) y += kHigh + 24;
-    std::uint32_t lanes = 0;
     for (int w = 0; w < kWords;) {  // neighbours that are alike as one
       int last = w;
       while (last < kWords && (words[last] != 0) == (words[w] != 0)) ++last;
@@ -93,10 +78,9 @@ double draw_request(Svg& svg, double y, const Request& request) {
           return d;
         }(),
         "hair");
-    for (const std::uint32_t w : words) lanes |= w;
     svg.text(
         x + kWords * kCell / 2, y + kHigh + 14,
-        (std::popcount(lanes) == 1 ? "lane " : "lanes ") + lanes_text(lanes),
+        (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") + lanes_text(sector.lanes),
         {.anchor = Anchor::middle, .small = true});
     ++at;
   }
@@ -105,19 +89,20 @@ double draw_request(Svg& svg, double y, const Request& request) {
 
 }  // namespace
 
-Picture draw_coalescing(const StageStory& stage) {
+Picture draw_coalescing(const TracedStage& stage) {
   return draw_coalescing(
       text::printed("stage%d-coalescing", stage.stage->number),
-      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.story);
+      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.block);
 }
 
-Picture draw_coalescing(const std::string& file, const std::string& name, const Story& story) {
+Picture draw_coalescing(
+    const std::string& file, const std::string& name, const BlockRequests& block) {
   Picture picture;
   picture.name = file;
-  const std::vector<const Request*> chosen = typical(story);
-  for (const Request* request : chosen) {
+  const std::vector<std::size_t> chosen = typical(block);
+  for (const std::size_t r : chosen) {
     picture.finding += (picture.finding.empty() ? "One request of a warp each. " : " ") +
-                       summary(*request, sectors_of(request->access)) + ".";
+                       summary(block.requests[r], sectors_of(block, r)) + ".";
   }
   Svg svg(name + ": what a warp asks of global memory", picture.finding);
   double x = svg.legend(24, 66, Fill::warp, "asked for by one lane");
@@ -129,7 +114,9 @@ Picture draw_coalescing(const std::string& file, const std::string& name, const 
       "the lanes that ask for it.",
       {.small = true, .faint = true});
   double y = 124;
-  for (const Request* request : chosen) y = draw_request(svg, y, *request);
+  for (const std::size_t r : chosen) {
+    y = draw_request(svg, y, block.requests[r], sectors_of(block, r));
+  }
   picture.svg = svg.file(y - 12);
   return picture;
 }

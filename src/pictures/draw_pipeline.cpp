@@ -30,25 +30,25 @@ struct Timeline {
   }
 };
 
-Timeline timeline(const StageStory& stage) {
+Timeline timeline(const TracedStage& stage) {
   Timeline result;
   std::map<int, Stay> tiles;
   std::map<std::uint64_t, int> places;  // by the lowest address of a tile of A
   std::map<int, std::uint64_t> lowest;
-  const Story& story = stage.story;
+  const BlockRequests& block = stage.block;
   const int BK = stage.variant->BK;
   const auto seen_in_shared = [&](int tile, const Request& request, int lane, int epoch) {
     tiles.try_emplace(tile, Stay{0, epoch, 1 << 30, -1});
     const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
     at->second = std::min(at->second, request.access.address[lane]);
   };
-  for (const Moved& moved : elements_moved(story)) {
-    const Request& request = story.requests[moved.request];
+  for (const Moved& moved : elements_moved(block)) {
+    const Request& request = block.requests[moved.request];
     const Element& e = moved.elements[0];
     if (e.matrix != 'A') continue;
     const int lane = moved.thread % model::kWarpSize, tile = e.col / BK;
     if (request.direction == model::Direction::copy) {
-      seen_in_shared(tile, story.requests[moved.request - 1], lane, request.epoch);
+      seen_in_shared(tile, block.requests[moved.request - 1], lane, request.epoch);
     } else if (request.shared && request.direction == model::Direction::store) {
       seen_in_shared(tile, request, lane, request.epoch);
     } else if (request.shared) {
@@ -63,7 +63,7 @@ Timeline timeline(const StageStory& stage) {
     result.tiles.push_back(stay);
   }
   result.places = static_cast<int>(places.size());
-  for (const Request& request : story.requests) {
+  for (const Request& request : block.requests) {
     result.barriers = std::max(result.barriers, request.epoch);
   }
   return result;
@@ -93,7 +93,7 @@ int both_at_once(const Timeline& timeline) {
   return spans;
 }
 
-std::string summary(const StageStory& stage, const Timeline& t) {
+std::string summary(const TracedStage& stage, const Timeline& t) {
   const int both = both_at_once(t);
   return text::printed(
              "Stage %d has room for %d tile%s and comes to %d barriers for %zu tiles; ",
@@ -102,7 +102,7 @@ std::string summary(const StageStory& stage, const Timeline& t) {
                     : text::printed("between %d pairs of them it copies and multiplies.", both));
 }
 
-double draw(Svg& svg, double y, const StageStory& stage, const Timeline& t) {
+double draw(Svg& svg, double y, const TracedStage& stage, const Timeline& t) {
   svg.text(
       24, y, text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), {.bold = true});
   y += 12;
@@ -139,7 +139,7 @@ double draw(Svg& svg, double y, const StageStory& stage, const Timeline& t) {
 
 }  // namespace
 
-Picture draw_pipeline(const StageStory& before, const StageStory& after) {
+Picture draw_pipeline(const TracedStage& before, const TracedStage& after) {
   const Timeline old_way = timeline(before), new_way = timeline(after);
   Picture picture;
   picture.name = text::printed("stage%d-pipeline", after.stage->number);

@@ -70,24 +70,24 @@ struct Tile {
   int row0, col0;            // the block's first
 };
 
-Tile tile_of(const StageStory& stage) {
+Tile tile_of(const TracedStage& stage) {
   const model::Variant& v = *stage.variant;
-  const Story& story = stage.story;
+  const BlockRequests& block = stage.block;
   Tile tile{};
   tile.BM = v.BM;
   tile.BN = v.BN;
   tile.depth = v.BK > 0 ? v.BK : 8;
   tile.owner.assign(v.BM, std::vector<int>(v.BN, -1));
-  const std::vector<Moved> all = elements_moved(story);
+  const std::vector<Moved> all = elements_moved(block);
   const auto request = [&](const Moved& moved) -> const Request& {
-    return story.requests[moved.request];
+    return block.requests[moved.request];
   };
   const auto is_result = [&](const Moved& moved) {
     return !request(moved).shared && request(moved).array == "C" &&
            request(moved).direction == model::Direction::store;
   };
-  tile.row0 = story.M;
-  tile.col0 = story.N;
+  tile.row0 = block.M;
+  tile.col0 = block.N;
   for (const Moved& moved : all) {
     if (!is_result(moved)) continue;
     for (const Element& e : moved.elements) {
@@ -175,8 +175,8 @@ void fill(
 constexpr double kTop = 92;
 
 // The whole matrices, to scale; returns the lowest y.
-double draw_matrices(Svg& svg, const StageStory& stage, const Tile& tile) {
-  const Story& s = stage.story;
+double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
+  const BlockRequests& s = stage.block;
   const double scale = 150.0 / std::max(s.M, s.N), gap = 12;
   const double a_width = s.K * scale, b_height = s.K * scale;
   const double x = 24 + a_width + gap, y = kTop + b_height + gap;
@@ -271,7 +271,7 @@ double draw_thread(Svg& svg, const Tile& tile) {
   return label_y + 26;
 }
 
-std::string finding_of(const StageStory& stage, const Tile& tile) {
+std::string finding_of(const TracedStage& stage, const Tile& tile) {
   const int results = static_cast<int>(tile.thread_C.size());
   const int reads = static_cast<int>(tile.thread_A.size() + tile.thread_B.size());
   std::set<int> rows, cols;
@@ -280,7 +280,7 @@ std::string finding_of(const StageStory& stage, const Tile& tile) {
     return text::printed("%d %s%s", n, one, n == 1 ? "" : "s");
   };
   return text::printed(
-             "A block of %d threads computes %d × %d of C", stage.story.threads, tile.BM, tile.BN) +
+             "A block of %d threads computes %d × %d of C", stage.block.threads, tile.BM, tile.BN) +
          (stage.variant->BK > 0 ? text::printed(", %d of K at a time", tile.depth) : "") +
          text::printed(
              ", a warp %d × %d of it. ", static_cast<int>(rows.size()),
@@ -294,7 +294,7 @@ std::string finding_of(const StageStory& stage, const Tile& tile) {
 
 }  // namespace
 
-Picture draw_tiles(const StageStory& stage) {
+Picture draw_tiles(const TracedStage& stage) {
   const Tile tile = tile_of(stage);
   Picture picture;
   picture.name = text::printed("stage%d-tiles", stage.stage->number);
@@ -313,10 +313,10 @@ Picture draw_tiles(const StageStory& stage) {
   return picture;
 }
 
-Picture draw_writers(const std::string& file, const std::string& name, const Story& story) {
+Picture draw_writers(const std::string& file, const std::string& name, const BlockRequests& block) {
   constexpr int kMostRows = 96, kMostCols = 188;
   constexpr Fill kWarpFills[] = {Fill::warp, Fill::other, Fill::waiting, Fill::one};
-  const Written written = written_by(story);
+  const Written written = written_by(block);
   Picture picture;
   picture.name = file;
   const int rows = std::min(written.rows, kMostRows), cols = std::min(written.cols, kMostCols);

@@ -27,12 +27,13 @@ lab::Measurement measured(
 }
 
 // What the first block does with so little of K that a picture can show it.
-StageStory story_of(const model::StageTable& table, const model::Stage& stage) {
+TracedStage traced_stage(const model::StageTable& table, const model::Stage& stage) {
   const lab::Problem p = lab::random_problem({256, 256, 64}, 1, 0, 1);
   trace::Recorder recorder{.blocks = {0}};
   measured(table, stage, p, &recorder);
   return {
-      &stage, &stage.variants[0], pictures::story_of(recorder.launches.at(0), 0, p.M, p.N, p.K)};
+      &stage, &stage.variants[0],
+      pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
 }
 
 lab::Row counted(const model::StageTable& table, const model::Stage& stage, int size) {
@@ -48,20 +49,20 @@ lab::Row counted(const model::StageTable& table, const model::Stage& stage, int 
 
 std::vector<Picture> draw_pictures(const model::StageTable& traced) {
   std::vector<Picture> pictures;
-  std::vector<StageStory> stories;
+  std::vector<TracedStage> stages;
   lab::Run run{};
   run.M = run.N = run.K = 256;
   run.gpu = *model::find_gpu(kGpu);
   for (const model::Stage& stage : traced.stages) {
     if (stage.variants.empty()) continue;
     run.rows.push_back(counted(traced, stage, run.K));
-    const StageStory& story = stories.emplace_back(story_of(traced, stage));
-    pictures.push_back(draw_tiles(story));
-    pictures.push_back(draw_coalescing(story));
-    if (const auto banks = draw_banks(story)) pictures.push_back(*banks);
-    const bool copies_ahead = story.variant->pipeline > 1;
-    if (copies_ahead && stories.size() > 1) {
-      pictures.push_back(draw_pipeline(stories[stories.size() - 2], story));
+    const TracedStage& latest = stages.emplace_back(traced_stage(traced, stage));
+    pictures.push_back(draw_tiles(latest));
+    pictures.push_back(draw_coalescing(latest));
+    if (const auto banks = draw_banks(latest)) pictures.push_back(*banks);
+    const bool copies_ahead = latest.variant->pipeline > 1;
+    if (copies_ahead && stages.size() > 1) {
+      pictures.push_back(draw_pipeline(stages[stages.size() - 2], latest));
     }
   }
   const std::vector<RecordedLadder> recorded = recorded_h200();

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lab/run.h"
 #include "model/stage.h"
 #include "pictures/block_requests.h"
-#include "report/report.h"
 
 namespace pictures {
 
@@ -18,31 +20,32 @@ struct Picture {
 };
 
 // A stage with what one of its blocks did. The block's tile lies inside of C.
-struct StageStory {
+struct TracedStage {
   const model::Stage* stage;
   const model::Variant* variant;
-  Story story;
+  BlockRequests block;
 };
 
 // From the matrices to the block's tile and to one thread's results, with what is read for them.
-Picture draw_tiles(const StageStory& stage);
+Picture draw_tiles(const TracedStage& stage);
 
 // What one warp asks of global memory, on A, B and C: its lanes over 32-byte sectors.
-Picture draw_coalescing(const StageStory& stage);
+Picture draw_coalescing(const TracedStage& stage);
 
 // Its lanes over the banks of shared memory, turn by turn; none where the stage uses none.
-std::optional<Picture> draw_banks(const StageStory& stage);
+std::optional<Picture> draw_banks(const TracedStage& stage);
 
 // The same of any kernel: `file` names the picture, `name` the kernel.
-Picture draw_coalescing(const std::string& file, const std::string& name, const Story& story);
+Picture draw_coalescing(
+    const std::string& file, const std::string& name, const BlockRequests& block);
 std::optional<Picture> draw_banks(
-    const std::string& file, const std::string& name, const Story& story);
+    const std::string& file, const std::string& name, const BlockRequests& block);
 
 // Which thread of the block stores to which element of C.
-Picture draw_writers(const std::string& file, const std::string& name, const Story& story);
+Picture draw_writers(const std::string& file, const std::string& name, const BlockRequests& block);
 
 // Which tile of A each place in shared memory holds between two barriers, in two stages.
-Picture draw_pipeline(const StageStory& before, const StageStory& after);
+Picture draw_pipeline(const TracedStage& before, const TracedStage& after);
 
 // A column of a 32 x 32 tile, read by a warp, in three layouts.
 Picture draw_layouts();

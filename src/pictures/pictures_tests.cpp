@@ -109,27 +109,34 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("padding-and-swizzle", "as it is: a row in 1 wavefront, a column in 32 wavefronts"));
 }
 
-TEST_CASE("a drawn request has as many wavefronts as the rules of the hardware say") {
+TEST_CASE("a drawn request splits into as many wavefronts and sectors as are counted") {
+  using model::Direction;
+  BlockRequests block{};
+  std::vector<model::SharedCost> costs;
   for (const int bytes : {4, 8, 16}) {
     for (const int apart : {0, 4, 8, 16, 20, 32, 128, 132}) {
       const model::WarpAccess access = every(apart / bytes * bytes, bytes);
-      CAPTURE(bytes);
-      CAPTURE(apart);
-      CHECK(
-          static_cast<int>(wavefronts(access, model::Direction::load).size()) ==
-          model::shared_load(access).wavefronts);
-      CHECK(
-          static_cast<int>(wavefronts(access, model::Direction::store).size()) ==
-          model::shared_store(access).wavefronts);
+      block.requests.push_back({0, 0, 0, "As", true, Direction::load, access, 0, 0});
+      costs.push_back(model::shared_load(access));
+      block.requests.push_back({0, 0, 0, "As", true, Direction::store, access, 0, 0});
+      costs.push_back(model::shared_store(access));
     }
   }
-  for (const int bytes : {4, 16}) {
-    for (const int apart : {bytes, 128, 256, 1024}) {
+  for (std::size_t r = 0; r < costs.size(); ++r) {
+    CAPTURE(r);
+    CHECK(static_cast<int>(wavefronts_of(block, r).size()) == costs[r].wavefronts);
+  }
+  for (const int bytes : {4, 8, 16}) {
+    for (const int apart : {bytes, 3 * bytes, 128, 132 / bytes * bytes, 256, 1024}) {
       CAPTURE(bytes);
       CAPTURE(apart);
       const model::WarpAccess to = every(bytes, bytes), from = every(apart, bytes);
+      const std::size_t r = block.requests.size();
+      block.requests.push_back({0, 0, 0, "As", true, Direction::copy, to, 0, 0});
+      block.requests.push_back({0, 0, 0, "A", false, Direction::copy, from, 0, 0});
       const model::AsyncCopyCost cost = model::async_copy(to, from);
-      CHECK(static_cast<int>(copy_wavefronts(to, from).size()) == cost.shared.wavefronts);
+      CHECK(static_cast<int>(wavefronts_of(block, r).size()) == cost.shared.wavefronts);
+      CHECK(static_cast<int>(sectors_of(block, r + 1).size()) == cost.sectors);
     }
   }
 }

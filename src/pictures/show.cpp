@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <map>
+#include <span>
 
 #include "lab/worst_line.h"
+#include "pictures/lane_signs.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
-#include "report/annotated.h"
 #include "text/numbers.h"
-#include "text/style.h"
 
 namespace pictures {
 
@@ -24,58 +23,48 @@ char sign(int number) {
   return "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36];
 }
 
-std::string cell(std::uint32_t lanes) {
-  if (lanes == 0) return " .";
-  return std::string(" ") + (std::popcount(lanes) > 1 ? '*' : sign(std::countr_zero(lanes)));
+std::string signs(std::span<const std::uint32_t> lanes) {
+  std::string text;
+  for (const std::uint32_t mask : lanes) text += std::string(" ") + sign_of(mask);
+  return text;
 }
 
-std::string sectors_picture(const model::WarpAccess& access) {
-  std::map<std::uint64_t, std::array<std::uint32_t, 8>> sectors;
-  for (int lane = 0; lane < model::kWarpSize; ++lane) {
-    if (!is_active(access, lane)) continue;
-    for (int w = 0; w < std::max(access.bytes, 4) / 4; ++w) {
-      const std::uint64_t word = access.address[lane] / 4 + w;
-      sectors[word / 8][word % 8] |= 1u << lane;
-    }
-  }
+std::string sectors_picture(const model::WarpAccess& access, const model::Sectors& sectors) {
   std::string text;
   std::size_t at = 0;
-  for (const auto& [number, words] : sectors) {
+  for (const model::Sector& sector : sectors) {
     if (at == 4 * kMostLines) {
       return text + text::printed("\n      and %zu sectors more\n", sectors.size() - at);
     }
     text += at % 4 == 0 ? (at > 0 ? "\n     " : "     ") : "";
-    text += " [";
-    for (const std::uint32_t lanes : words) text += cell(lanes);
-    text += " ]";
+    text += " [" + signs(model::lanes_at_words(access, sector)) + " ]";
     ++at;
   }
   return text + "\n";
 }
 
-std::string banks_picture(const std::vector<Wavefront>& turns) {
+std::string banks_picture(const model::WarpAccess& access, const model::Wavefronts& turns) {
   std::string text = "      bank ";
-  for (int bank = 0; bank < 32; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < model::kBanks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   for (std::size_t t = 0; t < turns.size(); ++t) {
     if (t == kMostLines) return text + text::printed("      and %zu more\n", turns.size() - t);
-    text += text::printed("      %3zu  ", t + 1);
-    for (const Wavefront::Bank& bank : turns[t].banks) text += cell(bank.lanes);
-    text += "\n";
+    text += text::printed("      %3zu  ", t + 1) +
+            signs(model::lanes_at_banks(access, turns[t].lanes)) + "\n";
   }
   return text;
 }
 
 // Of each kind of request the costliest, the first of them.
-std::vector<std::size_t> costliest(const Story& story) {
+std::vector<std::size_t> costliest(const BlockRequests& block) {
   std::vector<std::size_t> chosen;
   const auto waste = [&](std::size_t r) {
-    return static_cast<double>(story.requests[r].pieces) / std::max(story.requests[r].ideal, 1);
+    return static_cast<double>(block.requests[r].pieces) / std::max(block.requests[r].ideal, 1);
   };
-  for (std::size_t r = 0; r < story.requests.size(); ++r) {
-    const Request& request = story.requests[r];
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
     const auto known = std::find_if(chosen.begin(), chosen.end(), [&](std::size_t other) {
-      const Request& o = story.requests[other];
+      const Request& o = block.requests[other];
       return o.array == request.array && o.direction == request.direction &&
              o.access.bytes == request.access.bytes && o.line == request.line;
     });
@@ -88,13 +77,11 @@ std::vector<std::size_t> costliest(const Story& story) {
   return chosen;
 }
 
-std::string requests_text(const Story& story, text::Style style) {
+std::string requests_text(const BlockRequests& block, text::Style style) {
   std::string text;
-  for (const std::size_t r : costliest(story)) {
-    const Request& request = story.requests[r];
+  for (const std::size_t r : costliest(block)) {
+    const Request& request = block.requests[r];
     const std::string line = request.line > 0 ? text::printed(", line %d", request.line) : "";
-    const bool copies_in = request.shared && request.direction == model::Direction::copy &&
-                           r + 1 < story.requests.size() && !story.requests[r + 1].shared;
     const char* pieces = request.shared ? "wavefronts" : "sectors";
     text += "  " + text::coloured(
                        text::printed(
@@ -106,19 +93,14 @@ std::string requests_text(const Story& story, text::Style style) {
         request.access.bytes, request.pieces, pieces, request.ideal,
         request.pieces > request.ideal ? (request.shared ? " <- conflicts" : " <- uncoalesced")
                                        : "");
-    if (!request.shared) {
-      text += sectors_picture(request.access);
-    } else if (copies_in) {
-      text += banks_picture(copy_wavefronts(request.access, story.requests[r + 1].access));
-    } else {
-      text += banks_picture(wavefronts(request.access, request.direction));
-    }
+    text += request.shared ? banks_picture(request.access, wavefronts_of(block, r))
+                           : sectors_picture(request.access, sectors_of(block, r));
   }
   return text;
 }
 
-std::string writers_text(const Story& story) {
-  const Written written = written_by(story);
+std::string writers_text(const BlockRequests& block) {
+  const Written written = written_by(block);
   if (written.rows == 0) return "  The first block stores nothing to C.\n";
   constexpr int kNumbered = 16, kMostCols = 96;  // columns
   const bool numbers = written.cols <= kNumbered;
@@ -194,9 +176,9 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
     text += heading(
         "What a warp of the first block asks of memory, at worst (a lane is 0-9, a-v; * "
         "several)");
-    text += requests_text(kernel.story, style);
+    text += requests_text(kernel.block, style);
     text += heading("Which thread of the first block writes which element of C");
-    text += writers_text(kernel.story);
+    text += writers_text(kernel.block);
   }
   std::fputs(text.c_str(), out);
 }
@@ -213,10 +195,10 @@ std::string html_page(const Show& show) {
     html +=
         "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
     if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
-    if (kernel.story.requests.empty()) continue;
-    html += draw_coalescing("", kernel.name, kernel.story).svg;
-    if (const auto banks = draw_banks("", kernel.name, kernel.story)) html += banks->svg;
-    html += draw_writers("", kernel.name, kernel.story).svg;
+    if (kernel.block.requests.empty()) continue;
+    html += draw_coalescing("", kernel.name, kernel.block).svg;
+    if (const auto banks = draw_banks("", kernel.name, kernel.block)) html += banks->svg;
+    html += draw_writers("", kernel.name, kernel.block).svg;
   }
   return html + "</body></html>\n";
 }

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "pictures/block_requests.h"
-#include "report/report.h"
+#include "text/style.h"
 
 namespace pictures {
 
 struct ShownKernel {
   std::string name;
-  std::string launch;  // its shape, in words
-  Story story;         // of the first block, as far as it came
-  std::string source;  // lines with what each asks of memory; empty where that is not known
+  std::string launch;   // its shape, in words
+  BlockRequests block;  // the first one, as far as it came
+  std::string source;   // lines with what each asks of memory; empty where that is not known
 };
 
 struct Show {

@@ -1,11 +1,13 @@
 #include "report/annotated.h"
-#include "lab/worst_line.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <map>
+#include <span>
 
+#include "lab/worst_line.h"
+#include "model/sectors.h"
+#include "model/wavefronts.h"
+#include "pictures/lane_signs.h"
 #include "text/numbers.h"
 #include "text/style.h"
 
@@ -81,73 +83,44 @@ std::vector<bool> essential_lines(const lab::Row& row, const std::vector<std::st
   return shown;
 }
 
-// One character a lane: 0 to 9, then a to v.
-char lane_sign(int lane) {
-  return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
-}
-
-template <class Visit>
-void for_each_word(const model::WarpAccess& access, int first_lane, int lanes, Visit visit) {
-  for (int lane = first_lane; lane < first_lane + lanes; ++lane) {
-    if (!(access.active >> lane & 1)) continue;
-    const std::uint64_t first = access.address[lane] / 4;
-    const std::uint64_t last = (access.address[lane] + access.bytes - 1) / 4;
-    for (std::uint64_t word = first; word <= last; ++word) visit(lane, word);
-  }
+std::string signs(std::span<const std::uint32_t> lanes) {
+  std::string text;
+  for (const std::uint32_t mask : lanes) text += std::string(" ") + pictures::sign_of(mask);
+  return text;
 }
 
 std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
-  constexpr int kWords = 8;
-  std::map<std::uint64_t, std::array<char, kWords>> sectors;
-  for_each_word(access, 0, model::kWarpSize, [&](int lane, std::uint64_t word) {
-    auto& sector = sectors.try_emplace(word / kWords, std::array<char, kWords>{}).first->second;
-    char& cell = sector[word % kWords];
-    cell = cell == 0 ? lane_sign(lane) : '*';
-  });
+  const model::Sectors sectors = model::sectors(access);
   std::string text;
   int row = 0;
-  for (const auto& [number, words] : sectors) {
+  for (const model::Sector& sector : sectors) {
     if (++row > most_rows) {
       return text + text::printed("  ... and %zu sectors more\n", sectors.size() - most_rows);
     }
-    text += text::printed("  byte %10llu  [", static_cast<unsigned long long>(number * 4 * kWords));
-    for (const char lane : words) text += std::string(" ") + (lane == 0 ? '.' : lane);
-    text += " ]\n";
+    text += text::printed(
+                "  byte %10llu  [",
+                static_cast<unsigned long long>(sector.number * model::kSectorBytes)) +
+            signs(model::lanes_at_words(access, sector)) + " ]\n";
   }
   return text;
 }
 
-// The wavefronts of the group of lanes that needs most of them: a line each, 32 banks across.
-std::string picture_of_banks(const model::WarpAccess& access, int most_rows) {
-  constexpr int kBanks = 32;
-  struct Wavefront {
-    std::array<char, kBanks> lanes{};
-    std::array<std::uint64_t, kBanks> words{};
-  };
-  const int lanes_a_group = std::min(model::kWarpSize, 128 / std::max(access.bytes, 4));
-  std::vector<Wavefront> most;
-  for (int first = 0; first < model::kWarpSize; first += lanes_a_group) {
-    std::vector<Wavefront> wavefronts;
-    for_each_word(access, first, lanes_a_group, [&](int lane, std::uint64_t word) {
-      const std::size_t bank = word % kBanks;
-      const auto fits = std::find_if(wavefronts.begin(), wavefronts.end(), [&](const Wavefront& w) {
-        return w.lanes[bank] == 0 || w.words[bank] == word;
-      });
-      Wavefront& wavefront = fits == wavefronts.end() ? wavefronts.emplace_back() : *fits;
-      wavefront.lanes[bank] = wavefront.lanes[bank] == 0 ? lane_sign(lane) : '*';
-      wavefront.words[bank] = word;
-    });
-    if (wavefronts.size() > most.size()) most = wavefronts;
-  }
+// A line for each wavefront, 32 banks across. Of a cp.async this is the side that is written, which
+// alone does not tell the turns: it is drawn as the store that it also is.
+std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
+  const model::Wavefronts wavefronts = line.direction == model::Direction::load
+                                           ? model::wavefronts_of_load(line.worst)
+                                           : model::wavefronts_of_store(line.worst);
   std::string text = "  bank        ";
-  for (int bank = 0; bank < kBanks; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < model::kBanks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
-  for (std::size_t row = 0; row < most.size(); ++row) {
-    if (row == static_cast<std::size_t>(most_rows))
-      return text + text::printed("  ... and %zu more\n", most.size() - most_rows);
-    text += text::printed("  wavefront %zu ", row + 1);
-    for (const char lane : most[row].lanes) text += std::string(" ") + (lane == 0 ? '.' : lane);
-    text += "\n";
+  int row = 0;
+  for (const model::Wavefront& wavefront : wavefronts) {
+    if (++row > most_rows) {
+      return text + text::printed("  ... and %zu more\n", wavefronts.size() - most_rows);
+    }
+    text += text::printed("  wavefront %d ", row) +
+            signs(model::lanes_at_banks(line.worst, wavefront.lanes)) + "\n";
   }
   return text;
 }
@@ -166,7 +139,7 @@ std::string picture_of(
       counted(std::popcount(line.worst.active), "lanes").c_str(),
       counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
   return text::coloured(what, text::Colour::bold, style) +
-         (line.shared ? picture_of_banks(line.worst, most_rows)
+         (line.shared ? picture_of_banks(line, most_rows)
                       : picture_of_sectors(line.worst, most_rows));
 }
 

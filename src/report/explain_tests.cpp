@@ -109,6 +109,21 @@ TEST_CASE("every stage is explained in at most 150 lines of 100 columns, in one 
   }
 }
 
+TEST_CASE("so is every variant, also where it is cut off and copies single floats") {
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      const std::string flags = std::to_string(stage.number) + " --variant " + variant.name;
+      CAPTURE(flags);
+      const Output output =
+          explain_with("--hazards off --m 65 --n 71 --k 9 --beta 1 --stage " + flags);
+      CHECK(output.exit_code == 0);
+      const std::size_t lines = lines_of(output.out).size();
+      CHECK(lines > 90);
+      CHECK(lines <= 150);
+    }
+  }
+}
+
 TEST_CASE("the diff of two neighbouring stages is the lines that carry the idea") {
   const Output output = explain_with("--size 32 --stage 2 --section diff");
   CHECK(contains(output.out, " -   const int row = blockIdx.y * BM + threadIdx.x;\n"));

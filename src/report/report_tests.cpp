@@ -13,7 +13,7 @@
 #include "lab/rates.h"
 #include "model/refusal.h"
 #include "profile/profile.h"
-#include "report/annotated.h"
+#include "report/explain/explain.h"
 #include "report/predicted.h"
 #include "report/report.h"
 #include "text/numbers.h"
@@ -224,6 +224,10 @@ std::string table_of(const lab::Run& run, text::Style style = {}) {
 
 std::string explained(const lab::Run& run, const lab::Row& row, text::Style style = {}) {
   return written([&](std::FILE* out) { explain(out, run, row, style); });
+}
+
+std::string section(const std::string& name, const lab::Run& run, const lab::Row& row) {
+  return written([&](std::FILE* out) { explain(out, run, row, {}, {.sections = {name}}); });
 }
 
 std::string json_of(const lab::Run& run) {
@@ -661,11 +665,15 @@ TEST_CASE("no line of an explanation is wider than 100 columns") {
       model::Error{0.5, 1e30, false, model::Mismatch{123456789, 987654321, -1.23456789e-30, 1e300}};
   run.M = run.N = run.K = 1000003;
   CHECK(widest(explained(run, run.rows[3])) <= 100);
+  for (const char* name : explained_sections()) {
+    CAPTURE(std::string(name));
+    CHECK(widest(section(name, run, run.rows[3])) <= 100);
+  }
 }
 
 TEST_CASE("an explanation shows a formula, its numbers and its value") {
   const lab::Run run = traced_run();
-  const std::string text = explained(run, run.rows[3]);
+  const std::string text = section("counts", run, run.rows[3]);
   CHECK(contains(text, "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C"));
   CHECK(contains(text, "= ceil(256/8)*8*(128 + 128)/256 + 8*8*0"));
   CHECK(contains(text, "= 4,096"));
@@ -717,12 +725,12 @@ TEST_CASE("where nothing is timed, the ceiling stands in place of the time") {
 
 TEST_CASE("an explanation sets the compiled loads beside the written ones") {
   lab::Run run = traced_run();
-  std::string text = explained(run, run.rows[3]);
+  std::string text = section("ceiling", run, run.rows[3]);
   // A warp: 16 loads a step of K, 256 steps; nvcc makes 8 of 16 two wide ones.
   CHECK(contains(line_with(text, "  loads from SMEM"), "4,096          2,560"));
   CHECK(contains(text, "2,048 LDS.32 + 512 LDS.128"));
   CHECK(contains(text, "made one wide load of several"));
-  CHECK_FALSE(contains(explained(run, run.rows[2]), "loads from SMEM"));
+  CHECK_FALSE(contains(section("ceiling", run, run.rows[2]), "loads from SMEM"));
 }
 
 TEST_CASE("an explanation draws what each unit needs, and the busiest is as long as the chart") {
@@ -950,36 +958,6 @@ TEST_CASE("ncu output that is none is refused in one sentence") {
 
 TEST_CASE("a sample cannot be held against ncu's totals") {
   CHECK_THROWS_AS(compared(ncu_csv(kNcuName), traced_run()), model::Refusal);
-}
-
-TEST_CASE("the picture of a request shows its lanes over the sectors or the banks") {
-  lab::Row row;
-  row.counts = model::Counts{};
-  model::LineCounts line;
-  line.line = 7;
-  line.array = "A";
-  line.bytes = 4;
-  line.requests = 1;
-  line.pieces = 2;
-  line.ideal_pieces = 1;
-  line.worst_pieces = 2;
-  line.worst.active = 0b1011;
-  line.worst.bytes = 4;
-  line.worst.address[1] = 4;
-  line.worst.address[3] = 1024;
-  row.counts->lines = {line};
-  const std::string sectors = worst_request(row, {});
-  CHECK(contains(sectors, "3 lanes, 2 sectors"));
-  CHECK(contains(sectors, "byte          0  [ 0 1 . . . . . . ]"));
-  CHECK(contains(sectors, "byte       1024  [ 3 . . . . . . . ]"));
-
-  row.counts->lines[0].shared = true;  // lanes 0 and 3 want different words of bank 0
-  const std::string banks = worst_request(row, {});
-  CHECK(contains(banks, "wavefront 1  0 1 . ."));
-  CHECK(contains(banks, "wavefront 2  3 . . ."));
-
-  row.counts->lines[0].pieces = 1;
-  CHECK(worst_request(row, {}).empty());
 }
 
 TEST_CASE("JSON has the counts of every line and array") {

@@ -1,20 +1,32 @@
 #include "step/access.h"
 
-#include "pictures/block_requests.h"
+#include "model/async_copy.h"
 
 namespace step {
 
-char lane_sign(int lane) {
-  return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
+namespace {
+
+bool is_copy(const StepScene& scene, std::size_t shared_side) {
+  const std::vector<model::RecordedEvent>& events = scene.recording.events;
+  const auto is_side = [&](std::size_t at, bool shared) {
+    return at < events.size() && events[at].kind == model::RecordedEvent::Kind::request &&
+           site_of(scene, events[at])->direction == model::Direction::copy &&
+           array_of(scene, events[at])->shared == shared;
+  };
+  return is_side(shared_side, true) && is_side(shared_side + 1, false);
 }
 
-std::vector<Turn> turns_of(const model::WarpAccess& access, model::Direction direction) {
-  std::vector<Turn> turns;
-  for (const pictures::Wavefront& wavefront : pictures::wavefronts(access, direction)) {
-    turns.push_back({0, wavefront.group});
-    for (const pictures::Wavefront::Bank& bank : wavefront.banks) turns.back().lanes |= bank.lanes;
+}  // namespace
+
+model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at) {
+  const model::RecordedEvent& event = scene.recording.events[at];
+  if (is_copy(scene, at)) {
+    const model::RecordedEvent& global_side = scene.recording.events[at + 1];
+    return model::split_async_copy(event.access, global_side.access).wavefronts;
   }
-  return turns;
+  return site_of(scene, event)->direction == model::Direction::load
+             ? model::wavefronts_of_load(event.access)
+             : model::wavefronts_of_store(event.access);
 }
 
 }  // namespace step

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "step/access.h"
+#include "model/wavefronts.h"
+#include "pictures/lane_signs.h"
 #include "text/numbers.h"
 
 namespace step {
@@ -45,7 +46,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
       return {{warp + "commit, the copies so far are a group"}};
     case Kind::wait: {
       std::uint64_t groups = 0;
-      for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
+      model::for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
       const auto still = static_cast<unsigned long long>(groups);
       return {
           {warp + (groups == 0 ? "wait for all their copies"
@@ -85,14 +86,14 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
   if (!(event.access.active >> state.lane & 1u)) return {{text + " and does not take part"}};
   const std::uint64_t byte = event.access.address[state.lane];
   const int columns = std::max(1, scene.row_words[site_of(scene, event)->array]);
-  const auto word = byte / kWordBytes;
+  const auto word = byte / model::kWordBytes;
   text += text::printed(
       ": byte %llu, row %llu, column %llu", static_cast<unsigned long long>(byte),
       static_cast<unsigned long long>(word / columns),
       static_cast<unsigned long long>(word % columns));
   if (array_of(scene, event)->shared)
-    text += text::printed(", bank %d", static_cast<int>(word % kBanks));
-  return {{text + text::printed(", drawn as %c", lane_sign(state.lane))}};
+    text += text::printed(", bank %d", static_cast<int>(word % model::kBanks));
+  return {{text + text::printed(", drawn as %c", pictures::lane_sign(state.lane))}};
 }
 
 }  // namespace step

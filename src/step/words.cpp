@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "step/access.h"
@@ -39,9 +41,9 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
       return of_thread[event.warp * model::kWarpSize + lane];
     };
     if (event.kind == Kind::commit) {
-      for_each_lane(access.active, [&](int lane) { ++copies_of(lane).group; });
+      model::for_each_lane(access.active, [&](int lane) { ++copies_of(lane).group; });
     } else if (event.kind == Kind::wait) {
-      for_each_lane(access.active, [&](int lane) {
+      model::for_each_lane(access.active, [&](int lane) {
         Copies& copies = copies_of(lane);
         std::erase_if(copies.coming, [&](const Copies::Copy& copy) {
           const bool arrived = copy.group + access.address[lane] < copies.group;
@@ -52,35 +54,30 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
     } else if (event.kind == Kind::request && site_of(scene, event)->array == array) {
       const model::Direction direction = site_of(scene, event)->direction;
       if (shared && direction == model::Direction::copy) {
-        for_each_lane(access.active, [&](int lane) {
-          const std::uint64_t first = access.address[lane] / kWordBytes;
-          const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
+        model::for_each_lane(access.active, [&](int lane) {
+          const std::uint64_t first = access.address[lane] / model::kWordBytes;
+          const std::uint64_t last = (access.address[lane] + access.bytes - 1) / model::kWordBytes;
           copies_of(lane).coming.push_back({first, last, copies_of(lane).group});
           for (std::uint64_t word = first; word <= last; ++word) mark(signs, word, '~');
         });
       } else if (!shared || direction == model::Direction::store) {
-        for_each_word(
-            access, access.active, [&](int, std::uint64_t word) { mark(signs, word, 'o'); });
+        for_each_word(access, access.active, [&](std::uint64_t word) { mark(signs, word, 'o'); });
       }
     }
   }
 }
 
-// The words that lanes of one group want from one bank: more than one is a conflict.
-void mark_conflicts(
-    std::string& signs, const model::WarpAccess& access, model::Direction direction) {
-  std::map<int, std::uint32_t> lanes_of_group;
-  for (const Turn& turn : turns_of(access, direction)) lanes_of_group[turn.group] |= turn.lanes;
-  for (const auto& [group, lanes] : lanes_of_group) {
-    std::array<std::vector<std::uint64_t>, kBanks> wanted;
-    for_each_word(access, lanes, [&](int, std::uint64_t word) {
-      std::vector<std::uint64_t>& words = wanted[word % kBanks];
-      if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+// Where the turns of one group differ in the words of a bank, all of these are in conflict.
+void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) {
+  std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
+  for (const model::Wavefront& turn : wavefronts_at(scene, at)) {
+    for_each_word(scene.recording.events[at].access, turn.lanes, [&](std::uint64_t word) {
+      words[{turn.group, word % model::kBanks}].insert(word);
     });
-    for (const std::vector<std::uint64_t>& words : wanted) {
-      if (words.size() < 2) continue;
-      for (const std::uint64_t word : words) mark(signs, word, '!');
-    }
+  }
+  for (const auto& [place, wanted] : words) {
+    if (wanted.size() < 2) continue;
+    for (const std::uint64_t word : wanted) mark(signs, word, '!');
   }
 }
 
@@ -95,22 +92,20 @@ void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, in
     const model::RecordedEvent& found = recording.events[from];
     const bool is_now = at == recorded.first || at == recorded.second || at == recorded.found_at;
     const bool of_this_epoch = at >= from && found.block == now.block && found.epoch == now.epoch;
-    if (is_now || of_this_epoch) mark(signs, hazard.byte / kWordBytes, '!');
+    if (is_now || of_this_epoch) mark(signs, hazard.byte / model::kWordBytes, '!');
   }
 }
 
 }  // namespace
 
 std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
-  std::string signs((scene.recording.arrays[array].bytes + 3) / kWordBytes, '.');
+  std::string signs((scene.recording.arrays[array].bytes + 3) / model::kWordBytes, '.');
   mark_arrivals(signs, scene, at, array);
   const model::RecordedEvent& now = scene.recording.events[at];
   if (now.kind == Kind::request && site_of(scene, now)->array == array) {
     for_each_word(
-        now.access, now.access.active, [&](int, std::uint64_t word) { mark(signs, word, '#'); });
-    if (now.bank_conflicts > 0) {
-      mark_conflicts(signs, now.access, site_of(scene, now)->direction);
-    }
+        now.access, now.access.active, [&](std::uint64_t word) { mark(signs, word, '#'); });
+    if (now.bank_conflicts > 0) mark_conflicts(signs, scene, at);
   }
   mark_hazards(signs, scene, at, array);
   return signs;

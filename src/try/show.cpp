@@ -119,10 +119,10 @@ guard::Outcome ShowRecorder::show(
     const std::string counted = !fault_ && number < run.rows.size()
                                     ? report::annotated_source(run.rows[number], style)
                                     : "";
-    pictures::Story story = pictures::story_of(recording, 0, run.M, run.N, run.K);
-    std::copy(std::begin(by_columns), std::end(by_columns), story.by_columns);
+    pictures::BlockRequests block = pictures::requests_of_block(recording, 0, run.M, run.N, run.K);
+    std::copy(std::begin(by_columns), std::end(by_columns), block.by_columns);
     show.kernels.push_back(
-        {machine::function_name(recording.kernel), launch_text(recording), std::move(story),
+        {machine::function_name(recording.kernel), launch_text(recording), std::move(block),
          counted.empty() ? plain_source(range) : counted});
   }
   pictures::print_show(out, show, style);

@@ -25,6 +25,7 @@
 #include "machine/symbols.h"
 #include "model/error.h"
 #include "model/refusal.h"
+#include "report/explain/explain.h"
 #include "report/hazard_sentence.h"
 #include "report/report.h"
 #include "step/step_command.h"

@@ -1,9 +1,9 @@
-// Asks the reader for predictions before the counts are shown.
+// A quiz: asks the reader for predictions before the counts are shown.
 #pragma once
 
 #include <cstdio>
 
-#include "report/report.h"
+#include "lab/run.h"
 
 namespace report {
 
@@ -11,6 +11,6 @@ namespace report {
 // that is off. A line is a number or a formula of the stage's sizes ("2*K"); what is neither is
 // said to be, and asked for again; an empty line gives up that count. Returns false, after a
 // sentence, where `in` ends before the last answer.
-bool ask_predictions(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row);
+bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row);
 
 }  // namespace report

@@ -1,4 +1,4 @@
-#include "report/predictions.h"
+#include "report/quiz.h"
 
 #include <cmath>
 #include <optional>
@@ -71,7 +71,7 @@ std::string judged(double predicted, double value) {
 
 }  // namespace
 
-bool ask_predictions(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row) {
+bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row) {
   const std::vector<model::Named> names = formula_names(run, row);
   std::string known;
   for (const model::Named& name : names)

@@ -1,0 +1,136 @@
+#include "report/explain/sections.h"
+
+#include <cmath>
+
+#include "lab/rates.h"
+#include "report/explain/words.h"
+#include "report/in_flight.h"
+#include "text/numbers.h"
+
+namespace report {
+
+namespace {
+
+// A warp's instructions along all of K, as the trace saw the source and as the compiler made them.
+std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
+  if (!record || !row.counts || row.counts->blocks_traced == 0) return "";
+  const model::Counts& counts = *row.counts;
+  const model::Variant& v = *row.variant;
+  const model::Product product = lab::product_of(run);
+  const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
+  const model::Rounds times = model::rounds_along_K(product, v, *record);
+  const double warps = (v.threads() + 31) / 32;
+  const double traced_warps = warps * static_cast<double>(counts.blocks_traced);
+  const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
+  const auto compiled = [&](int model::InstructionMix::*kind) {
+    return times.loop * record->loop.*kind + times.inner * record->inner.*kind;
+  };
+  const auto number = [](double value) { return text::grouped(std::llround(value)); };
+  const auto line = [&](const char* what, double written, double made, const std::string& note) {
+    return "  " + text::printed(
+                      "%-22s %14s %14s  %s\n", what, number(written).c_str(), number(made).c_str(),
+                      note.c_str());
+  };
+  struct Width {
+    const char* name;
+    int model::InstructionMix::*kind;
+  };
+  std::string widths;
+  for (const auto& [name, kind] :
+       {Width{"LDS.32", &model::InstructionMix::lds32},
+        {"LDS.64", &model::InstructionMix::lds64},
+        {"LDS.128", &model::InstructionMix::lds128}}) {
+    if (compiled(kind) == 0) continue;
+    widths += (widths.empty() ? "" : " + ") + number(compiled(kind)) + " " + name;
+  }
+  const double ffma = lab::results_per_thread(v) * model::padded_K(product, v);
+  const double written = ffma + a_warp(
+                                    counts.gmem_loads.requests + counts.gmem_stores.requests +
+                                    counts.smem_loads.requests + counts.smem_stores.requests -
+                                    counts.async_smem.requests);
+  const double made = times.loop * record->loop.all() + times.inner * record->inner.all();
+  const double loads_written = a_warp(counts.smem_loads.requests);
+
+  const int cc = record->compute_capability;
+  std::string text = heading(
+      text::printed("What the compiler makes of a warp's way along K (recorded for sm_%d)", cc),
+      style);
+  text += "  " + text::printed("%-22s %14s %14s\n", "", "as written", "as compiled");
+  text += line("multiplications (FFMA)", ffma, compiled(&model::InstructionMix::ffma), "");
+  if (counts.smem_loads.requests > 0) {
+    text += line("loads from SMEM", loads_written, loads.requests / warps, widths);
+    text +=
+        line("  their wavefronts", a_warp(counts.smem_loads.pieces), loads.wavefronts / warps, "");
+  }
+  text += line("all instructions", written, made, "with addresses, branches and barriers");
+  if (loads.requests / warps < 0.99 * loads_written) {
+    text += verdict(
+        "The compiler saw that a thread wants neighbouring words, and made one wide load of "
+        "several: fewer instructions, fewer wavefronts.");
+  }
+  return text;
+}
+
+std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const std::optional<model::Ceiling> written = lab::written_ceiling(run, row);
+  const std::optional<model::Ceiling> compiled = lab::compiled_ceiling(run, row);
+  if (!written) return "";
+  const model::Ceiling& ceiling = compiled ? *compiled : *written;
+  constexpr int kBar = 50;
+  std::string text = heading(
+      std::string("Why it is this fast: what each unit of ") + run.gpu.name + " needs, " +
+          (compiled ? "as compiled" : "as written"),
+      style);
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    const double share = ceiling.ms[unit] / ceiling.ms[ceiling.bound_by];
+    const int length = static_cast<int>(std::lround(share * kBar));
+    text += text::repeated(" ", kIndent) + text::pad_right(model::kUnitNames[unit], kLabel) +
+            text::pad_right(text::repeated("█", length), kBar) + " " +
+            text::pad_left(text::significant(ceiling.ms[unit]), 8) + " ms" +
+            (unit == ceiling.bound_by ? " <- most" : "") + "\n";
+  }
+  const auto bound = [](const model::Ceiling& c) {
+    return text::significant(c.tflops) + " TFLOP/s, bound by " +
+           std::string(model::kUnitNames[c.bound_by]);
+  };
+  if (compiled) text += fact("ceiling", bound(*compiled));
+  text += fact("as written", bound(*written) + ", if each access and product were one instruction");
+  text += fact(
+      "no overlap", text::significant(ceiling.no_overlap_tflops) +
+                        " TFLOP/s, if a block copied, and then multiplied, and never both "
+                        "at a time");
+  const lab::Grid of_blocks = lab::grid(run, *row.variant);
+  const long long count = of_blocks.x * of_blocks.y;
+  text += fact(
+      "tail", text::grouped(count) + text::printed(
+                                         " blocks on %d SMs, at most %lld on one: an SM is "
+                                         "busy %.0f %% of the time",
+                                         run.gpu.sms, (count + run.gpu.sms - 1) / run.gpu.sms,
+                                         100 * ceiling.busy_share));
+  const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;
+  if (on_an_sm && ceiling.busy_share < 1) {
+    text += fact(
+        "", "with blocks enough for all SMs: " +
+                text::significant(ceiling.tflops / ceiling.busy_share) + " TFLOP/s");
+  }
+  if (const auto ratio = lab::ceiling_ratio(run, row)) {
+    text += fact("measured", text::printed("%.0f %% of the ceiling", 100 * *ratio));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Part> explain_ceiling(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.variant) return {};
+  const bool is_stage = row.stage && row.counts;
+  std::vector<Part> parts;
+  if (!whole) parts.push_back({as_compiled(run, row, style)});
+  parts.push_back(
+      {ceilings(run, row, style) + (is_stage ? explain_in_flight(run, row) : std::string())});
+  return parts;
+}
+
+}  // namespace report

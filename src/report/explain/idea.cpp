@@ -1,0 +1,25 @@
+#include "report/explain/sections.h"
+
+#include "report/explain/words.h"
+
+namespace report {
+
+std::vector<Part> explain_idea(const Explained& explained) {
+  const lab::Row& row = explained.row;
+  const auto prose = [](std::string_view words) {
+    return std::vector<Part>{{paragraph(words), Part::prose}};
+  };
+  if (row.launch) return {};
+  if (row.stage) return prose(row.stage->idea);
+  if (row.number == 0) {
+    return prose(
+        "The triple loop as everyone first writes it, on one CPU core: i over the rows of C, j "
+        "over "
+        "its columns, k along the sum. The stages after it run on a GPU, and are measured against "
+        "it.");
+  }
+  return prose(
+      "A yardstick, and no stage: its code is not in this lesson, only its time and its error.");
+}
+
+}  // namespace report

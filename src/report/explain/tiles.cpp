@@ -1,0 +1,100 @@
+#include "report/explain/sections.h"
+
+#include <algorithm>
+
+#include "lab/rates.h"
+#include "pictures/tile_picture.h"
+#include "report/explain/words.h"
+#include "text/numbers.h"
+
+namespace report {
+
+namespace {
+
+std::string problem(const lab::Run& run) {
+  return fact("problem", product(run) + ", fp32, row-major");
+}
+
+std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool whole) {
+  const model::Variant& v = *row.variant;
+  std::string text = heading("The launch", style) + problem(run);
+  text += fact("kernel", lab::kernel_name(row));
+  if (!row.aligned && v.kernel_any.function != v.kernel.function) {
+    text += fact(
+        "", "(copies single floats: not every row of A, B and C starts at a multiple of 16 bytes)");
+  }
+  const std::string depth =
+      v.BK > 0 ? text::printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
+  text += fact("block's tile", text::printed("%d x %d of C", v.BM, v.BN) + depth);
+  // What the picture below says as well.
+  if (v.WM > 0 && !whole)
+    text += fact("warp's tile", text::printed("%d x %d of C: WM x WN", v.WM, v.WN));
+  if ((v.TM > 0 || v.TN > 0) && !whole) {
+    text += fact(
+        "thread's tile",
+        text::printed("%d x %d of C: TM x TN", std::max(v.TM, 1), std::max(v.TN, 1)));
+  }
+  if (!whole) text += fact("results", text::exact(lab::results_per_thread(v)) + " of C a thread");
+  if (v.pipeline > 1) text += fact("pipeline", text::printed("%d tiles in flight", v.pipeline));
+  text += fact(
+      "block", text::printed(
+                   "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
+                   (v.threads() + 31) / 32));
+  const lab::Grid blocks = lab::grid(run, v);
+  text += fact(
+      "grid", text::printed(
+                  "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
+                  v.BN, run.M, v.BM, blocks.x, blocks.y) +
+                  text::grouped(blocks.x * blocks.y) + " blocks");
+  if (row.counts) {
+    const model::Counts& counts = *row.counts;
+    text += fact(
+        "traced",
+        text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) + " blocks, " +
+            text::grouped(counts.threads_traced) + " threads" +
+            (lab::is_total(counts) ? ": the counts below are the whole launch's"
+                                   : " (corners, edges, middle); --trace all traces all"));
+  }
+  return text;
+}
+
+// Of a kernel that is no stage.
+std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const lab::LaunchShape& shape = *row.launch;
+  const auto extent = [](lab::LaunchShape::Extent e) {
+    return text::printed("%u x %u x %u", e.x, e.y, e.z);
+  };
+  const auto volume = [](lab::LaunchShape::Extent e) { return 1LL * e.x * e.y * e.z; };
+  std::string text = heading("The launch", style) + problem(run);
+  text +=
+      fact("block", extent(shape.block) + " = " + text::grouped(volume(shape.block)) + " threads");
+  text += fact("grid", extent(shape.grid) + " = " + text::grouped(volume(shape.grid)) + " blocks");
+  text += fact(
+      "shared memory", text::grouped(shape.static_shared_bytes) + " B static, " +
+                           text::grouped(shape.dynamic_shared_bytes) + " B dynamic");
+  if (shape.launches > 1) {
+    text += fact("launches", text::grouped(shape.launches) + "; this is the first one's shape");
+  }
+  const model::Counts& counts = *row.counts;
+  return text +
+         fact(
+             "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
+                           " blocks, " + text::grouped(counts.threads_traced) + " threads");
+}
+
+}  // namespace
+
+std::vector<Part> explain_tiles(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (row.stage && row.variant) {
+    std::string text = launch_shape(run, row, style, whole) + "\n";
+    for (const std::string& line : pictures::tile_picture(*row.variant, run.M, run.N)) {
+      text += (line.empty() ? "" : text::repeated(" ", kIndent)) + line + "\n";
+    }
+    return {{text}};
+  }
+  if (row.launch && row.variant && row.counts) return {{own_launch_shape(run, row, style)}};
+  return {{heading("The problem", style) + problem(run)}};
+}
+
+}  // namespace report

@@ -1,0 +1,77 @@
+#include "report/explain/sections.h"
+
+#include "lab/rates.h"
+#include "report/explain/words.h"
+#include "text/numbers.h"
+
+namespace report {
+
+namespace {
+
+std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) {
+  std::string text = heading("Time and error", style);
+  if (!row.time) {
+    return text + fact(
+                      "traced",
+                      run.gpu_present
+                          ? "This row did not run on the GPU."
+                          : "No GPU here: the kernel ran on the CPU, and was counted, not timed.");
+  }
+  const lab::Timing& time = *row.time;
+  text += fact(
+      "median",
+      text::significant(time.median_ms) + " ms" +
+          text::printed(
+              " of %d runs (%s to %s ms)", time.repetitions, text::significant(time.min_ms).c_str(),
+              text::significant(time.max_ms).c_str()) +
+          (time.partial ? ", scaled up from the first rows of C" : ""));
+  if (const auto rate = lab::tflops(run, row)) {
+    text += fact(
+        "rate", "2*M*N*K operations: " +
+                    (*rate < 0.1 ? text::printed("%.4f", *rate) : text::significant(*rate)) +
+                    " TFLOP/s");
+  }
+  if (const auto ratio = lab::cublas_ratio(run, row))
+    text += fact("", text::brief(100 * *ratio) + " % of cuBLAS fp32");
+  if (const auto ratio = lab::times_the_stage_before(run, row)) {
+    text += fact("", text::brief(*ratio) + " times as fast as the stage before");
+  }
+  return text;
+}
+
+std::string result(const lab::Row& row, text::Style style) {
+  if (!row.error) return "";
+  const model::Error& error = *row.error;
+  std::string text = fact(
+      "error", text::scientific(error.relative) +
+                   " of the reference's norm (Frobenius); the largest of one element " +
+                   text::scientific(error.max_abs));
+  if (row.cublas_error)
+    text += fact("to cuBLAS", text::scientific(*row.cublas_error) + " of its norm");
+  if (error.bound_ok) {
+    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
+            text::coloured("ok", text::Colour::green, style) +
+            ": every element is within what rounding can do to a sum of that length\n";
+  } else {
+    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
+            text::coloured("FAIL", text::Colour::red, style) +
+            ": an element is farther off than rounding can explain\n";
+    if (error.first) {
+      text += fact(
+          "", text::printed(
+                  "C[%lld][%lld] is %.9g, expected %.9g", static_cast<long long>(error.first->row),
+                  static_cast<long long>(error.first->column), error.first->value,
+                  error.first->expected));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Part> explain_time(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  return {{timing(run, row, style) + result(row, style)}};
+}
+
+}  // namespace report
