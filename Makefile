@@ -81,7 +81,7 @@ $(BUILD)/%.flags: FORCE
 	echo '$($*.flags)' | cmp -s - $@ || echo '$($*.flags)' > $@
 host.flags = $(CXX) $(CXXFLAGS)
 cpu.flags = $(CXX) $(AS_CPU) $(TRACED)
-link.flags = $(MAIN) $(LIBRARIES)
+link.flags = $(MAIN) $(LIBRARIES) $(shell cat $(MAKEFILE_LIST) | cksum)
 FORCE:
 
 $(BUILD)/%.o: %.cpp $(BUILD)/host.flags

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cpu_reference.h"
+#include "flags/select.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
 #include "lab/measure.h"

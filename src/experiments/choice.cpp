@@ -6,6 +6,7 @@
 
 #include "experiments/kernel_tables.h"
 #include "flags/select.h"
+#include "lab/device.h"
 #include "lab/problem.h"
 #include "lab/stage_tables.h"
 #include "model/refusal.h"

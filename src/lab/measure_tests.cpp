@@ -135,7 +135,7 @@ TEST_CASE("a sample alone leaves the rest of C as it is, and is compared by what
     CHECK(!m.error);
     const auto untouched = std::count_if(result.begin(), result.end(), is_canary);
     CHECK(untouched == (20 - m.counts->blocks_traced) * 32 * 32);
-    CHECK(compare_written(p, result).bound_ok == (alpha == 0));
+    CHECK(compare_written(p, result, model::kFp32).bound_ok == (alpha == 0));
   }
 }
 

@@ -268,24 +268,41 @@ TEST_CASE("registers that ptxas reported are taken for the nearest architecture 
   CHECK(contains(explained("H200"), "33 x 32 lanes"));
 }
 
+namespace {
+
+// What make says when it compiles that file in a folder of its own, so that nothing that is built
+// is made anew.
+Output compiled(const testing::Folder& folder, const std::string& file) {
+  return run(
+      "make NVCC= BUILD=" + folder.path().string() + " KERNEL='" + file + "' " +
+      (folder / "try/yours.traced.o"));
+}
+
+}  // namespace
+
 TEST_CASE("make try says what stands for <<<>>>, and which function is missing") {
-  // In a folder of its own, so that nothing that make built is made anew.
   const testing::Folder folder;
-  const auto compile = [&](const std::string& name) {
-    return run(
-        "make NVCC= BUILD=" + folder.path().string() + " KERNEL=examples/refused/" + name + ".cu " +
-        folder.path().string() + "/try/" + name + ".raw_traced.o");
-  };
-  const Output chevrons = compile("chevrons");
+  const Output chevrons = compiled(folder, "examples/refused/chevrons.cu");
   CHECK(chevrons.exit_code != 0);
   CHECK(contains(
       chevrons.err,
       "examples/refused/chevrons.cu:6: write launch(kernel, grid, block, shared_bytes, "
       "arguments...) in place of <<< >>>\n"));
-  const Output no_sgemm = compile("no_sgemm");
+  const Output no_sgemm = compiled(folder, "examples/refused/no_sgemm.cu");
   CHECK(no_sgemm.exit_code != 0);
   CHECK(
       contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
+}
+
+TEST_CASE("make try takes a file of any name") {
+  const testing::Folder folder;
+  for (const char* name : {"my own kernel.cu", "kernel.cuh", "naive.cu", "try.cu"}) {
+    CAPTURE(name);
+    folder.write(name, testing::contents("examples/tiled.cu"));
+    const Output output = compiled(folder, folder / name);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 0);
+  }
 }
 
 }  // namespace attempt
