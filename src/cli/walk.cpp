@@ -173,7 +173,7 @@ bool is_explained(const flags::Flags& flags) {
 // Where the kernel of the stage before stands, for the lines that changed since.
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   for (const model::Stage& stage : stage_table_traced.stages) {
-    if (stage.number != row.number - 1 || stage.variants.empty()) continue;
+    if (stage.number != row.before_number || stage.variants.empty()) continue;
     const model::KernelRef& kernel = kernel_of(ladder, stage_table_traced, stage.variants.front());
     const trace::SourceRange lines =
         trace::kernel_lines(reinterpret_cast<const void*>(kernel.function));
@@ -233,6 +233,7 @@ lab::Row stage_row(
   const lab::Problem& p = ladder.problem;
   lab::Row row;
   row.number = stage.number;
+  if (&stage != table.stages.data()) row.before_number = (&stage - 1)->number;
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &variant;

@@ -664,7 +664,7 @@ std::vector<bool> head_lines(const std::vector<std::string>& kernel) {
 std::string diff(const lab::Row& row, text::Style style, bool folded, int most) {
   if (row.before_first == 0 || row.source_first == 0) return "";
   const std::string title = heading(
-      text::printed("What changed since stage %d, ", row.number - 1) + row.before_name, style);
+      text::printed("What changed since stage %d, ", row.before_number) + row.before_name, style);
   std::vector<std::string> before = source_lines(row, row.before_first, row.before_last);
   const std::vector<std::string> after = source_lines(row, row.source_first, row.source_last);
   const auto plain_name = [](std::string_view name) { return name.substr(0, name.find('<')); };
