@@ -434,9 +434,10 @@ model::Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
 double recorded_ms(const std::string& path, int number) {
   std::istringstream table(testing::contents(path));
   for (std::string line; std::getline(table, line);) {
-    if (!line.starts_with(std::to_string(number) + " ")) continue;
-    std::istringstream words(line.substr(line.find(' ')));
-    for (std::string word; words >> word;) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word) || word != std::to_string(number)) continue;
+    while (words >> word) {
       char* end = nullptr;
       const double ms = std::strtod(word.c_str(), &end);
       if (*end == '\0') return ms;

@@ -90,7 +90,7 @@ const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
 // Where the kernel of the stage before stands, for the lines that changed since.
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   for (const model::Stage& stage : ladder.tables.traced.stages) {
-    if (stage.number != row.number - 1 || stage.variants.empty()) continue;
+    if (stage.number != row.before_number || stage.variants.empty()) continue;
     const model::Variant& variant = stage.variants.front();
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
@@ -136,6 +136,7 @@ lab::Row stage_row(
     Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
   lab::Row row{measure_variant(ladder, stage, variant, result)};
   row.number = stage.number;
+  if (&stage != ladder.tables.own.stages.data()) row.before_number = (&stage - 1)->number;
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &variant;

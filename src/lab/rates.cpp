@@ -19,7 +19,7 @@ std::optional<double> cublas_ratio(const Run& run, const Row& row) {
 
 std::optional<double> times_the_stage_before(const Run& run, const Row& row) {
   for (const Row& before : run.rows) {
-    if (row.number < 1 || before.number != row.number - 1) continue;
+    if (row.before_number < 0 || before.number != row.before_number) continue;
     if (!before.time || !row.time || row.time->median_ms <= 0) continue;
     return before.time->median_ms / row.time->median_ms;
   }

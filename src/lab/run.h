@@ -22,7 +22,8 @@ struct Remedy {
 
 // One row of the table: a stage, the OpenMP CPU reference, or a cuBLAS yardstick.
 struct Row : Measurement {
-  int number = -1;  // -1: no stage
+  int number = -1;         // -1: no stage
+  int before_number = -1;  // of the stage before in the ladder; -1: none
   std::string name = {};
   const model::Stage* stage = nullptr;  // null: no stage, or stage 0
   const model::Variant* variant = nullptr;

@@ -194,6 +194,14 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   CHECK(run.speeds[1].cublas_percent == 0.97);
   CHECK(run.speeds[0].times_before == 0);
   CHECK(run.speeds[1].times_before == 1779);
+  const RecordedLadder wider = recorded_run(
+      "problem  C (64 x 64) = 1\n\n"
+      " # stage     ms      /s BLAS\n"
+      " 9 pipeline 276   0.499 0.97 1779 99 L1\n"
+      "10 tensor   276   0.599 0.97 1779 99 L1\n");
+  REQUIRE(wider.speeds.size() == 2);
+  CHECK(wider.speeds[0].number == 9);
+  CHECK(wider.speeds[1].number == 10);
   for (const char* bad :
        {"", "problem  C (64 x 64) = 1\n", "problem  C (x",
         "problem  C (64 x\n# stage ms /s\n1 naive", "anything\n# stage /s\n"}) {

@@ -51,16 +51,18 @@ RecordedLadder recorded_run(std::string_view table) {
   run.size = static_cast<int>(number(next_word(first)));
   // Speeds end, in every row, where the header's "/s" does.
   std::string_view header;
-  while (!table.empty() && !header.starts_with("# stage")) header = next_line(table);
+  while (!table.empty() && header.find("# stage") == header.npos) header = next_line(table);
   const std::size_t end = header.find("/s") + 2;
   if (header.find("/s") == header.npos) throw std::invalid_argument("no table: no speeds");
   while (!table.empty()) {
     std::string_view line = next_line(table);
     if (line.empty()) break;
     if (line.size() < end) throw std::invalid_argument("no row: " + std::string(line));
-    const bool is_stage = line[0] >= '0' && line[0] <= '9';
+    std::string_view rest = line;
+    const std::string_view word = next_word(rest);  // numbers stand to the right in their column
+    const bool is_stage = word.find_first_not_of("0123456789") == word.npos;
     if (!is_stage && !line.starts_with("  cuBLAS fp32")) continue;
-    const int stage = is_stage ? static_cast<int>(number(line.substr(0, line.find(' ')))) : -1;
+    const int stage = is_stage ? static_cast<int>(number(word)) : -1;
     std::string_view speed = line.substr(0, end);
     speed.remove_prefix(speed.rfind(' ') + 1);
     line.remove_prefix(end);

@@ -58,11 +58,15 @@ TEST_CASE("under the costliest request stands the same request of the stage that
 }
 
 TEST_CASE("a costly request that no later stage mends is said to be one") {
-  // Rows of 31 floats: no stage can load four at a time.
-  const Output output = explain_with("--m 64 --n 31 --k 32 --stage 8");
-  CHECK(output.exit_code == 0);
-  CHECK(contains(output.out, "No later stage makes its "));
-  CHECK_FALSE(contains(output.out, "The same in stage"));
+  // Rows of 31 floats: no stage can load four at a time. Not every stage asks for much.
+  for (auto stage = stage_table_plain.stages.rbegin();; ++stage) {
+    REQUIRE(stage->number > 0);
+    const Output output =
+        explain_with("--m 64 --n 31 --k 32 --stage " + std::to_string(stage->number));
+    CHECK(output.exit_code == 0);
+    CHECK_FALSE(contains(output.out, "The same in stage"));
+    if (contains(output.out, "No later stage makes its ")) return;
+  }
 }
 
 namespace {

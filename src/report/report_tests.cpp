@@ -157,6 +157,7 @@ lab::Row cpu_row() {
 lab::Row stage_row(const model::Stage& stage, const model::Counts& counts, int registers) {
   lab::Row row;
   row.number = stage.number;
+  row.before_number = stage.number - 1;
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &stage.variants[0];

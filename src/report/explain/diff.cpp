@@ -79,7 +79,7 @@ std::vector<Part> explain_diff(const Explained& explained) {
   const bool left_out = whole && shown.size() > kLinesOfWhole;
   if (left_out) shown.resize(kLinesOfWhole - 1);
   std::string text = heading(
-      text::printed("What changed since stage %d, ", row.number - 1) + row.before_name, style);
+      text::printed("What changed since stage %d, ", row.before_number) + row.before_name, style);
   for (const DiffLine& line : shown) {
     if (line.before == 0 && line.after == 0) {
       text += "        …\n";
