@@ -1,8 +1,8 @@
 // A kernel saved when launch() was in simt/launch.h, and when a file had to include it.
 #include "simt/launch.h"
 
-__global__ void saved(int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-                      float* C) {
+__global__ void saved(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   const int col = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;

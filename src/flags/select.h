@@ -9,9 +9,9 @@
 
 namespace flags {
 
-// The stages that `text` names, in the order of the table: a number (5), a range (3-6, or 3- to the last), a name or
-// its beginning without case, blanks and dashes ("warp"); all of them where it is empty. Throws a
-// Refusal that lists the stages if there is no such stage.
+// The stages that `text` names, in the order of the table: a number (5), a range (3-6, or 3- to the
+// last), a name or its beginning without case, blanks and dashes ("warp"); all of them where it is
+// empty. Throws a Refusal that lists the stages if there is no such stage.
 std::vector<const model::Stage*> select_stages(
     const std::string& text, std::span<const model::Stage> stages);
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "gpu/gpu.h"
-#include "model/refusal.h"
 #include "model/compiled_kernel.h"
+#include "model/refusal.h"
 
 namespace lab {
 

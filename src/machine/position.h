@@ -7,6 +7,12 @@
 #include "cuda/runtime.h"
 #include "cuda/vector_types.h"
 
+// CUDA's built-in variables, of the thread that runs. (To kernels they are constants: cuda/cpu.h.)
+extern __thread uint3 threadIdx;
+extern __thread uint3 blockIdx;
+extern __thread uint3 blockDim;
+extern __thread uint3 gridDim;
+
 namespace machine {
 
 using simt::Extent;

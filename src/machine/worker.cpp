@@ -8,11 +8,6 @@
 #include "machine/runners.h"
 #include "model/warp_access.h"
 
-extern __thread uint3 threadIdx;
-extern __thread uint3 blockIdx;
-extern __thread uint3 blockDim;
-extern __thread uint3 gridDim;
-
 namespace machine {
 
 __thread Worker* running_worker;

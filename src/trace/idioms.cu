@@ -31,16 +31,26 @@ struct Large {
   float4 part[4];
 };
 
-__device__ float4 twice(float4 v) { return make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w); }
-__device__ float first_of(const float4& v) { return v.x; }
+__device__ float4 twice(float4 v) {
+  return make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w);
+}
+__device__ float first_of(const float4& v) {
+  return v.x;
+}
 
-__device__ const float4* vectors(const float* p) { return reinterpret_cast<const float4*>(p); }
-__device__ float4* vectors(float* p) { return reinterpret_cast<float4*>(p); }
+__device__ const float4* vectors(const float* p) {
+  return reinterpret_cast<const float4*>(p);
+}
+__device__ float4* vectors(float* p) {
+  return reinterpret_cast<float4*>(p);
+}
 
 constexpr unsigned kAll = 0xffffffffu;
 __constant__ float kConstants[4] = {1, 2, 3, 4};
 
-__device__ float load_or_zero(const float* p, int i, int n) { return i < n ? p[i] : 0.0f; }
+__device__ float load_or_zero(const float* p, int i, int n) {
+  return i < n ? p[i] : 0.0f;
+}
 
 __device__ float too_deep(int calls) {
   volatile float kept[256] = {};
@@ -56,8 +66,8 @@ __device__ int after_a_barrier(int* s, int t) {
 
 }  // namespace
 
-
-// clang-format off: it takes the lambdas in BODY<> apart.
+// (clang-format takes the lambdas in BODY<> apart.)
+// clang-format off
 // The built-in index, short, because every idiom uses it.
 #define T (threadIdx.x)
 #define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])

@@ -13,9 +13,7 @@
 
 #include "cuda/vector_types.h"
 #include "machine/grid.h"
-
-extern const __thread uint3 threadIdx;
-extern const __thread uint3 blockIdx;
+#include "machine/position.h"
 
 namespace attempt {
 

@@ -10,12 +10,11 @@
 
 #include "cuda/vector_types.h"
 #include "machine/grid.h"
+#include "machine/position.h"
 #include "model/refusal.h"
 #include "trace/source_lines.h"
 #include "try/device_calls.h"
 
-extern const __thread uint3 threadIdx;
-extern const __thread uint3 blockIdx;
 extern "C" char __executable_start, etext;
 
 namespace attempt {
