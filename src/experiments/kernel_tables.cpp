@@ -3,10 +3,10 @@
 #include <span>
 #include <stdexcept>
 
-namespace experiments {
-
 // The GPU's copy of the table, where nvcc compiled one; else null.
 extern const model::StageTable experiment_table __attribute__((weak));
+
+namespace experiments {
 
 const model::StageTable& own_table() {
   return &experiment_table != nullptr ? experiment_table : experiment_table_plain;
