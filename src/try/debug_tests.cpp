@@ -9,12 +9,13 @@ namespace attempt {
 
 namespace {
 
-// The sample under gdb, as make debug does it, with these commands in place of a keyboard; what is
+// A program under gdb, as make debug does it, with these commands in place of a keyboard; what is
 // said on stdout and stderr.
-testing::Output debug(const std::string& position, const std::string& commands) {
+testing::Output debug(
+    const std::string& position, const std::string& commands,
+    const std::string& program = testing::built() / "try/tiled.debug") {
   const testing::Folder folder;
   folder.write("commands", commands);
-  const std::string program = testing::built() / "try/tiled.debug";
   return testing::run(
       "GDB_FLAGS='-batch -x " + folder / "commands" + "' timeout 60 src/try/debug/debug.sh " +
       program + " " + position + " --size 32 2>&1");
@@ -60,6 +61,36 @@ TEST_CASE("under gdb a kernel stops in the chosen thread, and next stays in it o
   const std::size_t barrier = output.out.find("27\t    __syncthreads();", multiply);
   const std::size_t again = output.out.find("21\t  for (uint tile", barrier);
   CHECK(again != std::string::npos);
+}
+
+TEST_CASE("under gdb step goes over the project's own functions, and into a student's") {
+  if (!gdb_works()) return;
+  const std::string over = debug("0,0 0", "at 22\ncontinue\nstep\n").out;  // __ldg
+  CAPTURE(over);
+  const std::size_t stop = over.find("22\t    As[ty][tx]");
+  CHECK(over.find("23\t    Bs[ty * WIDTH + tx]", stop) != std::string::npos);
+  CHECK(!contains(over, "__ldg<"));
+
+  // In a folder that is called as one of the project's own is. What else debug.sh looks for stands
+  // beside it, so that this compiles at once.
+  const testing::Folder home;
+  home.write(
+      "hw/src/trace/k.cu",
+      "struct { unsigned x, y, z; } blockIdx, threadIdx;\n"
+      "int twice(int x) { return 2 * x; }\n"
+      "void kernel() {\n"
+      "  twice(21);\n"
+      "}\n"
+      "namespace simt { void run_grid(void (*kernel)()) { kernel(); } }\n"
+      "int main() { simt::run_grid(kernel); }\n");
+  const std::string program = home / "program";
+  const testing::Output compiled =
+      testing::run("g++ -g -O0 -x c++ '" + home / "hw/src/trace/k.cu" + "' -o " + program);
+  CAPTURE(compiled.err);
+  REQUIRE(compiled.exit_code == 0);
+  const std::string into = debug("0,0 0", "step\n", program).out;
+  CAPTURE(into);
+  CHECK(contains(into, "twice (x=21)"));
 }
 
 TEST_CASE("a thread that no kernel has, or that is none, is said in a sentence") {

@@ -7,11 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,164 +28,14 @@
 #include "trace/trace.h"
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
-#include "try/registers.h"
+#include "try/kernels.h"
+#include "try/options.h"
 #include "try/sgemm.h"
 #include "try/show.h"
 
 namespace attempt {
 
 namespace {
-
-constexpr const char* kUsage =
-    "make try KERNEL=file.cu TRY_FLAGS=\"...\": traces and checks the file's\n"
-    "  void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,\n"
-    "             float* C)\n"
-    "which launches its kernels by launch(kernel, grid, block, shared_bytes, arguments...).\n\n"
-    "  --limit S            seconds that sgemm may take; default: 10\n"
-    "  --registers N        registers of a thread, for occupancy; default: those that nvcc "
-    "reports,\n"
-    "                       where there is one\n"
-    "  --show FILE.html     draw what the kernels do, here and as a page\n"
-    "  --name-threads       printf in a kernel says first which block and thread it is\n"
-    "  -I.. -D..            for the compiler\n"
-    "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
-    "--b\n"
-    "--c --device --gpu --trace --reps --explain --section --format --no-color, and --step with "
-    "what belongs to it\n";
-
-struct Options {
-  flags::Flags flags;
-  double limit_s = 10;
-  bool name_threads = false;
-  std::optional<int> registers;  // a thread, as --registers states them
-  std::string show;              // the page to write; empty: print tables
-};
-
-int parse_registers(const char* text) {
-  const char* end = text + std::strlen(text);
-  int registers = 0;
-  const auto parsed = std::from_chars(text, end, registers);
-  constexpr int kMost = 255;  // a thread, on every GPU of the table
-  if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
-    throw model::Refusal(
-        std::string("--registers ") + text +
-        ": no register count; give those of a thread, 1 to 255, for example --registers 64");
-  }
-  return registers;
-}
-
-Options parse_options(int argc, char** argv) {
-  Options options;
-  std::vector<char*> others{argv[0]};
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--name-threads") {
-      options.name_threads = true;
-    } else if (argument == "--registers") {
-      options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
-    } else if (argument == "--show") {
-      options.show = i + 1 < argc ? argv[++i] : "";
-      if (!options.show.ends_with(".html")) {
-        throw model::Refusal(
-            "--show " + options.show + ": give the page to write, for example show.html");
-      }
-    } else if (argument == "--limit") {
-      const char* text = i + 1 < argc ? argv[++i] : "";
-      const char* end = text + std::strlen(text);
-      const auto parsed = std::from_chars(text, end, options.limit_s);
-      const bool fits = options.limit_s > 0 && options.limit_s <= 86400;
-      if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
-        throw model::Refusal(
-            std::string("--limit ") + text +
-            ": no time; give seconds, up to 86400, for example --limit 30");
-      }
-    } else {
-      others.push_back(argv[i]);
-    }
-  }
-  others.push_back(nullptr);
-  options.flags = flags::parse_flags(static_cast<int>(others.size()) - 1, others.data());
-  const flags::Flags& flags = options.flags;
-  if (flags.ask) {
-    throw model::Refusal(
-        "--ask is about the stages, whose counts follow from formulas; leave it out here");
-  }
-  if (!flags.stage.empty() || flags.list || !flags.ncu.empty() || flags.ncu_metrics) {
-    throw model::Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
-  }
-  return options;
-}
-
-// What a report needs of a launch's kernel, and what its launches did, all together.
-struct Kernels {
-  struct Entry {
-    const void* function;
-    std::string name;
-    model::Variant variant;
-    lab::LaunchShape shape;
-    model::Counts counts;
-  };
-  std::deque<Entry> entries;  // in the order of their first launches; stays where it is
-
-  void add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N);
-  // Of a launch of the other copy of a kernel, which has the same name.
-  void add_hazards(const machine::Launch& launch, const model::Counts& counts);
-};
-
-void Kernels::add_hazards(const machine::Launch& launch, const model::Counts& counts) {
-  const std::string name = machine::function_name(launch.kernel);
-  for (Entry& entry : entries) {
-    if (entry.name != name) continue;
-    for (const model::Hazard& hazard : counts.hazards) model::add(entry.counts.hazards, hazard);
-  }
-}
-
-void Kernels::add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N) {
-  for (Entry& entry : entries) {
-    if (entry.function != launch.kernel) continue;
-    model::add(entry.counts, counts);
-    entry.counts.blocks += counts.blocks;
-    ++entry.shape.launches;
-    return;
-  }
-  Entry& entry = entries.emplace_back();
-  entry.function = launch.kernel;
-  entry.name = machine::function_name(launch.kernel);
-  entry.counts = counts;
-  entry.shape = {
-      {launch.grid.x, launch.grid.y, launch.grid.z},
-      {launch.block.x, launch.block.y, launch.block.z},
-      launch.static_shared_bytes,
-      launch.dynamic_shared_bytes,
-      1};
-  // The part of C that falls to a block, if its blocks share C evenly.
-  const auto share = [](int of, unsigned blocks) {
-    return static_cast<int>((of + std::int64_t{blocks} - 1) / blocks);
-  };
-  entry.variant.name = "";
-  entry.variant.BM = share(M, launch.grid.y);
-  entry.variant.BN = share(N, launch.grid.x);
-  entry.variant.block_x = static_cast<int>(launch.block.x);
-  entry.variant.block_y = static_cast<int>(launch.block.y * launch.block.z);
-  entry.variant.shared_bytes = launch.dynamic_shared_bytes;
-  entry.variant.kernel.name = entry.name.c_str();
-}
-
-lab::Row row_of(
-    const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers,
-    int number) {
-  lab::Row row;
-  row.number = number;
-  row.name = entry.name;
-  row.variant = &entry.variant;
-  row.launch = entry.shape;
-  row.counts = entry.counts;
-  if (!registers) registers = compiled_registers(entry.name, model.compute_capability);
-  row.occupancy = model::occupancy(
-      model, {entry.variant.threads(), registers.value_or(0),
-              entry.shape.static_shared_bytes + entry.shape.dynamic_shared_bytes});
-  return row;
-}
 
 void print(std::FILE* out, const flags::Flags& flags, const lab::Run& run, text::Style style) {
   if (flags.format == report::Format::json) return report::print_json(out, run);
@@ -326,19 +172,12 @@ guard::Outcome try_sgemm(
         "sgemm launches no kernel; it has to call launch(kernel, grid, block, "
         "shared_bytes, arguments...)");
   }
-  const auto abandoned = [&] {
-    return std::any_of(
-        kernels.entries.begin(), kernels.entries.end(),
-        [](const Kernels::Entry& entry) { return model::has_fatal(entry.counts); });
-  };
   if (!found.empty() && found.back().kind == model::HazardKind::never_written) {
     kernels.entries.back().counts.hazards.push_back(found.back());
   }
-  if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !abandoned()) {
-    // Several kernels may each need all that the one before it did.
-    const auto again = [](const Kernels::Entry& entry) { return entry.shape.launches > 1; };
-    const bool all_again = kernels.entries.size() > 1 ||
-                           std::any_of(kernels.entries.begin(), kernels.entries.end(), again);
+  if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !kernels.any_abandoned()) {
+    // A launch may need all that the one before it did.
+    const bool all_again = kernels.several_launches();
     machine.blocks = all_again ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
     machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
       kernels.add_hazards(launch, counts);
@@ -353,7 +192,7 @@ guard::Outcome try_sgemm(
 
   lab::Row all;
   all.name = "sgemm";
-  if (!abandoned()) {
+  if (!kernels.any_abandoned()) {
     if (run.gpu_present) run_on_gpu(flags, p, result, all);
     all.error = lab::compare(p, reference, result, p.M);
   }

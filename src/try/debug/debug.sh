@@ -6,6 +6,7 @@
 # because each has a stack of its own: nothing has to be done for `next`.
 set -u
 program=$1
+own=$(cd "$(dirname "$0")/../.." && pwd -P)  # students may well have a folder called src
 refuse() { echo "debug: $*" >&2; exit 2; }
 
 # x, x,y or x,y,z as three numbers.
@@ -33,9 +34,10 @@ set debuginfod enabled off
 set print thread-events off
 set breakpoint pending on
 skip -rfu ^__(tsan|sanitizer|sync|pipeline|shfl|ballot|any|all|activemask)
-skip -gfi */src/machine/*
-skip -gfi */src/trace/*
-skip -gfi */src/cuda/*
+skip -gfi "$own/machine/*"
+skip -gfi "$own/trace/*"
+skip -gfi "$own/cuda/*"
+skip -gfi "$own/cuda/headers/*"
 skip -rfu ^TLS
 define at
   eval "break %s if $here", "\$arg0"

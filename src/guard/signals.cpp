@@ -1,0 +1,135 @@
+#include "guard/signals.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+#include "guard/child.h"
+#include "guard/failure.h"
+
+namespace guard {
+namespace {
+
+std::atomic_flag failed = ATOMIC_FLAG_INIT;
+
+bool is_inside() {
+  const auto asked = this_child.guard->watched.is_inside;
+  return asked != nullptr && asked();
+}
+
+// Ends the child. May be called from a signal handler, on any thread: the first one counts.
+[[noreturn]] void send_failure(
+    Failure::Kind kind, int signal, void* address, bool misaligned = false) {
+  if (failed.test_and_set()) {
+    while (true) pause();
+  }
+  const Watched& code = this_child.guard->watched;
+  if (code.before_failure != nullptr) code.before_failure();
+  static Failure failure;
+  failure.kind = kind;
+  failure.signal = signal;
+  failure.address = address;
+  failure.misaligned = misaligned;
+  failure.inside = is_inside();
+  if (code.describe != nullptr) code.describe(failure.words, sizeof failure.words);
+  failure.frames = backtrace(failure.frame, std::size(failure.frame));
+  tell(Message::kFailure, 1, &failure, sizeof failure);
+  _exit(1);
+}
+
+void on_crash(int signal, siginfo_t* info, void*) {
+  static std::atomic<pid_t> first = 0;
+  pid_t before = 0;
+  if (!first.compare_exchange_strong(before, gettid()) && before == gettid()) {
+    // This handler itself crashes. (Of other threads that crash meanwhile it must not be the end:
+    // they wait in send_failure.)
+    struct sigaction as_usual {};
+    as_usual.sa_handler = SIG_DFL;
+    sigaction(signal, &as_usual, nullptr);
+    return;
+  }
+  // What x86 says of a 16-byte move to no multiple of 16: a fault, but of no address.
+  const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
+                          (signal == SIGBUS && info->si_code == BUS_ADRALN);
+  send_failure(Failure::kSignal, signal, info->si_addr, misaligned);
+}
+
+// A thread that is not inside is asked again soon, so that there is a place to tell.
+void on_own_turn(int) {
+  static std::atomic<int> asked = 0;
+  if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout, 0, nullptr);
+  alarm_in(0.001);
+}
+// The alarm may reach any thread.
+void on_alarm(int signal) {
+  const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
+  const std::optional<pthread_t> asked =
+      thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
+  if (!asked) send_failure(Failure::kTimeout, 0, nullptr);
+  if (pthread_equal(*asked, pthread_self())) {
+    on_own_turn(signal);
+  } else {
+    pthread_kill(*asked, SIGUSR1);
+  }
+}
+void on_exit_of_watched() {
+  if (this_child.watching) send_failure(Failure::kExit, 0, nullptr);
+}
+
+}  // namespace
+
+void install_handlers() {
+  const auto install = [](int signal, auto handler) {
+    struct sigaction action {};
+    if constexpr (std::is_same_v<decltype(handler), void (*)(int)>) {
+      action.sa_handler = handler;
+    } else {
+      action.sa_sigaction = handler;
+      action.sa_flags = SA_SIGINFO;
+    }
+    action.sa_flags |= SA_ONSTACK;
+    sigaction(signal, &action, nullptr);
+  };
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXCPU}) {
+    install(signal, on_crash);
+  }
+  install(SIGALRM, +on_alarm);
+  install(SIGUSR1, +on_own_turn);
+  std::atexit(on_exit_of_watched);
+  void* warm_up[1];
+  backtrace(warm_up, 1);  // its first call loads a library, which no handler may do
+}
+
+void give_signal_stacks() {
+#pragma omp parallel
+  {
+    constexpr std::size_t kBytes = 64 * 1024;
+    static thread_local std::unique_ptr<char[]> memory;
+    if (!memory) {
+      memory.reset(new char[kBytes]);
+      stack_t stack{};
+      stack.ss_sp = memory.get();
+      stack.ss_size = kBytes;
+      sigaltstack(&stack, nullptr);
+    }
+  }
+}
+
+void alarm_in(double seconds) {
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+}  // namespace guard

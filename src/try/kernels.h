@@ -1,0 +1,40 @@
+// The kernels of a tried file, their launches added up.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "lab/measurement.h"
+#include "lab/run.h"
+#include "machine/grid.h"
+#include "model/counts.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+
+namespace attempt {
+
+// What a report needs of a launch's kernel, and what its launches did, all together.
+struct Kernels {
+  struct Entry {
+    const void* function;
+    std::string name;
+    model::Variant variant;
+    lab::LaunchShape shape;
+    model::Counts counts;
+  };
+  std::deque<Entry> entries;  // in the order of their first launches; stays where it is
+
+  void add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N);
+  // Of a launch of the other copy of a kernel, which has the same name.
+  void add_hazards(const machine::Launch& launch, const model::Counts& counts);
+
+  bool any_abandoned() const;  // at a hazard that is fatal
+  bool several_launches() const;
+};
+
+// Points into `entry`. `registers` of a thread; none: as nvcc compiled it, where that is known.
+lab::Row row_of(
+    const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers, int number);
+
+}  // namespace attempt

@@ -1,0 +1,87 @@
+#include "try/options.h"
+
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+#include "model/refusal.h"
+
+namespace attempt {
+
+const char* const kUsage =
+    "make try KERNEL=file.cu TRY_FLAGS=\"...\": traces and checks the file's\n"
+    "  void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,\n"
+    "             float* C)\n"
+    "which launches its kernels by launch(kernel, grid, block, shared_bytes, arguments...).\n\n"
+    "  --limit S            seconds that sgemm may take; default: 10\n"
+    "  --registers N        registers of a thread, for occupancy; default: those that nvcc "
+    "reports,\n"
+    "                       where there is one\n"
+    "  --show FILE.html     draw what the kernels do, here and as a page\n"
+    "  --name-threads       printf in a kernel says first which block and thread it is\n"
+    "  -I.. -D..            for the compiler\n"
+    "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
+    "--b\n"
+    "--c --device --gpu --trace --reps --explain --section --format --no-color, and --step with "
+    "what belongs to it\n";
+
+namespace {
+
+int parse_registers(const char* text) {
+  const char* end = text + std::strlen(text);
+  int registers = 0;
+  const auto parsed = std::from_chars(text, end, registers);
+  constexpr int kMost = 255;  // a thread, on every GPU of the table
+  if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
+    throw model::Refusal(
+        std::string("--registers ") + text +
+        ": no register count; give those of a thread, 1 to 255, for example --registers 64");
+  }
+  return registers;
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  std::vector<char*> others{argv[0]};
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--name-threads") {
+      options.name_threads = true;
+    } else if (argument == "--registers") {
+      options.registers = parse_registers(i + 1 < argc ? argv[++i] : "");
+    } else if (argument == "--show") {
+      options.show = i + 1 < argc ? argv[++i] : "";
+      if (!options.show.ends_with(".html")) {
+        throw model::Refusal(
+            "--show " + options.show + ": give the page to write, for example show.html");
+      }
+    } else if (argument == "--limit") {
+      const char* text = i + 1 < argc ? argv[++i] : "";
+      const char* end = text + std::strlen(text);
+      const auto parsed = std::from_chars(text, end, options.limit_s);
+      const bool fits = options.limit_s > 0 && options.limit_s <= 86400;
+      if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
+        throw model::Refusal(
+            std::string("--limit ") + text +
+            ": no time; give seconds, up to 86400, for example --limit 30");
+      }
+    } else {
+      others.push_back(argv[i]);
+    }
+  }
+  others.push_back(nullptr);
+  options.flags = flags::parse_flags(static_cast<int>(others.size()) - 1, others.data());
+  const flags::Flags& flags = options.flags;
+  if (flags.ask) {
+    throw model::Refusal(
+        "--ask is about the stages, whose counts follow from formulas; leave it out here");
+  }
+  if (!flags.stage.empty() || flags.list || !flags.ncu.empty() || flags.ncu_metrics) {
+    throw model::Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
+  }
+  return options;
+}
+
+}  // namespace attempt
