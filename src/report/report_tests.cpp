@@ -13,9 +13,12 @@
 #include "lab/rates.h"
 #include "model/refusal.h"
 #include "profile/profile.h"
+#include "report/csv.h"
 #include "report/explain/explain.h"
+#include "report/json.h"
+#include "report/list.h"
 #include "report/predicted.h"
-#include "report/report.h"
+#include "report/table.h"
 #include "text/numbers.h"
 
 namespace report {
