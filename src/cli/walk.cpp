@@ -18,9 +18,12 @@
 #include "model/refusal.h"
 #include "pictures/figures_command.h"
 #include "profile/profile.h"
+#include "report/csv.h"
 #include "report/explain/explain.h"
 #include "report/hazard_sentence.h"
-#include "report/report.h"
+#include "report/json.h"
+#include "report/list.h"
+#include "report/table.h"
 #include "step/step_command.h"
 
 namespace cli {

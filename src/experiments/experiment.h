@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/run.h"
 #include "report/facts.h"
 
 namespace experiments {

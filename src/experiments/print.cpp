@@ -4,8 +4,9 @@
 
 #include "experiments/figures.h"
 #include "lab/rates.h"
+#include "report/csv.h"
+#include "report/json.h"
 #include "text/numbers.h"
-#include "text/style.h"
 
 namespace experiments {
 

@@ -5,7 +5,9 @@
 #include <span>
 
 #include "experiments/experiment.h"
-#include "report/report.h"
+#include "lab/run.h"
+#include "report/format.h"
+#include "text/style.h"
 
 namespace experiments {
 

@@ -12,7 +12,8 @@
 
 #include "grade/shape.h"
 #include "lab/matrices.h"
-#include "report/report.h"
+#include "lab/run.h"
+#include "model/stage.h"
 
 namespace grade {
 

@@ -5,7 +5,7 @@
 // say of it; this one says it.
 //
 // So the verdict is made in memory that the kernel could reach for. What protects it:
-// - Only the text of the marked regions is compiled. region.cpp allows no inline assembly, no
+// - Only the text of the marked regions is compiled. kernel_rules.cpp allows no inline assembly, no
 //   attributes, no calls but CUDA's, and grade.sh no symbol of anybody else.
 // - Everything that is compiled has the tracer's hooks. An access of the heap or another stack is a
 //   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
@@ -26,10 +26,10 @@
 #include <string_view>
 #include <vector>
 
+#include "grade/answers.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
 #include "grade/inspect.h"
-#include "grade/region.h"
 #include "grade/verdict.h"
 #include "model/refusal.h"
 #include "text/numbers.h"

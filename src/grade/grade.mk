@@ -1,12 +1,13 @@
 # A student's answer is compiled by grade.sh each time; all else of the grader is linked beforehand.
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
-$(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp region.cpp \
-		inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
+$(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp answers.cpp \
+		lines.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
 		$(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@
-$(GRADED)/assemble: $(call OBJECTS,src/grade/assemble.cpp src/grade/region.cpp)
+$(GRADED)/assemble: $(call OBJECTS,$(addprefix src/grade/,assemble.cpp region.cpp kernel_rules.cpp \
+		tokens.cpp lines.cpp))
 $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "flags/flags.h"
+#include "grade/answers.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
-#include "grade/region.h"
 #include "grade/verdict.h"
 #include "guard/guard.h"
 #include "machine/grid.h"

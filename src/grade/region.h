@@ -2,7 +2,6 @@
 // the grader's copy of the skeleton. Nothing else of their file is compiled.
 #pragma once
 
-#include <map>
 #include <string>
 
 namespace grade {
@@ -15,17 +14,11 @@ inline constexpr const char* kRegionEnds = "// ---- end of your code ----";
 // `skeleton` with the regions of `answer`, and with #line directives, so that what a compiler or a
 // debugger says points into the file `answer_name`. Throws a Refusal that begins with that name and
 // the line where the answer has other regions than the skeleton, or where a region holds what is
-// not for kernels: preprocessor lines but #pragma unroll, inline PTX, attributes, names of the C++
-// library, calls of anything but CUDA's and the skeleton's functions, text in quotes, types with
-// members of their own, static variables, a brace that closes more than was opened.
+// not for kernels (grade/kernel_rules.h).
 std::string assembled(
     const std::string& skeleton, const std::string& answer, const std::string& answer_name);
 
 // `kernel` with nothing in its regions, as a skeleton has them.
 std::string emptied(const std::string& kernel);
-
-// The lines `answer NAME: TEXT` of a file, also where they stand in a comment, by their names.
-// Lines without a text are left out.
-std::map<std::string, std::string> answers_in(const std::string& file);
 
 }  // namespace grade

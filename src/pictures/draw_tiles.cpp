@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
-#include "lab/rates.h"
+#include "pictures/cells.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"
@@ -14,31 +13,6 @@ namespace {
 
 constexpr int kWarp = 1, kThread = 9 + kWarp * model::kWarpSize;  // those that are shown
 constexpr int kStepShown = 2;  // of k, from the first of the tile
-
-using Cells = std::set<std::pair<int, int>>;  // (row, column)
-
-struct Rectangle {
-  int row, col, rows, cols;
-};
-
-// The cells as few rectangles: runs along the rows, those below each other joined.
-std::vector<Rectangle> rectangles(const Cells& cells) {
-  std::vector<Rectangle> all;
-  for (auto cell = cells.begin(); cell != cells.end();) {
-    const auto [row, col] = *cell;
-    int cols = 0;
-    while (cell != cells.end() && *cell == std::pair(row, col + cols)) ++cell, ++cols;
-    const auto above = std::find_if(all.begin(), all.end(), [&](const Rectangle& r) {
-      return r.row + r.rows == row && r.col == col && r.cols == cols;
-    });
-    if (above != all.end()) {
-      ++above->rows;
-    } else {
-      all.push_back({row, col, 1, cols});
-    }
-  }
-  return all;
-}
 
 // "0–3, 32–35" of a set of numbers.
 std::vector<std::pair<int, int>> runs(const std::set<int>& numbers) {
@@ -60,8 +34,8 @@ std::string text_of(std::pair<int, int> run) {
 
 // Everything below is counted from the block's first row and column, and from its first k.
 struct Tile {
-  int BM, BN, depth;                    // depth: of K, as far as it is drawn
-  std::vector<std::vector<int>> owner;  // [row][col]: the thread that stores it, -1: none
+  int BM, BN, depth;  // depth: of K, as far as it is drawn
+  Owners owner;
   Cells warp_C, thread_C;
   Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
   Cells thread_A, thread_B;  // that the thread does in one step of k
@@ -130,37 +104,6 @@ Tile tile_of(const TracedStage& stage) {
   return tile;
 }
 
-// Where two neighbours belong to different threads.
-std::string borders(const Tile& tile, double x, double y, double scale) {
-  std::string d;
-  const auto differ = [&](int row, int col, int row2, int col2) {
-    return tile.owner[row][col] != tile.owner[row2][col2];
-  };
-  for (int col = 1; col < tile.BN; ++col) {
-    for (int row = 0; row < tile.BM;) {
-      int last = row;
-      while (last < tile.BM && differ(last, col - 1, last, col)) ++last;
-      if (last > row) {
-        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "v" +
-             pixels((last - row) * scale);
-      }
-      row = last + 1;
-    }
-  }
-  for (int row = 1; row < tile.BM; ++row) {
-    for (int col = 0; col < tile.BN;) {
-      int last = col;
-      while (last < tile.BN && differ(row - 1, last, row, last)) ++last;
-      if (last > col) {
-        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "h" +
-             pixels((last - col) * scale);
-      }
-      col = last + 1;
-    }
-  }
-  return d;
-}
-
 // No mark is so small that it cannot be seen.
 void fill(
     Svg& svg, const Cells& cells, double x, double y, double x_scale, double y_scale, Fill with) {
@@ -213,7 +156,7 @@ double draw_block(Svg& svg, const Tile& tile) {
   fill(svg, tile.warp_A, kLeft, y, k_scale, scale, Fill::warp);
   fill(svg, tile.warp_B, x, kTop, scale, k_scale, Fill::warp);
   fill(svg, tile.warp_C, x, y, scale, scale, Fill::warp);
-  svg.path(borders(tile, x, y, scale), "hair");
+  svg.path(borders(tile.owner, x, y, scale), "hair");
   fill(svg, tile.thread_A, kLeft, y, k_scale, scale, Fill::one);
   fill(svg, tile.thread_B, x, kTop, scale, k_scale, Fill::one);
   fill(svg, tile.thread_C, x, y, scale, scale, Fill::one);
@@ -310,70 +253,6 @@ Picture draw_tiles(const TracedStage& stage) {
   svg.legend(x, y, Fill::one, text::printed("thread %d, and its step k = %d", kThread, kStepShown));
   y = svg.paragraph(24, y + 30, picture.finding, 100);
   picture.svg = svg.file(y + 4);
-  return picture;
-}
-
-Picture draw_writers(const std::string& file, const std::string& name, const BlockRequests& block) {
-  constexpr int kMostRows = 96, kMostCols = 188;
-  constexpr Fill kWarpFills[] = {Fill::warp, Fill::other, Fill::waiting, Fill::one};
-  const Written written = written_by(block);
-  Picture picture;
-  picture.name = file;
-  const int rows = std::min(written.rows, kMostRows), cols = std::min(written.cols, kMostCols);
-  Tile tile{};
-  tile.BM = rows;
-  tile.BN = cols;
-  tile.owner.assign(rows, std::vector<int>(cols, -1));
-  std::map<int, Cells> of_warp;
-  Cells twice, never;
-  for (int row = 0; row < rows; ++row) {
-    for (int col = 0; col < cols; ++col) {
-      const int thread = written.thread[row][col];
-      tile.owner[row][col] = thread;
-      if (thread >= 0) of_warp[thread / model::kWarpSize].insert({row, col});
-      if (thread == Written::kNobody) never.insert({row, col});
-      if (thread == Written::kSeveral) twice.insert({row, col});
-    }
-  }
-  picture.finding =
-      written.rows == 0
-          ? "The first block stores nothing to C."
-          : text::printed(
-                "The first block stores to %d × %d of C from row %d, column %d on; %zu of these "
-                "elements have several writers, %zu none.",
-                written.rows, written.cols, written.row, written.col, twice.size(), never.size());
-  Svg svg(name + ": which thread writes which element of C", picture.finding);
-  double x = svg.legend(24, 66, Fill::warp, "warp 0, 4, 8 …");
-  x = svg.legend(x, 66, Fill::other, "1, 5, 9 …");
-  x = svg.legend(x, 66, Fill::waiting, "2, 6, 10 …");
-  x = svg.legend(x, 66, Fill::one, "3, 7, 11 …");
-  svg.legend(x, 66, Fill::trouble, "several threads");
-  const double cell = cols == 0 ? 0 : std::min(26.0, 752.0 / cols), y = 92;
-  for (const auto& [warp, cells] : of_warp) {
-    for (const Rectangle& r : rectangles(cells)) {
-      svg.rect(
-          24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell, kWarpFills[warp % 4]);
-    }
-  }
-  for (const Rectangle& r : rectangles(twice)) {
-    svg.rect(24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell, Fill::trouble);
-  }
-  svg.path(borders(tile, 24, y, cell), "thin");
-  for (int row = 0; row < rows && cell >= 23; ++row) {
-    for (int col = 0; col < cols; ++col) {
-      if (tile.owner[row][col] < 0) continue;
-      svg.text(
-          24 + (col + 0.5) * cell, y + row * cell + 16, text::printed("%d", tile.owner[row][col]),
-          {.anchor = Anchor::middle, .small = true, .on_fill = true});
-    }
-  }
-  const bool cut = rows < written.rows || cols < written.cols;
-  const double below = svg.paragraph(
-      24, y + rows * cell + 26,
-      picture.finding + (cell >= 23 ? " Numbers are threads." : " Lines part the threads.") +
-          (cut ? text::printed(" Only %d × %d are drawn.", rows, cols) : ""),
-      100);
-  picture.svg = svg.file(below + 4);
   return picture;
 }
 

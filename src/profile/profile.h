@@ -5,7 +5,7 @@
 #include <istream>
 #include <string>
 
-#include "report/report.h"
+#include "lab/run.h"
 
 namespace profile {
 

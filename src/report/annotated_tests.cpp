@@ -4,13 +4,13 @@
 
 #include <string>
 
+#include "testing/printed.h"
+
 namespace report {
 
 namespace {
 
-bool contains(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
+using testing::contains;
 
 lab::Row row_with(const model::LineCounts& line) {
   lab::Row row;

@@ -1,4 +1,4 @@
-#include "report/facts.h"
+#include "report/csv.h"
 
 namespace report {
 

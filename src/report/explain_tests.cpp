@@ -2,13 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "lab/stage_tables.h"
 #include "pictures/tile_picture.h"
 #include "report/kernel_diff.h"
+#include "testing/printed.h"
 #include "testing/program.h"
 #include "text/numbers.h"
 
@@ -16,15 +16,13 @@ namespace report {
 
 namespace {
 
+using testing::contains;
+using testing::lines_of;
 using testing::Output;
 
 // Runs the program on the CPU, with `input` as what is typed.
 Output explain_with(const std::string& flags, const std::string& input = "") {
   return testing::gemm_steps("--device cpu --explain " + flags, input);
-}
-
-bool contains(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
 }
 
 }  // namespace
@@ -68,17 +66,6 @@ TEST_CASE("a costly request that no later stage mends is said to be one") {
     if (contains(output.out, "No later stage makes its ")) return;
   }
 }
-
-namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-}  // namespace
 
 TEST_CASE("every stage is explained in at most 150 lines of 100 columns, in one order") {
   for (const char* size : {"--size 128", "--m 65 --n 71 --k 9 --beta 1"}) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/report.h"
+#include "lab/run.h"
 
 namespace report {
 
@@ -40,15 +40,5 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row);
 std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row);
 
 std::vector<Fact> run_facts(const lab::Run& run);
-
-// The members of the outermost object, without its braces.
-std::string json_members(const std::vector<Fact>& facts);
-
-// "name": [ {...}, ... ], indented as a member of the outermost object.
-std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects);
-
-// A line of CSV with its CRLF: the paths, or the values.
-std::string csv_names(const std::vector<Fact>& facts);
-std::string csv_values(const std::vector<Fact>& facts);
 
 }  // namespace report

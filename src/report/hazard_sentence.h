@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "report/report.h"
+#include "lab/run.h"
+#include "model/counts.h"
 
 namespace report {
 

@@ -1,8 +1,9 @@
+#include "report/json.h"
+
 #include <span>
 
 #include "lab/worst_line.h"
 #include "report/annotated.h"
-#include "report/facts.h"
 #include "report/hazard_sentence.h"
 #include "report/in_flight.h"
 #include "text/numbers.h"

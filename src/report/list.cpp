@@ -1,9 +1,12 @@
+#include "report/list.h"
+
 #include <algorithm>
 #include <array>
 
+#include "report/csv.h"
 #include "report/facts.h"
+#include "report/json.h"
 #include "text/numbers.h"
-#include "text/style.h"
 
 namespace report {
 

@@ -1,11 +1,14 @@
 // The stage table's formulas, worked out for one row of a run.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lab/run.h"
 #include "model/formula.h"
-#include "report/report.h"
 
 namespace report {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "lab/run.h"
 #include "model/stage.h"
-#include "report/report.h"
 
 namespace report {
 

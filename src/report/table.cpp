@@ -1,11 +1,13 @@
+#include "report/table.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 
 #include "lab/rates.h"
+#include "report/about.h"
 #include "text/numbers.h"
-#include "text/style.h"
 
 namespace report {
 
@@ -256,24 +258,6 @@ std::string legend(const lab::Run& run) {
 }
 
 }  // namespace
-
-std::string about(const lab::Run& run) {
-  const model::Gpu& gpu = run.gpu;
-  const int cc = gpu.compute_capability;
-  std::vector<std::string> lines = {
-      "problem  " + lab::product(run) + text::printed(", fp32, seed %llu", run.seed),
-      "GPU      " + gpu.name + text::printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10)};
-  if (run.gpu_present) {
-    // What a recorded table has to tell. Without a GPU the same command prints the same table.
-    lines.push_back("driver   " + run.driver);
-    lines.push_back("run      " + run.date + ", " + run.command);
-  } else {
-    lines.back() += ": not here, so kernels are traced on the CPU and not timed";
-  }
-  std::string text;
-  for (const std::string& line : lines) text += text::shortened(line, text::kReportWidth) + "\n";
-  return text;
-}
 
 void print_table(std::FILE* out, const lab::Run& run, text::Style style) {
   std::vector<Cells> rows;

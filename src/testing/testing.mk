@@ -6,6 +6,7 @@ check-format: ## whether every C++ and CUDA file is laid out as .clang-format sa
 # Two rooms that give one name two meanings: the compiler sees it when it links all of them at once.
 check-odr: ## whether a name means the same thing everywhere (link-time analysis)
 	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(wildcard src/try/*.cpp) \
-		$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp region.cpp inspect.cpp grade.cpp) \
+		$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp region.cpp kernel_rules.cpp tokens.cpp lines.cpp \
+			answers.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
 .PHONY: format check-format check-odr

@@ -7,8 +7,9 @@
 #include <string>
 
 #include "guard/guard.h"
+#include "lab/run.h"
 #include "machine/grid.h"
-#include "report/report.h"
+#include "text/style.h"
 #include "trace/recorder.h"
 
 namespace attempt {

@@ -1,0 +1,190 @@
+// A run made up by hand, for tests: what the program has to say about it is known.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/run.h"
+#include "model/counts.h"
+#include "model/gpus.h"
+#include "model/occupancy.h"
+#include "model/stage.h"
+
+namespace lab::example {
+
+inline const model::Gpu kGpu{
+    .name = "RTX 3090",
+    .compute_capability = 86,
+    .sms = 82,
+    .fp32_lanes_per_sm = 128,
+    .boost_ghz = 1.695,
+    .dram_gb_per_s = 936,
+    .smem_bytes_per_sm = 102400,
+    .smem_bytes_per_block = 101376,
+    .smem_reserved_bytes_per_block = 1024,
+    .smem_granularity_bytes = 128,
+    .threads_per_sm = 1536,
+    .blocks_per_sm = 16,
+    .registers_per_sm = 65536};
+
+inline void no_kernel(int, int, int, float, const float*, const float*, float, float*) {}
+
+inline const model::Stage kTiling{
+    .number = 5,
+    .name = "2D thread tiling",
+    .idea =
+        "A thread computes a square of TM x TN results: every float that it takes from shared "
+        "memory is used TM or TN times.",
+    .needs = 0,
+    .predicted =
+        {.gmem_loads = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+         .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+         .smem_loads = "ceil(K/BK)*BK*(TM + TN)",
+         .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
+         .gmem_stores = "TM*TN",
+         .smem_stores = "ceil(K/BK)*BK*(BM + BN)/threads",
+         .async_copies = "0"},
+    .variants = {
+        {.name = "128x128x8",
+         .BM = 128,
+         .BN = 128,
+         .BK = 8,
+         .WM = 0,
+         .WN = 0,
+         .TM = 8,
+         .TN = 8,
+         .pipeline = 1,
+         .block_x = 16,
+         .block_y = 16,
+         .shared_bytes = 0,
+         .kernel = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"},
+         .kernel_any = {no_kernel, "thread_tiling_2d<128, 128, 8, 8, 8>"}}}};
+
+inline const model::Stage kNaive{
+    .number = 4,
+    .name = "naive",
+    .idea = "A thread for every element of C.",
+    .needs = 0,
+    .predicted =
+        {.gmem_loads = "2*K + reads_C",
+         .gmem_floats = "2*K + reads_C",
+         .smem_loads = "0",
+         .smem_floats = "0",
+         .gmem_stores = "1",
+         .smem_stores = "0",
+         .async_copies = "0"},
+    .variants = {
+        {.name = "32x32",
+         .BM = 32,
+         .BN = 32,
+         .BK = 0,
+         .WM = 0,
+         .WN = 0,
+         .TM = 0,
+         .TN = 0,
+         .pipeline = 0,
+         .block_x = 32,
+         .block_y = 32,
+         .shared_bytes = 0,
+         .kernel = {no_kernel, "naive<32, 32>"},
+         .kernel_any = {no_kernel, "naive<32, 32>"}}}};
+
+inline model::PerThread each(std::int64_t value, std::int64_t threads) {
+  return {value, value, value * threads};
+}
+
+// What the 2D tiling does at 256^3: four interior blocks of 256 threads, all traced.
+inline model::Counts tiling_counts() {
+  constexpr std::int64_t threads = 4 * 256;
+  model::Counts counts;
+  counts.blocks = counts.blocks_traced = 4;
+  counts.threads_traced = threads;
+  counts.gmem_loads = {
+      each(256, threads), each(256, threads), each(1024, threads), 8192, 40960, 32768, 0};
+  counts.gmem_stores = {
+      each(64, threads), each(64, threads), each(256, threads), 2048, 65536, 8192, 0};
+  counts.smem_loads = {each(4096, threads),
+                       each(4096, threads),
+                       each(16384, threads),
+                       131072,
+                       327680,
+                       131072,
+                       196608};
+  counts.smem_stores = {
+      each(256, threads), each(256, threads), each(1024, threads), 8192, 8192, 8192, 0};
+  return counts;
+}
+
+inline model::Counts naive_counts() {
+  constexpr std::int64_t threads = 5 * 1024;
+  model::Counts counts;
+  counts.blocks = 64;
+  counts.blocks_traced = 5;
+  counts.threads_traced = threads;
+  counts.gmem_loads = {
+      each(512, threads), each(512, threads), each(2048, threads), 81920, 1351680, 327680, 0};
+  counts.gmem_stores = {each(1, threads), each(1, threads), each(4, threads), 160, 5120, 640, 0};
+  return counts;
+}
+
+inline Row serial_row() {
+  Row row;
+  row.number = 0;
+  row.name = "serial";
+  row.time = Timing{18.3, 18.1, 19.0, 3, false};
+  row.error = model::Error{3.1e-7, 4.5e-6, true, {}};
+  return row;
+}
+
+inline Row cpu_row() {
+  Row row;
+  row.name = "OpenMP CPU";
+  row.time = Timing{0.512, 0.5, 0.6, 10, false};
+  row.error = model::Error{2.2e-7, 3.5e-6, true, {}};
+  return row;
+}
+
+inline Row stage_row(const model::Stage& stage, const model::Counts& counts, int registers) {
+  Row row;
+  row.number = stage.number;
+  row.before_number = stage.number - 1;
+  row.name = stage.name;
+  row.stage = &stage;
+  row.variant = &stage.variants[0];
+  row.counts = counts;
+  const int smem = stage.variants[0].BK * (stage.variants[0].BM + stage.variants[0].BN) * 4;
+  row.occupancy = model::occupancy(kGpu, {stage.variants[0].threads(), registers, smem});
+  row.error = model::Error{2.9e-7, 5.1e-6, true, {}};
+  return row;
+}
+
+// A ladder of four rows at 256^3 on a machine without a GPU.
+inline Run traced_run() {
+  Run run{256, 256, 256, 1, 0, 1, kGpu, false, "", "gemm_steps --stage 4-5", "2025-01-02T03:04:05Z",
+          {}};
+  run.rows = {
+      serial_row(), cpu_row(), stage_row(kNaive, naive_counts(), 37),
+      stage_row(kTiling, tiling_counts(), 128)};
+  return run;
+}
+
+// The same where a GPU timed the stages, and cuBLAS beside them.
+inline Run timed_run() {
+  Run run = traced_run();
+  run.gpu_present = true;
+  run.driver = "580.65, CUDA 13.0";
+  run.rows[2].time = Timing{0.0671, 0.0669, 0.0702, 20, false};
+  run.rows[3].time = Timing{0.0132, 0.0131, 0.0140, 20, false};
+  run.rows[2].cublas_error = run.rows[3].cublas_error = 3.3e-7;
+  Row fp32;
+  fp32.name = "cuBLAS fp32";
+  fp32.time = Timing{0.0066, 0.0065, 0.0070, 20, false};
+  fp32.error = model::Error{2.5e-7, 4e-6, true, {}};
+  Row tf32 = fp32;
+  tf32.name = "cuBLAS tf32";
+  tf32.time->median_ms = 0.0033;
+  run.rows.push_back(fp32);
+  run.rows.push_back(tf32);
+  return run;
+}
+
+}  // namespace lab::example

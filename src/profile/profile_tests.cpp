@@ -1,0 +1,181 @@
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <sstream>
+#include <string>
+
+#include "lab/example_run.h"
+#include "lab/rates.h"
+#include "model/refusal.h"
+#include "profile/profile.h"
+#include "testing/printed.h"
+
+namespace profile {
+
+namespace {
+
+using lab::example::timed_run;
+using lab::example::traced_run;
+using testing::contains;
+using testing::line_with;
+using testing::widest;
+using testing::written;
+
+// What ncu prints for the tiling above: its messages, the program's output, a header, units, rows.
+std::string ncu_csv(const std::string& kernel, const std::string& first_value = "8,192") {
+  std::string header = "\"ID\",\"Kernel Name\",\"Grid Size\"", units = "\"\",\"\",\"\"";
+  std::istringstream metrics(ncu_metrics());
+  for (std::string name; std::getline(metrics, name, ',');) {
+    header += ",\"" + name + "\"";
+    units += ",\"sector\"";
+  }
+  return "==PROF== Connected to process 12\nloads, as \"written\"\n" + header + "\n" + units +
+         "\n\"0\",\"" + kernel + "\",\"(2, 2, 1)\",\"" + first_value +
+         "\",\"40,960\",\"2,048\",\"65,536\",\"0\",\"0\",\"0\",\"8,192\",\"8,000\",\"81,920\","
+         "\"327680.00\"\n==PROF== Disconnected\n";
+}
+
+std::string replaced_once(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+const char* const kNcuName =
+    "void thread_tiling_2d<(int)128, (int)128, (int)8, (int)8, (int)8>(int, int, int, float, const "
+    "float *, const float *, float, float *)";
+
+// The tiling alone: of the other rows the trace has a sample only.
+lab::Run profiled_run() {
+  lab::Run run = traced_run();
+  run.rows = {run.rows[3]};
+  return run;
+}
+
+struct Comparison {
+  bool agrees;
+  std::string text;
+};
+
+Comparison compared(const std::string& csv, const lab::Run& run) {
+  Comparison comparison{};
+  comparison.text = written([&](std::FILE* out) {
+    std::istringstream in(csv);
+    comparison.agrees = print_profile(out, in, run);
+  });
+  return comparison;
+}
+
+}  // namespace
+
+TEST_CASE("ncu's counts, thousands separators and all, are set beside the traced ones") {
+  const auto [agrees, text] = compared(ncu_csv(kNcuName), profiled_run());
+  CHECK(agrees);
+  CHECK(widest(text) <= 100);
+  // Above, every count has its metric's name.
+  CHECK(contains(
+      text, "  LDG sectors         smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld\n"));
+  CHECK(contains(text, "  LDG sectors                   40,960          40,960               0"));
+  CHECK(contains(text, "  STS wavefronts                 8,000           8,192            -192"));
+  CHECK(contains(text, "≈ -2.3 %"));
+  CHECK_FALSE(contains(text, "  LDGSTS requests                    0"));
+}
+
+TEST_CASE("loads that the compiler made wide are held against the recorded instructions") {
+  const std::string csv = ncu_csv(kNcuName);
+  CHECK(contains(
+      compared(csv, profiled_run()).text,
+      "81,920         131,072         -49,152          81,920 c"));
+  const std::string others = replaced_once(csv, "81,920", "81,921");
+  const auto [agrees, text] = compared(others, profiled_run());
+  CHECK(agrees);
+  CHECK(contains(text, "81,921         131,072         -49,151          81,920 ?"));
+  // Where the source has them wide, the compiler has no choice.
+  lab::Run wide = profiled_run();
+  wide.rows[0].counts->smem_loads.floats.sum *= 4;
+  CHECK_FALSE(compared(csv, wide).agrees);
+}
+
+TEST_CASE("a global count that differs from ncu's is marked and fails") {
+  const auto [agrees, text] = compared(ncu_csv(kNcuName, "8,193"), profiled_run());
+  CHECK_FALSE(agrees);
+  CHECK(contains(text, "8,193           8,192               1                 ≠"));
+}
+
+TEST_CASE("a count or a kernel that ncu's output lacks fails") {
+  CHECK_FALSE(compared(ncu_csv(kNcuName, "n/a"), profiled_run()).agrees);
+  CHECK_FALSE(compared(ncu_csv("other(int)"), profiled_run()).agrees);
+  CHECK_FALSE(compared(ncu_csv("void thread_tiling_2d<(int)64>(int)"), profiled_run()).agrees);
+  CHECK(compared(ncu_csv("thread_tiling_2d"), profiled_run()).agrees);
+}
+
+TEST_CASE("ncu counts cp.async as LDGSTS, and neither as LDG nor as STS") {
+  lab::Run run = profiled_run();
+  model::Counts& counts = *run.rows[0].counts;
+  counts.async_gmem.requests = 4096;
+  counts.async_gmem.pieces = 16384;
+  const std::string text = compared(ncu_csv(kNcuName), run).text;
+  CHECK(contains(text, "  LDG requests                   8,192           4,096           4,096"));
+  CHECK(contains(text, "  LDGSTS requests                    0           4,096          -4,096"));
+}
+
+TEST_CASE("ncu output that is none is refused in one sentence") {
+  const lab::Run run = profiled_run();
+  CHECK_THROWS_AS(compared("", run), model::Refusal);
+  CHECK_THROWS_AS(compared("==ERROR== no permission\n", run), model::Refusal);
+  CHECK_THROWS_AS(compared("\"a\",\"b\"\n\"1\",\"2\"\n", run), model::Refusal);
+  CHECK_THROWS_AS(compared(std::string(1000, '\0'), run), model::Refusal);
+  const std::string csv = ncu_csv(kNcuName);
+  CHECK_THROWS_AS(compared(csv.substr(0, csv.find("\"40,960") + 3), run), model::Refusal);
+}
+
+TEST_CASE("a sample cannot be held against ncu's totals") {
+  CHECK_THROWS_AS(compared(ncu_csv(kNcuName), traced_run()), model::Refusal);
+}
+
+namespace {
+
+// Percent of the time that each unit is busy, the data stage of L1 and shared memory as a whole.
+std::string ncu_unit_csv(const std::string& values) {
+  std::string header = "\"ID\",\"Kernel Name\"", units = "\"\",\"\"";
+  std::istringstream metrics(ncu_unit_metrics());
+  for (std::string name; std::getline(metrics, name, ',');) {
+    header += ",\"" + name + "\"";
+    units += ",\"%\"";
+  }
+  return header + "\n" + units + "\n\"0\",\"" + kNcuName + "\"," + values + "\n";
+}
+
+Comparison units_of(const std::string& csv, double of_ceiling) {
+  lab::Run run = timed_run();
+  run.rows = {run.rows[3]};
+  const model::Ceiling ceiling = *lab::compiled_ceiling(run, run.rows[0]);
+  run.rows[0].time->median_ms = ceiling.ms[ceiling.bound_by] / of_ceiling;
+  Comparison comparison{};
+  comparison.text = written([&](std::FILE* out) {
+    std::istringstream in(csv);
+    comparison.agrees = print_units(out, in, run);
+  });
+  return comparison;
+}
+
+}  // namespace
+
+TEST_CASE("the unit that bounds a stage has to be ncu's busiest, and the speed near the ceiling") {
+  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\"";
+  const auto [agrees, text] = units_of(ncu_unit_csv(smem), 0.79);
+  CHECK(agrees);
+  CHECK(widest(text) <= 100);
+  const std::string row = line_with(text, "5 2D thread tiling");
+  CHECK(contains(row, "  79  77 "));  // SMEM: the model, ncu
+  CHECK(contains(row, "   6 "));      // L1: what is left of the data stage
+  CHECK(contains(row, " SMEM ="));
+  CHECK_FALSE(units_of(ncu_unit_csv(smem), 0.59).agrees);
+  CHECK_FALSE(units_of(ncu_unit_csv(smem), 1.01).agrees);
+  const auto issue = units_of(ncu_unit_csv(replaced_once(smem, "55", "78")), 0.79);
+  CHECK_FALSE(issue.agrees);
+  CHECK(contains(line_with(issue.text, "5 2D thread tiling"), "SMEM ≠ issue"));
+  CHECK(widest(issue.text) <= 100);
+  CHECK_FALSE(
+      units_of(replaced_once(ncu_unit_csv(smem), "thread_tiling_2d", "other"), 0.79).agrees);
+}
+
+}  // namespace profile

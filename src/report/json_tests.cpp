@@ -1,0 +1,154 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "lab/example_run.h"
+#include "report/json.h"
+#include "testing/printed.h"
+#include "testing/strict_json.h"
+
+namespace report {
+
+namespace {
+
+using lab::example::timed_run;
+using lab::example::traced_run;
+using testing::StrictJson;
+
+std::string json_of(const lab::Run& run) {
+  return testing::written([&](std::FILE* out) { print_json(out, run); });
+}
+
+}  // namespace
+
+TEST_CASE("the JSON is valid and has every key of a stage") {
+  const StrictJson json(json_of(timed_run()));
+  for (const char* key :
+       {"number",
+        "name",
+        "variant",
+        "threads_per_block",
+        "blocks",
+        "blocks_traced",
+        "gmem_load_requests",
+        "gmem_load_sectors",
+        "gmem_store_requests",
+        "gmem_store_sectors",
+        "smem_load_requests",
+        "smem_load_wavefronts",
+        "smem_store_requests",
+        "smem_store_wavefronts",
+        "smem_load_bank_conflicts",
+        "smem_store_bank_conflicts",
+        "ceiling.as_written_tflops",
+        "ceiling.compiled_tflops",
+        "ceiling.bound_by",
+        "ceiling.no_overlap_tflops",
+        "ceiling.measured_ratio",
+        "ceiling.units.smem_ms",
+        "ceiling.units.dram_ms",
+        "compiled.loop.lds_128",
+        "compiled.smem_load_requests",
+        "barriers.per_block",
+        "barriers.per_k_tile",
+        "compiled.inner.ffma",
+        "occupancy.gpu",
+        "occupancy.registers",
+        "occupancy.smem_bytes",
+        "occupancy.blocks_per_sm",
+        "occupancy.percent",
+        "occupancy.limiter",
+        "occupancy.waves",
+        "error.relative",
+        "error.max_abs",
+        "error.bound_ok",
+        "time_ms",
+        "tflops",
+        "cublas_ratio"}) {
+    CAPTURE(key);
+    for (const char* stage : {"stages.0.", "stages.1.", "stages.2."}) {
+      CHECK(json.values.count(std::string(stage) + key) == 1);
+    }
+  }
+  for (const char* figure :
+       {"gmem_loads_per_thread", "smem_loads_per_thread", "gmem_stores_per_thread",
+        "smem_stores_per_thread", "gmem_floats_per_thread", "smem_floats_per_thread",
+        "async_copies_per_thread"}) {
+    for (const char* member : {".min", ".max", ".mean", ".predicted"}) {
+      CAPTURE(figure);
+      CHECK(json.values.at("stages.2." + std::string(figure) + member) != "null");
+    }
+  }
+}
+
+TEST_CASE("the JSON's values are the run's") {
+  const StrictJson json(json_of(timed_run()));
+  CHECK(json.values.at("problem.K") == "256");
+  CHECK(json.values.at("gpu.compute_capability") == "8.6");
+  CHECK(json.values.at("stages.0.number") == "0");
+  CHECK(json.values.at("stages.0.threads_per_block") == "null");
+  CHECK(json.values.at("stages.2.variant") == "128x128x8");
+  CHECK(json.values.at("stages.2.threads_per_block") == "256");
+  CHECK(json.values.at("stages.2.gmem_loads_per_thread.mean") == "256");
+  CHECK(json.values.at("stages.2.smem_loads_per_thread.predicted") == "4096");
+  CHECK(json.values.at("stages.2.time_ms") == "0.0132");
+  CHECK(json.values.at("stages.2.cublas_ratio") == "0.5");
+  CHECK(json.values.at("stages.2.error.bound_ok") == "true");
+  CHECK(json.values.at("yardsticks.0.name") == "OpenMP CPU");
+  CHECK(json.values.at("yardsticks.1.name") == "cuBLAS fp32");
+  CHECK(json.values.count("stages.3") == 0);
+}
+
+TEST_CASE("totals are null unless every block was traced, and the sample stands beside") {
+  const StrictJson json(json_of(traced_run()));
+  CHECK(json.values.at("stages.1.blocks") == "64");
+  CHECK(json.values.at("stages.1.blocks_traced") == "5");
+  CHECK(json.values.at("stages.1.gmem_load_sectors") == "null");
+  CHECK(json.values.at("stages.1.smem_load_bank_conflicts") == "null");
+  CHECK(json.values.at("stages.1.sample.gmem_load_sectors") == "1351680");
+  CHECK(json.values.at("stages.2.gmem_load_sectors") == "40960");
+  CHECK(json.values.at("stages.2.smem_load_bank_conflicts") == "196608");
+}
+
+TEST_CASE("a traced stage has no time in the JSON") {
+  const StrictJson json(json_of(traced_run()));
+  CHECK(json.values.at("stages.2.time_ms") == "null");
+  CHECK(json.values.at("stages.2.tflops") == "null");
+  CHECK(json.values.at("stages.2.cublas_ratio") == "null");
+}
+
+TEST_CASE("the JSON stays valid with hostile text and with numbers that are none") {
+  lab::Run run = timed_run();
+  run.command = "a \"quote\", a \\, a tab\t, \x01, \xff\xc3, \xed\xa0\x80 and ×";
+  run.rows[2].error =
+      model::Error{std::nan(""), std::numeric_limits<double>::infinity(), false, {}};
+  const StrictJson json(json_of(run));
+  CHECK(
+      json.values.at("command") ==
+      "a \\\"quote\\\", a \\\\, a tab\\u0009, \\u0001, \\ufffd\\ufffd, \\ufffd\\ufffd\\ufffd and "
+      "×");
+  CHECK(json.values.at("stages.1.error.relative") == "null");
+  CHECK(json.values.at("stages.1.error.max_abs") == "null");
+  run.rows.clear();
+  CHECK(StrictJson(json_of(run)).values.at("stages") == "[]");
+}
+
+TEST_CASE("JSON has the counts of every line and array") {
+  lab::Run run = traced_run();
+  for (lab::Row& row : run.rows) {
+    if (!row.counts) continue;
+    model::LineCounts line;
+    line.line = 3;
+    line.array = "Bs";
+    line.shared = true;
+    line.requests = 5;
+    row.counts->lines = {line, line};
+  }
+  const std::string text = json_of(run);
+  CHECK(testing::contains(text, "{\"line\": 3, \"array\": \"Bs\", \"space\": \"shared\""));
+  CHECK(testing::contains(text, "\"requests\": 10"));
+}
+
+}  // namespace report

@@ -1,0 +1,55 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "text/numbers.h"
+
+namespace text {
+
+TEST_CASE("numbers are written as a reader wants them") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(196608) == "196,608");
+  CHECK(grouped(-1234567) == "-1,234,567");
+  CHECK(exact(256) == "256");
+  CHECK(exact(1.125) == "1.125");
+  CHECK(exact(4096.5) == "4,096.5");
+  CHECK(exact(-0.25) == "-0.25");
+  CHECK(significant(0.02134) == "0.0213");
+  CHECK(significant(9.999) == "10.0");
+  CHECK(significant(2748.4) == "2748");
+  CHECK(significant(0) == "0");
+  CHECK(brief(0) == "0");
+  CHECK(brief(0.001) == "<.01");
+  CHECK(brief(9.996) == "10.0");
+  CHECK(brief(98.64) == "98.6");
+  CHECK(brief(123456) == "123k");
+  CHECK(scientific(1.23e-6) == "1.2e-6");
+  CHECK(scientific(0) == "0");
+  CHECK(scientific(std::nan("")) == "nan");
+  CHECK(whole(65536, 5) == "65536");
+  CHECK(whole(131072, 5) == "131k");
+  CHECK(whole(2e9, 5) == "2000M");
+}
+
+TEST_CASE("a width is counted in characters and not in bytes") {
+  CHECK(display_width("–") == 1);
+  CHECK(display_width("ceil × ≠") == 8);
+  CHECK(pad_left("–", 3) == "  –");
+  CHECK(pad_right("×", 3) == "×  ");
+  CHECK(pad_left("long", 2) == "long");
+  CHECK(shortened("shared-memory", 7) == "shared…");
+  CHECK(shortened("×××", 3) == "×××");
+  CHECK(shortened("×××", 2) == "×…");
+}
+
+TEST_CASE("a paragraph is cut between words, and a word only where it must be") {
+  CHECK(wrapped("one two three", 7) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrapped("abcdefgh", 3) == std::vector<std::string>{"abc", "def", "gh"});
+  CHECK(wrapped("", 10) == std::vector<std::string>{""});
+  CHECK(labelled("occ", 5, "warps") == "occ  warps\n");
+}
+
+}  // namespace text
