@@ -84,18 +84,21 @@ cpu.flags = $(CXX) $(AS_CPU) $(TRACED)
 link.flags = $(MAIN) $(LIBRARIES) $(shell cat $(MAKEFILE_LIST) | cksum)
 FORCE:
 
-$(BUILD)/%.o: %.cpp $(BUILD)/host.flags
+# HEADERS are compiled beforehand, once for all files that are optimized alike.
+HEADERS = $(BUILD)/src/standard.h
+$(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$<)
 	mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(DEPENDENCIES) -c $< -o $@
-# What runs long is optimized more, and tests less. gdb reads an argument of simt::run_grid
-# (src/try/debug/debug.sh). Tests also look at doctest, where make deps has unpacked it, and at the
-# toolkit's headers: model/ is compared with cuda_occupancy.h.
-$(foreach hot,cpu_reference src/model/% src/machine/% src/trace/% src/lab/%,$(BUILD)/$(hot).o): \
-	private CXXFLAGS += -O2
-$(BUILD)/src/machine/%.o: private CXXFLAGS += -O2 -g
-%_tests.o $(BUILD)/tests.o: private CXXFLAGS += -O0 -isystem build/deps/usr/include \
-	$(addprefix -isystem ,$(wildcard $(CUDA)/include))
+	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
+	$(call say,g++,$<)
+	mkdir -p $(@D) && echo '#include "$<"' > $(BUILD)/$<
+	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $@
+# What runs long is optimized more. gdb reads an argument of simt::run_grid (src/try/debug/debug.sh).
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/trace/% src/lab/%,$(SOURCES)))
+$(HOT): private CXXFLAGS += -O2
+$(HOT): private HEADERS :=
+$(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
 
 # One source, two machines. Each copy shows one table alone, or the linker would silently merge the
 # copies, function by function.
@@ -126,14 +129,6 @@ test test-all:
 	GEMM_STEPS=./$(PROGRAM) GEMM_STEPS_TEST_ALL=$(if $(filter test-all,$@),1) \
 		src/testing/run.sh $(BUILD)/tests $(TEST_FLAGS)
 
-test-hardened: ## the tests as distributions harden programs: fibers and hooks must survive that
-	+$(MAKE) --no-print-directory NVCC= $(PROGRAM) $(BUILD)/tests
-	+$(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \
-		EXTRA_CXXFLAGS="-D_FORTIFY_SOURCE=3 -fcf-protection -fstack-clash-protection"
-
-deps: ## install what is missing, or say what is
-	src/testing/deps.sh $(CXX)
-
 clean: ## remove what was built
 	rm -rf build gemm_steps
 
@@ -144,7 +139,7 @@ help: ## this list
 	echo 'commands; WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS="$(ARCHS)".'
 
 include $(filter-out src/gpu/gpu.mk,$(wildcard src/*/*.mk))
-.PHONY: FORCE run test test-all test-hardened test-parts deps clean help
+.PHONY: FORCE run test test-all test-parts clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

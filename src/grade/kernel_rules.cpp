@@ -133,9 +133,8 @@ void check_kernel_code(
     } else if (c == '}' || c == ')' || c == ']') {
       const char opening = c == '}' ? '{' : c == ')' ? '(' : '[';
       if (!open.ends_with(opening)) {
-        refuse(
-            name, token.line,
-            std::string("this ") + c + " closes what was not opened in your code");
+        const std::string closing(1, c);
+        refuse(name, token.line, "this " + closing + " closes what was not opened in your code");
       }
       open.pop_back();
     } else if (token.is("::")) {

@@ -32,7 +32,7 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 // A command line may hold any bytes; those that are no UTF-8 become U+FFFD.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string json = "\"";
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
@@ -53,13 +53,13 @@ std::string quoted(std::string_view text) {
 
 std::string json(const FactValue& value) {
   if (value.kind == FactValue::null) return "null";
-  return value.kind == FactValue::text ? quoted(value.written) : value.written;
+  return value.kind == FactValue::text ? json_string(value.written) : value.written;
 }
 
 std::string object_on_one_line(const std::vector<Fact>& facts) {
   std::string text;
   for (const Fact& fact : facts) {
-    text += (text.empty() ? "{" : ", ") + quoted(fact.path) + ": " + json(fact.value);
+    text += (text.empty() ? "{" : ", ") + json_string(fact.path) + ": " + json(fact.value);
   }
   return text + "}";
 }
@@ -96,8 +96,8 @@ FactValue json_of_lines(
 FactValue json_of_hazards(const lab::Run& run, const lab::Row& row, const model::Counts& counts) {
   std::string text;
   for (const model::Hazard& hazard : counts.hazards) {
-    text +=
-        (text.empty() ? "\n        " : ",\n        ") + quoted(hazard_sentence(hazard, run, row));
+    text += (text.empty() ? "\n        " : ",\n        ") +
+            json_string(hazard_sentence(hazard, run, row));
   }
   return FactValue::json("[" + text + "]");
 }
@@ -110,14 +110,14 @@ std::string members(std::span<const Fact> facts, const std::string& between) {
     const std::size_t dot = facts[i].path.find('.');
     const std::string name = facts[i].path.substr(0, dot);
     if (dot == std::string::npos) {
-      text += quoted(name) + ": " + json(facts[i++].value);
+      text += json_string(name) + ": " + json(facts[i++].value);
       continue;
     }
     std::vector<Fact> inner;
     for (; i < facts.size() && facts[i].path.starts_with(name + "."); ++i) {
       inner.push_back({facts[i].path.substr(dot + 1), facts[i].value});
     }
-    text += quoted(name) + ": {" + members(inner, ", ") + "}";
+    text += json_string(name) + ": {" + members(inner, ", ") + "}";
   }
   return text;
 }
@@ -136,7 +136,7 @@ std::string json_members(const std::vector<Fact>& facts) {
 }
 
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects) {
-  std::string text = "  " + quoted(name) + ": [";
+  std::string text = "  " + json_string(name) + ": [";
   for (const std::vector<Fact>& facts : objects) {
     text += (&facts == objects.data() ? "\n    {\n      " : ",\n    {\n      ") +
             members(facts, ",\n      ") + "\n    }";

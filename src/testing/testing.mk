@@ -1,3 +1,20 @@
+# Tests also look at doctest, where make deps has unpacked it, and at the toolkit's headers: model/ is
+# compared with cuda_occupancy.h.
+WITH_DOCTEST := $(BUILD)/src/testing/standard_with_doctest.h
+OF_TESTS := -O0 -isystem build/deps/usr/include $(addprefix -isystem ,$(wildcard $(CUDA)/include))
+%_tests.o $(BUILD)/tests.o $(WITH_DOCTEST).gch: private CXXFLAGS += $(OF_TESTS)
+%_tests.o: private HEADERS = $(WITH_DOCTEST)
+$(BUILD)/tests.o: private HEADERS :=
+$(filter %_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
+
+test-hardened: ## the tests as distributions harden programs: fibers and hooks must survive that
+	+$(MAKE) --no-print-directory NVCC= $(PROGRAM) $(BUILD)/tests
+	+$(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \
+		EXTRA_CXXFLAGS="-D_FORTIFY_SOURCE=3 -fcf-protection -fstack-clash-protection"
+
+deps: ## install what is missing, or say what is
+	src/testing/deps.sh $(CXX)
+
 format: ## lay out every C++ and CUDA file as .clang-format says
 	git ls-files -z '*.h' '*.cpp' '*.cu' | xargs -0 clang-format -i
 check-format: ## whether every C++ and CUDA file is laid out as .clang-format says (clang-format 14)
@@ -9,4 +26,4 @@ check-odr: ## whether a name means the same thing everywhere (link-time analysis
 		$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp region.cpp kernel_rules.cpp tokens.cpp lines.cpp \
 			answers.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
-.PHONY: format check-format check-odr
+.PHONY: test-hardened deps format check-format check-odr
