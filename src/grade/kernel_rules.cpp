@@ -133,8 +133,10 @@ void check_kernel_code(
     } else if (c == '}' || c == ')' || c == ']') {
       const char opening = c == '}' ? '{' : c == ')' ? '(' : '[';
       if (!open.ends_with(opening)) {
-        const std::string closing(1, c);
-        refuse(name, token.line, "this " + closing + " closes what was not opened in your code");
+        std::string why = "this ";
+        why += c;
+        why += " closes what was not opened in your code";
+        refuse(name, token.line, why);
       }
       open.pop_back();
     } else if (token.is("::")) {
