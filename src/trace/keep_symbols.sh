@@ -1,7 +1,7 @@
 #!/bin/sh
 # keep_symbols.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: IN.o, showing none but SYMBOLS (separated by spaces)
-# after the renamings that the flags ask for. All else of it becomes local: two copies of one file in
-# one program would otherwise be merged, function by function, without a word.
+# after the renamings that the flags ask for. All else of it becomes local, or the linker would silently
+# merge two copies of one file in one program, function by function.
 #
 # Dynamic shared memory, whatever a kernel calls it, is the buffer of src/machine/kernel_memory.cpp.
 set -e
