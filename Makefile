@@ -126,7 +126,7 @@ test-all: ## the tests, with every stage on every random shape: takes longer
 test test-all:
 	+$(MAKE) --no-print-directory deps
 	+$(MAKE) --no-print-directory $(PROGRAM) $(BUILD)/tests test-parts
-	GEMM_STEPS=./$(PROGRAM) GEMM_STEPS_TEST_ALL=$(if $(filter test-all,$@),1) \
+	GEMM_STEPS=./$(PROGRAM) $(if $(filter test-all,$@),GEMM_STEPS_TEST_ALL=1) \
 		src/testing/run.sh $(BUILD)/tests $(TEST_FLAGS)
 
 clean: ## remove what was built
