@@ -25,7 +25,7 @@ $(BUILD)/try/%.raw_traced.o: examples/%.cu $(BUILD)/try.flags
 	KERNEL=$< $(COMPILE_TRIED) $(TRACED)
 $(BUILD)/try/%.raw_plain.o: examples/%.cu $(BUILD)/try.flags
 	$(call say,g++,$<)
-	KERNEL=$< $(COMPILE_TRIED) -O2
+	KERNEL=$< $(COMPILE_TRIED) -O1
 $(BUILD)/try/yours.raw_traced.o: FORCE
 	$(COMPILE_TRIED) $(TRACED)
 $(BUILD)/try/yours.raw_plain.o: $(BUILD)/try/yours.raw_traced.o
