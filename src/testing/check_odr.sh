@@ -19,3 +19,4 @@ if [ -n "$clashes" ]; then
   exit 1
 fi
 [ $code = 0 ] || { printf '%s\n' "$said" >&2; exit 1; }
+rm -rf "$folder" "$folder.o"
