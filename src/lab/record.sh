@@ -15,9 +15,6 @@ gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 
 }
 trap 'rm -f "$results/$gpu"-*.tmp' EXIT
 
-# All that are kernels.
-
-
 # The rest of the line is what to run.
 record() {
   file=$results/$gpu-$1
