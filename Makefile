@@ -52,8 +52,8 @@ DEPENDENCIES = -MMD -MP -MF $@.d
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-ROOMS := model text guard machine trace lab flags pictures report step experiments profile cli
-SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp, \
+ROOMS := model text guard machine announce trace lab flags pictures report step experiments profile cli
+SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/announce/as.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp))
@@ -102,7 +102,7 @@ $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
 
 # One source, two machines. Each copy shows one table alone, or the linker would silently merge the
 # copies, function by function.
-$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags
+$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/as
 	$(call say,g++,$< (traced))
 	mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@

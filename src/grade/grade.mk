@@ -24,7 +24,7 @@ $(GRADED)/environment: $(BUILD)/cpu.flags
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'AS_CPU="$(GRADE_AS_CPU) $(TRACED)"' 'COUNTED="$(COUNTED)"' \
 		'LIBRARIES="-fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $@
-GRADE_PARTS := $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment) \
+GRADE_PARTS := $(ANNOUNCER) $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment) \
 	$(call OBJECTS,$(EXERCISES:%=exercises/%/exercise.cpp))
 grader: $(GRADE_PARTS) $(GRADED)/similar $(BUILD)/src/grade/ladder.o $(BUILD)/gemm_steps_traced.o
 test-parts: grader

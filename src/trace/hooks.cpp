@@ -54,14 +54,23 @@ inline void access(Kind kind, const void* pointer, Token log2_bytes, const void*
   if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
 }
 
-// A copy of a larger object: as many accesses as the widest that its size and address allow takes.
-void range(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+// A copy of a larger object: as many accesses as the widest that its size, its address and the
+// widest that its type allows take.
+void range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
+    const void* return_address) {
   if (bytes == 0) return;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  const int log2_bytes = std::countr_zero(bytes | address | 16u);
+  const int log2_bytes = std::countr_zero(bytes | address | widest);
   for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
     access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
   }
+}
+
+// gcc announces an object of 2, 4, 8 or 16 bytes as a range where its type is aligned to less than
+// its size, and less than 8. Of other sizes it does not tell what the type is aligned to.
+std::size_t widest_of_range(std::size_t bytes) {
+  return std::has_single_bit(bytes) && bytes <= 16 ? std::clamp<std::size_t>(bytes / 2, 1, 4) : 16;
 }
 
 }  // namespace
@@ -101,6 +110,11 @@ void log_async_copy(const void* shared, const void* global, std::size_t bytes, c
   append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
   const auto to = reinterpret_cast<std::uintptr_t>(shared);
   if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
+}
+
+void log_range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* at) {
+  range(kind, pointer, bytes, widest, at);
 }
 
 void log_atomic(const void* pointer, std::size_t bytes, const void* at) {
@@ -201,20 +215,21 @@ void __tsan_unaligned_write16(void* p) {
 }
 
 void __tsan_read_range(void* p, std::size_t bytes) {
-  trace::range(trace::Kind::kLoad, p, bytes, HERE);
+  trace::range(trace::Kind::kLoad, p, bytes, trace::widest_of_range(bytes), HERE);
 }
 void __tsan_write_range(void* p, std::size_t bytes) {
-  trace::range(trace::Kind::kStore, p, bytes, HERE);
+  trace::range(trace::Kind::kStore, p, bytes, trace::widest_of_range(bytes), HERE);
 }
 
-// The compiler announces no memcpy and no memset: in traced code they are these (Makefile).
+// The compiler announces no memcpy and no memset: in traced code they are these (Makefile). What
+// they move may be aligned to less than it happens to be, so they take it word by word.
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
-  trace::range(trace::Kind::kLoad, from, bytes, HERE);
-  trace::range(trace::Kind::kStore, to, bytes, HERE);
+  trace::range(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::range(trace::Kind::kStore, to, bytes, 4, HERE);
   return std::memcpy(to, from, bytes);
 }
 void* simt_memset(void* to, int value, std::size_t bytes) {
-  trace::range(trace::Kind::kStore, to, bytes, HERE);
+  trace::range(trace::Kind::kStore, to, bytes, 4, HERE);
   return std::memset(to, value, bytes);
 }
 }

@@ -37,6 +37,9 @@ void log_step(Kind kind, const void* place);
 void log_wait(int groups_in_flight, const void* place);
 // `global` is null where a cp.async only fills with zeros.
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
+// An access of an object of any size, by pieces of at most `widest` bytes, a power of two.
+void log_range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);
 // A load and a store.
 void log_atomic(const void* pointer, std::size_t bytes, const void* place);
 
