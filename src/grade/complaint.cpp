@@ -34,6 +34,8 @@ const char* name_of(model::HazardKind kind) {
       return "two threads write the same element of C";
     case model::HazardKind::out_of_bounds:
       return "memory is reached for where there is none";
+    case model::HazardKind::foreign_local:
+      return "a local variable is reached for that is not the thread's own";
     case model::HazardKind::index_out_of_range:
       return "an index that its array does not have";
     case model::HazardKind::barrier_divergence:

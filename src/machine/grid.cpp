@@ -111,7 +111,10 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     std::unique_ptr<BlockObserver> block_observer;
     try {
       KernelMemory memory{
-          arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays), uncounted, {}};
+          arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays),
+          uncounted,
+          {},
+          {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
       for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);
       worker.prepare(launch.grid, launch.block, body, context, std::move(memory));
       if (observer != nullptr) block_observer = observer->observe_blocks(worker.memory());

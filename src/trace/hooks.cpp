@@ -28,13 +28,26 @@ inline void step(Kind kind, const void* return_address) {
   if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
 }
 
+// `frame` is the hook's own. Everything of its caller is above.
+inline void measure_stack(const void* const* frame) {
+  const std::ptrdiff_t in_use = hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
+  if (in_use > hooks.deepest) hooks.deepest = in_use;
+}
+
 // Every function of a traced kernel starts here, so a stack that runs out is seen before it does.
-inline void enter(const void* caller) {
+// The caller's frame pointer lies where `frame` points to, and above that, two words up, is what
+// was in use when it was called.
+inline void enter(const void* caller, const void* here, const void* const* frame) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
-  if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
+  if (reinterpret_cast<std::uintptr_t>(frame) < hooks.stack_floor) {
     machine::fault("it needs more than 56 KB of local memory", caller);
   }
+  if (reinterpret_cast<std::uintptr_t>(here) - hooks.kernel < hooks.kernel_bytes) {
+    hooks.above_kernel =
+        hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame[0]) - 2 * sizeof(void*);
+  }
+  measure_stack(frame);
   append(*log, make_token(place(caller), Kind::kEnter));
 }
 
@@ -45,12 +58,22 @@ inline void require_shared(std::uintptr_t address, Token log2_bytes) {
   if (!hooks.is_shared[first] || !hooks.is_shared[last]) machine::go_astray();
 }
 
-inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+// Whether `address` is a variable of the thread that runs and of a function that is under way.
+inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
+  return address - reinterpret_cast<std::uintptr_t>(frame) <
+         hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
+}
+
+inline __attribute__((always_inline)) void access(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (log == nullptr || address - hooks.stacks < hooks.stack_bytes) return;
+  const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
+  if (log == nullptr || is_own_local(address, frame)) return;
+  measure_stack(frame);
   *log->next_address++ = address;
   append(*log, make_token(place(return_address), kind, log2_bytes));
+  if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
   if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
 }
 
@@ -134,7 +157,7 @@ void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
 void __tsan_func_entry(void* caller) {
-  trace::enter(caller);
+  trace::enter(caller, HERE, static_cast<const void* const*>(__builtin_frame_address(0)));
 }
 void __tsan_func_exit() {
   trace::step(trace::Kind::kExit, HERE);

@@ -15,8 +15,14 @@ struct Hooks {
   LaneLog* log;           // null while no traced thread runs
   std::uintptr_t stacks;  // all fibers' stacks: registers and local memory, which are not counted
   std::size_t stack_bytes;
-  std::uintptr_t stack_floor;  // of the fiber that runs: below it there is too little left
-  std::uintptr_t exit;         // where the last function returned
+  // Of the fiber that runs. Below its floor there is too little left for the hooks.
+  std::uintptr_t stack_floor, stack_top;
+  // The kernel's code, and how much of a stack was in use when the kernel was called.
+  std::uintptr_t kernel;
+  std::size_t kernel_bytes;
+  std::ptrdiff_t above_kernel;
+  std::ptrdiff_t deepest;  // the most that was in use of any stack
+  std::uintptr_t exit;     // where the last function returned
   // The thread-local variables of the program, among them those that are shared memory, and of each
   // of their words whether it is shared memory of the kernel.
   std::uintptr_t locals;

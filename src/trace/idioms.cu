@@ -119,6 +119,24 @@ __device__ float too_deep(int calls) {
   return calls == 0 ? 0 : too_deep(calls - 1) + kept[0];
 }
 
+__device__ float middle_of(const float* p) {
+  float kept[64];
+  for (int i = 0; i < 64; ++i) kept[i] = p[i];
+  return kept[32];
+}
+
+__device__ float deep_sum(const float* p, int calls) {
+  float kept[16];
+  for (int i = 0; i < 16; ++i) kept[i] = p[i + calls];
+  return kept[calls] + (calls == 0 ? 0 : deep_sum(p, calls - 1));
+}
+
+__device__ const float* address_of_local(float value) {
+  float kept[2] = {value, value};
+  const float* volatile there = kept;
+  return there;
+}
+
 __device__ int after_a_barrier(int* s, int t) {
   s[t] = t;
   __syncthreads();
@@ -563,6 +581,59 @@ extern const std::vector<trace::Exchange> trace::exchanges = {
        out[T] = __uint_as_float(bits) + __clz(1) + __ffs(4) + __fmaf_rn(2, 3, 4) +
                 min(7, 9u) + max(-1, 2) + __fdividef(6, 2) + rsqrtf(0.25f) + __expf(0);
      }>, [](int) { return 1 + 31 + 3 + 10 + 7 + 2 + 3 + 2 + 1; }},
+};
+
+extern const std::vector<trace::Local> trace::locals = {
+    {"64 floats", BODY {
+       float r[64];
+       for (int i = 0; i < 64; ++i) r[i] = in[i];
+       out[T] = r[T];
+     }>, 256, 512, false},
+    {"a helper with 64 floats, called twice", BODY { out[T] = middle_of(in) + middle_of(in + T); }>,
+     256, 640, false},
+    {"a recursion keeps the variables of all its calls", BODY { out[T] = deep_sum(in, 9); }>,
+     10 * 64, 10 * 256, false},
+    {"a lambda with 64 floats", BODY {
+       const auto last = [&](int n) {
+         float r[64];
+         for (int i = 0; i < 64; ++i) r[i] = in[i];
+         return r[n];
+       };
+       out[T] = last(T);
+     }>, 256, 640, false},
+    {"a local variable of which the address is handed on", BODY {
+       float value = in[T];
+       float* const mine = &value;
+       *mine += 1;
+       out[T] = *mine;
+     }>, 0, 256, false},
+    {"another thread's local variable is loaded", BODY {
+       __shared__ const float* of_first;
+       float value[2] = {in[T], 0};
+       if (T == 0) of_first = value;
+       __syncthreads();
+       if (T == 5) out[T] = *of_first;
+     }>, 0, 0, true},
+    {"another thread's local variable is stored to", BODY {
+       __shared__ float* of_first;
+       float value[2] = {in[T], 0};
+       if (T == 0) of_first = value;
+       __syncthreads();
+       if (T == 31) *of_first = 1;
+       __syncthreads();
+       out[T] = value[0];
+     }>, 0, 0, true},
+    {"another thread's struct is handed over by value", BODY {
+       __shared__ const Doubles* of_first;
+       Doubles value = {in[T], 0, 0};
+       if (T == 0) of_first = &value;
+       __syncthreads();
+       out[T] = sum_of(*of_first);
+     }>, 0, 0, true},
+    {"a local variable of a function that has returned", BODY {
+       const float* gone = address_of_local(in[T]);
+       out[T] = *gone;
+     }>, 0, 0, true},
 };
 
 extern const std::vector<trace::Fault> trace::faults = {

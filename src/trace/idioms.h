@@ -31,6 +31,16 @@ struct Exchange {
 };
 extern const std::vector<Exchange> exchanges;
 
+// Local variables. Of one thread the bytes that they take, at least and at most; and whether the
+// kernel reaches for some that are not its own.
+struct Local {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  int least_bytes, most_bytes;
+  bool foreign;
+};
+extern const std::vector<Local> locals;
+
 // Kernels that cannot go on, and what is said about them.
 struct Fault {
   const char* text;

@@ -21,6 +21,8 @@ WarpTracer::WarpTracer(
   hooks.locals_bytes = locals.size();
   hooks.is_shared = is_shared_.data();
   hooks.looks_for_hazards = watch_.looks();
+  hooks.kernel = memory.code.begin;
+  hooks.kernel_bytes = memory.code.bytes;
 }
 
 WarpTracer::~WarpTracer() {
@@ -47,9 +49,10 @@ void WarpTracer::crash(const model::Hazard& hazard) {
   if (record_.is_on()) record_.crash(hazard);
 }
 
-void WarpTracer::resume(int lane, const char* stack) {
+void WarpTracer::resume(int lane, std::span<const char> stack) {
   hooks.log = &log_.lane(lane);
-  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack) + kStackReserve;
+  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
+  hooks.stack_top = hooks.stack_floor - kStackReserve + stack.size();
 }
 
 void WarpTracer::stop() {
@@ -221,6 +224,7 @@ void WarpTracer::follow(Token token, Together together) {
 model::Counts WarpTracer::result() const {
   model::Counts all = counts_.result(sites_);
   if (watch_.looks()) all.hazards = watch_.found();
+  all.local_bytes = hooks.deepest - hooks.above_kernel;
   return all;
 }
 

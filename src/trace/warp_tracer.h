@@ -34,7 +34,7 @@ class WarpTracer : public machine::BlockObserver {
   void begin_block(std::int64_t block, int threads) override;
   void end_block() override;
   void crash(const model::Hazard& hazard) override;
-  void resume(int lane, const char* stack) override;
+  void resume(int lane, std::span<const char> stack) override;
   bool has_room(int lane) const override { return log_.lane(lane).has_room(); }
   void stop() override;
   bool fold(int warp, std::uint32_t running) override;
