@@ -48,6 +48,7 @@ class ChosenBlocks {
   bool are_all() const { return candidates() == volume_; }
   // Numbers from 0, each a block or none.
   std::int64_t candidates() const {
+    if (which_ == Blocks::kFirst) return std::min<std::int64_t>(1, volume_);
     return which_ == Blocks::kSample ? static_cast<std::int64_t>(sample_.size()) : volume_;
   }
   std::optional<std::int64_t> block(std::int64_t candidate) const {

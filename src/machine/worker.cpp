@@ -4,6 +4,7 @@
 
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/own_access.h"
 #include "machine/position.h"
 #include "machine/runners.h"
 #include "model/warp_access.h"
@@ -11,6 +12,7 @@
 namespace machine {
 
 __thread Worker* running_worker;
+__thread bool makes_own_access;
 
 void Worker::prepare(
     Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory) {

@@ -7,6 +7,8 @@
 #include "machine/code_place.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/own_access.h"
+#include "trace/audit.h"
 
 namespace trace {
 
@@ -64,7 +66,8 @@ inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
          hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
 }
 
-inline __attribute__((always_inline)) void access(
+// One access, of which the audit was told.
+inline __attribute__((always_inline)) void told_access(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -77,17 +80,36 @@ inline __attribute__((always_inline)) void access(
   if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
 }
 
+void tell_audit(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (hooks.log == nullptr) return;
+  audit_announced(address, bytes, kind == Kind::kStore, return_address);
+}
+
+inline __attribute__((always_inline)) void access(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  told_access(kind, pointer, log2_bytes, return_address);
+  if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
+}
+
 // A copy of a larger object: as many accesses as the widest that its size, its address and the
 // widest that its type allows take.
-void range(
+void told_range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
     const void* return_address) {
   if (bytes == 0) return;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const int log2_bytes = std::countr_zero(bytes | address | widest);
   for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
-    access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+    told_access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
   }
+}
+
+void range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
+    const void* return_address) {
+  told_range(kind, pointer, bytes, widest, return_address);
+  if (hooks.audited) tell_audit(kind, pointer, bytes, return_address);
 }
 
 // gcc announces an object of 2, 4, 8 or 16 bytes as a range where its type is aligned to less than
@@ -141,8 +163,8 @@ void log_range(
 }
 
 void log_atomic(const void* pointer, std::size_t bytes, const void* at) {
-  access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
-  access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+  told_access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
+  told_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
 }
 
 }  // namespace trace
@@ -247,12 +269,14 @@ void __tsan_write_range(void* p, std::size_t bytes) {
 // The compiler announces no memcpy and no memset: in traced code they are these (Makefile). What
 // they move may be aligned to less than it happens to be, so they take it word by word.
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
-  trace::range(trace::Kind::kLoad, from, bytes, 4, HERE);
-  trace::range(trace::Kind::kStore, to, bytes, 4, HERE);
+  trace::told_range(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
   return std::memcpy(to, from, bytes);
 }
 void* simt_memset(void* to, int value, std::size_t bytes) {
-  trace::range(trace::Kind::kStore, to, bytes, 4, HERE);
+  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
   return std::memset(to, value, bytes);
 }
 }

@@ -29,6 +29,7 @@ struct Hooks {
   std::size_t locals_bytes;
   const char* is_shared;
   bool looks_for_hazards;
+  bool audited;  // every access is told to audit_announced(), too
 };
 extern __thread Hooks hooks;
 

@@ -9,6 +9,10 @@
 
 #include "cuda/launch.h"
 
+// What the compiler calls, here also by hand.
+extern "C" void __tsan_read4(void*);
+extern "C" void __tsan_write4(void*);
+
 namespace {
 
 using Body = void (*)(const float* in, float* out);
@@ -107,6 +111,7 @@ __device__ float4* vectors(float* p) {
 }
 
 constexpr unsigned kAll = 0xffffffffu;
+__device__ char text[] = "ab";
 __constant__ float kConstants[4] = {1, 2, 3, 4};
 
 __device__ float load_or_zero(const float* p, int i, int n) {
@@ -634,6 +639,31 @@ extern const std::vector<trace::Local> trace::locals = {
        const float* gone = address_of_local(in[T]);
        out[T] = *gone;
      }>, 0, 0, true},
+};
+
+// The C library is not compiled with the hooks.
+extern const std::vector<trace::Unannounced> trace::unannounced = {
+    {"a load by the C library", BODY {
+       if (T == 3) out[3] = std::strlen(reinterpret_cast<const char*>(in + 100));
+     }>, false, false, 3},
+    {"a store by the C library", BODY {
+       if (T == 9) std::strcpy(reinterpret_cast<char*>(out), text);
+     }>, true, false, 9},
+    {"another element than was announced", BODY {
+       __shared__ float s[64];
+       if (T == 31) {
+         __tsan_write4(&s[0]);
+         std::strcpy(reinterpret_cast<char*>(&s[0]), text);
+         std::strcpy(reinterpret_cast<char*>(&s[1]), text);
+       }
+     }>, true, false, 31},
+    {"a load that is announced but never made", BODY {
+       if (T == 7) __tsan_read4(const_cast<float*>(in));
+       out[T] = 1;
+     }>, false, true, 7},
+    {"the last announcement of a block comes to nothing", BODY {
+       if (T == 8) __tsan_write4(out);
+     }>, true, true, 8},
 };
 
 extern const std::vector<trace::Fault> trace::faults = {

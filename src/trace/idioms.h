@@ -41,6 +41,15 @@ struct Local {
 };
 extern const std::vector<Local> locals;
 
+// Kernels of which the tracer is told too little or too much: what an audit must find.
+struct Unannounced {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  bool stores, announced;
+  int thread;
+};
+extern const std::vector<Unannounced> unannounced;
+
 // Kernels that cannot go on, and what is said about them.
 struct Fault {
   const char* text;
