@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "cpu_reference.h"
@@ -220,6 +221,8 @@ void measure(Case& c, int local_bytes) {
   values["barriers"] = counts.barriers;
   values["bank_conflicts"] = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
   values["async_copies"] = counts.async_gmem.accesses.sum;
+  values["async_load_floats"] = counts.async_gmem.floats.sum;
+  values["async_store_floats"] = counts.async_smem.floats.sum;
   values["local_bytes"] = local_bytes;
   values["in_flight_bytes"] = 0;
   for (const model::LineCounts& line : counts.lines)
@@ -239,14 +242,17 @@ void measure(Case& c, int local_bytes) {
 
   for (const Target& target : exercise.targets) {
     const double total = value_of(target.total, values), most = value_of(target.at_most, values);
-    if (total > most * (1 + 1e-9)) c.missed.push_back(&target);
+    const bool too_little = target.exactly && total < most * (1 - 1e-9);
+    if (total > most * (1 + 1e-9) || too_little) c.missed.push_back(&target);
   }
 }
 
 double value_of(const std::string& formula, const Values& values) {
   std::vector<model::Named> names;
   for (const auto& [name, value] : values) names.push_back({name, value});
-  return model::evaluate(formula, names);
+  const double value = model::evaluate(formula, names);
+  if (!std::isfinite(value)) throw std::invalid_argument("the formula's value is no finite number");
+  return value;
 }
 
 bool Case::is(const Multiplication& other) const {

@@ -45,8 +45,9 @@ std::array<bool, 3> by_columns(const Multiplication& product);
 // local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store:
 // Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
 // accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and once
-// more as async_copies. in_flight_bytes: what cp.async had on its way for a warp, summed over all
-// requests that load from shared memory.
+// more as async_copies; async_load_floats are what it loads from global memory, and
+// async_store_floats what it stores, also from elsewhere. in_flight_bytes: what cp.async had on its
+// way for a warp, summed over all requests that load from shared memory.
 void measure(Case& c, int local_bytes);
 
 // What the counts call the memory beside a matrix begins so: "outside of A".
@@ -55,7 +56,8 @@ inline constexpr const char* kOutside = "outside of ";
 // Gives the counts and hazards their lines in the student's file.
 void annotate(Case& c);
 
-// Throws std::invalid_argument as evaluate() does (src/model/formula.h).
+// Throws std::invalid_argument as evaluate() does (src/model/formula.h), and for a value that is
+// not finite.
 double value_of(const std::string& formula, const Values& values);
 
 }  // namespace grade

@@ -186,11 +186,12 @@ Complaint about_wrong_result(const Case& c) {
 Complaint about_target(const Case& c, const Target& target) {
   const double per = target.per_result ? c.measures.at("results") : 1;
   Complaint complaint;
-  complaint.symptom =
-      std::string("too much: ") + target.name +
-      text::printed(
-          " %.4g%s, at most %.4g", value_of(target.total, c.measures) / per,
-          target.per_result ? " a result" : "", value_of(target.at_most, c.measures) / per);
+  const double total = value_of(target.total, c.measures) / per;
+  const double most = value_of(target.at_most, c.measures) / per;
+  complaint.symptom = std::string(total < most ? "too little: " : "too much: ") + target.name +
+                      text::printed(
+                          " %.4g%s, %s %.4g", total, target.per_result ? " a result" : "",
+                          target.exactly ? "and not" : "at most", most);
   if (const model::LineCounts* line = culprit(c, target)) {
     complaint.phase = "most is to be saved at " + deed(*line);
     complaint.place = place_of(*line);

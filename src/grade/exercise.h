@@ -51,6 +51,7 @@ struct Target {
   const char* total;       // "gmem_load_sectors + gmem_store_sectors"
   const char* at_most;     // "2*M*N*K/8"
   bool per_result = true;  // printed divided by the number of results
+  bool exactly = false;    // less than at_most is missed, too
 };
 
 // What one run of the student's kernel came to.
