@@ -1,25 +1,30 @@
 // Where the watched code was when it failed, and the sentence about it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "guard/guard.h"
 
 namespace guard {
 
-// Filled by a signal handler, so it holds no pointers into the heap. The contents of a kFailure.
+// Filled by a signal handler, so it holds no pointers into the heap. The contents of a kFailure:
+// numbers only, because any bytes may come from a child that was taken over.
 struct Failure {
-  enum Kind { kTimeout, kSignal, kExit } kind;
+  enum Kind : int { kTimeout, kSignal, kExit, kSystemCall };
+  int kind;
   int signal;
-  void* address;  // that a SIGSEGV is about
-  bool misaligned;
-  bool inside;
+  void* address;      // that a SIGSEGV is about
+  int call, foreign;  // of a kSystemCall (guard/lock.h)
+  long argument;      // its first
+  int misaligned, inside;
   char words[384];
   int frames;
   void* frame[48];  // return addresses, innermost first
 };
 
-Failure failure_in(const std::string& contents);
+// None where these are not the contents of a kFailure.
+std::optional<Failure> failure_in(const std::string& contents);
 std::string sentence_about(const Failure& failure, const Guard& guard);
 
 }  // namespace guard

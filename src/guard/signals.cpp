@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 
 #include "guard/child.h"
 #include "guard/failure.h"
+#include "guard/lock.h"
 
 namespace guard {
 namespace {
@@ -27,19 +29,18 @@ bool is_inside() {
   return asked != nullptr && asked();
 }
 
-// Ends the child. May be called from a signal handler, on any thread: the first one counts.
-[[noreturn]] void send_failure(
-    Failure::Kind kind, int signal, void* address, bool misaligned = false) {
+// Ends the child with this failure, of which the caller knows no more than what happened. May be
+// called from a signal handler, on any thread: the first one counts.
+[[noreturn]] void send_failure(const Failure& what) {
+  static Failure failure;
   if (failed.test_and_set()) {
-    while (true) pause();
+    sigset_t none;
+    sigemptyset(&none);
+    while (true) sigsuspend(&none);  // unlike pause(), a call that the lock allows everywhere
   }
   const Watched& code = this_child.guard->watched;
   if (code.before_failure != nullptr) code.before_failure();
-  static Failure failure;
-  failure.kind = kind;
-  failure.signal = signal;
-  failure.address = address;
-  failure.misaligned = misaligned;
+  failure = what;
   failure.inside = is_inside();
   if (code.describe != nullptr) code.describe(failure.words, sizeof failure.words);
   failure.frames = backtrace(failure.frame, std::size(failure.frame));
@@ -47,7 +48,17 @@ bool is_inside() {
   _exit(1);
 }
 
-void on_crash(int signal, siginfo_t* info, void*) {
+// The first argument of the system call that was refused there.
+long first_argument(const void* context) {
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return registers.gregs[REG_RDI];
+#else
+  return static_cast<long>(registers.regs[0]);
+#endif
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
   static std::atomic<pid_t> first = 0;
   pid_t before = 0;
   if (!first.compare_exchange_strong(before, gettid()) && before == gettid()) {
@@ -58,16 +69,32 @@ void on_crash(int signal, siginfo_t* info, void*) {
     sigaction(signal, &as_usual, nullptr);
     return;
   }
+  Failure failure{};
+  failure.kind = Failure::kSignal;
+  failure.signal = signal;
+  failure.address = info->si_addr;
   // What x86 says of a 16-byte move to no multiple of 16: a fault, but of no address.
-  const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
-                          (signal == SIGBUS && info->si_code == BUS_ADRALN);
-  send_failure(Failure::kSignal, signal, info->si_addr, misaligned);
+  failure.misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
+                       (signal == SIGBUS && info->si_code == BUS_ADRALN);
+  if (signal == SIGSYS) {
+    failure.kind = Failure::kSystemCall;
+    failure.call = info->si_syscall;
+    failure.foreign = is_foreign(info->si_arch);
+    failure.argument = first_argument(context);
+  }
+  send_failure(failure);
+}
+
+[[noreturn]] void send_failure(Failure::Kind kind) {
+  Failure failure{};
+  failure.kind = kind;
+  send_failure(failure);
 }
 
 // A thread that is not inside is asked again soon, so that there is a place to tell.
 void on_own_turn(int) {
   static std::atomic<int> asked = 0;
-  if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout, 0, nullptr);
+  if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout);
   alarm_in(0.001);
 }
 // The alarm may reach any thread.
@@ -75,7 +102,7 @@ void on_alarm(int signal) {
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> asked =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
-  if (!asked) send_failure(Failure::kTimeout, 0, nullptr);
+  if (!asked) send_failure(Failure::kTimeout);
   if (pthread_equal(*asked, pthread_self())) {
     on_own_turn(signal);
   } else {
@@ -83,7 +110,7 @@ void on_alarm(int signal) {
   }
 }
 void on_exit_of_watched() {
-  if (this_child.watching) send_failure(Failure::kExit, 0, nullptr);
+  if (this_child.watching) send_failure(Failure::kExit);
 }
 
 }  // namespace
@@ -100,7 +127,7 @@ void install_handlers() {
     action.sa_flags |= SA_ONSTACK;
     sigaction(signal, &action, nullptr);
   };
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXCPU}) {
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXCPU, SIGSYS}) {
     install(signal, on_crash);
   }
   install(SIGALRM, +on_alarm);

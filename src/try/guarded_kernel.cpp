@@ -11,6 +11,7 @@
 #include "cuda/vector_types.h"
 #include "machine/grid.h"
 #include "machine/position.h"
+#include "machine/symbols.h"
 #include "model/refusal.h"
 #include "trace/source_lines.h"
 #include "try/device_calls.h"
@@ -102,15 +103,33 @@ std::string line_of(const std::vector<const void*>& frames) {
   return "";
 }
 
+// Questions to the parent begin with one of these.
+constexpr char kAsksForLines = 'l', kAsksForText = 't';
+
 // Places cross the boundary as they lie in memory: both sides are the same program.
 std::string ask_for_lines(const trace::Places& places) {
   return guard::ask(
-      {reinterpret_cast<const char*>(places.data()), places.size() * sizeof places[0]});
+      kAsksForLines +
+      std::string(reinterpret_cast<const char*>(places.data()), places.size() * sizeof places[0]));
 }
-std::string tell_lines(const std::string& question) {
-  trace::Places places(question.size() / sizeof places[0]);
-  std::memcpy(places.data(), question.data(), places.size() * sizeof places[0]);
-  return places.empty() ? "" : trace::addr2line(places);
+std::string ask_for_text(const std::string& file) {
+  return guard::ask(kAsksForText + file);
+}
+
+// The child may have been taken over, so it gets the text of no other files than those whose names
+// it was told: those that this program was compiled from.
+std::string answer(const std::string& question) {
+  static std::string told;  // lines of "file:number"
+  const std::string what = question.empty() ? "" : question.substr(1);
+  if (question.starts_with(kAsksForLines)) {
+    trace::Places places(what.size() / sizeof(trace::Places::value_type));
+    std::memcpy(places.data(), what.data(), places.size() * sizeof places[0]);
+    const std::string lines = places.empty() ? "" : trace::addr2line(places);
+    told += lines;
+    return lines;
+  }
+  const bool known = !what.empty() && ("\n" + told).find("\n" + what + ":") != told.npos;
+  return known ? trace::source_text(what) : "";
 }
 
 }  // namespace
@@ -124,10 +143,19 @@ guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std:
        .describe = describe,
        .thread_to_ask = machine::runner_of_first_block,
        .before_failure = print_held,
-       .begin = [] { trace::addr2line_elsewhere = ask_for_lines; },
+       .begin =
+           [] {
+             trace::addr2line_elsewhere = ask_for_lines;
+             trace::source_text_elsewhere = ask_for_text;
+           },
        .explain = explain,
        .line_of = line_of,
-       .answer = tell_lines}};
+       .answer = answer}};
+}
+
+void lock_kernels_child(std::size_t fresh_threads) {
+  machine::function_name(nullptr);  // reads the program's table of symbols, once
+  guard::lock(fresh_threads);
 }
 
 }  // namespace attempt
