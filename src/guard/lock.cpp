@@ -37,7 +37,7 @@ class Filter {
  public:
   // A condition on half an argument: of most the system takes the lower half only.
   struct Condition {
-    int half;  // twice the argument's number, and one more for its upper half
+    int half;             // twice the argument's number, and one more for its upper half
     unsigned short test;  // BPF_JEQ, BPF_JSET or BPF_JGT
     unsigned value;
     bool wanted;  // what the test must come to
@@ -97,10 +97,10 @@ Filter filter_for(int to_parent) {
   const auto parent = static_cast<unsigned>(to_parent);
 
   Filter filter;
-  // Time and threads that wait for each other.
+  // Time, and threads that wait for each other.
   for (unsigned call :
        {SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday, SYS_clock_nanosleep,
-        SYS_restart_syscall, SYS_getpid, SYS_gettid}) {
+        SYS_restart_syscall, SYS_sched_getaffinity, SYS_getpid, SYS_gettid}) {
     filter.allow(call);
   }
   // Memory.

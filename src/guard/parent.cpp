@@ -91,6 +91,9 @@ Ended silent_end(const Guard& guard, Received::What what, int signal) {
         Ended::died, 1, "", "",
         name + " has taken over the process that it runs in: what that says makes no sense"};
   }
+  // From code that holds off signals: fork() does, and hostile code may.
+  if (signal == SIGSYS)
+    return {Ended::died, 1, "", "", name + " tries to reach the system, which no kernel does"};
   std::string sentence = name + " ends the program before it is done";
   if (signal != 0) sentence += std::string(" (") + strsignal(signal) + ")";
   return {Ended::died, 1, "", "", sentence};

@@ -3,13 +3,16 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -48,17 +51,49 @@ bool is_inside() {
   _exit(1);
 }
 
-// The first argument of the system call that was refused there.
-long first_argument(const void* context) {
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
+// The registers of a system call that was refused.
+struct Refused {
+  explicit Refused(void* context) : registers(static_cast<ucontext_t*>(context)->uc_mcontext) {}
 #if defined(__x86_64__)
-  return registers.gregs[REG_RDI];
+  long first() const {
+    return registers.gregs[REG_RDI];
+  }
+  long second() const {
+    return registers.gregs[REG_RSI];
+  }
+  void fail(int error) {
+    registers.gregs[REG_RAX] = -error;
+  }
 #else
-  return static_cast<long>(registers.regs[0]);
+  long first() const {
+    return static_cast<long>(registers.regs[0]);
+  }
+  long second() const {
+    return static_cast<long>(registers.regs[1]);
+  }
+  void fail(int error) {
+    registers.regs[0] = static_cast<unsigned long long>(-error);
+  }
 #endif
+  mcontext_t& registers;
+};
+
+// The C library looks at a few files when it first needs to know, in malloc() and free(), and does
+// without where it cannot. Nothing is opened for it; but it is no kernel that asks.
+bool is_for_the_library(const siginfo_t& info, const Refused& refused) {
+  if (info.si_syscall != SYS_openat || is_foreign(info.si_arch)) return false;
+  const auto* path = reinterpret_cast<const char*>(refused.second());
+  for (const char* known :
+       {"/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu/online",
+        "/sys/devices/system/cpu/possible", "/proc/stat"}) {
+    if (std::strcmp(path, known) == 0) return true;
+  }
+  return false;
 }
 
 void on_crash(int signal, siginfo_t* info, void* context) {
+  Refused refused(context);
+  if (signal == SIGSYS && is_for_the_library(*info, refused)) return refused.fail(EACCES);
   static std::atomic<pid_t> first = 0;
   pid_t before = 0;
   if (!first.compare_exchange_strong(before, gettid()) && before == gettid()) {
@@ -80,7 +115,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     failure.kind = Failure::kSystemCall;
     failure.call = info->si_syscall;
     failure.foreign = is_foreign(info->si_arch);
-    failure.argument = first_argument(context);
+    failure.argument = refused.first();
   }
   send_failure(failure);
 }
