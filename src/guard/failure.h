@@ -12,15 +12,15 @@ namespace guard {
 // numbers only, because any bytes may come from a child that was taken over.
 struct Failure {
   enum Kind : int { kTimeout, kSignal, kExit, kSystemCall };
-  int kind;
-  int signal;
-  void* address;      // that a SIGSEGV is about
-  int call, foreign;  // of a kSystemCall (guard/lock.h)
-  long argument;      // its first
-  int misaligned, inside;
-  char words[384];
-  int frames;
-  void* frame[48];  // return addresses, innermost first
+  int kind = kSignal;
+  int signal = 0;
+  void* address = nullptr;    // that a SIGSEGV is about
+  int call = 0, foreign = 0;  // of a kSystemCall (guard/lock.h)
+  long argument = 0;          // its first
+  int misaligned = 0, inside = 0;
+  char words[384] = {};
+  int frames = 0;
+  void* frame[48] = {};  // return addresses, innermost first
 };
 
 // None where these are not the contents of a kFailure.

@@ -106,7 +106,7 @@ Received receive(int socket, Deadline deadline, const std::function<bool()>& is_
   // Part by part: only what is sent takes memory, and not what is said to come.
   while (received.contents.size() < header.bytes) {
     const std::size_t before = received.contents.size();
-    const std::size_t bytes = std::min(header.bytes - before, std::size_t{1} << 16);
+    const std::size_t bytes = std::min(header.bytes - before, std::size_t{1} << 20);
     received.contents.resize(before + bytes);
     const Received::What got =
         read_all(socket, received.contents.data() + before, bytes, deadline, is_over);

@@ -101,9 +101,9 @@ Ended silent_end(const Guard& guard, Received::What what, int signal) {
 
 // What one child may say in all. A working one says far less.
 struct Allowance {
-  int messages = 100'000;
+  int messages = 20'000;
   int questions = 5'000;  // each starts a process here
-  std::size_t bytes = std::size_t{1} << 30;
+  std::size_t bytes = std::size_t{1} << 29;
 
   bool covers(const Received& received) {
     if (--messages < 0 || received.contents.size() > bytes) return false;
