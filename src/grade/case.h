@@ -28,8 +28,9 @@ void run_traced(Case& c, machine::Machine machine);
 // what another case left in it would change what a kernel reads that has stored nothing to it.
 void run_watched(Case& c);
 
-// The guard of a process that calls run_watched() `runs` times after lock_kernels_child(runs).
+// The guard of a process that calls lock_child(runs, ...), and then run_watched() so often.
 guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs);
+void lock_child(std::size_t runs, const std::string& folder, const std::string& answer);
 
 // Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.
 // Returns whether the memory beside A, B and C is as it was.

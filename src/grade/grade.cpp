@@ -35,7 +35,6 @@
 #include "grade/verdict.h"
 #include "model/refusal.h"
 #include "text/numbers.h"
-#include "try/guarded_kernel.h"
 
 namespace grade {
 
@@ -166,7 +165,7 @@ std::string run_cases(
     guard::report_until_now(verdict);
   };
   conclude_so_far();
-  attempt::lock_kernels_child(shapes.size());
+  lock_child(shapes.size(), options.exercise, options.file);
   for (const Shape& shape : shapes) {
     Case c = drawn_case(shape, options.seed + cases.size());
     run_watched(c);

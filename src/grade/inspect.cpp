@@ -102,7 +102,7 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
     guard::report_until_now(report);
   };
   conclude_so_far();
-  attempt::lock_kernels_child(drawn.size());
+  lock_child(drawn.size(), what.exercise, what.file);
   for (const Drawn& d : drawn) {
     Case c = drawn_case(d.shape, d.seed);
     run_watched(c);

@@ -21,7 +21,7 @@ std::string addr2line(const Places& places);
 // start no other.
 extern std::function<std::string(const Places&)> addr2line_elsewhere;
 
-// The same instead of source_text().
+// And instead of source_text(): by a process that may open no file.
 extern std::function<std::string(const std::string& file)> source_text_elsewhere;
 
 struct SourceRange {

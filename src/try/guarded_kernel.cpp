@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <new>
 #include <sstream>
 #include <string_view>
@@ -103,33 +105,27 @@ std::string line_of(const std::vector<const void*>& frames) {
   return "";
 }
 
-// Questions to the parent begin with one of these.
-constexpr char kAsksForLines = 'l', kAsksForText = 't';
-
 // Places cross the boundary as they lie in memory: both sides are the same program.
 std::string ask_for_lines(const trace::Places& places) {
   return guard::ask(
-      kAsksForLines +
-      std::string(reinterpret_cast<const char*>(places.data()), places.size() * sizeof places[0]));
+      {reinterpret_cast<const char*>(places.data()), places.size() * sizeof places[0]});
 }
-std::string ask_for_text(const std::string& file) {
-  return guard::ask(kAsksForText + file);
+std::string tell_lines(const std::string& question) {
+  trace::Places places(question.size() / sizeof places[0]);
+  std::memcpy(places.data(), question.data(), places.size() * sizeof places[0]);
+  return places.empty() ? "" : trace::addr2line(places);
 }
 
-// The child may have been taken over, so it gets the text of no other files than those whose names
-// it was told: those that this program was compiled from.
-std::string answer(const std::string& question) {
-  static std::string told;  // lines of "file:number"
-  const std::string what = question.empty() ? "" : question.substr(1);
-  if (question.starts_with(kAsksForLines)) {
-    trace::Places places(what.size() / sizeof(trace::Places::value_type));
-    std::memcpy(places.data(), what.data(), places.size() * sizeof places[0]);
-    const std::string lines = places.empty() ? "" : trace::addr2line(places);
-    told += lines;
-    return lines;
-  }
-  const bool known = !what.empty() && ("\n" + told).find("\n" + what + ":") != told.npos;
-  return known ? trace::source_text(what) : "";
+// The texts of these files, whatever way their names are written.
+std::function<std::string(const std::string&)> texts_of(const std::vector<std::string>& files) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  const auto whole = [=](const std::string& file) { return (here / file).lexically_normal(); };
+  std::map<std::filesystem::path, std::string> texts;
+  for (const std::string& file : files) texts[whole(file)] = trace::source_text(file);
+  return [=](const std::string& file) {
+    const auto known = texts.find(whole(file));
+    return known != texts.end() ? known->second : "";
+  };
 }
 
 }  // namespace
@@ -143,18 +139,15 @@ guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std:
        .describe = describe,
        .thread_to_ask = machine::runner_of_first_block,
        .before_failure = print_held,
-       .begin =
-           [] {
-             trace::addr2line_elsewhere = ask_for_lines;
-             trace::source_text_elsewhere = ask_for_text;
-           },
+       .begin = [] { trace::addr2line_elsewhere = ask_for_lines; },
        .explain = explain,
        .line_of = line_of,
-       .answer = answer}};
+       .answer = tell_lines}};
 }
 
-void lock_kernels_child(std::size_t fresh_threads) {
+void lock_kernels_child(std::size_t fresh_threads, const std::vector<std::string>& sources) {
   machine::function_name(nullptr);  // reads the program's table of symbols, once
+  trace::source_text_elsewhere = texts_of(sources);
   guard::lock(fresh_threads);
 }
 
