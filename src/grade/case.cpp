@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <exception>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
 #include "cpu_reference.h"
 #include "guard/guard.h"
@@ -14,6 +12,7 @@
 #include "machine/symbols.h"
 #include "model/formula.h"
 #include "trace/trace.h"
+#include "try/guarded_kernel.h"
 
 // The skeleton's host function, with the student's region in the kernel that it launches; null in
 // an exercise without a kernel.
@@ -164,15 +163,20 @@ void run_traced(Case& c, machine::Machine machine) {
 }
 
 void run_watched(Case& c) {
-  std::exception_ptr thrown;
-  std::thread([&] {
-    try {
-      guard::watched([&] { run_traced(c, {&grading_gpu()}); });
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-  }).join();
-  if (thrown) std::rethrow_exception(thrown);
+  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, {&grading_gpu()}); }); });
+}
+
+guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs) {
+  guard::Guard guard = attempt::kernel_guard(limit_s, said_by, "the kernel");
+  // For each run what the parent waits for its kernel at the most, and a minute for all the rest.
+  guard.whole_limit_s = 60 + static_cast<double>(runs) * (limit_s + 3);
+  return guard;
+}
+
+void lock_child(std::size_t runs, const std::string& folder, const std::string& answer) {
+  // The ladder's kernels may stand in for an answer.
+  const std::string skeleton = "exercises/" + folder + "/kernel.cu";
+  attempt::lock_kernels_child(runs, {answer, skeleton, "gemm_steps.cu"});
 }
 
 void measure(Case& c, int local_bytes) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "grade/exercise.h"
+#include "guard/guard.h"
 #include "machine/grid.h"
 #include "trace/trace.h"
 
@@ -26,6 +27,10 @@ void run_traced(Case& c, machine::Machine machine);
 // The same under guard::watched, on threads of its own: shared memory is thread-local here, and
 // what another case left in it would change what a kernel reads that has stored nothing to it.
 void run_watched(Case& c);
+
+// The guard of a process that calls lock_child(runs, ...), and then run_watched() so often.
+guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs);
+void lock_child(std::size_t runs, const std::string& folder, const std::string& answer);
 
 // Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.
 // Returns whether the memory beside A, B and C is as it was.

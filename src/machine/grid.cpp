@@ -107,8 +107,11 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
   FirstFailure failure;
   const std::int64_t most_workers =
       observer != nullptr ? observer->most_workers() : omp_get_max_threads();
-#pragma omp parallel num_threads(std::min(most_workers, chosen.candidates()))
-  {
+  // Always the same number of threads: OpenMP ends those of a team that gets smaller, and where no
+  // thread can be made (guard::lock) it could not grow again.
+  std::atomic<std::int64_t> next = 0;
+#pragma omp parallel num_threads(most_workers)
+  if (omp_get_thread_num() < chosen.candidates()) {
     std::unique_ptr<BlockObserver> block_observer;
     try {
       KernelMemory memory{
@@ -125,8 +128,7 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     worker.set_observer(block_observer.get());
     // Blocks are handed out in the grid's order. So when one fails, those before it are done or
     // under way, and the first of all that fail is found whatever the number of threads.
-#pragma omp for schedule(dynamic)
-    for (std::int64_t i = 0; i < chosen.candidates(); ++i) {
+    for (std::int64_t i; (i = next++) < chosen.candidates();) {
       const std::optional<std::int64_t> block = chosen.block(i);
       if (failure || !block) continue;
       runs_block(omp_get_thread_num(), *block);

@@ -21,6 +21,9 @@ std::string addr2line(const Places& places);
 // start no other.
 extern std::function<std::string(const Places&)> addr2line_elsewhere;
 
+// And instead of source_text(): by a process that may open no file.
+extern std::function<std::string(const std::string& file)> source_text_elsewhere;
+
 struct SourceRange {
   std::string file;
   int first = 0, last = 0;  // lines, from 1
