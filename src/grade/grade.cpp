@@ -31,8 +31,11 @@
 #include "grade/complaint.h"
 #include "grade/inspect.h"
 #include "grade/verdict.h"
+#include "lab/threads.h"
 #include "model/refusal.h"
+#include "text/file.h"
 #include "text/numbers.h"
+#include "text/output.h"
 #include "try/guarded_kernel.h"
 
 namespace grade {
@@ -208,18 +211,17 @@ int grade_answer(const Options& options) {
         complaint_about(shapes.at(std::min(verdict.finished, shapes.size() - 1)), ended);
     if (ended.how == guard::Ended::timed_out) code = kTimedOut;
   }
-  if (!options.facts.empty()) std::ofstream(options.facts) << verdict.facts;
+  if (!options.facts.empty()) {
+    const std::string problem = text::write_file(options.facts, {verdict.facts});
+    if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
+  }
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);
   return conclude(options, verdict.complaint, code);
 }
 
-}  // namespace
-
-}  // namespace grade
-
-int main(int argc, char** argv) {
-  using namespace grade;
+int grade_or_refuse(int argc, char** argv) {
   try {
+    lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (!options.inspect.how.empty()) {
       return inspect(
@@ -236,4 +238,13 @@ int main(int argc, char** argv) {
     return kGraderAtFault;
   }
   return kUnusable;
+}
+
+}  // namespace
+
+}  // namespace grade
+
+int main(int argc, char** argv) {
+  text::open_standard_streams();
+  return text::finished("grade", grade::grade_or_refuse(argc, argv));
 }

@@ -7,7 +7,7 @@ $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@
 $(GRADED)/assemble: $(call OBJECTS,$(addprefix src/grade/,assemble.cpp region.cpp kernel_rules.cpp \
-		tokens.cpp lines.cpp))
+		tokens.cpp lines.cpp) $(filter src/text/%,$(SOURCES)))
 $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)
