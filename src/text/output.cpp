@@ -37,8 +37,10 @@ void open_standard_streams() {
 int finished(const char* program, int exit_code) {
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;
-  const bool fails_now = std::fflush(stdout) != 0;
+  bool fails_now = std::fflush(stdout) != 0;
   if (!failed_before && !fails_now) return exit_code;
+  // Why an earlier write failed is not known any more, but a closed stream still says that it is.
+  fails_now = fails_now || write(STDOUT_FILENO, "", 0) < 0;
   std::string why;
   if (fails_now)
     why = errno == EBADF ? " (it is closed)" : " (" + std::string(std::strerror(errno)) + ")";
