@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace flags {
 
@@ -13,12 +14,12 @@ void refuse_conflicts_of_matrices(const Flags& flags) {
   if (flags.a.empty() != flags.b.empty()) {
     const bool has_a = !flags.a.empty();
     throw model::Refusal(
-        has_a ? "--a " + flags.a + ": B is missing; give --b B.npy too"
-              : "--b " + flags.b + ": A is missing; give --a A.npy too");
+        has_a ? "--a " + text::echoed(flags.a) + ": B is missing; give --b B.npy too"
+              : "--b " + text::echoed(flags.b) + ": A is missing; give --a A.npy too");
   }
   if (!flags.c.empty() && flags.a.empty()) {
     throw model::Refusal(
-        "--c " + flags.c + ": A and B are missing; give --a A.npy and --b B.npy too");
+        "--c " + text::echoed(flags.c) + ": A and B are missing; give --a A.npy and --b B.npy too");
   }
   if (!flags.a.empty() && (flags.size || flags.m || flags.n || flags.k)) {
     const char* flag = flags.size ? "--size" : flags.m ? "--m" : flags.n ? "--n" : "--k";
@@ -77,7 +78,7 @@ void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
   }
   if (!flags.variant.empty() && flags.stage.empty()) {
     throw model::Refusal(
-        "--variant " + flags.variant +
+        "--variant " + text::echoed(flags.variant) +
         ": the stage is missing; give it too, for example --stage 4");
   }
 }

@@ -34,8 +34,11 @@
 #include "grade/inspect.h"
 #include "grade/verdict.h"
 #include "guard/before_main.h"
+#include "lab/threads.h"
 #include "model/refusal.h"
+#include "text/file.h"
 #include "text/numbers.h"
+#include "text/output.h"
 
 namespace grade {
 
@@ -221,19 +224,17 @@ int grade_answer(const Options& options) {
         shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)], ended);
     if (ended.how == guard::Ended::timed_out) code = kTimedOut;
   }
-  if (!options.facts.empty()) std::ofstream(options.facts) << verdict.facts;
+  if (!options.facts.empty()) {
+    const std::string problem = text::write_file(options.facts, {verdict.facts});
+    if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
+  }
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);
   return conclude(options, verdict.complaint, code);
 }
 
-}  // namespace
-
-}  // namespace grade
-
-int main(int argc, char** argv) {
-  using namespace grade;
-  guard::main_begins();
+int grade_or_refuse(int argc, char** argv) {
   try {
+    lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (!options.inspect.how.empty()) {
       return inspect(
@@ -250,4 +251,14 @@ int main(int argc, char** argv) {
     return kGraderAtFault;
   }
   return kUnusable;
+}
+
+}  // namespace
+
+}  // namespace grade
+
+int main(int argc, char** argv) {
+  guard::main_begins();
+  text::open_standard_streams();
+  return text::finished("grade", grade::grade_or_refuse(argc, argv));
 }

@@ -6,8 +6,7 @@ $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp
 		$(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@
-$(GRADED)/assemble: $(call OBJECTS,$(addprefix src/grade/,assemble.cpp region.cpp kernel_rules.cpp kernel_names.cpp \
-		tokens.cpp lines.cpp))
+$(GRADED)/assemble: $(call OBJECTS,src/grade/assemble.cpp $(ANSWER) $(filter src/text/%,$(SOURCES)))
 $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace attempt {
 
@@ -34,7 +35,7 @@ int parse_registers(const char* text) {
   constexpr int kMost = 255;  // a thread, on every GPU of the table
   if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
     throw model::Refusal(
-        std::string("--registers ") + text +
+        "--registers " + text::echoed(text) +
         ": no register count; give those of a thread, 1 to 255, for example --registers 64");
   }
   return registers;
@@ -55,7 +56,8 @@ Options parse_options(int argc, char** argv) {
       options.show = i + 1 < argc ? argv[++i] : "";
       if (!options.show.ends_with(".html")) {
         throw model::Refusal(
-            "--show " + options.show + ": give the page to write, for example show.html");
+            "--show " + text::echoed(options.show) +
+            ": give the page to write, for example show.html");
       }
     } else if (argument == "--limit") {
       const char* text = i + 1 < argc ? argv[++i] : "";
@@ -64,7 +66,7 @@ Options parse_options(int argc, char** argv) {
       const bool fits = options.limit_s > 0 && options.limit_s <= 86400;
       if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
         throw model::Refusal(
-            std::string("--limit ") + text +
+            "--limit " + text::echoed(text) +
             ": no time; give seconds, up to 86400, for example --limit 30");
       }
     } else {

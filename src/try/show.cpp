@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "lab/rates.h"
@@ -13,6 +11,8 @@
 #include "pictures/show.h"
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
+#include "text/echoed.h"
+#include "text/file.h"
 #include "text/numbers.h"
 #include "trace/source_lines.h"
 
@@ -58,18 +58,6 @@ std::string launch_text(const model::Recording& recording) {
   const auto& [bx, by, bz] = recording.block;
   return text::printed("grid %u x %u x %u, block %u x %u x %u", gx, gy, gz, bx, by, bz) +
          (recording.complete ? "" : "; only the beginning of its first block is shown");
-}
-
-void write_page(const std::string& path, const std::string& html) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file << html;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(partial, path, error);
-  if (file && !error) return;
-  std::filesystem::remove(partial, error);
-  throw model::Refusal("--show " + path + ": cannot be written; give a file that you may write");
 }
 
 }  // namespace
@@ -131,8 +119,9 @@ guard::Outcome ShowRecorder::show(
     if (!fault_ && number < run.rows.size())
       kernel.source = report::annotated_source(run.rows[number], {});
   }
-  write_page(page_, pictures::html_page(show));
-  std::fprintf(out, "\nThe same as a page: %s\n", page_.c_str());
+  const std::string problem = text::write_file(page_, {pictures::html_page(show)});
+  if (!problem.empty()) throw model::Refusal("--show " + text::echoed(page_) + ": " + problem);
+  std::fprintf(out, "\nThe same as a page: %s\n", text::echoed(page_).c_str());
   return {show.complaints.empty() ? 0 : 1, ""};
 }
 

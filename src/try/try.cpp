@@ -19,15 +19,17 @@
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
+#include "lab/threads.h"
 #include "machine/symbols.h"
-#include "model/error.h"
 #include "model/refusal.h"
 #include "report/csv.h"
 #include "report/explain/explain.h"
 #include "report/hazard_sentence.h"
 #include "report/json.h"
 #include "report/table.h"
+#include "report/wrong_sentence.h"
 #include "step/step_command.h"
+#include "text/output.h"
 #include "trace/trace.h"
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
@@ -118,16 +120,6 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
-std::string wrong_result(const model::Error& error) {
-  const model::Mismatch& first = error.first.value();
-  char what[128];
-  std::snprintf(
-      what, sizeof what, "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
-      static_cast<long long>(first.row), static_cast<long long>(first.column), first.value,
-      first.expected);
-  return what;
-}
-
 guard::Outcome try_sgemm(
     const Options& options, const std::string& command, text::Style style, std::FILE* report) {
   const flags::Flags& flags = options.flags;
@@ -215,22 +207,26 @@ guard::Outcome try_sgemm(
   }
   if (!options.show.empty()) {
     const bool is_right = !all.error || all.error->bound_ok;
-    return recorder.show(report, style, run, is_right ? "" : wrong_result(*all.error));
+    return recorder.show(
+        report, style, run, is_right ? "" : report::wrong_sentence("sgemm", *all.error));
   }
   print(report, flags, run, style);
   const bool hazardous = report::report_hazards("try", run);
   if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
-  return {1, wrong_result(*all.error)};
+  return {1, report::wrong_sentence("sgemm", *all.error)};
 }
 
 }  // namespace
 
 }  // namespace attempt
 
-int main(int argc, char** argv) {
+namespace {
+
+int try_or_refuse(int argc, char** argv) {
   using namespace attempt;
   guard::main_begins();
   try {
+    lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
     name_threads = options.name_threads;
@@ -246,4 +242,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "try: %s\n", no_child.what());
   }
   return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  text::open_standard_streams();
+  return text::finished("try", try_or_refuse(argc, argv));
 }

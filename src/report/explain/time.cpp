@@ -52,6 +52,13 @@ std::string result(const lab::Row& row, text::Style style) {
     text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
             text::coloured("ok", text::Colour::green, style) +
             ": every element is within what rounding can do to a sum of that length\n";
+    if (error.overflowed > 0) {
+      text += fact(
+          "overflow", "Or fp32 has no number for it, or for a sum on the way to it: " +
+                          text::grouped(error.overflowed) + " element" +
+                          (error.overflowed == 1 ? " is" : "s are") +
+                          " infinite or NaN, as in every BLAS.");
+    }
   } else {
     text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
             text::coloured("FAIL", text::Colour::red, style) +
