@@ -50,7 +50,6 @@ struct Options {
   std::string student;
   std::uint64_t seed = 0;  // 0: a fresh one
   int hint = 0;
-  int local_bytes = 0;
   double limit_s = 10;
   bool brief = false;
   int used = 0;       // the highest hint level that was told before
@@ -90,8 +89,6 @@ Options parse_options(int argc, char** argv) {
       options.seed = number<std::uint64_t>("SEED", text, 1, 1'000'000'000);
     } else if (name == "--hint") {
       options.hint = number("HINT", text, 0, 2);
-    } else if (name == "--local-bytes") {
-      options.local_bytes = number("--local-bytes", text, 0, 1 << 30);
     } else if (name == "--limit") {
       options.limit_s = number("LIMIT", text, 0.1, 3600.0);
     } else if (name == "--used") {
@@ -172,8 +169,8 @@ std::string run_cases(
   lock_child(shapes.size(), options.exercise, options.file);
   for (const Shape& shape : shapes) {
     Case c = drawn_case(shape, options.seed + cases.size());
-    run_watched(c);
-    measure(c, options.local_bytes);
+    run_watched(c, cases.empty());
+    measure(c);
     cases.push_back(std::move(c));
     if (!complaint) complaint = complaint_about(cases.back());
     conclude_so_far();
@@ -239,7 +236,7 @@ int grade_or_refuse(int argc, char** argv) {
     if (!options.inspect.how.empty()) {
       return inspect(
           options.inspect, {options.exercise, options.file, options.student, options.seed,
-                            options.limit_s, options.local_bytes});
+                            options.limit_s});
     }
     return grade_answer(options);
   } catch (const model::Refusal& refusal) {

@@ -13,7 +13,7 @@ $(GRADED)/assemble $(GRADED)/similar:
 	$(CXX) $^ -o $@
 # The headers that every answer includes, compiled beforehand.
 GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
-	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
+	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
 $(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags
 	$(call say,g++,src/cuda/cpu.h)
 	mkdir -p $(@D)
