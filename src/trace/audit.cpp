@@ -118,8 +118,14 @@ std::array<std::uint32_t, 8> places_of(const gregset_t& registers) {
     if (begin <= code && code < end && count < places.size()) {
       places[count++] = static_cast<std::uint32_t>(code - begin);
     }
+    return count > 0;
   };
-  add(registers[REG_RIP]);
+  // A library has no frames: the call of it is the first on the stack that is the program's.
+  auto top = static_cast<std::uintptr_t>(registers[REG_RSP]);
+  bool found = add(registers[REG_RIP]);
+  for (; !found && state.own_stack.hold(top + 7); top += 8) {
+    found = add(*reinterpret_cast<const std::uintptr_t*>(top) - 1);
+  }
   auto frame = static_cast<std::uintptr_t>(registers[REG_RBP]);
   while (frame % 8 == 0 && state.own_stack.hold(frame) && state.own_stack.hold(frame + 15)) {
     const auto* const words = reinterpret_cast<const std::uintptr_t*>(frame);

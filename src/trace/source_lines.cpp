@@ -239,7 +239,7 @@ void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
   }
   const LineTable known(places);
   for (model::Audit::Surprise& surprise : audit.surprises) {
-    surprise.line = known.line_in(kernel, places_of(surprise));
+    if (surprise.line == 0) surprise.line = known.line_in(kernel, places_of(surprise));
   }
 }
 

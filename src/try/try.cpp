@@ -31,6 +31,7 @@
 #include "step/step_command.h"
 #include "text/output.h"
 #include "trace/trace.h"
+#include "try/audit.h"
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
 #include "try/kernels.h"
@@ -42,12 +43,18 @@ namespace attempt {
 
 namespace {
 
-void print(std::FILE* out, const flags::Flags& flags, const lab::Run& run, text::Style style) {
+void print(
+    std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
+    text::Style style) {
   if (flags.format == report::Format::json) return report::print_json(out, run);
   if (flags.format == report::Format::csv) return report::print_csv(out, run);
-  if (!flags.explain) return report::print_table(out, run, style);
-  for (const lab::Row& row : run.rows)
-    report::explain(out, run, row, style, flags::explaining(flags));
+  if (flags.explain) {
+    for (const lab::Row& row : run.rows)
+      report::explain(out, run, row, style, flags::explaining(flags));
+  } else {
+    report::print_table(out, run, style);
+  }
+  std::fprintf(out, "%s\n", note.c_str());
 }
 
 // While it lives, stdout leads nowhere: the timed runs print what the first one printed.
@@ -120,8 +127,10 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
+// `note` is for whoever reads the counts.
 guard::Outcome try_sgemm(
-    const Options& options, const std::string& command, text::Style style, std::FILE* report) {
+    const Options& options, const std::string& command, const std::string& note, text::Style style,
+    std::FILE* report) {
   const flags::Flags& flags = options.flags;
   lab::Run run = lab::new_run(flags, sgemm_gpu != nullptr && lab::choose_device(flags), command);
   const lab::Problem p = lab::load_problem(flags, run.gpu_present);
@@ -210,7 +219,7 @@ guard::Outcome try_sgemm(
     return recorder.show(
         report, style, run, is_right ? "" : report::wrong_sentence("sgemm", *all.error));
   }
-  print(report, flags, run, style);
+  print(report, flags, run, note, style);
   const bool hazardous = report::report_hazards("try", run);
   if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
   return {1, report::wrong_sentence("sgemm", *all.error)};
@@ -232,9 +241,15 @@ int try_or_refuse(int argc, char** argv) {
     name_threads = options.name_threads;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);
+    const bool prints_counts = !options.flags.step && options.show.empty();
+    const AuditResult audit = prints_counts ? audit_sgemm(options) : AuditResult{};
+    if (!audit.why_withheld.empty()) {
+      std::fprintf(stderr, "try: %s\n", audit.why_withheld.c_str());
+      return 1;
+    }
     return guard::run_guarded(kernel_guard(options.limit_s, "try"), [&](std::FILE* report) {
       if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
-      return try_sgemm(options, lab::joined(argc, argv), style, report);
+      return try_sgemm(options, lab::joined(argc, argv), audit.note, style, report);
     });
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());

@@ -49,6 +49,19 @@ TEST_CASE("other people's kernels compile unmodified, are traced, and are right"
   }
 }
 
+TEST_CASE("one block is audited, and counts that would not be true are withheld") {
+  const Output tiled = try_sample("tiled", "--size 16");
+  CHECK(contains(tiled.out, "of the first block were announced to the tracer, and no others."));
+  CHECK(contains(try_sample("split_k", "--m 8 --n 8 --k 64").out, "the first blocks of 2 launches"));
+  const Output unseen = try_sample("unseen", "--size 16");
+  CHECK(unseen.exit_code == 1);
+  CHECK(unseen.out.empty());
+  CHECK(contains(
+      unseen.err,
+      "try: line 7: thread 0 makes a load that the compiler does not announce; the counts would "
+      "miss it, so none are printed"));
+}
+
 TEST_CASE("a kernel that was saved with the old name of launch.h still compiles") {
   const Output output = try_sample("saved_kernel", "--m 50 --n 33 --k 71");
   CAPTURE(output.err);
