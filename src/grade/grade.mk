@@ -40,7 +40,7 @@ endif
 grade-class: $(GRADE_PARTS) $(GRADED)/similar ## grade the folders of a class (DIR=d; exercises/TEACHING.md)
 	BUILD='$(BUILD)' src/grade/grade_class.sh
 check-exercises: grader ## whether solutions pass, and wrong answers fail with their hints (EX=n)
-	src/grade/check.sh $(BUILD) $(EX)
+	GEMM_STEPS_TEST_ALL=1 src/grade/check.sh $(BUILD) $(EX)
 
 TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
 $(GRADED)/time: $(BUILD)/src/grade/time.o $(BUILD)/src/gpu/gpu.o $(INSTRUMENT) $(GRADED)/assemble FORCE
