@@ -1,4 +1,5 @@
-// assemble SKELETON ANSWER: the file to compile, on stdout. Exit code 2: it is refused.
+// assemble SKELETON ANSWER: the file to compile, on stdout. Exit code 1: nothing is written in the
+// answer yet; 2: it is refused.
 // assemble --empty KERNEL: the kernel with nothing in its regions.
 #include <cstdio>
 #include <fstream>
@@ -34,6 +35,9 @@ int assemble_or_refuse(int argc, char** argv) {
                                  : assembled(text_of(argv[1]), text_of(argv[2]), argv[2]);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
+  } catch (const NothingWritten& nothing) {
+    std::fprintf(stderr, "%s\n", nothing.what());
+    return 1;
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "%s\n", refusal.what());
   }

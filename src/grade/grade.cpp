@@ -4,17 +4,19 @@
 // exercises/NN-name/exercise.cpp. A child process runs the kernel and concludes what there is to
 // say of it; this one says it.
 //
-// So the verdict is made in memory that the kernel could reach for. What protects it:
+// So the verdict is made in memory that the kernel could reach for. What stands around it:
 // - Only the text of the marked regions is compiled. kernel_rules.cpp allows no inline assembly, no
 //   attributes, no calls but CUDA's, and grade.sh no symbol of anybody else.
 // - Everything that is compiled has the tracer's hooks. An access of the heap or another stack is a
 //   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
 //   stored to. (The program's static data are a kernel's constants, too, and free to it.)
 // - A, B and C lie between fences, which show what was stored beside them.
+// - The child is locked (guard/lock.h): whatever it computes and wherever it jumps, it can reach no
+//   file, process or network, and this program believes nothing of what it says to make sense.
 // A kernel that stores at a guessed address is therefore told from an honest one, unless the guess
-// hits the static data or the very record of it. That was no different when the counts crossed in
-// place of the verdict. A child that was taken over can send words to be printed, and addresses to
-// be looked up.
+// hits the static data or the very record of it. One that takes its process over can do nothing
+// else there, but it can say that it passed: a verdict is worth what the memory is worth in which
+// it was made. exercises/TEACHING.md says so to those who give marks.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -31,13 +33,13 @@
 #include "grade/complaint.h"
 #include "grade/inspect.h"
 #include "grade/verdict.h"
+#include "guard/before_main.h"
 #include "lab/threads.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
 #include "text/output.h"
-#include "try/guarded_kernel.h"
 
 namespace grade {
 
@@ -49,7 +51,6 @@ struct Options {
   std::string student;
   std::uint64_t seed = 0;  // 0: a fresh one
   int hint = 0;
-  int local_bytes = 0;
   double limit_s = 10;
   bool brief = false;
   int used = 0;       // the highest hint level that was told before
@@ -89,8 +90,6 @@ Options parse_options(int argc, char** argv) {
       options.seed = number<std::uint64_t>("SEED", text, 1, 1'000'000'000);
     } else if (name == "--hint") {
       options.hint = number("HINT", text, 0, 2);
-    } else if (name == "--local-bytes") {
-      options.local_bytes = number("--local-bytes", text, 0, 1 << 30);
     } else if (name == "--limit") {
       options.limit_s = number("LIMIT", text, 0.1, 3600.0);
     } else if (name == "--used") {
@@ -168,10 +167,11 @@ std::string run_cases(
     guard::report_until_now(verdict);
   };
   conclude_so_far();
+  lock_child(shapes.size(), options.exercise, options.file);
   for (const Shape& shape : shapes) {
     Case c = drawn_case(shape, options.seed + cases.size());
-    run_watched(c);
-    measure(c, options.local_bytes);
+    run_watched(c, cases.empty());
+    measure(c);
     cases.push_back(std::move(c));
     if (!complaint) complaint = complaint_about(cases.back());
     conclude_so_far();
@@ -193,23 +193,33 @@ int grade_answer(const Options& options) {
   }
   std::fflush(stdout);
 
-  const guard::Ended ended = guard::run_in_child(
-      attempt::kernel_guard(options.limit_s, "grade", "the kernel"), [&](std::FILE* report) {
-        const std::string verdict = run_cases(options, shapes, answers);
-        std::fwrite(verdict.data(), 1, verdict.size(), report);
-        return guard::Outcome{0, ""};
-      });
+  const guard::Guard guard = case_guard(options.limit_s, "grade", shapes.size());
+  const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE* report) {
+    const std::string verdict = run_cases(options, shapes, answers);
+    std::fwrite(verdict.data(), 1, verdict.size(), report);
+    return guard::Outcome{0, ""};
+  });
+  if (!ended.unlocked.empty())
+    std::fprintf(stderr, "%s\n", guard::sentence_about_lock(guard, ended).c_str());
   if (!ended.watched &&
       (ended.how == guard::Ended::complained || ended.how == guard::Ended::refused)) {
     std::fprintf(stderr, "grade: %s\n", ended.sentence.c_str());
     return kGraderAtFault;
   }
-  Verdict verdict = unpacked_verdict(ended.report);
-  const bool broken = ended.how != guard::Ended::done;
-  int code = verdict.complaint || broken ? kFailed : kPassed;
-  if (!verdict.complaint && broken) {
-    verdict.complaint =
-        complaint_about(shapes.at(std::min(verdict.finished, shapes.size() - 1)), ended);
+  const bool done = ended.how == guard::Ended::done;
+  const std::optional<Verdict> told = unpacked_verdict(ended.report);
+  Verdict verdict = told.value_or(Verdict{});
+  int code = verdict.complaint || !done ? kFailed : kPassed;
+  if (!told || (done && verdict.finished != shapes.size())) {
+    code = kFailed;
+    verdict = {};
+    verdict.complaint = {
+        "the process that ran the kernel says what makes no sense",
+        done ? "the kernel has changed memory that is the grader's" : ended.sentence,
+        "no line is known"};
+  } else if (!verdict.complaint && !done) {
+    verdict.complaint = complaint_about(
+        shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)], ended);
     if (ended.how == guard::Ended::timed_out) code = kTimedOut;
   }
   if (!options.facts.empty()) {
@@ -227,7 +237,7 @@ int grade_or_refuse(int argc, char** argv) {
     if (!options.inspect.how.empty()) {
       return inspect(
           options.inspect, {options.exercise, options.file, options.student, options.seed,
-                            options.limit_s, options.local_bytes});
+                            options.limit_s});
     }
     return grade_answer(options);
   } catch (const model::Refusal& refusal) {
@@ -246,6 +256,7 @@ int grade_or_refuse(int argc, char** argv) {
 }  // namespace grade
 
 int main(int argc, char** argv) {
+  guard::main_begins();
   text::open_standard_streams();
   return text::finished("grade", grade::grade_or_refuse(argc, argv));
 }

@@ -5,7 +5,8 @@
 #   ANSWER    the student's file; nothing but its marked regions and `answer` lines is used. Empty:
 #             the one in answers/, which begins as a copy of the exercise's kernel.cu
 #
-# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape).
+# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape),
+# COMPILE_S and COMPILE_GB (src/try/limited.sh).
 # BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
 # FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
 # INSPECT=show, step or debug: no verdict, but what the kernel does (src/grade/inspect.h); then PAGE,
@@ -34,7 +35,7 @@ if [ -z "${1:-}" ]; then
     else
       printf '%-24s not begun\n' "$exercise"
     fi
-  done
+  done 2> >(awk '!said[$0]++' >&2)
   exit $worst
 fi
 
@@ -97,22 +98,42 @@ give_up() {
   exit "$2"
 }
 
+# The grader is at fault, and not the answer.
+broken() {
+  cat "$work/why" >&2
+  exit 5
+}
+
+# A link is followed here; what is neither a file nor a name of one is not even opened.
+if [ -e "$answer" ] && [ ! -f "$answer" ]; then give_up "$answer: no file that can be graded" 2; fi
 [ -r "$answer" ] || give_up "$answer: there is no such file" 2
-objects=() local_bytes=0
+[ "$(stat -L -c %s "$answer")" -le 1000000 ] || give_up "$answer: more than 1 MB, no answer" 2
+grep -q '[^[:space:]]' "$answer" ||
+  give_up "$answer: nothing written yet; begin with a copy of what is in $folder" 1
+objects=()
+
+# Runs a step of the compilation under limits; what it says is in $work/why.
+compile() {
+  src/try/limited.sh "$answer" "$@" 2> "$work/why"
+  local code=$?
+  [ $code != 124 ] || give_up "$(cat "$work/why")" 3
+  return $code
+}
+
 if [ -e "$folder/kernel.cu" ]; then
-  "$BUILD/grade/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why" ||
-    give_up "$(cat "$work/why")" 2
+  "$BUILD/grade/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why"
+  status=$?
+  [ $status = 0 ] || give_up "$(cat "$work/why")" $status
 
   # The header is there precompiled, which only spares time.
-  if ! $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" 2> "$work/why"; then
+  compile $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" ||
     give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 3
-  fi
   [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
 
   # What it needs of others, after all that was refused in the text. Nothing may run before main.
   stranger=$(nm -u "$work/raw.o" | awk '
-    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
-    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|fmaf|fmaxf|fminf|_GLOBAL_OFFSET_TABLE_)$/ ||
+    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
+    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_)$/ ||
     $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
     { print $2 }' | c++filt | grep -vx "shared" | head -n 1)
   [ -z "$stranger" ] || give_up "$answer: it calls $stranger, which is not for kernels" 2
@@ -123,23 +144,14 @@ if [ -e "$folder/kernel.cu" ]; then
       END { exit !own }'; then
     give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2
   fi
-  # The most that a thread has on its stack: each function of the answer once, at its largest.
-  local_bytes=$(awk -F '[\t]' -v answer="$answer" '
-    index($1, answer ":") == 1 && $1 !~ /[: ]run(_tiled)?\(Shape/ && !/ launch\(/ {
-      split(substr($1, length(answer) + 2), place, ":")
-      at = place[1] ":" place[2]
-      if ($2 + 0 > most[at]) most[at] = $2
-      if ($3 != "static") unbounded = 1
-    }
-    END { for (at in most) sum += most[at]; print unbounded ? 999999 : sum + 0 }' "$work/raw.su")
-  src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || exit 5
+  compile src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || broken
   objects=("$work/kernel.o")
 fi
-$CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
-  $LIBRARIES -o "$work/grade" || exit 5
+compile $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
+  $LIBRARIES -o "$work/grade" || broken
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
-  --limit "${LIMIT:-}" --local-bytes "$local_bytes")
+  --limit "${LIMIT:-}")
 case ${INSPECT:-} in
   debug)
     src/try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \

@@ -18,6 +18,7 @@
 #include "grade/complaint.h"
 #include "grade/verdict.h"
 #include "guard/guard.h"
+#include "guard/printable.h"
 #include "machine/grid.h"
 #include "model/refusal.h"
 #include "step/step_command.h"
@@ -101,10 +102,11 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
     guard::report_until_now(report);
   };
   conclude_so_far();
+  lock_child(drawn.size(), what.exercise, what.file);
   for (const Drawn& d : drawn) {
     Case c = drawn_case(d.shape, d.seed);
     run_watched(c);
-    measure(c, what.local_bytes);
+    measure(c);
     finished.push_back(std::move(c));
     if (failing == 0 && fails(finished.back())) failing = finished.size();
     conclude_so_far();
@@ -114,24 +116,29 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
 
 // The first case that fails, or else the first. Throws Refusal where something is to be answered
 // before.
-Chosen chosen_case(const Inspected& what, const guard::Guard& guard) {
+Chosen chosen_case(const Inspected& what, const std::string& said_by) {
   const std::vector<Drawn> drawn = drawn_cases(what);
+  const guard::Guard guard = case_guard(what.limit_s, said_by, drawn.size());
   const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE* out) {
     const std::string report = run_cases(what, drawn);
     std::fwrite(report.data(), 1, report.size(), out);
     return guard::Outcome{0, ""};
   });
+  if (!ended.unlocked.empty())
+    std::fprintf(stderr, "%s\n", guard::sentence_about_lock(guard, ended).c_str());
   const std::vector<std::string> report = unpacked(ended.report);
-  if (report.size() != 3) throw std::runtime_error("a child's report makes no sense");
+  const std::optional<std::size_t> finished = number_in(report, 0), failing = number_in(report, 1);
+  if (report.size() != 3 || !finished || !failing || *failing > drawn.size()) {
+    throw std::runtime_error("what the kernel's process reports makes no sense");
+  }
   if (!report[2].empty()) {
     throw model::Refusal(
-        report[2] + ": this exercise is to be answered before there is something to see");
+        guard::printable(report[2]) +
+        ": this exercise is to be answered before there is something to see");
   }
-  if (const std::size_t failing = std::stoul(report[1]); failing > 0) {
-    return {.drawn = drawn.at(failing - 1), .fails = true};
-  }
+  if (*failing > 0) return {.drawn = drawn.at(*failing - 1), .fails = true};
   if (ended.how == guard::Ended::done) return {.drawn = drawn.front()};
-  return {.drawn = drawn.at(std::stoul(report[0])), .ended = false, .fails = true};
+  return {.drawn = drawn.at(std::min(*finished, drawn.size() - 1)), .ended = false, .fails = true};
 }
 
 std::string title_of(const Inspected& what, const Shape& shape) {
@@ -153,7 +160,7 @@ guard::Outcome show(
   guard::watched([&] { recorder.keep_fault([&] { run_traced(c, machine); }); });
   std::string wrong;
   if (chosen.ended) {
-    measure(c, what.local_bytes);
+    measure(c);
     const std::optional<Complaint> complaint = complaint_about(c);
     if (!complaint) annotate(c);
     // Hazards have sentences of their own.
@@ -220,7 +227,7 @@ int inspect(const InspectOptions& options, const Inspected& what) {
   const flags::Flags flags = parsed(options);
   if (options.how == "debug") return debug(what);
   const guard::Guard guard = attempt::kernel_guard(what.limit_s, options.how, "the kernel");
-  const Chosen chosen = chosen_case(what, guard);
+  const Chosen chosen = chosen_case(what, options.how);
   const bool on_terminal = step::steps_on_terminal(flags);
   const int code = guard::run_guarded(guard, [&](std::FILE* report) {
     if (options.how == "show") return show(options, what, chosen, flags, report);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <stdexcept>
+#include <regex>
 
 #include "grade/case.h"
 #include "grade/complaint.h"
+#include "guard/printable.h"
 #include "text/numbers.h"
 
 namespace grade {
@@ -38,8 +39,9 @@ std::string table_of(std::span<const Case> cases) {
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;
       const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
-      return target.per_result ? text::printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
-                               : text::printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
+      const char* compared = !missed ? target.exactly ? "=" : "<=" : total < most ? "<" : ">";
+      return target.per_result ? text::printed("%.4g %s %.4g", total, compared, most)
+                               : text::printed("%.6g %s %.6g", total, compared, most);
     });
   }
   return table;
@@ -65,11 +67,9 @@ std::string facts_of(std::span<const Case> finished, std::size_t all, bool passe
   return std::string(right ? "yes" : "no") + "\n" + harmless + "\n" + on_target + "\n";
 }
 
-std::optional<std::size_t> number(const std::string& text) {
-  std::size_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
+bool are_facts(const std::string& text) {
+  static const std::regex facts("((yes|no|)\n){3}");
+  return std::regex_match(text, facts);
 }
 
 }  // namespace
@@ -114,12 +114,25 @@ std::string packed(const Verdict& verdict) {
        verdict.complaint ? "fails" : "", complaint.symptom, complaint.phase, complaint.place});
 }
 
-Verdict unpacked_verdict(const std::string& text) {
+std::optional<std::size_t> number_in(const std::vector<std::string>& texts, std::size_t at) {
+  if (at >= texts.size()) return std::nullopt;
+  const std::string& text = texts[at];
+  std::size_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<Verdict> unpacked_verdict(const std::string& text) {
   const std::vector<std::string> texts = unpacked(text);
-  const std::optional<std::size_t> finished = texts.size() == 8 ? number(texts[0]) : std::nullopt;
-  if (!finished) throw std::runtime_error("a child's verdict makes no sense");
-  Verdict verdict{*finished, texts[1], texts[2], {}, texts[3]};
-  if (!texts[4].empty()) verdict.complaint = Complaint{texts[5], texts[6], texts[7]};
+  const std::optional<std::size_t> finished = number_in(texts, 0);
+  if (texts.size() != 8 || !finished || !are_facts(texts[3])) return std::nullopt;
+  Verdict verdict{
+      *finished, guard::printable(texts[1], true), guard::printable(texts[2], true), {}, texts[3]};
+  if (!texts[4].empty()) {
+    verdict.complaint = Complaint{
+        guard::printable(texts[5]), guard::printable(texts[6]), guard::printable(texts[7])};
+  }
   return verdict;
 }
 

@@ -33,8 +33,12 @@ Verdict verdict_on(
 std::string packed(const std::vector<std::string>& texts);
 std::vector<std::string> unpacked(const std::string& text);
 
+// The whole number that is one of them; none where it is not there, or none.
+std::optional<std::size_t> number_in(const std::vector<std::string>& texts, std::size_t at);
+
 std::string packed(const Verdict& verdict);
-// Throws std::runtime_error for what is none.
-Verdict unpacked_verdict(const std::string& text);
+// What a process says that ran a kernel, which may be what that kernel wants it to say: none where
+// it is no verdict, and in words nothing that a terminal might obey.
+std::optional<Verdict> unpacked_verdict(const std::string& text);
 
 }  // namespace grade

@@ -1,9 +1,12 @@
 #include "guard/child.h"
 
 #include <omp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +14,8 @@
 #include <optional>
 #include <string>
 
+#include "guard/fresh_threads.h"
+#include "guard/lock.h"
 #include "guard/signals.h"
 
 namespace guard {
@@ -19,16 +24,38 @@ constinit Child this_child;
 
 namespace {
 
-void limit_resources() {
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_CORE, &none);
+void limit(int resource, rlim_t most) {
+  const rlimit both{most, most};
+  setrlimit(static_cast<__rlimit_resource>(resource), &both);
+}
+
+void limit_memory() {
+  limit(RLIMIT_CORE, 0);
   // What there is, a part for each core's fibers and heap, and 2 GiB for the code itself.
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t memory = pages * sysconf(_SC_PAGESIZE) + (std::size_t{2} << 30) +
-                        omp_get_max_threads() * (std::size_t{256} << 20);
-  const rlimit address_space{memory, memory};
-  setrlimit(RLIMIT_AS, &address_space);
+  limit(
+      RLIMIT_AS, pages * sysconf(_SC_PAGESIZE) + (std::size_t{2} << 30) +
+                     omp_get_max_threads() * (std::size_t{256} << 20));
+}
+
+// The second line, where the first is the lock: no file gets longer, none is opened, no process is
+// started, and a child that nobody waits for any more ends.
+void limit_the_rest() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGXFSZ, SIG_IGN);  // a message that cannot be written is no crash
+  limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_NOFILE, 0);
+  limit(RLIMIT_NPROC, 0);
+  if (const double most_s = this_child.guard->whole_limit_s; most_s > 0) {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const double seconds =
+        used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + std::ceil(most_s) * omp_get_max_threads();
+    // A second between the signal, which can be told from other ends, and the end.
+    const rlimit processor{static_cast<rlim_t>(seconds), static_cast<rlim_t>(seconds) + 1};
+    setrlimit(RLIMIT_CPU, &processor);
+  }
 }
 
 Thrown explained(const std::exception& exception) {
@@ -65,13 +92,14 @@ void be_the_child(const Guard& guard, int to_parent, const Work& work) {
     std::FILE* report = open_memstream(&text, &bytes);
     const auto [exit_code, complaint] = work(report);
     std::fclose(report);
+    std::fflush(nullptr);  // before the last word, after which the parent does not wait
     tell(Message::kReport, 0, text, bytes);
     say(exit_code, {nullptr, complaint});
   } catch (const std::exception& exception) {
     const Thrown thrown = explained(exception);
+    std::fflush(nullptr);
     say(thrown.exit_code, {thrown.place, thrown.sentence});
   }
-  std::fflush(nullptr);
   _exit(0);
 }
 
@@ -81,7 +109,7 @@ void tell(Message message, int exit_code, const void* data, std::size_t bytes) {
 
 void watched(const std::function<void()>& code) {
   give_signal_stacks();
-  static const bool limited = (limit_resources(), true);
+  static const bool limited = this_child.locked || (limit_memory(), true);
   static_cast<void>(limited);
   tell(Message::kBegin);
   this_child.watching = true;
@@ -98,9 +126,20 @@ void report_until_now(const std::string& report) {
 
 std::string ask(const std::string& question) {
   tell(Message::kQuestion, 0, question.data(), question.size());
-  const std::optional<Received> answer = receive(this_child.to_parent);
-  if (!answer) _exit(1);
-  return answer->contents;
+  const Received answer = receive(this_child.to_parent);
+  if (answer.what != Received::message) _exit(1);
+  return answer.contents;
+}
+
+void lock(std::size_t fresh_threads) {
+  make_team(team_size());
+  make_fresh_threads(fresh_threads);
+  limit_memory();
+  this_child.locked = true;
+  limit_the_rest();
+  if (const auto refused = lock_system_calls(this_child.to_parent)) {
+    tell(Message::kUnlocked, 0, refused->data(), refused->size());
+  }
 }
 
 }  // namespace guard

@@ -14,6 +14,7 @@ struct Child {
   int to_parent = -1;
   const Guard* guard = nullptr;
   std::atomic<bool> watching = false;  // watched code runs
+  std::atomic<bool> locked = false;    // or would be, if the system granted it
 };
 extern Child this_child;
 

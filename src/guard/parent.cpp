@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,9 +17,43 @@
 #include "guard/failure.h"
 #include "guard/guard.h"
 #include "guard/message.h"
+#include "guard/printable.h"
 
 namespace guard {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point in_seconds(double seconds) {
+  return Clock::now() + std::chrono::milliseconds(static_cast<long>(1000 * seconds));
+}
+
+// The child's process. It is waited for once.
+class Process {
+ public:
+  explicit Process(pid_t id) : id_(id) {}
+  bool is_over() {
+    if (!over_) over_ = waitpid(id_, &status_, WNOHANG) == id_;
+    return over_;
+  }
+  void end() {
+    if (is_over()) return;
+    kill(id_, SIGKILL);
+    while (waitpid(id_, &status_, 0) < 0 && errno == EINTR) {
+    }
+    over_ = true;
+  }
+  // The signal that ended it by itself, for which there is a moment; 0 for none.
+  int own_signal() {
+    for (int i = 0; i < 100 && !is_over(); ++i) usleep(10'000);
+    return over_ && WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
+  }
+
+ private:
+  pid_t id_;
+  bool over_ = false;
+  int status_ = 0;
+};
 
 std::string line_of(const Guard& guard, const std::vector<const void*>& frames) {
   const auto known = guard.watched.line_of;
@@ -32,24 +68,135 @@ Ended told_end(const Guard& guard, const Received& last) {
                                        : Ended::complained;
   std::vector<const void*> frames;
   if (place != nullptr) frames = {place};
-  return {how, last.exit_code, "", line_of(guard, frames), text};
+  return {how, last.exit_code & 0xff, "", line_of(guard, frames), printable(text)};
 }
 
-// And by a kFailure.
-Ended failed_end(const Guard& guard, const Received& last) {
-  const Failure failure = failure_in(last.contents);
-  const std::vector<const void*> frames(failure.frame, failure.frame + failure.frames);
-  return {
-      failure.kind == Failure::kTimeout ? Ended::timed_out : Ended::died, last.exit_code, "",
-      line_of(guard, frames), sentence_about(failure, guard)};
+// And by a kFailure. None where that makes no sense.
+std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
+  const std::optional<Failure> failure = failure_in(last.contents);
+  if (!failure) return std::nullopt;
+  const std::vector<const void*> frames(failure->frame, failure->frame + failure->frames);
+  return Ended{
+      failure->kind == Failure::kTimeout ? Ended::timed_out : Ended::died, 1, "",
+      line_of(guard, frames), printable(sentence_about(*failure, guard))};
 }
 
-void answer(const Guard& guard, int to_child, const std::string& question) {
-  const auto asked = guard.watched.answer;
-  const std::string text = asked != nullptr ? asked(question) : "";
-  // A child that has gone is noticed by the next reading.
-  send(to_child, Message::kAnswer, 0, text.data(), text.size());
+// What there is to say of a child that said nothing of its end.
+Ended silent_end(const Guard& guard, Received::What what, int signal) {
+  const std::string& name = guard.watched.name;
+  if (what == Received::late)
+    return {Ended::timed_out, 1, "", "", name + " does not stop, and was ended"};
+  if (what == Received::nonsense) {
+    return {
+        Ended::died, 1, "", "",
+        name + " has taken over the process that it runs in: what that says makes no sense"};
+  }
+  // From code that holds off signals: fork() does, and hostile code may.
+  if (signal == SIGSYS)
+    return {Ended::died, 1, "", "", name + " tries to reach the system, which no kernel does"};
+  std::string sentence = name + " ends the program before it is done";
+  if (signal != 0) sentence += std::string(" (") + strsignal(signal) + ")";
+  return {Ended::died, 1, "", "", sentence};
 }
+
+// What one child may say in all. A working one says far less.
+struct Allowance {
+  int messages = 20'000;
+  int questions = 5'000;  // each starts a process here
+  std::size_t bytes = std::size_t{1} << 29;
+
+  bool covers(const Received& received) {
+    if (--messages < 0 || received.contents.size() > bytes) return false;
+    bytes -= received.contents.size();
+    return received.kind != Message::kQuestion || --questions >= 0;
+  }
+};
+
+// Listens to the child until its last word, or until there is none to come.
+class Conversation {
+ public:
+  Conversation(const Guard& guard, int socket, Process& process)
+      : guard_(guard), socket_(socket), process_(process) {
+    if (guard.whole_limit_s > 0) whole_ = in_seconds(guard.whole_limit_s);
+  }
+
+  Ended run() {
+    std::optional<Ended> ended;
+    Received received{};
+    while (!ended) {
+      received = receive(socket_, deadline(), [this] { return process_.is_over(); });
+      if (received.what != Received::message) break;
+      if (!allowance_.covers(received)) {
+        received.what = Received::nonsense;
+        break;
+      }
+      if (!hear(received, ended)) {
+        received.what = Received::nonsense;
+        break;
+      }
+    }
+    const bool gone = !ended && received.what == Received::gone;
+    const int signal = gone ? process_.own_signal() : 0;
+    process_.end();
+    if (!ended) ended = silent_end(guard_, received.what, signal);
+    ended->report = std::move(report_);
+    ended->watched = part_.has_value();
+    ended->unlocked = printable(unlocked_);
+    return *ended;
+  }
+
+ private:
+  Deadline deadline() const {
+    return part_ && whole_ ? std::min(part_, whole_) : part_ ? part_ : whole_;
+  }
+
+  // False where it makes no sense.
+  bool hear(Received& received, std::optional<Ended>& ended) {
+    switch (received.kind) {
+      case Message::kBegin:
+        // Later than the child's own alarm: for code that holds that off.
+        part_ = in_seconds(guard_.limit_s + 3);
+        return true;
+      case Message::kEnd:
+        if (!part_) return false;
+        part_.reset();
+        return true;
+      case Message::kReport:
+        report_ = std::move(received.contents);
+        return true;
+      case Message::kUnlocked:
+        unlocked_ = std::move(received.contents);
+        return true;
+      case Message::kQuestion: {
+        const auto answer = guard_.watched.answer;
+        const std::string text = answer != nullptr ? answer(received.contents) : "";
+        // A child that has gone, or does not listen, is noticed by the next reading.
+        send(
+            socket_, Message::kAnswer, 0, text.data(),
+            std::min(text.size(), most_bytes(Message::kAnswer)),
+            deadline() ? deadline() : in_seconds(kAnswer_s));
+        return true;
+      }
+      case Message::kSentence:
+        ended = told_end(guard_, received);
+        return true;
+      case Message::kFailure:
+        ended = failed_end(guard_, received);
+        return ended.has_value();
+      case Message::kAnswer:
+        return false;
+    }
+    return false;
+  }
+
+  static constexpr double kAnswer_s = 60;  // for a child to take an answer
+  const Guard& guard_;
+  const int socket_;
+  Process& process_;
+  Allowance allowance_;
+  Deadline whole_, part_;  // the second while watched code runs, or is said to
+  std::string report_, unlocked_;
+};
 
 }  // namespace
 
@@ -59,61 +206,35 @@ Ended run_in_child(const Guard& guard, const Work& work) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw NoChild("there is no pipe to be had from the system");
   const pid_t child = fork();
-  if (child < 0) throw NoChild("the system starts no further process");
+  if (child < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    throw NoChild("the system starts no further process");
+  }
   if (child == 0) {
     close(ends[0]);
     be_the_child(guard, ends[1], work);
   }
   close(ends[1]);
-
-  Deadline deadline;
-  std::optional<Ended> ended;
-  std::string report;
-  while (!ended) {
-    std::optional<Received> received = receive(ends[0], deadline);
-    if (!received) break;
-    switch (received->message) {
-      case Message::kBegin:
-        // Later than the child's own alarm: for code that holds that off.
-        deadline = std::chrono::steady_clock::now() +
-                   std::chrono::milliseconds(static_cast<long>(1000 * guard.limit_s) + 3000);
-        break;
-      case Message::kEnd:
-        deadline.reset();
-        break;
-      case Message::kReport:
-        report = std::move(received->contents);
-        break;
-      case Message::kQuestion:
-        answer(guard, ends[0], received->contents);
-        break;
-      case Message::kSentence:
-        ended = told_end(guard, *received);
-        break;
-      default:
-        ended = failed_end(guard, *received);
-    }
-  }
-  const bool late = deadline && std::chrono::steady_clock::now() >= *deadline;
-  if (!ended) kill(child, SIGKILL);
+  Process process(child);
+  const Ended ended = Conversation(guard, ends[0], process).run();
   close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!ended) {
-    const std::string& name = guard.watched.name;
-    ended = late ? Ended{Ended::timed_out, 1, "", "", name + " does not stop, and was ended"}
-                 : Ended{Ended::died, 1, "", "", name + " ends the program before it is done"};
-  }
-  ended->report = std::move(report);
-  ended->watched = deadline.has_value();
-  return *ended;
+  return ended;
+}
+
+std::string sentence_about_lock(const Guard& guard, const Ended& ended) {
+  if (ended.unlocked.empty()) return "";
+  return guard.said_by + ": this system grants no filter of system calls (" + ended.unlocked +
+         "), so " + guard.watched.name +
+         " runs under limits alone; exercises/TEACHING.md says what that means";
 }
 
 int run_guarded(const Guard& guard, const Work& work) {
   const Ended ended = run_in_child(guard, work);
   std::fwrite(ended.report.data(), 1, ended.report.size(), stdout);
   std::fflush(stdout);
+  if (!ended.unlocked.empty())
+    std::fprintf(stderr, "%s\n", sentence_about_lock(guard, ended).c_str());
   if (!ended.sentence.empty()) {
     std::fprintf(
         stderr, "%s: %s%s\n", guard.said_by.c_str(),

@@ -3,12 +3,16 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -16,6 +20,7 @@
 
 #include "guard/child.h"
 #include "guard/failure.h"
+#include "guard/lock.h"
 
 namespace guard {
 namespace {
@@ -27,19 +32,18 @@ bool is_inside() {
   return asked != nullptr && asked();
 }
 
-// Ends the child. May be called from a signal handler, on any thread: the first one counts.
-[[noreturn]] void send_failure(
-    Failure::Kind kind, int signal, void* address, bool misaligned = false) {
+// Ends the child with this failure, of which the caller knows no more than what happened. May be
+// called from a signal handler, on any thread: the first one counts.
+[[noreturn]] void send_failure(const Failure& what) {
+  static Failure failure;
   if (failed.test_and_set()) {
-    while (true) pause();
+    sigset_t none;
+    sigemptyset(&none);
+    while (true) sigsuspend(&none);  // unlike pause(), a call that the lock allows everywhere
   }
   const Watched& code = this_child.guard->watched;
   if (code.before_failure != nullptr) code.before_failure();
-  static Failure failure;
-  failure.kind = kind;
-  failure.signal = signal;
-  failure.address = address;
-  failure.misaligned = misaligned;
+  failure = what;
   failure.inside = is_inside();
   if (code.describe != nullptr) code.describe(failure.words, sizeof failure.words);
   failure.frames = backtrace(failure.frame, std::size(failure.frame));
@@ -47,7 +51,49 @@ bool is_inside() {
   _exit(1);
 }
 
-void on_crash(int signal, siginfo_t* info, void*) {
+// The registers of a system call that was refused.
+struct Refused {
+  explicit Refused(void* context) : registers(static_cast<ucontext_t*>(context)->uc_mcontext) {}
+#if defined(__x86_64__)
+  long first() const {
+    return registers.gregs[REG_RDI];
+  }
+  long second() const {
+    return registers.gregs[REG_RSI];
+  }
+  void fail(int error) {
+    registers.gregs[REG_RAX] = -error;
+  }
+#else
+  long first() const {
+    return static_cast<long>(registers.regs[0]);
+  }
+  long second() const {
+    return static_cast<long>(registers.regs[1]);
+  }
+  void fail(int error) {
+    registers.regs[0] = static_cast<unsigned long long>(-error);
+  }
+#endif
+  mcontext_t& registers;
+};
+
+// The C library looks at a few files when it first needs to know, in malloc() and free(), and does
+// without where it cannot. Nothing is opened for it; but it is no kernel that asks.
+bool is_for_the_library(const siginfo_t& info, const Refused& refused) {
+  if (info.si_syscall != SYS_openat || is_foreign(info.si_arch)) return false;
+  const auto* path = reinterpret_cast<const char*>(refused.second());
+  for (const char* known :
+       {"/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu/online",
+        "/sys/devices/system/cpu/possible", "/proc/stat"}) {
+    if (std::strcmp(path, known) == 0) return true;
+  }
+  return false;
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
+  Refused refused(context);
+  if (signal == SIGSYS && is_for_the_library(*info, refused)) return refused.fail(EACCES);
   static std::atomic<pid_t> first = 0;
   pid_t before = 0;
   if (!first.compare_exchange_strong(before, gettid()) && before == gettid()) {
@@ -58,16 +104,32 @@ void on_crash(int signal, siginfo_t* info, void*) {
     sigaction(signal, &as_usual, nullptr);
     return;
   }
+  Failure failure{};
+  failure.kind = Failure::kSignal;
+  failure.signal = signal;
+  failure.address = info->si_addr;
   // What x86 says of a 16-byte move to no multiple of 16: a fault, but of no address.
-  const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
-                          (signal == SIGBUS && info->si_code == BUS_ADRALN);
-  send_failure(Failure::kSignal, signal, info->si_addr, misaligned);
+  failure.misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
+                       (signal == SIGBUS && info->si_code == BUS_ADRALN);
+  if (signal == SIGSYS) {
+    failure.kind = Failure::kSystemCall;
+    failure.call = info->si_syscall;
+    failure.foreign = is_foreign(info->si_arch);
+    failure.argument = refused.first();
+  }
+  send_failure(failure);
+}
+
+[[noreturn]] void send_failure(Failure::Kind kind) {
+  Failure failure{};
+  failure.kind = kind;
+  send_failure(failure);
 }
 
 // A thread that is not inside is asked again soon, so that there is a place to tell.
 void on_own_turn(int) {
   static std::atomic<int> asked = 0;
-  if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout, 0, nullptr);
+  if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout);
   alarm_in(0.001);
 }
 // The alarm may reach any thread.
@@ -75,7 +137,7 @@ void on_alarm(int signal) {
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> asked =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
-  if (!asked) send_failure(Failure::kTimeout, 0, nullptr);
+  if (!asked) send_failure(Failure::kTimeout);
   if (pthread_equal(*asked, pthread_self())) {
     on_own_turn(signal);
   } else {
@@ -83,7 +145,7 @@ void on_alarm(int signal) {
   }
 }
 void on_exit_of_watched() {
-  if (this_child.watching) send_failure(Failure::kExit, 0, nullptr);
+  if (this_child.watching) send_failure(Failure::kExit);
 }
 
 }  // namespace
@@ -100,7 +162,7 @@ void install_handlers() {
     action.sa_flags |= SA_ONSTACK;
     sigaction(signal, &action, nullptr);
   };
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXCPU}) {
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXCPU, SIGSYS}) {
     install(signal, on_crash);
   }
   install(SIGALRM, +on_alarm);

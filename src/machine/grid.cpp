@@ -48,6 +48,7 @@ class ChosenBlocks {
   bool are_all() const { return candidates() == volume_; }
   // Numbers from 0, each a block or none.
   std::int64_t candidates() const {
+    if (which_ == Blocks::kFirst) return std::min<std::int64_t>(1, volume_);
     return which_ == Blocks::kSample ? static_cast<std::int64_t>(sample_.size()) : volume_;
   }
   std::optional<std::int64_t> block(std::int64_t candidate) const {
@@ -106,12 +107,18 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
   FirstFailure failure;
   const std::int64_t most_workers =
       observer != nullptr ? observer->most_workers() : omp_get_max_threads();
-#pragma omp parallel num_threads(std::min(most_workers, chosen.candidates()))
-  {
+  // Always the same number of threads: OpenMP ends those of a team that gets smaller, and where no
+  // thread can be made (guard::lock) it could not grow again.
+  std::atomic<std::int64_t> next = 0;
+#pragma omp parallel num_threads(most_workers)
+  if (omp_get_thread_num() < chosen.candidates()) {
     std::unique_ptr<BlockObserver> block_observer;
     try {
       KernelMemory memory{
-          arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays), uncounted, {}};
+          arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays),
+          uncounted,
+          {},
+          {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
       for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);
       worker.prepare(launch.grid, launch.block, body, context, std::move(memory));
       if (observer != nullptr) block_observer = observer->observe_blocks(worker.memory());
@@ -121,8 +128,7 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     worker.set_observer(block_observer.get());
     // Blocks are handed out in the grid's order. So when one fails, those before it are done or
     // under way, and the first of all that fail is found whatever the number of threads.
-#pragma omp for schedule(dynamic)
-    for (std::int64_t i = 0; i < chosen.candidates(); ++i) {
+    for (std::int64_t i; (i = next++) < chosen.candidates();) {
       const std::optional<std::int64_t> block = chosen.block(i);
       if (failure || !block) continue;
       runs_block(omp_get_thread_num(), *block);

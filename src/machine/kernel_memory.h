@@ -39,6 +39,7 @@ struct KernelMemory {
   std::vector<KernelArray> arrays;     // an address belongs to the first that holds it
   std::vector<MemoryRange> uncounted;  // what is none of the arrays and may be touched all the same
   MemoryRange stacks;                  // of all fibers: registers and local memory
+  MemoryRange code;                    // of the kernel itself
 };
 
 // The executable's thread-local variables of this OS thread. A kernel's own among them are its

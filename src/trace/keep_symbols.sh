@@ -8,7 +8,7 @@ set -e
 in=$1 out=$2 symbols=$3
 shift 3
 trap 'rm -f "$out.merged"' EXIT
-ld -r --force-group-allocation "$in" -o "$out.merged"
+ld -r --force-group-allocation -T src/trace/shared_pages.ld "$in" -o "$out.merged"
 for name in $(readelf -sW "$in" | awk '$4 == "TLS" && $7 == "UND" &&
     $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim)$/ { print $8 }' | sort -u); do
   set -- "$@" --redefine-sym "$name=simt_dynamic_shared"

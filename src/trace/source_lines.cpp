@@ -141,6 +141,7 @@ bool is_gemm_steps(const std::filesystem::path& file) {
 }  // namespace
 
 std::function<std::string(const Places&)> addr2line_elsewhere;
+std::function<std::string(const std::string& file)> source_text_elsewhere;
 
 std::string addr2line(const Places& places) {
   std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
@@ -161,6 +162,7 @@ std::string addr2line(const Places& places) {
 }
 
 std::string source_text(const std::string& file) {
+  if (source_text_elsewhere) return source_text_elsewhere(file);
   if (is_gemm_steps(file)) return {kernel_source_begin, kernel_source_end};
   std::ifstream source(file);
   return {std::istreambuf_iterator<char>(source), {}};
@@ -223,6 +225,22 @@ void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kerne
           hazards.begin(), hazards.end(),
           [&](const model::Hazard& a, const model::Hazard& b) { return what(a) == what(b); }),
       hazards.end());
+}
+
+void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
+  const auto places_of = [](const model::Audit::Surprise& surprise) {
+    const auto end = std::find(surprise.places.begin(), surprise.places.end(), 0u);
+    return Places(surprise.places.begin(), end);
+  };
+  Places places;
+  for (const model::Audit::Surprise& surprise : audit.surprises) {
+    const Places more = places_of(surprise);
+    places.insert(places.end(), more.begin(), more.end());
+  }
+  const LineTable known(places);
+  for (model::Audit::Surprise& surprise : audit.surprises) {
+    surprise.line = known.line_in(kernel, places_of(surprise));
+  }
 }
 
 void resolve_lines(model::Recording& recording, const SourceRange& kernel) {

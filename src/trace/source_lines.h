@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/audit.h"
 #include "model/counts.h"
 #include "model/recording.h"
 
@@ -20,6 +21,9 @@ std::string addr2line(const Places& places);
 // Asked instead of addr2line() for all that follows, where it is not empty: by a process that may
 // start no other.
 extern std::function<std::string(const Places&)> addr2line_elsewhere;
+
+// And instead of source_text(): by a process that may open no file.
+extern std::function<std::string(const std::string& file)> source_text_elsewhere;
 
 struct SourceRange {
   std::string file;
@@ -40,6 +44,9 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
 
 // The same for hazards; sorted by kind and lines, and each pair of lines once.
 void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel);
+
+// The same for what an audit found.
+void resolve_lines(model::Audit& audit, const SourceRange& kernel);
 
 // The same for the sites and hazards of a recording, whose order stays.
 void resolve_lines(model::Recording& recording, const SourceRange& kernel);

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <new>
 #include <sstream>
 #include <string_view>
@@ -11,6 +13,7 @@
 #include "cuda/vector_types.h"
 #include "machine/grid.h"
 #include "machine/position.h"
+#include "machine/symbols.h"
 #include "model/refusal.h"
 #include "trace/source_lines.h"
 #include "try/device_calls.h"
@@ -113,6 +116,18 @@ std::string tell_lines(const std::string& question) {
   return places.empty() ? "" : trace::addr2line(places);
 }
 
+// The texts of these files, whatever way their names are written.
+std::function<std::string(const std::string&)> texts_of(const std::vector<std::string>& files) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  const auto whole = [=](const std::string& file) { return (here / file).lexically_normal(); };
+  std::map<std::filesystem::path, std::string> texts;
+  for (const std::string& file : files) texts[whole(file)] = trace::source_text(file);
+  return [=](const std::string& file) {
+    const auto known = texts.find(whole(file));
+    return known != texts.end() ? known->second : "";
+  };
+}
+
 }  // namespace
 
 guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std::string& name) {
@@ -128,6 +143,12 @@ guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std:
        .explain = explain,
        .line_of = line_of,
        .answer = tell_lines}};
+}
+
+void lock_kernels_child(std::size_t fresh_threads, const std::vector<std::string>& sources) {
+  machine::function_name(nullptr);  // reads the program's table of symbols, once
+  trace::source_text_elsewhere = texts_of(sources);
+  guard::lock(fresh_threads);
 }
 
 }  // namespace attempt

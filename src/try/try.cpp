@@ -14,6 +14,7 @@
 
 #include "flags/flags.h"
 #include "gpu/gpu.h"
+#include "guard/before_main.h"
 #include "guard/guard.h"
 #include "lab/device.h"
 #include "lab/measure.h"
@@ -223,6 +224,7 @@ namespace {
 
 int try_or_refuse(int argc, char** argv) {
   using namespace attempt;
+  guard::main_begins();
   try {
     lab::prepare_threads();
     const Options options = parse_options(argc, argv);

@@ -1,0 +1,242 @@
+// What a parent makes of a child that was taken over, and says what it likes.
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "guard/child.h"
+#include "guard/failure.h"
+#include "guard/guard.h"
+#include "guard/message.h"
+#include "guard/printable.h"
+
+namespace guard {
+namespace {
+
+struct Hostile {
+  const char* name;
+  void (*code)();
+  Ended::How how;
+  const char* words;  // of the sentence
+  double whole_limit_s = 0.3;
+};
+
+Guard short_guard(double whole_limit_s = 0.3) {
+  Guard guard{0.1, "test", {.name = "the kernel"}};
+  guard.watched.answer = [](const std::string& question) { return question; };
+  guard.watched.line_of = [](const std::vector<const void*>& frames) {
+    return std::to_string(frames.size());
+  };
+  guard.whole_limit_s = whole_limit_s;
+  return guard;
+}
+
+Ended ended_by(void (*code)(), const Guard& guard = short_guard()) {
+  return run_in_child(guard, [=](std::FILE*) {
+    code();
+    return Outcome{0, ""};
+  });
+}
+
+double seconds_of(const std::function<void()>& code) {
+  const auto begin = std::chrono::steady_clock::now();
+  code();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Bytes as they are, past all that knows of messages.
+void send_raw(const void* data, std::size_t bytes) {
+  if (::send(this_child.to_parent, data, bytes, MSG_NOSIGNAL) < 0) _exit(1);
+}
+// What stands before the contents of a message; message.cpp has it for itself.
+void send_header(int kind, int exit_code, std::size_t bytes) {
+  struct {
+    char kind;
+    int exit_code;
+    std::size_t bytes;
+  } header{static_cast<char>(kind), exit_code, bytes};
+  send_raw(&header, sizeof header);
+}
+void send_text(Message kind, int exit_code, const std::string& text) {
+  send_header(static_cast<int>(kind), exit_code, text.size());
+  send_raw(text.data(), text.size());
+}
+[[noreturn]] void stay() {
+  while (true) pause();
+}
+void send_failure(const Failure& failure) {
+  tell(Message::kFailure, 1, &failure, sizeof failure);
+  stay();
+}
+
+constexpr const char* kNonsense = "what that says makes no sense";
+constexpr const char* kLate = "does not stop, and was ended";
+constexpr const char* kGone = "ends the program before it is done";
+
+}  // namespace
+
+TEST_CASE("a parent sees through whatever its child says, and waits no longer than it must") {
+  const Hostile children[] = {
+      {"claims 2^63 bytes", [] { send_header(2, 0, std::size_t{1} << 63), stay(); }, Ended::died,
+       kNonsense},
+      {"claims a report of 1 GiB", [] { send_header(2, 0, std::size_t{1} << 30), stay(); },
+       Ended::died, kNonsense},
+      {"claims 200 MB, and sends none", [] { send_header(2, 0, 200'000'000), stay(); },
+       Ended::timed_out, kLate},
+      {"sends half a header", [] { send_raw("half", 4), stay(); }, Ended::timed_out, kLate},
+      {"sends half a header, and ends", [] { send_raw("half", 4), _exit(0); }, Ended::died, kGone},
+      {"sends half a message, and ends", [] { send_header(2, 0, 100), _exit(0); }, Ended::died,
+       kGone},
+      {"sends a kind that there is not", [] { send_header(99, 0, 0), stay(); }, Ended::died,
+       kNonsense},
+      {"sends a negative kind", [] { send_header(-1, 0, 0), stay(); }, Ended::died, kNonsense},
+      {"sends an answer", [] { send_text(Message::kAnswer, 0, "x"), stay(); }, Ended::died,
+       kNonsense},
+      {"begins with contents", [] { send_text(Message::kBegin, 0, "x"), stay(); }, Ended::died,
+       kNonsense},
+      {"ends what did not begin", [] { tell(Message::kEnd), stay(); }, Ended::died, kNonsense},
+      {"says nothing", [] { stay(); }, Ended::timed_out, kLate},
+      {"works for ever after its watched part", [] { watched([] {}), stay(); }, Ended::timed_out,
+       kLate},
+      {"begins again and again",
+       [] {
+         while (usleep(10'000) == 0) tell(Message::kBegin);
+       },
+       Ended::timed_out, kLate},
+      {"floods with empty parts",
+       [] {
+         while (true) tell(Message::kBegin), tell(Message::kEnd);
+       },
+       Ended::died, kNonsense, 20},
+      {"asks and asks",
+       [] {
+         while (true) ask("?");
+       },
+       Ended::died, kNonsense, 20},
+      {"asks and does not listen",
+       [] {
+         const std::string question(1 << 20, '?');
+         while (true) tell(Message::kQuestion, 0, question.data(), question.size());
+       },
+       Ended::timed_out, kLate},
+      {"asks too long a question",
+       [] { send_text(Message::kQuestion, 0, std::string((1 << 20) + 1, '?')), stay(); },
+       Ended::died, kNonsense},
+      {"closes its end, and lives on", [] { close(this_child.to_parent), stay(); }, Ended::died,
+       kGone},
+      {"ends, and leaves its end to another process",
+       [] {
+         if (fork() == 0) sleep(20);
+         _exit(0);
+       },
+       Ended::died, kGone},
+      {"holds off every signal",
+       [] {
+         sigset_t all;
+         sigfillset(&all);
+         sigprocmask(SIG_BLOCK, &all, nullptr);
+         stay();
+       },
+       Ended::timed_out, kLate},
+      {"kills itself", [] { kill(getpid(), SIGKILL); }, Ended::died,
+       "ends the program before it is done (Killed)"},
+      {"fails in a few bytes", [] { send_text(Message::kFailure, 1, "fail"), stay(); }, Ended::died,
+       kNonsense},
+      {"fails in an unknown way", [] { send_failure({.kind = 77}); }, Ended::died, kNonsense},
+      {"fails at many frames", [] { send_failure({.kind = 1, .frames = 1'000'000}); }, Ended::died,
+       kNonsense},
+      {"fails at fewer than no frames", [] { send_failure({.kind = 1, .frames = -1}); },
+       Ended::died, kNonsense},
+      {"fails by no signal", [] { send_failure({.kind = 1, .signal = -5}); }, Ended::died,
+       "is stopped: Unknown signal"},
+      {"fails by no system call", [] { send_failure({.kind = 3, .call = -5}); }, Ended::died,
+       "system call -5"},
+  };
+  for (const Hostile& child : children) {
+    const std::string name = child.name;
+    CAPTURE(name);
+    Ended ended{};
+    CHECK(seconds_of([&] { ended = ended_by(child.code, short_guard(child.whole_limit_s)); }) < 5);
+    CAPTURE(ended.sentence);
+    CHECK(ended.how == child.how);
+    CHECK(ended.exit_code == 1);
+    CHECK(ended.sentence.find(child.words) != std::string::npos);
+  }
+}
+
+TEST_CASE("a child that sends without end takes neither the parent's memory nor its time") {
+  const Guard guard = short_guard(10);
+  const Ended ended = ended_by(
+      [] {
+        const std::string report(100 << 20, 'x');
+        while (true) report_until_now(report);
+      },
+      guard);
+  CHECK(ended.how == Ended::died);
+  CHECK(ended.sentence.find(kNonsense) != std::string::npos);
+  CHECK(ended.report.size() == 100 << 20);
+}
+
+TEST_CASE("a child's last word is the last: what it does then is not waited for") {
+  Ended ended{};
+  CHECK(seconds_of([&] {
+          ended = ended_by(
+              [] {
+                const std::string contents = packed(Sentence{nullptr, ""});
+                send_text(Message::kSentence, 0, contents);
+                send_text(Message::kReport, 0, "more");
+                stay();
+              },
+              short_guard(60));
+        }) < 5);
+  CHECK(ended.how == Ended::done);
+  CHECK(ended.report == "");
+}
+
+TEST_CASE("what a child says is shown without what a terminal would obey") {
+  const Ended ended = ended_by([] {
+    const void* nowhere = reinterpret_cast<const void*>(~std::size_t{0});
+    send_text(Message::kUnlocked, 0, "\x1b]0;taken over\a");
+    send_text(
+        Message::kSentence, -1,
+        packed(Sentence{nowhere, "red \x1b[31m\r\nPASSED\x9b\x7f \xc3\xbc"}));
+    stay();
+  });
+  CHECK(ended.how == Ended::complained);
+  CHECK(ended.exit_code == 255);
+  CHECK(ended.line == "1");  // of frames; the address is the caller's business
+  CHECK(ended.sentence == "red ?[31m??PASSED?? \xc3\xbc");
+  CHECK(ended.unlocked == "?]0;taken over?");
+
+  const Ended failed = ended_by([] {
+    Failure failure{.kind = Failure::kExit, .inside = 1};
+    std::memset(failure.words, '\x1b', sizeof failure.words);  // and no end of it
+    send_failure(failure);
+  });
+  CHECK(failed.sentence == std::string(384, '?') + ": it ends the program by exit()");
+}
+
+TEST_CASE("what is not UTF-8, or no character to be shown, is a question mark for each byte") {
+  CHECK(printable("a\tb\nc") == "a?b?c");
+  CHECK(printable("a\tb\nc", true) == "a?b\nc");
+  CHECK(
+      printable("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") == "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+  CHECK(printable("\xc3") == "?");
+  CHECK(printable("\xe2\x82") == "??");
+  CHECK(
+      printable("\xc2\x9b"
+                "2J") == "??2J");                       // the same as ESC [
+  CHECK(printable("\xc0\xaf\xed\xa0\x80") == "?????");  // too long; half of a pair
+  CHECK(
+      printable("\xe2\x80\xae"
+                "live") == "???live");  // right to left
+  CHECK(printable("\xff\xfe\xf4\x90\x80\x80") == "??????");
+}
+
+}  // namespace guard
