@@ -87,6 +87,14 @@ TEST_CASE("a standard stream that is closed is not mistaken for a file of ours")
   }
 }
 
+TEST_CASE("a file that the program prints to is not replaced while it does") {
+  const Folder folder;
+  const std::string out = folder / "x";
+  check_refused(
+      testing::gemm_steps("--stage 1 --size 16 --out " + out + " >" + out),
+      "(this program prints there)");
+}
+
 TEST_CASE("a limit on the size of files leaves neither a part of one nor an older one changed") {
   const Folder folder;
   folder.write("C.npy", "before");

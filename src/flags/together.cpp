@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "model/refusal.h"
 #include "text/echoed.h"
@@ -64,12 +65,45 @@ void refuse_conflicts_of_step(const Flags& flags) {
       ": does not go with --step, which shows one traced block as text; leave one out");
 }
 
+// Each of these starts something of its own, so one at a time.
+void refuse_two_requests(const Flags& flags) {
+  const std::pair<bool, const char*> requests[] = {
+      {flags.list, "--list"},
+      {!flags.figures.empty(), "--figures"},
+      {!flags.experiment.empty(), "--experiment"},
+      {flags.step, "--step"},
+      {!flags.ncu.empty(), "--ncu"},
+      {!flags.ncu_units.empty(), "--ncu-units"},
+      {flags.ncu_metrics, "--ncu-metrics"},
+      {flags.ncu_unit_metrics, "--ncu-unit-metrics"}};
+  const char* first = nullptr;
+  for (const auto& [given, name] : requests) {
+    if (!given) continue;
+    if (first) {
+      throw model::Refusal(
+          std::string(first) + " and " + name + ": each asks for something else; leave one out");
+    }
+    first = name;
+  }
+  const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty();
+  const bool has_report = !first || !flags.experiment.empty();  // an experiment says it better
+  const char* useless = has_report                                          ? nullptr
+                        : flags.explain                                     ? "--explain"
+                        : !flags.out.empty() && !compares                   ? "--out"
+                        : compares && flags.format != report::Format::table ? "--format"
+                                                                            : nullptr;
+  if (!useless) return;
+  throw model::Refusal(
+      std::string(first) + " has no use for " + useless + "; leave " + useless + " out");
+}
+
 }  // namespace
 
 void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
   refuse_conflicts_of_matrices(flags);
   refuse_lonely(given);
   refuse_conflicts_of_step(flags);
+  refuse_two_requests(flags);
   if (flags.format == report::Format::markdown && !flags.explain) {
     throw model::Refusal("--format markdown: only --explain writes it; give --explain too");
   }

@@ -36,6 +36,7 @@
 #include "guard/before_main.h"
 #include "lab/threads.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
 #include "text/output.h"
@@ -64,8 +65,8 @@ T number(const std::string& name, const std::string& text, T least, T most) {
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least ||
       value > most) {
     throw model::Refusal(
-        name + "=" + text + ": give a number from " + text::printed("%g", double(least)) + " to " +
-        text::printed("%g", double(most)));
+        name + "=" + text::echoed(text) + ": give a number from " +
+        text::printed("%g", double(least)) + " to " + text::printed("%g", double(most)));
   }
   return value;
 }
@@ -102,7 +103,7 @@ Options parse_options(int argc, char** argv) {
     } else if (name == "--brief") {
       options.brief = text == "1";
     } else {
-      throw model::Refusal(name + ": no option of the grader");
+      throw model::Refusal(text::echoed(name) + ": no option of the grader");
     }
   }
   if (options.seed == 0) options.seed = 1 + std::random_device()() % 1'000'000;

@@ -257,7 +257,7 @@ std::string legend(const lab::Run& run) {
   if (any([](const lab::Row& row) { return row.error && row.error->overflowed > 0; })) {
     text += text::labelled(
         "over", kTerm,
-        "ok, but fp32 has no number for some elements of C, or for a sum on the way to them: they "
+        "ok, but some elements of C, or sums on the way to them, are more than fp32 can hold: they "
         "overflow to infinity or NaN, as in every BLAS");
   }
   return text + "--stage N --explain shows a stage's formulas, arithmetic and reasons.\n";

@@ -76,4 +76,21 @@ std::string echoed(std::string_view typed, int most) {
   return joined(signs.begin(), first_left_out) + "…" + joined(end_begins, signs.end());
 }
 
+std::vector<std::string> shown_lines(std::string_view source) {
+  std::vector<std::string> lines;
+  while (!source.empty()) {
+    const std::size_t end = std::min(source.find('\n'), source.size());
+    std::string_view line = source.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::string& shown = lines.emplace_back();
+    while (!line.empty()) {
+      const Sign sign = first_sign(line);
+      shown += line[0] == '\t' ? "    " : sign.shown;
+      line.remove_prefix(sign.bytes);
+    }
+    source.remove_prefix(std::min(end + 1, source.size()));
+  }
+  return lines;
+}
+
 }  // namespace text

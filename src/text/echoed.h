@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace text {
 
@@ -13,5 +14,9 @@ inline constexpr int kMostEchoed = 60;  // columns
 // what is longer becomes "…". Every message that repeats what is not the program's own says it like
 // this.
 std::string echoed(std::string_view typed, int most = kMostEchoed);
+
+// The lines of somebody's source file, likewise, but whole; a tab is four blanks, and Windows' ends
+// of lines are ends of lines.
+std::vector<std::string> shown_lines(std::string_view source);
 
 }  // namespace text

@@ -33,6 +33,14 @@ TEST_CASE("what acts on a terminal, hides, or is no UTF-8 is shown by its bytes"
   CHECK(echoed("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
 }
 
+TEST_CASE("the lines of a source file are shown whole, and nothing in them acts on a terminal") {
+  CHECK(shown_lines("").empty());
+  CHECK(
+      shown_lines("a\r\n\tb // \x1b[2J\n\nc") ==
+      std::vector<std::string>{"a", "    b // \\x1b[2J", "", "c"});
+  CHECK(shown_lines(std::string(1000, 'x') + "\n")[0].size() == 1000);
+}
+
 TEST_CASE("what is long loses its middle, and keeps more of its beginning than of its end") {
   const std::string sixty(60, 'x');
   CHECK(echoed(sixty) == sixty);

@@ -70,6 +70,16 @@ std::string cannot_be_written(int error) {
   return cannot_be_written(std::strerror(error), what_to_do);
 }
 
+// Whether this program prints to that file: replaced, it would take along what is printed.
+bool is_standard_stream(const struct stat& status) {
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat stream {};
+    const bool known = fstat(descriptor, &stream) == 0;
+    if (known && stream.st_dev == status.st_dev && stream.st_ino == status.st_ino) return true;
+  }
+  return false;
+}
+
 Partial create_partial(const std::string& path) {
   const char* const elsewhere = "give a file in a folder that you may write to";
   Partial partial;
@@ -86,6 +96,8 @@ Partial create_partial(const std::string& path) {
       partial.problem = cannot_be_written("it is a folder", elsewhere);
     } else if (!S_ISREG(status.st_mode)) {
       partial.problem = cannot_be_written("it is a device or pipe", elsewhere);
+    } else if (is_standard_stream(status)) {
+      partial.problem = cannot_be_written("this program prints there", "give another file");
     } else if (access(path.c_str(), W_OK) != 0) {
       partial.problem = cannot_be_written(errno);
     }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "model/refusal.h"
@@ -80,8 +81,18 @@ Options parse_options(int argc, char** argv) {
     throw model::Refusal(
         "--ask is about the stages, whose counts follow from formulas; leave it out here");
   }
-  if (!flags.stage.empty() || flags.list || !flags.ncu.empty() || flags.ncu_metrics) {
-    throw model::Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
+  const std::pair<bool, const char*> of_stages[] = {
+      {!flags.stage.empty(), "--stage"},     {flags.list, "--list"},
+      {!flags.figures.empty(), "--figures"}, {!flags.experiment.empty(), "--experiment"},
+      {!flags.ncu.empty(), "--ncu"},         {!flags.ncu_units.empty(), "--ncu-units"},
+      {flags.ncu_metrics, "--ncu-metrics"},  {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
+      {flags.version, "--version"}};
+  for (const auto& [given, name] : of_stages) {
+    if (!given) continue;
+    throw model::Refusal(std::string(name) + " is about the stages; here your own file runs");
+  }
+  if (!flags.out.empty()) {
+    throw model::Refusal("--out: make try checks C and does not save it; leave --out out");
   }
   return options;
 }

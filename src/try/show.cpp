@@ -36,19 +36,12 @@ int line_of(const void* place, const trace::SourceRange& kernel) {
 
 // The text of a kernel whose counts are not known.
 std::string plain_source(const trace::SourceRange& kernel) {
-  std::string_view text;
-  const std::string whole = trace::source_text(kernel.file);
-  text = whole;
+  const std::vector<std::string> lines = text::shown_lines(trace::source_text(kernel.file));
+  const int last = std::min(kernel.last, static_cast<int>(lines.size()));
   std::string numbered;
-  for (int line = 1; line <= kernel.last && !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (line >= kernel.first) {
-      numbered +=
-          text::shortened(
-              text::printed("%5d ", line) + std::string(text.substr(0, end)), text::kReportWidth) +
-          "\n";
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (int line = std::max(kernel.first, 1); line <= last; ++line) {
+    numbered +=
+        text::shortened(text::printed("%5d ", line) + lines[line - 1], text::kReportWidth) + "\n";
   }
   return numbered;
 }

@@ -318,4 +318,21 @@ TEST_CASE("make try takes a file of any name") {
   }
 }
 
+TEST_CASE("what make try cannot write or does not do is said in a sentence") {
+  const auto refused = [](const std::string& flags, const std::string& because) {
+    CAPTURE(flags);
+    const Output output = try_sample("tiled", flags);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 2);
+    CHECK(contains(output.err, "try: " + because));
+  };
+  refused("--size 8 >/dev/full", "stdout: not all of the output could be written");
+  refused("--size 8 --format json >&-", "stdout: not all of the output could be written");
+  refused("--help >/dev/full", "stdout: not all of the output could be written");
+  refused("--size 8 --show /proc/x.html", "--show /proc/x.html: cannot be written");
+  refused("--figures x", "--figures is about the stages");
+  refused("--out C.npy", "--out: make try checks C and does not save it");
+  refused("--registers $'\\e[31m'", "--registers \\x1b[31m: no register count");
+}
+
 }  // namespace attempt

@@ -54,10 +54,9 @@ std::string result(const lab::Row& row, text::Style style) {
             ": every element is within what rounding can do to a sum of that length\n";
     if (error.overflowed > 0) {
       text += fact(
-          "overflow", "Or fp32 has no number for it, or for a sum on the way to it: " +
-                          text::grouped(error.overflowed) + " element" +
-                          (error.overflowed == 1 ? " is" : "s are") +
-                          " infinite or NaN, as in every BLAS.");
+          "overflow", text::grouped(error.overflowed) +
+                          (error.overflowed == 1 ? " element is" : " elements are") +
+                          " infinite or NaN, as in every BLAS: such sums leave the range of fp32.");
     }
   } else {
     text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
