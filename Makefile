@@ -45,7 +45,7 @@ AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include sr
 	-fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) \
 	$(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
-COUNTED := --redefine-sym memcpy=simt_memcpy --redefine-sym memset=simt_memset
+COUNTED := $(foreach name,memcpy memmove memset,--redefine-sym $(name)=simt_$(name))
 DEPENDENCIES = -MMD -MP -MF $@.d
 
 # HARDENED=build compiles anew what hardening changes the meaning of, and takes the rest from there.
@@ -56,7 +56,9 @@ ROOMS := model text guard machine announce trace lab flags pictures report step 
 SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/announce/as.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
-TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp))
+# What reads a student's file.
+ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
+TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
 # What stands around a kernel of somebody else's.
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp,$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \

@@ -9,6 +9,7 @@
 
 #include "grade/region.h"
 #include "model/refusal.h"
+#include "text/output.h"
 
 namespace grade {
 
@@ -25,12 +26,7 @@ std::string text_of(const char* path) {
   return text;
 }
 
-}  // namespace
-
-}  // namespace grade
-
-int main(int argc, char** argv) {
-  using namespace grade;
+int assemble_or_refuse(int argc, char** argv) {
   try {
     if (argc != 3)
       throw model::Refusal("usage: assemble SKELETON ANSWER, or assemble --empty KERNEL");
@@ -46,4 +42,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", refusal.what());
   }
   return 2;
+}
+
+}  // namespace
+
+}  // namespace grade
+
+int main(int argc, char** argv) {
+  text::open_standard_streams();
+  return text::finished("assemble", grade::assemble_or_refuse(argc, argv));
 }

@@ -11,6 +11,7 @@
 #include "lab/measure.h"
 #include "machine/symbols.h"
 #include "model/formula.h"
+#include "trace/audit.h"
 #include "trace/trace.h"
 #include "try/guarded_kernel.h"
 
@@ -162,8 +163,11 @@ void run_traced(Case& c, machine::Machine machine) {
   c.kernel = launch.kernel;
 }
 
-void run_watched(Case& c) {
-  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, {&grading_gpu()}); }); });
+void run_watched(Case& c, bool audited) {
+  c.audit.most_accesses = 10'000;
+  machine::Machine machine{&grading_gpu()};
+  if (audited) machine.audit = &c.audit;
+  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });
 }
 
 guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs) {
@@ -174,12 +178,13 @@ guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t 
 }
 
 void lock_child(std::size_t runs, const std::string& folder, const std::string& answer) {
+  trace::why_no_audit();  // it may be tried before the lock only
   // The ladder's kernels may stand in for an answer.
   const std::string skeleton = "exercises/" + folder + "/kernel.cu";
   attempt::lock_kernels_child(runs, {answer, skeleton, "gemm_steps.cu"});
 }
 
-void measure(Case& c, int local_bytes) {
+void measure(Case& c) {
   const auto [M, N, K, variant] = c.shape;
   const Multiplication& product = exercise.product;
   const Expected e = expected(product, c);
@@ -227,7 +232,7 @@ void measure(Case& c, int local_bytes) {
   values["async_copies"] = counts.async_gmem.accesses.sum;
   values["async_load_floats"] = counts.async_gmem.floats.sum;
   values["async_store_floats"] = counts.async_smem.floats.sum;
-  values["local_bytes"] = local_bytes;
+  values["local_bytes"] = counts.local_bytes;
   values["in_flight_bytes"] = 0;
   for (const model::LineCounts& line : counts.lines)
     values["in_flight_bytes"] += line.in_flight_bytes;

@@ -26,7 +26,8 @@ void run_traced(Case& c, machine::Machine machine);
 
 // The same under guard::watched, on threads of its own: shared memory is thread-local here, and
 // what another case left in it would change what a kernel reads that has stored nothing to it.
-void run_watched(Case& c);
+// `audited`: its first block is held against what the tracer was told.
+void run_watched(Case& c, bool audited = false);
 
 // The guard of a process that calls lock_child(runs, ...), and then run_watched() so often.
 guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs);
@@ -53,7 +54,7 @@ std::array<bool, 3> by_columns(const Multiplication& product);
 // more as async_copies; async_load_floats are what it loads from global memory, and
 // async_store_floats what it stores, also from elsewhere. in_flight_bytes: what cp.async had on its
 // way for a warp, summed over all requests that load from shared memory.
-void measure(Case& c, int local_bytes);
+void measure(Case& c);
 
 // What the counts call the memory beside a matrix begins so: "outside of A".
 inline constexpr const char* kOutside = "outside of ";

@@ -9,6 +9,7 @@
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
 #include "text/numbers.h"
+#include "trace/source_lines.h"
 
 namespace grade {
 
@@ -183,6 +184,17 @@ Complaint about_wrong_result(const Case& c) {
           store_lines(c)};
 }
 
+// What the kernel does there is not counted, or counted although it is not done.
+Complaint about_surprise(const Case& c) {
+  model::Audit audit = c.audit;
+  trace::resolve_lines(audit, trace::kernel_lines(c.kernel));
+  const int line = audit.surprises.front().line;
+  return {
+      "the tracer cannot count what the kernel does to memory",
+      "where memory is accessed in a way that CUDA C++ has no need of",
+      line > 0 ? text::printed("line %d", line) : "no line is known"};
+}
+
 Complaint about_target(const Case& c, const Target& target) {
   const double per = target.per_result ? c.measures.at("results") : 1;
   Complaint complaint;
@@ -206,7 +218,7 @@ Complaint about_target(const Case& c, const Target& target) {
 bool fails(const Case& c) {
   const model::Counts& counts = *c.row.counts;
   return !c.right() || c.fence_touched || !c.missed.empty() || !counts.hazards.empty() ||
-         c.measures.at("local_bytes") > kMostLocalBytes ||
+         c.measures.at("local_bytes") > kMostLocalBytes || !c.audit.surprises.empty() ||
          std::any_of(counts.lines.begin(), counts.lines.end(), is_outside);
 }
 
@@ -232,6 +244,8 @@ std::optional<Complaint> complaint_about(Case& c) {
         "in the part that stores C: which threads may do it?", "C is stored" + store_lines(c)};
   } else if (!c.right()) {
     complaint = about_wrong_result(c);
+  } else if (!c.audit.surprises.empty()) {
+    complaint = about_surprise(c);
   } else if (c.measures.at("local_bytes") > kMostLocalBytes) {
     complaint = {
         text::printed(
@@ -254,8 +268,9 @@ std::optional<Complaint> complaint_about(Case& c) {
 Complaint complaint_about(const Shape& shape, const guard::Ended& ended) {
   Complaint complaint;
   const char* symptom = ended.how == guard::Ended::timed_out ? "the kernel does not come to an end"
-                        : ended.how == guard::Ended::refused ? "the GPU would refuse the launch"
-                                                             : "the kernel breaks off";
+                        : ended.how == guard::Ended::exhausted ? "the kernel needs too much time"
+                        : ended.how == guard::Ended::refused   ? "the GPU would refuse the launch"
+                                                               : "the kernel breaks off";
   complaint.symptom = std::string(symptom) + " (" + shape_text(shape) + ")";
   complaint.phase = ended.sentence;
   complaint.place = ended.line.empty() ? "no line is known" : ended.line;

@@ -6,15 +6,14 @@ $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp
 		$(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@
-$(GRADED)/assemble: $(call OBJECTS,$(addprefix src/grade/,assemble.cpp region.cpp kernel_rules.cpp kernel_names.cpp \
-		tokens.cpp lines.cpp))
+$(GRADED)/assemble: $(call OBJECTS,src/grade/assemble.cpp $(ANSWER) $(filter src/text/%,$(SOURCES)))
 $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
 # The headers that every answer includes, compiled beforehand.
 GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
-	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
+	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
 $(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags
 	$(call say,g++,src/cuda/cpu.h)
 	mkdir -p $(@D)

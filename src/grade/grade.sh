@@ -13,7 +13,7 @@
 # INSPECT_FLAGS, BLOCK and THREAD are from the user, too.
 #
 # Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
-# 4 timed out, 5 the grader itself is at fault.
+# 4 timed out, 5 the grader itself is at fault, 6 has used up its processor time.
 set -uo pipefail
 # EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
 # LIBRARIES.
@@ -73,14 +73,14 @@ used=0
 # line and thread, as the highest level does; of one that does not they tell nothing.
 record() {
   [ -n "${RECORD:-}" ] || return
-  local told=0 verdicts=(passed failed refused "did not compile" "timed out")
+  local told=0 verdicts=(passed failed refused "did not compile" "timed out" "" "too much CPU time")
   if [ -n "${INSPECT:-}" ]; then
     [ "$1" = 1 ] && [ "$INSPECT" != debug ] || return
     verdicts[1]=shown
     HINT=2
   fi
-  [ "$1" -lt 5 ] || return
-  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4) told=${HINT:-0} ;; esac
+  [ -n "${verdicts[$1]:-}" ] || return
+  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4 | 6) told=${HINT:-0} ;; esac
   mkdir -p "$(dirname "$RECORD")" && {
     [ -s "$RECORD" ] || echo date,exercise,seed,hint,verdict
     echo "$(date -u +%Y-%m-%dT%H:%M:%SZ),$exercise,$SEED,$told,${verdicts[$1]}"
@@ -110,7 +110,7 @@ if [ -e "$answer" ] && [ ! -f "$answer" ]; then give_up "$answer: no file that c
 [ "$(stat -L -c %s "$answer")" -le 1000000 ] || give_up "$answer: more than 1 MB, no answer" 2
 grep -q '[^[:space:]]' "$answer" ||
   give_up "$answer: nothing written yet; begin with a copy of what is in $folder" 1
-objects=() local_bytes=0
+objects=()
 
 # Runs a step of the compilation under limits; what it says is in $work/why.
 compile() {
@@ -144,15 +144,6 @@ if [ -e "$folder/kernel.cu" ]; then
       END { exit !own }'; then
     give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2
   fi
-  # The most that a thread has on its stack: each function of the answer once, at its largest.
-  local_bytes=$(awk -F '[\t]' -v answer="$answer" '
-    index($1, answer ":") == 1 && $1 !~ /[: ]run(_tiled)?\(Shape/ && !/ launch\(/ {
-      split(substr($1, length(answer) + 2), place, ":")
-      at = place[1] ":" place[2]
-      if ($2 + 0 > most[at]) most[at] = $2
-      if ($3 != "static") unbounded = 1
-    }
-    END { for (at in most) sum += most[at]; print (unbounded ? 999999 : sum > 1e9 ? 1000000000 : sum + 0) }' "$work/raw.su")
   compile src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || broken
   objects=("$work/kernel.o")
 fi
@@ -160,7 +151,7 @@ compile $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/gr
   $LIBRARIES -o "$work/grade" || broken
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
-  --limit "${LIMIT:-}" --local-bytes "$local_bytes")
+  --limit "${LIMIT:-}")
 case ${INSPECT:-} in
   debug)
     src/try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \
@@ -174,5 +165,5 @@ esac
 OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --hint "${HINT:-}" --brief "${BRIEF:-}" \
   --used "$used" --facts "${FACTS:-}"
 status=$?
-[ $status -le 4 ] && exit $status
+[ $status -le 4 ] || [ $status = 6 ] && exit $status
 exit 5

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace grade {
 
@@ -27,7 +28,9 @@ std::string trimmed(std::string_view text) {
 }
 
 void refuse(const std::string& name, std::size_t line, const std::string& what) {
-  throw model::Refusal(name + ":" + std::to_string(line + 1) + ": " + what);
+  constexpr int kMostSaid = 300;  // columns; names in a student's file have any length
+  throw model::Refusal(
+      text::echoed(name) + ":" + std::to_string(line + 1) + ": " + text::echoed(what, kMostSaid));
 }
 
 }  // namespace grade

@@ -1,8 +1,8 @@
 // What an audit of the tracer came to: plain data, filled by trace/.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace model {
@@ -18,10 +18,12 @@ struct Audit {
 
   // An access that nobody announced, or an announcement that no access followed.
   struct Surprise {
-    std::uint32_t place;  // in the program's code, as in LineCounts
+    // In the program's code, the outermost call first, as in LineCounts; the rest is 0.
+    std::array<std::uint32_t, 8> places;
     std::int64_t thread;  // of the block
     std::uint64_t address;
     bool stores, announced;
+    int line = 0;  // as in LineCounts
   };
   std::vector<Surprise> surprises;  // the first of each place and kind
 

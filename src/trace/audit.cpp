@@ -15,7 +15,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <array>
+#include <cstdio>
+
+extern "C" char etext;  // from the linker
 
 namespace trace {
 namespace {
@@ -83,7 +86,7 @@ std::int64_t running_thread() {
 void add_surprise(const model::Audit::Surprise& surprise) {
   std::vector<model::Audit::Surprise>& all = state.into->surprises;
   const bool known = std::any_of(all.begin(), all.end(), [&](const model::Audit::Surprise& one) {
-    return one.place == surprise.place && one.stores == surprise.stores &&
+    return one.places == surprise.places && one.stores == surprise.stores &&
            one.announced == surprise.announced;
   });
   if (!known && all.size() < all.capacity()) all.push_back(surprise);
@@ -93,7 +96,7 @@ void add_surprise(const model::Audit::Surprise& surprise) {
 void settle(Statement& statement, std::int64_t thread) {
   for (int i = 0; i < statement.count; ++i) {
     const Announced& one = statement.announced[i];
-    if (!one.touched) add_surprise({one.place, thread, one.address, one.stores, true});
+    if (!one.touched) add_surprise({{one.place}, thread, one.address, one.stores, true});
   }
   statement.count = 0;
   statement.begun = false;
@@ -105,8 +108,37 @@ bool is_watched(std::uintptr_t address) {
                                            [&](const auto& range) { return range.holds(address); });
 }
 
+// Where the kernel is, by the frames of its functions; what is no code of the program is left out.
+std::array<std::uint32_t, 8> places_of(const gregset_t& registers) {
+  std::array<std::uint32_t, 8> places{};
+  std::size_t count = 0;
+  const auto add = [&](std::uintptr_t code) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(&__executable_start);
+    const auto end = reinterpret_cast<std::uintptr_t>(&etext);
+    if (begin <= code && code < end && count < places.size()) {
+      places[count++] = static_cast<std::uint32_t>(code - begin);
+    }
+    return count > 0;
+  };
+  // A library has no frames: the call of it is the first on the stack that is the program's.
+  auto top = static_cast<std::uintptr_t>(registers[REG_RSP]);
+  bool found = add(registers[REG_RIP]);
+  for (; !found && state.own_stack.hold(top + 7); top += 8) {
+    found = add(*reinterpret_cast<const std::uintptr_t*>(top) - 1);
+  }
+  auto frame = static_cast<std::uintptr_t>(registers[REG_RBP]);
+  while (frame % 8 == 0 && state.own_stack.hold(frame) && state.own_stack.hold(frame + 15)) {
+    const auto* const words = reinterpret_cast<const std::uintptr_t*>(frame);
+    add(words[1] - 1);  // the call, before the place to which it returns
+    if (words[0] <= frame) break;
+    frame = words[0];
+  }
+  std::reverse(places.begin(), places.begin() + count);
+  return places;
+}
+
 // An access of the kernel is about to be made.
-void hold_against_announcements(std::uintptr_t address, bool stores, std::uintptr_t instruction) {
+void hold_against_announcements(std::uintptr_t address, bool stores, const gregset_t& registers) {
   ++state.into->accesses;
   const std::int64_t thread = running_thread();
   Statement& statement = state.statements[thread];
@@ -117,8 +149,8 @@ void hold_against_announcements(std::uintptr_t address, bool stores, std::uintpt
     one.touched = true;
     return;
   }
-  const auto place = machine::place_of_code(reinterpret_cast<const void*>(instruction));
-  add_surprise({place, thread, address, stores, false});
+
+  add_surprise({places_of(registers), thread, address, stores, false});
 }
 
 bool is_closed(std::uintptr_t address) {
@@ -154,7 +186,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   }
   if (!machine::makes_own_access && is_watched(address)) {
     const bool stores = (registers[REG_ERR] & kWriteFault) != 0;
-    hold_against_announcements(address, stores, registers[REG_RIP]);
+    hold_against_announcements(address, stores, registers);
     if (state.into->accesses >= state.into->most_accesses) {
       state.into->whole = false;
       return open_all();
@@ -232,8 +264,7 @@ const std::string& why_no_audit() {
   return why;
 }
 
-AuditedBlock::AuditedBlock(
-    const machine::KernelMemory& memory, int threads, model::Audit& into) {
+AuditedBlock::AuditedBlock(const machine::KernelMemory& memory, int threads, model::Audit& into) {
   constexpr std::size_t kMostSurprises = 64;
   ++into.blocks;
   into.surprises.reserve(kMostSurprises);

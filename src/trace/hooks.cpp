@@ -266,13 +266,19 @@ void __tsan_write_range(void* p, std::size_t bytes) {
   trace::range(trace::Kind::kStore, p, bytes, trace::widest_of_range(bytes), HERE);
 }
 
-// The compiler announces no memcpy and no memset: in traced code they are these (Makefile). What
+// The compiler announces no memcpy and its kin: in traced code they are these (Makefile). What
 // they move may be aligned to less than it happens to be, so they take it word by word.
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
   trace::told_range(trace::Kind::kLoad, from, bytes, 4, HERE);
   trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
   const machine::OwnAccess own;
   return std::memcpy(to, from, bytes);
+}
+void* simt_memmove(void* to, const void* from, std::size_t bytes) {
+  trace::told_range(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
+  return std::memmove(to, from, bytes);
 }
 void* simt_memset(void* to, int value, std::size_t bytes) {
   trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);

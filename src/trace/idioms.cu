@@ -212,6 +212,8 @@ extern const std::vector<trace::Idiom> trace::idioms = {
      }>, 4, 64, 4, 64, 0, 0, 0, 0},
     {"memcpy of 16 bytes", BODY { std::memcpy(out + 4 * T, in + 4 * T, 16); }>,
      4, 16, 4, 16, 0, 0, 0, 0},
+    {"memmove of 64 bytes", BODY { std::memmove(out + 16 * (T % 4), in + 16 * (T % 4), 64); }>,
+     16, 64, 16, 64, 0, 0, 0, 0},
     {"memset of 32 bytes", BODY { std::memset(out + 8 * T, 0, 32); }>, 0, 0, 8, 32, 0, 0, 0, 0},
     {"an array in registers", BODY {
        float r[4];
