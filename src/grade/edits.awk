@@ -16,7 +16,7 @@
 #
 # The lines of FILE that belong to one place must stand there exactly so, one after the other, once
 # within the student's regions (or once in the file, if it has none). A place without such lines is
-# a region that is empty. Everything else is an error: exit code 1.
+# the next region that is empty. Everything else is an error: exit code 1.
 
 function refuse(line, what) {
   print FILENAME ":" line ": " what > "/dev/stderr"
@@ -54,8 +54,8 @@ function stand_at(i,    j) {
 
 function end_place(    i, at, times) {
   if (!place) return
-  for (i = 1; i <= lines; ++i) {
-    if (stand_at(i)) {
+  for (i = 1; i <= lines && !(olds == 0 && times); ++i) {
+    if (stand_at(i) && !(olds == 0 && i in put)) {
       ++times
       at = i
     }

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string>
 
+#include "testing/folder.h"
+
 namespace grade {
 
 namespace fs = std::filesystem;
@@ -27,6 +29,9 @@ struct Edits {
                                "  b = 2;\n"
                                "  // ---- end of your code ----\n";
     std::ofstream(folder / "empty.cu") << "  // ---- your code ----\n"
+                                          "  // ---- end of your code ----\n"
+                                          "between\n"
+                                          "  // ---- your code ----\n"
                                           "  // ---- end of your code ----\n";
   }
   ~Edits() { fs::remove_all(folder); }
@@ -82,6 +87,8 @@ TEST_CASE("an edit takes lines out and puts lines in, at one place or at several
       "edits of empty.cu\n"
       "filled: words\n"
       "+  z = 9;\n"
+      "...\n"
+      "+  y = 8;\n"
       "edits of exercises/solutions/none.cu\n"
       "left_out: words\n"
       "-  a = 1;\n");
@@ -94,6 +101,9 @@ TEST_CASE("an edit takes lines out and puts lines in, at one place or at several
   CHECK(edits.region("other_a.cu") == "  a = 2;\n\n  b = 2;\n  c = 3;\n  b = 2;\n");
   CHECK(edits.region("no_c.cu") == "\n  b = 2;\n# b;\n  c = 3;\n");
   CHECK(edits.region("filled.cu") == "  z = 9;\n");
+  CHECK(
+      testing::contents(edits.folder / "filled.cu")
+          .find("between\n  // ---- your code ----\n  y = 8;\n") != std::string::npos);
 }
 
 TEST_CASE("an edit that cannot be made is refused with its line") {

@@ -88,7 +88,8 @@ bool is_cuda(std::string_view name) {
       "__uint_as_float",
       "__pipeline_commit",
       "__pipeline_wait_prior",
-      "__device__"};
+      "__device__",
+      "__host__"};
   return kNames.contains(name) || name.starts_with("__shfl_");
 }
 

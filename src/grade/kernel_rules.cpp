@@ -12,16 +12,21 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-// What the code of a region declares, as far as its tokens tell. It only decides whether a call or
-// a :: is understood: what is called in the end is looked up once more in the object file
+// What the code of a region declares anywhere, as far as its tokens tell. It only decides whether a
+// call or a :: is understood: what is called in the end is looked up once more in the object file
 // (grade.sh).
 struct Declared {
   Names types, others;
 
+  explicit Declared(const std::vector<Token>& tokens) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) add_types(tokens, i);
+    for (std::size_t i = 0; i < tokens.size(); ++i) add_other(tokens, i);
+  }
+
   bool is_type(std::string_view name) const { return types.contains(name) || grade::is_type(name); }
 
-  // Takes in what token `i` declares.
-  void add(const std::vector<Token>& tokens, std::size_t i) {
+ private:
+  void add_types(const std::vector<Token>& tokens, std::size_t i) {
     const Token& token = tokens[i];
     const auto next = [&](std::size_t ahead) -> std::string_view {
       return i + ahead < tokens.size() ? std::string_view(tokens[i + ahead].text) : "";
@@ -35,17 +40,32 @@ struct Declared {
       if (!token.is(word)) continue;
       types.emplace(next(1) == "class" || next(1) == "struct" ? next(2) : next(1));
     }
-    // const float* const& name: the type stands before all that belongs to it.
-    std::size_t type = i;
-    while (type > 0 && is_part_of_declarator(tokens[type - 1])) --type;
-    if (token.is_name() && type > 0 && is_type(tokens[type - 1].text)) others.insert(token.text);
   }
 
- private:
+  // In "const float* const& name(1), other(2);" the type stands before all that belongs to it.
+  void add_other(const std::vector<Token>& tokens, std::size_t i) {
+    const Token& token = tokens[i];
+    depth_ += token.is("(") || token.is("[") || token.is("{");
+    depth_ -= token.is(")") || token.is("]") || token.is("}");
+    if (token.is(";")) list_depth_ = kNoList;
+    if (!token.is_name()) return;
+    std::size_t before = i;
+    while (before > 0 && is_part_of_declarator(tokens[before - 1])) --before;
+    if (before == 0) return;
+    const Token& type_or_comma = tokens[before - 1];
+    if (is_type(type_or_comma.text)) list_depth_ = depth_;
+    if (is_type(type_or_comma.text) || (list_depth_ == depth_ && type_or_comma.is(","))) {
+      others.insert(token.text);
+    }
+  }
+
   static bool is_part_of_declarator(const Token& token) {
     return token.is("*") || token.is("&") || token.is("const") || token.is("__restrict__") ||
-           token.is("__restrict");
+           token.is("__restrict") || token.is(".");
   }
+
+  static constexpr int kNoList = -1;
+  int depth_ = 0, list_depth_ = kNoList;  // of brackets
 };
 
 // Brackets that are open where a region has been read so far.
@@ -135,7 +155,7 @@ void check_kernel_code(
     const Vocabulary& vocabulary) {
   const std::vector<Token> tokens = tokens_of(lines, range, name);
   Brackets brackets;
-  Declared declared;
+  const Declared declared(tokens);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
     const auto is_at = [&](std::size_t at, std::string_view what) {
@@ -152,7 +172,6 @@ void check_kernel_code(
     }
     if (!token.is_name()) continue;
 
-    declared.add(tokens, i);
     const bool is_constant =
         token.is("static") &&
         (is_at(i + 1, "constexpr") || is_at(i + 1, "const") ||
