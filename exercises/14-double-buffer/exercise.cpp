@@ -33,7 +33,7 @@ extern const grade::Exercise grade::exercise = {
          {"barriers a block", "barriers/blocks", "K/BK", false},
          {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
          {"floats loaded", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
-         {"floats cp.async stores", "async_store_floats", "async_load_floats"},
+         {"floats by cp.async", "async_store_floats", "async_load_floats"},
          {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::race); },
@@ -62,7 +62,7 @@ extern const grade::Exercise grade::exercise = {
                    misses(c, "shared loads");
           },
           "copy each tile once, sixteen bytes a copy, and load it as float4"},
-         {[](const grade::Case& c) { return misses(c, "floats cp.async stores"); },
+         {[](const grade::Case& c) { return misses(c, "floats by cp.async"); },
           "what is on its way must be the next tile, from global memory: a copy within shared "
           "memory, or of zeros, brings nothing"}},
 };

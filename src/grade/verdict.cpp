@@ -23,7 +23,7 @@ std::string table_of(std::span<const Case> cases) {
   std::string table = "\n";
   const auto line = [&](const std::string& name, const auto& text_of_case) {
     table += text::printed("%-27s", name.c_str());
-    for (const Case& c : cases) table += text::printed("%18s", text_of_case(c).c_str());
+    for (const Case& c : cases) table += text::printed(" %17s", text_of_case(c).c_str());
     table += "\n";
   };
   line("M x N x K", [](const Case& c) {
