@@ -53,14 +53,14 @@ HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
 ROOMS := model text guard machine announce trace lab flags pictures report step experiments profile cli
-SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/announce/as.cpp, \
+SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/announce/wrapper.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
 # What reads a student's file.
 ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
 # What stands around a kernel of somebody else's.
-HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp,$(wildcard src/try/*.cpp)))
+HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp src/try/audit.cpp,$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 
@@ -104,7 +104,7 @@ $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
 
 # One source, two machines. Each copy shows one table alone, or the linker would silently merge the
 # copies, function by function.
-$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/as
+$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/wrapper
 	$(call say,g++,$< (traced))
 	mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@
