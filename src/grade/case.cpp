@@ -142,6 +142,8 @@ const model::Gpu& grading_gpu() {
 }
 
 void run_traced(Case& c, machine::Machine machine) {
+  // The skeletons have none, and what is elsewhere in the program is no place to keep things.
+  machine.own_variables = false;
   std::optional<machine::Launch> first;
   machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
     if (!first) first = launch;

@@ -117,6 +117,7 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
       KernelMemory memory{
           arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays),
           uncounted,
+          machine.own_variables,
           {},
           {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
       for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);

@@ -111,9 +111,11 @@ void Watch::stray(Token path, Token token, bool stores, const model::WarpAccess&
   machine::for_each_lane(access.active, [&](int l) {
     if (fatal_) return;
     const std::uintptr_t address = access.address[l];
-    const bool uncounted = std::any_of(
-        memory_.uncounted.begin(), memory_.uncounted.end(),
-        [&](const machine::MemoryRange& range) { return range.holds(address); });
+    const bool allowed = !stores || memory_.uncounted_may_be_stored_to;
+    const bool uncounted =
+        allowed && std::any_of(
+                       memory_.uncounted.begin(), memory_.uncounted.end(),
+                       [&](const machine::MemoryRange& range) { return range.holds(address); });
     if (uncounted) return;
     if (memory_.stacks.holds(address))
       return foreign_local(path, token, stores, address, thread_of(warp, l));
