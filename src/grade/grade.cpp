@@ -33,6 +33,7 @@
 #include "grade/complaint.h"
 #include "grade/inspect.h"
 #include "grade/verdict.h"
+#include "guard/before_main.h"
 #include "model/refusal.h"
 #include "text/numbers.h"
 
@@ -231,6 +232,7 @@ int grade_answer(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace grade;
+  guard::main_begins();
   try {
     const Options options = parse_options(argc, argv);
     if (!options.inspect.how.empty()) {

@@ -5,7 +5,8 @@
 #   ANSWER    the student's file; nothing but its marked regions and `answer` lines is used. Empty:
 #             the one in answers/, which begins as a copy of the exercise's kernel.cu
 #
-# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape).
+# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape),
+# COMPILE_S and COMPILE_GB (src/try/limited.sh).
 # BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
 # FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
 # INSPECT=show, step or debug: no verdict, but what the kernel does (src/grade/inspect.h); then PAGE,
@@ -34,7 +35,7 @@ if [ -z "${1:-}" ]; then
     else
       printf '%-24s not begun\n' "$exercise"
     fi
-  done
+  done 2> >(awk '!said[$0]++' >&2)
   exit $worst
 fi
 
@@ -97,16 +98,33 @@ give_up() {
   exit "$2"
 }
 
+# The grader is at fault, and not the answer.
+broken() {
+  cat "$work/why" >&2
+  exit 5
+}
+
+# A link is followed here; what is neither a file nor a name of one is not even opened.
+if [ -e "$answer" ] && [ ! -f "$answer" ]; then give_up "$answer: no file that can be graded" 2; fi
 [ -r "$answer" ] || give_up "$answer: there is no such file" 2
+[ "$(stat -L -c %s "$answer")" -le 1000000 ] || give_up "$answer: more than 1 MB, no answer" 2
 objects=() local_bytes=0
+
+# Runs a step of the compilation under limits; what it says is in $work/why.
+compile() {
+  src/try/limited.sh "$answer" "$@" 2> "$work/why"
+  local code=$?
+  [ $code != 124 ] || give_up "$(cat "$work/why")" 3
+  return $code
+}
+
 if [ -e "$folder/kernel.cu" ]; then
   "$BUILD/grade/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why" ||
     give_up "$(cat "$work/why")" 2
 
   # The header is there precompiled, which only spares time.
-  if ! $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" 2> "$work/why"; then
+  compile $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" ||
     give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 3
-  fi
   [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
 
   # What it needs of others, after all that was refused in the text. Nothing may run before main.
@@ -131,12 +149,12 @@ if [ -e "$folder/kernel.cu" ]; then
       if ($2 + 0 > most[at]) most[at] = $2
       if ($3 != "static") unbounded = 1
     }
-    END { for (at in most) sum += most[at]; print unbounded ? 999999 : sum + 0 }' "$work/raw.su")
-  src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || exit 5
+    END { for (at in most) sum += most[at]; print unbounded ? 999999 : sum > 1e9 ? 1000000000 : sum + 0 }' "$work/raw.su")
+  compile src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || broken
   objects=("$work/kernel.o")
 fi
-$CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
-  $LIBRARIES -o "$work/grade" || exit 5
+compile $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
+  $LIBRARIES -o "$work/grade" || broken
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
   --limit "${LIMIT:-}" --local-bytes "$local_bytes")

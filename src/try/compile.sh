@@ -5,7 +5,11 @@ set -u
 out=$1
 shift
 mkdir -p "$(dirname "$out")"
-"$@" -c "$KERNEL" -o "$out" || {
+[ ! -t 2 ] || set -- "$@" -fdiagnostics-color=always
+src/try/limited.sh "$KERNEL" "$@" -c "$KERNEL" -o "$out" || {
+  code=$?
+  rm -f "$out" "$out.d"
+  [ $code != 124 ] || exit 1
   grep -n '<<<' "$KERNEL" | while IFS=: read -r line _; do
     echo "$KERNEL:$line: write launch(kernel, grid, block, shared_bytes, arguments...) in place of <<< >>>" >&2
   done

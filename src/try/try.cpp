@@ -14,6 +14,7 @@
 
 #include "flags/flags.h"
 #include "gpu/gpu.h"
+#include "guard/before_main.h"
 #include "guard/guard.h"
 #include "lab/device.h"
 #include "lab/measure.h"
@@ -228,6 +229,7 @@ guard::Outcome try_sgemm(
 
 int main(int argc, char** argv) {
   using namespace attempt;
+  guard::main_begins();
   try {
     const Options options = parse_options(argc, argv);
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;

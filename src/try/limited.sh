@@ -1,0 +1,53 @@
+#!/bin/bash
+# limited.sh FILE COMMAND...: runs a compiler, an assembler or a linker on somebody's FILE, which may take
+# any time and memory to compile: an endless constant expression, say. Ends as COMMAND does, or with 124
+# and a sentence on stderr where it takes more than
+#
+#   COMPILE_S   seconds, of the clock and of each process's own (60)
+#   COMPILE_GB  GB of memory, each process (4)
+#
+# or writes more than 256 MB to a file. Temporary files go where nothing is left of them.
+set -u
+file=$1
+shift
+seconds=${COMPILE_S:-60} gigabytes=${COMPILE_GB:-4} megabytes=256
+for setting in "COMPILE_S=$seconds" "COMPILE_GB=$gigabytes"; do
+  [[ $setting =~ =[1-9][0-9]{0,3}$ ]] ||
+    { echo "$setting: give a whole number from 1 to 9999, for example COMPILE_S=60" >&2; exit 2; }
+done
+temporary=$(mktemp -d) || exit 2
+running=
+# What is sent to this script alone is for all that it has started.
+trap '[ -z "$running" ] || kill "$running" 2> /dev/null; exit 130' INT TERM HUP
+trap 'rm -rf "$temporary"' EXIT
+(
+  # A limit that is lower already stays.
+  ulimit -c 0
+  ulimit -t "$seconds"
+  ulimit -v $((gigabytes << 20))
+  ulimit -f $((megabytes << 10))
+  exec 2> "$temporary/said"
+  TMPDIR=$temporary LC_ALL=C exec timeout -k 5 "$seconds" "$@"
+) 2> /dev/null &
+running=$!
+wait "$running"
+code=$?
+says() { grep -qiE "$1" "$temporary/said"; }
+why=
+if [ $code -ne 0 ]; then
+  # (The system kills what takes all of its memory, too.)
+  if [ $code = 124 ] || [ $code = 152 ] || says 'CPU time limit exceeded' ||
+    { [ "$SECONDS" -ge "$seconds" ] && { [ $code = 137 ] || says 'Killed signal'; }; }; then
+    why="took too long to compile: more than $seconds s; COMPILE_S= allows more"
+  elif [ $code = 153 ] || says 'File size limit exceeded|File too large'; then
+    why="is too large when it is compiled: a file of more than $megabytes MB"
+  elif [ $code = 137 ] || says 'Killed signal|out of memory|memory exhausted|Cannot allocate memory|bad_alloc'; then
+    why="needs more memory to compile than $gigabytes GB; COMPILE_GB= allows more"
+  fi
+fi
+if [ -n "$why" ]; then
+  echo "$file: $why" >&2
+  exit 124
+fi
+head -c 1000000 "$temporary/said" >&2
+exit $code
