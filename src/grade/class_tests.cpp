@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <regex>
@@ -102,21 +105,136 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
   const auto has_row = [&](const std::string& row) { return contains(table, "\n" + row); };
-  CHECK(table.starts_with("student,exercise,verdict,right,hazard_free,target,hint,seed,sha256\n"));
-  CHECK(has_row("\"wrong, \"\"Ann\"\"\",01-index-and-guard,failed,no,no,no,1,5,"));
-  CHECK(has_row("\"broken\",01-index-and-guard,did not compile,,,,,5,"));
-  CHECK(has_row("\"endless\",01-index-and-guard,timed out,no,,,,5,"));
-  CHECK(has_row("\"cheater\",01-index-and-guard,refused,,,,,5,"));
-  CHECK(has_row("\"copier\",01-index-and-guard,failed,no,no,no,,5,"));
-  CHECK(has_row("\"idle\",01-index-and-guard,not handed in,,,,,5,"));
-  CHECK(has_row("\"linker\",01-index-and-guard,not handed in,,,,,5,"));
-  CHECK(has_row("\"good\",01-index-and-guard,passed,yes,yes,yes,,5,"));
+  CHECK(table.starts_with(
+      "student,exercise,verdict,score,right,hazard_free,target,hint,seed,sha256\n"));
+  CHECK(has_row("\"wrong, \"\"Ann\"\"\",01-index-and-guard,failed,0,no,–,–,1,5,"));
+  CHECK(has_row("\"broken\",01-index-and-guard,did not compile,0,–,–,–,,5,"));
+  CHECK(has_row("\"endless\",01-index-and-guard,timed out,0,no,–,–,,5,"));
+  CHECK(has_row("\"cheater\",01-index-and-guard,refused,0,–,–,–,,5,"));
+  CHECK(has_row("\"copier\",01-index-and-guard,failed,0,no,–,–,,5,"));
+  CHECK(has_row("\"idle\",01-index-and-guard,not handed in,0,–,–,–,,5,"));
+  CHECK(has_row("\"linker\",01-index-and-guard,not handed in,0,–,–,–,,5,"));
+  CHECK(has_row("\"good\",01-index-and-guard,passed,3,yes,yes,yes,,5,"));
   CHECK(!contains(table, "1+1"));
-  CHECK(contains(output.text, "2 folders left out"));
+  CHECK(contains(output.text, "3 left out, see above"));
   CHECK(contains(
       testing::contents(folder / "class-pairs.csv"),
       "\"01-index-and-guard\",\"copier\",\"wrong, \"\"Ann\"\"\",1.00,no\n"));
   CHECK(!fs::exists(folder / "class.csv.partial"));
+}
+
+TEST_CASE(
+    "what learning platforms export is graded, and what is no plain file is not even opened") {
+  const testing::Folder folder;
+  const std::string skeleton = testing::contents("exercises/01-index-and-guard/kernel.cu");
+  const std::string begun = std::regex_replace(
+      skeleton, std::regex("  // ---- end of your code"),
+      "  asm(nop);\n  // ---- end of your code");
+  const auto hand_in = [&](const std::string& name, const std::string& text) {
+    folder.write(name, text);
+  };
+  hand_in("J\u00fcrgen, \"J\"_12_assignsubmission_file_01-index-and-guard.cu", begun);
+  hand_in(
+      "J\u00fcrgen, \"J\"_12_assignsubmission_file_grades.csv",
+      "date,exercise,seed,hint,verdict\n,01-index-and-guard,1,2,failed\n");
+  hand_in("Ada L_13_assignsubmission_file_/01-index-and-guard.cu", begun);
+  hand_in("Same Name_14_assignsubmission_file_01-index-and-guard.cu", begun);
+  hand_in("Same Name_15_assignsubmission_file_01-index-and-guard.cu", skeleton);
+  hand_in("turingalan_5_6_01-index-and-guard.cu", begun);
+  hand_in("turingalan_LATE_5_7_01-index-and-guard-2.cu", "");
+  hand_in("turingalan_5_6_01-index-and-guard-1.cu", begun);
+  hand_in("Homework 1_jdoe_attempt_2026-01-02-03-04-05_01-index-and-guard.cu", begun);
+  hand_in("notes.txt", "of the lecturer");
+  hand_in("no platform 01-index-and-guard.cu", begun);
+  hand_in("large/01-index-and-guard.cu", "");
+  fs::resize_file(folder.path() / "large/01-index-and-guard.cu", std::uintmax_t{20} << 30);
+  for (const char* name : {"fifo", "device", "folder"}) fs::create_directory(folder.path() / name);
+  REQUIRE(mkfifo((folder / "fifo/01-index-and-guard.cu").c_str(), 0600) == 0);
+  fs::create_symlink("/dev/zero", folder.path() / "device/01-index-and-guard.cu");
+  fs::create_directory(folder.path() / "folder/01-index-and-guard.cu");
+
+  const Output output = bash("HINT=1 " + grade_class(folder, "EX=1"));
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  const auto has_row = [&](const std::string& student, const std::string& rest) {
+    return contains(table, "\n\"" + student + "\",01-index-and-guard," + rest);
+  };
+  CHECK(has_row("J\u00fcrgen, \"\"J\"\"", "refused,0,–,–,–,2,5,"));
+  CHECK(has_row("Ada L", "refused,"));
+  CHECK(has_row("Same Name_14", "refused,"));
+  CHECK(has_row("Same Name_15", "nothing written yet,0,–,–,–,,5,"));
+  CHECK(has_row("turingalan", "nothing written yet,"));
+  CHECK(has_row("jdoe", "refused,"));
+  CHECK(has_row("large", "refused,0,–,–,–,,5,more than 1 MB\n"));
+  for (const char* name : {"fifo", "device", "folder"}) CHECK(has_row(name, "not handed in,0,"));
+  CHECK(std::count(table.begin(), table.end(), '\n') == 11);
+  CHECK(contains(output.text, "notes.txt: left out, it is no answer to an exercise by its name"));
+  CHECK(contains(output.text, "fifo/01-index-and-guard.cu: left out, it is no plain file"));
+  CHECK(contains(output.text, "device/01-index-and-guard.cu: left out, it is a link"));
+  CHECK(contains(output.text, "10 students, 1 exercises"));
+
+  // What each is told, in the words of the hint level and without paths of this machine.
+  const std::string told = testing::contents(folder / "class-feedback/Ada L.txt");
+  CHECK(told.starts_with("Ada L\n\n01-index-and-guard: refused, 0 of 3 points\n"));
+  CHECK(contains(told, "\n  01-index-and-guard.cu:8: asm: inline PTX"));
+  CHECK(contains(testing::contents(folder / "class-feedback/fifo.txt"), ": not handed in\n"));
+  CHECK(fs::exists(folder.path() / "class-feedback/J\u00fcrgen, \"J\".txt"));
+
+  // Another run replaces all of it, and takes none of it for a student's.
+  hand_in("class-feedback/old.txt", "");
+  const Output again = bash(grade_class(folder, "EX=1"));
+  CAPTURE(again.text);
+  CHECK(contains(again.text, "10 students, 1 exercises"));
+  CHECK(!fs::exists(folder.path() / "class-feedback/old.txt"));
+  CHECK(!fs::exists(folder.path() / "class.csv.partial-feedback"));
+}
+
+TEST_CASE(
+    "a class's points: one for right, and where it is, one for no hazard and one for the target") {
+  const testing::Folder folder, answers;
+  const fs::path empty = "exercises/01-index-and-guard/kernel.cu";
+  const auto with = [&](const std::string& code) {
+    return std::regex_replace(
+        testing::contents(empty), std::regex("  // ---- end of your code"),
+        code + "\n  // ---- end of your code");
+  };
+  const std::string where =
+      "const int row = blockIdx.y * blockDim.y + threadIdx.y;\n"
+      "const int col = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "if (row >= M || col >= N) return;\n"
+      "float sum = 0;\n";
+  const std::string sum = "for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[col * K + k];\n";
+  folder.write("nothing done/01-index-and-guard.cu", with("if (M < 0) return;"));
+  folder.write("right/01-index-and-guard.cu", with(where + sum + "C[row * N + col] = sum;"));
+  folder.write(
+      "twice/01-index-and-guard.cu",
+      with(where + sum + "C[row * N + col] = 0;\nC[row * N + col] = sum;"));
+  folder.write("formulas/02-count-loads.txt", "answer barriers: 1\n");
+  const Output output = bash(grade_class(folder, "EX='1 2'"));
+  CAPTURE(output.text);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  CHECK(contains(table, "\"nothing done\",01-index-and-guard,failed,0,no,–,–,"));
+  CHECK(contains(table, "\"right\",01-index-and-guard,passed,3,yes,yes,yes,"));
+  CHECK(contains(table, "\"twice\",01-index-and-guard,failed,2,yes,yes,no,"));
+  CHECK(contains(table, "\"formulas\",02-count-loads,failed,0,–,–,no,"));
+  CHECK(contains(
+      testing::contents(folder / "class-feedback/twice.txt"),
+      "01-index-and-guard: failed, 2 of 3 points\n"));
+}
+
+TEST_CASE("an answer that takes too long altogether is told from a kernel that does") {
+  const testing::Folder folder, answers;
+  folder.write(
+      "slow/01-index-and-guard.cu", testing::contents(edited(answers, kDeceptions, "endless")));
+  const Output output = bash("ANSWER_S=1 " + grade_class(folder, "EX=1 LIMIT=30"));
+  CAPTURE(output.text);
+  CHECK(contains(testing::contents(folder / "class.csv"), "guard,took too long,0,"));
+  CHECK(contains(
+      testing::contents(folder / "class-feedback/slow.txt"),
+      "  compiling and running it took more than 1 s altogether\n"));
 }
 
 TEST_CASE("a class's grading that was interrupted goes on, and grades nothing twice") {
@@ -131,9 +249,9 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   // A verdict that cannot be, so that it shows whether it was kept; one of a file that has changed
   // since; and the beginning of a row.
   folder.write(
-      "class.csv.partial", "# seed 77\n\"ada\",04-tile-and-barriers,passed,yes,yes,yes,,77," +
+      "class.csv.partial", "# seed 77\n\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,,77," +
                                digest + "\n" +
-                               "\"bob\",04-tile-and-barriers,passed,yes,yes,yes,,77," +
+                               "\"bob\",04-tile-and-barriers,passed,3,yes,yes,yes,,77," +
                                std::string(16, '0') + "\n\"bob\",04-ti");
   const std::string partial = folder / "class.csv.partial";
   const Output other_seed = bash(grade_class(folder, "EX=4"));
@@ -146,19 +264,21 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
-  CHECK(contains(table, "\"ada\",04-tile-and-barriers,passed,yes,yes,yes,,77," + digest + "\n"));
-  CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,no,no,yes,,77,"));
+  CHECK(contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,,77," + digest + "\n"));
+  CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,0,no,–,–,,77,"));
   CHECK(!contains(table, std::string(16, '0')));
   CHECK(!fs::exists(partial));
 }
 
 TEST_CASE("what grade-class cannot make sense of is refused in a sentence") {
-  const testing::Folder folder;
+  const testing::Folder folder, odd;
+  odd.write("class.csv/01-index-and-guard.cu", "");
+  odd.write("other-feedback/mine.txt", "");
   const std::string where = "DIR=" + folder.path().string() + " ";
   for (const auto& [settings, sentence] : {
            std::pair{std::string("DIR="), "which folder? make grade-class DIR=submissions"},
            {"DIR=/nowhere/at/all", "DIR=/nowhere/at/all: there is no such folder"},
-           {where, "holds no folder of a student"},
+           {where, "holds no folder or file of a student"},
            {where + "JOBS=0", "JOBS=0: give a whole number, for example JOBS=4"},
            {where + "SEED=x", "SEED=x: give a whole number"},
            {where + "LIMIT=1e9", "LIMIT=1e9: give seconds"},
@@ -166,6 +286,9 @@ TEST_CASE("what grade-class cannot make sense of is refused in a sentence") {
            {where + "EX=99", "EX=99: no such exercise"},
            {where + "OUT=table", "OUT=table: give a file that ends in .csv"},
            {where + "OUT=/nowhere/a.csv", "OUT=/nowhere/a.csv: cannot be written"},
+           {where + "HINT=3", "HINT=3: give 0 (the symptom)"},
+           {"DIR=" + odd.path().string(), "class.csv: is a folder"},
+           {"OUT=" + odd / "other.csv" + " " + where, "other-feedback: is not of this program"},
        }) {
     const Output output = bash(settings + " src/grade/grade_class.sh");
     CAPTURE(settings);
@@ -188,7 +311,9 @@ TEST_CASE("make grade-class takes settings from its command line, and none from 
       folder.path().string() + "' EX=1 grade-class");
   CAPTURE(output.text);
   CHECK(output.exit_code == 0);
-  CHECK(contains(testing::contents(folder / "class.csv"), "\n\"ann\",01-index-and-guard,failed,"));
+  CHECK(contains(
+      testing::contents(folder / "class.csv"),
+      "\n\"ann\",01-index-and-guard,nothing written yet,"));
 }
 
 TEST_CASE("the highest hint level is recorded and told, and a level that is none is refused") {

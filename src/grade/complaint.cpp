@@ -251,8 +251,9 @@ std::optional<Complaint> complaint_about(Case& c) {
 Complaint complaint_about(const Shape& shape, const guard::Ended& ended) {
   Complaint complaint;
   const char* symptom = ended.how == guard::Ended::timed_out ? "the kernel does not come to an end"
-                        : ended.how == guard::Ended::refused ? "the GPU would refuse the launch"
-                                                             : "the kernel breaks off";
+                        : ended.how == guard::Ended::exhausted ? "the kernel needs too much time"
+                        : ended.how == guard::Ended::refused   ? "the GPU would refuse the launch"
+                                                               : "the kernel breaks off";
   complaint.symptom = std::string(symptom) + " (" + shape_text(shape) + ")";
   complaint.phase = ended.sentence;
   complaint.place = ended.line.empty() ? "no line is known" : ended.line;

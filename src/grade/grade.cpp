@@ -115,7 +115,14 @@ std::string text_of(const std::string& path) {
 }
 
 // Exit codes, which src/grade/grade.sh and its callers tell apart.
-enum ExitCode { kPassed = 0, kFailed = 1, kUnusable = 2, kTimedOut = 4, kGraderAtFault = 5 };
+enum ExitCode {
+  kPassed = 0,
+  kFailed = 1,
+  kUnusable = 2,
+  kTimedOut = 4,
+  kGraderAtFault = 5,
+  kExhausted = 6
+};
 
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
   const int used = std::max(options.used, complaint ? options.hint : 0);
@@ -220,6 +227,7 @@ int grade_answer(const Options& options) {
     verdict.complaint = complaint_about(
         shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)], ended);
     if (ended.how == guard::Ended::timed_out) code = kTimedOut;
+    if (ended.how == guard::Ended::exhausted) code = kExhausted;
   }
   if (!options.facts.empty()) std::ofstream(options.facts) << verdict.facts;
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);

@@ -13,7 +13,7 @@
 # INSPECT_FLAGS, BLOCK and THREAD are from the user, too.
 #
 # Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
-# 4 timed out, 5 the grader itself is at fault.
+# 4 timed out, 5 the grader itself is at fault, 6 has used up its processor time.
 set -uo pipefail
 # EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
 # LIBRARIES.
@@ -73,14 +73,14 @@ used=0
 # line and thread, as the highest level does; of one that does not they tell nothing.
 record() {
   [ -n "${RECORD:-}" ] || return
-  local told=0 verdicts=(passed failed refused "did not compile" "timed out")
+  local told=0 verdicts=(passed failed refused "did not compile" "timed out" "" "too much CPU time")
   if [ -n "${INSPECT:-}" ]; then
     [ "$1" = 1 ] && [ "$INSPECT" != debug ] || return
     verdicts[1]=shown
     HINT=2
   fi
-  [ "$1" -lt 5 ] || return
-  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4) told=${HINT:-0} ;; esac
+  [ -n "${verdicts[$1]:-}" ] || return
+  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4 | 6) told=${HINT:-0} ;; esac
   mkdir -p "$(dirname "$RECORD")" && {
     [ -s "$RECORD" ] || echo date,exercise,seed,hint,verdict
     echo "$(date -u +%Y-%m-%dT%H:%M:%SZ),$exercise,$SEED,$told,${verdicts[$1]}"
@@ -171,5 +171,5 @@ esac
 OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --hint "${HINT:-}" --brief "${BRIEF:-}" \
   --used "$used" --facts "${FACTS:-}"
 status=$?
-[ $status -le 4 ] && exit $status
+[ $status -le 4 ] || [ $status = 6 ] && exit $status
 exit 5

@@ -1,19 +1,21 @@
 #!/bin/bash
 # make grade-class DIR=submissions: grades the folders of a class and writes a table of them.
 #
-#   DIR/STUDENT/NN-name.cu (or .txt)   what a student handed in, named as in answers/; also in
-#   DIR/STUDENT/answers/               where the whole folder was handed in
-#   .../grades.csv                     beside them: the record of hint levels, where it was handed in
+#   DIR    a folder for each student, or what a learning platform exports: src/grade/handed_in.sh
 #
 # From the user: DIR; EX (only these exercises, by number or name); OUT (the table, DIR/class.csv);
 # JOBS (how many at a time); SEED (all answers are graded with the same one; a fresh one where it is
-# not given); LIMIT (seconds a shape); ANSWER_S (seconds for an answer, with its compilation; 120);
-# MEMORY_GB (of each process; 8); SIMILAR (the part that two answers must share to be listed; 0.8).
+# not given); HINT (the level of what students are told; 2); LIMIT (seconds a shape); ANSWER_S (seconds
+# for an answer, with its compilation, and of processor time for each of its processes; 120);
+# COMPILE_S, COMPILE_GB (src/try/limited.sh); MEMORY_GB (of each process; 8); SIMILAR (the part that
+# two answers must share to be listed; 0.8).
 #
 # While it goes on, rows are kept in OUT.partial, and a run that was interrupted goes on from there:
 # what was graded and is still the same file is not graded again. When all are done the table is
-# sorted and takes OUT's place at once. Pairs of answers that resemble each other are listed beside
-# it, in OUT less .csv, with -pairs.csv.
+# sorted and takes OUT's place at once. Beside it, with OUT less .csv as the beginning of their names:
+#
+#   -pairs.csv   answers that resemble each other
+#   -feedback/   for every student a text file: what the grader says
 #
 # Exit codes: 0 all graded, 1 the grader itself was at fault somewhere, 2 refused.
 set -uo pipefail
@@ -28,11 +30,23 @@ case $DIR in /* | ./*) ;; *) DIR=./$DIR ;; esac
 OUT=${OUT:-$DIR/class.csv}
 case $OUT in *.csv) ;; *) refuse "OUT=$OUT: give a file that ends in .csv" ;; esac
 case $OUT in /* | ./*) ;; *) OUT=./$OUT ;; esac
-JOBS=${JOBS:-$(nproc)} ANSWER_S=${ANSWER_S:-120} MEMORY_GB=${MEMORY_GB:-8} SIMILAR=${SIMILAR:-0.8}
+pairs=${OUT%.csv}-pairs.csv feedback=${OUT%.csv}-feedback
+for file in "$OUT" "$pairs"; do
+  [ ! -d "$file" ] ||
+    refuse "$file: is a folder, but the table is to be written there; rename it, or give another OUT"
+done
+if [ -e "$feedback" ] && [ ! -e "$feedback/.grade-class" ]; then
+  refuse "$feedback: is not of this program, but feedback is to be written there; rename it, or give" \
+    "another OUT"
+fi
+JOBS=${JOBS:-$(nproc)} HINT=${HINT:-2} SIMILAR=${SIMILAR:-0.8}
+ANSWER_S=${ANSWER_S:-120} MEMORY_GB=${MEMORY_GB:-8}
 whole JOBS "$JOBS" 4
 whole ANSWER_S "$ANSWER_S" 120
 whole MEMORY_GB "$MEMORY_GB" 8
 [ -z "${SEED:-}" ] || whole SEED "$SEED" 7
+[[ $HINT =~ ^[012]$ ]] ||
+  refuse "HINT=$HINT: give 0 (the symptom), 1 (where to look) or 2 (line and thread)"
 [[ ${LIMIT:-10} =~ ^[0-9]{1,4}(\.[0-9]{1,3})?$ ]] ||
   refuse "LIMIT=$LIMIT: give seconds, for example LIMIT=10"
 "$BUILD/grade/similar" "$SIMILAR" < /dev/null > /dev/null || exit 2
@@ -47,8 +61,9 @@ for folder in exercises/[0-9]*; do
 done
 [ ${#exercises[@]} -gt 0 ] || refuse "EX=$EX: no such exercise; there are" exercises/[0-9]*
 
-header=student,exercise,verdict,right,hazard_free,target,hint,seed,sha256
-partial=$OUT.partial
+header=student,exercise,verdict,score,right,hazard_free,target,hint,seed,sha256
+partial=$OUT.partial pieces=$OUT.partial-feedback
+[ ! -d "$partial" ] || refuse "$partial: is a folder; rename it"
 if [ -s "$partial" ]; then
   # The last row may have been cut off.
   if [ -n "$(tail -c 1 "$partial")" ]; then
@@ -73,124 +88,65 @@ temporary=$(mktemp -d) || exit 2
 trap 'mv "$temporary" "$temporary.over"; rm -rf "$temporary.over"' EXIT
 trap 'exit 130' INT TERM
 
-# A file of a student's, if it is a plain one of a size that an answer may have. Links might lead
-# out of the folder.
-plain() { [ -f "$1" ] && [ ! -L "$1" ]; }
-
 csv() { local text=${1//\"/\"\"}; printf '"%s"' "$text"; }
 
 # The highest hint level in a record that was handed in; nothing where there is none. It is a
 # student's own text.
 hint_level() {
-  plain "$1" && [ "$(stat -c %s "$1")" -le 1000000 ] || return 0
-  LC_ALL=C awk -F , -v exercise="$2" '
+  [ -f "$1" ] && [ ! -L "$1" ] && [ "$(stat -c %s "$1")" -le 1000000 ] || return 0
+  awk -F , -v exercise="$2" '
     $2 == exercise && $4 ~ /^[0-2]$/ { if (!any || $4 > most) most = $4; any = 1 }
     END { if (any) print most }' "$1"
 }
 
-# Grades one answer under limits. $1: student, $2: exercise, $3: its file, $4: hint level, $5:
-# digest. Appends one row by one write.
-one() {
-  local student=$1 exercise=$2 file=$3 hint=$4 digest=$5 work code verdict facts
-  work=$(mktemp -d "$temporary/answer.XXXXXX") || return 1
-  local answer=$work/$exercise.${file##*.}
-  if [ "$(stat -c %s "$file")" -gt 1000000 ]; then
-    echo "more than 1 MB, no answer" > "$work/said"
-    code=2
-  else
-    cp -- "$file" "$answer"
-    # What runs under these limits is a student's. Those that a system does not have are left out.
-    (
-      ulimit -c 0
-      ulimit -v $((MEMORY_GB << 20))
-      ulimit -f $((512 << 10))
-      ulimit -t "$ANSWER_S"
-      ulimit -n 256
-      # Of all of this user's processes, with room for compilers and OpenMP's threads.
-      [ -z "$most_processes" ] || ulimit -u "$most_processes"
-      exec env -i PATH="$PATH" LC_ALL=C HOME="$work" TMPDIR="$work" BUILD="$BUILD" WORK="$work" \
-        SEED="$SEED" STUDENT="$student" LIMIT="${LIMIT:-}" BRIEF=1 FACTS="$work/facts" \
-        OMP_NUM_THREADS=2 timeout -k 5 "$ANSWER_S" src/grade/grade.sh "$exercise" "$answer"
-    ) > "$work/said" 2>&1 < /dev/null
-    code=$?
-  fi
-  [ -d "$work" ] || return 1  # interrupted: that is no verdict
-  case $code in
-    0) verdict=passed ;;
-    1) verdict=failed ;;
-    2) verdict=refused ;;
-    3) verdict="did not compile" ;;
-    4 | 124 | 137 | 152) verdict="timed out" ;;
-    *) verdict="grader error" ;;
-  esac
-  facts=",,"
-  if [ -s "$work/facts" ]; then facts=$(head -n 3 "$work/facts" | paste -sd ,); fi
-  [ "$verdict" != "grader error" ] || tail -n 5 "$work/said" >&2
-  rm -rf "$work"
-  printf '%s,%s,%s,%s,%s,%s,%s\n' "$(csv "$student")" "$exercise" "$verdict" "$facts" "$hint" \
-    "$SEED" "$digest" >> "$partial"
-  printf '%-28.28s %-24s %s\n' "$student" "$exercise" "$verdict"
-}
-export -f one csv
-export BUILD SEED LIMIT MEMORY_GB ANSWER_S partial temporary
 most_processes=$(ps -L --no-headers -u "$(id -u)" 2> /dev/null | wc -l)
 most_processes=$([ "$most_processes" = 0 ] || echo $((most_processes + 200 * JOBS + 1000)))
-export most_processes
+export BUILD SEED LIMIT HINT MEMORY_GB ANSWER_S COMPILE_S COMPILE_GB
+export TEMPORARY=$temporary PARTIAL=$partial PIECES=$pieces MOST_PROCESSES=$most_processes
 
 # Of every row what it is about: student, exercise and digest, as they stand in it.
 about_rows() {
-  sed -E '1d; s/(,[^,]*){6}(,[^,]*)$/\2/' "$1"
+  sed -E '1d; s/(,[^,]*){7}(,[^,]*)$/\2/' "$1"
 }
 declare -A known
 while IFS= read -r row; do
   known[$row]=1
 done < <(about_rows "$partial")
 
-work=() answers=() refused=0 students=0 shopt_before=$(shopt -p nullglob)
+src/grade/handed_in.sh "$DIR" "${exercises[@]}" > "$temporary/handed_in" 2> "$temporary/left_out"
+cat "$temporary/left_out" >&2
+left_out=$(wc -l < "$temporary/left_out")
+declare -A given
+work=() answers=() students=() last=
 : > "$temporary/absent" > "$temporary/wanted"
-shopt -s nullglob
-for folder in "$DIR"/*/; do
-  folder=${folder%/}
-  student=${folder##*/}
-  if [ -L "$folder" ]; then
-    why="a link"
-  elif [[ $student =~ [[:cntrl:]] ]]; then
-    why="a name with a line break or another control character"
-  elif [[ $student == [=+@-]* ]]; then
-    why="a name that a spreadsheet takes for a formula"
-  else
-    why=
-  fi
-  if [ -n "$why" ]; then
-    printf 'grade-class: %q: left out, it is %s; rename it\n' "$folder" "$why" >&2
-    refused=$((refused + 1))
+while IFS= read -rd '' student && IFS= read -rd '' exercise && IFS= read -rd '' file &&
+  IFS= read -rd '' record; do
+  [ "$last" = "$student" ] || students+=("$student")
+  last=$student
+  if [ -z "$file" ]; then
+    printf '%s,%s,not handed in,0,–,–,–,,%s,\n' "$(csv "$student")" "$exercise" "$SEED" \
+      >> "$temporary/absent"
     continue
   fi
-  students=$((students + 1))
-  inside=$folder
-  [ ! -d "$folder/answers" ] || [ -L "$folder/answers" ] || inside=$folder/answers
-  for exercise in "${exercises[@]}"; do
-    # As the exercise begins: start.txt, or else a kernel.
-    begin=(exercises/"$exercise"/start.*)
-    file=$inside/$exercise.$([ ${#begin[@]} = 0 ] && echo cu || echo "${begin[0]##*.}")
-    if ! plain "$file"; then
-      printf '%s,%s,not handed in,,,,,%s,\n' "$(csv "$student")" "$exercise" "$SEED" \
-        >> "$temporary/absent"
-      continue
-    fi
+  # A large file is not even read.
+  if [ "$(stat -c %s -- "$file")" -gt 1000000 ]; then
+    digest="more than 1 MB"
+  else
     digest=$(sha256sum < "$file" | cut -c 1-16)
     case $file in *.cu) answers+=("$exercise" "$student" "$file") ;; esac
-    about=$(csv "$student"),$exercise,$digest
-    printf '%s\n' "$about" >> "$temporary/wanted"
-    [ -n "${known[$about]:-}" ] || work+=("$student" "$exercise" "$file" \
-      "$(hint_level "$inside/grades.csv" "$exercise")" "$digest")
-  done
-done
-eval "$shopt_before"
-[ $students -gt 0 ] || refuse "DIR=$DIR: holds no folder of a student; see exercises/TEACHING.md"
+  fi
+  given[$student/$exercise]=1
+  about=$(csv "$student"),$exercise,$digest
+  printf '%s\n' "$about" >> "$temporary/wanted"
+  [ -n "${known[$about]:-}" ] ||
+    work+=("$student" "$exercise" "$file" "$(hint_level "$record" "$exercise")" "$digest")
+done < "$temporary/handed_in"
+[ ${#students[@]} -gt 0 ] ||
+  refuse "DIR=$DIR: holds no folder or file of a student; see exercises/TEACHING.md"
+mkdir -p "$pieces" && : > "$pieces/.grade-class" || refuse "OUT=$OUT: cannot be written"
 
 if [ ${#work[@]} -gt 0 ]; then
-  printf '%s\0' "${work[@]}" | xargs -0 -n 5 -P "$JOBS" bash -c 'one "$@"' grade-class 9<&- ||
+  printf '%s\0' "${work[@]}" | xargs -0 -n 5 -P "$JOBS" src/grade/grade_one.sh 9<&- ||
     { echo "grade-class: not all were graded; the same command goes on" >&2; exit 1; }
 fi
 
@@ -199,19 +155,44 @@ table=$OUT.new
 {
   echo "$header"
   {
-    paste -d '\n' <(about_rows "$partial") <(sed 1d "$partial") | LC_ALL=C awk '
+    paste -d '\n' <(about_rows "$partial") <(sed 1d "$partial") | awk '
       NR == FNR { wanted[$0] = 1; next }
       FNR % 2 == 1 { print_next = wanted[$0]; wanted[$0] = 0; next }
       print_next' "$temporary/wanted" -
     cat "$temporary/absent"
-  } | LC_ALL=C sort
-} > "$table" && mv "$table" "$OUT" && rm "$partial" || refuse "OUT=$OUT: cannot be written"
+  } | sort
+} > "$table" || refuse "OUT=$OUT: cannot be written"
 
-pairs=${OUT%.csv}-pairs.csv
+# A text file for each student, in a folder that takes the place of the last one.
+new=$temporary/feedback
+mkdir "$new" && : > "$new/.grade-class"
+for student in "${students[@]}"; do
+  name=$student
+  [ ${#name} -le 200 ] || name=${name:0:180}-$(sha256sum <<< "$name" | cut -c 1-16)
+  {
+    printf '%s\n' "$student"
+    for exercise in "${exercises[@]}"; do
+      echo
+      if [ -z "${given[$student/$exercise]:-}" ]; then
+        echo "$exercise: not handed in"
+      else
+        cat -- "$pieces/$student/$exercise"
+      fi
+    done
+  } > "$new/$name.txt"
+done
+rm -rf "$feedback.new" "$feedback.old"
+cp -r "$new" "$feedback.new" && { [ ! -e "$feedback" ] || mv "$feedback" "$feedback.old"; } &&
+  mv "$feedback.new" "$feedback" || refuse "$feedback: cannot be written"
+rm -rf "$feedback.old"
 printf '%s\0' "${answers[@]}" | "$BUILD/grade/similar" "$SIMILAR" > "$pairs.new" &&
   mv "$pairs.new" "$pairs" || refuse "$pairs: cannot be written"
+mv "$table" "$OUT" && rm -rf "$partial" "$pieces" || refuse "OUT=$OUT: cannot be written"
+
 found=$(($(wc -l < "$pairs") - 1))
-echo "$students students, ${#exercises[@]} exercises: $OUT"
+echo "${#students[@]} students, ${#exercises[@]} exercises: $OUT"
+echo "what each is told: $feedback"
 echo "$found pairs of answers resemble each other: $pairs"
-[ "$refused" = 0 ] || echo "$refused folders left out, see above"
+[ "$left_out" = 0 ] || echo "$left_out left out, see above"
+[ ! -e "$temporary/unlocked" ] || head -n 1 "$temporary/unlocked" >&2
 ! grep -q ',grader error,' "$OUT"

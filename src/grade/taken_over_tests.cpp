@@ -40,6 +40,7 @@ void run(Shape, const float*, const float*, float*) {
   if (attack == "fork") at(&fork)();
   if (attack == "exit") at(&std::exit)(0);
   if (attack == "_exit") at(&_exit)(0);
+  for (volatile bool on = attack == "loop"; on;);
   if (attack == "nonsense") report("passed"), _exit(0);
   if (attack == "escapes") {
     const auto zero = std::string(1, '\0');
@@ -95,6 +96,13 @@ TEST_CASE("an answer that takes over its process reaches nothing, fails, and is 
     CHECK(output.out.find('\033') == std::string::npos);
     CHECK(!std::filesystem::exists(made));
   }
+  // Not as long as it may run, but as long as it may use a processor.
+  const testing::Output exhausted = testing::run(
+      "ulimit -St 1; ATTACK=loop MADE= '" + folder / "grade" +
+      "' --exercise 01-index-and-guard --file exercises/01-index-and-guard/kernel.cu --seed 1 " +
+      "--hint 1 --limit 60");
+  CHECK(exhausted.exit_code == 6);
+  CHECK(exhausted.out.find("the kernel has used up its processor time") != std::string::npos);
 }
 
 }  // namespace grade

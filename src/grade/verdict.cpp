@@ -58,11 +58,9 @@ std::string facts_of(std::span<const Case> finished, std::size_t all, bool passe
     }
     missed = missed || !c.missed.empty();
   }
-  const char* harmless = hazardous ? "no" : complete ? "yes" : "";
-  const char* on_target = missed                          ? "no"
-                          : !complete                     ? ""
-                          : passed || !right || hazardous ? "yes"
-                                                          : "no";
+  // A kernel that does nothing has no hazard, and is below every target.
+  const char* harmless = !right ? "" : hazardous ? "no" : "yes";
+  const char* on_target = !right ? "" : passed || (hazardous && !missed) ? "yes" : "no";
   return std::string(right ? "yes" : "no") + "\n" + harmless + "\n" + on_target + "\n";
 }
 

@@ -17,9 +17,9 @@ struct Verdict {
   std::string table;         // of those; empty where an answer is complained about before
   std::string score;
   std::optional<Complaint> complaint;
-  // Three lines for grade_class.sh, yes, no or nothing where it cannot be told: whether the results
-  // are right, whether nothing hazardous was done, and whether the targets are met, to which
-  // belongs what an exercise asks beside its kernel.
+  // Three lines for grade_class.sh, yes or no: whether the results are right; and where they are,
+  // whether nothing hazardous was done, and whether the targets are met, to which belongs what an
+  // exercise asks beside its kernel. Nothing where it cannot be told.
   std::string facts;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -52,8 +53,11 @@ void limit_the_rest() {
     getrusage(RUSAGE_SELF, &used);
     const double seconds =
         used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + std::ceil(most_s) * omp_get_max_threads();
+    rlimit processor{};
+    getrlimit(RLIMIT_CPU, &processor);  // which may be less already
+    processor.rlim_cur = std::min(processor.rlim_cur, static_cast<rlim_t>(seconds));
     // A second between the signal, which can be told from other ends, and the end.
-    const rlimit processor{static_cast<rlim_t>(seconds), static_cast<rlim_t>(seconds) + 1};
+    processor.rlim_max = std::min(processor.rlim_max, processor.rlim_cur + 1);
     setrlimit(RLIMIT_CPU, &processor);
   }
 }

@@ -81,7 +81,14 @@ int run_guarded(const Guard& guard, const Work& work);
 
 // How a child ended.
 struct Ended {
-  enum How { done, complained, refused, timed_out, died } how;
+  enum How {
+    done,
+    complained,
+    refused,
+    timed_out,
+    exhausted,  // it has used up its processor time
+    died
+  } how;
   int exit_code;              // as run_guarded returns it
   std::string report;         // where `work` did not come to its end: what it reported until then
   std::string line;           // "my.cu:12", where it is known

@@ -76,9 +76,11 @@ std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
   const std::optional<Failure> failure = failure_in(last.contents);
   if (!failure) return std::nullopt;
   const std::vector<const void*> frames(failure->frame, failure->frame + failure->frames);
-  return Ended{
-      failure->kind == Failure::kTimeout ? Ended::timed_out : Ended::died, 1, "",
-      line_of(guard, frames), printable(sentence_about(*failure, guard))};
+  const auto how = failure->kind == Failure::kTimeout ? Ended::timed_out
+                   : failure->kind == Failure::kSignal && failure->signal == SIGXCPU
+                       ? Ended::exhausted
+                       : Ended::died;
+  return Ended{how, 1, "", line_of(guard, frames), printable(sentence_about(*failure, guard))};
 }
 
 // What there is to say of a child that said nothing of its end.
