@@ -24,10 +24,10 @@ struct Hostile {
   void (*code)();
   Ended::How how;
   const char* words;  // of the sentence
-  double whole_limit_s = 0.3;
+  double whole_limit_s = 0.15;
 };
 
-Guard short_guard(double whole_limit_s = 0.3) {
+Guard short_guard(double whole_limit_s = 0.15) {
   Guard guard{0.1, "test", {.name = "the kernel"}};
   guard.watched.answer = [](const std::string& question) { return question; };
   guard.watched.line_of = [](const std::vector<const void*>& frames) {
@@ -87,7 +87,7 @@ TEST_CASE("a parent sees through whatever its child says, and waits no longer th
        kNonsense},
       {"claims a report of 1 GiB", [] { send_header(2, 0, std::size_t{1} << 30), stay(); },
        Ended::died, kNonsense},
-      {"claims 200 MB, and sends none", [] { send_header(2, 0, 200'000'000), stay(); },
+      {"claims 60 MB, and sends none", [] { send_header(2, 0, 60'000'000), stay(); },
        Ended::timed_out, kLate},
       {"sends half a header", [] { send_raw("half", 4), stay(); }, Ended::timed_out, kLate},
       {"sends half a header, and ends", [] { send_raw("half", 4), _exit(0); }, Ended::died, kGone},
@@ -174,13 +174,13 @@ TEST_CASE("a child that sends without end takes neither the parent's memory nor 
   const Guard guard = short_guard(10);
   const Ended ended = ended_by(
       [] {
-        const std::string report(100 << 20, 'x');
+        const std::string report(60 << 20, 'x');
         while (true) report_until_now(report);
       },
       guard);
   CHECK(ended.how == Ended::died);
   CHECK(ended.sentence.find(kNonsense) != std::string::npos);
-  CHECK(ended.report.size() == 100 << 20);
+  CHECK(ended.report.size() == 60 << 20);
 }
 
 TEST_CASE("a child's last word is the last: what it does then is not waited for") {

@@ -74,7 +74,7 @@ std::size_t most_bytes(Message message) {
       return 0;
     case Message::kReport:
     case Message::kAnswer:
-      return std::size_t{1} << 28;
+      return std::size_t{1} << 26;
     case Message::kQuestion:
       return std::size_t{1} << 20;
     case Message::kUnlocked:

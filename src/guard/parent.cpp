@@ -105,7 +105,7 @@ Ended silent_end(const Guard& guard, Received::What what, int signal) {
 struct Allowance {
   int messages = 20'000;
   int questions = 5'000;  // each starts a process here
-  std::size_t bytes = std::size_t{1} << 29;
+  std::size_t bytes = std::size_t{1} << 28;
 
   bool covers(const Received& received) {
     if (--messages < 0 || received.contents.size() > bytes) return false;
