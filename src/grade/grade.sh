@@ -149,7 +149,10 @@ if [ -e "$folder/kernel.cu" ]; then
       if ($2 + 0 > most[at]) most[at] = $2
       if ($3 != "static") unbounded = 1
     }
-    END { for (at in most) sum += most[at]; print unbounded ? 999999 : sum > 1e9 ? 1000000000 : sum + 0 }' "$work/raw.su")
+    END {
+      for (at in most) sum += most[at]
+      print(unbounded ? 999999 : sum > 1e9 ? 1000000000 : sum + 0)
+    }' "$work/raw.su")
   compile src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || broken
   objects=("$work/kernel.o")
 fi
