@@ -26,6 +26,7 @@ struct KernelArray {
   std::size_t bytes;
   bool shared;
   bool result = false;  // no element of it may be written by two threads
+  bool watched = false;  // hazards are looked for in it: the result, and what cudaMalloc gave
   // Of a shared array of a function that the kernel may call, if it was compiled as one: the place
   // of that function. Who never came there has no business in the array.
   CodePlace owner = 0, owner_bytes = 0;
