@@ -45,7 +45,7 @@ AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include sr
 	-fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) \
 	$(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=1 \
-	-fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
+	-fsanitize-coverage=trace-pc -fdata-sections -U_FORTIFY_SOURCE
 COUNTED := --redefine-sym memcpy=simt_memcpy --redefine-sym memset=simt_memset
 DEPENDENCIES = -MMD -MP -MF $@.d
 

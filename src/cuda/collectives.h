@@ -103,8 +103,8 @@ int atomicSub(int* address, int value);
 unsigned atomicSub(unsigned* address, unsigned value);
 unsigned atomicInc(unsigned* address, unsigned value);
 unsigned atomicDec(unsigned* address, unsigned value);
-#define SIMT_ATOMIC(name)                     \
-  int name(int* address, int value);          \
+#define SIMT_ATOMIC(name)                           \
+  int name(int* address, int value);                \
   unsigned name(unsigned* address, unsigned value); \
   unsigned long long name(unsigned long long* address, unsigned long long value);
 SIMT_ATOMIC(atomicMin)

@@ -37,7 +37,7 @@ std::uint32_t warp_active(const void* place);
 
 int lane();  // of the thread that runs
 
-void fence();       // __threadfence and its kin
+void fence();           // __threadfence and its kin
 void let_others_run();  // __nanosleep
 // Of a traced kernel: the load of these bytes that follows is one of __ldg.
 void read_only_load(const void* pointer, std::size_t bytes);

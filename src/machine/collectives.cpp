@@ -146,8 +146,7 @@ std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
       machine::exchange({machine::Exchange::kBallot, mask, vote, 0, nullptr}));
 }
 
-std::uint64_t simt::warp_shuffle(
-    std::uint32_t mask, std::uint64_t value, int source, int width) {
+std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width) {
   machine::BlockObserver* const observer = machine::running_worker->observer();
   const bool is_width =
       width > 0 && width <= model::kWarpSize && std::has_single_bit(static_cast<unsigned>(width));

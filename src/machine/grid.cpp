@@ -20,7 +20,6 @@
 namespace machine {
 namespace {
 
-
 // What the launches of the moment run on.
 struct Session {
   const Machine* machine;
@@ -145,7 +144,7 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     return std::clamp<std::int64_t>(chosen.candidates() - next, 1, most);
   };
   const auto run = [&](std::int64_t workers) {
-#pragma omp parallel num_threads(static_cast<int>(workers))
+#pragma omp parallel num_threads(static_cast <int>(workers))
     Residents(source, omp_get_thread_num()).run();
   };
   // The first block shows whether blocks wait for each other.

@@ -25,7 +25,7 @@ struct KernelArray {
   std::uintptr_t begin;
   std::size_t bytes;
   bool shared;
-  bool result = false;  // no element of it may be written by two threads
+  bool result = false;   // no element of it may be written by two threads
   bool watched = false;  // hazards are looked for in it: the result, and what cudaMalloc gave
   // Of a shared array of a function that the kernel may call, if it was compiled as one: the place
   // of that function. Who never came there has no business in the array.

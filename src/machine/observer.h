@@ -14,6 +14,10 @@
 
 namespace machine {
 
+// What an atomic is good for: sums of floats, counters, or locks and flags (exchanges and
+// compare-and-swaps).
+enum class AtomicUse { kSum, kCounter, kLock };
+
 // Observes the blocks that one thread of the operating system runs, one after the other.
 class BlockObserver {
  public:
@@ -51,9 +55,7 @@ class BlockObserver {
   virtual void async_wait(int groups_in_flight, const void* place) = 0;
   virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;
   virtual void fence(const void* place) = 0;
-  // `makes_locks`: exchanges and compare-and-swaps.
-  virtual void atomic(
-      const void* pointer, std::size_t bytes, bool makes_locks, const void* place) = 0;
+  virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
   // A load through the read-only path (__ldg), before it is announced.
   virtual void read_only_load(const void* pointer, std::size_t bytes, const void* place) = 0;
   // A call that CUDA leaves undefined, as the HazardKind says.

@@ -110,9 +110,8 @@ void Residents::run() {
       if (waiting_.empty() && !may_begin) continue;
       if (waiting_.empty()) break;
       const std::size_t count = waiting_.size();
-      std::erase_if(waiting_, [&](Resident* resident) {
-        return !source_.is_over() && go_on(*resident);
-      });
+      std::erase_if(
+          waiting_, [&](Resident* resident) { return !source_.is_over() && go_on(*resident); });
       if (waiting_.size() == count) std::this_thread::yield();
     }
   } catch (...) {

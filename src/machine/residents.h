@@ -28,7 +28,7 @@ struct BlockSource {
   std::function<bool()> is_over;  // blocks that wait are forgotten
   std::function<void()> ended;
   std::function<void(const Abandoned&)> abandoned;
-  std::function<void(std::int64_t)> failed;             // in a catch clause
+  std::function<void(std::int64_t)> failed;            // in a catch clause
   std::function<void(const BlockObserver&)> observed;  // all blocks of that one have run
 };
 

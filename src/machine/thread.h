@@ -28,7 +28,7 @@ struct Thread {
   bool vote = false;  // at the block's barrier
   Collective collective{};
   std::uint64_t received = 0;
-  bool received_nothing = false;  // the lane that it asked does not take part
+  bool received_nothing = false;    // the lane that it asked does not take part
   const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
   int times_read = 0;
   AsyncCopies copies;

@@ -1,4 +1,4 @@
-// Threads that wait for each other by what they store: fences, locks and flags.
+// Threads that wait for each other by what they store: fences, counters, locks and flags.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ bool blocks_may_wait();
 // Replaces the value at `address` by `change` of it, and returns what it was. Blocks run side by
 // side, so this is atomic among threads of the operating system, too.
 template <class T, class Change>
-T atomically(T* address, bool makes_locks, void* place, Change change) {
+T atomically(T* address, AtomicUse use, void* place, Change change) {
   if (running_worker != nullptr) {
     if (BlockObserver* observer = running_worker->observer()) {
-      observer->atomic(address, sizeof(T), makes_locks, place);
+      observer->atomic(address, sizeof(T), use, place);
     }
     running_worker->read_atomically(address);
   }

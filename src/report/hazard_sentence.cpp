@@ -72,9 +72,9 @@ std::string left_early(const model::Hazard& hazard, const lab::Row& row) {
 
 std::string different_barriers(const model::Hazard& hazard, const lab::Row& row) {
   return name(hazard.first, row) + " waits at the barrier" + on_line(hazard.first) + " while " +
-         name(hazard.second, row) + ", of another warp, waits at the one" +
-         on_line(hazard.second) +
-         "; GPUs since Volta take the two for one, but CUDA promises that only where all threads of "
+         name(hazard.second, row) + ", of another warp, waits at the one" + on_line(hazard.second) +
+         "; GPUs since Volta take the two for one, but CUDA promises that only where all threads "
+         "of "
          "a block come to the same __syncthreads()";
 }
 
@@ -139,14 +139,12 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
              " in the same launch; __ldg is for what no thread of the launch stores: load it "
              "without";
     case model::HazardKind::copy_of_bad_size:
-      return in_block + name(hazard.first, row) + " copies " +
-             text::grouped(hazard.index) + " bytes by one cp.async" + on_line(hazard.first) +
-             "; one copies 4, 8 or 16";
+      return in_block + name(hazard.first, row) + " copies " + text::grouped(hazard.index) +
+             " bytes by one cp.async" + on_line(hazard.first) + "; one copies 4, 8 or 16";
     case model::HazardKind::copy_of_bad_zeros:
-      return in_block + name(hazard.first, row) + " fills " +
-             text::grouped(hazard.index) + " bytes with zeros by a cp.async of " +
-             text::grouped(hazard.extent) + on_line(hazard.first) +
-             "; the zeros are part of its size";
+      return in_block + name(hazard.first, row) + " fills " + text::grouped(hazard.index) +
+             " bytes with zeros by a cp.async of " + text::grouped(hazard.extent) +
+             on_line(hazard.first) + "; the zeros are part of its size";
     case model::HazardKind::copy_to_global:
       return in_block + name(hazard.first, row) + " makes a cp.async" + on_line(hazard.first) +
              " whose destination is not in shared memory; it copies from global to shared memory";

@@ -18,8 +18,7 @@ std::vector<model::Hazard> BarrierWatch::barrier(
   const std::vector<Token>& at = log.paths();
   const auto hazard = [&](model::HazardKind kind, std::size_t waits, std::size_t other) {
     model::Hazard made{kind, "", 0, block_, {}, {}};
-    made.first = {
-        static_cast<std::int64_t>(waits), 0, false, paths.places_of_call(at[waits])};
+    made.first = {static_cast<std::int64_t>(waits), 0, false, paths.places_of_call(at[waits])};
     made.second = {
         static_cast<std::int64_t>(other), 0, left[other],
         left[other] ? log.last_places(static_cast<int>(other)) : paths.places_of_call(at[other])};

@@ -40,12 +40,11 @@ bool BlockOrder::is_before(
     std::uint32_t first_epoch) const {
   const auto learned = learned_.find(other);
   if (learned == learned_.end()) return false;
-  return std::any_of(
-      learned->second.begin(), learned->second.end(), [&](const Learned& known) {
-        const auto entry = known.blocks.find(block);
-        return known.in_epoch <= first_epoch && entry != known.blocks.end() &&
-               entry->second >= last_epoch;
-      });
+  return std::any_of(learned->second.begin(), learned->second.end(), [&](const Learned& known) {
+    const auto entry = known.blocks.find(block);
+    return known.in_epoch <= first_epoch && entry != known.blocks.end() &&
+           entry->second >= last_epoch;
+  });
 }
 
 }  // namespace trace

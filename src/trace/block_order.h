@@ -22,7 +22,7 @@ class BlockOrder {
   // A thread of `block` has read that in `epoch`.
   void acquire(std::int64_t block, std::uint32_t epoch, std::uint64_t address);
 
-  // Whether any was released: what such a launch does may depend on the order of its blocks.
+  // Whether any was released.
   bool is_used() const { return used_.load(std::memory_order_relaxed); }
 
   // When the launch is over: whether what one block did up to an epoch is before what another did
@@ -39,8 +39,8 @@ class BlockOrder {
   };
   std::atomic<bool> used_ = false;
   std::mutex lock_;
-  std::unordered_map<std::uint64_t, Known> released_;                  // by address
-  std::unordered_map<std::int64_t, std::vector<Learned>> learned_;     // by block, oldest first
+  std::unordered_map<std::uint64_t, Known> released_;               // by address
+  std::unordered_map<std::int64_t, std::vector<Learned>> learned_;  // by block, oldest first
 };
 
 }  // namespace trace

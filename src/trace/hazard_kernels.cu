@@ -34,9 +34,6 @@ void run(const float* in, float* out) {
 
 constexpr unsigned kAll = 0xffffffffu;
 
-struct Pair {
-  float x, y;
-};
 struct Padded {
   char tag;
   float value;
@@ -45,9 +42,6 @@ struct Twelve {
   float x, y, z;
 };
 
-__device__ Pair pair_of(float x, float y) {
-  return {x, y};
-}
 __device__ float sum_of_warp(float value) {
   for (int d = 16; d > 0; d /= 2) value += __shfl_down_sync(kAll, value, d);
   return value;
@@ -103,13 +97,6 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
        if (T == 5) s[7] = 1;
        if (T == 40) out[0] = reinterpret_cast<const unsigned*>(s)[1];
      }>, "race"},
-    {"structs returned into shared memory", KERNEL(1, 64) {
-       __shared__ Pair s[64];
-       s[T] = pair_of(in[T], 2);
-       __syncthreads();
-       const Pair other = s[63 - T];
-       out[T] = other.x + other.y;
-     }>, ""},
     {"a struct with padding, stored member by member and copied", KERNEL(1, 64) {
        __shared__ Padded s[64];
        s[T].tag = 1;
@@ -643,7 +630,7 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
        s[T] = in[T];
        __syncthreads();
        out[T] = s[63 - T];
-     }>, "barrier_divergence several_barriers"},
+     }>, "barrier_divergence race several_barriers"},
     {"warps leave a loop with a barrier one after the other", KERNEL(1, 128) {
        for (unsigned i = 0; i <= T / 32; ++i) __syncthreads();
        out[T] = 1;
@@ -728,7 +715,7 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
        const float* p = second;
        float sum = 0;
        for (int i = 0; i <= 32; ++i) sum += p[i];
-       out[T] = sum;
+       out[T] = sum + first[0] + third[0];
      }>, "out_of_bounds"},
     {"a pointer that goes through one array after the other", KERNEL(1, 64) {
        __shared__ float first[32], second[32];

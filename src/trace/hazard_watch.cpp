@@ -18,8 +18,8 @@ void add(
     std::vector<Together>& all, std::uint64_t key, std::uint32_t lane, std::uint32_t site,
     ThreadOrder::Moment start) {
   std::erase_if(all, [&](const Together& known) { return known.moment() < start; });
-  const auto same = std::find_if(
-      all.begin(), all.end(), [&](const Together& known) { return known.key == key; });
+  const auto same =
+      std::find_if(all.begin(), all.end(), [&](const Together& known) { return known.key == key; });
   if (same == all.end()) {
     all.push_back({key, lane, site});
   } else {
@@ -101,8 +101,8 @@ void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
   bool all_plain_of_other_warps = how == How::plain && !order_.has_edges();
   for (Together& known : cell.loads) {
     // One that says no more than this load does.
-    const bool same_but_before = known.warp() == warp && known.how() == how &&
-                                 known.moment() < order_.warp_start(warp);
+    const bool same_but_before =
+        known.warp() == warp && known.how() == how && known.moment() < order_.warp_start(warp);
     if (known.moment() < order_.block_start() || same_but_before) {
       known = {key, lane, actor.site};
       return;
@@ -122,8 +122,7 @@ void HazardWatch::note_plain_store(Cell& cell, Actor actor) {
   if (cells_.more(cell) != nullptr) cells_.make_more(cell) = {};
 }
 
-void HazardWatch::load(
-    std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
     if (cell.pending_in == serial) {
@@ -135,15 +134,13 @@ void HazardWatch::load(
                is_somebody(atomic)) {
       report(model::HazardKind::race, atomic, actor, array, at);
     } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
-      reads_of_nothing_.push_back(
-          {model::HazardKind::uninitialized, actor, kNobody, array, at, block_});
+      reads_of_nothing_.push_back({actor, array, at, false});
     }
     note_load(cell, actor, how);
   });
 }
 
-void HazardWatch::store(
-    std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
     Actor other = unordered_store(cell, actor.thread);
@@ -161,8 +158,7 @@ void HazardWatch::store(
       note_plain_store(cell, actor);
     } else {
       const std::uint64_t key = Together::key_of(order_.now(actor.thread), actor.thread, how);
-      add(
-          cells_.make_more(cell).atomics, key, 1u << actor.thread % model::kWarpSize, actor.site,
+      add(cells_.make_more(cell).atomics, key, 1u << actor.thread % model::kWarpSize, actor.site,
           order_.block_start());
     }
   });
@@ -173,8 +169,7 @@ void HazardWatch::update(std::size_t array, std::uint64_t byte, int bytes, Actor
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](const Cell&, std::uint64_t at, const Cell& word) {
     if (word.is_initialized(serial)) return;
-    reads_of_nothing_.push_back(
-        {model::HazardKind::uninitialized, actor, kNobody, array, at, block_});
+    reads_of_nothing_.push_back({actor, array, at, true});
   });
 }
 
@@ -207,12 +202,14 @@ void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
 }
 
 void HazardWatch::barrier() {
-  for (const Found& read : reads_of_nothing_) {
+  for (const ReadOfNothing& read : reads_of_nothing_) {
     const Cell& cell = cells_.at(read.array, read.byte);
-    // Where somebody else wrote it in this epoch, that race is the hazard.
-    const bool written_since = cell.store_moment() >= order_.block_start();
-    if (written_since && cell.store_thread() != read.first.thread) continue;
-    report(read.kind, read.first, read.second, read.array, read.byte);
+    const bool stored_since =
+        cell.store_moment() >= order_.block_start() && cell.store_thread() != read.actor.thread;
+    const MoreOfCell* const more = read.by_atomic ? nullptr : cells_.more(cell);
+    const bool added_since = more != nullptr && !more->atomics.empty();
+    if (stored_since || added_since) continue;
+    report(model::HazardKind::uninitialized, read.actor, kNobody, read.array, read.byte);
   }
   reads_of_nothing_.clear();
   order_.barrier();

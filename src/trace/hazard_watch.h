@@ -36,10 +36,8 @@ class HazardWatch {
   bool is_watched(std::size_t array) const { return cells_.is_watched(array); }
 
   void begin_block(std::int64_t block, int threads);
-  void load(
-      std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
-  void store(
-      std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
+  void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
+  void store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
   void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);  // cp.async, issued
   // The load of an atomic, whose store follows.
   void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
@@ -48,6 +46,7 @@ class HazardWatch {
   void fence(int thread) { order_.fence(thread); }
   // An atomic or volatile load or store of that address: before it is loaded, behind its store.
   void acquire(int thread, std::uint64_t address) { order_.atomic_load(thread, address); }
+  void lock(int thread, std::uint64_t address) { order_.lock(thread, address); }
   void release(int thread, std::uint64_t address) { order_.atomic_store(thread, address); }
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
     order_.warp_barrier(warp, lanes, mask);
@@ -67,6 +66,14 @@ class HazardWatch {
     Actor actor;
   };
 
+  // A race, if somebody else writes there in the same epoch: but atomics do not race.
+  struct ReadOfNothing {
+    Actor actor;
+    std::size_t array;
+    std::uint64_t byte;
+    bool by_atomic;
+  };
+
   // A thread's access that another one's may not be unordered with; kNone where there is none.
   Actor unordered_store(const Cell& cell, int thread) const;
   Actor unordered(const Together& others, int thread) const;
@@ -80,9 +87,9 @@ class HazardWatch {
 
   ThreadOrder order_;
   WatchedCells cells_;
-  std::vector<bool> is_shared_;                        // by array
-  std::vector<machine::AsyncGroups<Copy>> copies_;     // of each thread
-  std::vector<Found> reads_of_nothing_;  // in this epoch: a race if somebody writes there in it
+  std::vector<bool> is_shared_;                     // by array
+  std::vector<machine::AsyncGroups<Copy>> copies_;  // of each thread
+  std::vector<ReadOfNothing> reads_of_nothing_;     // in this epoch
   std::vector<Found> found_;
   std::int64_t block_ = 0;
 };

@@ -216,18 +216,18 @@ void __tsan_unaligned_write16(void* p) {
   trace::access(trace::Kind::kStore, p, 4, HERE);
 }
 
-#define VOLATILE(bytes, log2_bytes)                                                  \
-  void __tsan_volatile_read##bytes(void* p) {                                        \
-    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);         \
-  }                                                                                  \
-  void __tsan_volatile_write##bytes(void* p) {                                       \
-    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE);        \
-  }                                                                                  \
-  void __tsan_unaligned_volatile_read##bytes(void* p) {                              \
-    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);         \
-  }                                                                                  \
-  void __tsan_unaligned_volatile_write##bytes(void* p) {                             \
-    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE);        \
+#define VOLATILE(bytes, log2_bytes)                                           \
+  void __tsan_volatile_read##bytes(void* p) {                                 \
+    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
+  }                                                                           \
+  void __tsan_volatile_write##bytes(void* p) {                                \
+    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
+  }                                                                           \
+  void __tsan_unaligned_volatile_read##bytes(void* p) {                       \
+    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
+  }                                                                           \
+  void __tsan_unaligned_volatile_write##bytes(void* p) {                      \
+    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
   }
 VOLATILE(1, 0)
 VOLATILE(2, 1)

@@ -117,7 +117,8 @@ std::vector<model::Hazard> LaunchTouches::hazards(
   const auto report = [&](const Touch& before, const Touch& touch) {
     const bool read_only = is_read_only_and_stored(before, touch);
     // The lower block is told first, and of one block the load.
-    const bool swap = std::pair(touch.block, stores(touch)) < std::pair(before.block, stores(before));
+    const bool swap =
+        std::pair(touch.block, stores(touch)) < std::pair(before.block, stores(before));
     const Touch &first = swap ? touch : before, &second = swap ? before : touch;
     if (!known.emplace(touch.array, read_only, first.place, second.place).second) return;
     const machine::KernelArray& array = arrays[touch.array];

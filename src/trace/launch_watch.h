@@ -1,6 +1,7 @@
 // What all who trace the blocks of a launch have to know of each other to find hazards.
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "trace/block_order.h"
@@ -15,6 +16,10 @@ struct LaunchWatch {
   ResultWriters writers;
   BlockOrder order;
   LaunchTouches touches;
+  // A block counts in global memory, or lets others wait: what a launch does then may depend on the
+  // order of its blocks.
+  std::atomic<bool> counts = false;
+  bool depends_on_order() const { return counts || order.is_used(); }
 };
 
 }  // namespace trace

@@ -13,6 +13,7 @@ void ThreadOrder::begin_block(int threads) {
   warp_start_.assign(warps, 0);
   rounds_.assign(warps, {});
   known_.assign(threads, {});
+  locks_.assign(threads, {});
   barrier();
 }
 
@@ -22,6 +23,7 @@ void ThreadOrder::barrier() {
   if (!has_edges_) return;
   has_edges_ = false;
   for (Known& known : known_) known.clear();
+  for (std::vector<std::uint64_t>& locks : locks_) locks.clear();
   released_.clear();
 }
 
@@ -92,6 +94,20 @@ void ThreadOrder::atomic_store(int thread, std::uint64_t place) {
     released[t] = std::max(released[t], warp_start - 1);
   }
   released[thread] = std::max(released[thread], fenced_[thread]);
+}
+
+void ThreadOrder::lock(int thread, std::uint64_t place) {
+  has_edges_ = true;
+  std::vector<std::uint64_t>& locks = locks_[thread];
+  if (std::find(locks.begin(), locks.end(), place) == locks.end()) locks.push_back(place);
+  fence(thread);  // that it has, for all that is known
+}
+
+bool ThreadOrder::share_a_lock(int other, int thread) const {
+  const std::vector<std::uint64_t>& locks = locks_[thread];
+  return std::any_of(locks_[other].begin(), locks_[other].end(), [&](std::uint64_t place) {
+    return std::find(locks.begin(), locks.end(), place) != locks.end();
+  });
 }
 
 void ThreadOrder::atomic_load(int thread, std::uint64_t place) {

@@ -30,6 +30,9 @@ class ThreadOrder {
   void fence(int thread);
   void atomic_store(int thread, std::uint64_t place);
   void atomic_load(int thread, std::uint64_t place);
+  // An exchange or a compare-and-swap. Who holds a lock when is not known, for the lanes of a warp
+  // are followed as if they took it together: threads that use the same one are called ordered.
+  void lock(int thread, std::uint64_t place);
 
   // The moment of what a thread does now.
   Moment now(int thread) const { return now_[thread]; }
@@ -44,7 +47,7 @@ class ThreadOrder {
     if (moment < block_start_ || other == thread) return true;
     const int warp = thread / model::kWarpSize;
     if (other / model::kWarpSize == warp && moment < warp_start_[warp]) return true;
-    return has_edges_ && moment <= known(thread, other);
+    return has_edges_ && (moment <= known(thread, other) || share_a_lock(other, thread));
   }
 
  private:
@@ -53,6 +56,7 @@ class ThreadOrder {
   Moment known(int thread, int other) const {
     return known_[thread].empty() ? 0 : known_[thread][other];
   }
+  bool share_a_lock(int other, int thread) const;
   void join(int warp, std::uint32_t lanes);
   void learn(int thread, const Known& more);
 
@@ -65,6 +69,7 @@ class ThreadOrder {
   std::vector<Moment> now_, fenced_;  // by thread
   std::vector<Moment> warp_start_;
   std::vector<std::vector<Round>> rounds_;             // by warp
+  std::vector<std::vector<std::uint64_t>> locks_;      // by thread
   std::vector<Known> known_;                           // by thread; empty: barriers say it all
   std::unordered_map<std::uint64_t, Known> released_;  // by place, since the block's last barrier
 };

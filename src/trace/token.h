@@ -61,7 +61,8 @@ struct Told {
   std::uint64_t value = 0;   // the hazard's index, or the address that is loaded
 
   std::uint64_t first_word() const {
-    return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 | std::uint64_t{extent} << 32;
+    return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 |
+           std::uint64_t{extent} << 32;
   }
   static Told of(std::uint64_t first, std::uint64_t second) {
     return {
@@ -75,8 +76,8 @@ struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
   // A load or store has one; an async copy two: from and to; a wait the number of groups, a barrier
-  // of the warp its mask; a bad index two: what the compiler says of it, and the index; what is told
-  // two: see Told.
+  // of the warp its mask; a bad index two: what the compiler says of it, and the index; what is
+  // told two: see Told.
   std::uintptr_t* next_address = nullptr;
   bool has_room() const { return next_token < tokens_end; }
 };

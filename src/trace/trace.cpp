@@ -33,7 +33,7 @@ class Tracing : public machine::LaunchObserver {
   // A recording is in the grid's order. Where blocks wait for each other, what they do depends on
   // their order: then it is always the same one.
   int most_workers() const override {
-    const bool in_order = machine_.recorder != nullptr || (watch_ && watch_->order.is_used());
+    const bool in_order = machine_.recorder != nullptr || (watch_ && watch_->depends_on_order());
     return in_order ? 1 : omp_get_max_threads();
   }
 
@@ -79,7 +79,7 @@ class Tracing : public machine::LaunchObserver {
   std::span<const machine::GlobalArray> matrices_;
   std::optional<LaunchWatch> watch_;  // of the launch; none where hazards are not looked for
   std::vector<bool> written_;         // of the words of the result, by any launch
-  bool all_traced_ = true;                // every block of every launch
+  bool all_traced_ = true;            // every block of every launch
 };
 
 }  // namespace

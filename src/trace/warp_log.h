@@ -1,4 +1,5 @@
-// The logs of the lanes of a block, warp by warp, and where the threads of the block are between two folds.
+// The logs of the lanes of a block, warp by warp, and where the threads of the block are between
+// two folds.
 #pragma once
 
 #include <array>

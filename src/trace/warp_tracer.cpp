@@ -84,9 +84,11 @@ void WarpTracer::fence(const void* place) {
 }
 
 void WarpTracer::atomic(
-    const void* pointer, std::size_t bytes, bool makes_locks, const void* place) {
-  log_atomic(makes_locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
-  if (makes_locks) watch_.will_fence();
+    const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) {
+  const bool locks = use == machine::AtomicUse::kLock;
+  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
+  if (locks) watch_.will_fence();
+  if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
   watch_.will_access(pointer, /*stores=*/true);
 }
 
@@ -124,6 +126,7 @@ bool WarpTracer::barrier(std::span<const bool> left) {
 bool WarpTracer::fold(int warp, std::uint32_t running) {
   stop();
   warp_ = warp;
+  watch_.begin_fold(warp);
   std::vector<Party> parties = log_.parties(warp, running);
   Merge merge(parties, paths_);
   for (Together together = merge.next(); !together.empty(); together = merge.next()) {
@@ -218,8 +221,7 @@ void WarpTracer::copy(
   };
   const model::AsyncCopyCost cost = model::async_copy(to, from);
   side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
-  side(
-      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)});
+  side(from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)});
 }
 
 void WarpTracer::request(
@@ -243,9 +245,8 @@ void WarpTracer::follow(Token token, Together together) {
     for (std::uint32_t left = lanes.active; left != 0;) {
       const auto mask = static_cast<std::uint32_t>(masks.address[std::countr_zero(left)]);
       std::uint32_t same = 0;
-      machine::for_each_lane(left, [&](int l) {
-        same |= std::uint32_t{masks.address[l] == mask} << l;
-      });
+      machine::for_each_lane(
+          left, [&](int l) { same |= std::uint32_t{masks.address[l] == mask} << l; });
       watch_.warp_barrier(warp_, same, mask);
       left &= ~same;
     }

@@ -46,7 +46,7 @@ class WarpTracer : public machine::BlockObserver {
   void warp_barrier(std::uint32_t mask, const void* place) override;
   void fence(const void* place) override;
   void atomic(
-      const void* pointer, std::size_t bytes, bool makes_locks, const void* place) override;
+      const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
   void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
   void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "machine/lanes.h"
 #include "trace/bad_index.h"
@@ -51,6 +52,7 @@ void Watch::begin_block(std::int64_t block, int threads) {
   epoch_ = 0;
   fenced_in_.assign(threads, 0);
   read_atomically_.clear();
+  read_last_.assign(threads, 0);
   touches_.clear();  // of a block that was abandoned
 }
 
@@ -76,24 +78,39 @@ void Watch::will_access(const void* pointer, bool stores) {
   }
 }
 
+void Watch::will_count(const void* pointer) {
+  if (looks() && is_global(reinterpret_cast<std::uintptr_t>(pointer))) launch_->counts = true;
+}
+
 void Watch::atomic_access(Token token, const model::WarpAccess& access, int warp) {
   if (!looks() || how_of(kind_of(token)) == How::plain || !is_load(kind_of(token))) return;
-  std::uintptr_t last = 0;
   machine::for_each_lane(access.active, [&](int l) {
-    const std::uintptr_t address = access.address[l];
-    threads_.acquire(thread_of(warp, l), address);
-    // Whoever takes a lock or puts it back has done what the lock guards.
-    if (kind_of(token) == Kind::kLockLoad) threads_.fence(thread_of(warp, l));
-    if (address != last && is_global(address)) launch_->order.acquire(block_, epoch_, address);
-    last = address;
+    const int thread = thread_of(warp, l);
+    acquire(thread, access.address[l]);
+    read_last_[thread] = access.address[l];
+    if (kind_of(token) == Kind::kLockLoad) threads_.lock(thread, access.address[l]);
   });
+}
+
+void Watch::acquire(int thread, std::uintptr_t address) {
+  threads_.acquire(thread, address);
+  if (is_global(address)) launch_->order.acquire(block_, epoch_, address);
+}
+
+void Watch::begin_fold(int warp) {
+  if (!looks()) return;
+  const std::size_t first = warp * model::kWarpSize;
+  const std::size_t end = std::min(first + model::kWarpSize, read_last_.size());
+  for (std::size_t t = first; t < end; ++t) {
+    if (read_last_[t] == 0) continue;
+    acquire(static_cast<int>(t), std::exchange(read_last_[t], 0));
+  }
 }
 
 void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int warp) {
   if (!looks() || how_of(kind_of(token)) == How::plain || !is_store(kind_of(token))) return;
-  machine::for_each_lane(access.active, [&](int l) {
-    threads_.release(thread_of(warp, l), access.address[l]);
-  });
+  machine::for_each_lane(
+      access.active, [&](int l) { threads_.release(thread_of(warp, l), access.address[l]); });
 }
 
 void Watch::request(const Site& site, model::WarpAccess access, int warp) {
@@ -293,9 +310,12 @@ std::vector<model::Hazard> Watch::take_new() {
 
 model::Hazard Watch::hazard_of(const HazardWatch::Found& found) const {
   const machine::KernelArray& array = memory_.arrays[found.array];
-  model::Hazard hazard{
-      found.kind,  array.name, found.byte, found.block, actor_of(found.first),
-      actor_of(found.second)};
+  model::Hazard hazard{found.kind,
+                       array.name,
+                       found.byte,
+                       found.block,
+                       actor_of(found.first),
+                       actor_of(found.second)};
   const bool both_store = hazard.first.stores && hazard.second.stores;
   if (found.kind == model::HazardKind::race && array.result && both_store) {
     hazard.kind = model::HazardKind::race_on_result;

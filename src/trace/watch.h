@@ -36,8 +36,12 @@ class Watch {
   void will_run(int thread) { running_ = thread; }
   void will_fence() { fenced_in_[running_] = epoch_ + 1; }
   void will_access(const void* pointer, bool stores);
+  void will_count(const void* pointer);
 
   // Of here on, all do nothing where nothing is watched.
+
+  // What is folded last of a thread may not have been done then.
+  void begin_fold(int warp);
   void request(const Site& site, model::WarpAccess access, int warp);
   // An access of which no site is known.
   void stray(Token path, Token token, const model::WarpAccess& access, int warp);
@@ -65,8 +69,10 @@ class Watch {
   void touch_in_block(const Site& site, const model::WarpAccess& access, int warp);
   void touch_in_launch(const Site& site, const model::WarpAccess& access);
   void put_writers(const Site& site, const model::WarpAccess& access, int warp);
-  void add_touch(std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site);
+  void add_touch(
+      std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site);
   void add_other(const model::Hazard& hazard);
+  void acquire(int thread, std::uintptr_t address);
   bool is_global(std::uintptr_t address) const;
   model::Hazard hazard_of(const HazardWatch::Found& found) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
@@ -87,8 +93,9 @@ class Watch {
   int running_ = 0;
   std::vector<std::uint32_t> fenced_in_;  // by thread: the epoch of its last fence, plus 1
   std::unordered_set<std::uintptr_t> read_atomically_;
-  std::vector<Touch> touches_;                 // of the block
-  std::vector<std::uint32_t> place_of_site_;   // as LaunchTouches numbers them; kNone: not asked yet
+  std::vector<std::uintptr_t> read_last_;     // by thread, atomically, in the last fold; 0: nothing
+  std::vector<Touch> touches_;                // of the block
+  std::vector<std::uint32_t> place_of_site_;  // as LaunchTouches numbers them; kNone: not asked yet
 };
 
 }  // namespace trace

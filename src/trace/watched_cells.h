@@ -34,9 +34,9 @@ struct Cell {
   std::uint32_t store_site = 0;
   std::uint32_t initialized_in = 0;  // serial number of the block
   std::array<Together, 2> loads{};
-  std::uint32_t pending_in = 0;            // the same, while a cp.async is on its way
-  std::uint32_t more = 0, more_in = 0;     // number in WatchedCells::more(), in that block
-  std::uint32_t split = 0, split_in = 0;   // number of the bytes' cells, in that block
+  std::uint32_t pending_in = 0;           // the same, while a cp.async is on its way
+  std::uint32_t more = 0, more_in = 0;    // number in WatchedCells::more(), in that block
+  std::uint32_t split = 0, split_in = 0;  // number of the bytes' cells, in that block
 
   // Of a word that was split: whether any byte is. Nobody stores the padding of a struct.
   bool is_initialized(std::uint32_t serial) const { return initialized_in == serial; }
@@ -62,8 +62,8 @@ class WatchedCells {
   void begin_block();
   std::uint32_t serial() const { return serial_; }
 
-  // Calls visit(cell, byte, word) for each cell of these bytes; `word` is the cell itself, or the one
-  // that was split.
+  // Calls visit(cell, byte, word) for each cell of these bytes; `word` is the cell itself, or the
+  // one that was split.
   template <class Visit>
   void for_each(std::size_t array, std::uint64_t byte, int bytes, Visit visit) {
     const std::uint64_t end = std::min<std::uint64_t>(byte + bytes, arrays_[array].bytes);
@@ -111,7 +111,7 @@ class WatchedCells {
   void split(Cell& word);
 
   std::vector<Array> arrays_;
-  std::deque<Page> pages_;      // all that there are
+  std::deque<Page> pages_;  // all that there are
   std::vector<Page*> free_;
   std::vector<Page**> in_use_;  // by this block only
   std::deque<std::array<Cell, 4>> split_;

@@ -120,7 +120,8 @@ __forceinline__ coalesced_group coalesced_threads() {
 class grid_group {
  public:
   [[noreturn]] static void sync() {
-    simt::give_up("it calls grid.sync(), which is not supported here: split the kernel in two launches");
+    simt::give_up(
+        "it calls grid.sync(), which is not supported here: split the kernel in two launches");
   }
   static bool is_valid() { return false; }
   static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
