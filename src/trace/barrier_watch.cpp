@@ -1,6 +1,7 @@
 #include "trace/barrier_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/warp_access.h"
 
@@ -10,7 +11,7 @@ void BarrierWatch::begin_block(std::int64_t block, int threads) {
   block_ = block;
   count_ = 0;
   left_.assign(threads, std::nullopt);
-  several_ = false;
+  said_several_ = said_left_ = false;
 }
 
 std::vector<model::Hazard> BarrierWatch::barrier(
@@ -48,13 +49,16 @@ std::vector<model::Hazard> BarrierWatch::barrier(
     }
   }
   ++count_;
-  several_ |= elsewhere.has_value();
   // Warps that meet at different barriers have to come to as many of them.
-  if (several_ && gone_between) {
+  if ((said_several_ || elsewhere) && gone_between) {
     return {hazard(model::HazardKind::barrier_divergence, waits, *gone_between)};
   }
-  if (elsewhere) found.push_back(hazard(model::HazardKind::several_barriers, waits, *elsewhere));
-  if (gone) found.push_back(hazard(model::HazardKind::threads_left, waits, *gone));
+  if (elsewhere && !std::exchange(said_several_, true)) {
+    found.push_back(hazard(model::HazardKind::several_barriers, waits, *elsewhere));
+  }
+  if (gone && !std::exchange(said_left_, true)) {
+    found.push_back(hazard(model::HazardKind::threads_left, waits, *gone));
+  }
   return found;
 }
 

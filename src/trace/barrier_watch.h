@@ -23,7 +23,7 @@ class BarrierWatch {
   void begin_block(std::int64_t block, int threads);
 
   // What there is to say about a barrier that all threads are at, but for those that have `left`:
-  // hazards and notes.
+  // a hazard, or each note once per block.
   std::vector<model::Hazard> barrier(
       std::span<const bool> left, const WarpLog& log, const CallPaths& paths);
 
@@ -31,7 +31,7 @@ class BarrierWatch {
   std::int64_t block_ = 0;
   std::uint32_t count_ = 0;                         // barriers so far
   std::vector<std::optional<std::uint32_t>> left_;  // by thread: how many it came to, once it left
-  bool several_ = false;                            // warps have waited at different ones
+  bool said_several_ = false, said_left_ = false;
 };
 
 }  // namespace trace
