@@ -44,7 +44,8 @@ CXXFLAGS := -std=c++20 -O1 $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include src/cuda/cpu.h \
 	-fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) \
 	$(EXTRA_CXXFLAGS)
-TRACED := -O0 -fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
+TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=1 \
+	-fsanitize-coverage=trace-pc -fdata-sections -U_FORTIFY_SOURCE
 COUNTED := $(foreach name,memcpy memmove memset,--redefine-sym $(name)=simt_$(name))
 DEPENDENCIES = -MMD -MP -MF $@.d
 
@@ -70,7 +71,8 @@ $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,link,$@)
 	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $@
 
-$(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(INSTRUMENT) $(BUILD)/link.flags
+$(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o \
+		$(BUILD)/hazard_kernels_traced.o $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,link,$@)
 	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $@
 

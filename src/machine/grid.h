@@ -41,8 +41,7 @@ enum class Blocks { kAll, kFirst, kSample, kAllButSample };
 struct Machine {
   const model::Gpu* gpu;  // whose limits a launch must keep
   Blocks blocks = Blocks::kAll;
-  bool hazards = true;        // look for them where blocks are traced
-  bool own_variables = true;  // __device__ variables are there, which a kernel may store to
+  bool hazards = true;                              // look for them where blocks are traced
   std::function<void(std::int64_t)> progress = {};  // told of finished blocks; may be empty
   // Told of every launch when it is over, with what its traced blocks did; may be empty.
   std::function<void(const Launch&, const model::Counts&)> launched = {};
@@ -55,6 +54,7 @@ struct Machine {
   // Audits the first block of each launch where blocks are traced; may be null. Blocks then run as
   // when they are recorded.
   model::Audit* audit = nullptr;
+  bool own_variables = true;  // __device__ variables are there, which a kernel may store to
   std::span<const GlobalArray> arrays = {};  // for run(): to tell what was missed by an access
 };
 
