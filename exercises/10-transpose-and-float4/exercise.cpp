@@ -4,7 +4,7 @@ namespace {
 
 bool misses(const grade::Case& c, const char* target) {
   for (const grade::Target* missed : c.missed) {
-    if (std::string(missed->name) == target) return c.right() && c.row.counts->hazards.empty();
+    if (std::string(missed->name) == target) return c.right() && !model::has_hazard(*c.row.counts);
   }
   return false;
 }
@@ -43,7 +43,7 @@ extern const grade::Exercise grade::exercise = {
           "a float4 must begin at a multiple of four floats: in global memory four neighbours of a "
           "row of K, in shared memory four neighbours of a row of As or Bs"},
          {[](const grade::Case& c) {
-            return !c.right() && c.row.counts->hazards.empty() && c.is({});
+            return !c.right() && !model::has_hazard(*c.row.counts) && c.is({});
           },
           "B is read as if it were K x N: element (col, k) of the N x K matrix is at col * K + k, "
           "as A's"},

@@ -23,7 +23,7 @@ bool loads_take(const grade::Case& c, int wavefronts) {
 }
 
 bool sound(const grade::Case& c) {
-  return c.right() && c.row.counts->hazards.empty();
+  return c.right() && !model::has_hazard(*c.row.counts);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ extern const grade::Exercise grade::exercise = {
          {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"}},
     .hints =
         {{[](const grade::Case& c) {
-            return !c.row.counts->hazards.empty() &&
+            return model::has_hazard(*c.row.counts) &&
                    c.row.counts->hazards.front().kind == model::HazardKind::misaligned;
           },
           "the padding puts rows where no float4 may begin: pad by four floats, or store the four "

@@ -11,12 +11,12 @@ bool conflicts(const grade::Case& c, model::Direction direction) {
 }
 
 bool misaligned(const grade::Case& c) {
-  return !c.row.counts->hazards.empty() &&
+  return model::has_hazard(*c.row.counts) &&
          c.row.counts->hazards.front().kind == model::HazardKind::misaligned;
 }
 
 bool sound(const grade::Case& c) {
-  return c.right() && c.row.counts->hazards.empty();
+  return c.right() && !model::has_hazard(*c.row.counts);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ extern const grade::Exercise grade::exercise = {
           "bits "
           "of m above the lowest two"},
          {[](const grade::Case& c) {
-            return !c.right() && c.row.counts->hazards.empty() && c.measures.at("smem_stores") > 0;
+            return !c.right() && !model::has_hazard(*c.row.counts) && c.measures.at("smem_stores") > 0;
           },
           "what is loaded is not what was stored there: the place of element (k, m) must be the "
           "same XOR of k and m in both"},

@@ -17,7 +17,7 @@ int wavefronts(const grade::Case& c, const std::string& array) {
 }
 
 bool sound(const grade::Case& c) {
-  return c.right() && c.row.counts->hazards.empty();
+  return c.right() && !model::has_hazard(*c.row.counts);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ extern const grade::Exercise grade::exercise = {
           "(M*N*K/BM + M*N*K/BN + M*N)/8"}},
     .hints =
         {{[](const grade::Case& c) {
-            return c.never_written || !c.row.counts->hazards.empty() || !c.right();
+            return c.never_written || model::has_hazard(*c.row.counts) || !c.right();
           },
           "every pair of a lane_row from 0 to 7 and a lane_col from 0 to 3 must belong to one "
           "lane, "

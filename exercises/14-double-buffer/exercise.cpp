@@ -8,7 +8,7 @@ bool has(const grade::Case& c, model::HazardKind kind) {
 }
 
 bool misses(const grade::Case& c, const char* target) {
-  if (!c.right() || !c.row.counts->hazards.empty() || c.missed.empty()) return false;
+  if (!c.right() || model::has_hazard(*c.row.counts) || c.missed.empty()) return false;
   return std::string(c.missed.front()->name) == target;
 }
 

@@ -24,10 +24,19 @@ inline int __syncthreads_and(int predicate) {
 inline int __syncthreads_or(int predicate) {
   return simt::block_barrier(predicate != 0).votes > 0;
 }
-// Blocks run to the end on one thread of the operating system each, and their memory is one.
-inline void __threadfence() {}
-inline void __threadfence_block() {}
-inline void __threadfence_system() {}
+// The memory of all blocks is one here; who finds races has to know of fences all the same.
+inline void __threadfence() {
+  simt::fence();
+}
+inline void __threadfence_block() {
+  simt::fence();
+}
+inline void __threadfence_system() {
+  simt::fence();
+}
+inline void __nanosleep(unsigned) {
+  simt::let_others_run();
+}
 
 inline void __syncwarp(unsigned mask = 0xffffffffu) {
   simt::warp_barrier(mask);
@@ -50,10 +59,10 @@ concept Shuffled = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
 // A source outside of the exchange gives every bit set, a NaN: on the GPU it is undefined.
 template <Shuffled T>
-T shuffled(unsigned mask, T value, int source) {
+T shuffled(unsigned mask, T value, int source, int width) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   return std::bit_cast<T>(
-      static_cast<Bits>(warp_shuffle(mask, std::bit_cast<Bits>(value), source)));
+      static_cast<Bits>(warp_shuffle(mask, std::bit_cast<Bits>(value), source, width)));
 }
 }  // namespace simt
 
@@ -61,25 +70,26 @@ T shuffled(unsigned mask, T value, int source) {
 template <simt::Shuffled T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
   const int first = simt::lane() & ~(width - 1);
-  return simt::shuffled(mask, value, first + (source & (width - 1)));
+  return simt::shuffled(mask, value, first + (source & (width - 1)), width);
 }
 template <simt::Shuffled T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const int lane = simt::lane(), in_segment = lane & (width - 1);
-  return simt::shuffled(mask, value, in_segment < static_cast<int>(delta) ? lane : lane - delta);
+  return simt::shuffled(
+      mask, value, in_segment < static_cast<int>(delta) ? lane : lane - delta, width);
 }
 template <simt::Shuffled T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const int lane = simt::lane(), in_segment = lane & (width - 1);
   return simt::shuffled(
-      mask, value, in_segment + static_cast<int>(delta) < width ? lane + delta : lane);
+      mask, value, in_segment + static_cast<int>(delta) < width ? lane + delta : lane, width);
 }
 // A lane of an earlier segment may be asked, one of a later segment not.
 template <simt::Shuffled T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   const int lane = simt::lane(), source = lane ^ lane_mask;
   const int end = (lane & ~(width - 1)) + width;
-  return simt::shuffled(mask, value, source < end ? source : lane);
+  return simt::shuffled(mask, value, source < end ? source : lane, width);
 }
 
 // Counted as one load and one store each, because that is what they do to memory. (The GPU sends
@@ -91,18 +101,32 @@ float atomicAdd(float* address, float value);
 double atomicAdd(double* address, double value);
 int atomicSub(int* address, int value);
 unsigned atomicSub(unsigned* address, unsigned value);
-int atomicExch(int* address, int value);
-unsigned atomicExch(unsigned* address, unsigned value);
+unsigned atomicInc(unsigned* address, unsigned value);
+unsigned atomicDec(unsigned* address, unsigned value);
+#define SIMT_ATOMIC(name)                           \
+  int name(int* address, int value);                \
+  unsigned name(unsigned* address, unsigned value); \
+  unsigned long long name(unsigned long long* address, unsigned long long value);
+SIMT_ATOMIC(atomicMin)
+SIMT_ATOMIC(atomicMax)
+SIMT_ATOMIC(atomicAnd)
+SIMT_ATOMIC(atomicOr)
+SIMT_ATOMIC(atomicXor)
+SIMT_ATOMIC(atomicExch)
+#undef SIMT_ATOMIC
 float atomicExch(float* address, float value);
-int atomicMin(int* address, int value);
-unsigned atomicMin(unsigned* address, unsigned value);
-int atomicMax(int* address, int value);
-unsigned atomicMax(unsigned* address, unsigned value);
-int atomicAnd(int* address, int value);
-unsigned atomicAnd(unsigned* address, unsigned value);
-int atomicOr(int* address, int value);
-unsigned atomicOr(unsigned* address, unsigned value);
+long long atomicMin(long long* address, long long value);
+long long atomicMax(long long* address, long long value);
+unsigned short atomicCAS(unsigned short* address, unsigned short expected, unsigned short value);
 int atomicCAS(int* address, int expected, int value);
 unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value);
 unsigned long long atomicCAS(
     unsigned long long* address, unsigned long long expected, unsigned long long value);
+
+// Of a block and of the whole system they are here what they are of the GPU.
+#define atomicAdd_block atomicAdd
+#define atomicAdd_system atomicAdd
+#define atomicCAS_block atomicCAS
+#define atomicCAS_system atomicCAS
+#define atomicExch_block atomicExch
+#define atomicExch_system atomicExch

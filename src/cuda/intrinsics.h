@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cuda/runtime.h"
 #include "cuda/vector_types.h"
 
 #define SIMT_INLINE inline SIMT_ALWAYS_INLINE
@@ -112,9 +113,13 @@ SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
 }
 
-// A hint changes nothing that is counted.
+// A hint changes nothing that is counted. What __ldg loads the launch may not store, so the tracer
+// is told of it.
 template <class T>
 SIMT_INLINE T __ldg(const T* p) {
+#ifdef __SANITIZE_THREAD__
+  simt::read_only_load(p, sizeof(T));
+#endif
   return *p;
 }
 template <class T>

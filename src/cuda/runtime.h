@@ -28,13 +28,21 @@ BlockVote block_barrier(bool vote = false);
 // Each waits for the lanes of `mask`, the caller's own among them, that have not left the kernel.
 void warp_barrier(std::uint32_t mask);
 std::uint32_t warp_ballot(std::uint32_t mask, bool vote);
-// The value that lane `source` gives; all bits are set where it gives none.
-std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source);
+// The value that lane `source` gives; all bits are set where it gives none. `width` is what the
+// caller worked `source` out with.
+std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width);
 
 // The lanes that are at `place` when none of the warp can go on without them.
 std::uint32_t warp_active(const void* place);
 
 int lane();  // of the thread that runs
+
+void fence();           // __threadfence and its kin
+void let_others_run();  // __nanosleep
+// Of a traced kernel: the load of these bytes that follows is one of __ldg.
+void read_only_load(const void* pointer, std::size_t bytes);
+// Of a kernel: it cannot go on, for that reason ("it ...").
+[[noreturn]] void give_up(const char* why);
 
 // `bytes` bytes at a multiple of 256, as cudaMalloc gives them, all of them 0xff (floats: NaN), so
 // that what is read before it is written shows. `argument` is how the pointer was handed over,

@@ -212,7 +212,9 @@ void measure(Case& c) {
   }
 
   const model::Counts& counts = *c.row.counts;
-  c.hazards = counts.hazards.size();
+  c.hazards = std::count_if(
+      counts.hazards.begin(), counts.hazards.end(),
+      [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });
   const lab::LaunchShape& launch = *c.row.launch;
   c.launched.name = "";
   c.launched.block_x = static_cast<int>(launch.block.x);

@@ -33,6 +33,21 @@ const char* name_of(model::HazardKind kind) {
       return "a vector access that is not aligned";
     case model::HazardKind::race_on_result:
       return "two threads write the same element of C";
+    case model::HazardKind::race_between_blocks:
+      return "two blocks use the same element, one of them stores it, and nothing orders them";
+    case model::HazardKind::read_only_is_stored:
+      return "__ldg loads what the same launch stores";
+    case model::HazardKind::copy_of_bad_size:
+    case model::HazardKind::copy_of_bad_zeros:
+    case model::HazardKind::copy_to_global:
+    case model::HazardKind::copy_from_shared:
+      return "an asynchronous copy that a GPU does not make";
+    case model::HazardKind::nothing_shuffled:
+    case model::HazardKind::bad_width:
+      return "a shuffle whose value is undefined";
+    case model::HazardKind::threads_left:
+    case model::HazardKind::several_barriers:
+      return "barriers that not every GPU takes so";  // notes: no complaint
     case model::HazardKind::out_of_bounds:
       return "memory is reached for where there is none";
     case model::HazardKind::foreign_local:
@@ -217,7 +232,7 @@ Complaint about_target(const Case& c, const Target& target) {
 
 bool fails(const Case& c) {
   const model::Counts& counts = *c.row.counts;
-  return !c.right() || c.fence_touched || !c.missed.empty() || !counts.hazards.empty() ||
+  return !c.right() || c.fence_touched || !c.missed.empty() || model::has_hazard(counts) ||
          c.measures.at("local_bytes") > kMostLocalBytes || !c.audit.surprises.empty() ||
          std::any_of(counts.lines.begin(), counts.lines.end(), is_outside);
 }
@@ -234,8 +249,8 @@ std::optional<Complaint> complaint_about(Case& c) {
     complaint.phase = "at " + deed(*line) + ": which threads may do it?";
     complaint.place =
         (line->line > 0 ? text::printed("line %d, ", line->line) : "") + lanes_text(*line);
-  } else if (!counts.hazards.empty()) {
-    const model::Hazard& hazard = counts.hazards.front();
+  } else if (model::has_hazard(counts)) {
+    const model::Hazard& hazard = counts.hazards.front();  // notes come last
     complaint = {
         name_of(hazard.kind), phase_of(hazard), report::hazard_sentence(hazard, c.run, c.row)};
   } else if (c.fence_touched) {

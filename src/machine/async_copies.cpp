@@ -1,10 +1,46 @@
 #include "machine/async_copies.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "machine/observer.h"
 #include "machine/own_access.h"
 #include "machine/worker.h"
+
+namespace machine {
+namespace {
+
+bool is_copy(std::size_t size) {
+  return size == 4 || size == 8 || size == 16;
+}
+
+// What <cuda_pipeline.h> asserts, and PTX asks of cp.async. The copy is made all the same.
+void look_for_misuse(
+    BlockObserver& observer, const KernelMemory& memory, const AsyncCopy& copy, std::size_t zeros,
+    const void* place) {
+  const auto size = static_cast<std::int64_t>(copy.bytes + copy.zeros);
+  if (!is_copy(size)) observer.misuse(model::HazardKind::copy_of_bad_size, size, 0, place);
+  if (zeros > static_cast<std::size_t>(size)) {
+    observer.misuse(
+        model::HazardKind::copy_of_bad_zeros, static_cast<std::int64_t>(zeros), size, place);
+  }
+  const auto locals = thread_locals();
+  const auto is_on_chip = [&](const void* pointer) {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    return address - reinterpret_cast<std::uintptr_t>(locals.data()) < locals.size() ||
+           memory.stacks.holds(address);
+  };
+  const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
+  if (!is_on_chip(copy.to) || memory.stacks.holds(to)) {
+    observer.misuse(model::HazardKind::copy_to_global, 0, 0, place);
+  }
+  if (copy.bytes > 0 && is_on_chip(copy.from)) {
+    observer.misuse(model::HazardKind::copy_from_shared, 0, 0, place);
+  }
+}
+
+}  // namespace
+}  // namespace machine
 
 void machine::finish(const AsyncCopy& copy) {
   const OwnAccess own;
@@ -16,11 +52,16 @@ void machine::finish(const AsyncCopy& copy) {
 void __pipeline_memcpy_async(
     void* shared, const void* global, std::size_t size, std::size_t zfill) {
   machine::Worker& worker = *machine::running_worker;
+  const std::size_t zeros = std::min(zfill, size);
+  const machine::AsyncCopy copy{shared, global, size - zeros, zeros};
   if (machine::BlockObserver* observer = worker.observer()) {
-    observer->async_copy(
-        shared, zfill < size ? global : nullptr, size, __builtin_return_address(0));
+    const void* const place = __builtin_return_address(0);
+    machine::look_for_misuse(*observer, worker.memory(), copy, zfill, place);
+    if (machine::is_copy(size)) {
+      observer->async_copy(shared, zeros < size ? global : nullptr, size, place);
+    }
   }
-  worker.running().copies.issue({shared, global, size - zfill, zfill});
+  worker.running().copies.issue(copy);
 }
 
 void __pipeline_commit() {

@@ -1,6 +1,7 @@
 #include "machine/collectives.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "machine/fault.h"
@@ -37,6 +38,7 @@ void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
     thread.received = thread.collective.kind == Exchange::kBallot ? votes
                       : gives                                     ? lanes[source].collective.value
                                                                   : ~std::uint64_t{0};
+    thread.received_nothing = thread.collective.kind == Exchange::kShuffle && !gives;
     thread.state = State::kReady;
   });
 }
@@ -65,7 +67,8 @@ bool release_active(std::span<Thread> lanes, std::uint32_t waiting) {
 
 }  // namespace
 
-bool release_collectives(std::span<Thread> lanes, std::uint32_t waiting, std::uint32_t alive) {
+bool release_collectives(
+    std::span<Thread> lanes, std::uint32_t waiting, std::uint32_t alive, bool may_be_all) {
   bool released = false;
   for (const Thread& thread : lanes) {
     const Collective& wanted = thread.collective;
@@ -78,7 +81,7 @@ bool release_collectives(std::span<Thread> lanes, std::uint32_t waiting, std::ui
     exchange_among(lanes, group);
     released = true;
   }
-  return released || release_active(lanes, waiting);
+  return released || (may_be_all && release_active(lanes, waiting));
 }
 
 MissingLane missing_lane(std::span<const Thread> lanes, std::uint32_t alive) {
@@ -133,7 +136,7 @@ int simt::lane() {
 
 void simt::warp_barrier(std::uint32_t mask) {
   if (machine::BlockObserver* observer = machine::running_worker->observer()) {
-    observer->warp_barrier(__builtin_return_address(0));
+    observer->warp_barrier(mask, __builtin_return_address(0));
   }
   machine::exchange({machine::Exchange::kBarrier, mask, 0, 0, nullptr});
 }
@@ -143,8 +146,20 @@ std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
       machine::exchange({machine::Exchange::kBallot, mask, vote, 0, nullptr}));
 }
 
-std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source) {
-  return machine::exchange({machine::Exchange::kShuffle, mask, value, source, nullptr});
+std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width) {
+  machine::BlockObserver* const observer = machine::running_worker->observer();
+  const bool is_width =
+      width > 0 && width <= model::kWarpSize && std::has_single_bit(static_cast<unsigned>(width));
+  if (!is_width && observer != nullptr) {
+    observer->misuse(model::HazardKind::bad_width, width, 0, __builtin_return_address(0));
+  }
+  const std::uint64_t received =
+      machine::exchange({machine::Exchange::kShuffle, mask, value, source, nullptr});
+  if (machine::running_worker->running().received_nothing && is_width && observer != nullptr) {
+    observer->misuse(
+        model::HazardKind::nothing_shuffled, source, mask, __builtin_return_address(0));
+  }
+  return received;
 }
 
 std::uint32_t simt::warp_active(const void* place) {

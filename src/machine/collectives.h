@@ -21,7 +21,9 @@ struct Collective {
 
 // Lets those of the `waiting` lanes go on whose partners are there. Returns whether any can. Lanes
 // that are not `alive` have left the kernel.
-bool release_collectives(std::span<Thread> lanes, std::uint32_t waiting, std::uint32_t alive);
+// `may_be_all`: no lane runs on its own, so those who ask who is active need not wait for more.
+bool release_collectives(
+    std::span<Thread> lanes, std::uint32_t waiting, std::uint32_t alive, bool may_be_all);
 
 // Where none can: a lane that waits, and a clause that says what for.
 struct MissingLane {

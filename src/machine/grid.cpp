@@ -12,14 +12,13 @@
 #include "machine/block_sample.h"
 #include "machine/launch_limits.h"
 #include "machine/observer.h"
+#include "machine/residents.h"
 #include "machine/runners.h"
 #include "machine/symbols.h"
-#include "machine/worker.h"
+#include "machine/waiting.h"
 
 namespace machine {
 namespace {
-
-thread_local Worker worker;  // keeps its stacks from launch to launch
 
 // What the launches of the moment run on.
 struct Session {
@@ -105,53 +104,72 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
 
   model::Counts counts{};
   FirstFailure failure;
-  const std::int64_t most_workers =
-      observer != nullptr ? observer->most_workers() : omp_get_max_threads();
+  // Blocks are handed out in the grid's order. So when one fails, those before it are done or under
+  // way, and the first of all that fail is found whatever the number of threads.
+  std::atomic<std::int64_t> next = 0;
+  bool first_alone = false;
+  BlockSource source;
+  source.prepare = [&](Resident& resident) {
+    KernelMemory memory{
+        arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays),
+        uncounted,
+        machine.own_variables,
+        {},
+        {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
+    for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);
+    resident.worker.prepare(launch.grid, launch.block, body, context, std::move(memory));
+    if (observer != nullptr) resident.observer = observer->observe_blocks(resident.worker.memory());
+    resident.worker.set_observer(resident.observer.get());
+  };
+  source.next = [&](bool one_waits) -> std::optional<std::int64_t> {
+    if (first_alone && next > 0 && !one_waits) return std::nullopt;
+    while (!failure) {
+      const std::int64_t candidate = next++;
+      if (candidate >= chosen.candidates()) break;
+      if (const auto block = chosen.block(candidate)) return block;
+    }
+    return std::nullopt;
+  };
+  source.is_over = [&] { return bool(failure); };
+  source.ended = [&] {
+    if (machine.progress) machine.progress(1);
+  };
+  source.abandoned = [&](const Abandoned& abandoned) {
+#pragma omp critical
+    if (abandoned.hazard) model::add(counts.hazards, *abandoned.hazard);
+  };
+  source.failed = [&](std::int64_t block) { failure.note(block); };
+  source.observed = [&](const BlockObserver& block_observer) {
+#pragma omp critical
+    model::add(counts, block_observer.result());
+  };
+  const auto most_workers = [&]() -> std::int64_t {
+    const std::int64_t most =
+        observer != nullptr ? observer->most_workers() : omp_get_max_threads();
+    return std::clamp<std::int64_t>(chosen.candidates() - next, 1, most);
+  };
   // Always the same number of threads: OpenMP ends those of a team that gets smaller, and where no
   // thread can be made (guard::lock) it could not grow again.
-  std::atomic<std::int64_t> next = 0;
-#pragma omp parallel num_threads(most_workers)
-  if (omp_get_thread_num() < chosen.candidates()) {
-    std::unique_ptr<BlockObserver> block_observer;
-    try {
-      KernelMemory memory{
-          arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays),
-          uncounted,
-          machine.own_variables,
-          {},
-          {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
-      for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);
-      worker.prepare(launch.grid, launch.block, body, context, std::move(memory));
-      if (observer != nullptr) block_observer = observer->observe_blocks(worker.memory());
-    } catch (...) {
-      failure.note(-1);
-    }
-    worker.set_observer(block_observer.get());
-    // Blocks are handed out in the grid's order. So when one fails, those before it are done or
-    // under way, and the first of all that fail is found whatever the number of threads.
-    for (std::int64_t i; (i = next++) < chosen.candidates();) {
-      const std::optional<std::int64_t> block = chosen.block(i);
-      if (failure || !block) continue;
-      runs_block(omp_get_thread_num(), *block);
-      try {
-        worker.run_block(*block);
-        if (machine.progress) machine.progress(1);
-      } catch (const Abandoned& abandoned) {
-#pragma omp critical
-        if (abandoned.hazard) model::add(counts.hazards, *abandoned.hazard);
-      } catch (...) {
-        failure.note(*block);
-      }
-      runs_block(omp_get_thread_num(), -1);
-    }
-    worker.set_observer(nullptr);
-    if (block_observer) {
-#pragma omp critical
-      model::add(counts, block_observer->result());
-    }
+  const auto run = [&](std::int64_t workers) {
+#pragma omp parallel
+    if (omp_get_thread_num() < workers) Residents(source, omp_get_thread_num()).run();
+  };
+  // The first block shows whether blocks wait for each other.
+  if (observer != nullptr && blocks_may_wait()) {
+    first_alone = true;
+    run(1);
+    first_alone = false;
   }
+  run(most_workers());
   name_kernel("");
   failure.rethrow();
+  if (observer != nullptr && chosen.candidates() > 0) {
+    const std::vector<KernelArray> arrays =
+        arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays);
+    for (const model::Hazard& hazard : observer->hazards_between_blocks(arrays)) {
+      model::add(counts.hazards, hazard);
+    }
+  }
   if (model::has_fatal(counts)) {
     model::Counts without;  // of abandoned blocks nothing is right
     without.hazards = std::move(counts.hazards);

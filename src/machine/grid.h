@@ -54,6 +54,7 @@ struct Machine {
   // Audits the first block of each launch where blocks are traced; may be null. Blocks then run as
   // when they are recorded.
   model::Audit* audit = nullptr;
+  bool own_variables = true;  // __device__ variables are there, which a kernel may store to
   std::span<const GlobalArray> arrays = {};  // for run(): to tell what was missed by an access
   // Whether the kernels have __device__ variables: if not, they may store nowhere in the program.
   bool own_variables = true;

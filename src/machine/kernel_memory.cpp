@@ -52,10 +52,11 @@ std::vector<KernelArray> arrays_of(
     const void* kernel, int dynamic_bytes, std::span<const GlobalArray> global) {
   std::vector<KernelArray> arrays;
   for (const GlobalArray& array : global) {
-    arrays.push_back({array.name, address_of(array.data), array.bytes, false, array.result});
+    arrays.push_back(
+        {array.name, address_of(array.data), array.bytes, false, array.result, array.result});
   }
   for (const GlobalArray& array : device_arrays()) {
-    arrays.push_back({array.name, address_of(array.data), array.bytes, false});
+    arrays.push_back({array.name, address_of(array.data), array.bytes, false, false, true});
   }
   const std::uintptr_t locals = address_of(thread_locals().data());
   for (const SharedArray& array : shared_arrays(kernel)) {

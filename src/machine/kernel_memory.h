@@ -25,7 +25,8 @@ struct KernelArray {
   std::uintptr_t begin;
   std::size_t bytes;
   bool shared;
-  bool result = false;  // no element of it may be written by two threads
+  bool result = false;   // no element of it may be written by two threads
+  bool watched = false;  // hazards are looked for in it: the result, and what cudaMalloc gave
   // Of a shared array of a function that the kernel may call, if it was compiled as one: the place
   // of that function. Who never came there has no business in the array.
   CodePlace owner = 0, owner_bytes = 0;
@@ -39,8 +40,8 @@ struct KernelMemory {
   std::vector<KernelArray> arrays;     // an address belongs to the first that holds it
   std::vector<MemoryRange> uncounted;  // what is none of the arrays and may be read all the same
   bool uncounted_may_be_stored_to;
-  MemoryRange stacks;                  // of all fibers: registers and local memory
-  MemoryRange code;                    // of the kernel itself
+  MemoryRange stacks;  // of all fibers: registers and local memory
+  MemoryRange code;    // of the kernel itself
 };
 
 // The executable's thread-local variables of this OS thread. A kernel's own among them are its

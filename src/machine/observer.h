@@ -14,6 +14,10 @@
 
 namespace machine {
 
+// What an atomic is good for: sums of floats, counters, or locks and flags (exchanges and
+// compare-and-swaps).
+enum class AtomicUse { kSum, kCounter, kLock };
+
 // Observes the blocks that one thread of the operating system runs, one after the other.
 class BlockObserver {
  public:
@@ -24,10 +28,13 @@ class BlockObserver {
   // Instead of end_block(), where an access was stopped by the system.
   virtual void crash(const model::Hazard& hazard) = 0;
 
-  // Lane `lane` of a warp runs from now on, on a fiber with that stack; where the lane called
+  // The block goes on after another one ran on this thread of the operating system.
+  virtual void go_on() = 0;
+
+  // That thread of the block runs from now on, on a fiber with that stack; where it called
   // wait_for_room(), it first has to have some.
-  virtual void resume(int lane, std::span<const char> stack) = 0;
-  virtual bool has_room(int lane) const = 0;
+  virtual void resume(int thread, std::span<const char> stack) = 0;
+  virtual bool has_room(int thread) = 0;
   // No lane runs: the block ends in a fault.
   virtual void stop() = 0;
 
@@ -46,8 +53,14 @@ class BlockObserver {
       const void* shared, const void* global, std::size_t bytes, const void* place) = 0;
   virtual void async_commit(const void* place) = 0;
   virtual void async_wait(int groups_in_flight, const void* place) = 0;
-  virtual void warp_barrier(const void* place) = 0;
-  virtual void atomic(const void* pointer, std::size_t bytes, const void* place) = 0;
+  virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;
+  virtual void fence(const void* place) = 0;
+  virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
+  // A load through the read-only path (__ldg), before it is announced.
+  virtual void read_only_load(const void* pointer, std::size_t bytes, const void* place) = 0;
+  // A call that CUDA leaves undefined, as the HazardKind says.
+  virtual void misuse(
+      model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
 
   // Everything counted so far.
   virtual model::Counts result() const = 0;
@@ -58,10 +71,14 @@ class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
   virtual void begin_launch(const Launch& launch) = 0;
-  // How many threads of the operating system may run blocks side by side.
+  // How many threads of the operating system may run blocks side by side; asked for the first block
+  // of the launch, and again for the others.
   virtual int most_workers() const = 0;
   // Called on each of them. What `memory` says holds until the launch is over.
   virtual std::unique_ptr<BlockObserver> observe_blocks(const KernelMemory& memory) = 0;
+  // When all blocks are through: what is wrong between them.
+  virtual std::vector<model::Hazard> hazards_between_blocks(
+      std::span<const KernelArray> arrays) = 0;
   // Not called where the launch ended in a fault. `whole`: every block of the grid was run.
   virtual void end_launch(bool whole) = 0;
 };
@@ -77,5 +94,8 @@ void wait_for_room();
 
 // The same where what the lane is about to do must not happen: its block is abandoned.
 [[noreturn]] void go_astray();
+
+// For the hooks of volatile accesses: Worker::read_atomically.
+void will_read_atomically(const void* address);
 
 }  // namespace machine

@@ -10,7 +10,16 @@
 
 namespace machine {
 
-enum class State { kReady, kAtBarrier, kInCollective, kWaitsForRoom, kFaulty, kAstray, kDone };
+enum class State {
+  kReady,
+  kAtBarrier,
+  kInCollective,
+  kWaitsForRoom,
+  kYields,  // to others, for one of which it seems to wait
+  kFaulty,
+  kAstray,
+  kDone
+};
 
 struct Thread {
   Fiber fiber;
@@ -19,6 +28,9 @@ struct Thread {
   bool vote = false;  // at the block's barrier
   Collective collective{};
   std::uint64_t received = 0;
+  bool received_nothing = false;    // the lane that it asked does not take part
+  const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
+  int times_read = 0;
   AsyncCopies copies;
 };
 

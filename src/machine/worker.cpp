@@ -48,7 +48,7 @@ void Worker::run_body() {
 void Worker::resume(Thread& thread) {
   const std::size_t number = &thread - threads_.data();
   const std::span<char> stack = stacks_.of(number);
-  if (observer_ != nullptr) observer_->resume(number % model::kWarpSize, stack);
+  if (observer_ != nullptr) observer_->resume(static_cast<int>(number), stack);
   threadIdx = thread.index;
   running_ = &thread;
   running_worker = this;
@@ -110,16 +110,31 @@ void Worker::throw_fault(const Thread& thread, const std::string& what, const vo
       place);
 }
 
-void Worker::run_block(std::int64_t block) {
+void Worker::begin_block(std::int64_t block) {
   block_index_ = block;
-  blockIdx = position(block, grid_);
   for (int i = 0; i < count_; ++i) threads_[i].state = State::kReady;
   if (observer_ != nullptr) observer_->begin_block(block, count_);
+}
+
+bool Worker::go_on() {
+  // A warp may wait for one that waits for a third, and so on.
   const int warps = (count_ + model::kWarpSize - 1) / model::kWarpSize;
-  do {
-    for (int warp = 0; warp < warps; ++warp) run_warp(warp);
-  } while (come_to_barrier());
-  if (observer_ != nullptr) observer_->end_block();
+  const int most_rounds = warps + 1;
+  blockIdx = position(block_index_, grid_);
+  if (observer_ != nullptr) observer_->go_on();
+  for (int rounds = 0; rounds < most_rounds;) {
+    bool all_wait = true;
+    for (int warp = 0; warp < warps; ++warp) all_wait &= run_warp(warp);
+    if (!all_wait) {
+      ++rounds;
+    } else if (come_to_barrier()) {
+      rounds = 0;
+    } else {
+      if (observer_ != nullptr) observer_->end_block();
+      return true;
+    }
+  }
+  return false;
 }
 
 // Whether there is a barrier. Threads that have left the kernel count as arrived, as on the GPU;
@@ -147,10 +162,9 @@ bool Worker::come_to_barrier() {
 const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     Thread& thread = lanes[l];
-    if (thread.state != State::kReady &&
-        (thread.state != State::kWaitsForRoom || !observer_->has_room(static_cast<int>(l)))) {
-      continue;
-    }
+    const bool has_room = thread.state == State::kWaitsForRoom &&
+                          observer_->has_room(static_cast<int>(&thread - threads_.data()));
+    if (thread.state != State::kReady && thread.state != State::kYields && !has_room) continue;
     resume(thread);
     any_ran = true;
     if (thread.state == State::kFaulty) throw_fault(thread, fault_.what, fault_.place);
@@ -159,8 +173,8 @@ const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   return nullptr;
 }
 
-// Runs a warp until every lane is at a barrier of the block or done.
-void Worker::run_warp(int warp) {
+// Runs a warp until every lane is at a barrier of the block or done; false: until a lane yields.
+bool Worker::run_warp(int warp) {
   const int first = warp * model::kWarpSize;
   const std::span<Thread> lanes(&threads_[first], std::min(model::kWarpSize, count_ - first));
   const auto in_state = [&](State state) {
@@ -176,11 +190,12 @@ void Worker::run_warp(int warp) {
     bool any_ran = false;
     const Thread* const astray = run_lanes(lanes, any_ran);
     const std::uint32_t without_room = in_state(State::kWaitsForRoom);
+    const std::uint32_t yielding = in_state(State::kYields);
     const std::uint32_t waiting = in_state(State::kInCollective);
     if (observer_ != nullptr) {
       // Where all wait for each other the warp is together again. Where only some do, the others
       // may be ahead of them. In a block that is abandoned nothing more comes from any.
-      const std::uint32_t running = without_room | (waiting == began ? 0 : waiting);
+      const std::uint32_t running = without_room | yielding | (waiting == began ? 0 : waiting);
       if (!observer_->fold(warp, astray != nullptr ? 0 : running)) abandon({});
     }
     if (astray != nullptr) {
@@ -189,9 +204,10 @@ void Worker::run_warp(int warp) {
       abandon(hazard);
     }
     const std::uint32_t alive = began & ~in_state(State::kDone);
-    if (waiting != 0 && release_collectives(lanes, waiting, alive)) continue;
+    if (waiting != 0 && release_collectives(lanes, waiting, alive, yielding == 0)) continue;
+    if (yielding != 0) return false;
     if (without_room != 0 && (any_ran || waiting == 0)) continue;
-    if (waiting == 0) return;
+    if (waiting == 0) return true;
     const MissingLane missing = missing_lane(lanes, alive);
     throw_fault(*missing.waits, missing.what, nullptr);
   }
@@ -199,6 +215,20 @@ void Worker::run_warp(int warp) {
 
 void fault(const std::string& what, const void* place) {
   running_worker->fault(what, place);
+}
+
+void Worker::read_atomically(const void* address) {
+  constexpr int kManyTimes = 32;
+  Thread& thread = *running_;
+  if (thread.last_read != address) thread.times_read = 0;
+  thread.last_read = address;
+  if (++thread.times_read < kManyTimes) return;
+  thread.times_read = 0;
+  pause(State::kYields);
+}
+
+void will_read_atomically(const void* address) {
+  running_worker->read_atomically(address);
 }
 
 void wait_for_room() {

@@ -36,13 +36,21 @@ class Worker {
   void set_observer(BlockObserver* observer) { observer_ = observer; }
   BlockObserver* observer() const { return observer_; }
 
-  // Throws KernelFault and Abandoned.
-  void run_block(std::int64_t block);
+  // A block begins; go_on() runs it to its end, or until all that can run seem to wait for another
+  // block. Returns whether it has ended. Throws KernelFault and Abandoned.
+  void begin_block(std::int64_t block);
+  bool go_on();
+  // A block that did not end will not.
+  void forget_threads();
+  std::int64_t block() const { return block_index_; }
 
   // Of the thread that runs, and called on its fiber.
   Thread& running() { return *running_; }
   int lane() const { return static_cast<int>(running_ - threads_.data()) % model::kWarpSize; }
-  void pause(State state);  // back to run_block, until the thread's turn comes again
+  void pause(State state);  // back to go_on, until the thread's turn comes again
+  // The thread is about to read that by an atomic or volatile access. Where it does so again and
+  // again it waits for somebody else, whose turn it then is.
+  void read_atomically(const void* address);
   std::uint64_t exchange(const Collective& collective);
   [[noreturn]] void fault(const std::string& what, const void* place);
   // Also from a signal handler: the thread touched `address`, which is not there; none is known
@@ -62,10 +70,9 @@ class Worker {
 
   static void run_body();
   void resume(Thread& thread);
-  void run_warp(int warp);
+  bool run_warp(int warp);
   const Thread* run_lanes(std::span<Thread> lanes, bool& any_ran);
   bool come_to_barrier();
-  void forget_threads();
   [[noreturn]] void abandon(std::optional<model::Hazard> hazard);
   [[noreturn]] void throw_fault(const Thread& thread, const std::string& what, const void* place);
   model::Hazard crash_of(const Thread& thread) const;

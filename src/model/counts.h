@@ -71,16 +71,32 @@ enum class HazardKind {
   foreign_local,       // an access of another thread's local variables, or of some that are gone
   misaligned,          // an access whose address is no multiple of its size: a GPU stops there
   barrier_divergence,  // the first thread waits at a barrier; the second at another, or it left
-  race,
+  race,                // of two threads of a block
   uninitialized,
   copy_not_waited_for,
-  race_on_result,
-  never_written
+  race_on_result,       // two stores
+  race_between_blocks,  // a load and a store, or two stores to what is no result
+  read_only_is_stored,  // the first loads by __ldg what the second stores in the same launch
+  copy_of_bad_size,     // a cp.async of `index` bytes
+  copy_of_bad_zeros,    // one of `extent` bytes that fills `index` of them with zeros
+  copy_to_global,       // one whose destination is not in shared memory
+  copy_from_shared,     // one whose source is not in global memory
+  nothing_shuffled,     // a shuffle from lane `index`, which does not take part in it
+  bad_width,            // a shuffle in segments of `index` lanes
+  never_written,
+  // What this GPU does and older ones or other compilers may not: notes.
+  threads_left,     // the first thread waits at a barrier, and the second has left the kernel
+  several_barriers  // warps wait at different barriers, each as often as the others
 };
 
 // Whether nothing that its block did afterwards means anything.
 constexpr bool is_fatal(HazardKind kind) {
   return kind <= HazardKind::barrier_divergence;
+}
+
+// Whether it is worth a word, but wrong on no GPU since Volta.
+constexpr bool is_note(HazardKind kind) {
+  return kind >= HazardKind::threads_left;
 }
 
 // Something that a kernel may not do, with the places of the one or two accesses.
@@ -97,7 +113,7 @@ struct Hazard {
   } first, second;
   std::int64_t other_block = -1;  // the second one's, where it is another
   bool shared = false;            // of out_of_bounds: the array is in shared memory
-  std::int64_t index = 0;         // index_out_of_range
+  std::int64_t index = 0;         // index_out_of_range, and as HazardKind says
   std::int64_t extent = 0;  // index_out_of_range: elements of the dimension; out_of_bounds: bytes
                             // of the array; never_written: such elements
 };
@@ -118,12 +134,20 @@ struct Counts {
   Traffic async_smem;                     // and its shared side
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] are those that take w wavefronts
   std::vector<LineCounts> lines;
-  std::vector<Hazard> hazards;  // the first of each kind, array and pair of places
+  std::vector<Hazard> hazards;  // and notes: the first of each kind, array and pair of places
 };
 
 inline bool has_fatal(const Counts& counts) {
   for (const Hazard& hazard : counts.hazards) {
     if (is_fatal(hazard.kind)) return true;
+  }
+  return false;
+}
+
+// Whether there is more than notes.
+inline bool has_hazard(const Counts& counts) {
+  for (const Hazard& hazard : counts.hazards) {
+    if (!is_note(hazard.kind)) return true;
   }
   return false;
 }

@@ -49,6 +49,11 @@ std::string out_of_bounds(const model::Hazard& hazard, const lab::Row& row) {
                         : "; compare row and column with the matrix's before the access");
 }
 
+// " stores on line 254"
+std::string plain_deed(const model::Hazard::Actor& actor) {
+  return (actor.stores ? " stores" : " loads") + on_line(actor);
+}
+
 std::string divergence(const model::Hazard& hazard, const lab::Row& row) {
   const bool left = hazard.second.stores;
   return name(hazard.first, row) + " waits at the barrier" + on_line(hazard.first) + " while " +
@@ -56,6 +61,21 @@ std::string divergence(const model::Hazard& hazard, const lab::Row& row) {
          on_line(hazard.second) +
          (left ? "; let every thread stay for all barriers and skip only its loads and stores"
                : "; all threads of a block must come to the same __syncthreads()");
+}
+
+std::string left_early(const model::Hazard& hazard, const lab::Row& row) {
+  return name(hazard.first, row) + " waits at the barrier" + on_line(hazard.first) + " while " +
+         name(hazard.second, row) + " has left the kernel" + on_line(hazard.second) +
+         "; GPUs since Volta do not wait for it, but portable code lets every thread stay for all "
+         "barriers and skips only its loads and stores";
+}
+
+std::string different_barriers(const model::Hazard& hazard, const lab::Row& row) {
+  return name(hazard.first, row) + " waits at the barrier" + on_line(hazard.first) + " while " +
+         name(hazard.second, row) + ", of another warp, waits at the one" + on_line(hazard.second) +
+         "; GPUs since Volta take the two for one, but CUDA promises that only where all threads "
+         "of "
+         "a block come to the same __syncthreads()";
 }
 
 std::string never_written(const model::Hazard& hazard, const lab::Run& run) {
@@ -105,14 +125,53 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
       return in_block + divergence(hazard, row);
     case model::HazardKind::never_written:
       return in_kernel + never_written(hazard, run);
+    case model::HazardKind::threads_left:
+      return in_block + left_early(hazard, row);
+    case model::HazardKind::several_barriers:
+      return in_block + different_barriers(hazard, row);
     case model::HazardKind::race:
       return in_block + "race on " + where + ": " + first + " and " + second +
              " with no barrier between them; put a __syncthreads() there";
+    case model::HazardKind::race_between_blocks:
+      return in_kernel + "race on " + where + ": " + block(hazard.block) +
+             plain_deed(hazard.first) + " and " + block(hazard.other_block) +
+             plain_deed(hazard.second) +
+             ", and no barrier orders two blocks; use a second launch, or __threadfence() and an "
+             "atomic between them";
+    case model::HazardKind::read_only_is_stored:
+      return in_kernel + where + ": " + block(hazard.block) + " loads" + on_line(hazard.first) +
+             " by __ldg what " + block(hazard.other_block) + plain_deed(hazard.second) +
+             " in the same launch; __ldg is for what no thread of the launch stores: load it "
+             "without";
+    case model::HazardKind::copy_of_bad_size:
+      return in_block + name(hazard.first, row) + " copies " + text::grouped(hazard.index) +
+             " bytes by one cp.async" + on_line(hazard.first) + "; one copies 4, 8 or 16";
+    case model::HazardKind::copy_of_bad_zeros:
+      return in_block + name(hazard.first, row) + " fills " + text::grouped(hazard.index) +
+             " bytes with zeros by a cp.async of " + text::grouped(hazard.extent) +
+             on_line(hazard.first) + "; the zeros are part of its size";
+    case model::HazardKind::copy_to_global:
+      return in_block + name(hazard.first, row) + " makes a cp.async" + on_line(hazard.first) +
+             " whose destination is not in shared memory; it copies from global to shared memory";
+    case model::HazardKind::copy_from_shared:
+      return in_block + name(hazard.first, row) + " makes a cp.async" + on_line(hazard.first) +
+             " whose source is not in global memory; it copies from global to shared memory";
+    case model::HazardKind::nothing_shuffled:
+      return in_block + name(hazard.first, row) + " takes the value of lane " +
+             std::to_string(hazard.index) + on_line(hazard.first) +
+             ", which does not take part in that shuffle (mask " +
+             text::printed("0x%08llx", static_cast<long long>(hazard.extent)) +
+             "): the value is undefined; ask only lanes of the mask that have not left the kernel";
+    case model::HazardKind::bad_width:
+      return in_block + name(hazard.first, row) + " shuffles in segments of " +
+             text::grouped(hazard.index) + on_line(hazard.first) +
+             "; the width is 1, 2, 4, 8, 16 or 32";
     case model::HazardKind::uninitialized:
       return in_block + first + " from " + where +
              ", which nobody has stored to; store every element first, zeros outside of the matrix";
     case model::HazardKind::copy_not_waited_for:
-      return in_block + second + " from " + where + " while the cp.async" + on_line(hazard.first) +
+      return in_block + second + (hazard.second.stores ? " to " : " from ") + where +
+             " while the cp.async" + on_line(hazard.first) +
              " is still on its way; wait for its group and then for a barrier";
     case model::HazardKind::misaligned:
       if (hazard.array.empty()) {
@@ -122,9 +181,14 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
       return in_block + first + " at " + where +
              ", which is not a multiple of the access's size; take narrower accesses there";
     case model::HazardKind::race_on_result:
-      return in_block + "race on " + where + ": " + first + " and so does " +
-             text::printed("thread %lld of ", static_cast<long long>(hazard.second.thread)) +
-             block(hazard.other_block) + "; an element must have one owner, or atomicAdd";
+      if (hazard.other_block < 0) {
+        return in_block + "race on " + where + ": " + first + " and so does " +
+               name(hazard.second, row) + on_line(hazard.second) +
+               "; an element must have one owner, or atomicAdd";
+      }
+      return in_kernel + "race on " + where + ": " + block(hazard.block) +
+             plain_deed(hazard.first) + " and so does " + block(hazard.other_block) +
+             on_line(hazard.second) + "; an element must have one owner, or atomicAdd";
   }
   return "";
 }
@@ -134,8 +198,11 @@ bool report_hazards(const char* program, const lab::Run& run) {
   for (const lab::Row& row : run.rows) {
     if (!row.counts) continue;
     for (const model::Hazard& hazard : row.counts->hazards) {
-      std::fprintf(stderr, "%s: %s\n", program, hazard_sentence(hazard, run, row).c_str());
-      any = true;
+      const bool is_note = model::is_note(hazard.kind);
+      std::fprintf(
+          stderr, "%s: %s%s\n", program, is_note ? "note: " : "",
+          hazard_sentence(hazard, run, row).c_str());
+      any |= !is_note;
     }
   }
   return any;

@@ -11,8 +11,8 @@ namespace report {
 // One sentence: what, where (lines, block, threads, byte), and what usually mends it.
 std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, const lab::Row& row);
 
-// Names every hazard on stderr, after "gemm_steps: " or what `program` is. Returns whether there is
-// one.
+// Names every hazard on stderr, after "gemm_steps: " or what `program` is, and every note after
+// "note: ". Returns whether there is a hazard.
 bool report_hazards(const char* program, const lab::Run& run);
 
 }  // namespace report

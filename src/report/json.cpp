@@ -75,9 +75,11 @@ FactValue json_of_lines(
   return FactValue::json("[" + text + "]");
 }
 
-FactValue json_of_hazards(const lab::Run& run, const lab::Row& row, const model::Counts& counts) {
+FactValue json_of_hazards(
+    const lab::Run& run, const lab::Row& row, const model::Counts& counts, bool notes) {
   std::string text;
   for (const model::Hazard& hazard : counts.hazards) {
+    if (model::is_note(hazard.kind) != notes) continue;
     text += (text.empty() ? "\n        " : ",\n        ") +
             json_string(hazard_sentence(hazard, run, row));
   }
@@ -134,7 +136,8 @@ void print_json(std::FILE* out, const lab::Run& run) {
       const model::Counts counts = row.counts.value_or(model::Counts{});
       stages.back().push_back({"lines", json_of_lines(counts.lines, row, counts)});
       stages.back().push_back({"arrays", json_of_lines(lab::by_array(counts), row, counts)});
-      stages.back().push_back({"hazards", json_of_hazards(run, row, counts)});
+      stages.back().push_back({"hazards", json_of_hazards(run, row, counts, false)});
+      stages.back().push_back({"notes", json_of_hazards(run, row, counts, true)});
     } else {
       yardsticks.push_back(yardstick_facts(run, row));
     }

@@ -306,6 +306,12 @@ void AuditedBlock::end() {
   }
 }
 
+void AuditedBlock::leave_unfinished() {
+  if (!state.active) return;
+  state.into->whole = false;
+  open_all();
+}
+
 void audit_announced(
     std::uintptr_t address, std::size_t bytes, bool stores, const void* return_address) {
   if (!state.active || state.own_stack.hold(address) || !is_watched(address)) return;
@@ -331,6 +337,7 @@ AuditedBlock::AuditedBlock(const machine::KernelMemory&, int, model::Audit&) {}
 AuditedBlock::~AuditedBlock() = default;
 void AuditedBlock::resume(std::span<const char>) {}
 void AuditedBlock::end() {}
+void AuditedBlock::leave_unfinished() {}
 void audit_announced(std::uintptr_t, std::size_t, bool, const void*) {}
 
 }  // namespace trace

@@ -28,8 +28,7 @@ const std::string& why_no_audit();
 class AuditedBlock {
  public:
   // Closes the pages. `memory` and `into` have to outlive it.
-  AuditedBlock(
-      const machine::KernelMemory& memory, int threads, model::Audit& into);
+  AuditedBlock(const machine::KernelMemory& memory, int threads, model::Audit& into);
   // Opens them, and takes the handlers away.
   ~AuditedBlock();
   AuditedBlock(const AuditedBlock&) = delete;
@@ -39,6 +38,9 @@ class AuditedBlock {
   void resume(std::span<const char> stack);
   // The block came to its end.
   void end();
+
+  // Another block runs meanwhile: the audit of this one, if there is any, is over.
+  static void leave_unfinished();
 };
 
 // For the compiler's hooks, on the fiber of the thread: the statement that follows makes this

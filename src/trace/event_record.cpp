@@ -10,7 +10,7 @@ namespace trace {
 
 EventRecord::EventRecord(model::Recorder* recorder, const std::vector<machine::KernelArray>& arrays)
     : recorder_(recorder), launch_(recorder != nullptr ? &recorder->launches.back() : nullptr) {
-  if (launch_ == nullptr) return;
+  if (launch_ == nullptr || !launch_->arrays.empty()) return;
   for (const machine::KernelArray& array : arrays) {
     launch_->arrays.push_back({array.name, array.bytes, array.shared});
   }
@@ -28,7 +28,7 @@ void EventRecord::request(
     site.recorded = static_cast<int>(recording_->sites.size());
     recording_->sites.push_back(
         {static_cast<int>(sites.array_of(site)), site.counts.direction,
-         kind_of(site.token) >= Kind::kAtomicLoad, 0, sites.places_of(site)});
+         is_atomic(kind_of(site.token)), 0, sites.places_of(site)});
   }
   model::RecordedEvent event{model::RecordedEvent::Kind::request, block_, warp};
   event.site = site.recorded;

@@ -1,89 +1,186 @@
 #include "trace/hazard_watch.h"
 
 #include <algorithm>
-
-#include "model/warp_access.h"
+#include <bit>
 
 namespace trace {
+namespace {
 
-void HazardWatch::watch(std::size_t array, std::size_t bytes) {
-  constexpr std::size_t kWordBytes = 4;
-  if (arrays_.size() <= array) {
-    arrays_.resize(array + 1);
-    array_words_.resize(array + 1);
+constexpr HazardWatch::Actor kNobody{0, HazardWatch::kNone};
+
+bool is_somebody(HazardWatch::Actor actor) {
+  return actor.site != HazardWatch::kNone;
+}
+
+// Adds a lane to those of its warp that did the same at the same moment. Those from before `start`
+// are ordered with all that is to come.
+void add(
+    std::vector<Together>& all, std::uint64_t key, std::uint32_t lane, std::uint32_t site,
+    ThreadOrder::Moment start) {
+  std::erase_if(all, [&](const Together& known) { return known.moment() < start; });
+  const auto same =
+      std::find_if(all.begin(), all.end(), [&](const Together& known) { return known.key == key; });
+  if (same == all.end()) {
+    all.push_back({key, lane, site});
+  } else {
+    same->lanes |= lane;
   }
-  array_words_[array] = (bytes + kWordBytes - 1) / kWordBytes;
+}
+
+}  // namespace
+
+void HazardWatch::watch(std::size_t array, std::size_t bytes, bool shared) {
+  cells_.watch(array, bytes, shared);
+  if (is_shared_.size() <= array) is_shared_.resize(array + 1);
+  is_shared_[array] = shared;
 }
 
 void HazardWatch::begin_block(std::int64_t block, int threads) {
   block_ = block;
-  ++serial_;
-  ++epoch_;
+  cells_.begin_block();
+  order_.begin_block(threads);
   reads_of_nothing_.clear();  // of a block that was abandoned
   copies_.assign(threads, {});
-  warp_epochs_.assign(threads / model::kWarpSize + 1, 0);
 }
 
-template <class Visit>
-void HazardWatch::for_each_word(std::size_t array, std::uint64_t byte, int bytes, Visit visit) {
-  std::vector<Word>& words = arrays_[array];
-  if (words.empty()) words.resize(array_words_[array]);
-  const std::uint64_t last = std::min<std::uint64_t>((byte + bytes - 1) / 4, words.size() - 1);
-  for (std::uint64_t word = byte / 4; word <= last; ++word) visit(words[word], word * 4);
+HazardWatch::Actor HazardWatch::unordered_store(const Cell& cell, int thread) const {
+  if (order_.is_before(cell.store_moment(), cell.store_thread(), thread)) return kNobody;
+  return {cell.store_thread(), cell.store_site};
 }
 
-bool HazardWatch::unordered(const Side& side, int thread) const {
-  if (side.epoch != epoch_ || side.actor.thread == thread) return false;
-  const int warp = thread / model::kWarpSize;
-  return side.actor.thread / model::kWarpSize != warp || side.warp_epoch == warp_epochs_[warp];
-}
-
-void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
-  for_each_word(array, byte, bytes, [&](Word& word, std::uint64_t at) {
-    if (word.pending_in == serial_) {
-      report(model::HazardKind::copy_not_waited_for, word.write.actor, actor, array, at);
-    } else if (unordered(word.write, actor.thread)) {
-      report(model::HazardKind::race, word.write.actor, actor, array, at);
-    } else if (word.initialized_in != serial_) {
-      reads_of_nothing_.push_back(
-          {model::HazardKind::uninitialized, actor, {0, kNone}, array, at, block_});
-    }
-    if (word.read.epoch == epoch_ && word.read.actor.thread != actor.thread) {
-      word.other_read = word.read;
-    }
-    word.read = {epoch_, warp_epochs_[actor.thread / model::kWarpSize], actor};
-  });
-}
-
-void HazardWatch::write(
-    Word& word, std::size_t array, std::uint64_t byte, Actor actor, bool atomic) {
-  for (const Side* side : {&word.write, &word.read, &word.other_read}) {
-    if (unordered(*side, actor.thread) && !(atomic && side->atomic)) {
-      report(model::HazardKind::race, side->actor, actor, array, byte);
-      break;
-    }
+HazardWatch::Actor HazardWatch::unordered(const Together& others, int thread) const {
+  if (others.moment() < order_.block_start()) return kNobody;
+  for (std::uint32_t lanes = others.lanes; lanes != 0; lanes &= lanes - 1) {
+    const int other = others.warp() * model::kWarpSize + std::countr_zero(lanes);
+    if (!order_.is_before(others.moment(), other, thread)) return {other, others.site};
   }
-  word.write = {epoch_, warp_epochs_[actor.thread / model::kWarpSize], actor, atomic};
+  return kNobody;
 }
 
-void HazardWatch::atomic(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
-  for_each_word(array, byte, bytes, [&](Word& word, std::uint64_t at) {
-    write(word, array, at, actor, true);
-    word.initialized_in = serial_;
+// Atomics do not race with each other, nor with volatile accesses of another warp. Within a warp a
+// volatile access is no more than what it was before Volta, when lanes ran in step.
+bool HazardWatch::may_meet(const Together& others, int thread, How how) const {
+  if (how == How::plain || others.how() == How::plain) return false;
+  const bool both_volatile = how == How::is_volatile && others.how() == How::is_volatile;
+  return !both_volatile || others.warp() != thread / model::kWarpSize;
+}
+
+HazardWatch::Actor HazardWatch::unordered_atomic(const Cell& cell, int thread, How how) const {
+  const MoreOfCell* const more = cells_.more(cell);
+  if (more == nullptr) return kNobody;
+  for (const Together& others : more->atomics) {
+    if (may_meet(others, thread, how)) continue;
+    if (const Actor other = unordered(others, thread); is_somebody(other)) return other;
+  }
+  return kNobody;
+}
+
+HazardWatch::Actor HazardWatch::unordered_load(const Cell& cell, int thread, How how) const {
+  for (const Together& others : cell.loads) {
+    if (may_meet(others, thread, how)) continue;
+    if (const Actor other = unordered(others, thread); is_somebody(other)) return other;
+  }
+  const MoreOfCell* const more = cells_.more(cell);
+  if (more == nullptr) return kNobody;
+  for (const Together& others : more->loads) {
+    if (may_meet(others, thread, how)) continue;
+    if (const Actor other = unordered(others, thread); is_somebody(other)) return other;
+  }
+  return kNobody;
+}
+
+void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
+  const std::uint64_t key = Together::key_of(order_.now(actor.thread), actor.thread, how);
+  const std::uint32_t lane = 1u << actor.thread % model::kWarpSize;
+  for (Together& known : cell.loads) {
+    if (known.key != key) continue;
+    known.lanes |= lane;
+    return;
+  }
+  const int warp = actor.thread / model::kWarpSize;
+  bool all_plain_of_other_warps = how == How::plain && !order_.has_edges();
+  for (Together& known : cell.loads) {
+    // One that says no more than this load does.
+    const bool same_but_before =
+        known.warp() == warp && known.how() == how && known.moment() < order_.warp_start(warp);
+    if (known.moment() < order_.block_start() || same_but_before) {
+      known = {key, lane, actor.site};
+      return;
+    }
+    all_plain_of_other_warps &= known.warp() != warp && known.how() == How::plain;
+  }
+  // Of three warps two are enough: whoever stores there races with one of them.
+  if (all_plain_of_other_warps && cell.loads[0].warp() != cell.loads[1].warp()) return;
+  add(cells_.make_more(cell).loads, key, lane, actor.site, order_.block_start());
+}
+
+void HazardWatch::note_plain_store(Cell& cell, Actor actor) {
+  cell.stored = order_.now(actor.thread) << Cell::kThreadBits | std::uint64_t(actor.thread);
+  cell.store_site = actor.site;
+  // Who is ordered with this store is ordered with those before it, too.
+  cell.loads = {};
+  if (cells_.more(cell) != nullptr) cells_.make_more(cell) = {};
+}
+
+void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
+    if (cell.pending_in == serial) {
+      const Actor copier{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+      report(model::HazardKind::race, other, actor, array, at);
+    } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how);
+               is_somebody(atomic)) {
+      report(model::HazardKind::race, atomic, actor, array, at);
+    } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
+      reads_of_nothing_.push_back({actor, array, at, false});
+    }
+    note_load(cell, actor, how);
   });
 }
 
-void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
-  for_each_word(array, byte, bytes, [&](Word& word, std::uint64_t at) {
-    write(word, array, at, actor);
-    word.initialized_in = serial_;
+void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
+    Actor other = unordered_store(cell, actor.thread);
+    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, how);
+    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, how);
+    if (cell.pending_in == serial && cell.store_thread() == actor.thread) {
+      const Actor copier{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+    } else if (is_somebody(other)) {
+      report(model::HazardKind::race, other, actor, array, at);
+    }
+    cell.initialized_in = word.initialized_in = serial;
+    if (how == How::plain) {
+      cell.pending_in = 0;
+      note_plain_store(cell, actor);
+    } else {
+      const std::uint64_t key = Together::key_of(order_.now(actor.thread), actor.thread, how);
+      add(cells_.make_more(cell).atomics, key, 1u << actor.thread % model::kWarpSize, actor.site,
+          order_.block_start());
+    }
+  });
+}
+
+void HazardWatch::update(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
+  if (!is_shared_[array]) return;
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](const Cell&, std::uint64_t at, const Cell& word) {
+    if (word.is_initialized(serial)) return;
+    reads_of_nothing_.push_back({actor, array, at, true});
   });
 }
 
 void HazardWatch::copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
-  for_each_word(array, byte, bytes, [&](Word& word, std::uint64_t at) {
-    write(word, array, at, actor);
-    word.pending_in = serial_;
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell&) {
+    Actor other = unordered_store(cell, actor.thread);
+    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, How::plain);
+    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, How::plain);
+    if (is_somebody(other)) report(model::HazardKind::race, other, actor, array, at);
+    note_plain_store(cell, actor);
+    cell.pending_in = cells_.serial();
   });
   copies_[actor.thread].issue({array, byte, bytes, actor});
 }
@@ -94,29 +191,32 @@ void HazardWatch::commit(int thread) {
 
 void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
   copies_[thread].wait(groups_in_flight, [&](const Copy& copy) {
-    for_each_word(copy.array, copy.byte, copy.bytes, [&](Word& word, std::uint64_t) {
+    cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
       // From here on it is as if the thread had just stored it.
-      word.pending_in = 0;
-      word.initialized_in = serial_;
-      word.write = {epoch_, warp_epochs_[thread / model::kWarpSize], copy.actor};
+      cell.pending_in = 0;
+      cell.initialized_in = word.initialized_in = cells_.serial();
+      cell.stored = order_.now(thread) << Cell::kThreadBits | std::uint64_t(thread);
+      cell.store_site = copy.actor.site;
     });
   });
 }
 
 void HazardWatch::barrier() {
-  for (const Found& read : reads_of_nothing_) {
-    const Word& word = arrays_[read.array][read.byte / 4];
-    // Where somebody wrote it in this epoch, that race is the hazard.
-    if (word.write.epoch != epoch_) {
-      report(read.kind, read.first, read.second, read.array, read.byte);
-    }
+  for (const ReadOfNothing& read : reads_of_nothing_) {
+    const Cell& cell = cells_.at(read.array, read.byte);
+    const bool stored_since =
+        cell.store_moment() >= order_.block_start() && cell.store_thread() != read.actor.thread;
+    const MoreOfCell* const more = read.by_atomic ? nullptr : cells_.more(cell);
+    const bool added_since = more != nullptr && !more->atomics.empty();
+    if (stored_since || added_since) continue;
+    report(model::HazardKind::uninitialized, read.actor, kNobody, read.array, read.byte);
   }
   reads_of_nothing_.clear();
-  ++epoch_;
+  order_.barrier();
 }
 
 void HazardWatch::misaligned(std::size_t array, std::uint64_t byte, Actor actor) {
-  report(model::HazardKind::misaligned, actor, {0, kNone}, array, byte);
+  report(model::HazardKind::misaligned, actor, kNobody, array, byte);
 }
 
 void HazardWatch::report(

@@ -1,4 +1,5 @@
-// What a kernel may not do with shared memory, and with C: found in the order in which warps run.
+// What the threads of a block may not do with memory that they share: found in the order in which
+// warps run, which is one of those that a GPU may choose.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +8,12 @@
 
 #include "machine/async_groups.h"
 #include "model/counts.h"
+#include "trace/thread_order.h"
+#include "trace/watched_cells.h"
 
 namespace trace {
 
-// Watches one block at a time. An epoch lasts from one barrier of the block to the next, and within
-// it only __syncwarp orders two threads, if they are of one warp.
+// Watches one block at a time, to the byte.
 class HazardWatch {
  public:
   // An access, by the number that its site has for the caller.
@@ -28,17 +30,27 @@ class HazardWatch {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // Watches shared memory of so many bytes under the caller's number; again is no harm.
-  void watch(std::size_t array, std::size_t bytes);
+  // Watches memory of so many bytes under the caller's number. Of shared memory a block may load
+  // only what it stored.
+  void watch(std::size_t array, std::size_t bytes, bool shared = true);
+  bool is_watched(std::size_t array) const { return cells_.is_watched(array); }
 
   void begin_block(std::int64_t block, int threads);
-  void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
-  void store(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
-  void atomic(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
+  void store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
   void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);  // cp.async, issued
+  // The load of an atomic, whose store follows.
+  void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
-  void warp_barrier(int warp) { ++warp_epochs_[warp]; }
+  void fence(int thread) { order_.fence(thread); }
+  // An atomic or volatile load or store of that address: before it is loaded, behind its store.
+  void acquire(int thread, std::uint64_t address) { order_.atomic_load(thread, address); }
+  void lock(int thread, std::uint64_t address) { order_.lock(thread, address); }
+  void release(int thread, std::uint64_t address) { order_.atomic_store(thread, address); }
+  void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
+    order_.warp_barrier(warp, lanes, mask);
+  }
   void barrier();
   void end_block() { barrier(); }
   void misaligned(std::size_t array, std::uint64_t byte, Actor actor);
@@ -47,17 +59,6 @@ class HazardWatch {
   const std::vector<Found>& found() const { return found_; }
 
  private:
-  struct Side {  // who touched a word last, in the epoch
-    std::uint64_t epoch = 0;
-    std::uint32_t warp_epoch = 0;
-    Actor actor{0, kNone};
-    bool atomic = false;
-  };
-  struct Word {
-    Side write, read, other_read;      // the reads of two different threads
-    std::uint64_t initialized_in = 0;  // serial number of the block
-    std::uint64_t pending_in = 0;      // the same, while a cp.async is on its way
-  };
   struct Copy {
     std::size_t array;
     std::uint64_t byte;
@@ -65,21 +66,32 @@ class HazardWatch {
     Actor actor;
   };
 
-  template <class Visit>
-  void for_each_word(std::size_t array, std::uint64_t byte, int bytes, Visit visit);
-  bool unordered(const Side& side, int thread) const;
-  void write(Word& word, std::size_t array, std::uint64_t byte, Actor actor, bool atomic = false);
+  // A race, if somebody else writes there in the same epoch: but atomics do not race.
+  struct ReadOfNothing {
+    Actor actor;
+    std::size_t array;
+    std::uint64_t byte;
+    bool by_atomic;
+  };
+
+  // A thread's access that another one's may not be unordered with; kNone where there is none.
+  Actor unordered_store(const Cell& cell, int thread) const;
+  Actor unordered(const Together& others, int thread) const;
+  Actor unordered_atomic(const Cell& cell, int thread, How how) const;
+  Actor unordered_load(const Cell& cell, int thread, How how) const;
+  bool may_meet(const Together& others, int thread, How how) const;
+  void note_load(Cell& cell, Actor actor, How how);
+  void note_plain_store(Cell& cell, Actor actor);
   void report(
       model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
-  std::vector<std::vector<Word>> arrays_;  // empty until the array is first touched
-  std::vector<std::size_t> array_words_;
+  ThreadOrder order_;
+  WatchedCells cells_;
+  std::vector<bool> is_shared_;                     // by array
   std::vector<machine::AsyncGroups<Copy>> copies_;  // of each thread
-  std::vector<std::uint32_t> warp_epochs_;
-  std::vector<Found> reads_of_nothing_;  // in this epoch: a race if somebody writes there in it
+  std::vector<ReadOfNothing> reads_of_nothing_;     // in this epoch
   std::vector<Found> found_;
   std::int64_t block_ = 0;
-  std::uint64_t serial_ = 0, epoch_ = 0;
 };
 
 }  // namespace trace

@@ -67,14 +67,14 @@ TEST_CASE("two stores to one word race, and the first of three loads is not forg
 TEST_CASE("__syncwarp orders the lanes of its warp and no others") {
   HazardWatch same = watch_of_block();
   same.store(0, 0, 4, {0, 1});
-  same.warp_barrier(0);
+  same.warp_barrier(0, ~0u, ~0u);
   same.load(0, 0, 4, {1, 2});
   CHECK(kinds(same) == kNone);
 
   HazardWatch other = watch_of_block();
   other.store(0, 0, 4, {0, 1});
-  other.warp_barrier(0);
-  other.warp_barrier(1);
+  other.warp_barrier(0, ~0u, ~0u);
+  other.warp_barrier(1, ~0u, ~0u);
   other.load(0, 0, 4, {33, 2});
   CHECK(kinds(other) == kRace);
 }
@@ -127,19 +127,19 @@ TEST_CASE("atomics do not race with each other, but with loads and stores") {
   HazardWatch atomics = watch_of_block();
   atomics.store(0, 0, 4, {0, 1});
   atomics.barrier();
-  atomics.atomic(0, 0, 4, {0, 2});
-  atomics.atomic(0, 0, 4, {40, 2});
+  atomics.store(0, 0, 4, {0, 2}, How::atomic);
+  atomics.store(0, 0, 4, {40, 2}, How::atomic);
   atomics.barrier();
   atomics.load(0, 0, 4, {7, 3});
   CHECK(kinds(atomics) == kNone);
 
   for (const auto plain : {&HazardWatch::load, &HazardWatch::store}) {
     HazardWatch before = watch_of_block(), after = watch_of_block();
-    (before.*plain)(0, 0, 4, {0, 1});
-    before.atomic(0, 0, 4, {40, 2});
+    (before.*plain)(0, 0, 4, {0, 1}, How::plain);
+    before.store(0, 0, 4, {40, 2}, How::atomic);
     CHECK(kinds(before) == kRace);
-    after.atomic(0, 0, 4, {40, 2});
-    (after.*plain)(0, 0, 4, {0, 1});
+    after.store(0, 0, 4, {40, 2}, How::atomic);
+    (after.*plain)(0, 0, 4, {0, 1}, How::plain);
     CHECK(kinds(after) == kRace);
   }
 }

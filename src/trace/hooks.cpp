@@ -9,6 +9,7 @@
 #include "machine/observer.h"
 #include "machine/own_access.h"
 #include "trace/audit.h"
+#include "trace/watch.h"
 
 namespace trace {
 
@@ -83,13 +84,21 @@ inline __attribute__((always_inline)) void told_access(
 void tell_audit(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (hooks.log == nullptr) return;
-  audit_announced(address, bytes, kind == Kind::kStore, return_address);
+  const bool stores = kind == Kind::kStore || kind == Kind::kVolatileStore;
+  audit_announced(address, bytes, stores, return_address);
 }
 
 inline __attribute__((always_inline)) void access(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   told_access(kind, pointer, log2_bytes, return_address);
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
+}
+
+void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  access(kind, pointer, log2_bytes, return_address);
+  if (hooks.log == nullptr || hooks.watch == nullptr) return;
+  hooks.watch->will_access(pointer, kind == Kind::kVolatileStore);
+  if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
 // A copy of a larger object: as many accesses as the widest that its size, its address and the
@@ -140,11 +149,19 @@ void log_step(Kind kind, const void* at) {
   step(kind, at);
 }
 
-void log_wait(int groups_in_flight, const void* at) {
+void log_value(Kind kind, std::uint64_t value, const void* at) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
-  *log->next_address++ = groups_in_flight;
-  append(*log, make_token(place(at), Kind::kWait));
+  *log->next_address++ = value;
+  append(*log, make_token(place(at), kind));
+}
+
+void log_told(const Told& told, std::size_t bytes, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = told.first_word();
+  *log->next_address++ = told.value;
+  append(*log, make_token(place(at), Kind::kTold, std::countr_zero(bytes)));
 }
 
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* at) {
@@ -162,8 +179,8 @@ void log_range(
   range(kind, pointer, bytes, widest, at);
 }
 
-void log_atomic(const void* pointer, std::size_t bytes, const void* at) {
-  told_access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
+void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* at) {
+  told_access(load, pointer, std::countr_zero(bytes), at);
   told_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
 }
 
@@ -258,6 +275,26 @@ void __tsan_unaligned_write8(void* p) {
 void __tsan_unaligned_write16(void* p) {
   trace::access(trace::Kind::kStore, p, 4, HERE);
 }
+
+#define VOLATILE(bytes, log2_bytes)                                           \
+  void __tsan_volatile_read##bytes(void* p) {                                 \
+    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
+  }                                                                           \
+  void __tsan_volatile_write##bytes(void* p) {                                \
+    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
+  }                                                                           \
+  void __tsan_unaligned_volatile_read##bytes(void* p) {                       \
+    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
+  }                                                                           \
+  void __tsan_unaligned_volatile_write##bytes(void* p) {                      \
+    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
+  }
+VOLATILE(1, 0)
+VOLATILE(2, 1)
+VOLATILE(4, 2)
+VOLATILE(8, 3)
+VOLATILE(16, 4)
+#undef VOLATILE
 
 void __tsan_read_range(void* p, std::size_t bytes) {
   trace::range(trace::Kind::kLoad, p, bytes, trace::widest_of_range(bytes), HERE);

@@ -11,6 +11,8 @@
 
 namespace trace {
 
+class Watch;
+
 struct Hooks {
   LaneLog* log;           // null while no traced thread runs
   std::uintptr_t stacks;  // all fibers' stacks: registers and local memory, which are not counted
@@ -30,6 +32,7 @@ struct Hooks {
   const char* is_shared;
   bool looks_for_hazards;
   bool audited;  // every access is told to audit_announced(), too
+  Watch* watch;  // told of volatile accesses before they are made
 };
 extern __thread Hooks hooks;
 
@@ -39,15 +42,16 @@ inline constexpr std::size_t kStackReserve = 8 * 1024;  // for the hooks and wha
 std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
 
 // What the compiler does not announce, logged for the lane that runs: that it came to `place`, a
-// wait also for how many groups it does not wait.
+// wait also for how many groups it does not wait, and a barrier of the warp with its mask.
 void log_step(Kind kind, const void* place);
-void log_wait(int groups_in_flight, const void* place);
+void log_value(Kind kind, std::uint64_t value, const void* place);
+void log_told(const Told& told, std::size_t bytes, const void* place);
 // `global` is null where a cp.async only fills with zeros.
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
 // An access of an object of any size, by pieces of at most `widest` bytes, a power of two.
 void log_range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);
-// A load and a store.
-void log_atomic(const void* pointer, std::size_t bytes, const void* place);
+// A load, of that kind, and a store.
+void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* place);
 
 }  // namespace trace

@@ -12,18 +12,15 @@ namespace trace {
 
 class ResultWriters {
  public:
-  // The mark of a thread that wrote by an atomic.
-  static constexpr std::uint64_t kAtomically = std::uint64_t{1} << 63;
-
   // Nobody has written any word yet of the matrices that are results.
   explicit ResultWriters(std::span<const machine::GlobalArray> matrices);
 
-  // For each word the thread of the launch that wrote it last, plus 1, and its mark; 0: nobody.
+  // For each word the thread of the launch that wrote it last, plus 1; 0: nobody.
   std::span<const std::uint64_t> words() const { return {words_.get(), count_}; }
 
-  // Puts `writer` down for a word, and returns who was there. Blocks run side by side.
-  std::uint64_t exchange(std::size_t word, std::uint64_t writer) {
-    return __atomic_exchange_n(&words_.get()[word], writer, __ATOMIC_RELAXED);
+  // Puts `writer` down for a word. Blocks run side by side.
+  void put(std::size_t word, std::uint64_t writer) {
+    __atomic_store_n(&words_.get()[word], writer, __ATOMIC_RELAXED);
   }
 
  private:

@@ -16,7 +16,7 @@ Site* Sites::find_or_make(Token path, Token token, std::uintptr_t address) {
   if (array->owner != 0 && !paths_.has_entered(array->owner, array->owner_bytes)) return nullptr;
 
   const Kind kind = kind_of(token);
-  const bool loads = kind == Kind::kLoad || kind == Kind::kAtomicLoad;
+  const bool loads = is_load(kind);
   const bool shared = array->shared;
   Site site{path, token, &*array, 0, static_cast<std::uint32_t>(sites_.size()), {}};
   site.traffic = kind == Kind::kAsyncCopy ? (shared ? kAsyncSmem : kAsyncGmem)

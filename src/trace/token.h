@@ -20,7 +20,11 @@ enum class Kind : Token {
   kAsyncCopy,
   kAtomicLoad,  // an atomic is both of these, and races with what is none
   kAtomicStore,
-  kBadIndex  // past a dimension of an array
+  kBadIndex,  // past a dimension of an array
+  kLockLoad,  // of an atomic that makes locks and flags: its store is a kAtomicStore
+  kVolatileLoad,
+  kVolatileStore,
+  kTold  // by the machine: see Told
 };
 
 inline constexpr int kKindShift = 3, kPlaceShift = 7;
@@ -37,12 +41,43 @@ constexpr int bytes_of(Token token) {
   return 1 << (token & 7u);
 }
 
+constexpr bool is_load(Kind kind) {
+  return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
+         kind == Kind::kVolatileLoad;
+}
+constexpr bool is_store(Kind kind) {
+  return kind == Kind::kStore || kind == Kind::kAtomicStore || kind == Kind::kVolatileStore;
+}
+
+constexpr bool is_atomic(Kind kind) {
+  return kind == Kind::kAtomicLoad || kind == Kind::kLockLoad || kind == Kind::kAtomicStore;
+}
+
+// What the machine tells of a lane that is neither a step nor an access.
+struct Told {
+  enum class What : std::uint8_t { fence, read_only_load, hazard } what;
+  std::uint8_t kind = 0;     // of the hazard (model::HazardKind)
+  std::uint32_t extent = 0;  // of the hazard
+  std::uint64_t value = 0;   // the hazard's index, or the address that is loaded
+
+  std::uint64_t first_word() const {
+    return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 |
+           std::uint64_t{extent} << 32;
+  }
+  static Told of(std::uint64_t first, std::uint64_t second) {
+    return {
+        static_cast<What>(first & 0xff), static_cast<std::uint8_t>(first >> 8 & 0xff),
+        static_cast<std::uint32_t>(first >> 32), second};
+  }
+};
+
 // What a lane did since its warp was last folded. The hooks write through these pointers.
 struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
-  // A load or store has one; an async copy two: from and to; a wait the number of groups; a bad
-  // index two: what the compiler says of it, and the index.
+  // A load or store has one; an async copy two: from and to; a wait the number of groups, a barrier
+  // of the warp its mask; a bad index two: what the compiler says of it, and the index; what is
+  // told two: see Told.
   std::uintptr_t* next_address = nullptr;
   bool has_room() const { return next_token < tokens_end; }
 };

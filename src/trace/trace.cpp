@@ -9,7 +9,7 @@
 
 #include "machine/observer.h"
 #include "trace/audit.h"
-#include "trace/result_writers.h"
+#include "trace/launch_watch.h"
 #include "trace/warp_tracer.h"
 
 namespace trace {
@@ -23,7 +23,7 @@ class Tracing : public machine::LaunchObserver {
       : machine_(machine), matrices_(matrices) {}
 
   void begin_launch(const machine::Launch& launch) override {
-    if (machine_.hazards) writers_.emplace(matrices_);
+    if (machine_.hazards) watch_.emplace(matrices_);
     if (machine_.recorder == nullptr) return;
     model::Recording& recording = machine_.recorder->launches.emplace_back();
     recording.kernel = launch.kernel;
@@ -31,22 +31,31 @@ class Tracing : public machine::LaunchObserver {
     recording.block = {launch.block.x, launch.block.y, launch.block.z};
   }
 
-  // A recording is in the grid's order, and an audit is of one thread.
+  // A recording is in the grid's order, and an audit is of one thread. Where blocks wait for each
+  // other, what they do depends on their order: then it is always the same one.
   int most_workers() const override {
-    return machine_.recorder != nullptr || machine_.audit != nullptr ? 1 : omp_get_max_threads();
+    const bool in_order = machine_.recorder != nullptr || machine_.audit != nullptr ||
+                          (watch_ && watch_->depends_on_order());
+    return in_order ? 1 : omp_get_max_threads();
   }
 
   std::unique_ptr<machine::BlockObserver> observe_blocks(
       const machine::KernelMemory& memory) override {
     return std::make_unique<WarpTracer>(
-        memory, writers_ ? &*writers_ : nullptr, machine_.recorder,
+        memory, watch_ ? &*watch_ : nullptr, machine_.recorder,
         is_audited() ? machine_.audit : nullptr);
   }
 
+  std::vector<model::Hazard> hazards_between_blocks(
+      std::span<const machine::KernelArray> arrays) override {
+    if (!watch_) return {};
+    return watch_->touches.hazards(watch_->order, arrays);
+  }
+
   void end_launch(bool whole) override {
-    if (!writers_) return;
+    if (!watch_) return;
     all_traced_ &= whole;
-    const std::span<const std::uint64_t> writers = writers_->words();
+    const std::span<const std::uint64_t> writers = watch_->writers.words();
     written_.resize(writers.size());
     for (std::size_t word = 0; word < writers.size(); ++word) {
       if (writers[word] != 0) written_[word] = true;
@@ -77,9 +86,9 @@ class Tracing : public machine::LaunchObserver {
 
   const machine::Machine& machine_;
   std::span<const machine::GlobalArray> matrices_;
-  std::optional<ResultWriters> writers_;  // of the launch; none where hazards are not looked for
-  std::vector<bool> written_;             // of the words of the result, by any launch
-  bool all_traced_ = true;                // every block of every launch
+  std::optional<LaunchWatch> watch_;  // of the launch; none where hazards are not looked for
+  std::vector<bool> written_;         // of the words of the result, by any launch
+  bool all_traced_ = true;            // every block of every launch
 };
 
 }  // namespace

@@ -5,6 +5,9 @@ $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
 	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE)" \
 		$(COUNTED)
 
+$(BUILD)/hazard_kernels_traced.o: $(BUILD)/traced/src/trace/hazard_kernels.o
+	src/trace/keep_symbols.sh $< $@ _ZN5trace14hazard_kernelsE $(COUNTED)
+
 mutants: $(PROGRAM) ## kernels with one mistake each: the tracer must name them all
 	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"

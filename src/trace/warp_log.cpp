@@ -1,6 +1,7 @@
 #include "trace/warp_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/lanes.h"
 
@@ -28,25 +29,42 @@ std::vector<Token> last_steps(const Party& party) {
 
 }  // namespace
 
-WarpLog::WarpLog() {
-  for (Lane& lane : lanes_) {
+std::unique_ptr<WarpLog::Lanes> WarpLog::empty_lanes() {
+  auto lanes = std::make_unique<Lanes>();
+  for (Lane& lane : *lanes) {
     lane.tokens.resize(kTokens);
     lane.addresses.resize(2 * kTokens);
+    lane.log = {lane.tokens.data(), lane.tokens.data() + kTokens, lane.addresses.data()};
   }
+  return lanes;
+}
+
+void WarpLog::select(int warp) {
+  if (warp == warp_) return;
+  const bool all_used = std::all_of(lanes_->begin(), lanes_->end(), [](const Lane& lane) {
+    return lane.log.next_token == lane.tokens.data();
+  });
+  if (!all_used) set_aside_[warp_] = std::exchange(lanes_, nullptr);
+  if (auto before = set_aside_.extract(warp)) lanes_ = std::move(before.mapped());
+  if (lanes_ == nullptr) lanes_ = empty_lanes();
+  warp_ = warp;
 }
 
 void WarpLog::begin_block(int threads) {
-  for (Lane& lane : lanes_) {
+  set_aside_.clear();
+  for (Lane& lane : *lanes_) {
     lane.log = {lane.tokens.data(), lane.tokens.data() + kTokens, lane.addresses.data()};
   }
+  warp_ = 0;
   paths_.assign(threads, 0);
   last_places_.assign(threads, {});
 }
 
-std::vector<Party> WarpLog::parties(int warp, std::uint32_t running) const {
+std::vector<Party> WarpLog::parties(int warp, std::uint32_t running) {
+  select(warp);
   std::vector<Party> all;
   for (int l = 0; l < model::kWarpSize; ++l) {
-    const Lane& lane = lanes_[l];
+    const Lane& lane = (*lanes_)[l];
     const std::span<const Token> tokens(lane.tokens.data(), lane.log.next_token);
     const bool is_running = running >> l & 1u;
     if (tokens.empty() && !is_running) continue;
@@ -70,7 +88,7 @@ model::WarpAccess WarpLog::gather(Token token, std::span<Party* const> together)
     access.active |= party->lanes;
     const std::size_t index = party->addresses_used++;
     machine::for_each_lane(
-        party->lanes, [&](int l) { access.address[l] = lanes_[l].addresses[index]; });
+        party->lanes, [&](int l) { access.address[l] = (*lanes_)[l].addresses[index]; });
   }
   return access;
 }
@@ -82,7 +100,7 @@ void WarpLog::drop_used(int warp, std::span<const Party> parties) {
       const int thread = warp * model::kWarpSize + l;
       paths_[thread] = party.path;
       if (!steps.empty()) last_places_[thread] = steps;
-      Lane& lane = lanes_[l];
+      Lane& lane = (*lanes_)[l];
       std::copy(lane.tokens.data() + party.tokens_used, lane.log.next_token, lane.tokens.data());
       std::copy(
           lane.addresses.data() + party.addresses_used, lane.log.next_address,

@@ -1,8 +1,11 @@
-// The logs of one warp's 32 lanes, and where the threads of the block are between two folds.
+// The logs of the lanes of a block, warp by warp, and where the threads of the block are between
+// two folds.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,13 +17,14 @@ namespace trace {
 
 class WarpLog {
  public:
-  WarpLog();
   void begin_block(int threads);
-  LaneLog& lane(int lane) { return lanes_[lane].log; }
-  const LaneLog& lane(int lane) const { return lanes_[lane].log; }
+  LaneLog& lane_of(int thread) {
+    select(thread / model::kWarpSize);
+    return (*lanes_)[thread % model::kWarpSize].log;
+  }
 
   // The lanes of `warp` that have logged anything or are in `running`, by what they logged.
-  std::vector<Party> parties(int warp, std::uint32_t running) const;
+  std::vector<Party> parties(int warp, std::uint32_t running);
 
   // One address of every lane of `together`, for the access `token`.
   model::WarpAccess gather(Token token, std::span<Party* const> together) const;
@@ -42,7 +46,14 @@ class WarpLog {
     std::vector<std::uintptr_t> addresses;
   };
 
-  std::array<Lane, model::kWarpSize> lanes_;
+  using Lanes = std::array<Lane, model::kWarpSize>;
+  static std::unique_ptr<Lanes> empty_lanes();
+  void select(int warp);
+
+  std::unique_ptr<Lanes> lanes_ = empty_lanes();  // of warp_
+  int warp_ = 0;
+  // Of warps that had to let others run when not all of what they logged could be folded.
+  std::map<int, std::unique_ptr<Lanes>> set_aside_;
   std::vector<Token> paths_;                     // by thread of the block
   std::vector<std::vector<Token>> last_places_;  // the same
 };

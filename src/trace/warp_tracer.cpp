@@ -10,23 +10,27 @@
 namespace trace {
 
 WarpTracer::WarpTracer(
-    const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder,
+    const machine::KernelMemory& memory, LaunchWatch* launch, model::Recorder* recorder,
     model::Audit* audit)
     : is_shared_(shared_words(memory.arrays)),
       sites_(memory.arrays, paths_),
-      watch_(memory, sites_, paths_, writers),
+      watch_(memory, sites_, paths_, launch),
       record_(recorder, memory.arrays),
       memory_(memory),
-      audit_(audit) {
-  hooks.stacks = memory.stacks.begin;
-  hooks.stack_bytes = memory.stacks.bytes;
+      audit_(audit) {}
+
+void WarpTracer::go_on() {
+  if (!audited_) AuditedBlock::leave_unfinished();
+  hooks.stacks = memory_.stacks.begin;
+  hooks.stack_bytes = memory_.stacks.bytes;
   const std::span<const std::byte> locals = machine::thread_locals();
   hooks.locals = reinterpret_cast<std::uintptr_t>(locals.data());
   hooks.locals_bytes = locals.size();
   hooks.is_shared = is_shared_.data();
   hooks.looks_for_hazards = watch_.looks();
-  hooks.kernel = memory.code.begin;
-  hooks.kernel_bytes = memory.code.bytes;
+  hooks.kernel = memory_.code.begin;
+  hooks.kernel_bytes = memory_.code.bytes;
+  hooks.watch = &watch_;
 }
 
 WarpTracer::~WarpTracer() {
@@ -58,8 +62,9 @@ void WarpTracer::crash(const model::Hazard& hazard) {
   if (record_.is_on()) record_.crash(hazard);
 }
 
-void WarpTracer::resume(int lane, std::span<const char> stack) {
-  hooks.log = &log_.lane(lane);
+void WarpTracer::resume(int thread, std::span<const char> stack) {
+  hooks.log = &log_.lane_of(thread);
+  watch_.will_run(thread);
   hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
   hooks.stack_top = hooks.stack_floor - kStackReserve + stack.size();
   if (audited_) audited_->resume(stack);
@@ -79,15 +84,38 @@ void WarpTracer::async_commit(const void* place) {
 }
 
 void WarpTracer::async_wait(int groups_in_flight, const void* place) {
-  log_wait(groups_in_flight, place);
+  log_value(Kind::kWait, groups_in_flight, place);
 }
 
-void WarpTracer::warp_barrier(const void* place) {
-  log_step(Kind::kWarpBarrier, place);
+void WarpTracer::warp_barrier(std::uint32_t mask, const void* place) {
+  log_value(Kind::kWarpBarrier, mask, place);
 }
 
-void WarpTracer::atomic(const void* pointer, std::size_t bytes, const void* place) {
-  log_atomic(pointer, bytes, place);
+void WarpTracer::fence(const void* place) {
+  watch_.will_fence();
+  log_told({Told::What::fence}, 1, place);
+}
+
+void WarpTracer::atomic(
+    const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) {
+  const bool locks = use == machine::AtomicUse::kLock;
+  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
+  if (locks) watch_.will_fence();
+  if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
+  watch_.will_access(pointer, /*stores=*/true);
+}
+
+void WarpTracer::read_only_load(const void* pointer, std::size_t bytes, const void* place) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  log_told({.what = Told::What::read_only_load, .value = address}, bytes, place);
+}
+
+void WarpTracer::misuse(
+    model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) {
+  log_told(
+      {Told::What::hazard, static_cast<std::uint8_t>(kind), static_cast<std::uint32_t>(extent),
+       static_cast<std::uint64_t>(index)},
+      1, place);
 }
 
 bool WarpTracer::barrier(std::span<const bool> left) {
@@ -111,6 +139,7 @@ bool WarpTracer::barrier(std::span<const bool> left) {
 bool WarpTracer::fold(int warp, std::uint32_t running) {
   stop();
   warp_ = warp;
+  watch_.begin_fold(warp);
   std::vector<Party> parties = log_.parties(warp, running);
   Merge merge(parties, paths_);
   for (Together together = merge.next(); !together.empty(); together = merge.next()) {
@@ -151,6 +180,9 @@ void WarpTracer::execute(Together together) {
     case Kind::kStore:
     case Kind::kAtomicLoad:
     case Kind::kAtomicStore:
+    case Kind::kLockLoad:
+    case Kind::kVolatileLoad:
+    case Kind::kVolatileStore:
       return access(log_.gather(token, together), token, together);
     case Kind::kAsyncCopy: {
       const model::WarpAccess from = log_.gather(token, together);
@@ -160,17 +192,26 @@ void WarpTracer::execute(Together together) {
       const model::WarpAccess type = log_.gather(token, together);
       return watch_.bad_index(type, log_.gather(token, together), path, token, warp_);
     }
+    case Kind::kTold: {
+      const model::WarpAccess first = log_.gather(token, together);
+      const model::WarpAccess second = log_.gather(token, together);
+      return machine::for_each_lane(first.active, [&](int l) {
+        watch_.told(thread_of(l), Told::of(first.address[l], second.address[l]), path, token);
+      });
+    }
   }
 }
 
 void WarpTracer::access(const model::WarpAccess& access, Token token, Together together) {
   const std::uintptr_t address = access.address[std::countr_zero(access.active)];
   const Token path = together[0]->path;
+  watch_.atomic_access(token, access, warp_);
   if (Site* site = sites_.find(path, token, address)) {
-    return request(*site, access, costs_.of(site->traffic, access), together);
+    request(*site, access, costs_.of(site->traffic, access), together);
+  } else {
+    watch_.stray(path, token, access, warp_);
   }
-  const Kind kind = kind_of(token);
-  watch_.stray(path, token, kind == Kind::kStore || kind == Kind::kAtomicStore, access, warp_);
+  watch_.atomic_access_made(token, access, warp_);
 }
 
 void WarpTracer::copy(
@@ -182,19 +223,18 @@ void WarpTracer::copy(
   machine::for_each_lane(
       from.active, [&](int l) { counts_.in_flight().copy(thread_of(l), from.bytes); });
   const Token path = together[0]->path;
-  const auto side = [&](const model::WarpAccess& access, const RequestCost& cost, bool stores) {
+  const auto side = [&](const model::WarpAccess& access, const RequestCost& cost) {
     if (access.active == 0) return;
     const std::uintptr_t address = access.address[std::countr_zero(access.active)];
     if (Site* site = sites_.find(path, token, address)) {
       request(*site, access, cost, together);
     } else {
-      watch_.stray(path, token, stores, access, warp_);
+      watch_.stray(path, token, access, warp_);
     }
   };
   const model::AsyncCopyCost cost = model::async_copy(to, from);
-  side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()}, true);
-  side(
-      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)}, false);
+  side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
+  side(from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)});
 }
 
 void WarpTracer::request(
@@ -213,7 +253,16 @@ void WarpTracer::follow(Token token, Together together) {
   Event event = Event::commit;
   if (kind_of(token) == Kind::kWarpBarrier) {
     event = Event::warp_barrier;
-    watch_.warp_barrier(warp_);
+    const model::WarpAccess masks = log_.gather(token, together);
+    // Lanes with one mask came together.
+    for (std::uint32_t left = lanes.active; left != 0;) {
+      const auto mask = static_cast<std::uint32_t>(masks.address[std::countr_zero(left)]);
+      std::uint32_t same = 0;
+      machine::for_each_lane(
+          left, [&](int l) { same |= std::uint32_t{masks.address[l] == mask} << l; });
+      watch_.warp_barrier(warp_, same, mask);
+      left &= ~same;
+    }
   } else if (kind_of(token) == Kind::kWait) {
     event = Event::wait;
     lanes = log_.gather(token, together);
@@ -229,6 +278,12 @@ void WarpTracer::follow(Token token, Together together) {
   }
   if (!record_.is_on()) return;
   record_.event(event, paths_.places_of(together[0]->path, place_of(token)), lanes, warp_);
+}
+
+void WarpTracer::record_hazards() {
+  std::vector<model::Hazard> found = watch_.take_new();
+  std::erase_if(found, [](const model::Hazard& hazard) { return model::is_note(hazard.kind); });
+  record_.hazards(found);
 }
 
 model::Counts WarpTracer::result() const {

@@ -15,8 +15,8 @@
 #include "trace/block_counts.h"
 #include "trace/call_paths.h"
 #include "trace/event_record.h"
+#include "trace/launch_watch.h"
 #include "trace/request_costs.h"
-#include "trace/result_writers.h"
 #include "trace/sites.h"
 #include "trace/warp_log.h"
 #include "trace/watch.h"
@@ -25,10 +25,10 @@ namespace trace {
 
 class WarpTracer : public machine::BlockObserver {
  public:
-  // Made and used on one thread of the operating system. `writers` is null where nothing is
+  // Made and used on one thread of the operating system. `launch` is null where nothing is
   // checked, only counted; `recorder` where nothing is recorded; `audit` where no block is audited.
   WarpTracer(
-      const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder,
+      const machine::KernelMemory& memory, LaunchWatch* launch, model::Recorder* recorder,
       model::Audit* audit);
   ~WarpTracer() override;
   WarpTracer(const WarpTracer&) = delete;
@@ -37,8 +37,9 @@ class WarpTracer : public machine::BlockObserver {
   void begin_block(std::int64_t block, int threads) override;
   void end_block() override;
   void crash(const model::Hazard& hazard) override;
-  void resume(int lane, std::span<const char> stack) override;
-  bool has_room(int lane) const override { return log_.lane(lane).has_room(); }
+  void go_on() override;
+  void resume(int thread, std::span<const char> stack) override;
+  bool has_room(int thread) override { return log_.lane_of(thread).has_room(); }
   void stop() override;
   bool fold(int warp, std::uint32_t running) override;
   bool barrier(std::span<const bool> left) override;
@@ -46,8 +47,13 @@ class WarpTracer : public machine::BlockObserver {
       const void* shared, const void* global, std::size_t bytes, const void* place) override;
   void async_commit(const void* place) override;
   void async_wait(int groups_in_flight, const void* place) override;
-  void warp_barrier(const void* place) override;
-  void atomic(const void* pointer, std::size_t bytes, const void* place) override;
+  void warp_barrier(std::uint32_t mask, const void* place) override;
+  void fence(const void* place) override;
+  void atomic(
+      const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
+  void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
+  void misuse(
+      model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) override;
   model::Counts result() const override;
 
  private:
@@ -58,7 +64,7 @@ class WarpTracer : public machine::BlockObserver {
   void request(
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
   void follow(Token token, Together together);
-  void record_hazards() { record_.hazards(watch_.take_new()); }
+  void record_hazards();
   int thread_of(int lane) const { return warp_ * model::kWarpSize + lane; }
 
   const std::vector<char> is_shared_;  // see Hooks

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "machine/fiber.h"
 #include "machine/lanes.h"
@@ -10,20 +11,34 @@
 namespace trace {
 namespace {
 
-constexpr std::uint64_t kAtomically = ResultWriters::kAtomically;
+constexpr std::uint32_t kNone = HazardWatch::kNone;
 
 int thread_of(int warp, int lane) {
   return warp * model::kWarpSize + lane;
 }
 
+How how_of(Kind kind) {
+  if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) return How::is_volatile;
+  return is_atomic(kind) ? How::atomic : How::plain;
+}
+
+bool loads(const Site& site) {
+  return is_load(kind_of(site.token)) || site.traffic == kAsyncGmem;
+}
+
+machine::MemoryRange thread_locals() {
+  const std::span<const std::byte> locals = machine::thread_locals();
+  return {reinterpret_cast<std::uintptr_t>(locals.data()), locals.size()};
+}
+
 }  // namespace
 
 Watch::Watch(
-    const machine::KernelMemory& memory, Sites& sites, const CallPaths& paths,
-    ResultWriters* writers)
-    : memory_(memory), sites_(sites), paths_(paths), writers_(writers) {
+    const machine::KernelMemory& memory, Sites& sites, const CallPaths& paths, LaunchWatch* launch)
+    : memory_(memory), sites_(sites), paths_(paths), launch_(launch), locals_(thread_locals()) {
   for (std::size_t i = 0; i < memory.arrays.size(); ++i) {
-    if (memory.arrays[i].shared) shared_.watch(i, memory.arrays[i].bytes);
+    const machine::KernelArray& array = memory.arrays[i];
+    if (array.shared || array.watched) threads_.watch(i, array.bytes, array.shared);
   }
 }
 
@@ -31,9 +46,72 @@ void Watch::begin_block(std::int64_t block, int threads) {
   block_ = block;
   block_threads_ = threads;
   fatal_ = false;
-  shared_.begin_block(block, threads);
-  shared_taken_ = shared_.found().size();
+  threads_.begin_block(block, threads);
+  barriers_.begin_block(block, threads);
+  threads_taken_ = threads_.found().size();
   others_taken_ = others_.size();
+  epoch_ = 0;
+  fenced_in_.assign(threads, 0);
+  read_atomically_.clear();
+  read_last_.assign(threads, 0);
+  touches_.clear();  // of a block that was abandoned
+}
+
+void Watch::end_block() {
+  threads_.end_block();
+  if (!looks() || touches_.empty()) return;
+  compact(touches_);
+  launch_->touches.add(touches_);
+}
+
+bool Watch::is_global(std::uintptr_t address) const {
+  return !locals_.holds(address) && !memory_.stacks.holds(address);
+}
+
+void Watch::will_access(const void* pointer, bool stores) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (!looks() || !is_global(address)) return;
+  if (stores && fenced_in_[running_] != 0) {
+    for (const std::uintptr_t read : read_atomically_) launch_->order.acquire(block_, epoch_, read);
+    launch_->order.release(block_, fenced_in_[running_] - 1, address);
+  } else if (launch_->order.is_used()) {
+    read_atomically_.insert(address);
+  }
+}
+
+void Watch::will_count(const void* pointer) {
+  if (looks() && is_global(reinterpret_cast<std::uintptr_t>(pointer))) launch_->counts = true;
+}
+
+void Watch::atomic_access(Token token, const model::WarpAccess& access, int warp) {
+  if (!looks() || how_of(kind_of(token)) == How::plain || !is_load(kind_of(token))) return;
+  machine::for_each_lane(access.active, [&](int l) {
+    const int thread = thread_of(warp, l);
+    acquire(thread, access.address[l]);
+    read_last_[thread] = access.address[l];
+    if (kind_of(token) == Kind::kLockLoad) threads_.lock(thread, access.address[l]);
+  });
+}
+
+void Watch::acquire(int thread, std::uintptr_t address) {
+  threads_.acquire(thread, address);
+  if (is_global(address)) launch_->order.acquire(block_, epoch_, address);
+}
+
+void Watch::begin_fold(int warp) {
+  if (!looks()) return;
+  const std::size_t first = warp * model::kWarpSize;
+  const std::size_t end = std::min(first + model::kWarpSize, read_last_.size());
+  for (std::size_t t = first; t < end; ++t) {
+    if (read_last_[t] == 0) continue;
+    acquire(static_cast<int>(t), std::exchange(read_last_[t], 0));
+  }
+}
+
+void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int warp) {
+  if (!looks() || how_of(kind_of(token)) == How::plain || !is_store(kind_of(token))) return;
+  machine::for_each_lane(
+      access.active, [&](int l) { threads_.release(thread_of(warp, l), access.address[l]); });
 }
 
 void Watch::request(const Site& site, model::WarpAccess access, int warp) {
@@ -45,9 +123,7 @@ void Watch::request(const Site& site, model::WarpAccess access, int warp) {
   if (astray != 0) {
     model::WarpAccess others = access;
     others.active = astray;
-    const bool stores =
-        site.counts.direction != model::Direction::load && site.traffic != kAsyncGmem;
-    stray(site.path, site.token, stores, others, warp);
+    stray(site.path, site.token, others, warp);
     access.active &= ~astray;
   }
 
@@ -56,61 +132,88 @@ void Watch::request(const Site& site, model::WarpAccess access, int warp) {
   if (any_address_bit % access.bytes != 0) {
     machine::for_each_lane(access.active, [&](int l) {
       if (access.address[l] % access.bytes == 0) return;
-      shared_.misaligned(
+      threads_.misaligned(
           sites_.array_of(site), access.address[l] - site.array->begin,
           {thread_of(warp, l), site.number});
       fatal_ = true;
     });
   }
-  if (kind_of(site.token) == Kind::kAtomicLoad) return;  // its store says it all
-  if (site.array->shared) {
-    access_to_shared(site, access, warp);
-  } else if (site.array->result && site.counts.direction == model::Direction::store) {
-    store_to_result(site, access, warp);
-  }
+  if (!site.array->shared && !site.array->watched) return;
+  touch_in_block(site, access, warp);
+  if (site.array->shared) return;
+  touch_in_launch(site, access);
+  if (site.array->result && !loads(site)) put_writers(site, access, warp);
 }
 
-void Watch::access_to_shared(const Site& site, const model::WarpAccess& access, int warp) {
-  const auto touch = kind_of(site.token) == Kind::kAtomicStore          ? &HazardWatch::atomic
-                     : site.counts.direction == model::Direction::load  ? &HazardWatch::load
-                     : site.counts.direction == model::Direction::store ? &HazardWatch::store
-                                                                        : &HazardWatch::copy;
+void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, int warp) {
+  const Kind kind = kind_of(site.token);
+  if (kind == Kind::kLockLoad) return;  // its store says it all
+  const How how = how_of(kind);
+  const bool copies = kind == Kind::kAsyncCopy && site.array->shared, only_loads = loads(site);
   const std::size_t array = sites_.array_of(site);
   machine::for_each_lane(access.active, [&](int l) {
-    (shared_.*touch)(
-        array, access.address[l] - site.array->begin, access.bytes,
-        {thread_of(warp, l), site.number});
-  });
-}
-
-void Watch::store_to_result(const Site& site, const model::WarpAccess& access, int warp) {
-  const std::uint64_t atomically =
-      kind_of(site.token) == Kind::kAtomicStore ? kAtomically : std::uint64_t{0};
-  machine::for_each_lane(access.active, [&](int l) {
     const std::uint64_t byte = access.address[l] - site.array->begin;
-    const std::uint64_t me = (block_ * block_threads_ + thread_of(warp, l) + 1) | atomically;
-    for (std::uint64_t word = byte / 4; word <= (byte + access.bytes - 1) / 4; ++word) {
-      const std::uint64_t before = writers_->exchange(word, me);
-      const bool same_thread = (before | kAtomically) == (me | kAtomically);
-      const bool both_atomic = (before & me & kAtomically) != 0;
-      if (before == 0 || same_thread || both_atomic || race_on_result_known_) continue;
-      race_on_result_known_ = true;
-      const auto other = static_cast<std::int64_t>((before & ~kAtomically) - 1);
-      model::Hazard hazard{
-          model::HazardKind::race_on_result, site.array->name, word * 4, block_, {}, {}};
-      hazard.first = {thread_of(warp, l), 0, true, sites_.places_of(site)};
-      hazard.second = {other % block_threads_, 0, true, sites_.places_of(site)};
-      hazard.other_block = other / block_threads_;
-      others_.push_back(hazard);
+    const HazardWatch::Actor actor{thread_of(warp, l), site.number};
+    if (kind == Kind::kAtomicLoad) {
+      threads_.update(array, byte, access.bytes, actor);
+    } else if (copies) {
+      threads_.copy(array, byte, access.bytes, actor);
+    } else if (only_loads) {
+      threads_.load(array, byte, access.bytes, actor, how);
+    } else {
+      threads_.store(array, byte, access.bytes, actor, how);
     }
   });
 }
 
-void Watch::stray(Token path, Token token, bool stores, const model::WarpAccess& access, int warp) {
+void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access) {
+  const Kind kind = kind_of(site.token);
+  if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store says it all
+  const bool strong = how_of(kind) != How::plain;
+  const Touch::Way way = loads(site) ? (strong ? Touch::Way::atomic_load : Touch::Way::load)
+                                     : (strong ? Touch::Way::atomic_store : Touch::Way::store);
+  machine::for_each_lane(access.active, [&](int l) {
+    add_touch(
+        sites_.array_of(site), access.address[l] - site.array->begin, access.bytes, way, &site);
+  });
+}
+
+void Watch::add_touch(
+    std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site) {
+  if (place_of_site_.size() <= site->number) place_of_site_.resize(site->number + 1, kNone);
+  std::uint32_t& place = place_of_site_[site->number];
+  if (place == kNone) place = launch_->touches.number_of(sites_.places_of(*site));
+  const auto number = static_cast<std::uint32_t>(array);
+  if (!touches_.empty()) {
+    Touch& last = touches_.back();
+    if (last.array == number && last.epoch == epoch_ && last.way == way && last.place == place &&
+        last.begin <= byte && byte <= last.end) {
+      last.end = std::max(last.end, byte + bytes);
+      return;
+    }
+  }
+  constexpr std::size_t kMany = 1 << 16;
+  if (touches_.size() >= kMany && std::has_single_bit(touches_.size())) compact(touches_);
+  touches_.push_back({number, epoch_, byte, byte + bytes, block_, place, way});
+}
+
+void Watch::put_writers(const Site& site, const model::WarpAccess& access, int warp) {
+  machine::for_each_lane(access.active, [&](int l) {
+    const std::uint64_t byte = access.address[l] - site.array->begin;
+    const std::uint64_t me = block_ * block_threads_ + thread_of(warp, l) + 1;
+    for (std::uint64_t word = byte / 4; word <= (byte + access.bytes - 1) / 4; ++word) {
+      launch_->writers.put(word, me);
+    }
+  });
+}
+
+void Watch::stray(Token path, Token token, const model::WarpAccess& access, int warp) {
   if (!looks()) return;
   machine::for_each_lane(access.active, [&](int l) {
     if (fatal_) return;
     const std::uintptr_t address = access.address[l];
+    const Kind kind = kind_of(token);
+    const bool stores = is_store(kind) || (kind == Kind::kAsyncCopy && locals_.holds(address));
     const bool allowed = !stores || memory_.uncounted_may_be_stored_to;
     const bool uncounted =
         allowed && std::any_of(
@@ -157,46 +260,64 @@ void Watch::bad_index(
   fatal_ = true;
 }
 
+void Watch::told(int thread, const Told& told, Token path, Token token) {
+  if (!looks()) return;
+  if (told.what == Told::What::fence) return threads_.fence(thread);
+  if (told.what == Told::What::read_only_load) {
+    const Site* site = sites_.find(path, token, told.value);
+    if (site == nullptr || !site->array->watched) return;
+    return add_touch(
+        sites_.array_of(*site), told.value - site->array->begin, bytes_of(token),
+        Touch::Way::read_only_load, site);
+  }
+  model::Hazard hazard{static_cast<model::HazardKind>(told.kind), "", 0, block_, {}, {}};
+  hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
+  hazard.index = static_cast<std::int64_t>(told.value);
+  hazard.extent = told.extent;
+  add_other(hazard);
+}
+
+// The first of those that say the same.
+void Watch::add_other(const model::Hazard& hazard) {
+  const bool known = std::any_of(others_.begin(), others_.end(), [&](const model::Hazard& other) {
+    return other.kind == hazard.kind && other.first.places == hazard.first.places &&
+           other.second.places == hazard.second.places;
+  });
+  if (!known) others_.push_back(hazard);
+}
+
 void Watch::commit(int thread) {
-  if (looks()) shared_.commit(thread);
+  if (looks()) threads_.commit(thread);
 }
 
 void Watch::wait(int thread, std::uint64_t groups_in_flight) {
-  if (looks()) shared_.wait(thread, groups_in_flight);
+  if (looks()) threads_.wait(thread, groups_in_flight);
 }
 
-void Watch::warp_barrier(int warp) {
-  if (looks()) shared_.warp_barrier(warp);
+void Watch::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
+  if (looks()) threads_.warp_barrier(warp, lanes, mask);
 }
 
 void Watch::barrier(std::span<const bool> left, const WarpLog& log) {
   if (!looks()) return;
-  shared_.barrier();
-  const std::vector<Token>& paths = log.paths();
-  const auto waiting = std::find(left.begin(), left.end(), false) - left.begin();
-  for (std::size_t t = 0; t < left.size(); ++t) {
-    if (!left[t] && paths[t] == paths[waiting]) continue;
-    model::Hazard hazard{model::HazardKind::barrier_divergence, "", 0, block_, {}, {}};
-    hazard.first = {waiting, 0, false, paths_.places_of_call(paths[waiting])};
-    hazard.second = {
-        static_cast<std::int64_t>(t), 0, left[t],
-        left[t] ? log.last_places(static_cast<int>(t)) : paths_.places_of_call(paths[t])};
-    others_.push_back(hazard);
-    fatal_ = true;
-    return;
+  threads_.barrier();
+  ++epoch_;
+  for (const model::Hazard& hazard : barriers_.barrier(left, log, paths_)) {
+    add_other(hazard);
+    fatal_ |= model::is_fatal(hazard.kind);
   }
 }
 
 std::vector<model::Hazard> Watch::found() const {
   std::vector<model::Hazard> all = others_;
-  for (const HazardWatch::Found& found : shared_.found()) all.push_back(hazard_of(found));
+  for (const HazardWatch::Found& found : threads_.found()) all.push_back(hazard_of(found));
   return all;
 }
 
 std::vector<model::Hazard> Watch::take_new() {
   std::vector<model::Hazard> taken;
-  for (; shared_taken_ < shared_.found().size(); ++shared_taken_) {
-    taken.push_back(hazard_of(shared_.found()[shared_taken_]));
+  for (; threads_taken_ < threads_.found().size(); ++threads_taken_) {
+    taken.push_back(hazard_of(threads_.found()[threads_taken_]));
   }
   taken.insert(taken.end(), others_.begin() + others_taken_, others_.end());
   others_taken_ = others_.size();
@@ -204,19 +325,25 @@ std::vector<model::Hazard> Watch::take_new() {
 }
 
 model::Hazard Watch::hazard_of(const HazardWatch::Found& found) const {
-  return {
-      found.kind,
-      memory_.arrays[found.array].name,
-      found.byte,
-      found.block,
-      actor_of(found.first),
-      actor_of(found.second)};
+  const machine::KernelArray& array = memory_.arrays[found.array];
+  model::Hazard hazard{found.kind,
+                       array.name,
+                       found.byte,
+                       found.block,
+                       actor_of(found.first),
+                       actor_of(found.second)};
+  const bool both_store = hazard.first.stores && hazard.second.stores;
+  if (found.kind == model::HazardKind::race && array.result && both_store) {
+    hazard.kind = model::HazardKind::race_on_result;
+  }
+  return hazard;
 }
 
 model::Hazard::Actor Watch::actor_of(HazardWatch::Actor actor) const {
   if (actor.site == HazardWatch::kNone) return {};
   const Site& site = sites_[actor.site];
-  return {actor.thread, 0, site.counts.direction != model::Direction::load, sites_.places_of(site)};
+  const bool stores = !loads(site);
+  return {actor.thread, 0, stores, sites_.places_of(site)};
 }
 
 }  // namespace trace

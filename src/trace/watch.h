@@ -3,13 +3,15 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "machine/kernel_memory.h"
 #include "model/counts.h"
 #include "model/warp_access.h"
+#include "trace/barrier_watch.h"
 #include "trace/hazard_watch.h"
-#include "trace/result_writers.h"
+#include "trace/launch_watch.h"
 #include "trace/sites.h"
 #include "trace/warp_log.h"
 
@@ -17,53 +19,84 @@ namespace trace {
 
 class Watch {
  public:
-  // All have to outlive it. `writers` is null where nothing is to be watched.
+  // All have to outlive it. `launch` is null where nothing is to be watched.
   Watch(
       const machine::KernelMemory& memory, Sites& sites, const CallPaths& paths,
-      ResultWriters* writers);
+      LaunchWatch* launch);
 
-  bool looks() const { return writers_ != nullptr; }
+  bool looks() const { return launch_ != nullptr; }
   // After that the block is to be abandoned.
   bool is_fatal() const { return fatal_; }
 
   void begin_block(std::int64_t block, int threads);
-  void end_block() { shared_.end_block(); }
+  void end_block();
+
+  // While a thread runs, and before what it does is folded: blocks that wait for each other go on
+  // when it is done.
+  void will_run(int thread) { running_ = thread; }
+  void will_fence() { fenced_in_[running_] = epoch_ + 1; }
+  void will_access(const void* pointer, bool stores);
+  void will_count(const void* pointer);
 
   // Of here on, all do nothing where nothing is watched.
+
+  // What is folded last of a thread may not have been done then.
+  void begin_fold(int warp);
   void request(const Site& site, model::WarpAccess access, int warp);
   // An access of which no site is known.
-  void stray(Token path, Token token, bool stores, const model::WarpAccess& access, int warp);
+  void stray(Token path, Token token, const model::WarpAccess& access, int warp);
+  // What an atomic or volatile access, of whatever memory, says about order. Before request().
+  void atomic_access(Token token, const model::WarpAccess& access, int warp);
+  // The same behind it.
+  void atomic_access_made(Token token, const model::WarpAccess& access, int warp);
   // What the compiler's check of an index hands over, a word each.
   void bad_index(
       const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
       int warp);
+  void told(int thread, const Told& told, Token path, Token token);
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
-  void warp_barrier(int warp);
-  // Fatal where it is not the same one for all.
+  void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
+  // Fatal where threads wait for each other that may not.
   void barrier(std::span<const bool> left, const WarpLog& log);
 
-  // All hazards so far.
+  // All hazards so far, but for those between blocks.
   std::vector<model::Hazard> found() const;
   // Those of this block that were not taken yet.
   std::vector<model::Hazard> take_new();
 
  private:
-  void access_to_shared(const Site& site, const model::WarpAccess& access, int warp);
+  void touch_in_block(const Site& site, const model::WarpAccess& access, int warp);
   void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
-  void store_to_result(const Site& site, const model::WarpAccess& access, int warp);
+  void touch_in_launch(const Site& site, const model::WarpAccess& access);
+  void put_writers(const Site& site, const model::WarpAccess& access, int warp);
+  void add_touch(
+      std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site);
+  void add_other(const model::Hazard& hazard);
+  void acquire(int thread, std::uintptr_t address);
+  bool is_global(std::uintptr_t address) const;
   model::Hazard hazard_of(const HazardWatch::Found& found) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
 
   const machine::KernelMemory& memory_;
   Sites& sites_;
   const CallPaths& paths_;
-  ResultWriters* const writers_;
-  HazardWatch shared_;  // array numbers are those of memory_.arrays
+  LaunchWatch* const launch_;
+  const machine::MemoryRange locals_;
+  HazardWatch threads_;  // array numbers are those of memory_.arrays
+  BarrierWatch barriers_;
   std::vector<model::Hazard> others_;
-  std::size_t shared_taken_ = 0, others_taken_ = 0;
-  bool race_on_result_known_ = false, fatal_ = false;
+  std::size_t threads_taken_ = 0, others_taken_ = 0;
+  bool fatal_ = false;
   std::int64_t block_ = 0, block_threads_ = 0;
+
+  std::uint32_t epoch_ = 0;  // barriers of the block so far
+  int running_ = 0;
+  std::vector<std::uint32_t> fenced_in_;  // by thread: the epoch of its last fence, plus 1
+  std::unordered_set<std::uintptr_t> read_atomically_;
+  std::vector<std::uintptr_t> read_last_;     // by thread, atomically, in the last fold; 0: nothing
+  std::vector<Touch> touches_;                // of the block
+  std::vector<std::uint32_t> place_of_site_;  // as LaunchTouches numbers them; kNone: not asked yet
 };
 
 }  // namespace trace

@@ -76,7 +76,9 @@ guard::Outcome ShowRecorder::show(
   for (const lab::Row& row : run.rows) {
     if (!row.counts) continue;
     for (const model::Hazard& hazard : row.counts->hazards) {
-      show.complaints.push_back(report::hazard_sentence(hazard, run, row));
+      show.complaints.push_back(
+          (model::is_note(hazard.kind) ? "note: " : "") +
+          report::hazard_sentence(hazard, run, row));
       for (const model::Hazard::Actor& actor : {hazard.first, hazard.second}) {
         if (actor.thread >= 0) show.lines.insert(actor.line);
       }

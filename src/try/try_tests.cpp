@@ -142,11 +142,6 @@ TEST_CASE("what goes wrong in other people's code is one sentence with line, blo
        "divergent, block (0, 0): thread (0, 0) waits at the barrier on line 10 while thread (16, 0)"
        " waits at another on line 13",
        "must come to the same __syncthreads()"},
-      {"leaves_early", "--size 40", 1,
-       "leaves_early, block (2, 0): thread (0, 0) waits at the barrier on line 16 while thread (8, "
-       "0)"
-       " has left the kernel on line 7",
-       "let every thread stay"},
       {"exits", "", 1, "examples/exits.cu:13: ", "exit()"},
       {"greedy", "", 1, "", "more memory than it may have"},
       {"asserts", "--size 50", 1, "examples/asserts.cu:7: asserts, block (0, 0, 0), thread (7,",
@@ -166,6 +161,48 @@ TEST_CASE("what goes wrong in other people's code is one sentence with line, blo
     CHECK(output.err.starts_with(std::string("try: ") + c.line));
     CHECK(contains(output.err, c.says));
     CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("what only older GPUs mind is a note, and does not fail a run") {
+  const Output specialized = try_sample("specialized", "--size 40 --beta 0");
+  CAPTURE(specialized.err);
+  CHECK(specialized.exit_code == 0);
+  CHECK(specialized.err.starts_with(
+      "try: note: specialized, block (0, 0): thread (0, 0) waits at the barrier on line 9 while "
+      "thread (32, 0), of another warp, waits at the one on line 15; GPUs since Volta"));
+  CHECK(std::count(specialized.err.begin(), specialized.err.end(), '\n') == 1);
+
+  const Output json = try_sample("specialized", "--size 40 --beta 0 --format json");
+  CHECK(contains(json.out, "\"hazards\": []"));
+  CHECK(contains(json.out, "\"notes\": [\n        \"specialized, block (0, 0)"));
+
+  // Who has left stores nothing for the others: that is the hazard.
+  const Output early = try_sample("leaves_early", "--size 40");
+  CAPTURE(early.err);
+  CHECK(early.exit_code == 1);
+  CHECK(early.err.starts_with(
+      "try: leaves_early, block (2, 0): thread (0, 0) loads on line 17 from As (byte 32), which "
+      "nobody has stored to"));
+  CHECK(contains(
+      early.err,
+      "\ntry: note: leaves_early, block (2, 0): thread (0, 0) waits at the barrier on line 16 "
+      "while "
+      "thread (8, 0) has left the kernel on line 7; GPUs since Volta do not wait for it"));
+}
+
+TEST_CASE("blocks that add to the same element are told, the same way at every run") {
+  for (const char* threads : {"1", "2", "7"}) {
+    const Output output =
+        run(std::string("OMP_NUM_THREADS=") + threads + " " +
+            (testing::built() / "try" / "between_blocks").string() +
+            " --device cpu --size 40 --trace all");
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 1);
+    CHECK(output.err.starts_with(
+        "try: between_blocks, race on C (byte 0): block (0, 0) stores on line 8 and so does block "
+        "(0, 1) on line 8; an element must have one owner, or atomicAdd\n"
+        "try: between_blocks, race on C (byte 0): block (0, 0) "));
   }
 }
 

@@ -67,6 +67,79 @@ thread_block_tile<Size> tiled_partition(const thread_block&) {
   return {};
 }
 
+// The lanes of a warp that were at one place together.
+class coalesced_group {
+ public:
+  explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  void sync() const { __syncwarp(mask_); }
+  unsigned thread_rank() const { return __popc(mask_ & ((1u << simt::lane()) - 1)); }
+  unsigned num_threads() const { return __popc(mask_); }
+  unsigned size() const { return num_threads(); }
+  unsigned meta_group_rank() const { return 0; }
+  unsigned meta_group_size() const { return 1; }
+  template <class T>
+  T shfl(T value, unsigned source) const {
+    return __shfl_sync(mask_, value, lane_of(source % size()));
+  }
+  template <class T>
+  T shfl_up(T value, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return __shfl_sync(mask_, value, lane_of(rank < delta ? rank : rank - delta));
+  }
+  template <class T>
+  T shfl_down(T value, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return __shfl_sync(mask_, value, lane_of(rank + delta < size() ? rank + delta : rank));
+  }
+  int any(int predicate) const { return __any_sync(mask_, predicate); }
+  int all(int predicate) const { return __all_sync(mask_, predicate); }
+  // Of ranks, not of lanes.
+  unsigned ballot(int predicate) const {
+    const unsigned lanes = __ballot_sync(mask_, predicate);
+    unsigned ranks = 0;
+    for (unsigned rank = 0; rank < size(); ++rank) {
+      ranks |= (lanes >> lane_of(rank) & 1u) << rank;
+    }
+    return ranks;
+  }
+
+ private:
+  int lane_of(unsigned rank) const {
+    unsigned lanes = mask_;
+    for (; rank > 0; --rank) lanes &= lanes - 1;
+    return __ffs(static_cast<int>(lanes)) - 1;
+  }
+  unsigned mask_;
+};
+
+__forceinline__ coalesced_group coalesced_threads() {
+  return coalesced_group(__activemask());
+}
+
+// All blocks of the launch. A barrier of all of them takes a cooperative launch.
+class grid_group {
+ public:
+  [[noreturn]] static void sync() {
+    simt::give_up(
+        "it calls grid.sync(), which is not supported here: split the kernel in two launches");
+  }
+  static bool is_valid() { return false; }
+  static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
+  static unsigned long long block_rank() {
+    return (1ull * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
+  static unsigned long long num_threads() { return num_blocks() * thread_block::num_threads(); }
+  static unsigned long long size() { return num_threads(); }
+  static unsigned long long thread_rank() {
+    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  static dim3 group_dim() { return {gridDim.x, gridDim.y, gridDim.z}; }
+};
+
+inline grid_group this_grid() {
+  return {};
+}
+
 template <class Group>
 void sync(const Group& group) {
   group.sync();

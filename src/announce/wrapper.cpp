@@ -1,6 +1,6 @@
-// as [OPTION...] [FILE]: what g++ starts for the assembler where -B names this program's folder. It
-// announces what the compiler is silent about (pass.h), and hands the rest to the system's
-// assembler, which is the next `as` of PATH.
+// wrapper PROGRAM ARGUMENT...: what g++ -wrapper starts in place of each of its parts. The
+// assembler gets an assembly in which the accesses are announced that the compiler is silent about
+// (pass.h); every other part runs as it is.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +28,8 @@ bool takes_a_value(std::string_view option) {
   return option == "-o" || option == "-I" || option == "--MD" || option == "-march";
 }
 
-// Runs `as` with `arguments`, which read the assembly from standard input.
+// Runs the assembler with `arguments`, its own name first, which read the assembly from standard
+// input.
 int assemble(const std::vector<std::string>& arguments, const std::string& assembly) {
   int ends[2];
   if (pipe(ends) != 0) return 1;
@@ -42,14 +43,14 @@ int assemble(const std::vector<std::string>& arguments, const std::string& assem
     for (const std::string& argument : arguments)
       words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
-    execvp("as", words.data());
-    std::perror("as");
+    execvp(words[0], words.data());
+    std::perror(words[0]);
     _exit(127);
   }
   close(ends[0]);
   for (std::size_t done = 0; done < assembly.size();) {
     const ssize_t written = write(ends[1], assembly.data() + done, assembly.size() - done);
-    if (written < 0 && errno != EINTR) break;  // `as` has ended, and said why
+    if (written < 0 && errno != EINTR) break;  // it has ended, and said why
     done += written > 0 ? written : 0;
   }
   close(ends[1]);
@@ -59,37 +60,52 @@ int assemble(const std::vector<std::string>& arguments, const std::string& assem
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-}  // namespace
-}  // namespace announce
+bool is_assembler(std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  return name == "as" || name.ends_with("-as");
+}
 
-int main(int argc, char** argv) {
-  std::vector<std::string> arguments = {"as"};
+int assemble_announced(int argc, char** argv) {
+  std::vector<std::string> arguments = {argv[1]};
   std::string file = "-";
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 2; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--") continue;
     if (argument.starts_with('-') && argument != "-") {
       arguments.emplace_back(argument);
-      if (announce::takes_a_value(argument) && i + 1 < argc) arguments.emplace_back(argv[++i]);
+      if (takes_a_value(argument) && i + 1 < argc) arguments.emplace_back(argv[++i]);
     } else {
       file = argument;
     }
   }
   std::string assembly;
   if (file == "-") {
-    assembly = announce::text_of(std::cin);
+    assembly = text_of(std::cin);
   } else {
     std::ifstream stream(file, std::ios::binary);
     if (!stream) {
-      std::fprintf(stderr, "as: %s: cannot be read\n", file.c_str());
+      std::fprintf(stderr, "%s: cannot be read\n", file.c_str());
       return 1;
     }
-    assembly = announce::text_of(stream);
+    assembly = text_of(stream);
   }
-#if defined(__x86_64__)
-  assembly = announce::announced(assembly);
-#endif
   arguments.emplace_back("-");
   signal(SIGPIPE, SIG_IGN);
-  return announce::assemble(arguments, assembly);
+  return assemble(arguments, announced(assembly));
+}
+
+}  // namespace
+}  // namespace announce
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: wrapper PROGRAM ARGUMENT...\n");
+    return 2;
+  }
+#if defined(__x86_64__)
+  if (announce::is_assembler(argv[1])) return announce::assemble_announced(argc, argv);
+#endif
+  execvp(argv[1], argv + 1);
+  std::perror(argv[1]);
+  return 127;
 }

@@ -1,0 +1,54 @@
+// The blocks that one thread of the operating system has begun and not ended: one, unless it waits
+// for another block, which then has to run beside it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "machine/observer.h"
+#include "machine/worker.h"
+
+namespace machine {
+
+struct Resident {
+  Worker worker;
+  std::unique_ptr<BlockObserver> observer;
+  std::vector<char> shared;  // its shared memory, while another block runs
+};
+
+// What a thread that runs blocks asks of those that hand them out. All may be called by several.
+struct BlockSource {
+  std::function<void(Resident&)> prepare;  // for this launch; may throw
+  // `one_waits`: a block of this thread that has begun waits for another one.
+  std::function<std::optional<std::int64_t>(bool one_waits)> next;
+  std::function<bool()> is_over;  // blocks that wait are forgotten
+  std::function<void()> ended;
+  std::function<void(const Abandoned&)> abandoned;
+  std::function<void(std::int64_t)> failed;            // in a catch clause
+  std::function<void(const BlockObserver&)> observed;  // all blocks of that one have run
+};
+
+// Runs blocks on this thread until none is left, as its number `number`.
+class Residents {
+ public:
+  Residents(const BlockSource& source, int number) : source_(source), number_(number) {}
+  void run();
+
+ private:
+  Resident* take();
+  bool begin_next();
+  bool go_on(Resident& resident);
+  void bring_in(Resident& resident);
+
+  const BlockSource& source_;
+  const int number_;
+  std::deque<Resident*> waiting_;
+  std::vector<Resident*> free_, prepared_;
+  Resident* in_shared_memory_ = nullptr;
+};
+
+}  // namespace machine
