@@ -123,7 +123,10 @@ std::optional<std::size_t> number_in(const std::vector<std::string>& texts, std:
 std::optional<Verdict> unpacked_verdict(const std::string& text) {
   const std::vector<std::string> texts = unpacked(text);
   const std::optional<std::size_t> finished = number_in(texts, 0);
-  if (texts.size() != 8 || !finished || !are_facts(texts[3])) return std::nullopt;
+  constexpr std::size_t kMostBytes = 1 << 18;  // more is nothing to be read by anybody
+  if (texts.size() != 8 || text.size() > kMostBytes || !finished || !are_facts(texts[3])) {
+    return std::nullopt;
+  }
   Verdict verdict{
       *finished, guard::printable(texts[1], true), guard::printable(texts[2], true), {}, texts[3]};
   if (!texts[4].empty()) {
