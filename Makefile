@@ -14,7 +14,7 @@ BUILD ?= build
 PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
 EXTRA_CXXFLAGS ?=
 # These count from make's command line alone: an OUT or K in the environment means something else.
-ASKED := ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT JOBS K KERNEL LIMIT M MEMORY_GB MUTANTS N OUT \
+ASKED := ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MUTANTS N OUT \
 	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_FLAGS V VARIANT WERROR
 $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(name) :=)))
 
@@ -45,20 +45,22 @@ AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include sr
 	-fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) \
 	$(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc -U_FORTIFY_SOURCE
-COUNTED := --redefine-sym memcpy=simt_memcpy --redefine-sym memset=simt_memset
+COUNTED := $(foreach name,memcpy memmove memset,--redefine-sym $(name)=simt_$(name))
 DEPENDENCIES = -MMD -MP -MF $@.d
 
 # HARDENED=build compiles anew what hardening changes the meaning of, and takes the rest from there.
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-ROOMS := model text guard machine trace lab flags pictures report step experiments profile cli
-SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp, \
+ROOMS := model text guard machine announce trace lab flags pictures report step experiments profile cli
+SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/announce/wrapper.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
-TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp))
+# What reads a student's file.
+ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
+TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
 # What stands around a kernel of somebody else's.
-HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp,$(wildcard src/try/*.cpp)))
+HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp src/try/audit.cpp,$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 
@@ -102,7 +104,7 @@ $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
 
 # One source, two machines. Each copy shows one table alone, or the linker would silently merge the
 # copies, function by function.
-$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags
+$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/wrapper
 	$(call say,g++,$< (traced))
 	mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@

@@ -24,6 +24,7 @@
 #include "model/compiled_kernel.h"
 #include "report/predicted.h"
 #include "testing/program.h"
+#include "trace/audit.h"
 #include "trace/source_lines.h"
 #include "trace/trace.h"
 
@@ -487,6 +488,33 @@ TEST_CASE("published times of two other GPUs pass no ceiling by more than a tent
     if (p.stage > 1) CHECK(ceiling > before);
     before = ceiling;
   }
+}
+
+TEST_CASE("every access of the ladder was announced to the tracer, and no other") {
+  if (!trace::why_no_audit().empty()) {
+    MESSAGE("not audited here: ", trace::why_no_audit());
+    return;
+  }
+  // GEMM_STEPS_TEST_ALL=1: blocks of all variants; else as much of each stage as shows its lines.
+  const bool all = std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
+  const auto audit_variant = [&](const model::Stage& stage, const model::Variant& variant) {
+    if (!all && (stage.number > 9 || &variant != stage.variants.data())) return;
+    CAPTURE(std::string(variant.kernel.name));
+    for (const int misaligned : {0, 1}) {
+      const lab::Problem p =
+          lab::random_problem({variant.BM, variant.BN, variant.BK + 1}, 1, 1, 1, misaligned);
+      lab::Floats result = p.C;
+      model::Audit audit;
+      audit.most_accesses = all ? 50'000 : 6'000;
+      machine::Machine machine{&limits(), machine::Blocks::kFirst};
+      machine.audit = &audit;
+      trace::trace(
+          machine, p.arrays(result),
+          p.product_by(lab::gemm_of(experiment_table_traced, variant), result));
+      CHECK(audit.complete());
+    }
+  };
+  for_each_variant(experiment_table_traced, audit_variant);
 }
 
 TEST_CASE("a pipeline has its tiles on their way, and a stage without one nothing") {

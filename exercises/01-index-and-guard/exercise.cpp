@@ -48,7 +48,9 @@ extern const grade::Exercise grade::exercise = {
         },
     .targets =
         {{"stores of a thread", "most_gmem_stores", "1", false},
-         {"global loads", "gmem_loads", "2*M*N*K"}},
+         {"loads of a thread", "most_gmem_loads", "2*K", false},
+         {"global loads", "gmem_loads", "2*M*N*K"},
+         {"shared bytes", "smem_bytes", "0", false}},
     .hints =
         {{[](const grade::Case& c) {
             return has(c, model::HazardKind::race_on_result) && whole_blocks(c);
@@ -67,5 +69,11 @@ extern const grade::Exercise grade::exercise = {
          {only_last_product, "every result is its last product alone: is it added to the sum?"},
          {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
           "a thread stores more than once: sum up in a variable of its own, and store that "
-          "when the loop is over"}},
+          "when the loop is over"},
+         {[](const grade::Case& c) {
+            return c.right() && (c.measures.at("most_gmem_loads") > 2 * c.shape.K ||
+                                 c.measures.at("smem_bytes") > 0);
+          },
+          "each thread computes the one element of C that is its own, from a row of A and a row of "
+          "B, and needs nothing from the others"}},
 };

@@ -14,7 +14,9 @@ extern const grade::Exercise grade::exercise = {
     .targets =
         {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
           "N*K*(M/8 + ceil(M/32)) + N*M/8"},
-         {"stores of a thread", "most_gmem_stores", "1", false}},
+         {"store sectors", "gmem_store_sectors", "N*M/8"},
+         {"stores of a thread", "most_gmem_stores", "1", false},
+         {"shared bytes", "smem_bytes", "0", false}},
     .hints =
         {{[](const grade::Case& c) {
             return !c.right() &&
@@ -35,6 +37,9 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return !c.right() && c.is({}); },
           "A, B and C are taken to lie row by row, but they lie column by column: element "
           "(row, k) of A is at k * M + row"},
+         {[](const grade::Case& c) { return c.right() && c.measures.at("smem_bytes") > 0; },
+          "tiles in shared memory come in the next exercise: here it is enough that neighbouring "
+          "threads access neighbours in A and in C"},
          {[](const grade::Case& c) {
             return c.right() && !c.missed.empty() && c.row.counts->hazards.empty();
           },

@@ -28,7 +28,7 @@ extern const grade::Exercise grade::exercise = {
           "(M*N*K/BM + M*N*K/BN + M*N)/8"},
          {"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
          {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
-          "2*M*N*K/32 + (M*N*K/BM + M*N*K/BN)/32"},
+          "2*M*N*K/32 + (M*N*K/BM + 2*M*N*K/BN)/32"},
          {"barriers a block", "barriers/blocks", "2*K/BK", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
@@ -61,6 +61,18 @@ extern const grade::Exercise grade::exercise = {
           },
           "two barriers a tile are enough: one when it is complete, one when nobody needs it any "
           "more"},
+         {[](const grade::Case& c) {
+            return !c.missed.empty() && c.right() &&
+                   c.measures.at("smem_bytes") > 4 * 8 * (16 + 32);
+          },
+          "As and Bs, which are given, are all the shared memory that it takes"},
+         {[](const grade::Case& c) {
+            return !c.missed.empty() && c.right() &&
+                   c.missed.front()->name == std::string("shared wavefronts");
+          },
+          "shared memory is accessed more often than it takes: two loads for each step of k, and "
+          "one "
+          "store for each element of a tile"},
          {[](const grade::Case& c) { return !c.missed.empty() && c.right(); },
           "neighbouring threads should copy neighbouring elements: which index of the tile should "
           "change fastest with the thread's number?"}},

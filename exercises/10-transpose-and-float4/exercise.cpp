@@ -33,6 +33,7 @@ extern const grade::Exercise grade::exercise = {
         {{"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
          {"global stores", "gmem_stores", "M*N/4"},
          {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"},
+         {"wavefronts of loads", "smem_load_wavefronts", "(M*N*K/TM + M*N*K/TN)/32"},
          {"shared stores", "smem_stores", "M*N*K/BM + M*N*K/BN"},
          {"global sectors", "gmem_load_sectors + gmem_store_sectors",
           "(M*N*K/BM + M*N*K/BN + M*N)/8"},
@@ -62,6 +63,10 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return misses(c, "shared loads"); },
           "for one step of k a thread wants TM neighbours of As[k] and TN of Bs[k]: fetch them as "
           "float4 into registers, once, and multiply each with each from there"},
+         {[](const grade::Case& c) { return misses(c, "wavefronts of loads"); },
+          "rows of a tile that is not turned all begin in the same banks: with k first, "
+          "neighbouring "
+          "lanes load neighbouring floats"},
          {[](const grade::Case& c) { return misses(c, "global sectors"); },
           "the two float4 of a row of the tile fill a sector: neighbouring threads should load "
           "them"}},

@@ -34,6 +34,7 @@ extern const grade::Exercise grade::exercise = {
         },
     .targets =
         {{"wavefronts of loads", "smem_load_wavefronts", "M*N*K/(WM*WN) * 2*(TM/4 + TN/4)"},
+         {"floats loaded", "smem_load_floats", "M*N*K/(WM*WN) * 32*(TM + TN)", true, true},
          {"global sectors", "gmem_load_sectors + gmem_store_sectors",
           "(M*N*K/BM + M*N*K/BN + M*N)/8"}},
     .hints =

@@ -32,6 +32,8 @@ extern const grade::Exercise grade::exercise = {
          {"shared bytes", "smem_bytes", "2 * 4*BK*(BM + BN)", false},
          {"barriers a block", "barriers/blocks", "K/BK", false},
          {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
+         {"floats loaded", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
+         {"floats cp.async stores", "async_store_floats", "async_load_floats"},
          {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::race); },
@@ -56,7 +58,11 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return misses(c, "shared bytes"); },
           "two buffers, and no more: tile t lies in buffer t % 2"},
          {[](const grade::Case& c) {
-            return misses(c, "global loads") || misses(c, "shared loads");
+            return misses(c, "global loads") || misses(c, "floats loaded") ||
+                   misses(c, "shared loads");
           },
-          "copy each tile once, sixteen bytes a copy, and load it as float4"}},
+          "copy each tile once, sixteen bytes a copy, and load it as float4"},
+         {[](const grade::Case& c) { return misses(c, "floats cp.async stores"); },
+          "what is on its way must be the next tile, from global memory: a copy within shared "
+          "memory, or of zeros, brings nothing"}},
 };

@@ -1,9 +1,10 @@
 #include "cli/walk.h"
 
 #include <cstdio>
-#include <fstream>
 #include <new>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/ladder.h"
@@ -15,6 +16,7 @@
 #include "lab/npy.h"
 #include "lab/problem.h"
 #include "lab/stage_tables.h"
+#include "lab/threads.h"
 #include "model/refusal.h"
 #include "pictures/figures_command.h"
 #include "profile/profile.h"
@@ -24,7 +26,11 @@
 #include "report/json.h"
 #include "report/list.h"
 #include "report/table.h"
+#include "report/wrong_sentence.h"
 #include "step/step_command.h"
+#include "text/echoed.h"
+#include "text/file.h"
+#include "text/output.h"
 
 namespace cli {
 
@@ -50,30 +56,27 @@ bool report_failures(const lab::Run& run) {
   for (const lab::Row& row : run.rows) {
     if (!row.error || row.error->bound_ok) continue;
     failed = true;
-    const model::Mismatch& first = row.error->first.value();
-    std::fprintf(
-        stderr, "gemm_steps: %s is wrong: row %lld, column %lld is %.9g, but should be %.9g\n",
-        row.name.c_str(), static_cast<long long>(first.row), static_cast<long long>(first.column),
-        first.value, first.expected);
+    std::fprintf(stderr, "gemm_steps: %s\n", report::wrong_sentence(row.name, *row.error).c_str());
   }
   return failed;
 }
 
+// What ncu wrote, empty where nothing is to be compared with it.
+std::string read_ncu_csv(const flags::Flags& flags) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  const std::string& path = flags.ncu.empty() ? flags.ncu_units : flags.ncu;
+  if (path.empty()) return "";
+  text::ReadFile file = text::read_file(path, kMostBytes);
+  if (file.problem.empty()) return std::move(file.contents);
+  throw model::Refusal(
+      (flags.ncu.empty() ? "--ncu-units " : "--ncu ") + text::echoed(path) + ": " + file.problem);
+}
+
 // Prints the rows, or what ncu counted beside them. Returns whether that agrees.
-bool print_or_compare(const flags::Flags& flags, const lab::Run& run) {
-  const auto opened = [](const char* flag, const std::string& path) {
-    std::ifstream file(path);
-    if (!file) throw model::Refusal(std::string(flag) + " " + path + ": cannot be read");
-    return file;
-  };
-  if (!flags.ncu.empty()) {
-    std::ifstream ncu_csv = opened("--ncu", flags.ncu);
-    return profile::print_profile(stdout, ncu_csv, run);
-  }
-  if (!flags.ncu_units.empty()) {
-    std::ifstream ncu_csv = opened("--ncu-units", flags.ncu_units);
-    return profile::print_units(stdout, ncu_csv, run);
-  }
+bool print_or_compare(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv) {
+  std::istringstream csv(ncu_csv);
+  if (!flags.ncu.empty()) return profile::print_profile(stdout, csv, run);
+  if (!flags.ncu_units.empty()) return profile::print_units(stdout, csv, run);
   print(flags, run);
   return true;
 }
@@ -86,6 +89,7 @@ int walk_stages(
     if (!flags.variant.empty()) flags::select_variant(*stage, flags.variant);
   }
   if (!flags.out.empty()) lab::check_writable(flags.out);
+  const std::string ncu_csv = read_ncu_csv(flags);
 
   lab::Run run = lab::new_run(flags, lab::choose_device(flags), command);
   const lab::Problem p = lab::load_problem(flags, run.gpu_present);
@@ -103,12 +107,13 @@ int walk_stages(
   const bool has_result =
       run.rows.empty() || !model::has_fatal(run.rows.back().counts.value_or(model::Counts{}));
   if (!flags.out.empty() && has_result) lab::write_npy(flags.out, p.M, p.N, result.data());
-  const bool agrees = print_or_compare(flags, run);
+  const bool agrees = print_or_compare(flags, run, ncu_csv);
   return report_failures(run) || !agrees ? 1 : 0;
 }
 
 int run_program(int argc, char** argv, const model::StageTable& table) {
   const flags::Flags flags = flags::parse_flags(argc, argv);
+  lab::prepare_threads();
   const std::string command = lab::joined(argc, argv);
   if (flags.help) return std::fputs(flags::help_text(), stdout), 0;
   if (flags.version) return std::puts(kVersion), 0;
@@ -121,9 +126,7 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   return walk_stages(flags, table, command);
 }
 
-}  // namespace
-
-int walk(int argc, char** argv, const model::StageTable& stages) {
+int run_or_refuse(int argc, char** argv, const model::StageTable& stages) {
   try {
     return run_program(argc, argv, stages);
   } catch (const model::Refusal& refusal) {
@@ -135,6 +138,13 @@ int walk(int argc, char** argv, const model::StageTable& stages) {
     std::fprintf(stderr, "gemm_steps: there is not enough memory; choose a smaller --size\n");
   }
   return 2;
+}
+
+}  // namespace
+
+int walk(int argc, char** argv, const model::StageTable& stages) {
+  text::open_standard_streams();
+  return text::finished("gemm_steps", run_or_refuse(argc, argv, stages));
 }
 
 }  // namespace cli

@@ -10,6 +10,7 @@
 #include "lab/problem.h"
 #include "lab/stage_tables.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace experiments {
 
@@ -22,7 +23,7 @@ Place kernel_of(const flags::Flags& flags, const Experiment& experiment) {
       flags::select_stages(flags.stage, stage_table_plain.stages);
   if (chosen.size() != 1 || chosen.front()->variants.empty()) {
     throw model::Refusal(
-        "--stage " + flags.stage + ": --experiment " + experiment.name +
+        "--stage " + text::echoed(flags.stage) + ": --experiment " + experiment.name +
         " is about one kernel; give one stage from 1 on");
   }
   const Place place = find(chosen.front()->number, "");
@@ -39,7 +40,8 @@ const Experiment& find_experiment(const std::string& name) {
     names += std::string(names.empty() ? "" : ", ") + experiment.name;
   }
   throw model::Refusal(
-      "--experiment " + name + ": there is no such experiment; there are " + names + ", and list");
+      "--experiment " + text::echoed(name) + ": there is no such experiment; there are " + names +
+      ", and list");
 }
 
 void refuse_useless_flags(const flags::Flags& flags, const Experiment& experiment) {
@@ -96,7 +98,7 @@ std::vector<Launch> launches_of(
   });
   if (launches.empty()) {
     throw model::Refusal(
-        "--stage " + flags.stage + ": --experiment " + experiment.name +
+        "--stage " + text::echoed(flags.stage) + ": --experiment " + experiment.name +
         " has no row of that stage; leave --stage out");
   }
   return launches;

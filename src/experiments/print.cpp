@@ -6,6 +6,7 @@
 #include "lab/rates.h"
 #include "report/csv.h"
 #include "report/json.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
 
 namespace experiments {
@@ -56,7 +57,8 @@ std::string about(
                              "nothing is timed"));
   if (run.gpu_present) {
     text += text::labelled("driver", kTerm, run.driver) +
-            text::labelled("run", kTerm, run.date + ", " + run.command);
+            text::labelled(
+                "run", kTerm, run.date + ", " + text::echoed(run.command, 2 * text::kReportWidth));
   }
   return text;
 }

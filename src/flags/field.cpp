@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "text/echoed.h"
+
 namespace flags {
 
 Set yes(bool Flags::*field) {
@@ -54,7 +56,9 @@ void set_sections(Flags& flags, const Value& value) {
     if (std::find(known.begin(), known.end(), flags.sections.back()) != known.end()) continue;
     std::string all;
     for (const char* section : known) all += (all.empty() ? "" : ", ") + std::string(section);
-    refuse(value, "there is no section \"" + flags.sections.back() + "\", they are " + all);
+    refuse(
+        value,
+        "there is no section \"" + text::echoed(flags.sections.back()) + "\", they are " + all);
   }
 }
 

@@ -68,8 +68,8 @@ TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
       {"--reps", "3"},     {"--out", "o"},
       {"--device", "cpu"}, {"--gpu", "RTX 3090"},
       {"--trace", "all"},  {"--variant", "x"},
-      {"--format", "csv"}, {"--ncu", "n=1.csv"}};
-  std::vector<std::string> apart = {"--no-color", "--list", "--help", "--version"};
+      {"--format", "csv"}};
+  std::vector<std::string> apart = {"--no-color", "--help", "--version"};
   std::vector<std::string> joined = apart;
   for (const auto& [name, value] : given) {
     apart.insert(apart.end(), {name, value});
@@ -91,13 +91,13 @@ TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
     CHECK(flags.trace == lab::Trace::all);
     CHECK(flags.variant == "x");
     CHECK(flags.format == report::Format::csv);
-    CHECK(flags.ncu == "n=1.csv");
     CHECK(flags.no_color);
-    CHECK(flags.list);
     CHECK(flags.help);
     CHECK(flags.version);
   }
   CHECK(parse({"--explain"}).explain);
+  CHECK(parse({"--list"}).list);
+  CHECK(parse({"--ncu=n=1.csv"}).ncu == "n=1.csv");
   const Flags files = parse({"--a", "A.npy", "--b", "B.npy", "--c", "C.npy"});
   CHECK(files.a == "A.npy");
   CHECK(files.b == "B.npy");
@@ -173,6 +173,22 @@ TEST_CASE("flags that do not go together are refused") {
   CHECK(refusal({"--a=x", "--b=y", "--k=3"}).starts_with("--k and --a: "));
   CHECK(refusal({"--a=x", "--b=y", "--beta=3"}).starts_with("--beta: C is missing"));
   CHECK(refusal({"--variant", "8x8"}).starts_with("--variant 8x8: the stage is missing"));
+}
+
+TEST_CASE("one thing is asked for at a time, and nothing is taken and then not done") {
+  CHECK(
+      refusal({"--list", "--figures=x"}) ==
+      "--list and --figures: each asks for something else; leave one out");
+  CHECK(refusal({"--experiment=x", "--step"}).starts_with("--experiment and --step: "));
+  CHECK(refusal({"--ncu=x", "--ncu-units=y"}).starts_with("--ncu and --ncu-units: "));
+  CHECK(
+      refusal({"--figures=x", "--out=C.npy"}) == "--figures has no use for --out; leave --out out");
+  CHECK(refusal({"--list", "--section=idea"}).starts_with("--list has no use for --explain"));
+  CHECK(refusal({"--ncu=x", "--format=json"}).starts_with("--ncu has no use for --format"));
+  CHECK(refusal({"--ncu=x", "--out=C.npy"}) == "accepted");
+  CHECK(refusal({"--list", "--format=json"}) == "accepted");
+  CHECK(refusal({"--experiment=x", "--format=csv"}) == "accepted");
+  CHECK(refusal({"--explain", "--out=C.npy"}) == "accepted");
 }
 
 TEST_CASE("what belongs to --step is refused without it, and what it cannot show with it") {
@@ -261,7 +277,7 @@ TEST_CASE("the examples of the help text parse") {
   CHECK(examples == 6);
 }
 
-TEST_CASE("--no-color, NO_COLOR and a file turn colour off") {
+TEST_CASE("--no-color, NO_COLOR, a file and a terminal without a name turn colour off") {
   const testing::Variable terminal_name("TERM", "xterm"), unset("NO_COLOR", nullptr);
   std::FILE* file = std::tmpfile();
   CHECK_FALSE(wants_colour(parse({}), file));
@@ -269,6 +285,10 @@ TEST_CASE("--no-color, NO_COLOR and a file turn colour off") {
   if (std::FILE* terminal = std::fopen("/dev/ptmx", "r+")) {
     CHECK(wants_colour(parse({}), terminal));
     CHECK_FALSE(wants_colour(parse({"--no-color"}), terminal));
+    for (const char* no_name : {"", "dumb", static_cast<const char*>(nullptr)}) {
+      const testing::Variable name("TERM", no_name);
+      CHECK_FALSE(wants_colour(parse({}), terminal));
+    }
     const testing::Variable set("NO_COLOR", "1");
     CHECK_FALSE(wants_colour(parse({}), terminal));
     std::fclose(terminal);

@@ -32,7 +32,8 @@ Examples
   gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy on a GPU that is not here
   gemm_steps --stage 9 --a A.npy --b B.npy --out C.npy
 
-Exit code: 0, 1 if a result failed its check or a hazard was found, 2 if the request cannot be met.
+Exit code: 0, 1 if a result failed its check or a hazard was found, 2 if the request cannot be met
+or its output cannot be written. A result beyond fp32's range is no failure: it overflows.
 )";
 
 constexpr int kMargin = 23;  // columns before what a flag does

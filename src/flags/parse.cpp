@@ -6,6 +6,7 @@
 #include "flags/table.h"
 #include "flags/together.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace flags {
 
@@ -28,7 +29,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 [[noreturn]] void refuse_unknown(const std::string& flag) {
   if (flag.empty() || flag[0] != '-') {
-    const std::string shown = flag.empty() ? "\"\"" : flag;
+    const std::string shown = flag.empty() ? "\"\"" : text::echoed(flag);
     throw model::Refusal(
         shown + ": not a flag; for a stage write --stage 5, --help lists the flags");
   }
@@ -42,7 +43,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   const std::size_t apart = distance(flag, nearest);
   const bool alike = apart <= 2 && 2 * apart + 2 < std::string_view(nearest).size();
   throw model::Refusal(
-      flag + ": no such flag; " +
+      text::echoed(flag) + ": no such flag; " +
       (alike ? std::string("did you mean ") + nearest + "?"
              : std::string("--help lists the flags")));
 }
@@ -60,7 +61,8 @@ Flags parse_flags(int argc, char** argv) {
     if (flag == nullptr) refuse_unknown(name);
     Value value{name, "", flag->hint};
     if (equals < argument.size()) {
-      if (!flag->value) throw model::Refusal(argument + ": takes no value; write " + name);
+      if (!flag->value)
+        throw model::Refusal(text::echoed(argument) + ": takes no value; write " + name);
       value.text = argument.substr(equals + 1);
     } else if (flag->value) {
       const bool missing = at + 1 == argc || std::string_view(argv[at + 1]).starts_with("--");

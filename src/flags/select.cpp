@@ -6,6 +6,7 @@
 
 #include "flags/value.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace flags {
 
@@ -23,7 +24,7 @@ std::string plain_name(std::string_view name) {
 
 [[noreturn]] void refuse_stage(
     const std::string& text, const std::string& why, std::span<const model::Stage> stages) {
-  std::string sentence = "--stage " + text + ": " + why + "; the stages are ";
+  std::string sentence = "--stage " + text::echoed(text) + ": " + why + "; the stages are ";
   for (const model::Stage& stage : stages) {
     sentence +=
         (&stage == stages.data() ? "" : ", ") + std::to_string(stage.number) + " " + stage.name;
@@ -39,7 +40,7 @@ std::size_t numbered(
   for (std::size_t at = 0; at < stages.size(); ++at) {
     if (parsed.ec == std::errc() && stages[at].number == number) return at;
   }
-  refuse_stage(text, "there is no stage " + digits, stages);
+  refuse_stage(text, "there is no stage " + text::echoed(digits), stages);
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ std::vector<const model::Stage*> select_stages(
     const std::size_t last = to_the_last ? stages.size() - 1 : numbered(to, text, stages);
     if (first > last) {
       throw model::Refusal(
-          "--stage " + text + ": the range runs backwards; write --stage " + to + "-" + from);
+          "--stage " + text::echoed(text) + ": the range runs backwards; write --stage " +
+          text::echoed(to + "-" + from));
     }
     return add(first, last);
   }
@@ -87,7 +89,7 @@ const model::Variant& select_variant(const model::Stage& stage, const std::strin
   }
   const std::string stage_name = "stage " + std::to_string(stage.number) + " (" + stage.name + ")";
   throw model::Refusal(
-      "--variant " + name + ": " + stage_name + " has " +
+      "--variant " + text::echoed(name) + ": " + stage_name + " has " +
       (names.empty() ? "no variants; leave --variant out" : "no such variant; it has " + names));
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace flags {
 
@@ -13,12 +15,12 @@ void refuse_conflicts_of_matrices(const Flags& flags) {
   if (flags.a.empty() != flags.b.empty()) {
     const bool has_a = !flags.a.empty();
     throw model::Refusal(
-        has_a ? "--a " + flags.a + ": B is missing; give --b B.npy too"
-              : "--b " + flags.b + ": A is missing; give --a A.npy too");
+        has_a ? "--a " + text::echoed(flags.a) + ": B is missing; give --b B.npy too"
+              : "--b " + text::echoed(flags.b) + ": A is missing; give --a A.npy too");
   }
   if (!flags.c.empty() && flags.a.empty()) {
     throw model::Refusal(
-        "--c " + flags.c + ": A and B are missing; give --a A.npy and --b B.npy too");
+        "--c " + text::echoed(flags.c) + ": A and B are missing; give --a A.npy and --b B.npy too");
   }
   if (!flags.a.empty() && (flags.size || flags.m || flags.n || flags.k)) {
     const char* flag = flags.size ? "--size" : flags.m ? "--m" : flags.n ? "--n" : "--k";
@@ -63,12 +65,45 @@ void refuse_conflicts_of_step(const Flags& flags) {
       ": does not go with --step, which shows one traced block as text; leave one out");
 }
 
+// Each of these starts something of its own, so one at a time.
+void refuse_two_requests(const Flags& flags) {
+  const std::pair<bool, const char*> requests[] = {
+      {flags.list, "--list"},
+      {!flags.figures.empty(), "--figures"},
+      {!flags.experiment.empty(), "--experiment"},
+      {flags.step, "--step"},
+      {!flags.ncu.empty(), "--ncu"},
+      {!flags.ncu_units.empty(), "--ncu-units"},
+      {flags.ncu_metrics, "--ncu-metrics"},
+      {flags.ncu_unit_metrics, "--ncu-unit-metrics"}};
+  const char* first = nullptr;
+  for (const auto& [given, name] : requests) {
+    if (!given) continue;
+    if (first) {
+      throw model::Refusal(
+          std::string(first) + " and " + name + ": each asks for something else; leave one out");
+    }
+    first = name;
+  }
+  const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty();
+  const bool has_report = !first || !flags.experiment.empty();  // an experiment says it better
+  const char* useless = has_report                                          ? nullptr
+                        : flags.explain                                     ? "--explain"
+                        : !flags.out.empty() && !compares                   ? "--out"
+                        : compares && flags.format != report::Format::table ? "--format"
+                                                                            : nullptr;
+  if (!useless) return;
+  throw model::Refusal(
+      std::string(first) + " has no use for " + useless + "; leave " + useless + " out");
+}
+
 }  // namespace
 
 void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
   refuse_conflicts_of_matrices(flags);
   refuse_lonely(given);
   refuse_conflicts_of_step(flags);
+  refuse_two_requests(flags);
   if (flags.format == report::Format::markdown && !flags.explain) {
     throw model::Refusal("--format markdown: only --explain writes it; give --explain too");
   }
@@ -77,7 +112,7 @@ void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
   }
   if (!flags.variant.empty() && flags.stage.empty()) {
     throw model::Refusal(
-        "--variant " + flags.variant +
+        "--variant " + text::echoed(flags.variant) +
         ": the stage is missing; give it too, for example --stage 4");
   }
 }

@@ -7,11 +7,12 @@
 #include <limits>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace flags {
 
 void refuse(const Value& value, const std::string& why) {
-  const std::string shown = value.text.empty() ? "\"\"" : value.text;
+  const std::string shown = value.text.empty() ? "\"\"" : text::echoed(value.text);
   throw model::Refusal(value.flag + " " + shown + ": " + why + "; " + value.hint);
 }
 

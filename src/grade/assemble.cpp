@@ -1,4 +1,5 @@
-// assemble SKELETON ANSWER: the file to compile, on stdout. Exit code 2: it is refused.
+// assemble SKELETON ANSWER: the file to compile, on stdout. Exit code 1: nothing is written in the
+// answer yet; 2: it is refused.
 // assemble --empty KERNEL: the kernel with nothing in its regions.
 #include <cstdio>
 #include <fstream>
@@ -8,6 +9,7 @@
 
 #include "grade/region.h"
 #include "model/refusal.h"
+#include "text/output.h"
 
 namespace grade {
 
@@ -24,12 +26,7 @@ std::string text_of(const char* path) {
   return text;
 }
 
-}  // namespace
-
-}  // namespace grade
-
-int main(int argc, char** argv) {
-  using namespace grade;
+int assemble_or_refuse(int argc, char** argv) {
   try {
     if (argc != 3)
       throw model::Refusal("usage: assemble SKELETON ANSWER, or assemble --empty KERNEL");
@@ -38,8 +35,20 @@ int main(int argc, char** argv) {
                                  : assembled(text_of(argv[1]), text_of(argv[2]), argv[2]);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
+  } catch (const NothingWritten& nothing) {
+    std::fprintf(stderr, "%s\n", nothing.what());
+    return 1;
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "%s\n", refusal.what());
   }
   return 2;
+}
+
+}  // namespace
+
+}  // namespace grade
+
+int main(int argc, char** argv) {
+  text::open_standard_streams();
+  return text::finished("assemble", grade::assemble_or_refuse(argc, argv));
 }

@@ -4,12 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 
 #include "cpu_reference.h"
 #include "guard/guard.h"
 #include "lab/measure.h"
 #include "machine/symbols.h"
 #include "model/formula.h"
+#include "trace/audit.h"
 #include "trace/trace.h"
 #include "try/guarded_kernel.h"
 
@@ -140,6 +142,8 @@ const model::Gpu& grading_gpu() {
 }
 
 void run_traced(Case& c, machine::Machine machine) {
+  // The skeletons have none, and what is elsewhere in the program is no place to keep things.
+  machine.own_variables = false;
   std::optional<machine::Launch> first;
   machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
     if (!first) first = launch;
@@ -161,8 +165,11 @@ void run_traced(Case& c, machine::Machine machine) {
   c.kernel = launch.kernel;
 }
 
-void run_watched(Case& c) {
-  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, {&grading_gpu()}); }); });
+void run_watched(Case& c, bool audited) {
+  c.audit.most_accesses = 10'000;
+  machine::Machine machine{&grading_gpu()};
+  if (audited) machine.audit = &c.audit;
+  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });
 }
 
 guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs) {
@@ -173,12 +180,13 @@ guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t 
 }
 
 void lock_child(std::size_t runs, const std::string& folder, const std::string& answer) {
+  trace::why_no_audit();  // it may be tried before the lock only
   // The ladder's kernels may stand in for an answer.
   const std::string skeleton = "exercises/" + folder + "/kernel.cu";
   attempt::lock_kernels_child(runs, {answer, skeleton, "gemm_steps.cu"});
 }
 
-void measure(Case& c, int local_bytes) {
+void measure(Case& c) {
   const auto [M, N, K, variant] = c.shape;
   const Multiplication& product = exercise.product;
   const Expected e = expected(product, c);
@@ -224,7 +232,9 @@ void measure(Case& c, int local_bytes) {
   values["barriers"] = counts.barriers;
   values["bank_conflicts"] = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
   values["async_copies"] = counts.async_gmem.accesses.sum;
-  values["local_bytes"] = local_bytes;
+  values["async_load_floats"] = counts.async_gmem.floats.sum;
+  values["async_store_floats"] = counts.async_smem.floats.sum;
+  values["local_bytes"] = counts.local_bytes;
   values["in_flight_bytes"] = 0;
   for (const model::LineCounts& line : counts.lines)
     values["in_flight_bytes"] += line.in_flight_bytes;
@@ -243,14 +253,17 @@ void measure(Case& c, int local_bytes) {
 
   for (const Target& target : exercise.targets) {
     const double total = value_of(target.total, values), most = value_of(target.at_most, values);
-    if (total > most * (1 + 1e-9)) c.missed.push_back(&target);
+    const bool too_little = target.exactly && total < most * (1 - 1e-9);
+    if (total > most * (1 + 1e-9) || too_little) c.missed.push_back(&target);
   }
 }
 
 double value_of(const std::string& formula, const Values& values) {
   std::vector<model::Named> names;
   for (const auto& [name, value] : values) names.push_back({name, value});
-  return model::evaluate(formula, names);
+  const double value = model::evaluate(formula, names);
+  if (!std::isfinite(value)) throw std::invalid_argument("the formula's value is no finite number");
+  return value;
 }
 
 bool Case::is(const Multiplication& other) const {

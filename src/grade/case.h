@@ -26,7 +26,8 @@ void run_traced(Case& c, machine::Machine machine);
 
 // The same under guard::watched, on threads of its own: shared memory is thread-local here, and
 // what another case left in it would change what a kernel reads that has stored nothing to it.
-void run_watched(Case& c);
+// `audited`: its first block is held against what the tracer was told.
+void run_watched(Case& c, bool audited = false);
 
 // The guard of a process that calls lock_child(runs, ...), and then run_watched() so often.
 guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs);
@@ -50,9 +51,10 @@ std::array<bool, 3> by_columns(const Multiplication& product);
 // local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store:
 // Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
 // accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and once
-// more as async_copies. in_flight_bytes: what cp.async had on its way for a warp, summed over all
-// requests that load from shared memory.
-void measure(Case& c, int local_bytes);
+// more as async_copies; async_load_floats are what it loads from global memory, and
+// async_store_floats what it stores, also from elsewhere. in_flight_bytes: what cp.async had on its
+// way for a warp, summed over all requests that load from shared memory.
+void measure(Case& c);
 
 // What the counts call the memory beside a matrix begins so: "outside of A".
 inline constexpr const char* kOutside = "outside of ";
@@ -60,7 +62,8 @@ inline constexpr const char* kOutside = "outside of ";
 // Gives the counts and hazards their lines in the student's file.
 void annotate(Case& c);
 
-// Throws std::invalid_argument as evaluate() does (src/model/formula.h).
+// Throws std::invalid_argument as evaluate() does (src/model/formula.h), and for a value that is
+// not finite.
 double value_of(const std::string& formula, const Values& values);
 
 }  // namespace grade

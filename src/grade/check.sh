@@ -2,7 +2,8 @@
 # check.sh BUILD [EXERCISE...]: whether the exercises and their grader keep what they promise. For every
 # exercise: its solution passes, its skeleton is the solution with the regions emptied and fails,
 # and so do each of the ladder's kernels and at least three typical wrong answers, these with their
-# own hints. And every attempt to deceive the grader fails, for the right reason.
+# own hints. Honest answers in many styles pass: with GEMM_STEPS_TEST_ALL=1 all, else the first six of
+# an exercise. And every attempt to deceive the grader fails, for the right reason.
 #
 # A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
 set -uo pipefail
@@ -13,26 +14,28 @@ export OMP_NUM_THREADS=1  # all cores are at work anyway, each on an answer of i
 checks=$(mktemp -d) || exit 2
 trap 'rm -rf "$checks"' EXIT
 export CHECKS=$checks
+SOME=6
+[ "${GEMM_STEPS_TEST_ALL:-}" != 1 ] || SOME=
 # The numbers of the ladder's stages, but for the one that needs no kernel.
 export STAGES=$(sed -n 's/^ *{\.number = \([1-9][0-9]*\),.*/\1/p' gemm_steps.cu)
 [ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
 
-# Grades an answer. $1: a name, $2: what it is to come to: passes, fails, begins (fails, without a warning);
-# $3: exercise, $4: answer, $5: text to say
+# Grades an answer. $1: a name, $2: what it is to come to: passes, fails, begins (fails, without a warning),
+# honest (passes, and may have warnings); $3: exercise, $4: answer, $5: text to say
 one() {
   local said code
   said=$(SEED=${SEED:-1} HINT=2 LIMIT=2 src/grade/grade.sh "$3" "$4" 2>&1)
   code=$?
   [ $code -le 4 ] || echo "$1: the grader failed: $said"
   case $2 in
-    passes) [ $code = 0 ] || echo "$1 does not pass: $said" ;;
+    passes | honest) [ $code = 0 ] || echo "$1 does not pass: $said" ;;
     fails | begins) [ $code != 0 ] || echo "$1 passes" ;;
   esac
   # What is said may be broken into lines.
   if [ -n "$5" ] && ! tr -s ' \n' '  ' <<< "$said" | grep -qF -- "$5"; then
     echo "$1 is not told \"$5\": $said"
   fi
-  if [ "$2" != fails ] && grep -q 'warning:' <<< "$said"; then echo "$1 warns: $said"; fi
+  if [[ $2 = passes || $2 = begins ]] && grep -q 'warning:' <<< "$said"; then echo "$1 warns: $said"; fi
 }
 
 # The ladder's kernels on the problem of exercise $1: linked in place of an answer.
@@ -55,16 +58,20 @@ task() { if [ "$2" = ladder ]; then ladder "$3"; else one "$@"; fi; }
 export -f one ladder task
 tasks=()
 
-# The answers that the list of edits $1 makes are to fail in exercise $2. Sets `made` to how many.
+# The answers that the list of edits $1 makes are to come to $2 in the exercise that they are edits of:
+# those that fail are told the words, of honest ones the words say what is special. Takes the first $3,
+# if there is a $3. Sets `made` to how many.
 add_edits() {
-  local folder name answer words
+  local folder name answer words file exercise
   made=0
   folder=$(mktemp -d -p "$checks") || exit 2
   awk -v into="$folder" -f src/grade/edits.awk "$1" 2>&1 > "$folder/list"
-  while IFS=$'\t' read -r name answer words; do
-    tasks+=("$1: $name" fails "$2" "$answer" "$words")
+  while IFS=$'\t' read -r name answer words file; do
+    exercise=${file#exercises/} exercise=${exercise#solutions/}
+    [ "$2" = fails ] || words=
+    tasks+=("$1: $name" "$2" "${exercise%%[./]*}" "$answer" "$words")
     made=$((made + 1))
-  done < "$folder/list"
+  done < <(sed -n "1,${3:-\$}p" "$folder/list")
 }
 
 for exercise in "$@"; do
@@ -77,7 +84,7 @@ for exercise in "$@"; do
     [ -e "$begin" ] && tasks+=("$begin" begins "$exercise" "$begin" "")
   done
   made=0
-  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" "$exercise"
+  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" fails
   solution=$(ls exercises/solutions/"$exercise".* 2> /dev/null)
   if [ -z "$solution" ]; then
     echo "$exercise: no solution here, so neither it nor the wrong answers made of it are checked" >&2
@@ -85,12 +92,14 @@ for exercise in "$@"; do
   fi
   [ "$made" -ge 3 ] || echo "$exercise has only $made wrong answers; three are wanted"
   tasks+=("$solution" passes "$exercise" "$solution" "")
+  honest=exercises/solutions/honest/$exercise.txt
+  [ ! -e "$honest" ] || add_edits "$honest" honest ${SOME:+"$SOME"}
   if [ -e "$folder/kernel.cu" ] && [ "${solution##*.}" = cu ]; then
     "$BUILD/grade/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
       echo "$folder/kernel.cu is not $solution with its regions emptied"
   fi
 done > "$checks/said"
-add_edits src/grade/deceptions.txt 01-index-and-guard >> "$checks/said"
+add_edits src/grade/deceptions.txt fails >> "$checks/said"
 for answer in src/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done

@@ -9,6 +9,7 @@
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
 #include "text/numbers.h"
+#include "trace/source_lines.h"
 
 namespace grade {
 
@@ -34,6 +35,8 @@ const char* name_of(model::HazardKind kind) {
       return "two threads write the same element of C";
     case model::HazardKind::out_of_bounds:
       return "memory is reached for where there is none";
+    case model::HazardKind::foreign_local:
+      return "a local variable is reached for that is not the thread's own";
     case model::HazardKind::index_out_of_range:
       return "an index that its array does not have";
     case model::HazardKind::barrier_divergence:
@@ -181,14 +184,26 @@ Complaint about_wrong_result(const Case& c) {
           store_lines(c)};
 }
 
+// What the kernel does there is not counted, or counted although it is not done.
+Complaint about_surprise(const Case& c) {
+  model::Audit audit = c.audit;
+  trace::resolve_lines(audit, trace::kernel_lines(c.kernel));
+  const int line = audit.surprises.front().line;
+  return {
+      "the tracer cannot count what the kernel does to memory",
+      "where memory is accessed in a way that CUDA C++ has no need of",
+      line > 0 ? text::printed("line %d", line) : "no line is known"};
+}
+
 Complaint about_target(const Case& c, const Target& target) {
   const double per = target.per_result ? c.measures.at("results") : 1;
   Complaint complaint;
-  complaint.symptom =
-      std::string("too much: ") + target.name +
-      text::printed(
-          " %.4g%s, at most %.4g", value_of(target.total, c.measures) / per,
-          target.per_result ? " a result" : "", value_of(target.at_most, c.measures) / per);
+  const double total = value_of(target.total, c.measures) / per;
+  const double most = value_of(target.at_most, c.measures) / per;
+  complaint.symptom = std::string(total < most ? "too little: " : "too much: ") + target.name +
+                      text::printed(
+                          " %.4g%s, %s %.4g", total, target.per_result ? " a result" : "",
+                          target.exactly ? "and not" : "at most", most);
   if (const model::LineCounts* line = culprit(c, target)) {
     complaint.phase = "most is to be saved at " + deed(*line);
     complaint.place = place_of(*line);
@@ -203,7 +218,7 @@ Complaint about_target(const Case& c, const Target& target) {
 bool fails(const Case& c) {
   const model::Counts& counts = *c.row.counts;
   return !c.right() || c.fence_touched || !c.missed.empty() || !counts.hazards.empty() ||
-         c.measures.at("local_bytes") > kMostLocalBytes ||
+         c.measures.at("local_bytes") > kMostLocalBytes || !c.audit.surprises.empty() ||
          std::any_of(counts.lines.begin(), counts.lines.end(), is_outside);
 }
 
@@ -229,6 +244,8 @@ std::optional<Complaint> complaint_about(Case& c) {
         "in the part that stores C: which threads may do it?", "C is stored" + store_lines(c)};
   } else if (!c.right()) {
     complaint = about_wrong_result(c);
+  } else if (!c.audit.surprises.empty()) {
+    complaint = about_surprise(c);
   } else if (c.measures.at("local_bytes") > kMostLocalBytes) {
     complaint = {
         text::printed(

@@ -2,8 +2,8 @@
 #
 #   awk -v into=FOLDER -f src/grade/edits.awk LIST
 #
-# Prints a line for each file it made: the edit's name, the file's path, and what its author must be
-# told, separated by tabs. The list:
+# Prints a line for each file it made: the edit's name, the file's path, what its author must be
+# told, and FILE, separated by tabs. The list:
 #
 #   # ...            a comment
 #   edits of FILE    the edits that follow are edits of FILE. If FILE is a solution and is not here,
@@ -82,7 +82,7 @@ function end_edit(    i, path) {
       if (!(i in gone)) print of[i] > path
     }
     close(path)
-    made = made name "\t" path "\t" words "\n"
+    made = made name "\t" path "\t" words "\t" file "\n"
   }
   delete gone
   delete put

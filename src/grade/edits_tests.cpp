@@ -88,7 +88,9 @@ TEST_CASE("an edit takes lines out and puts lines in, at one place or at several
   CHECK(edits.exit_code == 0);
   CHECK(
       said ==
-      "other_a\t./other_a.cu\ttell: this\nno_c\t./no_c.cu\tand that\nfilled\t./filled.cu\twords\n");
+      "other_a\t./other_a.cu\ttell: this\tkernel.cu\n"
+      "no_c\t./no_c.cu\tand that\tkernel.cu\n"
+      "filled\t./filled.cu\twords\tempty.cu\n");
   CHECK(edits.region("other_a.cu") == "  a = 2;\n\n  b = 2;\n  c = 3;\n  b = 2;\n");
   CHECK(edits.region("no_c.cu") == "\n  b = 2;\n# b;\n  c = 3;\n");
   CHECK(edits.region("filled.cu") == "  z = 9;\n");

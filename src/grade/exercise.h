@@ -13,6 +13,7 @@
 #include "grade/shape.h"
 #include "lab/matrices.h"
 #include "lab/run.h"
+#include "model/audit.h"
 #include "model/stage.h"
 
 namespace grade {
@@ -51,6 +52,7 @@ struct Target {
   const char* total;       // "gmem_load_sectors + gmem_store_sectors"
   const char* at_most;     // "2*M*N*K/8"
   bool per_result = true;  // printed divided by the number of results
+  bool exactly = false;    // less than at_most is missed, too
 };
 
 // What one run of the student's kernel came to.
@@ -63,6 +65,7 @@ struct Case {
   model::Variant launched{};  // the block that it was launched with, and no more
   lab::Row row{};             // its counts, with lines of the student's file after annotate()
   lab::Run run{};
+  model::Audit audit{};        // of the first block, in the first case
   std::size_t hazards = 0;     // as they were found: some may be one when their lines are known
   std::int64_t wrong = 0;      // results that are
   model::Mismatch first{};     // of them, row by row

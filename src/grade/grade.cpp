@@ -34,8 +34,12 @@
 #include "grade/inspect.h"
 #include "grade/verdict.h"
 #include "guard/before_main.h"
+#include "lab/threads.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
+#include "text/file.h"
 #include "text/numbers.h"
+#include "text/output.h"
 
 namespace grade {
 
@@ -47,7 +51,6 @@ struct Options {
   std::string student;
   std::uint64_t seed = 0;  // 0: a fresh one
   int hint = 0;
-  int local_bytes = 0;
   double limit_s = 10;
   bool brief = false;
   int used = 0;       // the highest hint level that was told before
@@ -62,8 +65,8 @@ T number(const std::string& name, const std::string& text, T least, T most) {
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least ||
       value > most) {
     throw model::Refusal(
-        name + "=" + text + ": give a number from " + text::printed("%g", double(least)) + " to " +
-        text::printed("%g", double(most)));
+        name + "=" + text::echoed(text) + ": give a number from " +
+        text::printed("%g", double(least)) + " to " + text::printed("%g", double(most)));
   }
   return value;
 }
@@ -87,8 +90,6 @@ Options parse_options(int argc, char** argv) {
       options.seed = number<std::uint64_t>("SEED", text, 1, 1'000'000'000);
     } else if (name == "--hint") {
       options.hint = number("HINT", text, 0, 2);
-    } else if (name == "--local-bytes") {
-      options.local_bytes = number("--local-bytes", text, 0, 1 << 30);
     } else if (name == "--limit") {
       options.limit_s = number("LIMIT", text, 0.1, 3600.0);
     } else if (name == "--used") {
@@ -102,7 +103,7 @@ Options parse_options(int argc, char** argv) {
     } else if (name == "--brief") {
       options.brief = text == "1";
     } else {
-      throw model::Refusal(name + ": no option of the grader");
+      throw model::Refusal(text::echoed(name) + ": no option of the grader");
     }
   }
   if (options.seed == 0) options.seed = 1 + std::random_device()() % 1'000'000;
@@ -176,8 +177,8 @@ std::string run_cases(
   lock_child(shapes.size(), options.exercise, options.file);
   for (const Shape& shape : shapes) {
     Case c = drawn_case(shape, options.seed + cases.size());
-    run_watched(c);
-    measure(c, options.local_bytes);
+    run_watched(c, cases.empty());
+    measure(c);
     cases.push_back(std::move(c));
     if (!complaint) complaint = complaint_about(cases.back());
     conclude_so_far();
@@ -229,24 +230,22 @@ int grade_answer(const Options& options) {
     if (ended.how == guard::Ended::timed_out) code = kTimedOut;
     if (ended.how == guard::Ended::exhausted) code = kExhausted;
   }
-  if (!options.facts.empty()) std::ofstream(options.facts) << verdict.facts;
+  if (!options.facts.empty()) {
+    const std::string problem = text::write_file(options.facts, {verdict.facts});
+    if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
+  }
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);
   return conclude(options, verdict.complaint, code);
 }
 
-}  // namespace
-
-}  // namespace grade
-
-int main(int argc, char** argv) {
-  using namespace grade;
-  guard::main_begins();
+int grade_or_refuse(int argc, char** argv) {
   try {
+    lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (!options.inspect.how.empty()) {
       return inspect(
           options.inspect, {options.exercise, options.file, options.student, options.seed,
-                            options.limit_s, options.local_bytes});
+                            options.limit_s});
     }
     return grade_answer(options);
   } catch (const model::Refusal& refusal) {
@@ -258,4 +257,14 @@ int main(int argc, char** argv) {
     return kGraderAtFault;
   }
   return kUnusable;
+}
+
+}  // namespace
+
+}  // namespace grade
+
+int main(int argc, char** argv) {
+  guard::main_begins();
+  text::open_standard_streams();
+  return text::finished("grade", grade::grade_or_refuse(argc, argv));
 }

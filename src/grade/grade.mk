@@ -3,18 +3,17 @@ EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/e
 GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp answers.cpp \
 		lines.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
-		$(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
+		$(filter-out %/try/audit.o,$(HARNESS)) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@
-$(GRADED)/assemble: $(call OBJECTS,$(addprefix src/grade/,assemble.cpp region.cpp kernel_rules.cpp \
-		tokens.cpp lines.cpp))
+$(GRADED)/assemble: $(call OBJECTS,src/grade/assemble.cpp $(ANSWER) $(filter src/text/%,$(SOURCES)))
 $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
 # The headers that every answer includes, compiled beforehand.
 GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
-	-fstack-usage -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
+	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
 $(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags
 	$(call say,g++,src/cuda/cpu.h)
 	mkdir -p $(@D)
@@ -24,7 +23,7 @@ $(GRADED)/environment: $(BUILD)/cpu.flags
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'AS_CPU="$(GRADE_AS_CPU) $(TRACED)"' 'COUNTED="$(COUNTED)"' \
 		'LIBRARIES="-fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $@
-GRADE_PARTS := $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment) \
+GRADE_PARTS := $(ANNOUNCER) $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment) \
 	$(call OBJECTS,$(EXERCISES:%=exercises/%/exercise.cpp))
 grader: $(GRADE_PARTS) $(GRADED)/similar $(BUILD)/src/grade/ladder.o $(BUILD)/gemm_steps_traced.o
 test-parts: grader
@@ -41,7 +40,7 @@ endif
 grade-class: $(GRADE_PARTS) $(GRADED)/similar ## grade the folders of a class (DIR=d; exercises/TEACHING.md)
 	BUILD='$(BUILD)' src/grade/grade_class.sh
 check-exercises: grader ## whether solutions pass, and wrong answers fail with their hints (EX=n)
-	src/grade/check.sh $(BUILD) $(EX)
+	GEMM_STEPS_TEST_ALL=1 src/grade/check.sh $(BUILD) $(EX)
 
 TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
 $(GRADED)/time: $(BUILD)/src/grade/time.o $(BUILD)/src/gpu/gpu.o $(INSTRUMENT) $(GRADED)/assemble FORCE

@@ -108,7 +108,9 @@ broken() {
 if [ -e "$answer" ] && [ ! -f "$answer" ]; then give_up "$answer: no file that can be graded" 2; fi
 [ -r "$answer" ] || give_up "$answer: there is no such file" 2
 [ "$(stat -L -c %s "$answer")" -le 1000000 ] || give_up "$answer: more than 1 MB, no answer" 2
-objects=() local_bytes=0
+grep -q '[^[:space:]]' "$answer" ||
+  give_up "$answer: nothing written yet; begin with a copy of what is in $folder" 1
+objects=()
 
 # Runs a step of the compilation under limits; what it says is in $work/why.
 compile() {
@@ -119,8 +121,9 @@ compile() {
 }
 
 if [ -e "$folder/kernel.cu" ]; then
-  "$BUILD/grade/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why" ||
-    give_up "$(cat "$work/why")" 2
+  "$BUILD/grade/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why"
+  status=$?
+  [ $status = 0 ] || give_up "$(cat "$work/why")" $status
 
   # The header is there precompiled, which only spares time.
   compile $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" ||
@@ -129,8 +132,8 @@ if [ -e "$folder/kernel.cu" ]; then
 
   # What it needs of others, after all that was refused in the text. Nothing may run before main.
   stranger=$(nm -u "$work/raw.o" | awk '
-    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
-    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|fmaf|fmaxf|fminf|_GLOBAL_OFFSET_TABLE_)$/ ||
+    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
+    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_)$/ ||
     $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
     { print $2 }' | c++filt | grep -vx "shared" | head -n 1)
   [ -z "$stranger" ] || give_up "$answer: it calls $stranger, which is not for kernels" 2
@@ -141,18 +144,6 @@ if [ -e "$folder/kernel.cu" ]; then
       END { exit !own }'; then
     give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2
   fi
-  # The most that a thread has on its stack: each function of the answer once, at its largest.
-  local_bytes=$(awk -F '[\t]' -v answer="$answer" '
-    index($1, answer ":") == 1 && $1 !~ /[: ]run(_tiled)?\(Shape/ && !/ launch\(/ {
-      split(substr($1, length(answer) + 2), place, ":")
-      at = place[1] ":" place[2]
-      if ($2 + 0 > most[at]) most[at] = $2
-      if ($3 != "static") unbounded = 1
-    }
-    END {
-      for (at in most) sum += most[at]
-      print(unbounded ? 999999 : sum > 1e9 ? 1000000000 : sum + 0)
-    }' "$work/raw.su")
   compile src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || broken
   objects=("$work/kernel.o")
 fi
@@ -160,7 +151,7 @@ compile $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/gr
   $LIBRARIES -o "$work/grade" || broken
 
 options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
-  --limit "${LIMIT:-}" --local-bytes "$local_bytes")
+  --limit "${LIMIT:-}")
 case ${INSPECT:-} in
   debug)
     src/try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \

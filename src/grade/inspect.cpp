@@ -106,7 +106,7 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
   for (const Drawn& d : drawn) {
     Case c = drawn_case(d.shape, d.seed);
     run_watched(c);
-    measure(c, what.local_bytes);
+    measure(c);
     finished.push_back(std::move(c));
     if (failing == 0 && fails(finished.back())) failing = finished.size();
     conclude_so_far();
@@ -160,7 +160,7 @@ guard::Outcome show(
   guard::watched([&] { recorder.keep_fault([&] { run_traced(c, machine); }); });
   std::string wrong;
   if (chosen.ended) {
-    measure(c, what.local_bytes);
+    measure(c);
     const std::optional<Complaint> complaint = complaint_about(c);
     if (!complaint) annotate(c);
     // Hazards have sentences of their own.

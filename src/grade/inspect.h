@@ -19,7 +19,6 @@ struct Inspected {
   std::string exercise, file, student;
   std::uint64_t seed;
   double limit_s;
-  int local_bytes;
 };
 
 // Shows the smallest case in which the kernel fails, or else the smallest in which there is

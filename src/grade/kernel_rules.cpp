@@ -1,91 +1,108 @@
 #include "grade/kernel_rules.h"
 
 #include <cctype>
-#include <map>
 #include <string_view>
 
+#include "grade/kernel_names.h"
 #include "grade/tokens.h"
 
 namespace grade {
 
 namespace {
 
-const std::map<std::string_view, const char*> kRefused = {
-    {"asm", "inline PTX cannot be traced; write it in CUDA C++"},
-    {"static", "a static variable would be one for all threads; use __shared__ or a local one"},
-    {"thread_local", "write __shared__, or a local variable"},
-    {"extern", "nothing from outside may be declared here"},
-    {"struct", "use plain variables and arrays"},
-    {"class", "use plain variables and arrays"},
-    {"union", "use plain variables and arrays"},
-    {"namespace", "a kernel needs no namespace"},
-    {"template", "your code stands inside one function"},
-    {"operator", "your code stands inside one function"},
-    {"std", "the C++ library is not for kernels; min, max, fmaf and the like are there"},
-    {"simt", "the tracer's own functions are not for kernels"},
-    {"new", "there is no allocating in a kernel; use __shared__ or a local array"},
-    {"delete", "there is no allocating in a kernel"},
-    {"throw", "there are no exceptions in a kernel"},
-    {"try", "there are no exceptions in a kernel"},
-    {"catch", "there are no exceptions in a kernel"},
-    {"typeid", "there is no typeid in a kernel"},
-    {"uint3", "use three variables"},
-    {"dim3", "use three variables"},
-    {"launch", "a kernel launches no kernel here"},
-    {"alloca", "there is no allocating in a kernel; use a local array"},
-    {"volatile", "volatile hides what the compiler would do; leave it out"},
-    {"goto", "write a loop"},
+using Names = std::set<std::string, std::less<>>;
+
+// What the code of a region declares, as far as its tokens tell. It only decides whether a call or
+// a :: is understood: what is called in the end is looked up once more in the object file
+// (grade.sh).
+struct Declared {
+  Names types, others;
+
+  bool is_type(std::string_view name) const { return types.contains(name) || grade::is_type(name); }
+
+  // Takes in what token `i` declares.
+  void add(const std::vector<Token>& tokens, std::size_t i) {
+    const Token& token = tokens[i];
+    const auto next = [&](std::size_t ahead) -> std::string_view {
+      return i + ahead < tokens.size() ? std::string_view(tokens[i + ahead].text) : "";
+    };
+    if (token.is("typedef")) {
+      for (std::size_t j = i + 1; j < tokens.size() && !tokens[j].is(";"); ++j) {
+        if (tokens[j].is_name() && !why_refused(tokens[j].text)) types.insert(tokens[j].text);
+      }
+    }
+    for (const char* word : {"using", "struct", "class", "union", "enum", "typename"}) {
+      if (!token.is(word)) continue;
+      types.emplace(next(1) == "class" || next(1) == "struct" ? next(2) : next(1));
+    }
+    // const float* const& name: the type stands before all that belongs to it.
+    std::size_t type = i;
+    while (type > 0 && is_part_of_declarator(tokens[type - 1])) --type;
+    if (token.is_name() && type > 0 && is_type(tokens[type - 1].text)) others.insert(token.text);
+  }
+
+ private:
+  static bool is_part_of_declarator(const Token& token) {
+    return token.is("*") || token.is("&") || token.is("const") || token.is("__restrict__") ||
+           token.is("__restrict");
+  }
 };
 
-// The C library's structures: gcc does not announce it when one of those is handed over by value,
-// so a kernel could read with them unseen.
-bool is_library_type(std::string_view name) {
-  static const std::set<std::string_view> kNames = {"tm",          "timespec", "timeval",
-                                                    "itimerspec",  "lconv",    "FILE",
-                                                    "sched_param", "sigevent", "exception"};
-  if (kNames.contains(name)) return true;
-  const bool number = name == "size_t" || name.starts_with("int") || name.starts_with("uint");
-  return name.ends_with("_t") && !number;
+// Brackets that are open where a region has been read so far.
+class Brackets {
+ public:
+  void take(const Token& token, const std::string& name) {
+    const char c = token.text[0];
+    if (c == '{' || c == '(' || c == '[') open_ += c;
+    if (open_.size() > kMost) refuse(name, token.line, "too many brackets inside one another");
+    if (c != '}' && c != ')' && c != ']') return;
+    const char opening = c == '}' ? '{' : c == ')' ? '(' : '[';
+    if (!open_.ends_with(opening)) {
+      std::string why = "this ";
+      why += c;
+      why += " closes what was not opened in your code";
+      refuse(name, token.line, why);
+    }
+    open_.pop_back();
+  }
+  const std::string& open() const { return open_; }
+
+ private:
+  static constexpr std::size_t kMost = 100;  // a compiler's stack is not endless
+  std::string open_;
+};
+
+// [[name, name]] from token `i` on, if that is what it begins.
+void check_attribute(const std::vector<Token>& tokens, std::size_t i, const std::string& name) {
+  if (!tokens[i].is("[") || i + 1 == tokens.size() || !tokens[i + 1].is("[")) return;
+  for (i += 2; i < tokens.size() && !tokens[i].is("]"); ++i) {
+    if (is_harmless_attribute(tokens[i].text) || tokens[i].is(",")) continue;
+    refuse(name, tokens[i].line, "attributes are not for your code");
+  }
 }
 
-// Names with two underscores that CUDA gives to kernels.
-bool is_cuda(std::string_view name) {
-  static const std::set<std::string_view> kNames = {
-      "__shared__",
-      "__restrict__",
-      "__align__",
-      "__syncthreads",
-      "__syncwarp",
-      "__ldg",
-      "__pipeline_memcpy_async",
-      "__pipeline_commit",
-      "__pipeline_wait_prior",
-      "__ballot_sync",
-      "__any_sync",
-      "__all_sync",
-      "__popc",
-      "__ffs",
-      "__clz",
-      "__fmaf_rn",
-      "__forceinline__"};
-  return kNames.contains(name) || name.starts_with("__shfl_");
+bool is_reserved(const std::string& name) {
+  return name.find("__") != name.npos || (name.size() > 1 && name[0] == '_' &&
+                                          std::isupper(static_cast<unsigned char>(name[1])) != 0);
 }
 
-bool may_be_called(std::string_view name) {
-  static const std::set<std::string_view> kNames = {
-      "if",        "for",       "while",   "switch", "return",      "sizeof",        "alignof",
-      "alignas",   "decltype",  "float",   "int",    "unsigned",    "long",          "short",
-      "char",      "bool",      "double",  "auto",   "constexpr",   "static_assert", "float2",
-      "float3",    "float4",    "int2",    "int4",   "make_float2", "make_float3",   "make_float4",
-      "make_int2", "make_int4", "min",     "max",    "fmaf",        "fmaxf",         "fminf",
-      "abs",       "fabsf",     "size_t",  "uint",   "int64_t",     "uint64_t",      "uint32_t",
-      "int32_t",   "mutable",   "noexcept"};
-  return kNames.contains(name) || is_cuda(name);
+std::set<std::string> refused_by(const std::vector<std::string>& skeleton) {
+  constexpr std::string_view kBegin = "// Not in your code: ";
+  std::set<std::string> names;
+  for (const std::string& line : skeleton) {
+    const std::string text = trimmed(line);
+    if (!text.starts_with(kBegin)) continue;
+    const std::string list = text.substr(kBegin.size(), text.find('(') - kBegin.size());
+    for (const Token& token : tokens_of({list}, {0, 1}, "skeleton")) {
+      if (token.is_name()) names.insert(token.text);
+    }
+  }
+  return names;
 }
 
 }  // namespace
 
-std::set<std::string> helpers_of(const std::vector<std::string>& skeleton) {
+Vocabulary vocabulary_of(const std::vector<std::string>& skeleton) {
   std::set<std::string> helpers, not_for_kernels;
   const std::vector<Token> tokens = [&] {
     std::vector<std::string> code;
@@ -110,70 +127,60 @@ std::set<std::string> helpers_of(const std::vector<std::string>& skeleton) {
     }
   }
   for (const std::string& name : not_for_kernels) helpers.erase(name);
-  return helpers;
+  return {helpers, refused_by(skeleton)};
 }
 
 void check_kernel_code(
     const std::vector<std::string>& lines, Range range, const std::string& name,
-    const std::set<std::string>& helpers) {
+    const Vocabulary& vocabulary) {
   const std::vector<Token> tokens = tokens_of(lines, range, name);
-  std::set<std::string> callable = helpers;
-  std::string open;
-  std::set<std::string> types = {"float", "int",    "unsigned", "auto",  "bool",   "double",
-                                 "char",  "float2", "float4",   "const", "size_t", "long"};
+  Brackets brackets;
+  Declared declared;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
-    const auto after = [&](std::string_view what) {
-      return i + 1 < tokens.size() && tokens[i + 1].is(what);
+    const auto is_at = [&](std::size_t at, std::string_view what) {
+      return at < tokens.size() && tokens[at].is(what);
     };
-    const char c = token.text[0];
-    if (c == '{' || c == '(' || c == '[') {
-      if (c == '[' && after("[")) refuse(name, token.line, "attributes are not for your code");
-      open += c;
-    } else if (c == '}' || c == ')' || c == ']') {
-      const char opening = c == '}' ? '{' : c == ')' ? '(' : '[';
-      if (!open.ends_with(opening)) {
-        std::string why = "this ";
-        why += c;
-        why += " closes what was not opened in your code";
-        refuse(name, token.line, why);
-      }
-      open.pop_back();
-    } else if (token.is("::")) {
+    const bool is_member = i > 0 && (tokens[i - 1].is(".") || tokens[i - 1].is("->"));
+    const bool is_standard = token.is("std") && is_at(i + 1, "::") && i + 2 < tokens.size() &&
+                             is_standard_type(tokens[i + 2].text);
+    check_attribute(tokens, i, name);
+    brackets.take(token, name);
+    if (token.is("::") &&
+        (i == 0 || !(tokens[i - 1].is("std") || declared.types.contains(tokens[i - 1].text)))) {
       refuse(name, token.line, "a kernel needs no ::, everything it may use has a plain name");
     }
     if (!token.is_name()) continue;
 
-    const bool constant = token.is("static") && after("constexpr");
-    if (const auto refused = kRefused.find(token.text); refused != kRefused.end() && !constant) {
-      refuse(name, token.line, token.text + ": " + refused->second);
+    declared.add(tokens, i);
+    const bool is_constant =
+        token.is("static") &&
+        (is_at(i + 1, "constexpr") || is_at(i + 1, "const") ||
+         (i > 0 && (tokens[i - 1].is("constexpr") || tokens[i - 1].is("const"))));
+    if (const char* why = why_refused(token.text); why != nullptr && !is_constant && !is_standard) {
+      refuse(name, token.line, token.text + ": " + why);
+    }
+    if (vocabulary.refused.contains(token.text)) {
+      refuse(name, token.line, token.text + " is not for this exercise; its page says why");
     }
     if (token.is("__attribute__") || token.is("__declspec")) {
       refuse(name, token.line, "attributes are not for your code");
     }
-    const bool reserved =
-        token.text.find("__") != token.text.npos ||
-        (token.text.size() > 1 && token.text[0] == '_' && std::isupper(token.text[1]));
-    if (reserved && !is_cuda(token.text)) {
+    if (is_reserved(token.text) && !is_cuda(token.text)) {
       refuse(name, token.line, token.text + " is not among the names that your code may use");
     }
-    const Token* before = i > 0 ? &tokens[i - 1] : nullptr;
-    const Token* two_before = i > 1 ? &tokens[i - 2] : nullptr;
-    const bool declared =
-        before != nullptr && (types.contains(before->text) ||
-                              ((before->is("*") || before->is("&")) && two_before != nullptr &&
-                               types.contains(two_before->text)));
-    if (declared) callable.insert(token.text);
-    if (before != nullptr && before->is("using")) types.insert(token.text);
-    if (is_library_type(token.text) && !callable.contains(token.text)) {
-      refuse(name, token.line, token.text + ": use plain variables and arrays");
+    // Of a constant that all threads share, a part that is none.
+    if (token.is("mutable") && !(i > 0 && tokens[i - 1].is(")"))) {
+      refuse(name, token.line, "mutable: only a lambda may be; leave it out");
     }
-    if (after("(") && !may_be_called(token.text) && !callable.contains(token.text)) {
+    if (is_at(i + 1, "(") && !is_member && !may_be_called(token.text) &&
+        !declared.types.contains(token.text) && !declared.others.contains(token.text) &&
+        !vocabulary.helpers.contains(token.text)) {
       refuse(
           name, token.line, token.text + "() is not among the functions that your code may call");
     }
   }
-  if (!open.empty()) {
+  if (const std::string& open = brackets.open(); !open.empty()) {
     refuse(
         name, tokens.empty() ? range.first : tokens.back().line,
         std::string("a ") + open.back() + " is not closed within your code");

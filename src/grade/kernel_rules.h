@@ -10,16 +10,20 @@
 
 namespace grade {
 
-// The functions that the skeleton offers: those it defines or calls, but for kernels and the
-// host's.
-std::set<std::string> helpers_of(const std::vector<std::string>& skeleton);
+// What a skeleton says of the code that goes into it.
+struct Vocabulary {
+  std::set<std::string>
+      helpers;  // functions that it defines or calls, but for kernels and the host's
+  std::set<std::string> refused;  // names from its lines "// Not in your code: NAME, NAME (why)"
+};
+Vocabulary vocabulary_of(const std::vector<std::string>& skeleton);
 
 // Refuses the lines of the file `name` where they hold what is not for kernels: preprocessor lines
 // but #pragma unroll, inline PTX, attributes, names of the C++ library, calls of anything but
-// CUDA's functions and `helpers`, text in quotes, types with members of their own, static
-// variables, a brace that closes more than was opened.
+// CUDA's functions, the skeleton's helpers and what the code itself declares, text in quotes,
+// static variables, a brace that closes more than was opened.
 void check_kernel_code(
     const std::vector<std::string>& lines, Range range, const std::string& name,
-    const std::set<std::string>& helpers);
+    const Vocabulary& vocabulary);
 
 }  // namespace grade

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace grade {
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  for (std::size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+       begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     std::string line = text.substr(begin, end - begin);
     if (line.ends_with('\r')) line.pop_back();
@@ -25,7 +28,9 @@ std::string trimmed(std::string_view text) {
 }
 
 void refuse(const std::string& name, std::size_t line, const std::string& what) {
-  throw model::Refusal(name + ":" + std::to_string(line + 1) + ": " + what);
+  constexpr int kMostSaid = 300;  // columns; names in a student's file have any length
+  throw model::Refusal(
+      text::echoed(name) + ":" + std::to_string(line + 1) + ": " + text::echoed(what, kMostSaid));
 }
 
 }  // namespace grade

@@ -6,7 +6,6 @@
 
 #include "grade/kernel_rules.h"
 #include "grade/lines.h"
-#include "model/refusal.h"
 
 namespace grade {
 
@@ -36,6 +35,15 @@ std::vector<Range> regions_of(const std::vector<std::string>& lines, const std::
   return regions;
 }
 
+bool is_blank(const std::vector<std::string>& lines, const std::vector<Range>& regions) {
+  for (const Range& region : regions) {
+    for (std::size_t i = region.first; i < region.end; ++i) {
+      if (!trimmed(lines[i]).empty()) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string assembled(
@@ -50,7 +58,12 @@ std::string assembled(
         "; begin again with a copy of its kernel.cu");
   }
   if (holes.empty()) return skeleton;
-  const std::set<std::string> helpers = helpers_of(frame);
+  if (is_blank(own, regions)) {
+    throw NothingWritten(
+        answer_name + ": nothing written yet; your code goes between the lines \"" + kRegionBegins +
+        "\" and \"" + kRegionEnds + "\"");
+  }
+  const Vocabulary vocabulary = vocabulary_of(frame);
   std::string text;
   // Line `line` of the answer is what follows. Names with quotes or backslashes cannot be said.
   std::string said = answer_name;
@@ -66,12 +79,15 @@ std::string assembled(
   std::size_t done = 0;
   std::ptrdiff_t shift = 0;  // from the skeleton's line numbers to the answer's
   for (std::size_t r = 0; r < holes.size(); ++r) {
-    check_kernel_code(own, regions[r], answer_name, helpers);
+    check_kernel_code(own, regions[r], answer_name, vocabulary);
     shift = static_cast<std::ptrdiff_t>(regions[r].first - holes[r].first);
     says_line(static_cast<std::ptrdiff_t>(done) + shift);
     append(frame, done, holes[r].first);
+    // In a scope of its own: what it declares is not what the skeleton means behind it.
+    text += "{\n";
     says_line(static_cast<std::ptrdiff_t>(regions[r].first));
     append(own, regions[r].first, regions[r].end);
+    text += "}\n";
     shift = static_cast<std::ptrdiff_t>(regions[r].end - holes[r].end);
     done = holes[r].end;
   }

@@ -4,12 +4,19 @@
 
 #include <string>
 
+#include "model/refusal.h"
+
 namespace grade {
 
 // The lines that stand around a region; spaces before and behind them do not count. A file may have
 // several regions.
 inline constexpr const char* kRegionBegins = "// ---- your code ----";
 inline constexpr const char* kRegionEnds = "// ---- end of your code ----";
+
+// What assembled() throws where all regions of an answer are empty.
+struct NothingWritten : model::Refusal {
+  using Refusal::Refusal;
+};
 
 // `skeleton` with the regions of `answer`, and with #line directives, so that what a compiler or a
 // debugger says points into the file `answer_name`. Throws a Refusal that begins with that name and

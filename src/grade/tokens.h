@@ -21,7 +21,8 @@ struct Token {
 };
 
 // The tokens of some lines of the file `name`; comments are left out. Refuses what could hide
-// something from us: preprocessor lines but #pragma unroll, backslashes, text in quotes.
+// something from us: preprocessor lines but #pragma unroll, backslashes outside of comments and at
+// the ends of lines, control characters, text in quotes.
 std::vector<Token> tokens_of(
     const std::vector<std::string>& lines, Range range, const std::string& name);
 

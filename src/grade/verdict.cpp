@@ -39,8 +39,9 @@ std::string table_of(std::span<const Case> cases) {
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;
       const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
-      return target.per_result ? text::printed("%.4g %s %.4g", total, missed ? ">" : "<=", most)
-                               : text::printed("%.6g %s %.6g", total, missed ? ">" : "<=", most);
+      const char* compared = !missed ? target.exactly ? "=" : "<=" : total < most ? "<" : ">";
+      return target.per_result ? text::printed("%.4g %s %.4g", total, compared, most)
+                               : text::printed("%.6g %s %.6g", total, compared, most);
     });
   }
   return table;

@@ -5,6 +5,7 @@
 #include "gpu/gpu.h"
 #include "model/compiled_kernel.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace lab {
 
@@ -25,7 +26,8 @@ model::Gpu choose_model(const Request& request, bool on_gpu) {
     std::string names;
     for (const model::Gpu& known : model::known_gpus())
       names += (names.empty() ? "" : ", ") + known.name;
-    throw model::Refusal("--gpu " + request.gpu + ": not in the table; choose one of " + names);
+    throw model::Refusal(
+        "--gpu " + text::echoed(request.gpu) + ": not in the table; choose one of " + names);
   }
   return on_gpu ? *gpu::find().found : *model::find_gpu("RTX 3090");
 }

@@ -84,6 +84,7 @@ Floats random_floats(std::size_t count, std::uint64_t seed) {
 double relative_difference(std::span<const float> a, std::span<const float> b) {
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) && !std::isfinite(b[i])) continue;
     const double d = double{a[i]} - b[i];
     difference += d * d;
     norm += double{b[i]} * b[i];

@@ -32,7 +32,8 @@ using Floats = std::vector<float, Guarded<float>>;
 // `count` values, uniform in [-1, 1): the same for the same seed, on every machine.
 Floats random_floats(std::size_t count, std::uint64_t seed);
 
-// Frobenius norm of a - b over that of b; 0/0 is 0. Both have the same length.
+// Frobenius norm of a - b over that of b; 0/0 is 0. Both have the same length. Elements that
+// overflow in both are left out.
 double relative_difference(std::span<const float> a, std::span<const float> b);
 
 }  // namespace lab

@@ -193,4 +193,12 @@ TEST_CASE("the error against cuBLAS's result is that of the whole of C") {
   CHECK(!measure_on_cpu(p, serial_gemm, 65 * 8, means, result).cublas_error);
 }
 
+TEST_CASE("elements that overflow in two results alike are no difference between them") {
+  const float infinity = HUGE_VALF;
+  const std::vector<float> result = {1, infinity, NAN, 2}, other = {1, infinity, -infinity, 2};
+  CHECK(relative_difference(result, other) == 0);
+  const std::vector<float> finite = {1, 3, 3, 2};
+  CHECK(!(relative_difference(result, finite) < 1));
+}
+
 }  // namespace lab

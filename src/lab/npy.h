@@ -1,26 +1,33 @@
-// Matrices in NumPy's .npy format,
-// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// Matrices in NumPy's .npy format.
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include "lab/matrices.h"
+#include "lab/npy_header.h"
+#include "text/file.h"
 
 namespace lab {
 
-struct Matrix {
-  int rows, columns;
-  std::vector<float> values;  // row-major
+// A matrix of which the header alone has been read: its shape is known before anything is
+// allocated.
+struct NpyFile {
+  std::string path;
+  NpyHeader header;
+  text::File file;
 };
 
-// Reads a two-dimensional array of float32 or float64, in either byte order, in C or Fortran order,
-// of format version 1, 2 or 3. Throws a Refusal for everything else, a float64 that fp32 cannot
-// hold among it; nothing is allocated for values that the file does not have.
-Matrix read_npy(const std::string& path);
+// Throws a Refusal for what is no regular file, and as npy_header() does.
+NpyFile open_npy(const std::string& path);
+
+// The values, row-major. Throws a Refusal where the file is cut off, or one of its float64 is more
+// than fp32 can hold.
+Floats read_values(const NpyFile& npy);
 
 // Throws a Refusal if write_npy could not write there now. Leaves nothing behind.
 void check_writable(const std::string& path);
 
-// Writes rows x columns values, row-major, as little-endian float32 of format version 1. They
+// Writes rows x columns values, row-major, as little-endian float32 of format version 1.0. They
 // appear under `path` all at once or not at all; throws a Refusal in that case.
 void write_npy(const std::string& path, int rows, int columns, const float* values);
 

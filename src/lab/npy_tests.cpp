@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -12,8 +13,10 @@
 #include <fstream>
 #include <limits>
 
+#include "lab/problem.h"
 #include "model/refusal.h"
 #include "testing/folder.h"
+#include "text/echoed.h"
 
 namespace lab {
 
@@ -52,6 +55,17 @@ std::string bytes_of(const std::vector<Number>& numbers, bool swapped = false) {
     bytes += swapped ? std::string(one.rbegin(), one.rend()) : one;
   }
   return bytes;
+}
+
+struct Matrix {
+  int rows, columns;
+  std::vector<float> values;
+};
+
+Matrix read_npy(const std::string& path) {
+  const NpyFile file = open_npy(path);
+  const Floats values = read_values(file);
+  return {file.header.rows, file.header.columns, {values.begin(), values.end()}};
 }
 
 // What reading these bytes is refused with, less the file's name; "accepted" if it is not.
@@ -174,7 +188,7 @@ TEST_CASE("what is no matrix of floats is refused with what to do") {
   CHECK(refusal("1,2,3\n4,5,6\n") == "not a .npy file; write one with numpy.save");
   CHECK(
       refusal(npy(4, dict("<f4", "False", "(1, 1)"), "1234")) ==
-      "version 4 of the .npy format; write version 1, 2 or 3");
+      "version 4.0 of the .npy format; write version 1.0, 2.0 or 3.0");
   CHECK(refusal(npy(1, dict("<i8", "False", "(1, 1)"), "12345678"))
             .starts_with("holds numbers of type '<i8'; save float32 or float64"));
   CHECK(refusal(npy(1, dict("", "False", "(1, 1)"), "1234")).starts_with("holds numbers of type"));
@@ -198,6 +212,66 @@ TEST_CASE("what is no matrix of floats is refused with what to do") {
   CHECK(refusal(long_header).find("bytes is no matrix's") != std::string::npos);
 }
 
+TEST_CASE("a header that NumPy would not write is refused, though most of it could be read") {
+  const std::string values = bytes_of(std::vector<float>(64));
+  const auto said = [&](const std::string& header) { return refusal(npy(1, header, values)); };
+  const auto with_shape = [&](const std::string& shape) {
+    return said(dict("<f4", "False", shape));
+  };
+  REQUIRE(with_shape("(8, 8)") == "accepted");
+  const std::string anew = "; write the file anew with numpy.save";
+  for (const std::string shape : {"(08, 8)", "(8, 08)", "(00, 8)"}) {
+    CHECK(with_shape(shape).find("a side of the shape, begins with a 0") != std::string::npos);
+  }
+  CHECK(with_shape("(0, 8)") == "accepted");
+  CHECK(with_shape("(8, 8) x") == "the .npy header is damaged: a } is missing" + anew);
+  CHECK(with_shape("((8, 8), 8)").find("not a whole number") != std::string::npos);
+  CHECK(with_shape("[8, 8]") == "the .npy header is damaged: a ( is missing" + anew);
+  const std::string whole = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8)";
+  CHECK(said(whole + "}   \n") == "accepted");
+  CHECK(said(whole + "} x\n") == "the .npy header goes on after its closing brace: x\\n" + anew);
+  CHECK(said(whole + "}{}").find("goes on after its closing brace: {}") != std::string::npos);
+  CHECK(said(whole + ", 'shape': (8, 8)}") == "the .npy header gives shape twice" + anew);
+  CHECK(said(whole + ", 'descr': '<f4'}") == "the .npy header gives descr twice" + anew);
+  CHECK(
+      said("{'\x1b[2J" + std::string(1000, 'x') + "': 1}") ==
+      "the .npy header has the unknown key '\\x1b[2J" + std::string(32, 'x') + "…" +
+          std::string(20, 'x') + "'" + anew);
+}
+
+TEST_CASE("a minor version that is not 0 is refused") {
+  for (const int version : {1, 2, 3}) {
+    std::string file = npy(version, dict("<f4", "False", "(2, 3)"), bytes_of(kValues));
+    REQUIRE(refusal(file) == "accepted");
+    file[7] = 1;
+    CHECK(
+        refusal(file) == "version " + std::to_string(version) +
+                             ".1 of the .npy format; write version 1.0, 2.0 or 3.0");
+  }
+}
+
+TEST_CASE("shapes are compared before the values of a file of 8 GB are read") {
+  const Folder folder;
+  put(folder / "A.npy", npy(1, dict("<f4", "False", "(1, 2000000000)"), ""));
+  std::filesystem::resize_file(folder / "A.npy", std::uintmax_t{8'000'000'200});
+  put(folder / "B.npy", npy(1, dict("<f4", "False", "(2, 3)"), bytes_of(kValues)));
+  Request request;
+  for (const bool first : {true, false}) {
+    request.a = folder / (first ? "A.npy" : "B.npy");
+    request.b = folder / (first ? "B.npy" : "A.npy");
+    const auto start = std::chrono::steady_clock::now();
+    CHECK_THROWS_AS(load_problem(request, false), model::Refusal);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  }
+  put(folder / "C.npy", npy(1, dict("<f4", "False", "(3, 2)"), bytes_of(kValues)));
+  request.a = folder / "B.npy";
+  request.b = folder / "C.npy";
+  request.c = folder / "A.npy";
+  CHECK_THROWS_WITH_AS(
+      load_problem(request, false),
+      (request.c + " is 1 x 2000000000, but A times B is 2 x 2").c_str(), model::Refusal);
+}
+
 TEST_CASE("a float64 that fp32 cannot hold is refused with its place, infinity and NaN are not") {
   const auto file = [](const std::string& order, double value) {
     return npy(1, dict("<f8", order, "(2, 3)"), bytes_of<double>({0, value, 0, 0, 0, 0}));
@@ -217,12 +291,15 @@ TEST_CASE("a name without a regular file behind it cannot be read") {
       model::Refusal);
   const std::string pipe = folder / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  for (const std::string& path : {folder.path().string(), pipe, std::string("/dev/zero")}) {
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     CHECK_THROWS_WITH_AS(
-        read_npy(path),
-        (path + ": not a regular file; give a .npy file, as numpy.save writes it").c_str(),
+        open_npy(path),
+        (path + ": a pipe or device and no file; write what it gives to a file first").c_str(),
         model::Refusal);
   }
+  const std::string here = folder.path().string();
+  CHECK_THROWS_WITH_AS(
+      open_npy(here), (here + ": a folder and no file; check the name").c_str(), model::Refusal);
 }
 
 TEST_CASE("a place that cannot be written is refused before the work, and nothing is left behind") {
@@ -234,8 +311,8 @@ TEST_CASE("a place that cannot be written is refused before the work, and nothin
   CHECK(contents(folder / "X.npy") == "before");
 
   const auto refused = [](const std::string& path, const std::string& why) {
-    const std::string sentence =
-        path + ": cannot be written (" + why + "); give a file in a folder that you may write to";
+    const std::string sentence = text::echoed(path) + ": cannot be written (" + why +
+                                 "); give a file in a folder that you may write to";
     CHECK_THROWS_WITH_AS(check_writable(path), sentence.c_str(), model::Refusal);
     CHECK_THROWS_WITH_AS(write_npy(path, 1, 1, kValues.data()), sentence.c_str(), model::Refusal);
   };

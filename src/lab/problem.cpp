@@ -1,5 +1,6 @@
 #include "lab/problem.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "lab/memory.h"
 #include "lab/npy.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace lab {
 
@@ -17,6 +19,10 @@ constexpr int kSizeTraced = 256;
 
 std::string shape(int rows, int columns) {
   return std::to_string(rows) + " x " + std::to_string(columns);
+}
+
+std::string shape(const NpyFile& npy) {
+  return shape(npy.header.rows, npy.header.columns);
 }
 
 // On both sides, before anything is allocated.
@@ -32,12 +38,31 @@ void require_memory_for(const Request& request, bool on_gpu, int M, int N, int K
   }
 }
 
-Floats as_floats(const Matrix& file) {
-  return Floats(file.values.begin(), file.values.end());
-}
-
 Floats old_C(std::size_t count, float beta, std::uint64_t seed) {
   return beta == 0 ? Floats(count, kCanary) : random_floats(count, 3 * seed + 2);
+}
+
+// The headers of all files are compared before the values of any are read: those may be many.
+Problem problem_of_files(const Request& request, bool on_gpu) {
+  const NpyFile a = open_npy(request.a), b = open_npy(request.b);
+  const int M = a.header.rows, N = b.header.columns, K = a.header.columns;
+  if (K != b.header.rows) {
+    throw model::Refusal(
+        text::echoed(a.path) + " is " + shape(a) + " and " + text::echoed(b.path) + " is " +
+        shape(b) + ": the columns of A must be the rows of B");
+  }
+  std::optional<NpyFile> c;
+  if (!request.c.empty()) {
+    c = open_npy(request.c);
+    if (c->header.rows != M || c->header.columns != N) {
+      throw model::Refusal(
+          text::echoed(c->path) + " is " + shape(*c) + ", but A times B is " + shape(M, N));
+    }
+  }
+  require_memory_for(request, on_gpu, M, N, K);
+  Problem p{M, N, K, request.alpha, request.beta, read_values(a), read_values(b), {}};
+  p.C = c && p.beta != 0 ? read_values(*c) : old_C(p.results(), p.beta, request.seed);
+  return p;
 }
 
 }  // namespace
@@ -86,31 +111,10 @@ Problem random_problem(
 }
 
 Problem load_problem(const Request& request, bool on_gpu) {
-  Problem p{};
-  if (request.a.empty()) {
-    const ProblemSize sides = problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
-    require_memory_for(request, on_gpu, sides.M, sides.N, sides.K);
-    p = random_problem(sides, request.alpha, request.beta, request.seed);
-  } else {
-    const Matrix a = read_npy(request.a), b = read_npy(request.b);
-    if (a.columns != b.rows) {
-      throw model::Refusal(
-          request.a + " is " + shape(a.rows, a.columns) + " and " + request.b + " is " +
-          shape(b.rows, b.columns) + ": the columns of A must be the rows of B");
-    }
-    require_memory_for(request, on_gpu, a.rows, b.columns, a.columns);
-    p = {a.rows, b.columns, a.columns, request.alpha, request.beta, as_floats(a), as_floats(b), {}};
-    p.C = old_C(p.results(), p.beta, request.seed);
-  }
-  if (!request.c.empty()) {
-    const Matrix c = read_npy(request.c);
-    if (c.rows != p.M || c.columns != p.N) {
-      throw model::Refusal(
-          request.c + " is " + shape(c.rows, c.columns) + ", but A times B is " + shape(p.M, p.N));
-    }
-    if (p.beta != 0) p.C = as_floats(c);
-  }
-  return p;
+  if (!request.a.empty()) return problem_of_files(request, on_gpu);
+  const ProblemSize sides = problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
+  require_memory_for(request, on_gpu, sides.M, sides.N, sides.K);
+  return random_problem(sides, request.alpha, request.beta, request.seed);
 }
 
 }  // namespace lab

@@ -1,11 +1,9 @@
 #include "lab/progress.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 #include <utility>
+
+#include "text/terminal.h"
 
 namespace lab {
 
@@ -15,15 +13,12 @@ constexpr auto kInterval = std::chrono::milliseconds(100);
 constexpr int kBarWidth = 30;
 constexpr const char* kEraseLine = "\r\033[K";  // ECMA-48, erase in line
 
-bool can_redraw(std::FILE* out) {
-  const char* terminal = std::getenv("TERM");
-  return isatty(fileno(out)) && terminal && std::string_view(terminal) != "dumb";
-}
-
 }  // namespace
 
 Progress::Progress(std::string name, std::int64_t total, std::FILE* out)
-    : name_(std::move(name)), total_(total), out_(can_redraw(out) && total > 0 ? out : nullptr) {}
+    : name_(std::move(name)),
+      total_(total),
+      out_(text::is_terminal(out) && total > 0 ? out : nullptr) {}
 
 Progress::~Progress() {
   if (!drawn_) return;

@@ -3,9 +3,11 @@
 #include <cstring>
 
 #include "machine/observer.h"
+#include "machine/own_access.h"
 #include "machine/worker.h"
 
 void machine::finish(const AsyncCopy& copy) {
+  const OwnAccess own;
   std::memcpy(copy.to, copy.from, copy.bytes);
   std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
 }

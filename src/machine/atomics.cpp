@@ -6,6 +6,7 @@
 
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/own_access.h"
 #include "machine/worker.h"
 
 namespace {
@@ -19,6 +20,7 @@ T atomically(T* address, void* place, Change change) {
       observer->atomic(address, sizeof(T), place);
     }
   }
+  const machine::OwnAccess own;
   std::atomic_ref<T> value(*address);
   T old = value.load();
   while (!value.compare_exchange_weak(old, change(old))) {

@@ -29,14 +29,14 @@ void Stacks::release() {
   count_ = 0;
 }
 
-void Fiber::resume(Context& resumer, char* stack, void (*main)()) {
+void Fiber::resume(Context& resumer, std::span<char> stack, void (*main)()) {
   if (_setjmp(resumer.registers) != 0) return;
   if (started_) _longjmp(paused_.registers, 1);
   started_ = true;
   ucontext_t start;
   getcontext(&start);
-  start.uc_stack.ss_sp = stack;
-  start.uc_stack.ss_size = kStackBytes;
+  start.uc_stack.ss_sp = stack.data();
+  start.uc_stack.ss_size = stack.size();
   start.uc_link = nullptr;
   makecontext(&start, main, 0);
   setcontext(&start);

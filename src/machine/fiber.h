@@ -4,11 +4,12 @@
 #include <setjmp.h>
 
 #include <cstddef>
+#include <span>
 
 namespace machine {
 
-// Uneven, so that the same variable of neighbouring fibers does not fall into the same cache set.
-inline constexpr std::size_t kStackBytes = 64 * 1024 + 17 * 64;
+// From one fiber's stack to the next. Whole pages, so that one can be closed to the others.
+inline constexpr std::size_t kStackBytes = 68 * 1024;
 
 // The stacks of a block's fibers, in one mapping: a guard page for each of them would exhaust
 // vm.max_map_count.
@@ -21,7 +22,11 @@ class Stacks {
 
   // Makes room for `count` fibers, none of which may be running. Throws Refusal.
   void reserve(std::size_t count);
-  char* of(std::size_t fiber) const { return memory_ + fiber * kStackBytes; }
+  // They end at different places in their last page, so that the same variable of neighbouring
+  // fibers does not fall into the same cache set.
+  std::span<char> of(std::size_t fiber) const {
+    return {memory_ + fiber * kStackBytes, kStackBytes - fiber * 17 % 64 * 64};
+  }
   std::size_t bytes() const { return count_ * kStackBytes; }
 
  private:
@@ -39,7 +44,7 @@ class Fiber {
  public:
   // Goes on where the fiber paused, or starts `main`, which never returns, on `stack`. Returns when
   // the fiber pauses.
-  void resume(Context& resumer, char* stack, void (*main)());
+  void resume(Context& resumer, std::span<char> stack, void (*main)());
   // Called on the fiber: back to who resumed it.
   void pause(Context& resumer);
   // The next resume() starts afresh.

@@ -48,6 +48,7 @@ class ChosenBlocks {
   bool are_all() const { return candidates() == volume_; }
   // Numbers from 0, each a block or none.
   std::int64_t candidates() const {
+    if (which_ == Blocks::kFirst) return std::min<std::int64_t>(1, volume_);
     return which_ == Blocks::kSample ? static_cast<std::int64_t>(sample_.size()) : volume_;
   }
   std::optional<std::int64_t> block(std::int64_t candidate) const {
@@ -114,7 +115,11 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     std::unique_ptr<BlockObserver> block_observer;
     try {
       KernelMemory memory{
-          arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays), uncounted, {}};
+          arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays),
+          uncounted,
+          machine.own_variables,
+          {},
+          {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
       for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);
       worker.prepare(launch.grid, launch.block, body, context, std::move(memory));
       if (observer != nullptr) block_observer = observer->observe_blocks(worker.memory());

@@ -10,6 +10,7 @@
 #include "cuda/runtime.h"
 #include "machine/fault.h"
 #include "machine/runners.h"
+#include "model/audit.h"
 #include "model/counts.h"
 #include "model/gpus.h"
 #include "model/recorder.h"
@@ -34,13 +35,14 @@ struct GlobalArray {
   bool all_written = false;  // and so is an element that none writes
 };
 
-enum class Blocks { kAll, kSample, kAllButSample };
+enum class Blocks { kAll, kFirst, kSample, kAllButSample };
 
 // What the launches made by `host` run on.
 struct Machine {
   const model::Gpu* gpu;  // whose limits a launch must keep
   Blocks blocks = Blocks::kAll;
-  bool hazards = true;                              // look for them where blocks are traced
+  bool hazards = true;        // look for them where blocks are traced
+  bool own_variables = true;  // __device__ variables are there, which a kernel may store to
   std::function<void(std::int64_t)> progress = {};  // told of finished blocks; may be empty
   // Told of every launch when it is over, with what its traced blocks did; may be empty.
   std::function<void(const Launch&, const model::Counts&)> launched = {};
@@ -50,6 +52,9 @@ struct Machine {
   // Records chosen blocks where they are traced; may be null. Blocks then run one after the other,
   // in the grid's order.
   model::Recorder* recorder = nullptr;
+  // Audits the first block of each launch where blocks are traced; may be null. Blocks then run as
+  // when they are recorded.
+  model::Audit* audit = nullptr;
   std::span<const GlobalArray> arrays = {};  // for run(): to tell what was missed by an access
 };
 

@@ -13,8 +13,9 @@ __thread uint3 blockDim;
 __thread uint3 gridDim;
 
 // What every `extern __shared__ T name[]` of a kernel is bound to (src/trace/keep_symbols.sh).
-inline constexpr int kDynamicSharedBytes = 227 * 1024;
-alignas(1024) __thread char simt_dynamic_shared[kDynamicSharedBytes];
+// The most that any GPU has, 227 KB, in whole pages of its own.
+inline constexpr int kDynamicSharedBytes = 228 * 1024;
+alignas(4096) __thread char simt_dynamic_shared[kDynamicSharedBytes];
 
 namespace machine {
 namespace {

@@ -37,8 +37,10 @@ struct KernelArray {
 
 struct KernelMemory {
   std::vector<KernelArray> arrays;     // an address belongs to the first that holds it
-  std::vector<MemoryRange> uncounted;  // what is none of the arrays and may be touched all the same
+  std::vector<MemoryRange> uncounted;  // what is none of the arrays and may be read all the same
+  bool uncounted_may_be_stored_to;
   MemoryRange stacks;                  // of all fibers: registers and local memory
+  MemoryRange code;                    // of the kernel itself
 };
 
 // The executable's thread-local variables of this OS thread. A kernel's own among them are its

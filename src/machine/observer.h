@@ -24,9 +24,9 @@ class BlockObserver {
   // Instead of end_block(), where an access was stopped by the system.
   virtual void crash(const model::Hazard& hazard) = 0;
 
-  // Lane `lane` of a warp runs from now on, on the fiber whose stack begins at `stack`; where the
-  // lane called wait_for_room(), it first has to have some.
-  virtual void resume(int lane, const char* stack) = 0;
+  // Lane `lane` of a warp runs from now on, on a fiber with that stack; where the lane called
+  // wait_for_room(), it first has to have some.
+  virtual void resume(int lane, std::span<const char> stack) = 0;
   virtual bool has_room(int lane) const = 0;
   // No lane runs: the block ends in a fault.
   virtual void stop() = 0;

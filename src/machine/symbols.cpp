@@ -146,6 +146,11 @@ std::string function_name(const void* address) {
   return name;
 }
 
+std::size_t function_bytes(const void* address) {
+  const auto function = function_at(address);
+  return function == symbols().table.end() ? 0 : function->st_size;
+}
+
 const std::vector<SharedArray>& shared_arrays(const void* kernel) {
   return arrays_of_file(kernel).of_kernel;
 }

@@ -27,4 +27,7 @@ const std::vector<SharedArray>& other_shared_arrays(const void* kernel);
 // where the executable was stripped.
 std::string function_name(const void* address);
 
+// Its size in bytes; 0 where the executable was stripped.
+std::size_t function_bytes(const void* address);
+
 }  // namespace machine

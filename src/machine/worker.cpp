@@ -4,6 +4,7 @@
 
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/own_access.h"
 #include "machine/position.h"
 #include "machine/runners.h"
 #include "model/warp_access.h"
@@ -11,6 +12,7 @@
 namespace machine {
 
 __thread Worker* running_worker;
+__thread bool makes_own_access;
 
 void Worker::prepare(
     Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory) {
@@ -29,7 +31,7 @@ void Worker::prepare(
     threads_ = std::vector<Thread>(count_);
   }
   for (int i = 0; i < count_; ++i) threads_[i].index = position(i, block);
-  memory_.stacks = {reinterpret_cast<std::uintptr_t>(stacks_.of(0)), stacks_.bytes()};
+  memory_.stacks = {reinterpret_cast<std::uintptr_t>(stacks_.of(0).data()), stacks_.bytes()};
 }
 
 void Worker::run_body() {
@@ -45,7 +47,7 @@ void Worker::run_body() {
 
 void Worker::resume(Thread& thread) {
   const std::size_t number = &thread - threads_.data();
-  char* const stack = stacks_.of(number);
+  const std::span<char> stack = stacks_.of(number);
   if (observer_ != nullptr) observer_->resume(number % model::kWarpSize, stack);
   threadIdx = thread.index;
   running_ = &thread;

@@ -68,6 +68,7 @@ struct LineCounts {
 enum class HazardKind {
   index_out_of_range,  // of a dimension of an array, which need not lie in memory that counts
   out_of_bounds,       // of a matrix, or of a shared array
+  foreign_local,       // an access of another thread's local variables, or of some that are gone
   misaligned,          // an access whose address is no multiple of its size: a GPU stops there
   barrier_divergence,  // the first thread waits at a barrier; the second at another, or it left
   race,
@@ -106,6 +107,9 @@ struct Counts {
   std::int64_t blocks_traced = 0;  // the figures below are these blocks', and no others'
   std::int64_t threads_traced = 0;
   std::int64_t barriers = 0;  // that blocks came to
+  // What a thread's functions took of its stack, all that were under way at a time, in the thread
+  // with the most. The source is compiled without optimization, so all its variables are there.
+  std::int64_t local_bytes = 0;
   Traffic gmem_loads;         // cp.async counts here ...
   Traffic gmem_stores;
   Traffic smem_loads;

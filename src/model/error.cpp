@@ -29,14 +29,27 @@ struct Part {
   double reference_squared = 0;
   double max_abs = 0;
   std::int64_t first_bad = -1;
+  std::int64_t overflowed = 0;
 };
 
-// Whether a result that is not finite, or should not be, is the one that exact arithmetic and
-// fp32's range call for.
-bool agrees_beyond_fp32(double value, double exact, double bound) {
-  if (std::isnan(exact)) return std::isnan(value);
-  if (std::isinf(exact)) return value == exact;
-  return std::isinf(value) && value * exact > 0 && std::abs(exact) + bound > FLT_MAX;
+// One element's sum: alpha times products, and beta C0.
+struct Sum {
+  double exact, magnitude, from_c0, alpha, bound;
+
+  // Whether the terms of that sign can add up to more than fp32 holds, before or after they are
+  // scaled by alpha.
+  bool overflows(double sign) const {
+    const double rounding = std::min(bound, magnitude);
+    const double products = std::max(0.0, (magnitude + sign * (exact - from_c0)) / 2) + rounding;
+    const double unscaled = alpha == 0 ? 0 : products / std::abs(alpha);
+    return std::max(unscaled, products + std::max(0.0, sign * from_c0)) > FLT_MAX;
+  }
+};
+
+// Whether `value`, which is not finite, is what fp32 makes of that sum.
+bool is_overflow(double value, const Sum& sum) {
+  if (std::isnan(value)) return sum.overflows(1) && sum.overflows(-1);
+  return sum.overflows(value > 0 ? 1 : -1);
 }
 
 }  // namespace
@@ -62,13 +75,18 @@ Error compare(
     const std::int64_t end = std::min(elements, (p + 1) * kPartLength);
     for (std::int64_t i = p * kPartLength; i < end; ++i) {
       const double value = C[i];
-      const double from_c0 = C0 ? std::abs(double{beta} * C0[i]) : 0;
-      const double bound = scaled(of_product, magnitude[i]) + scaled(of_c0, from_c0) + underflow;
+      const double from_c0 = C0 ? double{beta} * C0[i] : 0;
+      const double bound =
+          scaled(of_product, magnitude[i]) + scaled(of_c0, std::abs(from_c0)) + underflow;
       double difference = std::abs(value - exact[i]);
       bool ok = difference <= bound;
-      if (!std::isfinite(value) || !std::isfinite(exact[i])) {
-        ok = agrees_beyond_fp32(value, exact[i], bound);
+      if (!std::isfinite(exact[i])) {
+        ok = std::isnan(exact[i]) ? std::isnan(value) : value == exact[i];
         difference = ok ? 0 : kInfinity;
+      } else if (!std::isfinite(value)) {
+        ok = is_overflow(value, {exact[i], magnitude[i], from_c0, alpha, bound});
+        difference = ok ? 0 : kInfinity;
+        part.overflowed += ok;
       } else {
         part.reference_squared += exact[i] * exact[i];
       }
@@ -84,6 +102,7 @@ Error compare(
     whole.difference_squared += part.difference_squared;
     whole.reference_squared += part.reference_squared;
     whole.max_abs = std::max(whole.max_abs, part.max_abs);
+    whole.overflowed += part.overflowed;
     if (whole.first_bad < 0) whole.first_bad = part.first_bad;
   }
 
@@ -93,6 +112,7 @@ Error compare(
                        ? 0
                        : std::sqrt(whole.difference_squared / whole.reference_squared);
   error.bound_ok = whole.first_bad < 0;
+  error.overflowed = whole.overflowed;
   if (const std::int64_t i = whole.first_bad; i >= 0) {
     error.first = {i / N, i % N, C[i], exact[i]};
   }

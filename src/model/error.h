@@ -15,8 +15,9 @@ struct Mismatch {
 struct Error {
   double relative;  // Frobenius norm of the difference over that of the reference; 0/0 is 0
   double max_abs;
-  bool bound_ok;                  // every element within the textbook bound
-  std::optional<Mismatch> first;  // the first element that is not, row by row
+  bool bound_ok;                  // every element within the textbook bound, or overflowed
+  std::optional<Mismatch> first;  // the first element that is neither, row by row
+  std::int64_t overflowed = 0;    // elements that left the range of fp32, as their products explain
 };
 
 // Unit roundoffs of a product: of the inputs as the multiplier sees them, and of the accumulator.
@@ -31,7 +32,7 @@ inline constexpr Precision kTf32{0x1p-11, 0x1p-24};
 //   exact      alpha*A*B + beta*C0, accumulated in fp64
 //   magnitude  |alpha| |A| |B|, fp64
 //   C0         C before the product, null where beta is 0
-//   alpha      only for the underflow term below
+//   alpha      for the underflow term and for overflow, see below
 //
 // An element passes if it is within
 //   (2 u_in + u_in^2 + (1 + u_in)^2 gamma(K + 2)) * magnitude + gamma(2) |beta C0|
@@ -40,9 +41,16 @@ inline constexpr Precision kTf32{0x1p-11, 0x1p-24};
 // Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
 // also lose up to the smallest fp32 number to underflow. From K u_acc = 1 on, it bounds nothing.
 //
-// Where exact is NaN, C must be NaN; where exact is infinite, C must be the same infinity. An
-// infinity also passes where exact, less what may be rounded, is beyond fp32. These agree: they add
-// nothing to the norms. A NaN or infinity anywhere else is an infinite difference.
+// Where exact is NaN, C must be NaN; where exact is infinite, C must be the same infinity.
+//
+// Overflow is no mistake of a kernel: every BLAS leaves an infinity or a NaN where fp32 has no
+// better number, and reports nothing. Where exact is finite, +infinity passes if the positive terms
+// of the sum (A*B, alpha*A*B, or that and beta*C0) can add up to more than fp32 holds in some order
+// of adding, -infinity if the negative terms can, and NaN (infinity less infinity) if both can. So
+// an infinity passes where exact itself is beyond fp32, and a finite value does not.
+//
+// All these agree: they add nothing to the norms. A NaN or infinity anywhere else is an infinite
+// difference.
 Error compare(
     int M, int N, int K, const float* C, const double* exact, const double* magnitude, float beta,
     const float* C0, Precision precision, float alpha = 1);

@@ -164,6 +164,81 @@ TEST_CASE("an infinity is right where the exact result is beyond fp32") {
   CHECK(!one_element(kNan, 1e39).bound_ok);
 }
 
+namespace {
+
+// A 1x1 result of these products, times alpha, and beta C0.
+Error one_sum(
+    float value, const std::vector<double>& products, float alpha = 1, float beta = 0,
+    float C0 = 0) {
+  double sum = 0, magnitude = 0;
+  for (const double product : products) {
+    sum += product;
+    magnitude += std::abs(product);
+  }
+  const double exact = alpha * sum + double{beta} * C0;
+  magnitude *= std::abs(alpha);
+  return compare(
+      1, 1, static_cast<int>(products.size()), &value, &exact, &magnitude, beta,
+      beta == 0 ? nullptr : &C0, kFp32, alpha);
+}
+
+// Whether a result that is not finite passes, and then as an overflow.
+bool overflows(const Error& error) {
+  CHECK(error.overflowed == (error.bound_ok ? 1 : 0));
+  CHECK((error.bound_ok ? error.relative == 0 : std::isinf(error.relative)));
+  return error.bound_ok;
+}
+
+}  // namespace
+
+TEST_CASE("a sum that leaves the range of fp32 on its way overflows, whatever its end") {
+  CHECK(overflows(one_sum(kInf, {3e38, 3e38, -3e38})));
+  CHECK(overflows(one_sum(-kInf, {3e38, -3e38, -3e38})));
+  CHECK(!overflows(one_sum(-kInf, {3e38, 3e38, -3e38})));  // one product of -3e38 is in range
+  CHECK(!overflows(one_sum(kInf, {3e38, -3e38})));
+  CHECK(overflows(one_sum(kNan, {3e38, 3e38, -3e38, -3e38})));  // infinity less infinity
+  CHECK(!overflows(one_sum(kNan, {3e38, 3e38, -3e38})));
+  CHECK(!overflows(one_sum(kNan, {3e38, 3e38})));
+}
+
+TEST_CASE("alpha and beta C0 can leave the range of fp32, too") {
+  CHECK(overflows(one_sum(kInf, {3e38, 3e38}, 1e-10f)));  // before it is scaled
+  CHECK(overflows(one_sum(-kInf, {3e38, 3e38}, -1e-10f)));
+  CHECK(!overflows(one_sum(kInf, {3e38, 3e38}, -1e-10f)));
+  CHECK(overflows(one_sum(kInf, {1, 1}, 3e38f)));
+  CHECK(overflows(one_sum(kInf, {1, 1}, 3e38f, 1, -3e38f)));  // before C0 is added
+  CHECK(!overflows(one_sum(-kInf, {1, 1}, 3e38f, 1, -3e38f)));
+  CHECK(overflows(one_sum(kInf, {2e38}, 1, 1e10f, 1e30f)));
+  CHECK(overflows(one_sum(kNan, {1, 1}, 3e38f, 2, -3e38f)));
+  CHECK(!overflows(one_sum(kNan, {0}, 0, 1, 1)));
+}
+
+TEST_CASE("a finite result where the exact one is beyond fp32 is wrong and no overflow") {
+  const Error error = one_sum(FLT_MAX, {3e38, 3e38});
+  CHECK(!error.bound_ok);
+  CHECK(error.overflowed == 0);
+  REQUIRE(error.first);
+  CHECK(error.first->expected == 6e38);
+}
+
+TEST_CASE("overflows are counted, and the other elements judged as ever") {
+  Product p = product(40, 50, 16, 1, 0);
+  for (const int i : {3, 700, 1999}) {
+    p.exact[i] = p.magnitude[i] = 1e39;
+    p.C[i] = kInf;
+  }
+  Error error = p.compared();
+  CHECK(error.bound_ok);
+  CHECK(error.overflowed == 3);
+  CHECK(error.relative > 0);
+  CHECK(error.relative < 1e-6);
+  p.C[800] = kInf;
+  error = p.compared();
+  CHECK(!error.bound_ok);
+  CHECK(error.overflowed == 3);
+  CHECK(error.first->row == 16);
+}
+
 TEST_CASE("products too small for fp32 may vanish, as often as there are products") {
   const double exact = 1e-46, magnitude = 1e-46;
   const float zero = 0, small = 1e-38f;

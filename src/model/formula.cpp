@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "text/echoed.h"
+
 namespace model {
 
 namespace {
@@ -95,7 +97,7 @@ class Parser {
     for (const Named& known : names_) {
       if (known.name == name) return known.value;
     }
-    fail("unknown name " + std::string(name), begin);
+    fail("unknown name " + text::echoed(name), begin);
   }
 
   double rest_of_brackets() {
@@ -122,7 +124,7 @@ class Parser {
 
   [[noreturn]] void fail(const std::string& what, std::size_t position) const {
     throw std::invalid_argument(
-        "formula \"" + std::string(formula_) + "\": " + what + " at character " +
+        "formula \"" + text::echoed(formula_) + "\": " + what + " at character " +
         std::to_string(position + 1));
   }
 

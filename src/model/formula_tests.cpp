@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+
+#include "testing/fuzz.h"
 
 namespace model {
 
@@ -77,6 +81,82 @@ TEST_CASE("brackets nest a hundred deep, and a million do not overflow the stack
   std::string side_by_side = "0";
   for (int i = 0; i < 1000; ++i) side_by_side += "+(1)";
   CHECK(value_of(side_by_side) == 1000);
+}
+
+namespace {
+
+// Writes formulas by the grammar, and works them out on the way.
+struct Writer {
+  testing::Fuzz& fuzz;
+  std::string text = "";
+  bool divides_by_zero = false;
+  int depth = 0;
+
+  double sum() {
+    double value = product();
+    for (std::size_t more = fuzz.upto(3); more > 0; --more) {
+      const bool plus = fuzz.one_in(2);
+      text += plus ? "+" : " - ";
+      const double term = product();
+      value = plus ? value + term : value - term;
+    }
+    return value;
+  }
+  double product() {
+    double value = factor();
+    for (std::size_t more = fuzz.upto(3); more > 0; --more) {
+      const bool times = fuzz.one_in(2);
+      text += times ? "*" : " /";
+      const double other = factor();
+      if (!times) divides_by_zero = divides_by_zero || other == 0;
+      value = times ? value * other : value / other;
+    }
+    return value;
+  }
+  double factor() {
+    if (fuzz.one_in(8)) {
+      text += "-";
+      return -factor();
+    }
+    if (++depth < 5 && fuzz.one_in(3)) {
+      const bool up = fuzz.one_in(2);
+      text += up ? "ceil(" : "( ";
+      const double value = sum();
+      text += ")";
+      return up ? std::ceil(value) : value;
+    }
+    if (fuzz.one_in(2)) {
+      const Named& name = fuzz.one_of(kNames);
+      text += name.name;
+      return name.value;
+    }
+    const double value = static_cast<double>(fuzz.upto(2000)) / 8;
+    text += text::shortest(value);
+    return value;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("any formula by the grammar has the value that its writer worked out") {
+  testing::Fuzz fuzz({""}, {""});
+  for (int i = 0; i < testing::fuzz_count(); ++i) {
+    Writer writer{fuzz};
+    const double value = writer.sum();
+    if (writer.divides_by_zero) {
+      CHECK_MESSAGE(contains(complaint_about(writer.text), "division by zero"), writer.text);
+    } else if (value_of(writer.text) != value) {
+      FAIL_CHECK(writer.text, " should be ", value);
+    }
+  }
+}
+
+TEST_CASE("any text is worked out as a formula, or refused in a sentence") {
+  testing::Fuzz fuzz(
+      {"2*K + reads_C", "ceil(K / BK) * BK*BN / threads", "-(1 + 2) * 3", ".5e1", "((1))", "1e300"},
+      {"ceil(", "(", ")", "K", "BK", "-", "1e", "1e999", "0", "/0", "0x1", "_", "\x1b[31m", "é",
+       std::string(101, '('), "nan", "inf"});
+  testing::fuzz<std::invalid_argument>([&] { return fuzz.next(); }, value_of);
 }
 
 }  // namespace model

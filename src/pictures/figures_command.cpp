@@ -2,17 +2,20 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/refusal.h"
+#include "text/echoed.h"
+#include "text/file.h"
 #include "trace/recorder.h"
 
 namespace pictures {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kGpu = "H200";  // whose recorded times the ladder's pictures show
 
@@ -45,6 +48,20 @@ lab::Row counted(const model::StageTable& table, const model::Stage& stage, int 
   return row;
 }
 
+void make_directory(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (fs::is_directory(directory, error)) return;
+  throw model::Refusal(
+      "--figures " + text::echoed(directory) +
+      ": is no directory and cannot be made one; give a directory that you may write to");
+}
+
+void refuse_if(const std::string& directory, const std::string& what, const std::string& problem) {
+  if (problem.empty()) return;
+  throw model::Refusal("--figures " + text::echoed(directory) + ": " + what + " " + problem);
+}
+
 }  // namespace
 
 std::vector<Picture> draw_pictures(const model::StageTable& traced) {
@@ -74,32 +91,17 @@ std::vector<Picture> draw_pictures(const model::StageTable& traced) {
 }
 
 void write_pictures(const std::string& directory, const std::vector<Picture>& pictures) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (!fs::is_directory(directory, error)) {
-    throw model::Refusal(
-        "--figures " + directory +
-        ": is no directory and cannot be made one; give a "
-        "directory that you may write to");
-  }
+  make_directory(directory);
   for (const Picture& picture : pictures) {
-    const fs::path path = fs::path(directory) / (picture.name + ".svg");
-    const fs::path partial = path.string() + ".partial";
-    std::ofstream file(partial, std::ios::binary);
-    file << picture.svg;
-    file.close();
-    if (file) fs::rename(partial, path, error);
-    if (!file || error) {
-      fs::remove(partial, error);
-      throw model::Refusal(
-          "--figures " + directory + ": " + path.filename().string() +
-          " cannot be written; give a directory that you may write to");
-    }
+    const std::string name = picture.name + ".svg";
+    refuse_if(directory, name, text::write_file(fs::path(directory) / name, {picture.svg}));
   }
 }
 
 void draw_figures(const std::string& directory, const model::StageTable& traced) {
+  // Said before the work and not after it.
+  make_directory(directory);
+  refuse_if(directory, "a picture", text::problem_of_writing(fs::path(directory) / "tiles.svg"));
   const std::vector<Picture> pictures = draw_pictures(traced);
   write_pictures(directory, pictures);
   for (const Picture& picture : pictures) {

@@ -7,7 +7,9 @@
 #include "lab/example_run.h"
 #include "lab/rates.h"
 #include "model/refusal.h"
+#include "profile/ncu.h"
 #include "profile/profile.h"
+#include "testing/fuzz.h"
 #include "testing/printed.h"
 
 namespace profile {
@@ -125,6 +127,23 @@ TEST_CASE("ncu output that is none is refused in one sentence") {
   CHECK_THROWS_AS(compared(std::string(1000, '\0'), run), model::Refusal);
   const std::string csv = ncu_csv(kNcuName);
   CHECK_THROWS_AS(compared(csv.substr(0, csv.find("\"40,960") + 3), run), model::Refusal);
+}
+
+TEST_CASE("any text is read as ncu's output, or refused in a sentence") {
+  testing::Fuzz fuzz(
+      {ncu_csv(kNcuName), ncu_csv("x", "n/a"), "\"ID\",\"Kernel Name\"\n\"0\",\"x\"\n"},
+      {"\"", "\",\"", "\n", "\"ID\"", "\"Kernel Name\"", "1,048,576", "1e400", "inf", "-1",
+       "\r\n"});
+  constexpr std::string_view kMetrics[] = {"sm__cycles_elapsed.max", "lts__t_sectors.sum"};
+  testing::fuzz<model::Refusal>(
+      [&] { return fuzz.next(); },
+      [&](const std::string& text) {
+        std::istringstream csv(text);
+        for (const NcuLaunch& launch : read_ncu(csv, kMetrics)) {
+          REQUIRE(launch.values.size() == std::size(kMetrics));
+          for (const auto& value : launch.values) REQUIRE(value.value_or(0) >= 0);
+        }
+      });
 }
 
 TEST_CASE("a sample cannot be held against ncu's totals") {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lab/rates.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -16,7 +17,7 @@ std::string about(const lab::Run& run) {
   if (run.gpu_present) {
     // What a recorded table has to tell. Without a GPU the same command prints the same table.
     lines.push_back("driver   " + run.driver);
-    lines.push_back("run      " + run.date + ", " + run.command);
+    lines.push_back("run      " + run.date + ", " + text::echoed(run.command, text::kReportWidth));
   } else {
     lines.back() += ": not here, so kernels are traced on the CPU and not timed";
   }

@@ -8,6 +8,7 @@
 #include "model/sectors.h"
 #include "model/wavefronts.h"
 #include "pictures/lane_signs.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
 #include "text/style.h"
 
@@ -38,16 +39,6 @@ std::string access_line(const model::LineCounts& line, std::int64_t threads, tex
   return text +
          text::coloured(
              mark(line)[0] ? std::string(" ") + mark(line) : "", text::Colour::yellow, style);
-}
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 int indentation(const std::string& line) {
@@ -173,7 +164,7 @@ std::string remedy(
 
 std::string annotated_source(const lab::Row& row, text::Style style, bool folded) {
   if (!row.counts || row.source_first == 0) return "";
-  const std::vector<std::string> source = lines_of(row.source);
+  const std::vector<std::string> source = text::shown_lines(row.source);
   const std::vector<bool> shown = folded ? essential_lines(row, source) : std::vector<bool>();
   std::string text;
   std::string accesses_before;

@@ -197,6 +197,7 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   of_error("relative", error.relative);
   of_error("max_abs", error.max_abs);
   of_error("bound_ok", error.bound_ok);
+  of_error("overflowed", error.overflowed);
   const lab::Timing timing = row.time.value_or(lab::Timing{});
   const Writer time{facts, "time.", row.time.has_value()};
   const Writer add{facts, "", true};

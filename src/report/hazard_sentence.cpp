@@ -96,6 +96,11 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
              "make the array larger, or the loop shorter";
     case model::HazardKind::out_of_bounds:
       return in_block + out_of_bounds(hazard, row);
+    case model::HazardKind::foreign_local:
+      return in_block + first +
+             (hazard.second.thread >= 0 ? " a local variable of " + name(hazard.second, row)
+                                        : " a local variable that is gone") +
+             "; local variables are a thread's own, so hand values on through shared memory";
     case model::HazardKind::barrier_divergence:
       return in_block + divergence(hazard, row);
     case model::HazardKind::never_written:

@@ -64,6 +64,7 @@ TEST_CASE("the JSON is valid and has every key of a stage") {
         "error.relative",
         "error.max_abs",
         "error.bound_ok",
+        "error.overflowed",
         "time_ms",
         "tflops",
         "cublas_ratio"}) {

@@ -40,13 +40,15 @@ std::vector<Count> counts_of(const lab::Row& row) {
   return counts;
 }
 
-// The next line without its end; none where there is no more.
+// The next line without its end; none where there is no more, or it has no end.
 std::optional<std::string> read_line(std::FILE* in) {
+  constexpr std::size_t kMostBytes = 1 << 16;
   std::string line;
   int letter = std::fgetc(in);
   if (letter == EOF) return std::nullopt;
   for (; letter != EOF && letter != '\n'; letter = std::fgetc(in)) {
     if (letter != '\r') line += static_cast<char>(letter);
+    if (line.size() > kMostBytes) return std::nullopt;
   }
   return line;
 }

@@ -104,7 +104,7 @@ Cells cells_of(const lab::Run& run, const lab::Row& row) {
   if (row.occupancy) cells[kOccupancy] = text::printed("%.0f", row.occupancy->percent);
   if (row.error) {
     cells[kError] = one_digit(row.error->relative);
-    cells[kVerdict] = row.error->bound_ok ? "ok" : "FAIL";
+    cells[kVerdict] = !row.error->bound_ok ? "FAIL" : row.error->overflowed > 0 ? "over" : "ok";
   }
   cells[kError + 1] = or_dash(row.cublas_error, one_digit);
   return cells;
@@ -254,6 +254,12 @@ std::string legend(const lab::Run& run) {
       "error", kTerm,
       "|C - reference| / |reference| (Frobenius); ok: no element is farther from the "
       "fp64 reference than rounding can explain");
+  if (any([](const lab::Row& row) { return row.error && row.error->overflowed > 0; })) {
+    text += text::labelled(
+        "over", kTerm,
+        "ok, but some elements of C, or sums on the way to them, are more than fp32 can hold: they "
+        "overflow to infinity or NaN, as in every BLAS");
+  }
   return text + "--stage N --explain shows a stage's formulas, arithmetic and reasons.\n";
 }
 

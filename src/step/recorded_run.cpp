@@ -1,12 +1,12 @@
 #include "step/recorded_run.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "lab/run.h"
 #include "machine/symbols.h"
 #include "pictures/array_shape.h"
 #include "report/hazard_sentence.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
 #include "trace/recorder.h"
 #include "trace/source_lines.h"
@@ -16,13 +16,6 @@ namespace step {
 namespace {
 
 constexpr std::size_t kMostSteps = 200'000;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 }  // namespace
 
@@ -51,7 +44,7 @@ StepScene scene_of(
   scene.problem = text::printed("C (%d x %d), K = %d", M, N, K);
   const trace::SourceRange lines = trace::kernel_lines(recording.kernel);
   trace::resolve_lines(recording, lines);
-  scene.source = lines_of(trace::source_text(lines.file));
+  scene.source = text::shown_lines(trace::source_text(lines.file));
   scene.source_first = lines.first;
   scene.source_last = lines.last;
 

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
+#include "text/utf8.h"
 
 namespace step {
 
@@ -48,8 +50,10 @@ std::vector<ScriptStep> parse_script(std::string_view text) {
     } else {
       const std::size_t wrong = word.find_first_not_of(kKeys);
       if (wrong != word.npos) {
+        const std::size_t length = std::max<std::size_t>(1, text::utf8_length(word.substr(wrong)));
         throw model::Refusal(
-            text::printed("--script, line %zu: ", line) + std::string(word) + ": \"" + word[wrong] +
+            text::printed("--script, line %zu: ", line) + text::echoed(word) + ": \"" +
+            text::echoed(word.substr(wrong, length)) +
             "\" is no key; write keys like 3n or b, right, print or /text");
       }
       for (const char key : word) steps.push_back({Key{key}});

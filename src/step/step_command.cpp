@@ -1,8 +1,7 @@
 #include "step/step_command.h"
 
-#include <fstream>
 #include <optional>
-#include <sstream>
+#include <utility>
 
 #include "flags/select.h"
 #include "lab/device.h"
@@ -10,21 +9,20 @@
 #include "model/refusal.h"
 #include "step/script.h"
 #include "step/terminal.h"
+#include "text/echoed.h"
+#include "text/file.h"
 
 namespace step {
 
 namespace {
 
-constexpr int kRows = 24, kColumns = 80;  // of a frame as text
+constexpr int kRows = 24, kColumns = 80;           // of a frame as text
+constexpr std::size_t kMostScriptBytes = 1 << 16;  // more is nothing that anybody typed
 
-std::string file_contents(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw model::Refusal(
-        "--script " + path + ": cannot be read; give a file of keys, for example \"3n b\"");
-  }
-  return text.str();
+std::string keys_in(const std::string& path) {
+  text::ReadFile file = text::read_file(path, kMostScriptBytes);
+  if (file.problem.empty()) return std::move(file.contents);
+  throw model::Refusal("--script " + text::echoed(path) + ": " + file.problem);
 }
 
 int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
@@ -38,7 +36,7 @@ int step_as_text(const flags::Flags& flags, Stepper& stepper, std::FILE* out) {
     }
   };
   if (!flags.script.empty()) {
-    for (const ScriptStep& step : parse_script(file_contents(flags.script))) {
+    for (const ScriptStep& step : parse_script(keys_in(flags.script))) {
       if (step.key) stepper.press(*step.key);
       if (!step.key || flags.print_each) print();
       if (stepper.state().quit) break;
@@ -89,7 +87,7 @@ bool steps_on_terminal(const flags::Flags& flags) {
 
 int step(const flags::Flags& flags, const StepScenes& scenes, bool on_terminal, std::FILE* out) {
   Stepper stepper(scenes, {flags::wants_colour(flags, on_terminal ? stderr : out), flags.ascii});
-  if (!flags.until.empty()) stepper.go_to(flags.until, "--until " + flags.until);
+  if (!flags.until.empty()) stepper.go_to(flags.until, "--until " + text::echoed(flags.until));
   if (flags.frame) {
     const std::string number = std::to_string(*flags.frame);
     stepper.go_to("step:" + number, "--frame " + number);
@@ -105,7 +103,7 @@ int step_stages(const flags::Flags& flags, const model::StageTable& traced) {
       *flags::select_stages(flags.stage.empty() ? "1" : flags.stage, all).front();
   if (asked.variants.empty()) {
     throw model::Refusal(
-        "--stage " + flags.stage + " and --step: the " + asked.name +
+        "--stage " + text::echoed(flags.stage) + " and --step: the " + asked.name +
         " loop has no warps to follow; choose a stage from 1 on");
   }
   std::vector<const model::Stage*> stages;

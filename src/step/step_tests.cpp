@@ -12,6 +12,7 @@
 #include "step/place.h"
 #include "step/script.h"
 #include "step/window.h"
+#include "testing/fuzz.h"
 #include "text/numbers.h"
 
 namespace step {
@@ -159,6 +160,13 @@ TEST_CASE("a search finds a line by its text or number, goes on, and says where 
   CHECK(typing.search == "a");
   CHECK(contains(frame(s, typing), "/a_"));
   CHECK(!apply(s, typing, kEscapeKey).typing);
+}
+
+TEST_CASE("any script is a sequence of keys, or refused in a sentence") {
+  testing::Fuzz fuzz(
+      {"3n b /As[row]\nprint", "right left up down\npageup # a comment\n12n\nenter escape space q"},
+      {"print", "right", "/", "#", "\n", "\t", "é", "\x1b[2J", "999999999999n", "pageup"});
+  testing::fuzz<model::Refusal>([&] { return fuzz.next(); }, parse_script);
 }
 
 TEST_CASE("any sequence of any keys leaves a state that can be drawn at any size") {

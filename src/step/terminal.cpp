@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "model/refusal.h"
+#include "text/terminal.h"
 
 namespace step {
 
@@ -114,9 +115,7 @@ sigset_t expected_signals() {
 }  // namespace
 
 bool at_terminal() {
-  const char* name = std::getenv("TERM");
-  return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && name != nullptr && *name != '\0' &&
-         std::string_view(name) != "dumb";
+  return isatty(STDIN_FILENO) && text::is_terminal(stdout);
 }
 
 Terminal::Terminal() {

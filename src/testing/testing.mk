@@ -12,6 +12,20 @@ test-hardened: ## the tests as distributions harden programs: fibers and hooks m
 	+$(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \
 		EXTRA_CXXFLAGS="-D_FORTIFY_SOURCE=3 -fcf-protection -fstack-clash-protection"
 
+# The parsers are compiled with sanitizers; what else they need is taken as it is.
+FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/formula.cpp \
+	src/lab/npy_header.cpp src/profile/ncu.cpp src/step/script.cpp $(ANSWER) \
+	src/testing/fuzz_main.cpp $(shell grep -l testing/fuzz.h src/*/*_tests.cpp)
+SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all
+$(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
+	$(call say,g++,$< (sanitized))
+	mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(subst -O0,,$(OF_TESTS)) $(SANITIZED) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $@
+fuzz: $(BUILD)/fuzz/parsers ## every parser with random inputs, under sanitizers (INPUTS=1000000)
+	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'
+
 deps: ## install what is missing, or say what is
 	src/testing/deps.sh $(CXX)
 
@@ -23,7 +37,6 @@ check-format: ## whether every C++ and CUDA file is laid out as .clang-format sa
 # Two rooms that give one name two meanings: the compiler sees it when it links all of them at once.
 check-odr: ## whether a name means the same thing everywhere (link-time analysis)
 	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(wildcard src/try/*.cpp) \
-		$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp region.cpp kernel_rules.cpp tokens.cpp lines.cpp \
-			answers.cpp inspect.cpp grade.cpp) \
+		$(ANSWER) $(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
-.PHONY: test-hardened deps format check-format check-odr
+.PHONY: test-hardened fuzz deps format check-format check-odr

@@ -7,6 +7,8 @@
 #include "machine/code_place.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/own_access.h"
+#include "trace/audit.h"
 
 namespace trace {
 
@@ -28,13 +30,26 @@ inline void step(Kind kind, const void* return_address) {
   if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
 }
 
+// `frame` is the hook's own. Everything of its caller is above.
+inline void measure_stack(const void* const* frame) {
+  const std::ptrdiff_t in_use = hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
+  if (in_use > hooks.deepest) hooks.deepest = in_use;
+}
+
 // Every function of a traced kernel starts here, so a stack that runs out is seen before it does.
-inline void enter(const void* caller) {
+// The caller's frame pointer lies where `frame` points to, and above that, two words up, is what
+// was in use when it was called.
+inline void enter(const void* caller, const void* here, const void* const* frame) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
-  if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < hooks.stack_floor) {
+  if (reinterpret_cast<std::uintptr_t>(frame) < hooks.stack_floor) {
     machine::fault("it needs more than 56 KB of local memory", caller);
   }
+  if (reinterpret_cast<std::uintptr_t>(here) - hooks.kernel < hooks.kernel_bytes) {
+    hooks.above_kernel =
+        hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame[0]) - 2 * sizeof(void*);
+  }
+  measure_stack(frame);
   append(*log, make_token(place(caller), Kind::kEnter));
 }
 
@@ -45,23 +60,62 @@ inline void require_shared(std::uintptr_t address, Token log2_bytes) {
   if (!hooks.is_shared[first] || !hooks.is_shared[last]) machine::go_astray();
 }
 
-inline void access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+// Whether `address` is a variable of the thread that runs and of a function that is under way.
+inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
+  return address - reinterpret_cast<std::uintptr_t>(frame) <
+         hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
+}
+
+// One access, of which the audit was told.
+inline __attribute__((always_inline)) void told_access(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (log == nullptr || address - hooks.stacks < hooks.stack_bytes) return;
+  const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
+  if (log == nullptr || is_own_local(address, frame)) return;
+  measure_stack(frame);
   *log->next_address++ = address;
   append(*log, make_token(place(return_address), kind, log2_bytes));
+  if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
   if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
 }
 
-// A copy of a larger object: as many accesses as the widest that its size and address allow takes.
-void range(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+void tell_audit(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (hooks.log == nullptr) return;
+  audit_announced(address, bytes, kind == Kind::kStore, return_address);
+}
+
+inline __attribute__((always_inline)) void access(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  told_access(kind, pointer, log2_bytes, return_address);
+  if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
+}
+
+// A copy of a larger object: as many accesses as the widest that its size, its address and the
+// widest that its type allows take.
+void told_range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
+    const void* return_address) {
   if (bytes == 0) return;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  const int log2_bytes = std::countr_zero(bytes | address | 16u);
+  const int log2_bytes = std::countr_zero(bytes | address | widest);
   for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
-    access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+    told_access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
   }
+}
+
+void range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
+    const void* return_address) {
+  told_range(kind, pointer, bytes, widest, return_address);
+  if (hooks.audited) tell_audit(kind, pointer, bytes, return_address);
+}
+
+// gcc announces an object of 2, 4, 8 or 16 bytes as a range where its type is aligned to less than
+// its size, and less than 8. Of other sizes it does not tell what the type is aligned to.
+std::size_t widest_of_range(std::size_t bytes) {
+  return std::has_single_bit(bytes) && bytes <= 16 ? std::clamp<std::size_t>(bytes / 2, 1, 4) : 16;
 }
 
 }  // namespace
@@ -103,9 +157,14 @@ void log_async_copy(const void* shared, const void* global, std::size_t bytes, c
   if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
 }
 
+void log_range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* at) {
+  range(kind, pointer, bytes, widest, at);
+}
+
 void log_atomic(const void* pointer, std::size_t bytes, const void* at) {
-  access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
-  access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+  told_access(Kind::kAtomicLoad, pointer, std::countr_zero(bytes), at);
+  told_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
 }
 
 }  // namespace trace
@@ -120,7 +179,7 @@ void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
 void __tsan_func_entry(void* caller) {
-  trace::enter(caller);
+  trace::enter(caller, HERE, static_cast<const void* const*>(__builtin_frame_address(0)));
 }
 void __tsan_func_exit() {
   trace::step(trace::Kind::kExit, HERE);
@@ -201,20 +260,29 @@ void __tsan_unaligned_write16(void* p) {
 }
 
 void __tsan_read_range(void* p, std::size_t bytes) {
-  trace::range(trace::Kind::kLoad, p, bytes, HERE);
+  trace::range(trace::Kind::kLoad, p, bytes, trace::widest_of_range(bytes), HERE);
 }
 void __tsan_write_range(void* p, std::size_t bytes) {
-  trace::range(trace::Kind::kStore, p, bytes, HERE);
+  trace::range(trace::Kind::kStore, p, bytes, trace::widest_of_range(bytes), HERE);
 }
 
-// The compiler announces no memcpy and no memset: in traced code they are these (Makefile).
+// The compiler announces no memcpy and its kin: in traced code they are these (Makefile). What
+// they move may be aligned to less than it happens to be, so they take it word by word.
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
-  trace::range(trace::Kind::kLoad, from, bytes, HERE);
-  trace::range(trace::Kind::kStore, to, bytes, HERE);
+  trace::told_range(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
   return std::memcpy(to, from, bytes);
 }
+void* simt_memmove(void* to, const void* from, std::size_t bytes) {
+  trace::told_range(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
+  return std::memmove(to, from, bytes);
+}
 void* simt_memset(void* to, int value, std::size_t bytes) {
-  trace::range(trace::Kind::kStore, to, bytes, HERE);
+  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
   return std::memset(to, value, bytes);
 }
 }

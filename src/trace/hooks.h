@@ -15,14 +15,21 @@ struct Hooks {
   LaneLog* log;           // null while no traced thread runs
   std::uintptr_t stacks;  // all fibers' stacks: registers and local memory, which are not counted
   std::size_t stack_bytes;
-  std::uintptr_t stack_floor;  // of the fiber that runs: below it there is too little left
-  std::uintptr_t exit;         // where the last function returned
+  // Of the fiber that runs. Below its floor there is too little left for the hooks.
+  std::uintptr_t stack_floor, stack_top;
+  // The kernel's code, and how much of a stack was in use when the kernel was called.
+  std::uintptr_t kernel;
+  std::size_t kernel_bytes;
+  std::ptrdiff_t above_kernel;
+  std::ptrdiff_t deepest;  // the most that was in use of any stack
+  std::uintptr_t exit;     // where the last function returned
   // The thread-local variables of the program, among them those that are shared memory, and of each
   // of their words whether it is shared memory of the kernel.
   std::uintptr_t locals;
   std::size_t locals_bytes;
   const char* is_shared;
   bool looks_for_hazards;
+  bool audited;  // every access is told to audit_announced(), too
 };
 extern __thread Hooks hooks;
 
@@ -37,6 +44,9 @@ void log_step(Kind kind, const void* place);
 void log_wait(int groups_in_flight, const void* place);
 // `global` is null where a cp.async only fills with zeros.
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
+// An access of an object of any size, by pieces of at most `widest` bytes, a power of two.
+void log_range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);
 // A load and a store.
 void log_atomic(const void* pointer, std::size_t bytes, const void* place);
 

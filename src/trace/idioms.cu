@@ -9,6 +9,10 @@
 
 #include "cuda/launch.h"
 
+// What the compiler calls, here also by hand.
+extern "C" void __tsan_read4(void*);
+extern "C" void __tsan_write4(void*);
+
 namespace {
 
 using Body = void (*)(const float* in, float* out);
@@ -27,9 +31,70 @@ void run(const float* in, float* out) {
 struct Twelve {
   float x, y, z;
 };
+struct Four {
+  float of[4];
+};
 struct Large {
   float4 part[4];
 };
+
+// Plain classes, which g++ hands over without announcing it.
+template <class Part>
+struct Complex {
+  Part re, im;
+};
+struct Doubles {
+  double a, b, c;
+  __device__ Doubles operator+(Doubles other) const {
+    return {a + other.a, b + other.b, c + other.c};
+  }
+};
+struct Many {
+  float of[40];
+};
+struct Fields {
+  unsigned low : 3, middle : 7, high : 22;
+};
+
+__device__ float sum_of(Twelve v) {
+  return v.x + v.y + v.z;
+}
+template <class Part>
+__device__ Part sum_of(Complex<Part> v) {
+  return v.re + v.im;
+}
+__device__ double sum_of(Doubles v) {
+  return v.a + v.b + v.c;
+}
+__device__ float sum_of(Many v) {
+  return v.of[0] + v.of[39];
+}
+__device__ Twelve twelve(float x) {
+  return {x, 2 * x, 3 * x};
+}
+__device__ Doubles doubles(double x) {
+  return {x, 2 * x, 3 * x};
+}
+__device__ Many many(float x) {
+  Many v;
+  for (float& one : v.of) one = x;
+  return v;
+}
+__device__ Doubles loaded(const Doubles* p) {
+  return *p;
+}
+__device__ float sum_from(const float* p, int n) {
+  return n == 0 ? 0 : *p + sum_from(p + 1, n - 1);
+}
+
+template <class V>
+__device__ const V* as(const float* p) {
+  return reinterpret_cast<const V*>(p);
+}
+template <class V>
+__device__ V* as(float* p) {
+  return reinterpret_cast<V*>(p);
+}
 
 __device__ float4 twice(float4 v) {
   return make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w);
@@ -46,6 +111,7 @@ __device__ float4* vectors(float* p) {
 }
 
 constexpr unsigned kAll = 0xffffffffu;
+__device__ char text[] = "ab";
 __constant__ float kConstants[4] = {1, 2, 3, 4};
 
 __device__ float load_or_zero(const float* p, int i, int n) {
@@ -56,6 +122,24 @@ __device__ float too_deep(int calls) {
   volatile float kept[256] = {};
   kept[calls % 256] = 1;
   return calls == 0 ? 0 : too_deep(calls - 1) + kept[0];
+}
+
+__device__ float middle_of(const float* p) {
+  float kept[64];
+  for (int i = 0; i < 64; ++i) kept[i] = p[i];
+  return kept[32];
+}
+
+__device__ float deep_sum(const float* p, int calls) {
+  float kept[16];
+  for (int i = 0; i < 16; ++i) kept[i] = p[i + calls];
+  return kept[calls] + (calls == 0 ? 0 : deep_sum(p, calls - 1));
+}
+
+__device__ const float* address_of_local(float value) {
+  float kept[2] = {value, value};
+  const float* volatile there = kept;
+  return there;
 }
 
 __device__ int after_a_barrier(int* s, int t) {
@@ -120,12 +204,17 @@ extern const std::vector<trace::Idiom> trace::idioms = {
     {"a struct of three floats", BODY {
        reinterpret_cast<Twelve*>(out)[T] = reinterpret_cast<const Twelve*>(in)[T];
      }>, 3, 12, 3, 12, 0, 0, 0, 0},
+    {"a struct of four floats, which is aligned as one is", BODY {
+       as<Four>(out)[T] = as<Four>(in)[T];
+     }>, 4, 16, 4, 16, 0, 0, 0, 0},
     {"a struct of four float4", BODY {
        reinterpret_cast<Large*>(out)[T] = reinterpret_cast<const Large*>(in)[T];
      }>, 4, 64, 4, 64, 0, 0, 0, 0},
     {"memcpy of 16 bytes", BODY { std::memcpy(out + 4 * T, in + 4 * T, 16); }>,
-     1, 16, 1, 16, 0, 0, 0, 0},
-    {"memset of 32 bytes", BODY { std::memset(out + 8 * T, 0, 32); }>, 0, 0, 2, 32, 0, 0, 0, 0},
+     4, 16, 4, 16, 0, 0, 0, 0},
+    {"memmove of 64 bytes", BODY { std::memmove(out + 16 * (T % 4), in + 16 * (T % 4), 64); }>,
+     16, 64, 16, 64, 0, 0, 0, 0},
+    {"memset of 32 bytes", BODY { std::memset(out + 8 * T, 0, 32); }>, 0, 0, 8, 32, 0, 0, 0, 0},
     {"an array in registers", BODY {
        float r[4];
        for (int i = 0; i < 4; ++i) r[i] = in[4 * T + i];
@@ -163,7 +252,7 @@ extern const std::vector<trace::Idiom> trace::idioms = {
     {"shared: cleared by memset", BODY {
        __shared__ float4 s[32];
        std::memset(static_cast<void*>(&s[T]), 0, sizeof(float4));
-     }>, 0, 0, 0, 0, 0, 0, 1, 16},
+     }>, 0, 0, 0, 0, 0, 0, 4, 16},
     {"__ldg of a float", BODY { out[T] = __ldg(in + T); }>, 1, 4, 1, 4, 0, 0, 0, 0},
     {"__ldg of a float4, stored at once", BODY { vectors(out)[T] = __ldg(vectors(in) + T); }>,
      1, 16, 1, 16, 0, 0, 0, 0},
@@ -216,6 +305,98 @@ extern const std::vector<trace::Idiom> trace::idioms = {
      }>, 0, 0, 1, 4, 0, 0, 0, 0},
     {"threadIdx and blockIdx are no memory", BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>,
      0, 0, 1, 4, 0, 0, 0, 0},
+    // What g++ does not announce by itself (announce/pass.h).
+    {"a struct as an argument", BODY { out[T] = sum_of(as<Twelve>(in)[T]); }>,
+     3, 12, 1, 4, 0, 0, 0, 0},
+    {"a struct of two floats as an argument", BODY { out[T] = sum_of(as<Complex<float>>(in)[T]); }>,
+     2, 8, 1, 4, 0, 0, 0, 0},
+    {"a struct of two doubles as an argument", BODY { out[T] = sum_of(as<Complex<double>>(in)[T]); }>,
+     2, 16, 1, 4, 0, 0, 0, 0},
+    {"a struct of two doubles that a function returns", BODY {
+       as<Complex<double>>(out)[T] = {sum_of(as<Complex<float>>(in)[T]), 0};
+     }>, 2, 8, 2, 16, 0, 0, 0, 0},
+    {"a struct of three doubles as an argument", BODY { out[T] = sum_of(as<Doubles>(in)[T]); }>,
+     3, 24, 1, 4, 0, 0, 0, 0},
+    {"a large struct as an argument", BODY { out[T] = sum_of(as<Many>(in)[T / 8]); }>,
+     10, 160, 1, 4, 0, 0, 0, 0},
+    {"a struct that a function returns", BODY { as<Twelve>(out)[T] = twelve(in[T]); }>,
+     1, 4, 3, 12, 0, 0, 0, 0},
+    {"a struct of three doubles that a function returns", BODY {
+       as<Doubles>(out)[T] = doubles(in[T]);
+     }>, 1, 4, 3, 24, 0, 0, 0, 0},
+    {"a large struct that a function returns", BODY { as<Many>(out)[T / 8] = many(in[T]); }>,
+     1, 4, 10, 160, 0, 0, 0, 0},
+    {"a struct that is loaded by the function that returns it", BODY {
+       as<Doubles>(out)[T] = loaded(as<Doubles>(in) + T);
+     }>, 3, 24, 3, 24, 0, 0, 0, 0},
+    {"an operator on structs", BODY {
+       as<Doubles>(out)[T] = as<Doubles>(in)[T] + as<Doubles>(in)[T + 1];
+     }>, 6, 48, 3, 24, 0, 0, 0, 0},
+    {"a struct chosen by ?:", BODY {
+       as<Doubles>(out)[T] = T < 4 ? as<Doubles>(in)[T] : as<Doubles>(in)[0];
+     }>, 3, 24, 3, 24, 0, 0, 0, 0},
+    {"a struct in braces", BODY { as<Doubles>(out)[T] = {1, 2, 3}; }>, 0, 0, 3, 24, 0, 0, 0, 0},
+    {"a struct in braces of what is loaded", BODY {
+       out[T] = sum_of(Twelve{in[T], in[T + 1], in[T + 2]});
+     }>, 3, 12, 1, 4, 0, 0, 0, 0},
+    {"a structured binding by value", BODY {
+       const auto [x, y, z] = as<Twelve>(in)[T];
+       out[T] = x + y + z;
+     }>, 3, 12, 1, 4, 0, 0, 0, 0},
+    {"a structured binding by reference", BODY {
+       const auto& [x, y, z] = as<Twelve>(in)[T];
+       out[T] = x + z;
+     }>, 2, 8, 1, 4, 0, 0, 0, 0},
+    {"a struct captured by copy", BODY {
+       const Twelve& v = as<Twelve>(in)[T];
+       const auto sum = [v] { return v.x + v.y + v.z; };
+       out[T] = sum();
+     }>, 3, 12, 1, 4, 0, 0, 0, 0},
+    {"a struct captured by reference", BODY {
+       const Twelve& v = as<Twelve>(in)[T];
+       const auto sum = [&v] { return v.x + v.z; };
+       out[T] = sum();
+     }>, 2, 8, 1, 4, 0, 0, 0, 0},
+    {"a lambda that takes and returns a struct", BODY {
+       const auto doubled = [](Doubles v) { return Doubles{2 * v.a, 2 * v.b, 2 * v.c}; };
+       as<Doubles>(out)[T] = doubled(as<Doubles>(in)[T]);
+     }>, 3, 24, 3, 24, 0, 0, 0, 0},
+    {"a bit-field is read", BODY { out[T] = as<Fields>(in)[T].middle; }>, 1, 2, 1, 4, 0, 0, 0, 0},
+    {"a bit-field is set: its word is loaded, changed and stored", BODY {
+       as<Fields>(out)[T].middle = 5;
+     }>, 1, 2, 1, 4, 0, 0, 0, 0},
+    {"shared: a struct that a function returns", BODY {
+       __shared__ Doubles s[32];
+       s[T] = doubles(in[T]);
+       __syncthreads();
+       out[T] = sum_of(s[31 - T]);
+     }>, 1, 4, 1, 4, 3, 24, 3, 24},
+    {"shared: a const array", BODY {
+       __shared__ const float s[4] = {};
+       out[T] = s[T % 4];
+     }>, 0, 0, 1, 4, 1, 4, 0, 0},
+    {"recursion", BODY { out[T] = sum_from(in + T, 4); }>, 4, 16, 1, 4, 0, 0, 0, 0},
+    // What g++ folds before anything is announced. p[0] + p[0] is one load, as 2 * p[0] would be;
+    // other pairs are two, though every GPU compiler loads once.
+    {"p[0] + p[0]", BODY { out[T] = in[T] + in[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
+    {"p[0] - p[0] of floats", BODY { out[T] = in[T] - in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
+    {"p[0] - p[0] of integers", BODY {
+       const int* p = as<int>(in) + T;
+       out[T] = p[0] - p[0];
+     }>, 0, 0, 1, 4, 0, 0, 0, 0},
+    {"p[0] * p[0]", BODY { out[T] = in[T] * in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
+    {"p[0] * 0 of integers", BODY { out[T] = as<int>(in)[T] * 0; }>, 0, 0, 1, 4, 0, 0, 0, 0},
+    {"a load whose value is not used", BODY { static_cast<void>(in[T]); }>,
+     0, 0, 0, 0, 0, 0, 0, 0},
+    {"a sum of integers in one instruction", BODY {
+       as<int>(out)[T] += 3;
+       as<int>(out)[T] |= 8;
+       --as<int>(out)[T];
+     }>, 3, 12, 3, 12, 0, 0, 0, 0},
+    {"short and char", BODY {
+       as<short>(out)[T] = as<short>(in)[T];
+       as<char>(out)[T + 256] = as<char>(in)[T];
+     }>, 2, 3, 2, 3, 0, 0, 0, 0},
 };
 
 extern const std::vector<trace::Divergence> trace::divergences = {
@@ -407,6 +588,84 @@ extern const std::vector<trace::Exchange> trace::exchanges = {
        out[T] = __uint_as_float(bits) + __clz(1) + __ffs(4) + __fmaf_rn(2, 3, 4) +
                 min(7, 9u) + max(-1, 2) + __fdividef(6, 2) + rsqrtf(0.25f) + __expf(0);
      }>, [](int) { return 1 + 31 + 3 + 10 + 7 + 2 + 3 + 2 + 1; }},
+};
+
+extern const std::vector<trace::Local> trace::locals = {
+    {"64 floats", BODY {
+       float r[64];
+       for (int i = 0; i < 64; ++i) r[i] = in[i];
+       out[T] = r[T];
+     }>, 256, 512, false},
+    {"a helper with 64 floats, called twice", BODY { out[T] = middle_of(in) + middle_of(in + T); }>,
+     256, 640, false},
+    {"a recursion keeps the variables of all its calls", BODY { out[T] = deep_sum(in, 9); }>,
+     10 * 64, 10 * 256, false},
+    {"a lambda with 64 floats", BODY {
+       const auto last = [&](int n) {
+         float r[64];
+         for (int i = 0; i < 64; ++i) r[i] = in[i];
+         return r[n];
+       };
+       out[T] = last(T);
+     }>, 256, 640, false},
+    {"a local variable of which the address is handed on", BODY {
+       float value = in[T];
+       float* const mine = &value;
+       *mine += 1;
+       out[T] = *mine;
+     }>, 0, 256, false},
+    {"another thread's local variable is loaded", BODY {
+       __shared__ const float* of_first;
+       float value[2] = {in[T], 0};
+       if (T == 0) of_first = value;
+       __syncthreads();
+       if (T == 5) out[T] = *of_first;
+     }>, 0, 0, true},
+    {"another thread's local variable is stored to", BODY {
+       __shared__ float* of_first;
+       float value[2] = {in[T], 0};
+       if (T == 0) of_first = value;
+       __syncthreads();
+       if (T == 31) *of_first = 1;
+       __syncthreads();
+       out[T] = value[0];
+     }>, 0, 0, true},
+    {"another thread's struct is handed over by value", BODY {
+       __shared__ const Doubles* of_first;
+       Doubles value = {in[T], 0, 0};
+       if (T == 0) of_first = &value;
+       __syncthreads();
+       out[T] = sum_of(*of_first);
+     }>, 0, 0, true},
+    {"a local variable of a function that has returned", BODY {
+       const float* gone = address_of_local(in[T]);
+       out[T] = *gone;
+     }>, 0, 0, true},
+};
+
+// The C library is not compiled with the hooks.
+extern const std::vector<trace::Unannounced> trace::unannounced = {
+    {"a load by the C library", BODY {
+       if (T == 3) out[3] = std::strlen(reinterpret_cast<const char*>(in + 100));
+     }>, false, false, 3},
+    {"a store by the C library", BODY {
+       if (T == 9) std::strcpy(reinterpret_cast<char*>(out), text);
+     }>, true, false, 9},
+    {"another element than was announced", BODY {
+       __shared__ float s[64];
+       if (T == 31) {
+         __tsan_write4(&s[0]);
+         std::strcpy(reinterpret_cast<char*>(&s[0]), text);
+         std::strcpy(reinterpret_cast<char*>(&s[1]), text);
+       }
+     }>, true, false, 31},
+    {"a load that is announced but never made", BODY {
+       if (T == 7) __tsan_read4(const_cast<float*>(in));
+       out[T] = 1;
+     }>, false, true, 7},
+    {"the last announcement of a block comes to nothing", BODY {
+       if (T == 8) __tsan_write4(out);
+     }>, true, true, 8},
 };
 
 extern const std::vector<trace::Fault> trace::faults = {

@@ -31,6 +31,25 @@ struct Exchange {
 };
 extern const std::vector<Exchange> exchanges;
 
+// Local variables. Of one thread the bytes that they take, at least and at most; and whether the
+// kernel reaches for some that are not its own.
+struct Local {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  int least_bytes, most_bytes;
+  bool foreign;
+};
+extern const std::vector<Local> locals;
+
+// Kernels of which the tracer is told too little or too much: what an audit must find.
+struct Unannounced {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  bool stores, announced;
+  int thread;
+};
+extern const std::vector<Unannounced> unannounced;
+
 // Kernels that cannot go on, and what is said about them.
 struct Fault {
   const char* text;

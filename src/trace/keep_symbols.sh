@@ -8,8 +8,17 @@ set -e
 in=$1 out=$2 symbols=$3
 shift 3
 trap 'rm -f "$out.merged"' EXIT
-ld -r --force-group-allocation "$in" -o "$out.merged"
-for name in $(readelf -sW "$in" | awk '$4 == "TLS" && $7 == "UND" &&
+# Traced code has to have come through src/announce/wrapper.cpp, where that is of use.
+symbols_of_in=$(readelf -sW "$in")
+case "$(uname -m) $symbols_of_in" in
+  *simt_accesses_are_announced*) ;;
+  x86_64*__tsan_*)
+    echo "$in: the compiler did not start its assembler by -wrapper, so accesses would be missed" >&2
+    exit 1
+    ;;
+esac
+ld -r --force-group-allocation -T src/trace/shared_pages.ld "$in" -o "$out.merged"
+for name in $(echo "$symbols_of_in" | awk '$4 == "TLS" && $7 == "UND" &&
     $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim)$/ { print $8 }' | sort -u); do
   set -- "$@" --redefine-sym "$name=simt_dynamic_shared"
 done

@@ -227,6 +227,22 @@ void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kerne
       hazards.end());
 }
 
+void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
+  const auto places_of = [](const model::Audit::Surprise& surprise) {
+    const auto end = std::find(surprise.places.begin(), surprise.places.end(), 0u);
+    return Places(surprise.places.begin(), end);
+  };
+  Places places;
+  for (const model::Audit::Surprise& surprise : audit.surprises) {
+    const Places more = places_of(surprise);
+    places.insert(places.end(), more.begin(), more.end());
+  }
+  const LineTable known(places);
+  for (model::Audit::Surprise& surprise : audit.surprises) {
+    if (surprise.line == 0) surprise.line = known.line_in(kernel, places_of(surprise));
+  }
+}
+
 void resolve_lines(model::Recording& recording, const SourceRange& kernel) {
   std::vector<Place> places;
   for (const model::RecordedSite& site : recording.sites) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/audit.h"
 #include "model/counts.h"
 #include "model/recording.h"
 
@@ -43,6 +44,9 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
 
 // The same for hazards; sorted by kind and lines, and each pair of lines once.
 void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel);
+
+// The same for what an audit found, but for what has its line already: of another kernel.
+void resolve_lines(model::Audit& audit, const SourceRange& kernel);
 
 // The same for the sites and hazards of a recording, whose order stays.
 void resolve_lines(model::Recording& recording, const SourceRange& kernel);

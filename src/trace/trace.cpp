@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/observer.h"
+#include "trace/audit.h"
 #include "trace/result_writers.h"
 #include "trace/warp_tracer.h"
 
@@ -30,14 +31,16 @@ class Tracing : public machine::LaunchObserver {
     recording.block = {launch.block.x, launch.block.y, launch.block.z};
   }
 
-  // A recording is in the grid's order.
+  // A recording is in the grid's order, and an audit is of one thread.
   int most_workers() const override {
-    return machine_.recorder != nullptr ? 1 : omp_get_max_threads();
+    return machine_.recorder != nullptr || machine_.audit != nullptr ? 1 : omp_get_max_threads();
   }
 
   std::unique_ptr<machine::BlockObserver> observe_blocks(
       const machine::KernelMemory& memory) override {
-    return std::make_unique<WarpTracer>(memory, writers_ ? &*writers_ : nullptr, machine_.recorder);
+    return std::make_unique<WarpTracer>(
+        memory, writers_ ? &*writers_ : nullptr, machine_.recorder,
+        is_audited() ? machine_.audit : nullptr);
   }
 
   void end_launch(bool whole) override {
@@ -67,6 +70,11 @@ class Tracing : public machine::LaunchObserver {
   }
 
  private:
+  bool is_audited() const {
+    return machine_.audit != nullptr && why_no_audit().empty() &&
+           machine_.audit->accesses < machine_.audit->most_accesses;
+  }
+
   const machine::Machine& machine_;
   std::span<const machine::GlobalArray> matrices_;
   std::optional<ResultWriters> writers_;  // of the launch; none where hazards are not looked for

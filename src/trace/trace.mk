@@ -2,7 +2,7 @@
 $(BUILD)/src/trace/source_lines.o: gemm_steps.cu
 
 $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
-	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6faultsE)" \
+	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE)" \
 		$(COUNTED)
 
 mutants: $(PROGRAM) ## kernels with one mistake each: the tracer must name them all

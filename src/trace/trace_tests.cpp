@@ -79,6 +79,23 @@ TEST_CASE("what threads do together is what the GPU's threads do") {
   }
 }
 
+TEST_CASE("local variables are measured over all calls, and are a thread's own") {
+  REQUIRE(!locals.empty());
+  for (const Local& local : locals) {
+    CAPTURE(std::string(local.text));
+    const model::Counts counts = trace_block(local.run);
+    CHECK(model::has_fatal(counts) == local.foreign);
+    if (local.foreign) {
+      REQUIRE(counts.hazards.size() == 1);
+      CHECK(counts.hazards[0].kind == model::HazardKind::foreign_local);
+    } else {
+      CHECK(counts.hazards.empty());
+      CHECK(counts.local_bytes >= local.least_bytes);
+      CHECK(counts.local_bytes <= local.most_bytes);
+    }
+  }
+}
+
 TEST_CASE("who stored each word of the result is told, and that nobody stored the others") {
   REQUIRE(!exchanges.empty());
   const machine::GlobalArray known[] = {

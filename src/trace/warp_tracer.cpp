@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "machine/lanes.h"
 #include "trace/hooks.h"
@@ -9,11 +10,14 @@
 namespace trace {
 
 WarpTracer::WarpTracer(
-    const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder)
+    const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder,
+    model::Audit* audit)
     : is_shared_(shared_words(memory.arrays)),
       sites_(memory.arrays, paths_),
       watch_(memory, sites_, paths_, writers),
-      record_(recorder, memory.arrays) {
+      record_(recorder, memory.arrays),
+      memory_(memory),
+      audit_(audit) {
   hooks.stacks = memory.stacks.begin;
   hooks.stack_bytes = memory.stacks.bytes;
   const std::span<const std::byte> locals = machine::thread_locals();
@@ -21,9 +25,12 @@ WarpTracer::WarpTracer(
   hooks.locals_bytes = locals.size();
   hooks.is_shared = is_shared_.data();
   hooks.looks_for_hazards = watch_.looks();
+  hooks.kernel = memory.code.begin;
+  hooks.kernel_bytes = memory.code.bytes;
 }
 
 WarpTracer::~WarpTracer() {
+  audited_.reset();
   hooks = {};
 }
 
@@ -32,10 +39,14 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   counts_.begin_block(block, threads);
   watch_.begin_block(block, threads);
   record_.begin_block(block);
+  audited_.reset();  // of a block that was abandoned
+  if (audit_ != nullptr) audited_.emplace(memory_, threads, *std::exchange(audit_, nullptr));
   if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_begin);
 }
 
 void WarpTracer::end_block() {
+  if (audited_) audited_->end();
+  audited_.reset();
   watch_.end_block();
   counts_.end_block();
   if (!record_.is_on()) return;
@@ -47,9 +58,11 @@ void WarpTracer::crash(const model::Hazard& hazard) {
   if (record_.is_on()) record_.crash(hazard);
 }
 
-void WarpTracer::resume(int lane, const char* stack) {
+void WarpTracer::resume(int lane, std::span<const char> stack) {
   hooks.log = &log_.lane(lane);
-  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack) + kStackReserve;
+  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
+  hooks.stack_top = hooks.stack_floor - kStackReserve + stack.size();
+  if (audited_) audited_->resume(stack);
 }
 
 void WarpTracer::stop() {
@@ -221,6 +234,7 @@ void WarpTracer::follow(Token token, Together together) {
 model::Counts WarpTracer::result() const {
   model::Counts all = counts_.result(sites_);
   if (watch_.looks()) all.hazards = watch_.found();
+  all.local_bytes = hooks.deepest - hooks.above_kernel;
   return all;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "machine/observer.h"
 #include "model/counts.h"
 #include "model/recorder.h"
+#include "trace/audit.h"
 #include "trace/block_counts.h"
 #include "trace/call_paths.h"
 #include "trace/event_record.h"
@@ -24,9 +26,10 @@ namespace trace {
 class WarpTracer : public machine::BlockObserver {
  public:
   // Made and used on one thread of the operating system. `writers` is null where nothing is
-  // checked, only counted; `recorder` where nothing is recorded.
+  // checked, only counted; `recorder` where nothing is recorded; `audit` where no block is audited.
   WarpTracer(
-      const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder);
+      const machine::KernelMemory& memory, ResultWriters* writers, model::Recorder* recorder,
+      model::Audit* audit);
   ~WarpTracer() override;
   WarpTracer(const WarpTracer&) = delete;
   WarpTracer& operator=(const WarpTracer&) = delete;
@@ -34,7 +37,7 @@ class WarpTracer : public machine::BlockObserver {
   void begin_block(std::int64_t block, int threads) override;
   void end_block() override;
   void crash(const model::Hazard& hazard) override;
-  void resume(int lane, const char* stack) override;
+  void resume(int lane, std::span<const char> stack) override;
   bool has_room(int lane) const override { return log_.lane(lane).has_room(); }
   void stop() override;
   bool fold(int warp, std::uint32_t running) override;
@@ -66,6 +69,9 @@ class WarpTracer : public machine::BlockObserver {
   BlockCounts counts_;
   Watch watch_;
   EventRecord record_;
+  const machine::KernelMemory& memory_;
+  model::Audit* audit_;                  // null once a block was audited
+  std::optional<AuditedBlock> audited_;  // the block that runs
   int warp_ = 0;
 };
 

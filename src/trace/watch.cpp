@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "machine/fiber.h"
 #include "machine/lanes.h"
 #include "trace/bad_index.h"
 
@@ -110,10 +111,14 @@ void Watch::stray(Token path, Token token, bool stores, const model::WarpAccess&
   machine::for_each_lane(access.active, [&](int l) {
     if (fatal_) return;
     const std::uintptr_t address = access.address[l];
-    const bool uncounted = std::any_of(
-        memory_.uncounted.begin(), memory_.uncounted.end(),
-        [&](const machine::MemoryRange& range) { return range.holds(address); });
+    const bool allowed = !stores || memory_.uncounted_may_be_stored_to;
+    const bool uncounted =
+        allowed && std::any_of(
+                       memory_.uncounted.begin(), memory_.uncounted.end(),
+                       [&](const machine::MemoryRange& range) { return range.holds(address); });
     if (uncounted) return;
+    if (memory_.stacks.holds(address))
+      return foreign_local(path, token, stores, address, thread_of(warp, l));
     const Site* site = sites_.find(path, token, address);
     if (site != nullptr && site->array->holds(address, access.bytes)) {
       model::WarpAccess lane = access;
@@ -125,6 +130,17 @@ void Watch::stray(Token path, Token token, bool stores, const model::WarpAccess&
         {thread_of(warp, l), 0, stores, paths_.places_of(path, place_of(token))}));
     fatal_ = true;
   });
+}
+
+void Watch::foreign_local(
+    Token path, Token token, bool stores, std::uintptr_t address, int thread) {
+  const auto owner =
+      static_cast<std::int64_t>((address - memory_.stacks.begin) / machine::kStackBytes);
+  model::Hazard hazard{model::HazardKind::foreign_local, "", 0, block_, {}, {}};
+  hazard.first = {thread, 0, stores, paths_.places_of(path, place_of(token))};
+  if (owner != thread) hazard.second.thread = owner;
+  others_.push_back(hazard);
+  fatal_ = true;
 }
 
 void Watch::bad_index(

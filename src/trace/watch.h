@@ -50,6 +50,7 @@ class Watch {
 
  private:
   void access_to_shared(const Site& site, const model::WarpAccess& access, int warp);
+  void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
   void store_to_result(const Site& site, const model::WarpAccess& access, int warp);
   model::Hazard hazard_of(const HazardWatch::Found& found) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;

@@ -2,9 +2,11 @@
 
 #include <charconv>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "model/refusal.h"
+#include "text/echoed.h"
 
 namespace attempt {
 
@@ -34,7 +36,7 @@ int parse_registers(const char* text) {
   constexpr int kMost = 255;  // a thread, on every GPU of the table
   if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
     throw model::Refusal(
-        std::string("--registers ") + text +
+        "--registers " + text::echoed(text) +
         ": no register count; give those of a thread, 1 to 255, for example --registers 64");
   }
   return registers;
@@ -55,7 +57,8 @@ Options parse_options(int argc, char** argv) {
       options.show = i + 1 < argc ? argv[++i] : "";
       if (!options.show.ends_with(".html")) {
         throw model::Refusal(
-            "--show " + options.show + ": give the page to write, for example show.html");
+            "--show " + text::echoed(options.show) +
+            ": give the page to write, for example show.html");
       }
     } else if (argument == "--limit") {
       const char* text = i + 1 < argc ? argv[++i] : "";
@@ -64,7 +67,7 @@ Options parse_options(int argc, char** argv) {
       const bool fits = options.limit_s > 0 && options.limit_s <= 86400;
       if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
         throw model::Refusal(
-            std::string("--limit ") + text +
+            "--limit " + text::echoed(text) +
             ": no time; give seconds, up to 86400, for example --limit 30");
       }
     } else {
@@ -78,8 +81,18 @@ Options parse_options(int argc, char** argv) {
     throw model::Refusal(
         "--ask is about the stages, whose counts follow from formulas; leave it out here");
   }
-  if (!flags.stage.empty() || flags.list || !flags.ncu.empty() || flags.ncu_metrics) {
-    throw model::Refusal("--stage, --list and --ncu are about the stages; here your own file runs");
+  const std::pair<bool, const char*> of_stages[] = {
+      {!flags.stage.empty(), "--stage"},     {flags.list, "--list"},
+      {!flags.figures.empty(), "--figures"}, {!flags.experiment.empty(), "--experiment"},
+      {!flags.ncu.empty(), "--ncu"},         {!flags.ncu_units.empty(), "--ncu-units"},
+      {flags.ncu_metrics, "--ncu-metrics"},  {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
+      {flags.version, "--version"}};
+  for (const auto& [given, name] : of_stages) {
+    if (!given) continue;
+    throw model::Refusal(std::string(name) + " is about the stages; here your own file runs");
+  }
+  if (!flags.out.empty()) {
+    throw model::Refusal("--out: make try checks C and does not save it; leave --out out");
   }
   return options;
 }

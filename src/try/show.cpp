@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "lab/rates.h"
@@ -13,6 +11,8 @@
 #include "pictures/show.h"
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
+#include "text/echoed.h"
+#include "text/file.h"
 #include "text/numbers.h"
 #include "trace/source_lines.h"
 
@@ -36,19 +36,12 @@ int line_of(const void* place, const trace::SourceRange& kernel) {
 
 // The text of a kernel whose counts are not known.
 std::string plain_source(const trace::SourceRange& kernel) {
-  std::string_view text;
-  const std::string whole = trace::source_text(kernel.file);
-  text = whole;
+  const std::vector<std::string> lines = text::shown_lines(trace::source_text(kernel.file));
+  const int last = std::min(kernel.last, static_cast<int>(lines.size()));
   std::string numbered;
-  for (int line = 1; line <= kernel.last && !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (line >= kernel.first) {
-      numbered +=
-          text::shortened(
-              text::printed("%5d ", line) + std::string(text.substr(0, end)), text::kReportWidth) +
-          "\n";
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (int line = std::max(kernel.first, 1); line <= last; ++line) {
+    numbered +=
+        text::shortened(text::printed("%5d ", line) + lines[line - 1], text::kReportWidth) + "\n";
   }
   return numbered;
 }
@@ -58,18 +51,6 @@ std::string launch_text(const model::Recording& recording) {
   const auto& [bx, by, bz] = recording.block;
   return text::printed("grid %u x %u x %u, block %u x %u x %u", gx, gy, gz, bx, by, bz) +
          (recording.complete ? "" : "; only the beginning of its first block is shown");
-}
-
-void write_page(const std::string& path, const std::string& html) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file << html;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(partial, path, error);
-  if (file && !error) return;
-  std::filesystem::remove(partial, error);
-  throw model::Refusal("--show " + path + ": cannot be written; give a file that you may write");
 }
 
 }  // namespace
@@ -131,8 +112,9 @@ guard::Outcome ShowRecorder::show(
     if (!fault_ && number < run.rows.size())
       kernel.source = report::annotated_source(run.rows[number], {});
   }
-  write_page(page_, pictures::html_page(show));
-  std::fprintf(out, "\nThe same as a page: %s\n", page_.c_str());
+  const std::string problem = text::write_file(page_, {pictures::html_page(show)});
+  if (!problem.empty()) throw model::Refusal("--show " + text::echoed(page_) + ": " + problem);
+  std::fprintf(out, "\nThe same as a page: %s\n", text::echoed(page_).c_str());
   return {show.complaints.empty() ? 0 : 1, ""};
 }
 

@@ -19,16 +19,19 @@
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
+#include "lab/threads.h"
 #include "machine/symbols.h"
-#include "model/error.h"
 #include "model/refusal.h"
 #include "report/csv.h"
 #include "report/explain/explain.h"
 #include "report/hazard_sentence.h"
 #include "report/json.h"
 #include "report/table.h"
+#include "report/wrong_sentence.h"
 #include "step/step_command.h"
+#include "text/output.h"
 #include "trace/trace.h"
+#include "try/audit.h"
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
 #include "try/kernels.h"
@@ -40,12 +43,18 @@ namespace attempt {
 
 namespace {
 
-void print(std::FILE* out, const flags::Flags& flags, const lab::Run& run, text::Style style) {
+void print(
+    std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
+    text::Style style) {
   if (flags.format == report::Format::json) return report::print_json(out, run);
   if (flags.format == report::Format::csv) return report::print_csv(out, run);
-  if (!flags.explain) return report::print_table(out, run, style);
-  for (const lab::Row& row : run.rows)
-    report::explain(out, run, row, style, flags::explaining(flags));
+  if (flags.explain) {
+    for (const lab::Row& row : run.rows)
+      report::explain(out, run, row, style, flags::explaining(flags));
+  } else {
+    report::print_table(out, run, style);
+  }
+  std::fprintf(out, "%s\n", note.c_str());
 }
 
 // While it lives, stdout leads nowhere: the timed runs print what the first one printed.
@@ -118,18 +127,10 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
-std::string wrong_result(const model::Error& error) {
-  const model::Mismatch& first = error.first.value();
-  char what[128];
-  std::snprintf(
-      what, sizeof what, "sgemm is wrong: row %lld, column %lld is %.9g, but should be %.9g",
-      static_cast<long long>(first.row), static_cast<long long>(first.column), first.value,
-      first.expected);
-  return what;
-}
-
+// `note` is for whoever reads the counts.
 guard::Outcome try_sgemm(
-    const Options& options, const std::string& command, text::Style style, std::FILE* report) {
+    const Options& options, const std::string& command, const std::string& note, text::Style style,
+    std::FILE* report) {
   const flags::Flags& flags = options.flags;
   lab::Run run = lab::new_run(flags, sgemm_gpu != nullptr && lab::choose_device(flags), command);
   const lab::Problem p = lab::load_problem(flags, run.gpu_present);
@@ -215,30 +216,40 @@ guard::Outcome try_sgemm(
   }
   if (!options.show.empty()) {
     const bool is_right = !all.error || all.error->bound_ok;
-    return recorder.show(report, style, run, is_right ? "" : wrong_result(*all.error));
+    return recorder.show(
+        report, style, run, is_right ? "" : report::wrong_sentence("sgemm", *all.error));
   }
-  print(report, flags, run, style);
+  print(report, flags, run, note, style);
   const bool hazardous = report::report_hazards("try", run);
   if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
-  return {1, wrong_result(*all.error)};
+  return {1, report::wrong_sentence("sgemm", *all.error)};
 }
 
 }  // namespace
 
 }  // namespace attempt
 
-int main(int argc, char** argv) {
+namespace {
+
+int try_or_refuse(int argc, char** argv) {
   using namespace attempt;
   guard::main_begins();
   try {
+    lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
     name_threads = options.name_threads;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);
+    const bool prints_counts = !options.flags.step && options.show.empty();
+    const AuditResult audit = prints_counts ? audit_sgemm(options) : AuditResult{};
+    if (!audit.why_withheld.empty()) {
+      std::fprintf(stderr, "try: %s\n", audit.why_withheld.c_str());
+      return 1;
+    }
     return guard::run_guarded(kernel_guard(options.limit_s, "try"), [&](std::FILE* report) {
       if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
-      return try_sgemm(options, lab::joined(argc, argv), style, report);
+      return try_sgemm(options, lab::joined(argc, argv), audit.note, style, report);
     });
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "try: %s\n", refusal.what());
@@ -246,4 +257,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "try: %s\n", no_child.what());
   }
   return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  text::open_standard_streams();
+  return text::finished("try", try_or_refuse(argc, argv));
 }

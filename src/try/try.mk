@@ -20,13 +20,13 @@ SGEMM = _Z$(1)iiifPKfS0_fPf
 # Which folder is the instrument's own, when a failure is to be told by a line of somebody else's.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
-$(BUILD)/try/%.raw_traced.o: examples/%.cu $(BUILD)/try.flags
+$(BUILD)/try/%.raw_traced.o: examples/%.cu $(BUILD)/try.flags $(ANNOUNCER)
 	$(call say,g++,$< (traced))
 	KERNEL=$< $(COMPILE_TRIED) $(TRACED)
 $(BUILD)/try/%.raw_plain.o: examples/%.cu $(BUILD)/try.flags
 	$(call say,g++,$<)
 	KERNEL=$< $(COMPILE_TRIED) -O1
-$(BUILD)/try/yours.raw_traced.o: FORCE
+$(BUILD)/try/yours.raw_traced.o: $(ANNOUNCER) FORCE
 	$(COMPILE_TRIED) $(TRACED)
 $(BUILD)/try/yours.raw_plain.o: $(BUILD)/try/yours.raw_traced.o
 	$(COMPILE_TRIED) -O2
@@ -43,7 +43,7 @@ $(BUILD)/try/yours.gpu.o: FORCE
 	c++filt -p < $@.log | awk -f src/model/ptxas_registers.awk > $(BUILD)/try/yours.registers
 	objcopy --redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,9sgemm_gpu) --localize-symbol=main $@
 
-TRY_PARTS = $(call OBJECTS,src/try/try.cpp) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+TRY_PARTS = $(call OBJECTS,src/try/try.cpp src/try/audit.cpp) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \

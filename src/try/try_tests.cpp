@@ -49,6 +49,19 @@ TEST_CASE("other people's kernels compile unmodified, are traced, and are right"
   }
 }
 
+TEST_CASE("one block is audited, and counts that would not be true are withheld") {
+  const Output tiled = try_sample("tiled", "--size 16");
+  CHECK(contains(tiled.out, "of the first block were announced to the tracer, and no others."));
+  CHECK(contains(try_sample("split_k", "--m 8 --n 8 --k 64").out, "the first blocks of 2 launches"));
+  const Output unseen = try_sample("unseen", "--size 16");
+  CHECK(unseen.exit_code == 1);
+  CHECK(unseen.out.empty());
+  CHECK(contains(
+      unseen.err,
+      "try: line 7: thread 0 makes a load that the compiler does not announce; the counts would "
+      "miss it, so none are printed"));
+}
+
 TEST_CASE("a kernel that was saved with the old name of launch.h still compiles") {
   const Output output = try_sample("saved_kernel", "--m 50 --n 33 --k 71");
   CAPTURE(output.err);
@@ -303,6 +316,23 @@ TEST_CASE("make try takes a file of any name") {
     CAPTURE(output.err);
     CHECK(output.exit_code == 0);
   }
+}
+
+TEST_CASE("what make try cannot write or does not do is said in a sentence") {
+  const auto refused = [](const std::string& flags, const std::string& because) {
+    CAPTURE(flags);
+    const Output output = try_sample("tiled", flags);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 2);
+    CHECK(contains(output.err, "try: " + because));
+  };
+  refused("--size 8 >/dev/full", "stdout: not all of the output could be written");
+  refused("--size 8 --format json >&-", "stdout: not all of the output could be written");
+  refused("--help >/dev/full", "stdout: not all of the output could be written");
+  refused("--size 8 --show /proc/x.html", "--show /proc/x.html: cannot be written");
+  refused("--figures x", "--figures is about the stages");
+  refused("--out C.npy", "--out: make try checks C and does not save it");
+  refused("--registers $'\\e[31m'", "--registers \\x1b[31m: no register count");
 }
 
 }  // namespace attempt

@@ -52,6 +52,12 @@ std::string result(const lab::Row& row, text::Style style) {
     text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
             text::coloured("ok", text::Colour::green, style) +
             ": every element is within what rounding can do to a sum of that length\n";
+    if (error.overflowed > 0) {
+      text += fact(
+          "overflow", text::grouped(error.overflowed) +
+                          (error.overflowed == 1 ? " element is" : " elements are") +
+                          " infinite or NaN, as in every BLAS: such sums leave the range of fp32.");
+    }
   } else {
     text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
             text::coloured("FAIL", text::Colour::red, style) +

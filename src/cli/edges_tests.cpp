@@ -1,0 +1,181 @@
+// What the program does where the world is not as it should be: outputs that fail, inputs that
+// never end, limits of the system.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "testing/folder.h"
+#include "testing/fuzz.h"
+#include "testing/printed.h"
+#include "testing/program.h"
+
+namespace cli {
+
+namespace {
+
+using testing::contains, testing::Folder, testing::Output;
+
+// What the program says on stderr, less what it always says without a GPU.
+std::string said(const Output& output) {
+  std::string text;
+  for (const std::string& line : testing::lines_of(output.err)) {
+    if (!line.starts_with("No GPU")) text += line + "\n";
+  }
+  return text;
+}
+
+void check_refused(const Output& output, const std::string& because) {
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 2);
+  const std::string text = said(output);
+  CHECK(contains(text, because));
+  REQUIRE(std::count(text.begin(), text.end(), '\n') == 1);
+  CHECK(testing::is_sentence(text.substr(0, text.size() - 1)));
+}
+
+// All that is written to stdout, in every format.
+const std::vector<std::string> kOutputs = {
+    "--stage 1 --size 16",
+    "--stage 1 --size 16 --format json",
+    "--stage 1 --size 16 --format csv",
+    "--stage 1 --size 16 --explain",
+    "--stage 1 --size 16 --explain --format markdown",
+    "--ask --stage 1 --size 16",
+    "--help",
+    "--version",
+    "--list",
+    "--list --format json",
+    "--ncu-metrics",
+    "--experiment list",
+    "--experiment coarsening --size 16",
+    "--step --print"};
+
+}  // namespace
+
+TEST_CASE("an output that cannot be written ends with a sentence, whatever its format") {
+  for (const std::string& arguments : kOutputs) {
+    CAPTURE(arguments);
+    check_refused(testing::gemm_steps(arguments + " >/dev/full"), "(No space left on device)");
+    check_refused(testing::gemm_steps(arguments + " >&-"), "(it is closed)");
+  }
+}
+
+TEST_CASE(
+    "a reader that leaves ends the program quietly, and with a sentence where SIGPIPE does not") {
+  const std::string late = "(sleep 0.2; " + testing::program() + " --help; echo $? >&2) | true";
+  CHECK(testing::run(late).err == "141\n");
+  const Output ignored = testing::run("trap '' PIPE; " + late);
+  CHECK(
+      ignored.err ==
+      "gemm_steps: stdout: not all of the output could be written (Broken pipe); print to another "
+      "place\n2\n");
+}
+
+TEST_CASE("a standard stream that is closed is not mistaken for a file of ours") {
+  const Folder folder;
+  const std::string out = folder / "C.npy";
+  const std::string arguments = " --stage 1 --size 16 --out " + out;
+  for (const std::string closed : {"<&- >/dev/null", "2>&- >/dev/null", ">&-", "<&- >&- 2>&-"}) {
+    CAPTURE(closed);
+    std::filesystem::remove(out);
+    testing::run(testing::program() + arguments + " " + closed);
+    REQUIRE(std::filesystem::exists(out));
+    CHECK(std::filesystem::file_size(out) == 128 + 4 * 16 * 16);
+  }
+}
+
+TEST_CASE("a file that the program prints to is not replaced while it does") {
+  const Folder folder;
+  const std::string out = folder / "x";
+  check_refused(
+      testing::gemm_steps("--stage 1 --size 16 --out " + out + " >" + out),
+      "(this program prints there)");
+}
+
+TEST_CASE("a limit on the size of files leaves neither a part of one nor an older one changed") {
+  const Folder folder;
+  folder.write("C.npy", "before");
+  const auto limited = [&](const std::string& arguments) {
+    return testing::run(
+        "cd " + folder.path().string() + "; ulimit -f 1; exec " +
+        std::filesystem::absolute(testing::program()).string() + " " + arguments);
+  };
+  check_refused(limited("--stage 1 --size 64 --out C.npy"), "C.npy: cannot be written (File too");
+  check_refused(limited("--list --format json >list.json"), "(File too large)");
+  CHECK(testing::contents(folder / "C.npy") == "before");
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    CHECK_FALSE(contains(entry.path().string(), ".partial"));
+  }
+}
+
+TEST_CASE("an input that never comes or never ends is refused at once") {
+  const Folder folder;
+  const auto in_folder = [&](const std::string& command) {
+    return testing::run(
+        "cd " + folder.path().string() +
+        "; P=" + std::filesystem::absolute(testing::program()).string() + "; " + command);
+  };
+  REQUIRE(in_folder("mkfifo pipe; truncate -s 8G sparse; mkdir folder").exit_code == 0);
+  for (const std::string flag :
+       {"--step --script", "--stage 1 --size 16 --trace all --ncu",
+        "--stage 1 --size 16 --ncu-units", "--stage 1 --b pipe --a"}) {
+    for (const std::string file : {"pipe", "/dev/zero", "sparse", "folder", "none"}) {
+      CAPTURE(flag);
+      CAPTURE(file);
+      const Output output = in_folder("timeout 5 $P " + flag + " " + file);
+      CHECK(output.out.empty());
+      check_refused(output, file + ": ");
+    }
+  }
+  const Output endless = in_folder("timeout 5 $P --ask --stage 1 --size 16 </dev/zero");
+  CHECK(endless.exit_code == 0);
+  CHECK(contains(endless.out, "No more predictions"));
+}
+
+TEST_CASE("small stacks, many threads and a foreign locale change nothing") {
+  const std::string run = testing::program() + " --stage 3 --size 48 --alpha 1.5 --format csv";
+  const std::string row = testing::run(run).out;
+  REQUIRE(contains(row, "1.5"));
+  for (const std::string before :
+       {"ulimit -s 256; ", "ulimit -s 1024; ", "OMP_NUM_THREADS=1000 ", "OMP_NUM_THREADS=abc ",
+        "OMP_NUM_THREADS=0 ", "LC_ALL=de_DE.UTF-8 ", "env -i "}) {
+    CAPTURE(before);
+    const Output output = testing::run(before + run);
+    CHECK(output.exit_code == 0);
+    CHECK(testing::line_with(output.out, "shared-memory") != "");
+  }
+  check_refused(testing::run("OMP_STACKSIZE=16k " + run), "OMP_STACKSIZE=16k: the threads need");
+}
+
+TEST_CASE("a terminal without a name gets no colours") {
+  const auto on_terminal = [](const std::string& environment) {
+    return testing::run(
+               environment + " script -qec '" + testing::program() +
+               " --stage 1 --size 16' /dev/null")
+        .out;
+  };
+  if (testing::run("command -v script").exit_code != 0) return;
+  const std::string bold = "\033[1m";
+  CHECK(contains(on_terminal("env -u NO_COLOR TERM=xterm"), bold));
+  CHECK_FALSE(contains(on_terminal("env -u NO_COLOR TERM="), bold));
+  CHECK_FALSE(contains(on_terminal("env -u NO_COLOR -u TERM"), bold));
+  CHECK_FALSE(contains(on_terminal("env -u NO_COLOR TERM=dumb"), bold));
+  CHECK_FALSE(contains(on_terminal("NO_COLOR=1 TERM=xterm"), bold));
+}
+
+TEST_CASE("an overflow of fp32 is told as one, and is no wrong result") {
+  const Output output = testing::gemm_steps("--stage 1-3 --size 64 --alpha 1e38 --beta 1e38");
+  CHECK(output.exit_code == 0);
+  CHECK(contains(testing::line_with(output.out, "shared-memory"), " over"));
+  CHECK(contains(output.out, "overflow to infinity or NaN, as in every BLAS"));
+  const Output json =
+      testing::gemm_steps("--stage 1 --size 64 --alpha 1e38 --beta 1e38 --format json");
+  CHECK_FALSE(contains(json.out, "\"overflowed\": 0"));
+  CHECK(
+      contains(testing::gemm_steps("--stage 1 --size 64 --format json").out, "\"overflowed\": 0"));
+}
+
+}  // namespace cli

@@ -1,0 +1,7 @@
+// The main of `make fuzz`: those tests alone that try a parser with random inputs.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+int main(int argc, char** argv) {
+  return doctest::Context(argc, argv).run();
+}

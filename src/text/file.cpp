@@ -1,0 +1,206 @@
+#include "text/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+namespace text {
+
+namespace {
+
+// A file that is filled before it gets its name. It lies in the same folder, so that renaming it is
+// one step.
+struct Partial {
+  std::string problem;
+  std::string path;          // where it is to end, with links followed
+  std::string partial_path;  // where it is until then
+  File file;
+};
+
+// Signals that end the program. While a partial file is there, they remove it first.
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
+
+// The handler reads these, so they are plain.
+char to_remove[PATH_MAX + 64];
+struct sigaction before[std::size(kEnding)];
+
+void on_ending(int signal) {
+  unlink(to_remove);
+  for (std::size_t i = 0; i < std::size(kEnding); ++i) {
+    if (kEnding[i] == signal) sigaction(signal, &before[i], nullptr);
+  }
+  raise(signal);  // comes when this handler returns, and then does what it did before
+}
+
+// While it lives, a signal that ends the program removes the file first.
+class RemovedAtTheEnd {
+ public:
+  explicit RemovedAtTheEnd(const std::string& path) {
+    std::snprintf(to_remove, sizeof to_remove, "%s", path.c_str());
+    for (std::size_t i = 0; i < std::size(kEnding); ++i) {
+      struct sigaction action {};
+      action.sa_handler = on_ending;
+      sigfillset(&action.sa_mask);
+      sigaction(kEnding[i], &action, &before[i]);
+      if (before[i].sa_handler == SIG_IGN) sigaction(kEnding[i], &before[i], nullptr);
+    }
+  }
+  ~RemovedAtTheEnd() {
+    for (std::size_t i = 0; i < std::size(kEnding); ++i) sigaction(kEnding[i], &before[i], nullptr);
+  }
+  RemovedAtTheEnd(const RemovedAtTheEnd&) = delete;
+  RemovedAtTheEnd& operator=(const RemovedAtTheEnd&) = delete;
+};
+
+std::string cannot_be_written(const std::string& why, const char* what_to_do) {
+  return "cannot be written (" + why + "); " + what_to_do;
+}
+
+std::string cannot_be_written(int error) {
+  const char* what_to_do = "give a file in a folder that you may write to";
+  if (error == ENOSPC || error == EDQUOT) what_to_do = "make room there, or give another folder";
+  if (error == EFBIG) what_to_do = "raise the limit on the size of a file (ulimit -f)";
+  return cannot_be_written(std::strerror(error), what_to_do);
+}
+
+// Whether this program prints to that file: replaced, it would take along what is printed.
+bool is_standard_stream(const struct stat& status) {
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat stream {};
+    const bool known = fstat(descriptor, &stream) == 0;
+    if (known && stream.st_dev == status.st_dev && stream.st_ino == status.st_ino) return true;
+  }
+  return false;
+}
+
+Partial create_partial(const std::string& path) {
+  const char* const elsewhere = "give a file in a folder that you may write to";
+  Partial partial;
+  partial.path = path;
+  mode_t mode = 0666;  // less the umask
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    const int error = errno;
+    const bool is_link = lstat(path.c_str(), &status) == 0;  // to nothing, or to itself
+    if (is_link) partial.problem = cannot_be_written(error);
+    if (is_link) return partial;
+  } else {
+    if (S_ISDIR(status.st_mode)) {
+      partial.problem = cannot_be_written("it is a folder", elsewhere);
+    } else if (!S_ISREG(status.st_mode)) {
+      partial.problem = cannot_be_written("it is a device or pipe", elsewhere);
+    } else if (is_standard_stream(status)) {
+      partial.problem = cannot_be_written("this program prints there", "give another file");
+    } else if (access(path.c_str(), W_OK) != 0) {
+      partial.problem = cannot_be_written(errno);
+    }
+    if (!partial.problem.empty()) return partial;
+    mode = status.st_mode & 0777;
+    if (char* real = realpath(path.c_str(), nullptr)) {
+      partial.path = real;
+      std::free(real);
+    }
+  }
+  // Another program with this number, in another container, may have left one behind.
+  int descriptor = -1;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    partial.partial_path =
+        partial.path + "." + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".partial";
+    descriptor = open(partial.partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor >= 0 || errno != EEXIST) break;
+  }
+  if (descriptor < 0) {
+    partial.problem = cannot_be_written(errno);
+  } else {
+    partial.file.reset(fdopen(descriptor, "wb"));
+  }
+  return partial;
+}
+
+}  // namespace
+
+OpenedFile open_file(const std::string& path) {
+  OpenedFile opened;
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    const int error = errno;
+    opened.problem = error == ENOENT ? "no such file; check the name"
+                                     : "cannot be opened (" + std::string(std::strerror(error)) +
+                                           "); check the name and the permissions";
+  } else if (S_ISDIR(status.st_mode)) {
+    opened.problem = "a folder and no file; check the name";
+  } else if (!S_ISREG(status.st_mode)) {
+    opened.problem = "a pipe or device and no file; write what it gives to a file first";
+  } else {
+    opened.file.reset(std::fopen(path.c_str(), "rbe"));
+    opened.bytes = static_cast<std::uint64_t>(status.st_size);
+    if (!opened.file) {
+      opened.problem =
+          "cannot be opened (" + std::string(std::strerror(errno)) + "); check its permissions";
+    }
+  }
+  return opened;
+}
+
+ReadFile read_file(const std::string& path, std::size_t most_bytes) {
+  OpenedFile opened = open_file(path);
+  ReadFile read{std::move(opened.problem), ""};
+  if (!opened.file) return read;
+  const auto too_large = [&] {
+    const bool mega = most_bytes >= std::size_t{1} << 20;
+    return ReadFile{
+        "more than " + std::to_string(most_bytes >> (mega ? 20 : 10)) + (mega ? " MB" : " KB") +
+            "; check that this is the right file",
+        ""};
+  };
+  if (opened.bytes > most_bytes) return too_large();
+  // A file of the kernel's (/proc) says that it has no bytes.
+  char piece[1 << 14];
+  while (const std::size_t got = std::fread(piece, 1, sizeof piece, opened.file.get())) {
+    read.contents.append(piece, got);
+    if (read.contents.size() > most_bytes) return too_large();
+  }
+  if (std::ferror(opened.file.get())) {
+    return {"cannot be read (" + std::string(std::strerror(errno)) + "); check the file", ""};
+  }
+  return read;
+}
+
+std::string write_file(const std::string& path, std::initializer_list<std::string_view> pieces) {
+  Partial partial = create_partial(path);
+  if (!partial.file) return partial.problem;
+  const RemovedAtTheEnd removed(partial.partial_path);
+  bool written = true;
+  for (const std::string_view piece : pieces) {
+    written =
+        written && (piece.empty() ||
+                    std::fwrite(piece.data(), 1, piece.size(), partial.file.get()) == piece.size());
+  }
+  int error = errno;
+  if (std::fclose(partial.file.release()) != 0 && written) {
+    written = false;
+    error = errno;
+  }
+  if (written && std::rename(partial.partial_path.c_str(), partial.path.c_str()) != 0) {
+    written = false;
+    error = errno;
+  }
+  if (written) return "";
+  unlink(partial.partial_path.c_str());
+  return cannot_be_written(error);
+}
+
+std::string problem_of_writing(const std::string& path) {
+  Partial partial = create_partial(path);
+  if (partial.file) unlink(partial.partial_path.c_str());
+  return partial.problem;
+}
+
+}  // namespace text

@@ -1,0 +1,131 @@
+#include "text/file.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "testing/folder.h"
+
+namespace text {
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Folder, testing::contents;
+
+std::vector<std::string> names_in(const Folder& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder.path())) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+std::string problem_of_reading(const std::string& path, std::size_t most = 100) {
+  return read_file(path, most).problem;
+}
+
+}  // namespace
+
+TEST_CASE("a regular file is read to its last byte") {
+  const Folder folder;
+  const std::string bytes("a\0b\r\n", 5);
+  folder.write("x", bytes);
+  CHECK(read_file(folder / "x", 5).contents == bytes);
+  CHECK(problem_of_reading(folder / "x", 5) == "");
+  CHECK(read_file("/proc/self/stat", 1000).contents.size() > 10);  // its size is 0
+}
+
+TEST_CASE("what would block, never end or is too large is not read, and nobody waits for it") {
+  const Folder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const std::string no_file = "a pipe or device and no file; write what it gives to a file first";
+  CHECK(problem_of_reading(folder / "pipe") == no_file);
+  CHECK(problem_of_reading("/dev/zero") == no_file);
+  CHECK(problem_of_reading(folder.path().string()) == "a folder and no file; check the name");
+  CHECK(problem_of_reading(folder / "none") == "no such file; check the name");
+  fs::create_symlink("loop", folder / "loop");
+  CHECK(problem_of_reading(folder / "loop").find("symbolic links") != std::string::npos);
+  folder.write("x", "12345");
+  CHECK(problem_of_reading(folder / "x", 4) == "more than 0 KB; check that this is the right file");
+  fs::resize_file(folder / "x", std::uintmax_t{1} << 33);
+  CHECK(
+      problem_of_reading(folder / "x", 1 << 21) ==
+      "more than 2 MB; check that this is the right file");
+}
+
+TEST_CASE("a file is replaced as a whole, and keeps its mode and its link") {
+  const Folder folder;
+  folder.write("x", "before");
+  fs::permissions(folder / "x", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("x", folder / "link");
+  CHECK(write_file(folder / "link", {"af", "", "ter"}) == "");
+  CHECK(contents(folder / "x") == "after");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(fs::status(folder / "x").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK(names_in(folder).size() == 2);
+}
+
+TEST_CASE("a link to nothing or to itself is not written over") {
+  const Folder folder;
+  fs::create_symlink("none", folder / "dangling");
+  fs::create_symlink("loop", folder / "loop");
+  for (const std::string name : {"dangling", "loop"}) {
+    CHECK(write_file(folder / name, {"x"}).starts_with("cannot be written"));
+    CHECK(fs::is_symlink(folder / name));
+  }
+  CHECK(names_in(folder).size() == 2);
+}
+
+TEST_CASE("what an earlier program of the same number has left is not in the way") {
+  const Folder folder;
+  folder.write("x." + std::to_string(getpid()) + "-0.partial", "left");
+  CHECK(write_file(folder / "x", {"new"}) == "");
+  CHECK(contents(folder / "x") == "new");
+  CHECK(names_in(folder).size() == 2);
+}
+
+TEST_CASE("where the size of a file is limited, the old one stays and nothing else") {
+  const Folder folder;
+  folder.write("x", "before");
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{1000, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string problem = write_file(folder / "x", {std::string(5000, 'y')});
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(
+      problem ==
+      "cannot be written (File too large); raise the limit on the size of a file (ulimit -f)");
+  CHECK(contents(folder / "x") == "before");
+  CHECK(names_in(folder).size() == 1);
+}
+
+TEST_CASE("a signal that ends the program while it writes leaves no part of a file") {
+  const Folder folder;
+  const std::string piece(std::size_t{1} << 26, 'x');
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGTERM, SIG_DFL);  // doctest has something to say of it
+    for (int i = 0;; ++i) static_cast<void>(write_file(folder / "x", {piece}));
+  }
+  for (int tries = 0; names_in(folder).empty() && tries < 10'000; ++tries) usleep(1000);
+  kill(child, SIGTERM);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGTERM);
+  for (const std::string& name : names_in(folder)) CHECK(name == "x");  // if so, a whole one
+}
+
+}  // namespace text

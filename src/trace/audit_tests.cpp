@@ -1,0 +1,78 @@
+#include "trace/audit.h"
+
+#include <doctest/doctest.h>
+
+#include <iterator>
+#include <string>
+
+#include "machine/grid.h"
+#include "model/gpus.h"
+#include "trace/idioms.h"
+#include "trace/trace.h"
+
+namespace trace {
+namespace {
+
+struct alignas(256) Arrays {
+  float in[1024];
+  float out[1024];
+};
+Arrays arrays;
+
+model::Audit audited(void (*run)(const float*, float*), std::int64_t most = 50'000) {
+  model::Audit audit;
+  audit.most_accesses = most;
+  machine::Machine machine{model::find_gpu("RTX 3090")};
+  machine.audit = &audit;
+  const machine::GlobalArray known[] = {
+      {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out}};
+  trace(machine, known, [&] { run(arrays.in, arrays.out); });
+  return audit;
+}
+
+bool no_audit_here() {
+  if (why_no_audit().empty()) return false;
+  MESSAGE("not audited here: ", why_no_audit());
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("every access of every idiom was announced, and every announcement meant an access") {
+  if (no_audit_here()) return;
+  const auto check = [](const char* text, void (*run)(const float*, float*)) {
+    CAPTURE(std::string(text));
+    const model::Audit audit = audited(run);
+    CHECK(audit.blocks == 1);
+    CHECK(audit.whole);
+    CHECK(audit.surprises.empty());
+  };
+  for (const Idiom& idiom : idioms) check(idiom.text, idiom.run);
+  for (const Divergence& divergence : divergences) check(divergence.text, divergence.run);
+  for (const Exchange& exchange : exchanges) check(exchange.text, exchange.run);
+}
+
+TEST_CASE("an audit counts the accesses that it saw, and stops where there are too many") {
+  if (no_audit_here()) return;
+  CHECK(audited(idioms.at(0).run).accesses == 64);  // out[t] = in[t] of 32 threads
+  const model::Audit cut = audited(idioms.at(0).run, 10);
+  CHECK(cut.accesses == 10);
+  CHECK(!cut.whole);
+  CHECK(cut.complete());
+}
+
+TEST_CASE("an audit finds what was not announced, and what was announced in vain") {
+  if (no_audit_here()) return;
+  REQUIRE(!unannounced.empty());
+  for (const Unannounced& kernel : unannounced) {
+    CAPTURE(std::string(kernel.text));
+    const model::Audit audit = audited(kernel.run);
+    REQUIRE(!audit.surprises.empty());
+    CHECK(audit.surprises[0].stores == kernel.stores);
+    CHECK(audit.surprises[0].announced == kernel.announced);
+    CHECK(audit.surprises[0].thread == kernel.thread);
+    CHECK(!audit.complete());
+  }
+}
+
+}  // namespace trace
