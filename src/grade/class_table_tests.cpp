@@ -25,7 +25,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 std::string grade_class(const testing::Folder& folder, const std::string& settings) {
-  return "DIR='" + folder.path().string() + "' JOBS=2 LIMIT=1 SEED=5 " + settings +
+  return "DIR='" + folder.path().string() + "' JOBS=2 LIMIT=3 SEED=5 " + settings +
          " src/grade/grade_class.sh";
 }
 

@@ -57,7 +57,7 @@ std::string line_with(const std::string& part, const std::string& text) {
 }
 
 std::string grade_class(const testing::Folder& folder, const std::string& settings) {
-  return "DIR='" + folder.path().string() + "' JOBS=2 LIMIT=1 SEED=5 " + settings +
+  return "DIR='" + folder.path().string() + "' JOBS=2 LIMIT=3 SEED=5 " + settings +
          " src/grade/grade_class.sh";
 }
 
