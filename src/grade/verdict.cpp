@@ -6,8 +6,8 @@
 
 #include "grade/case.h"
 #include "grade/complaint.h"
-#include "guard/printable.h"
 #include "text/numbers.h"
+#include "text/printable.h"
 
 namespace grade {
 
@@ -129,10 +129,10 @@ std::optional<Verdict> unpacked_verdict(const std::string& text) {
     return std::nullopt;
   }
   Verdict verdict{
-      *finished, guard::printable(texts[1], true), guard::printable(texts[2], true), {}, texts[3]};
+      *finished, text::printable(texts[1], true), text::printable(texts[2], true), {}, texts[3]};
   if (!texts[4].empty()) {
-    verdict.complaint = Complaint{
-        guard::printable(texts[5]), guard::printable(texts[6]), guard::printable(texts[7])};
+    verdict.complaint =
+        Complaint{text::printable(texts[5]), text::printable(texts[6]), text::printable(texts[7])};
   }
   return verdict;
 }
