@@ -121,9 +121,11 @@ lab::Measurement measure_variant(
   lab::Progress progress(stage.name, blocks);
   lab::Means means = ladder.means();
   means.machine = {
-      &ladder.run.gpu,
-      ladder.flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample,
-      ladder.flags.hazards, [&](std::int64_t done) { progress.advance(done); }};
+      .gpu = &ladder.run.gpu,
+      .blocks =
+          ladder.flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample,
+      .hazards = ladder.flags.hazards,
+      .progress = [&](std::int64_t done) { progress.advance(done); }};
   const lab::Kernel kernel{
       .traced = lab::gemm_of(traced, same(variant, own, traced)),
       .plain = lab::gemm_of(plain, same(variant, own, plain)),

@@ -244,8 +244,8 @@ int grade_or_refuse(int argc, char** argv) {
     const Options options = parse_options(argc, argv);
     if (!options.inspect.how.empty()) {
       return inspect(
-          options.inspect, {options.exercise, options.file, options.student, options.seed,
-                            options.limit_s});
+          options.inspect,
+          {options.exercise, options.file, options.student, options.seed, options.limit_s});
     }
     return grade_answer(options);
   } catch (const model::Refusal& refusal) {

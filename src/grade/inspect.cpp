@@ -18,11 +18,11 @@
 #include "grade/complaint.h"
 #include "grade/verdict.h"
 #include "guard/guard.h"
-#include "guard/printable.h"
 #include "machine/grid.h"
 #include "model/refusal.h"
 #include "step/step_command.h"
 #include "text/numbers.h"
+#include "text/printable.h"
 #include "try/guarded_kernel.h"
 #include "try/show.h"
 
@@ -133,7 +133,7 @@ Chosen chosen_case(const Inspected& what, const std::string& said_by) {
   }
   if (!report[2].empty()) {
     throw model::Refusal(
-        guard::printable(report[2]) +
+        text::printable(report[2]) +
         ": this exercise is to be answered before there is something to see");
   }
   if (*failing > 0) return {.drawn = drawn.at(*failing - 1), .fails = true};

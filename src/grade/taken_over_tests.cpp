@@ -77,7 +77,7 @@ TEST_CASE("an answer that takes over its process reaches nothing, fails, and is 
            {"exit", "ends the program by exit()"},
            {"_exit", "ends the program before it is done"},
            {"nonsense", "says what makes no sense"},
-           {"escapes", "?]0;title??PASSED"},
+           {"escapes", R"(\x1b]0;title\x07\nPASSED)"},
        }) {
     const testing::Output output = testing::run(
         "ATTACK=" + std::string(name) + " MADE='" + made + "' '" + folder / "grade" +

@@ -6,8 +6,8 @@
 
 #include "grade/case.h"
 #include "grade/complaint.h"
-#include "guard/printable.h"
 #include "text/numbers.h"
+#include "text/printable.h"
 
 namespace grade {
 
@@ -124,12 +124,15 @@ std::optional<std::size_t> number_in(const std::vector<std::string>& texts, std:
 std::optional<Verdict> unpacked_verdict(const std::string& text) {
   const std::vector<std::string> texts = unpacked(text);
   const std::optional<std::size_t> finished = number_in(texts, 0);
-  if (texts.size() != 8 || !finished || !are_facts(texts[3])) return std::nullopt;
+  constexpr std::size_t kMostBytes = 1 << 18;  // more is nothing to be read by anybody
+  if (texts.size() != 8 || text.size() > kMostBytes || !finished || !are_facts(texts[3])) {
+    return std::nullopt;
+  }
   Verdict verdict{
-      *finished, guard::printable(texts[1], true), guard::printable(texts[2], true), {}, texts[3]};
+      *finished, text::printable(texts[1], true), text::printable(texts[2], true), {}, texts[3]};
   if (!texts[4].empty()) {
-    verdict.complaint = Complaint{
-        guard::printable(texts[5]), guard::printable(texts[6]), guard::printable(texts[7])};
+    verdict.complaint =
+        Complaint{text::printable(texts[5]), text::printable(texts[6]), text::printable(texts[7])};
   }
   return verdict;
 }

@@ -17,7 +17,7 @@
 #include "guard/failure.h"
 #include "guard/guard.h"
 #include "guard/message.h"
-#include "guard/printable.h"
+#include "text/printable.h"
 
 namespace guard {
 namespace {
@@ -68,7 +68,7 @@ Ended told_end(const Guard& guard, const Received& last) {
                                        : Ended::complained;
   std::vector<const void*> frames;
   if (place != nullptr) frames = {place};
-  return {how, last.exit_code & 0xff, "", line_of(guard, frames), printable(text)};
+  return {how, last.exit_code & 0xff, "", line_of(guard, frames), text::printable(text)};
 }
 
 // And by a kFailure. None where that makes no sense.
@@ -80,7 +80,8 @@ std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
                    : failure->kind == Failure::kSignal && failure->signal == SIGXCPU
                        ? Ended::exhausted
                        : Ended::died;
-  return Ended{how, 1, "", line_of(guard, frames), printable(sentence_about(*failure, guard))};
+  return Ended{
+      how, 1, "", line_of(guard, frames), text::printable(sentence_about(*failure, guard))};
 }
 
 // What there is to say of a child that said nothing of its end.
@@ -143,7 +144,7 @@ class Conversation {
     if (!ended) ended = silent_end(guard_, received.what, signal);
     ended->report = std::move(report_);
     ended->watched = part_.has_value();
-    ended->unlocked = printable(unlocked_);
+    ended->unlocked = text::printable(unlocked_);
     return *ended;
   }
 
