@@ -80,29 +80,27 @@ bool is_standard_stream(const struct stat& status) {
   return false;
 }
 
-Partial create_partial(const std::string& path) {
+// Why what stands at `path` cannot be replaced by a file; empty where it can.
+std::string problem_of_replacing(const std::string& path, const struct stat& status) {
   const char* const elsewhere = "give a file in a folder that you may write to";
+  if (S_ISLNK(status.st_mode)) return cannot_be_written("it is a link to no file", elsewhere);
+  if (S_ISDIR(status.st_mode)) return cannot_be_written("it is a folder", elsewhere);
+  if (!S_ISREG(status.st_mode)) return cannot_be_written("it is a device or pipe", elsewhere);
+  if (is_standard_stream(status)) {
+    return cannot_be_written("this program prints there", "give another file");
+  }
+  return access(path.c_str(), W_OK) == 0 ? "" : cannot_be_written(errno);
+}
+
+Partial create_partial(const std::string& path) {
   Partial partial;
   partial.path = path;
-  mode_t mode = 0666;  // less the umask
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) {
-    const int error = errno;
-    const bool is_link = lstat(path.c_str(), &status) == 0;  // to nothing, or to itself
-    if (is_link) partial.problem = cannot_be_written(error);
-    if (is_link) return partial;
-  } else {
-    if (S_ISDIR(status.st_mode)) {
-      partial.problem = cannot_be_written("it is a folder", elsewhere);
-    } else if (!S_ISREG(status.st_mode)) {
-      partial.problem = cannot_be_written("it is a device or pipe", elsewhere);
-    } else if (is_standard_stream(status)) {
-      partial.problem = cannot_be_written("this program prints there", "give another file");
-    } else if (access(path.c_str(), W_OK) != 0) {
-      partial.problem = cannot_be_written(errno);
-    }
+  // A link that leads nowhere is itself what stands there.
+  const bool replaces = stat(path.c_str(), &status) == 0 || lstat(path.c_str(), &status) == 0;
+  if (replaces) {
+    partial.problem = problem_of_replacing(path, status);
     if (!partial.problem.empty()) return partial;
-    mode = status.st_mode & 0777;
     if (char* real = realpath(path.c_str(), nullptr)) {
       partial.path = real;
       std::free(real);
@@ -113,12 +111,13 @@ Partial create_partial(const std::string& path) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     partial.partial_path =
         partial.path + "." + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".partial";
-    descriptor = open(partial.partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    descriptor = open(partial.partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0 || errno != EEXIST) break;
   }
   if (descriptor < 0) {
     partial.problem = cannot_be_written(errno);
   } else {
+    if (replaces) static_cast<void>(fchmod(descriptor, status.st_mode & 0777));
     partial.file.reset(fdopen(descriptor, "wb"));
   }
   return partial;
