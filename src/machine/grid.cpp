@@ -103,6 +103,7 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
 
   model::Counts counts{};
   FirstFailure failure;
+  grid_barrier = {chosen.are_all(), 0};
   // Blocks are handed out in the grid's order. So when one fails, those before it are done or under
   // way, and the first of all that fail is found whatever the number of threads.
   std::atomic<std::int64_t> next = 0;

@@ -301,6 +301,46 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
          out[T] = s[47 - T];
        }
      }>, ""},
+    {"either half of a warp meets the other at a __syncwarp of its own", KERNEL(1, 32) {
+       __shared__ float s[32];
+       if (T < 16) {
+         __syncwarp();
+         out[T] = s[T + 16];
+       } else {
+         s[T] = in[T];
+         __syncwarp();
+       }
+     }>, ""},
+    {"a lane waits for a volatile flag of another lane", KERNEL(1, 32) {
+       __shared__ float s;
+       __shared__ volatile int ready;
+       if (T == 0) ready = 0;
+       __syncwarp();
+       if (T == 0) {
+         s = in[7];
+         __threadfence_block();
+         ready = 1;
+       } else {
+         while (ready == 0) {
+         }
+         out[T] = s;
+       }
+     }>, ""},
+    {"lane 1 waits for a volatile flag of lane 30", KERNEL(1, 32) {
+       __shared__ float s;
+       __shared__ volatile int ready;
+       if (T == 0) ready = 0;
+       __syncwarp();
+       if (T == 30) {
+         s = in[7];
+         __threadfence_block();
+         ready = 1;
+       } else if (T == 1) {
+         while (ready == 0) {
+         }
+         out[T] = s;
+       }
+     }>, ""},
     {"a shuffle orders nothing in memory", KERNEL(1, 32) {
        __shared__ float s[32];
        s[T] = in[T];
@@ -498,6 +538,20 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
        __syncthreads();
        out[64 * B + T] = partial[64 * (3 - B) + T];
      }>, ""},
+    {"a barrier of the whole grid", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       cg::this_grid().sync();
+       const float other = partial[64 * (3 - B) + T];
+       cg::this_grid().sync();
+       partial[64 * B + T] = other;
+     }>, ""},
+    {"a barrier of the block where it takes one of the grid", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       cg::this_grid().sync();
+       const float other = partial[64 * (3 - B) + T];
+       cg::sync(cg::this_thread_block());
+       partial[64 * B + T] = other;
+     }>, "race_between_blocks"},
     {"a lock around the result", KERNEL(4, 32) {
        if (T == 0) {
          while (atomicCAS(&flags[0], 0u, 1u) != 0) {
