@@ -32,7 +32,7 @@ void simt::grid_barrier() {
   using machine::grid_barrier;
   const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
   if (!grid_barrier.all_run) {
-    machine::fault("it calls grid.sync(), for which all blocks have to run: --trace all", HERE);
+    machine::fault("it calls grid.sync(), for which all blocks have to run in one go", HERE);
   }
   if (blocks > machine::kMostResidents) {
     machine::fault(

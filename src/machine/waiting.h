@@ -14,7 +14,7 @@ bool blocks_may_wait();
 
 // Blocks of one launch that wait for each other at a barrier of the whole grid.
 struct GridBarrier {
-  bool all_run = false;  // every block of the launch
+  bool all_run = false;  // every block of the launch will, if one waits
   unsigned came = 0;     // threads that came to it for their blocks, over all barriers
 };
 extern GridBarrier grid_barrier;  // of the launch of the moment

@@ -57,8 +57,7 @@ inline void access(Kind kind, const void* pointer, Token log2_bytes, const void*
 
 void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   access(kind, pointer, log2_bytes, return_address);
-  if (hooks.log == nullptr || hooks.watch == nullptr) return;
-  hooks.watch->will_access(pointer, kind == Kind::kVolatileStore);
+  if (hooks.log != nullptr) hooks.watch->will_access(pointer, kind == Kind::kVolatileStore);
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
