@@ -62,8 +62,9 @@ class thread_block_tile {
   static unsigned mask() { return (Size == 32 ? ~0u : (1u << Size % 32) - 1) << first(); }
 };
 
-template <unsigned Size>
-thread_block_tile<Size> tiled_partition(const thread_block&) {
+// Of a block, or of a larger tile.
+template <unsigned Size, class Group>
+thread_block_tile<Size> tiled_partition(const Group&) {
   return {};
 }
 
