@@ -51,7 +51,10 @@ extern const grade::Exercise grade::exercise = {
          {"barriers a block", "barriers/blocks", "2*ceil(K/BK)", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const grade::Case& c) { return has(c, model::HazardKind::barrier_divergence); },
+        {{[](const grade::Case& c) {
+            return has(c, model::HazardKind::barrier_divergence) ||
+                   has(c, model::HazardKind::threads_left);
+          },
           "every thread of the block has to come to every barrier and copies its part, also one "
           "whose own element of C does not exist: it must not leave early"},
          {[](const grade::Case& c) {

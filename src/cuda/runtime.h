@@ -41,8 +41,8 @@ void fence();           // __threadfence and its kin
 void let_others_run();  // __nanosleep
 // Of a traced kernel: the load of these bytes that follows is one of __ldg.
 void read_only_load(const void* pointer, std::size_t bytes);
-// Of a kernel: it cannot go on, for that reason ("it ...").
-[[noreturn]] void give_up(const char* why);
+// Each waits for all threads of the launch. Where not all blocks run, or too many, it is a fault.
+void grid_barrier();
 
 // `bytes` bytes at a multiple of 256, as cudaMalloc gives them, all of them 0xff (floats: NaN), so
 // that what is read before it is written shows. `argument` is how the pointer was handed over,

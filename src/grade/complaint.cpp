@@ -16,6 +16,12 @@ namespace grade {
 namespace {
 
 constexpr int kMostLocalBytes = 1020;  // 255 registers, all that a thread can have
+// What functions keep on the stack beside variables, where nothing is optimized.
+constexpr int kBesideVariables = 256;
+
+bool may_spill(const Case& c) {
+  return c.measures.at("local_bytes") > kMostLocalBytes + kBesideVariables;
+}
 
 std::string shape_text(const Shape& shape) {
   return text::printed("M %d, N %d, K %d", shape.M, shape.N, shape.K);
@@ -233,7 +239,7 @@ Complaint about_target(const Case& c, const Target& target) {
 bool fails(const Case& c) {
   const model::Counts& counts = *c.row.counts;
   return !c.right() || c.fence_touched || !c.missed.empty() || model::has_hazard(counts) ||
-         c.measures.at("local_bytes") > kMostLocalBytes || !c.audit.surprises.empty() ||
+         may_spill(c) || !c.audit.surprises.empty() ||
          std::any_of(counts.lines.begin(), counts.lines.end(), is_outside);
 }
 
@@ -261,11 +267,11 @@ std::optional<Complaint> complaint_about(Case& c) {
     complaint = about_wrong_result(c);
   } else if (!c.audit.surprises.empty()) {
     complaint = about_surprise(c);
-  } else if (c.measures.at("local_bytes") > kMostLocalBytes) {
+  } else if (may_spill(c)) {
     complaint = {
         text::printed(
-            "a thread has %.0f bytes of local variables: more than the %d that fit "
-            "into registers, so they would spill",
+            "a thread has %.0f bytes on its stack: its local variables are more than the %d that "
+            "fit into registers, so they would spill",
             c.measures.at("local_bytes"), kMostLocalBytes),
         "in the local arrays", "give a thread fewer results at a time"};
   } else {

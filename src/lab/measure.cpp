@@ -55,7 +55,8 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
     model::Counts& counts = measurement.counts.emplace(
         trace::trace(machine, arrays, p.product_by(kernel.traced, result)));
     if (model::has_fatal(counts)) return measurement;
-    all_computed = machine.blocks == machine::Blocks::kAll;
+    // A sample is all blocks where it is small, or where its blocks wait for the others.
+    all_computed = counts.blocks_traced == counts.blocks;
     if (!all_computed && !uses_gpu && kernel.plain) {
       compute_the_rest(p, kernel, machine, result, counts);
       all_computed = true;

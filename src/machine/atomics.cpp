@@ -5,6 +5,7 @@
 
 namespace machine {
 
+GridBarrier grid_barrier;
 bool any_may_wait = false;  // set by waiting.cpp, where that is linked
 
 bool blocks_may_wait() {
@@ -21,9 +22,6 @@ void __trap() {
   machine::fault("the kernel calls __trap()", HERE);
 }
 
-void simt::give_up(const char* why) {
-  machine::fault(why, HERE);
-}
 void simt::read_only_load(const void* pointer, std::size_t bytes) {
   if (machine::running_worker == nullptr) return;
   if (machine::BlockObserver* observer = machine::running_worker->observer()) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -38,29 +39,40 @@ model::Counts run_in(Session chosen, const std::function<void()>& host) {
   return std::move(chosen.counts);
 }
 
-// The blocks of a launch that are to run, in the grid's order.
+// The blocks of a launch that are to run, in the grid's order, each handed out once.
 class ChosenBlocks {
  public:
   ChosenBlocks(Extent grid, Blocks which)
       : sample_(sample_of(grid)), which_(which), volume_(grid.volume()) {}
 
-  bool are_all() const { return candidates() == volume_; }
+  bool are_all() const { return extended_ || candidates() == volume_; }
   // Numbers from 0, each a block or none.
   std::int64_t candidates() const {
     if (which_ == Blocks::kFirst) return std::min<std::int64_t>(1, volume_);
-    return which_ == Blocks::kSample ? static_cast<std::int64_t>(sample_.size()) : volume_;
+    const auto sampled = static_cast<std::int64_t>(sample_.size());
+    return which_ != Blocks::kSample ? volume_ : extended_ ? sampled + volume_ : sampled;
   }
   std::optional<std::int64_t> block(std::int64_t candidate) const {
-    if (which_ == Blocks::kSample) return sample_[candidate];
-    const bool left_out = which_ == Blocks::kAllButSample &&
-                          std::binary_search(sample_.begin(), sample_.end(), candidate);
+    if (which_ == Blocks::kAll || which_ == Blocks::kFirst) return candidate;
+    if (which_ == Blocks::kSample) {
+      const auto sampled = static_cast<std::int64_t>(sample_.size());
+      if (candidate < sampled) return sample_[candidate];
+      candidate -= sampled;
+    }
+    const bool left_out = std::binary_search(sample_.begin(), sample_.end(), candidate);
     return left_out ? std::nullopt : std::optional(candidate);
+  }
+  // Where one of a sample waits for a block that is not in it, all have to run. Returns whether
+  // there are more now.
+  bool extend() {
+    return which_ == Blocks::kSample && !are_all() && !std::exchange(extended_, true);
   }
 
  private:
   std::vector<std::int64_t> sample_;
   Blocks which_;
   std::int64_t volume_;
+  bool extended_ = false;
 };
 
 // The first block, in the grid's order, that went wrong, from whatever thread it came.
@@ -97,16 +109,18 @@ Launch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes
 void run_blocks(const Launch& launch, void (*body)(void*), void* context, const void* frame) {
   const Machine& machine = *session->machine;
   LaunchObserver* const observer = session->observer;
-  const ChosenBlocks chosen(launch.grid, machine.blocks);
+  ChosenBlocks chosen(launch.grid, machine.blocks);
   const std::vector<MemoryRange> uncounted = uncounted_memory(frame);
   watch_for_access_errors();
   if (observer != nullptr) observer->begin_launch(launch);
 
   model::Counts counts{};
   FirstFailure failure;
+  grid_barrier = {machine.blocks != Blocks::kAllButSample, 0};
   // Blocks are handed out in the grid's order. So when one fails, those before it are done or under
   // way, and the first of all that fail is found whatever the number of threads.
-  std::atomic<std::int64_t> next = 0;
+  std::mutex lock;
+  std::int64_t next = 0;
   bool first_alone = false;
   BlockSource source;
   source.prepare = [&](Resident& resident) {
@@ -122,11 +136,10 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     resident.worker.set_observer(resident.observer.get());
   };
   source.next = [&](bool one_waits) -> std::optional<std::int64_t> {
+    const std::lock_guard guard(lock);
     if (first_alone && next > 0 && !one_waits) return std::nullopt;
-    while (!failure) {
-      const std::int64_t candidate = next++;
-      if (candidate >= chosen.candidates()) break;
-      if (const auto block = chosen.block(candidate)) return block;
+    while (!failure && (next < chosen.candidates() || (one_waits && chosen.extend()))) {
+      if (const auto block = chosen.block(next++)) return block;
     }
     return std::nullopt;
   };

@@ -13,8 +13,6 @@ namespace {
 // Of this thread of the operating system. The first keeps its stacks from launch to launch.
 thread_local std::vector<std::unique_ptr<Resident>> all;
 
-constexpr std::size_t kMostWaiting = 128;
-
 template <class Visit>
 void for_each_shared(const KernelMemory& memory, Visit visit) {
   for (const KernelArray& array : memory.arrays) {
@@ -101,7 +99,7 @@ void Residents::run() {
   try {
     int begun = 0;
     while (!source_.is_over()) {
-      const bool may_begin = waiting_.size() < kMostWaiting && begun < kBegunInARow;
+      const bool may_begin = waiting_.size() < kMostResidents && begun < kBegunInARow;
       if (may_begin && begin_next()) {
         ++begun;
         continue;

@@ -14,6 +14,9 @@
 
 namespace machine {
 
+// So many blocks may have begun on one thread of the operating system.
+inline constexpr unsigned kMostResidents = 129;
+
 struct Resident {
   Worker worker;
   std::unique_ptr<BlockObserver> observer;

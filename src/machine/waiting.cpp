@@ -1,8 +1,12 @@
 #include "machine/waiting.h"
 
 #include <algorithm>
+#include <string>
 
 #include "cuda/collectives.h"
+#include "machine/fault.h"
+#include "machine/position.h"
+#include "machine/residents.h"
 
 namespace machine {
 
@@ -22,6 +26,33 @@ void simt::fence() {
   if (machine::BlockObserver* observer = machine::running_worker->observer()) {
     observer->fence(HERE);
   }
+}
+
+void simt::grid_barrier() {
+  using machine::grid_barrier;
+  const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+  if (!grid_barrier.all_run) {
+    machine::fault("it calls grid.sync(), for which all blocks have to run in one go", HERE);
+  }
+  if (blocks > machine::kMostResidents) {
+    machine::fault(
+        "it calls grid.sync() in a launch of " + std::to_string(blocks) + " blocks; at most " +
+            std::to_string(machine::kMostResidents) + " can wait here",
+        HERE);
+  }
+  block_barrier();
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    const auto add = [&](unsigned more) {
+      return machine::atomically(
+          &grid_barrier.came, machine::AtomicUse::kCounter, HERE,
+          [more](unsigned old) { return old + more; });
+    };
+    fence();
+    const unsigned all = (add(1) / blocks + 1) * blocks;
+    while (add(0) < all) {
+    }
+  }
+  block_barrier();
 }
 
 void simt::let_others_run() {

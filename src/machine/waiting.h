@@ -13,6 +13,13 @@ namespace machine {
 // called.
 bool blocks_may_wait();
 
+// Blocks of one launch that wait for each other at a barrier of the whole grid.
+struct GridBarrier {
+  bool all_run = false;  // every block of the launch will, if one waits
+  unsigned came = 0;     // threads that came to it for their blocks, over all barriers
+};
+extern GridBarrier grid_barrier;  // of the launch of the moment
+
 // Replaces the value at `address` by `change` of it, and returns what it was. Blocks run side by
 // side, so this is atomic among threads of the operating system, too.
 template <class T, class Change>

@@ -228,7 +228,7 @@ void Worker::read_atomically(const void* address) {
 }
 
 void will_read_atomically(const void* address) {
-  running_worker->read_atomically(address);
+  if (running_worker != nullptr) running_worker->read_atomically(address);
 }
 
 void wait_for_room() {

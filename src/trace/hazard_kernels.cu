@@ -290,6 +290,30 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
        tile.sync();
        out[T] = s[T ^ 8];
      }>, "race"},
+    {"a tile of 4 in a tile of 16", KERNEL(1, 64) {
+       __shared__ float s[64];
+       const auto half = cg::tiled_partition<16>(cg::this_thread_block());
+       const auto tile = cg::tiled_partition<4>(half);
+       s[T] = in[T];
+       half.sync();
+       const float other = s[T ^ 15];
+       tile.sync();
+       s[T] = other;
+       tile.sync();
+       out[T] = s[T ^ 3];
+     }>, "race"},
+    {"tiles in lockstep, the smaller behind the larger", KERNEL(1, 64) {
+       __shared__ float s[64];
+       const auto half = cg::tiled_partition<16>(cg::this_thread_block());
+       const auto tile = cg::tiled_partition<4>(half);
+       s[T] = in[T];
+       half.sync();
+       const float other = s[T ^ 15];
+       half.sync();
+       s[T] = other;
+       tile.sync();
+       out[T] = s[T ^ 3];
+     }>, ""},
     {"each half of a warp behind a __syncwarp of its own", KERNEL(1, 32) {
        __shared__ float s[32];
        s[T] = in[T];
@@ -299,6 +323,46 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
        } else {
          __syncwarp(0xffff0000u);
          out[T] = s[47 - T];
+       }
+     }>, ""},
+    {"either half of a warp meets the other at a __syncwarp of its own", KERNEL(1, 32) {
+       __shared__ float s[32];
+       if (T < 16) {
+         __syncwarp();
+         out[T] = s[T + 16];
+       } else {
+         s[T] = in[T];
+         __syncwarp();
+       }
+     }>, ""},
+    {"a lane waits for a volatile flag of another lane", KERNEL(1, 32) {
+       __shared__ float s;
+       __shared__ volatile int ready;
+       if (T == 0) ready = 0;
+       __syncwarp();
+       if (T == 0) {
+         s = in[7];
+         __threadfence_block();
+         ready = 1;
+       } else {
+         while (ready == 0) {
+         }
+         out[T] = s;
+       }
+     }>, ""},
+    {"lane 1 waits for a volatile flag of lane 30", KERNEL(1, 32) {
+       __shared__ float s;
+       __shared__ volatile int ready;
+       if (T == 0) ready = 0;
+       __syncwarp();
+       if (T == 30) {
+         s = in[7];
+         __threadfence_block();
+         ready = 1;
+       } else if (T == 1) {
+         while (ready == 0) {
+         }
+         out[T] = s;
        }
      }>, ""},
     {"a shuffle orders nothing in memory", KERNEL(1, 32) {
@@ -498,6 +562,110 @@ extern const std::vector<trace::HazardKernel> trace::hazard_kernels = {
        __syncthreads();
        out[64 * B + T] = partial[64 * (3 - B) + T];
      }>, ""},
+    {"a barrier of the whole grid", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       cg::this_grid().sync();
+       const float other = partial[64 * (3 - B) + T];
+       cg::this_grid().sync();
+       partial[64 * B + T] = other;
+     }>, ""},
+    {"a barrier of the block where it takes one of the grid", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       cg::this_grid().sync();
+       const float other = partial[64 * (3 - B) + T];
+       cg::sync(cg::this_thread_block());
+       partial[64 * B + T] = other;
+     }>, "race_between_blocks"},
+    {"a ticket by atomicInc that gives every block another part", KERNEL(4, 64) {
+       __shared__ unsigned ticket;
+       if (T == 0) ticket = atomicInc(&flags[1], 100);
+       __syncthreads();
+       out[64 * ticket + T] = in[T];
+     }>, ""},
+    {"parts that are reused: a buffer handed to and fro by two blocks", KERNEL(2, 32) {
+       volatile unsigned* const turn = flags;
+       for (unsigned i = 0; i < 3; ++i) {
+         while (*turn != 2 * i + B) {
+         }
+         __threadfence();
+         __syncwarp();
+         partial[T] = partial[T] + in[T];
+         __threadfence();
+         __syncwarp();
+         if (T == 0) *turn = 2 * i + B + 1;
+       }
+     }>, ""},
+    {"every thread of the consumer waits for its own element", KERNEL(1, 64) {
+       __shared__ float s[32];
+       __shared__ int ready[32];
+       if (T < 32) ready[T] = 0;
+       __syncthreads();
+       if (T < 32) {
+         while (atomicAdd(&ready[T], 0) == 0) {
+         }
+         out[T] = s[T];
+       } else {
+         s[T - 32] = in[T];
+         __threadfence_block();
+         atomicExch(&ready[T - 32], 1);
+       }
+     }>, ""},
+    {"producers and consumers that hand buffers over and back by flags", KERNEL(1, 64) {
+       __shared__ float s[32];
+       __shared__ volatile int full, empty;
+       if (T == 0) {
+         full = 0;
+         empty = 1;
+       }
+       __syncthreads();
+       float sum = 0;
+       for (int k = 0; k < 4; ++k) {
+         if (T < 32) {
+           while (full != k + 1) {
+           }
+           sum += s[T];
+           __threadfence_block();
+           __syncwarp();
+           if (T == 0) empty = k + 2;
+         } else {
+           while (empty != k + 1) {
+           }
+           s[T - 32] = in[32 * k + T];
+           __threadfence_block();
+           __syncwarp();
+           if (T == 32) full = k + 1;
+         }
+       }
+       if (T < 32) out[T] = sum;
+     }>, ""},
+    {"the consumer does not say that the buffer is empty before it has read it", KERNEL(1, 64) {
+       __shared__ float s[32];
+       __shared__ volatile int full, empty;
+       if (T == 0) {
+         full = 0;
+         empty = 1;
+       }
+       __syncthreads();
+       float sum = 0;
+       for (int k = 0; k < 2; ++k) {
+         if (T < 32) {
+           while (full != k + 1) {
+           }
+           __threadfence_block();
+           __syncwarp();
+           if (T == 0) empty = k + 2;
+           sum += s[T];
+         } else {
+           while (empty != k + 1) {
+           }
+           s[T - 32] = in[32 * k + T];
+           __threadfence_block();
+           __syncwarp();
+           if (T == 32) full = k + 1;
+         }
+       }
+       if (T < 32) out[T] = sum;
+     }>, "race"},
     {"a lock around the result", KERNEL(4, 32) {
        if (T == 0) {
          while (atomicCAS(&flags[0], 0u, 1u) != 0) {

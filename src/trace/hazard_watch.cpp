@@ -141,6 +141,8 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
 }
 
 void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+  // A flag behind a fence, and no code from before Volta.
+  if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
     Actor other = unordered_store(cell, actor.thread);

@@ -39,6 +39,8 @@ class ThreadOrder {
   // What was done at earlier moments is before anything that the block does now, or its warp.
   Moment block_start() const { return block_start_; }
   Moment warp_start(int warp) const { return warp_start_[warp]; }
+  // Whether it crossed a fence since the block's last barrier.
+  bool has_fenced(int thread) const { return fenced_[thread] >= block_start_; }
   // Whether only barriers of a whole warp or block order threads at present.
   bool has_edges() const { return has_edges_; }
 

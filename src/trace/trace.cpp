@@ -49,7 +49,15 @@ class Tracing : public machine::LaunchObserver {
   std::vector<model::Hazard> hazards_between_blocks(
       std::span<const machine::KernelArray> arrays) override {
     if (!watch_) return {};
-    return watch_->touches.hazards(watch_->order, arrays);
+    std::vector<model::Hazard> found = watch_->touches.hazards(watch_->order, arrays);
+    if (machine_.recorder == nullptr) return found;
+    // Known when all is over, and no single event is to blame.
+    model::Recording& recording = machine_.recorder->launches.back();
+    for (const model::Hazard& hazard : found) {
+      if (recording.events.empty()) break;
+      recording.hazards.push_back({hazard, recording.events.size() - 1});
+    }
+    return found;
   }
 
   void end_launch(bool whole) override {

@@ -60,6 +60,12 @@ bool Kernels::several_launches() const {
          });
 }
 
+bool Kernels::all_traced() const {
+  return std::all_of(entries.begin(), entries.end(), [](const Entry& entry) {
+    return entry.counts.blocks_traced == entry.counts.blocks;
+  });
+}
+
 lab::Row row_of(
     const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers,
     int number) {

@@ -31,6 +31,7 @@ struct Kernels {
 
   bool any_abandoned() const;  // at a hazard that is fatal
   bool several_launches() const;
+  bool all_traced() const;  // every block
 };
 
 // Points into `entry`. `registers` of a thread; none: as nvcc compiled it, where that is known.

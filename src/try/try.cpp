@@ -21,6 +21,7 @@
 #include "lab/problem.h"
 #include "lab/threads.h"
 #include "machine/symbols.h"
+#include "machine/waiting.h"
 #include "model/refusal.h"
 #include "report/csv.h"
 #include "report/explain/explain.h"
@@ -179,7 +180,9 @@ guard::Outcome try_sgemm(
   if (!found.empty() && found.back().kind == model::HazardKind::never_written) {
     kernels.entries.back().counts.hazards.push_back(found.back());
   }
-  if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !kernels.any_abandoned()) {
+  const bool is_whole = kernels.all_traced() && !kernels.several_launches();
+  if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !is_whole &&
+      !kernels.any_abandoned()) {
     // A launch may need all that the one before it did.
     const bool all_again = kernels.several_launches();
     machine.blocks = all_again ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
@@ -189,7 +192,9 @@ guard::Outcome try_sgemm(
     if (all_again) result = p.C;
     all_again ? drop_held() : print_held();
     host_is_silent = !all_again;
-    guard::watched([&] { machine::run(machine, p.product_by(sgemm_plain, result)); });
+    // The traced copy lets others run while it waits for a volatile flag.
+    const auto sgemm = machine::blocks_may_wait() ? sgemm_traced : sgemm_plain;
+    guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
   }
 
   run.gpu_present ? drop_held() : print_held();

@@ -206,6 +206,18 @@ TEST_CASE("blocks that add to the same element are told, the same way at every r
   }
 }
 
+TEST_CASE("blocks that wait for each other run side by side, on however few threads") {
+  for (const char* settings : {"OMP_NUM_THREADS=1 ", "OMP_NUM_THREADS=3 "}) {
+    for (const char* flags : {" --size 40", " --size 40 --trace all"}) {
+      const Output output = run(
+          settings + (testing::built() / "try" / "stream_k").string() + " --device cpu" + flags);
+      CAPTURE(output.err);
+      CHECK(output.exit_code == 0);
+      CHECK(output.err == "");
+    }
+  }
+}
+
 TEST_CASE("inline PTX is said with file and line") {
   const Output output =
       run("g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/cuda/headers "

@@ -62,8 +62,9 @@ class thread_block_tile {
   static unsigned mask() { return (Size == 32 ? ~0u : (1u << Size % 32) - 1) << first(); }
 };
 
-template <unsigned Size>
-thread_block_tile<Size> tiled_partition(const thread_block&) {
+// Of a block, or of a larger tile.
+template <unsigned Size, class Group>
+thread_block_tile<Size> tiled_partition(const Group&) {
   return {};
 }
 
@@ -116,14 +117,11 @@ __forceinline__ coalesced_group coalesced_threads() {
   return coalesced_group(__activemask());
 }
 
-// All blocks of the launch. A barrier of all of them takes a cooperative launch.
+// All blocks of the launch. Any launch is a cooperative one here.
 class grid_group {
  public:
-  [[noreturn]] static void sync() {
-    simt::give_up(
-        "it calls grid.sync(), which is not supported here: split the kernel in two launches");
-  }
-  static bool is_valid() { return false; }
+  static void sync() { simt::grid_barrier(); }
+  static bool is_valid() { return true; }
   static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
   static unsigned long long block_rank() {
     return (1ull * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
