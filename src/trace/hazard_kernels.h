@@ -11,6 +11,7 @@ struct HazardKernel {
   void (*run)(const float* in, float* out);  // 1024 floats each; `out` is the result
   const char* finds;                         // names of hazards and notes, or ""
 };
-extern const std::vector<HazardKernel> hazard_kernels;
+extern const std::vector<HazardKernel> hazards_in_shared_memory, hazards_of_warps,
+    hazards_in_global_memory;
 
 }  // namespace trace

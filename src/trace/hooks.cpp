@@ -96,7 +96,7 @@ inline __attribute__((always_inline)) void access(
 
 void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   access(kind, pointer, log2_bytes, return_address);
-  if (hooks.log != nullptr) hooks.watch->will_access(pointer, kind == Kind::kVolatileStore);
+  if (hooks.log != nullptr) hooks.watch->will_access(pointer, is_load(kind), is_store(kind));
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 

@@ -9,9 +9,7 @@
 // by an atomic or volatile, what the thread stored so behind the fence.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <vector>
 

@@ -5,8 +5,11 @@ $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
 	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE)" \
 		$(COUNTED)
 
-$(BUILD)/hazard_kernels_traced.o: $(BUILD)/traced/src/trace/hazard_kernels.o
-	src/trace/keep_symbols.sh $< $@ _ZN5trace14hazard_kernelsE $(COUNTED)
+HAZARD_KERNELS := $(patsubst src/trace/%.cu,$(BUILD)/%_traced.o,$(wildcard src/trace/hazard_kernels_*.cu))
+$(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o
+	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,24hazards_in_shared_memoryE \
+		16hazards_of_warpsE 24hazards_in_global_memoryE)" $(COUNTED)
+$(BUILD)/tests: $(HAZARD_KERNELS)
 
 mutants: $(PROGRAM) ## kernels with one mistake each: the tracer must name them all
 	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \

@@ -102,7 +102,7 @@ void WarpTracer::atomic(
   log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
   if (locks) watch_.will_fence();
   if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
-  watch_.will_access(pointer, /*stores=*/true);
+  watch_.will_access(pointer, /*reads=*/true, /*stores=*/true);
 }
 
 void WarpTracer::read_only_load(const void* pointer, std::size_t bytes, const void* place) {

@@ -68,15 +68,13 @@ bool Watch::is_global(std::uintptr_t address) const {
   return !locals_.holds(address) && !memory_.stacks.holds(address);
 }
 
-void Watch::will_access(const void* pointer, bool stores) {
+void Watch::will_access(const void* pointer, bool reads, bool stores) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (!looks() || !is_global(address)) return;
-  if (stores && fenced_in_[running_] != 0) {
-    for (const std::uintptr_t read : read_atomically_) launch_->order.acquire(block_, epoch_, read);
-    launch_->order.release(block_, fenced_in_[running_] - 1, address);
-  } else if (launch_->order.is_used()) {
-    read_atomically_.insert(address);
-  }
+  if (reads && launch_->order.is_used()) read_atomically_.insert(address);
+  if (!stores || fenced_in_[running_] == 0) return;
+  for (const std::uintptr_t read : read_atomically_) launch_->order.acquire(block_, epoch_, read);
+  launch_->order.release(block_, fenced_in_[running_] - 1, address);
 }
 
 void Watch::will_count(const void* pointer) {

@@ -35,7 +35,7 @@ class Watch {
   // when it is done.
   void will_run(int thread) { running_ = thread; }
   void will_fence() { fenced_in_[running_] = epoch_ + 1; }
-  void will_access(const void* pointer, bool stores);
+  void will_access(const void* pointer, bool reads, bool stores);
   void will_count(const void* pointer);
 
   // Of here on, all do nothing where nothing is watched.
