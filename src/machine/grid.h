@@ -56,8 +56,6 @@ struct Machine {
   model::Audit* audit = nullptr;
   bool own_variables = true;  // __device__ variables are there, which a kernel may store to
   std::span<const GlobalArray> arrays = {};  // for run(): to tell what was missed by an access
-  // Whether the kernels have __device__ variables: if not, they may store nowhere in the program.
-  bool own_variables = true;
 };
 
 // Runs `host`; every launch that it makes runs the chosen blocks. Throws Refusal, in one sentence,
