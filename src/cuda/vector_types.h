@@ -3,7 +3,8 @@
 // Each of 8 or 16 bytes is copied as one vector of bits, so that the compiler announces one access
 // (gcc announces neither `*p = f()` nor `f(*p)` for a class that has no copy functions of its own).
 // As on the GPU a vector of three has no wider alignment than its parts, and takes three accesses.
-// The constructors leave out nothing but the copy: a vector is uninitialized where it is only
+// None is made of one number, or (const float4&)A[i] would be a new vector of A[i] and not the four
+// floats there. The constructors leave out nothing but the copy: a vector is uninitialized where it is only
 // declared, so it may be in a union and needs no guard variable in shared memory.
 #pragma once
 
@@ -23,7 +24,7 @@ template <class T>
 struct alignas(2 * sizeof(T)) Vector2 {
   T x, y;
   constexpr Vector2() = default;
-  constexpr Vector2(T x_, T y_ = 0) : x(x_), y(y_) {}
+  constexpr Vector2(T x_, T y_) : x(x_), y(y_) {}
   SIMT_ALWAYS_INLINE Vector2(const Vector2& v) {
     CopiedAsOne<Vector2, 2 * sizeof(T)>::copy(this, &v);
   }
@@ -37,7 +38,7 @@ template <class T>
 struct Vector3 {
   T x, y, z;
   constexpr Vector3() = default;
-  constexpr Vector3(T x_, T y_ = 0, T z_ = 0) : x(x_), y(y_), z(z_) {}
+  constexpr Vector3(T x_, T y_, T z_ = 0) : x(x_), y(y_), z(z_) {}
   SIMT_ALWAYS_INLINE Vector3(const Vector3& v) : x(v.x), y(v.y), z(v.z) {}
   SIMT_ALWAYS_INLINE Vector3& operator=(const Vector3& v) {
     x = v.x;
@@ -51,7 +52,7 @@ template <class T>
 struct alignas(4 * sizeof(T)) Vector4 {
   T x, y, z, w;
   constexpr Vector4() = default;
-  constexpr Vector4(T x_, T y_ = 0, T z_ = 0, T w_ = 0) : x(x_), y(y_), z(z_), w(w_) {}
+  constexpr Vector4(T x_, T y_, T z_ = 0, T w_ = 0) : x(x_), y(y_), z(z_), w(w_) {}
   SIMT_ALWAYS_INLINE Vector4(const Vector4& v) {
     CopiedAsOne<Vector4, 4 * sizeof(T)>::copy(this, &v);
   }

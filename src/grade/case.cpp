@@ -166,7 +166,8 @@ void run_traced(Case& c, machine::Machine machine) {
 }
 
 void run_watched(Case& c, bool audited) {
-  c.audit.most_accesses = 10'000;
+  c.audit.most_accesses = 5'000;
+  c.audit.every = 4;
   machine::Machine machine{&grading_gpu()};
   if (audited) machine.audit = &c.audit;
   guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });

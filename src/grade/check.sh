@@ -9,6 +9,7 @@
 set -uo pipefail
 export BUILD=$1
 shift
+jobs=$(nproc)             # which heeds OMP_NUM_THREADS
 export OMP_NUM_THREADS=1  # all cores are at work anyway, each on an answer of its own
 [ $# -gt 0 ] || set -- $(cd exercises && ls -d [0-9]*)
 checks=$(mktemp -d) || exit 2
@@ -103,6 +104,6 @@ add_edits src/grade/deceptions.txt fails >> "$checks/said"
 for answer in src/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
-printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$(nproc)" bash -c 'task "$@"' check >> "$checks/said"
+printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$jobs" bash -c 'task "$@"' check >> "$checks/said"
 cat "$checks/said"
 [ ! -s "$checks/said" ]

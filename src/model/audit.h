@@ -11,7 +11,7 @@ namespace model {
 // of.
 struct Audit {
   std::int64_t most_accesses = 50'000;  // after so many the rest runs unaudited
-
+  int every = 1;              // of so many warps of a block one is audited, the first to begin with
   int blocks = 0;             // that were audited
   std::int64_t accesses = 0;  // that were held against the announcements
   bool whole = true;          // they all came to their ends before there were too many

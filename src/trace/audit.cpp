@@ -66,6 +66,7 @@ struct Statement {
 struct State {
   bool active = false;
   model::Audit* into = nullptr;
+  bool closed_now = false;    // an audited thread runs
   std::vector<Pages> closed;  // matrices and shared memory
   Pages stacks{};
   Pages own_stack{};  // of the thread that runs, which is open
@@ -154,6 +155,7 @@ void hold_against_announcements(std::uintptr_t address, bool stores, const gregs
 }
 
 bool is_closed(std::uintptr_t address) {
+  if (!state.closed_now) return false;
   if (state.stacks.hold(address)) return !state.own_stack.hold(address);
   return std::any_of(state.closed.begin(), state.closed.end(), [&](const Pages& pages) {
     return pages.hold(address);
@@ -163,8 +165,19 @@ bool is_closed(std::uintptr_t address) {
 void open_all() {
   for (const Pages& pages : state.closed) open(pages);
   open(state.stacks);
+  state.own_stack = {};
+  state.closed_now = hooks.audited = false;
+}
+
+void close_all() {
+  for (const Pages& pages : state.closed) close(pages);
+  close(state.stacks);
+  state.closed_now = hooks.audited = true;
+}
+
+void finish() {
+  open_all();
   state.active = false;
-  hooks.audited = false;
 }
 
 void pass_on(int number, siginfo_t* info, void* context) {
@@ -184,12 +197,13 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (!state.active || info->si_code != SEGV_ACCERR || !is_closed(address) || !has_room) {
     return pass_on(number, info, context);
   }
-  if (!machine::makes_own_access && is_watched(address)) {
+  const bool is_kernel = hooks.log != nullptr && !machine::makes_own_access;
+  if (is_kernel && is_watched(address)) {
     const bool stores = (registers[REG_ERR] & kWriteFault) != 0;
     hold_against_announcements(address, stores, registers);
     if (state.into->accesses >= state.into->most_accesses) {
       state.into->whole = false;
-      return open_all();
+      return finish();
     }
   }
   const Pages page = pages_of(address, 1);
@@ -200,7 +214,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 void on_trap(int number, siginfo_t* info, void* context) {
   if (state.steps == 0) return pass_on(number, info, context);
-  if (state.active) {
+  if (state.closed_now) {
     for (int i = 0; i < state.steps; ++i) close(state.stepped[i]);
   }
   state.steps = 0;
@@ -244,12 +258,15 @@ std::string tried() {
   state.statements.resize(1);
   state.statements[0].announced[0] = {at + 8, 4, true, false, 0};
   state.statements[0].count = 1;
-  state.active = true;
+  state.active = state.closed_now = true;
+  LaneLog log{};
+  hooks.log = &log;
   install_handlers();
   auto* const word = reinterpret_cast<volatile int*>(at + 8);
   *word = 1;                // announced
   const int value = *word;  // not announced
   restore_handlers();
+  hooks.log = nullptr;
   state = {};
   munmap(memory, kPage);
   const bool told = value == 1 && audit.accesses == 2 && audit.surprises.size() == 1 &&
@@ -278,14 +295,11 @@ AuditedBlock::AuditedBlock(const machine::KernelMemory& memory, int threads, mod
     state.closed.push_back(pages_of(array.begin, array.bytes));
   }
   install_handlers();
-  for (const Pages& pages : state.closed) close(pages);
-  close(state.stacks);
   state.active = true;
-  hooks.audited = true;
 }
 
 AuditedBlock::~AuditedBlock() {
-  open_all();
+  finish();
   restore_handlers();
   state = {};
 }
@@ -293,7 +307,10 @@ AuditedBlock::~AuditedBlock() {
 void AuditedBlock::resume(std::span<const char> stack) {
   if (!state.active) return;
   const Pages pages = pages_of(reinterpret_cast<std::uintptr_t>(stack.data()), stack.size());
-  if (pages.begin == state.own_stack.begin) return;
+  const auto thread = (pages.begin - state.stacks.begin) / machine::kStackBytes;
+  const bool is_audited = thread / model::kWarpSize % state.into->every == 0;
+  if (is_audited != state.closed_now) is_audited ? close_all() : open_all();
+  if (!is_audited || pages.begin == state.own_stack.begin) return;
   if (state.own_stack.end != 0) close(state.own_stack);
   open(pages);
   state.own_stack = pages;
@@ -309,12 +326,12 @@ void AuditedBlock::end() {
 void AuditedBlock::leave_unfinished() {
   if (!state.active) return;
   state.into->whole = false;
-  open_all();
+  finish();
 }
 
 void audit_announced(
     std::uintptr_t address, std::size_t bytes, bool stores, const void* return_address) {
-  if (!state.active || state.own_stack.hold(address) || !is_watched(address)) return;
+  if (!state.closed_now || state.own_stack.hold(address) || !is_watched(address)) return;
   const std::int64_t thread = running_thread();
   Statement& statement = state.statements[thread];
   if (statement.begun || statement.count == Statement::kMost) settle(statement, thread);

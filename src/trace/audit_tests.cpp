@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "lab/problem.h"
+#include "lab/stage_tables.h"
 #include "machine/grid.h"
 #include "model/gpus.h"
 #include "trace/idioms.h"
@@ -59,6 +61,27 @@ TEST_CASE("an audit counts the accesses that it saw, and stops where there are t
   CHECK(cut.accesses == 10);
   CHECK(!cut.whole);
   CHECK(cut.complete());
+}
+
+TEST_CASE("of several warps one may be audited for all") {
+  if (no_audit_here()) return;
+  const lab::Problem p = lab::random_problem({32, 32, 8}, 1, 0, 1);
+  const model::Stage& coalesced = *model::find_stage(stage_table_traced.stages, 2);
+  const auto accesses_of_every = [&](int every) {
+    lab::Floats result = p.C;
+    model::Audit audit;
+    audit.every = every;
+    machine::Machine machine{model::find_gpu("RTX 3090")};
+    machine.audit = &audit;
+    trace(
+        machine, p.arrays(result),
+        p.product_by(lab::gemm_of(stage_table_traced, coalesced.variants[0]), result));
+    CHECK(audit.complete());
+    return audit.accesses;
+  };
+  // A thread of a 32 x 32 block loads 8 floats of A and 8 of B, and stores one.
+  CHECK(accesses_of_every(1) == 32 * 32 * 17);
+  CHECK(accesses_of_every(4) == 8 * 32 * 17);
 }
 
 TEST_CASE("an audit finds what was not announced, and what was announced in vain") {

@@ -195,6 +195,9 @@ extern const std::vector<trace::Idiom> trace::idioms = {
     {"float4: one float reinterpreted", BODY {
        reinterpret_cast<float4&>(out[4 * T]) = reinterpret_cast<const float4&>(in[4 * T]);
      }>, 1, 16, 1, 16, 0, 0, 0, 0},
+    {"float4: one float cast the old way", BODY {
+       (float4&)out[4 * T] = (const float4&)in[4 * T];
+     }>, 1, 16, 1, 16, 0, 0, 0, 0},
     {"float2: q[t] = p[t]", BODY {
        reinterpret_cast<float2*>(out)[T] = reinterpret_cast<const float2*>(in)[T];
      }>, 1, 8, 1, 8, 0, 0, 0, 0},
