@@ -7,8 +7,7 @@ __global__ void bytes_before_zero(int M, int N, const float* A, float* C) {
   if (i < M * N) C[i] = strlen(reinterpret_cast<const char*>(A));
 }
 
-void sgemm(
-    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   static_cast<void>(K), static_cast<void>(alpha), static_cast<void>(B), static_cast<void>(beta);
   launch(bytes_before_zero, dim3((M * N + 31) / 32), dim3(32), 0, M, N, A, C);
 }

@@ -41,7 +41,8 @@ extern const grade::Exercise grade::exercise = {
           "bits "
           "of m above the lowest two"},
          {[](const grade::Case& c) {
-            return !c.right() && !model::has_hazard(*c.row.counts) && c.measures.at("smem_stores") > 0;
+            return !c.right() && !model::has_hazard(*c.row.counts) &&
+                   c.measures.at("smem_stores") > 0;
           },
           "what is loaded is not what was stored there: the place of element (k, m) must be the "
           "same XOR of k and m in both"},

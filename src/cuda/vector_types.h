@@ -4,8 +4,8 @@
 // (gcc announces neither `*p = f()` nor `f(*p)` for a class that has no copy functions of its own).
 // As on the GPU a vector of three has no wider alignment than its parts, and takes three accesses.
 // None is made of one number, or (const float4&)A[i] would be a new vector of A[i] and not the four
-// floats there. The constructors leave out nothing but the copy: a vector is uninitialized where it is only
-// declared, so it may be in a union and needs no guard variable in shared memory.
+// floats there. The constructors leave out nothing but the copy: a vector is uninitialized where it
+// is only declared, so it may be in a union and needs no guard variable in shared memory.
 #pragma once
 
 #define SIMT_ALWAYS_INLINE __attribute__((always_inline))

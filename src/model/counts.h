@@ -126,7 +126,7 @@ struct Counts {
   // What a thread's functions took of its stack, all that were under way at a time, in the thread
   // with the most. The source is compiled without optimization, so all its variables are there.
   std::int64_t local_bytes = 0;
-  Traffic gmem_loads;         // cp.async counts here ...
+  Traffic gmem_loads;  // cp.async counts here ...
   Traffic gmem_stores;
   Traffic smem_loads;
   Traffic smem_stores;                    // ... and here,

@@ -52,7 +52,8 @@ TEST_CASE("other people's kernels compile unmodified, are traced, and are right"
 TEST_CASE("one block is audited, and counts that would not be true are withheld") {
   const Output tiled = try_sample("tiled", "--size 16");
   CHECK(contains(tiled.out, "of the first block were announced to the tracer, and no others."));
-  CHECK(contains(try_sample("split_k", "--m 8 --n 8 --k 64").out, "the first blocks of 2 launches"));
+  CHECK(
+      contains(try_sample("split_k", "--m 8 --n 8 --k 64").out, "the first blocks of 2 launches"));
   const Output unseen = try_sample("unseen", "--size 16");
   CHECK(unseen.exit_code == 1);
   CHECK(unseen.out.empty());
