@@ -4,7 +4,7 @@
 # and so do the ladder's kernels and at least three typical wrong answers, these with their own hints.
 # Honest answers in many styles pass. And every attempt to deceive the grader fails, for the right
 # reason. With GEMM_STEPS_TEST_ALL=1 all of that; else of an exercise every third kernel of the ladder
-# and two honest answers.
+# and two honest answers; and with GEMM_STEPS_SOLUTIONS=1 solutions and skeletons alone.
 #
 # A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
 set -uo pipefail
@@ -105,6 +105,13 @@ add_edits src/grade/deceptions.txt fails >> "$checks/said"
 for answer in src/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
+if [ "${GEMM_STEPS_SOLUTIONS:-}" = 1 ]; then
+  few=()
+  for ((t = 0; t < ${#tasks[@]}; t += 5)); do
+    case ${tasks[t + 1]} in passes | begins) few+=("${tasks[@]:t:5}") ;; esac
+  done
+  tasks=("${few[@]}")
+fi
 printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$jobs" bash -c 'task "$@"' check >> "$checks/said"
 cat "$checks/said"
 [ ! -s "$checks/said" ]

@@ -9,7 +9,7 @@ $(filter %_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
 
 test-hardened: ## the tests as distributions harden programs: fibers and hooks must survive that
 	+$(MAKE) --no-print-directory NVCC= $(PROGRAM) $(BUILD)/tests
-	+$(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \
+	+GEMM_STEPS_SOLUTIONS=1 $(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \
 		EXTRA_CXXFLAGS="-D_FORTIFY_SOURCE=3 -fcf-protection -fstack-clash-protection"
 
 # The parsers are compiled with sanitizers; what else they need is taken as it is.

@@ -10,6 +10,13 @@ struct Twelve {
   float x, y, z;
 };
 
+__device__ Twelve twelve(float x) {
+  return {x, 2 * x, 3 * x};
+}
+__device__ float sum_of(Twelve v) {
+  return v.x + v.y + v.z;
+}
+
 }  // namespace
 
 // clang-format off
@@ -50,6 +57,23 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        if (T == 5) s[7] = 1;
        if (T == 40) out[0] = reinterpret_cast<const unsigned*>(s)[1];
      }>, "race"},
+    {"structs that a function returns, and that one takes", KERNEL(1, 64) {
+       __shared__ Twelve s[64];
+       s[T] = twelve(in[T]);
+       __syncthreads();
+       out[T] = sum_of(s[63 - T]);
+     }>, ""},
+    {"a struct that a function returns, without a barrier", KERNEL(1, 64) {
+       __shared__ Twelve s[64];
+       s[T] = twelve(in[T]);
+       out[T] = sum_of(s[63 - T]);
+     }>, "race"},
+    {"a struct that nobody has stored is handed over by value", KERNEL(1, 64) {
+       __shared__ Twelve s[64];
+       if (T < 32) s[T] = twelve(in[T]);
+       __syncthreads();
+       out[T] = sum_of(s[T]);
+     }>, "uninitialized"},
     {"a struct with padding, stored member by member and copied", KERNEL(1, 64) {
        __shared__ Padded s[64];
        s[T].tag = 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "machine/observer.h"
@@ -23,6 +24,7 @@ class Tracing : public machine::LaunchObserver {
       : machine_(machine), matrices_(matrices) {}
 
   void begin_launch(const machine::Launch& launch) override {
+    audit_of_launch_ = machine_.audit;
     if (machine_.hazards) watch_.emplace(matrices_);
     if (machine_.recorder == nullptr) return;
     model::Recording& recording = machine_.recorder->launches.emplace_back();
@@ -43,7 +45,7 @@ class Tracing : public machine::LaunchObserver {
       const machine::KernelMemory& memory) override {
     return std::make_unique<WarpTracer>(
         memory, watch_ ? &*watch_ : nullptr, machine_.recorder,
-        is_audited() ? machine_.audit : nullptr);
+        is_audited() ? std::exchange(audit_of_launch_, nullptr) : nullptr);
   }
 
   std::vector<model::Hazard> hazards_between_blocks(
@@ -94,9 +96,10 @@ class Tracing : public machine::LaunchObserver {
 
   const machine::Machine& machine_;
   std::span<const machine::GlobalArray> matrices_;
-  std::optional<LaunchWatch> watch_;  // of the launch; none where hazards are not looked for
-  std::vector<bool> written_;         // of the words of the result, by any launch
-  bool all_traced_ = true;            // every block of every launch
+  model::Audit* audit_of_launch_ = nullptr;  // until its first block has it
+  std::optional<LaunchWatch> watch_;         // of the launch; none where hazards are not looked for
+  std::vector<bool> written_;                // of the words of the result, by any launch
+  bool all_traced_ = true;                   // every block of every launch
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "guard/guard.h"
 #include "lab/device.h"
 #include "lab/problem.h"
+#include "machine/waiting.h"
 #include "text/numbers.h"
 #include "trace/audit.h"
 #include "trace/source_lines.h"
@@ -42,7 +43,9 @@ model::Audit audited(const Options& options) {
   lab::Floats result = p.C;
   const std::vector<machine::GlobalArray> arrays = p.arrays(result);
   model::Audit audit;
-  machine::Machine machine{&gpu, machine::Blocks::kFirst};
+  // A block that waits for another one would never end alone.
+  machine::Machine machine{
+      &gpu, machine::blocks_may_wait() ? machine::Blocks::kSample : machine::Blocks::kFirst};
   machine.audit = &audit;
   machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
     trace::resolve_lines(audit, trace::kernel_lines(launch.kernel));

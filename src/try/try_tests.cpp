@@ -54,6 +54,10 @@ TEST_CASE("one block is audited, and counts that would not be true are withheld"
   CHECK(contains(tiled.out, "of the first block were announced to the tracer, and no others."));
   CHECK(
       contains(try_sample("split_k", "--m 8 --n 8 --k 64").out, "the first blocks of 2 launches"));
+  // Where it waits for another block, no further.
+  const Output waits = try_sample("stream_k", "--size 64");
+  CHECK(contains(waits.out, "Audited: the first "));
+  CHECK(contains(waits.out, " of the first block were announced"));
   const Output unseen = try_sample("unseen", "--size 16");
   CHECK(unseen.exit_code == 1);
   CHECK(unseen.out.empty());
