@@ -31,7 +31,7 @@ inline void step(Kind kind, const void* return_address) {
   if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
 }
 
-// `frame` is the hook's own. Everything of its caller is above.
+// `frame` is the hook's own, and the kernel itself called it: everything of the kernel is above.
 inline void measure_stack(const void* const* frame) {
   const std::ptrdiff_t in_use = hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
   if (in_use > hooks.deepest) hooks.deepest = in_use;
@@ -74,7 +74,6 @@ inline __attribute__((always_inline)) void told_access(
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
   if (log == nullptr || is_own_local(address, frame)) return;
-  measure_stack(frame);
   *log->next_address++ = address;
   append(*log, make_token(place(return_address), kind, log2_bytes));
   if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
@@ -90,6 +89,9 @@ void tell_audit(Kind kind, const void* pointer, std::size_t bytes, const void* r
 
 inline __attribute__((always_inline)) void access(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  if (hooks.log != nullptr) {
+    measure_stack(static_cast<const void* const*>(__builtin_frame_address(0)));
+  }
   told_access(kind, pointer, log2_bytes, return_address);
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
 }

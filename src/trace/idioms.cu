@@ -617,6 +617,9 @@ extern const std::vector<trace::Local> trace::locals = {
        *mine += 1;
        out[T] = *mine;
      }>, 0, 256, false},
+    {"what announces a struct by value is none of the kernel's", BODY {
+       out[T] = sum_of(as<Doubles>(in)[T]);
+     }>, 0, 256, false},
     {"another thread's local variable is loaded", BODY {
        __shared__ const float* of_first;
        float value[2] = {in[T], 0};
