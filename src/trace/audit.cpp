@@ -1,7 +1,6 @@
 #include "trace/audit.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "machine/code_place.h"
 #include "machine/fiber.h"
@@ -235,7 +234,8 @@ void restore_handlers() {
   sigaction(SIGTRAP, &state.before[1], nullptr);
 }
 
-// Closes a page, touches it twice, and looks whether both was told, with its direction.
+// Closes a page, touches it twice, and looks whether both accesses were told, with their
+// directions.
 std::string tried() {
   if (char line[64]; FILE* status = std::fopen("/proc/self/status", "r")) {
     int tracer = 0;

@@ -6,8 +6,8 @@
 // again. Each access has to lie in an announced range of its direction, and each announced range
 // has to be touched; a fault tells no size.
 //
-// It takes some 30 microseconds an access, one thread of the operating system, Linux on x86-64,
-// and a system that delivers these traps.
+// It takes some 30 microseconds per access. It needs one thread of the operating system, Linux on
+// x86-64, and a system that delivers these traps.
 #pragma once
 
 #include <cstddef>

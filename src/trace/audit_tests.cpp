@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <iterator>
 #include <string>
 
 #include "lab/problem.h"

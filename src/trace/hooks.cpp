@@ -67,8 +67,8 @@ inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
          hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
 }
 
-// One access, of which the audit was told.
-inline __attribute__((always_inline)) void told_access(
+// One access. Who calls this tells the audit, or makes the access itself.
+inline __attribute__((always_inline)) void log_access(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -92,7 +92,7 @@ inline __attribute__((always_inline)) void access(
   if (hooks.log != nullptr) {
     measure_stack(static_cast<const void* const*>(__builtin_frame_address(0)));
   }
-  told_access(kind, pointer, log2_bytes, return_address);
+  log_access(kind, pointer, log2_bytes, return_address);
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
 }
 
@@ -104,21 +104,21 @@ void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const voi
 
 // A copy of a larger object: as many accesses as the widest that its size, its address and the
 // widest that its type allows take.
-void told_range(
+void log_pieces(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
     const void* return_address) {
   if (bytes == 0) return;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const int log2_bytes = std::countr_zero(bytes | address | widest);
   for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
-    told_access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+    log_access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
   }
 }
 
 void range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
     const void* return_address) {
-  told_range(kind, pointer, bytes, widest, return_address);
+  log_pieces(kind, pointer, bytes, widest, return_address);
   if (hooks.audited) tell_audit(kind, pointer, bytes, return_address);
 }
 
@@ -181,8 +181,8 @@ void log_range(
 }
 
 void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* at) {
-  told_access(load, pointer, std::countr_zero(bytes), at);
-  told_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+  log_access(load, pointer, std::countr_zero(bytes), at);
+  log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
 }
 
 }  // namespace trace
@@ -307,19 +307,19 @@ void __tsan_write_range(void* p, std::size_t bytes) {
 // The compiler announces no memcpy and its kin: in traced code they are these (Makefile). What
 // they move may be aligned to less than it happens to be, so they take it word by word.
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
-  trace::told_range(trace::Kind::kLoad, from, bytes, 4, HERE);
-  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  trace::log_pieces(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::log_pieces(trace::Kind::kStore, to, bytes, 4, HERE);
   const machine::OwnAccess own;
   return std::memcpy(to, from, bytes);
 }
 void* simt_memmove(void* to, const void* from, std::size_t bytes) {
-  trace::told_range(trace::Kind::kLoad, from, bytes, 4, HERE);
-  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  trace::log_pieces(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::log_pieces(trace::Kind::kStore, to, bytes, 4, HERE);
   const machine::OwnAccess own;
   return std::memmove(to, from, bytes);
 }
 void* simt_memset(void* to, int value, std::size_t bytes) {
-  trace::told_range(trace::Kind::kStore, to, bytes, 4, HERE);
+  trace::log_pieces(trace::Kind::kStore, to, bytes, 4, HERE);
   const machine::OwnAccess own;
   return std::memset(to, value, bytes);
 }
