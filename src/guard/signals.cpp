@@ -39,7 +39,7 @@ bool is_inside() {
   if (failed.test_and_set()) {
     sigset_t none;
     sigemptyset(&none);
-    // unlike pause(), a call that the lock allows on every architecture
+    // Unlike pause(), this is a call that the lock allows on every architecture
     while (true) sigsuspend(&none);
   }
   const Watched& code = this_child.guard->watched;

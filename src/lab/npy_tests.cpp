@@ -294,12 +294,12 @@ TEST_CASE("a name without a regular file behind it cannot be read") {
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     CHECK_THROWS_WITH_AS(
         open_npy(path),
-        (path + ": a pipe or device and no file; write what it gives to a file first").c_str(),
+        (path + ": a pipe or device, not a file; write its output to a file first").c_str(),
         model::Refusal);
   }
   const std::string here = folder.path().string();
   CHECK_THROWS_WITH_AS(
-      open_npy(here), (here + ": a folder and no file; check the name").c_str(), model::Refusal);
+      open_npy(here), (here + ": a folder, not a file; check the name").c_str(), model::Refusal);
 }
 
 TEST_CASE("a place that cannot be written is refused before the work, and nothing is left behind") {
