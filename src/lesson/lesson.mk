@@ -1,4 +1,5 @@
-# The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
+# The walkthrough's whole programs, with <<< >>> and main, compiled for the CPU; nvcc compiles them
+# unchanged.
 WHOLE_PROGRAMS := $(BUILD)/examples/vector_add $(BUILD)/examples/standalone
 $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h $(BUILD)/src/lesson/on_cpu.o $(INSTRUMENT)
 	$(call say,g++,$<)
@@ -9,7 +10,7 @@ $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h $(BUILD)/src/lesson/on_cp
 $(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(BUILD)/src/lesson/lesson.o
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
-walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## write what walkthrough.md quotes as it is today
+walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output that walkthrough.md quotes
 	$(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 .PHONY: walkthrough
 

@@ -1,6 +1,6 @@
-// make walkthrough: runs every command that walkthrough.md quotes, and writes its output of today
-// into the file where only numbers have changed. What else has changed is for an author to see. The
-// table of README.md that needs no GPU is written whole, with the rows that the ladder has today.
+// make walkthrough: runs every command that walkthrough.md quotes, and updates the quoted output
+// where only numbers have changed. An author must handle all other changes. The table of README.md
+// for a run without a GPU is replaced as a whole.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -21,8 +21,8 @@ void write(const std::filesystem::path& file, const lesson::Lines& text) {
   std::filesystem::rename(written, file);
 }
 
-// What of a table does not depend on the machine: without the CPU's own times, and without the
-// widths of columns, which depend on them.
+// The part of a table that does not depend on the machine: without the CPU's own times, and without
+// the column widths, which depend on them.
 lesson::Lines comparable(lesson::Lines table) {
   std::erase_if(table, [](const std::string& line) {
     return std::regex_search(line, std::regex("^ *(0 serial|OpenMP CPU)"));
@@ -76,14 +76,14 @@ int mend(const lesson::Built& built) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fputs("usage: mend PROGRAM BUILD_FOLDER, in the folder of walkthrough.md\n", stderr);
+    std::fputs("usage: update PROGRAM BUILD_FOLDER, in the folder of walkthrough.md\n", stderr);
     return 2;
   }
   try {
     renew_table_of_readme({argv[1], argv[2]});
     return mend({argv[1], argv[2]});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "mend: %s\n", error.what());
+    std::fprintf(stderr, "update: %s\n", error.what());
     return 2;
   }
 }
