@@ -12,7 +12,7 @@ namespace flags {
 struct Flag {
   const char* name;  // "--size"
   const char* short_name = nullptr;
-  // the value's name in the help text: "N"; null if the flag takes no value
+  // The value's name in the help text: "N"; null if the flag takes no value.
   const char* value = nullptr;
   const char* help = "";             // a newline forces a line break
   const char* hint = "";             // for refusals: which value to give
@@ -29,7 +29,7 @@ struct Section {
 
 std::span<const Section> sections();
 
-// finds a flag by either of its names; null if there is none
+// Finds a flag by either of its names; null if there is none.
 const Flag* find_flag(std::string_view typed);
 
 }  // namespace flags

@@ -48,7 +48,7 @@ TEST_CASE("a cgroup v2 limit counts, less what is used and cannot be reclaimed")
   machine.put("/proc/self/cgroup", "0::/job/step\n");
   machine.put("/sys/fs/cgroup/job/step/memory.max", "max\n");
   CHECK(available_memory(machine.root) == kAvailable);
-  // the limit of a parent group counts, too
+  // The limit of a parent group counts, too.
   machine.put("/sys/fs/cgroup/job/memory.max", "600000\n");
   machine.put("/sys/fs/cgroup/job/memory.current", "200000\n");
   machine.put("/sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file 50000\n");

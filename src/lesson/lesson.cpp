@@ -93,7 +93,7 @@ std::vector<std::size_t> places(const Lines& quoted, const Lines& real, Same sam
       return true;
     };
     if (from + length > real.size()) return found;
-    // the output must begin with the first part
+    // The output must begin with the first part.
     std::size_t last = p == 0 ? 0 : real.size() - length;
     if (p + 1 == parts.size()) {  // and end with the last one
       if (p == 0 && length != real.size()) return found;
