@@ -611,7 +611,7 @@ TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
 TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
   const testing::Folder folder;
   const std::string no_npy = folder / "no.npy";
-  std::ofstream(no_npy) << "this is no matrix\n";
+  std::ofstream(no_npy) << "this is not a matrix\n";
   const std::string wide = folder / "wide.npy", tall = folder / "tall.npy";
   REQUIRE(gemm_steps("--device cpu --stage 1 --m 4 --n 6 --k 2 --out " + wide).exit_code == 0);
   REQUIRE(gemm_steps("--device cpu --stage 1 --m 7 --n 3 --k 2 --out " + tall).exit_code == 0);

@@ -46,7 +46,7 @@ struct RecordedEvent {
   std::int64_t block;  // linear
   int warp = -1;       // in the block; -1 for an event of the whole block
   int epoch = 0;       // barriers that the block has passed
-  int site = -1;       // in Recording::sites; -1 for the block's begin and end
+  int site = -1;       // in Recording::sites; -1 for the start and end of the block
   // The lanes, with bytes per lane; addresses are relative to the array's start.
   WarpAccess access{};
   int pieces = 0;  // the cost: sectors in global memory, wavefronts in shared memory
