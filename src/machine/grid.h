@@ -55,7 +55,7 @@ struct Machine {
   // Audits the first block of each launch while blocks are traced; may be null. Blocks then run in
   // order, as with a recorder.
   model::Audit* audit = nullptr;
-  bool own_variables = true;  // contains __device__ variables, which a kernel may store to
+  bool own_variables = true;  // the program has __device__ variables, to which a kernel may store
   std::span<const GlobalArray> arrays = {};  // for run(): used to name what an access missed
 };
 

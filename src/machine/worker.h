@@ -53,8 +53,8 @@ class Worker {
   void read_atomically(const void* address);
   std::uint64_t exchange(const Collective& collective);
   [[noreturn]] void fault(const std::string& what, const void* place);
-  // May be called from a signal handler: the thread accessed `address`, which does not exist; null
-  // for a misaligned access.
+  // May be called from a signal handler: the thread accessed `address`, which does not exist. It is
+  // empty for a misaligned access, whose address is unknown.
   [[noreturn]] void crash(std::optional<std::uintptr_t> address, std::uintptr_t instruction);
   simt::BlockVote vote() const { return vote_; }  // of the last barrier that was left
 

@@ -32,7 +32,7 @@ struct Traffic {
 // Loads from shared memory that the source writes as one word per lane, and that an unrolling
 // compiler could merge into loads of two or four words, because all lanes have the same alignment.
 struct Widenable {
-  std::int64_t requests = 0;        // as written; their wavefronts tell where this belongs
+  std::int64_t requests = 0;        // as written; grouped by their wavefronts: Counts::widenable
   std::int64_t wavefronts_64 = 0;   // wavefronts of all of them as loads of 8 bytes per lane
   std::int64_t wavefronts_128 = 0;  // and of 16
 };
@@ -56,9 +56,9 @@ struct LineCounts {
   // these requests (loads from shared memory only), and the maximum at one of them.
   std::int64_t in_flight_bytes = 0;
   std::int64_t in_flight_most = 0;
-  int worst_pieces = 0;  // the number of such requests that cost most, ...
+  int worst_pieces = 0;  // sectors or wavefronts of the costliest request
   std::int64_t worst_block = 0;
-  WarpAccess worst{};  // ... the first of them; addresses relative to the array's start
+  WarpAccess worst{};  // the first request with that cost; addresses relative to the array's start
 
   // The place in the program, outermost call first. src/trace/source_lines.h converts these to
   // lines.

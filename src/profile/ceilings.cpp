@@ -99,7 +99,7 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
             (same ? " =" : " ≠ " + std::string(model::kUnitNames[busiest(*counted)])) + "\n";
   }
   text += text::printed(
-              "\n%d of %d stages are between %.1f and %.1f of their ceilings; ", within, stages,
+              "\n%d of %d stages lie between %.1f and %.1f of their ceilings; ", within, stages,
               kLeast, kMost) +
           text::printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages);
   text += text::labelled(

@@ -167,7 +167,7 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
     }
   }
   constexpr int kTerm = 3;
-  text = "\nCounts that are 0 on both sides are left out.\n";
+  text = "\nA count that is 0 on both sides is left out.\n";
   text += text::labelled("=", kTerm, "equal");
   text += text::labelled("≈", kTerm, "wavefronts, less than 5 % apart: the hardware's own jitter");
   text += text::labelled("≠", kTerm, "not equal, but should be");
