@@ -18,28 +18,31 @@ namespace fs = std::filesystem;
 // is slow.
 struct Rule {
   const char* sign;
-  const char* pattern;
+  std::string pattern;
   const char* instead;
 };
 
 // A unit after a number of things, at the end of its phrase: "4 sectors a request." In "registers a
 // thread uses" the phrase goes on, and that is English.
-#define A_UNIT                                                                            \
-  " an? (thread|request|warp|block|SM|lane|cycle|result|store|load|second|tile|element)(" \
-  "[.,;:)|<]|$| (and|or|on|in|at|for|instead|is|are|than|to|from|as|with|of)( |$))"
+const std::string kAUnit =
+    " an? (thread|request|warp|block|SM|lane|cycle|result|store|load|second|tile|element)"
+    "([.,;:)|<]|$| (and|or|on|in|at|for|instead|is|are|than|to|from|as|with|of)( |$))";
 
 const Rule kRules[] = {
     {" a ",
      "\\b(sectors|registers|wavefronts|lines|words|bytes|B|barriers|instructions|conflicts|"
-     "multiply-adds|FMAs|accesses|results|warps)" A_UNIT,
+     "multiply-adds|FMAs|accesses|results|warps)" +
+         kAUnit,
      "per: 4 sectors per request"},
-    {" an ", "\\b(blocks|warps|bytes|registers|threads|instructions|lines|wavefronts)" A_UNIT,
+    {" an ", "\\b(blocks|warps|bytes|registers|threads|instructions|lines|wavefronts)" + kAUnit,
      "per: 2 blocks per SM"},
     {" a ",
-     "\\b([0-9.,]+|global|shared|GMEM|SMEM) (loads|stores|requests|floats|blocks|threads)" A_UNIT,
+     "\\b([0-9.,]+|global|shared|GMEM|SMEM) (loads|stores|requests|floats|blocks|threads)" + kAUnit,
      "per: 512 loads per thread"},
     {" a ", "\\b[0-9][0-9.,]* a (thread|request|warp|block|lane|cycle|result|store|load)\\b",
      "per: 2 per request"},
+    {" a", "%[0-9.l]*[sdfgu] an? (thread|request|warp|block|SM|lane|cycle|result|store|load)\\b",
+     "per: %s per request"},
     {" a word", "\\bwithout a word\\b", "silently"},
     {" use for ", "\\b(has|have) no use for\\b", "does not use"},
     {"held ", "\\bheld (against|to) (the|it|what|those|an?|each)\\b", "compared with, checked by"},
