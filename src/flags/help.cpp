@@ -22,8 +22,8 @@ usage: gemm_steps [flags]
 )";
 
 constexpr const char* kExamples =
-    R"(A value may also be given as --flag=value. Whole numbers may be written as 1e4. If a flag is repeated,
-its last value counts.
+    R"(A value may also be given as --flag=value. Whole numbers may be written as 1e4. If a flag is
+repeated, its last value counts.
 
 Examples
   gemm_steps                                       run all stages
@@ -33,8 +33,9 @@ Examples
   gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy for another GPU, as JSON
   gemm_steps --stage 9 --a A.npy --b B.npy --out C.npy
 
-Exit code: 0; 1 if a result fails its check or a hazard is found; 2 if the program cannot do what was
-asked or cannot write its output. A result beyond the range of fp32 overflows, which is not a failure.
+Exit code: 0; 1 if a result fails its check or a hazard is found; 2 if the program cannot do what
+was asked or cannot write its output. A result beyond the range of fp32 is not a failure: it
+overflows.
 )";
 
 constexpr int kMargin = 23;  // columns before the description of a flag

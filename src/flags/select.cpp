@@ -77,7 +77,7 @@ std::vector<const model::Stage*> select_stages(
     if (is_word && name.starts_with(wanted)) selected.push_back(&stage);
   }
   if (selected.empty()) refuse_stage(text, "there is no such stage", stages);
-  if (selected.size() > 1) refuse_stage(text, "more than one stage begins like this", stages);
+  if (selected.size() > 1) refuse_stage(text, "more than one stage begins with this", stages);
   return selected;
 }
 

@@ -41,7 +41,7 @@ void refuse_lonely(std::span<const Flag* const> given) {
   for (const Section& section : sections()) {
     for (const Flag& flag : section.flags) {
       if (!flag.belongs_to || !is_given(&flag) || is_given(find_flag(flag.belongs_to))) continue;
-      throw model::Refusal(std::string(flag.name) + ": is for " + flag.belongs_to + "; add it");
+      throw model::Refusal(std::string(flag.name) + ": needs " + flag.belongs_to + "; add it");
     }
   }
 }
