@@ -62,7 +62,7 @@ PAGE ?= $(BUILD)/show.html
 BLOCK ?= 0,0
 THREAD ?= 0,0
 ifeq ($(EX),)
-show: $(YOURS) ## draw the requests of its warps, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
+show: $(YOURS) ## draw the requests of a kernel's warps, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
 	$(if $(KERNEL),$< --size 64 --show $(PAGE) $(TRY_PROGRAM_FLAGS),$(call WHICH,$(comma) or EX=n for your answer))
 step: $(or $(YOURS),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
 	./$< --step $(if $(and $(STAGE),$(if $(KERNEL),,1)),--stage $(STAGE)) $(TRY_PROGRAM_FLAGS) $(FLAGS)
