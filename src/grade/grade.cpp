@@ -26,12 +26,14 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "grade/answers.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
 #include "grade/inspect.h"
+#include "grade/student.h"
 #include "grade/verdict.h"
 #include "guard/before_main.h"
 #include "lab/threads.h"
@@ -161,6 +163,20 @@ std::vector<Shape> drawn_shapes(std::uint64_t seed) {
   return exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
 }
 
+// What the class's table says of an exercise that is drawn by name: whose numbers were graded.
+std::string facts_about(const Student& student) {
+  if (!exercise.instance) return "\n\n";
+  return std::string(student.is_another ? "another" : "own") + "\n" + for_table(student.name) +
+         "\n";
+}
+
+std::string words_about(const Student& student, const std::string& asked_for) {
+  if (!student.is_another) return "";
+  return "\nThe answer says \"" + std::string(kStudentLine) + " " + student.name +
+         "\", so it is graded with the numbers of that name.\n\"" + text::echoed(asked_for) +
+         "\" is another name.\n";
+}
+
 // In the child: runs the kernel in all cases, and reports a packed verdict after each of them.
 // Returns the last.
 std::string run_cases(
@@ -186,16 +202,20 @@ std::string run_cases(
   return verdict;
 }
 
-int grade_answer(const Options& options) {
+int grade_answer(Options options) {
   const std::vector<Shape> shapes = drawn_shapes(options.seed);
-  const Answers answers = answers_in(text_of(options.file));
+  const std::string text = text_of(options.file);
+  const Answers answers = answers_in(text);
+  const Student student = student_of(text, options.student);
+  const std::string asked_for = std::exchange(options.student, student.name);
   if (!options.brief) {
     std::printf(
         "exercise %s: %s\nanswer   %s\nseed     %llu\n", options.exercise.c_str(), exercise.title,
         options.file.c_str(), static_cast<unsigned long long>(options.seed));
     if (exercise.instance) {
       const Submission submission{answers, {}, options.student, options.seed};
-      std::printf("\n%s", exercise.instance(submission).c_str());
+      std::printf(
+          "\n%s%s", exercise.instance(submission).c_str(), words_about(student, asked_for).c_str());
     }
   }
   std::fflush(stdout);
@@ -231,7 +251,8 @@ int grade_answer(const Options& options) {
     if (ended.how == guard::Ended::exhausted) code = kExhausted;
   }
   if (!options.facts.empty()) {
-    const std::string problem = text::write_file(options.facts, {verdict.facts});
+    const std::string problem =
+        text::write_file(options.facts, {verdict.facts + facts_about(student)});
     if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
   }
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);

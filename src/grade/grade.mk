@@ -2,7 +2,7 @@
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp answers.cpp \
-		lines.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
+		lines.cpp student.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
 		$(filter-out %/try/audit.o,$(HARNESS)) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@

@@ -57,7 +57,9 @@ if [ -z "$answer" ]; then
   start=${start:-$folder/kernel.cu}
   answer=answers/$exercise.${start##*.}
   mkdir -p answers
-  cp "$start" "$answer" || exit 5
+  # Where numbers are drawn by a student's name, the name goes with the file.
+  awk '/^answer student:$/ { name = ENVIRON["STUDENT"]; gsub(/[[:cntrl:]]/, " ", name); $0 = $0 " " name; sub(/ +$/, "") }
+    { print }' "$start" > "$answer.new" && mv "$answer.new" "$answer" || exit 5
   echo "$answer is yours: write there what $folder/README.md asks for, then run this again."
   exit 1
 fi
