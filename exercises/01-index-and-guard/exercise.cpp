@@ -36,7 +36,7 @@ bool only_last_product(const grade::Case& c) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "index and guard: C = A * B^T for any shape, a thread for every element of C",
-    .product = {.B = grade::Order::columns},
+    .product = {.B = grade::Order::transposed},
     .shapes =
         [](grade::Random& random) {
           return std::vector<Shape>{

@@ -12,7 +12,7 @@ const std::vector<grade::Values> kTiles = {
 
 extern const grade::Exercise grade::exercise = {
     .title = "count by hand what a tiled kernel loads and stores",
-    .product = {.B = grade::Order::columns},
+    .product = {.B = grade::Order::transposed},
     .variants = kTiles,
     .shapes =
         [](grade::Random& random) {

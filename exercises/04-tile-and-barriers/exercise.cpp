@@ -13,7 +13,7 @@ bool races(const grade::Case& c) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "tile and barriers: C = A^T * B through 16 x 8 and 8 x 32 tiles in shared memory",
-    .product = {.A = grade::Order::columns},
+    .product = {.A = grade::Order::transposed},
     .variants = {{{"BM", 16}, {"BN", 32}, {"BK", 8}}},
     .shapes =
         [](grade::Random& random) {

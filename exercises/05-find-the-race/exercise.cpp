@@ -148,7 +148,7 @@ bool races(const grade::Case& c) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "find the race in C = A^T * B^T, then mend it",
-    .product = {grade::Order::columns, grade::Order::columns, grade::Order::rows},
+    .product = {grade::Order::transposed, grade::Order::transposed, grade::Order::rows},
     .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
     .shapes =
         [](grade::Random& random) {

@@ -28,7 +28,7 @@ bool has(const grade::Case& c, model::HazardKind kind) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "coarsen and choose TM: C = A^T * B, TM results a thread, any tile",
-    .product = {.A = grade::Order::columns},
+    .product = {.A = grade::Order::transposed},
     .variants = kTiles,
     .shapes =
         [](grade::Random& random) {

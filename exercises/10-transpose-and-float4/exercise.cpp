@@ -20,7 +20,7 @@ bool has(const grade::Case& c, model::HazardKind kind) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "transpose and float4: C = A * B^T, four floats wherever data moves",
-    .product = {.B = grade::Order::columns},
+    .product = {.B = grade::Order::transposed},
     .variants = {{{"BM", 64}, {"BN", 64}, {"BK", 8}, {"TM", 8}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {

@@ -30,7 +30,7 @@ bool sound(const grade::Case& c) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "padding: C = A * B^T without a bank conflict, at most four floats a row",
-    .product = {.B = grade::Order::columns},
+    .product = {.B = grade::Order::transposed},
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"TM", 4}}},
     .shapes =
         [](grade::Random& random) {

@@ -24,7 +24,7 @@ bool sound(const grade::Case& c) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "lay out the warp: C = A^T * B, 4 x 16 results a lane, the fewest wavefronts",
-    .product = {.A = grade::Order::columns},
+    .product = {.A = grade::Order::transposed},
     .variants =
         {{{"BM", 64}, {"BN", 128}, {"BK", 8}, {"WM", 32}, {"WN", 64}, {"TM", 4}, {"TN", 16}}},
     .shapes =

@@ -16,7 +16,7 @@ bool misses(const grade::Case& c, const char* target) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "double-buffer: C = A^T * B, the next tile on its way while this one is multiplied",
-    .product = {.A = grade::Order::columns, .C = grade::Order::columns},
+    .product = {.A = grade::Order::transposed, .C = grade::Order::columns},
     .variants = {{{"BM", 64}, {"BN", 32}, {"BK", 16}, {"TM", 4}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {

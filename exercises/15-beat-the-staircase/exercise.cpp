@@ -158,7 +158,7 @@ std::optional<grade::Complaint> complaint_about(const Score& score) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "beat the staircase: C = A^T * B with the highest ceiling, 128 registers a thread",
-    .product = {.A = grade::Order::columns},
+    .product = {.A = grade::Order::transposed},
     // Differing by a multiple of 32 along K: what an extrapolation to kSize needs. The third is
     // longer than those that it begins with, to see that it holds.
     .shapes =

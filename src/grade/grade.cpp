@@ -137,7 +137,7 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
   }
   if (!complaint) {
     std::printf(
-        "\nPASSED  (highest hint level used %d, seed %llu)\n", used,
+        "\nPASSED  (highest hint level used: %d, seed %llu)\n", used,
         static_cast<unsigned long long>(options.seed));
     return code;
   }
@@ -147,14 +147,14 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
   std::printf("\n");
   say("FAILED", complaint->symptom);
   if (options.hint >= 1) say("where", complaint->phase);
-  if (options.hint >= 2) say("line", complaint->place);
+  if (options.hint >= 2) say("detail", complaint->place);
   if (options.hint < 2) {
     say("", text::printed(
                 "HINT=%d says %s; SEED=%llu draws the same shapes again", options.hint + 1,
-                options.hint == 0 ? "where to look" : "line and thread",
+                options.hint == 0 ? "where to look" : "the line and the thread",
                 static_cast<unsigned long long>(options.seed)));
   }
-  if (used > 0) say("", text::printed("hint level %d is the highest used so far", used));
+  if (used > 0) say("", text::printed("highest hint level used so far: %d", used));
   return code;
 }
 
@@ -196,7 +196,7 @@ std::string run_cases(
     run_watched(c, cases.empty());
     measure(c);
     cases.push_back(std::move(c));
-    if (!complaint) complaint = complaint_about(cases.back());
+    keep_gravest(complaint, complaint_about(cases.back()));
     conclude_so_far();
   }
   return verdict;
@@ -241,14 +241,21 @@ int grade_answer(Options options) {
     code = kFailed;
     verdict = {};
     verdict.complaint = {
-        "the process that ran the kernel says what makes no sense",
-        done ? "the kernel has changed memory that is the grader's" : ended.sentence,
-        "no line is known"};
-  } else if (!verdict.complaint && !done) {
-    verdict.complaint = complaint_about(
-        shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)], ended);
-    if (ended.how == guard::Ended::timed_out) code = kTimedOut;
-    if (ended.how == guard::Ended::exhausted) code = kExhausted;
+        "the report of the process that ran the kernel makes no sense",
+        done ? "the kernel has changed memory that belongs to the grader" : ended.sentence,
+        "no line is known", Gravity::outside};
+  } else if (!done) {
+    const bool out_of_time =
+        ended.how == guard::Ended::timed_out || ended.how == guard::Ended::exhausted;
+    // What an earlier case came to says more than that there was no time for a later one.
+    if (!verdict.complaint && out_of_time) {
+      code = ended.how == guard::Ended::timed_out ? kTimedOut : kExhausted;
+    }
+    if (!verdict.complaint || !out_of_time) {
+      const Shape last =
+          shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)];
+      keep_gravest(verdict.complaint, complaint_about(last, ended));
+    }
   }
   if (!options.facts.empty()) {
     const std::string problem =

@@ -16,6 +16,7 @@
 #include "grade/answers.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
+#include "grade/formulas.h"
 #include "grade/verdict.h"
 #include "guard/guard.h"
 #include "machine/grid.h"
@@ -148,6 +149,16 @@ std::string title_of(const Inspected& what, const Shape& shape) {
              static_cast<unsigned long long>(what.seed));
 }
 
+// Leaves out the lines that no request belongs to, because another array's took their lanes in; and
+// where memory beside a matrix is touched, that two threads meet in an element is only what
+// follows.
+void keep_what_is_shown(model::Counts& counts, bool outside) {
+  std::erase_if(counts.lines, [](const model::LineCounts& line) { return line.requests == 0; });
+  std::erase_if(counts.hazards, [&](const model::Hazard& hazard) {
+    return outside && hazard.kind == model::HazardKind::race_on_result;
+  });
+}
+
 guard::Outcome show(
     const InspectOptions& options, const Inspected& what, const Chosen& chosen,
     const flags::Flags& flags, std::FILE* report) {
@@ -163,11 +174,13 @@ guard::Outcome show(
     measure(c);
     const std::optional<Complaint> complaint = complaint_about(c);
     if (!complaint) annotate(c);
+    const bool outside = complaint && complaint->gravity == Gravity::outside;
     // Hazards have sentences of their own.
-    if (complaint && c.hazards == 0) {
+    if (complaint && (outside || c.hazards == 0)) {
       wrong = complaint->symptom;
       if (!complaint->place.empty()) wrong += ": " + complaint->place;
     }
+    keep_what_is_shown(*c.row.counts, outside);
   }
   lab::Run run = c.run;
   run.M = c.shape.M;

@@ -1,0 +1,124 @@
+#include "grade/costly_line.h"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "grade/case.h"
+#include "lab/worst_line.h"
+#include "model/warp_access.h"
+#include "text/numbers.h"
+
+namespace grade {
+
+namespace {
+
+bool mentions(const Target& target, std::string_view what) {
+  return std::string_view(target.total).find(what) != std::string_view::npos;
+}
+
+// The lines whose accesses the target counts.
+std::vector<const model::LineCounts*> lines_counted(const Case& c, const Target& target) {
+  const bool global = mentions(target, "gmem");
+  const bool shared = mentions(target, "smem_load") || mentions(target, "smem_store") ||
+                      mentions(target, "conflicts");
+  const bool loads = mentions(target, "load"), stores = mentions(target, "store");
+  std::vector<const model::LineCounts*> lines;
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.shared ? !shared : !global) continue;
+    if (loads != stores && (line.direction == model::Direction::store) != stores) continue;
+    lines.push_back(&line);
+  }
+  return lines;
+}
+
+// The line of which `of` says most; null where it says of none more than 0.
+template <class Of>
+const model::LineCounts* most(const std::vector<const model::LineCounts*>& lines, Of of) {
+  const auto found =
+      std::ranges::max_element(lines, {}, [&](const auto* line) { return of(*line); });
+  return found != lines.end() && of(**found) > 0 ? *found : nullptr;
+}
+
+std::string deed(const model::LineCounts& line) {
+  return std::string("the ") + lab::name_of(line.direction) + " of " + line.array;
+}
+
+std::string where(const model::LineCounts& line) {
+  return line.line > 0 ? text::printed("line %d: ", line.line) : "";
+}
+
+std::string each_takes(const model::LineCounts& line, std::int64_t pieces) {
+  const double each = double(pieces) / double(line.requests);
+  std::string name = line.shared ? "wavefronts" : "sectors";
+  if (each == 1) name.pop_back();
+  return text::printed("%.4g ", each) + name;
+}
+
+// What two lanes of the costliest request are to each other that makes it cost so much.
+std::string lanes_apart(const model::LineCounts& line) {
+  const model::WarpAccess& access = line.worst;
+  for (int first = 0; first < 32; ++first) {
+    for (int second = first + 1; second < 32; ++second) {
+      if ((access.active >> first & access.active >> second & 1u) == 0) continue;
+      const std::uint64_t a = access.address[first] / 4, b = access.address[second] / 4;
+      if (!line.shared) {
+        return text::printed(
+            "; lanes %d and %d of a warp are %lld bytes apart", first, second,
+            std::abs(static_cast<long long>(access.address[second] - access.address[first])));
+      }
+      if (a == b || a % 32 != b % 32) continue;
+      return text::printed(
+          "; lanes %d and %d want two words of bank %d", first, second, static_cast<int>(a % 32));
+    }
+  }
+  return "";
+}
+
+// Wavefronts that full warps would not take.
+std::int64_t for_idle_lanes(const model::LineCounts& line) {
+  const std::int64_t full = (line.executions * line.bytes + 127) / 128;
+  return line.shared ? line.ideal_pieces - full : 0;
+}
+
+std::string counted(std::int64_t number, std::string what) {
+  if (number == 1) what.pop_back();
+  return text::grouped(number) + " " + what;
+}
+
+}  // namespace
+
+Complaint complaint_about_cost(const Case& c, const Target& target) {
+  const std::vector<const model::LineCounts*> lines = lines_counted(c, target);
+  const bool of_pieces =
+      mentions(target, "sectors") || mentions(target, "wavefronts") || mentions(target, "conflict");
+  const auto allowed = [&](const model::LineCounts& line) {
+    return target.pieces_per_request > 0 ? target.pieces_per_request * line.requests
+                                         : line.ideal_pieces;
+  };
+  Complaint complaint;
+  if (const auto* line =
+          of_pieces ? most(lines, [&](const auto& l) { return l.pieces - allowed(l); }) : nullptr) {
+    complaint.phase = deed(*line) + " costs most more than it should";
+    complaint.place = where(*line) + deed(*line) + " takes " + each_takes(*line, line->pieces) +
+                      " per request, where " + each_takes(*line, allowed(*line)) + " would do" +
+                      lanes_apart(*line);
+  } else if (const auto* idle = of_pieces ? most(lines, for_idle_lanes) : nullptr) {
+    const int active = static_cast<int>(idle->executions / idle->requests);
+    complaint.phase = text::printed(
+        "%s uses %d of a warp's 32 lanes: give the work to whole warps", deed(*idle).c_str(),
+        active);
+    complaint.place = where(*idle) + counted(32 - active, "lanes") + " of 32 do nothing at " +
+                      deed(*idle) + ", so it takes " + counted(idle->requests, "requests") +
+                      "; full warps take " + counted((idle->executions + 31) / 32, "requests");
+  } else if (const auto* busy = most(lines, [](const auto& l) { return l.executions; })) {
+    complaint.phase = deed(*busy) + " happens most often of all that counts here";
+    complaint.place = where(*busy) + deed(*busy) + " happens " +
+                      counted(busy->executions, "times") + ", by all threads together";
+  } else {
+    complaint.phase = std::string("what counts is ") + target.total;
+  }
+  return complaint;
+}
+
+}  // namespace grade
