@@ -11,7 +11,10 @@ $(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(BUILD)/src/lesson/lesson.
 	$(CXX) $^ -o $@
 walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## write what walkthrough.md quotes as it is today
 	$(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
-.PHONY: walkthrough
+slides: ## the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
+	mkdir -p $(BUILD)
+	src/lesson/slides.sh $(BUILD)/slides$(if $(filter 1,$(ANSWERS)),-answers).html '$(ANSWERS)'
+.PHONY: walkthrough slides
 
 $(BUILD)/tests: $(BUILD)/src/lesson/lesson.o
 test-parts: $(BUILD)/try/eight $(WHOLE_PROGRAMS)
