@@ -58,7 +58,7 @@ if [ -z "$answer" ]; then
   answer=answers/$exercise.${start##*.}
   mkdir -p answers
   cp "$start" "$answer" || exit 5
-  echo "$answer is yours: write there what $folder/README.md asks for, then run this again."
+  echo "$answer is yours: write in it what $folder/README.md asks for, then run this command again."
   exit 1
 fi
 work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 5
