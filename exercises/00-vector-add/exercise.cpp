@@ -70,14 +70,14 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return c.measures.at("gmem_stores") == 0; },
           "nothing is stored to z: each thread that has an element adds one x and one y, and "
           "stores the sum"},
+         {[](const grade::Case& c) { return c.never_written && right(c, 0, c.shape.N - 1); },
+          "only the last element is missing: elements are numbered from 0 to n - 1. What does the "
+          "guard say to thread n - 1?"},
          {[](const grade::Case& c) {
             return c.never_written && right(c, 0, kThreads) && !at_most_one_block(c);
           },
           "the first block's elements are right and others are missing: an index needs the block's "
           "number, times the threads of a block"},
-         {[](const grade::Case& c) { return c.never_written && right(c, 0, c.shape.N - 1); },
-          "only the last element is missing: elements are numbered from 0 to n - 1. What does the "
-          "guard say to thread n - 1?"},
          {[](const grade::Case& c) { return c.never_written; },
           "some elements have no thread: the threads of block 1 begin where those of block 0 end"},
          {[](const grade::Case& c) {
@@ -87,6 +87,6 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) {
             return c.measures.at("most_gmem_stores") > 1 || c.measures.at("most_gmem_loads") > 2;
           },
-          "a thread does the work of several: the loop over the elements is gone, because the grid "
-          "has a thread for each of them"}},
+          "one thread does the work of several: drop the loop, because the grid has a thread for "
+          "each element"}},
 };

@@ -125,8 +125,8 @@ Complaint about_target(const Case& c, const Target& target) {
   Complaint complaint = complaint_about_cost(c, target);
   complaint.symptom = std::string(total < most ? "too little: " : "too much: ") + target.name +
                       text::printed(
-                          " %.4g%s, %s %.4g", total, target.per_result ? " per result" : "",
-                          target.exactly ? "and not" : "where at most is allowed", most);
+                          "%s: %.6g; %s %.6g", target.per_result ? " per result" : "", total,
+                          target.exactly ? "it must be" : "the limit is", most);
   complaint.gravity = Gravity::count;
   return complaint;
 }

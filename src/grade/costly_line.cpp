@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string_view>
+#include <vector>
 
 #include "grade/case.h"
 #include "lab/worst_line.h"
@@ -86,7 +87,65 @@ std::string counted(std::int64_t number, std::string what) {
   return text::grouped(number) + " " + what;
 }
 
+std::string happens(const model::LineCounts& line) {
+  return where(line) + deed(line) + " happens " + counted(line.executions, "times") +
+         ", by all threads together";
+}
+
+// "line 27", "lines 27, 31 and 34": where the kernel's text has these words, outside of comments.
+std::string lines_with(const Case& c, std::string_view words) {
+  std::vector<int> numbers;
+  int number = 1;
+  for (std::size_t begin = 0; begin < c.row.source.size(); ++number) {
+    const std::size_t end = std::min(c.row.source.find('\n', begin), c.row.source.size());
+    std::string_view line(c.row.source.data() + begin, end - begin);
+    line = line.substr(0, line.find("//"));
+    const bool in_kernel = number >= c.row.source_first && number <= c.row.source_last;
+    if (in_kernel && line.find(words) != line.npos) numbers.push_back(number);
+    begin = end + 1;
+  }
+  if (numbers.empty()) return "";
+  std::string text = numbers.size() == 1 ? "line " : "lines ";
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bool last = i + 1 == numbers.size();
+    text += (i == 0 ? "" : last ? " and " : ", ") + std::to_string(numbers[i]);
+  }
+  return text;
+}
+
+// Where a load from shared memory waits for copies: the line with the least on its way.
+std::string least_in_flight(std::vector<const model::LineCounts*> lines) {
+  const auto on_the_way = [](const model::LineCounts* line) {
+    return double(line->in_flight_bytes) / double(line->requests);
+  };
+  std::erase_if(lines, [](const auto* line) { return line->direction != model::Direction::load; });
+  const auto least = std::ranges::min_element(lines, {}, on_the_way);
+  if (least == lines.end()) return "";
+  return where(**least) + "at " + deed(**least) +
+         text::printed(
+             ", a warp has %.4g bytes of cp.async on their way on average", on_the_way(*least));
+}
+
+std::string place_without_line(const Case& c, const Target& target) {
+  if (mentions(target, "barriers")) {
+    const std::string barriers = lines_with(c, "__syncthreads");
+    if (!barriers.empty()) {
+      return "__syncthreads() stands on " + barriers + "; the limit is " + target.at_most;
+    }
+  }
+  return std::string("the limit is ") + target.at_most;
+}
+
 }  // namespace
+
+std::string most_accesses(const Case& c, const std::string& array, model::Direction direction) {
+  const model::LineCounts* found = nullptr;
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.array != array || line.direction != direction) continue;
+    if (found == nullptr || line.executions > found->executions) found = &line;
+  }
+  return found == nullptr ? "" : happens(*found);
+}
 
 Complaint complaint_about_cost(const Case& c, const Target& target) {
   const std::vector<const model::LineCounts*> lines = lines_counted(c, target);
@@ -97,7 +156,11 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
                                          : line.ideal_pieces;
   };
   Complaint complaint;
-  if (const auto* line =
+  if (mentions(target, "in_flight")) {
+    complaint.phase = "where loads from shared memory have no copy on its way";
+    complaint.place = least_in_flight(lines);
+  } else if (
+      const auto* line =
           of_pieces ? most(lines, [&](const auto& l) { return l.pieces - allowed(l); }) : nullptr) {
     complaint.phase = deed(*line) + " costs most more than it should";
     complaint.place = where(*line) + deed(*line) + " takes " + each_takes(*line, line->pieces) +
@@ -113,10 +176,10 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
                       "; full warps take " + counted((idle->executions + 31) / 32, "requests");
   } else if (const auto* busy = most(lines, [](const auto& l) { return l.executions; })) {
     complaint.phase = deed(*busy) + " happens most often of all that counts here";
-    complaint.place = where(*busy) + deed(*busy) + " happens " +
-                      counted(busy->executions, "times") + ", by all threads together";
+    complaint.place = happens(*busy);
   } else {
-    complaint.phase = std::string("what counts is ") + target.total;
+    complaint.phase = std::string("the target is about ") + target.name;
+    complaint.place = place_without_line(c, target);
   }
   return complaint;
 }

@@ -47,14 +47,13 @@ std::string element_text(const Case& c, int matrix, std::int64_t at) {
 std::string bounds_text(const Case& c, int matrix, std::int64_t at) {
   const char* name = array_names(exercise.product)[matrix];
   if (exercise.product.sum_of_vectors) {
-    return text::printed(
-        "element %lld; %s has elements 0 to %d", static_cast<long long>(at), name, c.shape.N - 1);
+    return text::printed("; %s has elements 0 to %d", name, c.shape.N - 1);
   }
   const Lines lines = lines_of(c, matrix);
   const char* line = lines.are_columns ? "column" : "row";
   return text::printed(
-      "%s %lld; %s has %ss 0 to %lld", line, static_cast<long long>(line_at(lines, at)), name, line,
-      static_cast<long long>(lines.count - 1));
+      ", %s %lld; %s has %ss 0 to %lld", line, static_cast<long long>(line_at(lines, at)), name,
+      line, static_cast<long long>(lines.count - 1));
 }
 
 }  // namespace grade

@@ -12,7 +12,7 @@ namespace grade {
 // `at` floats behind its begin in memory.
 std::string element_text(const Case& c, int matrix, std::int64_t at);
 
-// Why it is none: "row 57; A has rows 0 to 56".
+// Why there is none, to stand behind it: ", row 57; A has rows 0 to 56".
 std::string bounds_text(const Case& c, int matrix, std::int64_t at);
 
 }  // namespace grade

@@ -46,11 +46,13 @@ std::optional<Complaint> complaint_about(
       for (const auto& [formula, hint] : question.typical) {
         if (same(value, value_of(formula, given))) complaint.phase = hint;
       }
-      complaint.place =
-          text::printed("there your formula gives %.10g, and the trace counts %.10g", value, truth);
+      std::string sizes;
       for (const auto& [name, size] : given) {
-        if (name.size() > 1) complaint.place += text::printed(", %s %g", name.c_str(), size);
+        if (name.size() > 1) sizes += text::printed(", %s %g", name.c_str(), size);
       }
+      complaint.place =
+          "with " + shape_text(c.shape) + sizes +
+          text::printed(", your formula gives %.10g, and the trace counts %.10g", value, truth);
       return complaint;
     }
   }

@@ -127,6 +127,15 @@ enum ExitCode {
   kExhausted = 6
 };
 
+// A label with words beside it, in lines of at most 80 columns.
+void say(const char* label, const std::string& words) {
+  constexpr int kLabel = 10, kWords = 70;
+  for (const std::string& line : text::wrapped(words, kWords)) {
+    std::printf("%-*s%s\n", kLabel, label, line.c_str());
+    label = "";
+  }
+}
+
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
   const int used = std::max(options.used, complaint ? options.hint : 0);
   if (options.brief) {
@@ -141,9 +150,6 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
         static_cast<unsigned long long>(options.seed));
     return code;
   }
-  const auto say = [](const char* label, const std::string& words) {
-    std::fputs(text::labelled(label, 8, words).c_str(), stdout);
-  };
   std::printf("\n");
   say("FAILED", complaint->symptom);
   if (options.hint >= 1) say("where", complaint->phase);
@@ -209,9 +215,9 @@ int grade_answer(Options options) {
   const Student student = student_of(text, options.student);
   const std::string asked_for = std::exchange(options.student, student.name);
   if (!options.brief) {
-    std::printf(
-        "exercise %s: %s\nanswer   %s\nseed     %llu\n", options.exercise.c_str(), exercise.title,
-        options.file.c_str(), static_cast<unsigned long long>(options.seed));
+    say("exercise", options.exercise + ": " + exercise.title);
+    say("answer", options.file);
+    say("seed", std::to_string(options.seed));
     if (exercise.instance) {
       const Submission submission{answers, {}, options.student, options.seed};
       std::printf(

@@ -60,7 +60,7 @@ if [ -z "$answer" ]; then
   # Where numbers are drawn by a student's name, the name goes with the file.
   awk '/^answer student:$/ { name = ENVIRON["STUDENT"]; gsub(/[[:cntrl:]]/, " ", name); $0 = $0 " " name; sub(/ +$/, "") }
     { print }' "$start" > "$answer.new" && mv "$answer.new" "$answer" || exit 5
-  echo "$answer is yours: write there what $folder/README.md asks for, then run this again."
+  echo "$answer is yours: write in it what $folder/README.md asks for, then run this command again."
   exit 1
 fi
 work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 5

@@ -85,7 +85,7 @@ std::string who_reaches(const Case& c, const model::LineCounts& line) {
   const int matrix = matrix_beside(line.array);
   return where + "thread " + thread_name(c, reach->thread) + " of block " +
          block_name(c, reach->block) + " " + lab::name_of(line.direction) + "s " +
-         element_text(c, matrix, reach->at) + ", " + bounds_text(c, matrix, reach->at);
+         element_text(c, matrix, reach->at) + bounds_text(c, matrix, reach->at);
 }
 
 }  // namespace
