@@ -254,7 +254,7 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
   auto complaint = check_both(submission.student, submission.answers);
   if (complaint && !check_both("", submission.answers)) {
     return grade::Complaint{
-        "these are the answers for the two kernels that are drawn without a name",
+        "these answers are for the kernels drawn without a name",
         "answer for the kernels that are drawn for " + submission.student,
         "make grade EX=7 STUDENT=\"" + submission.student + "\" shows them"};
   }

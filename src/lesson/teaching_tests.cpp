@@ -101,7 +101,7 @@ bool has(const Lines& lines, const std::string& line) {
 
 TEST_CASE("the commands of the lecturer's page work within 3 s, and print what is quoted") {
   const Built built{testing::program(), testing::built()};
-  int commands_run = 0;
+  std::set<std::string> done;
   for (const Chapter& chapter : chapters(teaching())) {
     CAPTURE(chapter.title);
     std::vector<Command> all = inline_commands(chapter);
@@ -110,6 +110,7 @@ TEST_CASE("the commands of the lecturer's page work within 3 s, and print what i
       for (const Command& command : commands(block)) all.push_back(command);
     }
     for (const Command& command : all) {
+      if (command.quoted.empty() && !done.insert(command.text).second) continue;
       CAPTURE(command.text);
       const double before = seconds_of_children();
       const Output output = run(command.text, built);
@@ -117,10 +118,9 @@ TEST_CASE("the commands of the lecturer's page work within 3 s, and print what i
       if (!command.quoted.empty()) CHECK(difference(command.quoted, output.lines) == "");
       // On two cores it would take at least half of that.
       CHECK(seconds_of_children() - before < 3);
-      ++commands_run;
     }
   }
-  CHECK(commands_run > 40);
+  CHECK(done.size() > 40);
 }
 
 TEST_CASE("each session's timetable fills 90 minutes, with ten for each of three questions") {
