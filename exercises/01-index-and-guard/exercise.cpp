@@ -9,9 +9,10 @@ bool has(const grade::Case& c, model::HazardKind kind) {
   return false;
 }
 
-bool reaches_outside(const grade::Case& c) {
+// Of A, B or C, whose name is given, or of any of them.
+bool reaches_outside(const grade::Case& c, const char* matrix = "") {
   for (const model::LineCounts& line : c.row.counts->lines) {
-    if (line.array.starts_with("outside")) return true;
+    if (line.array.starts_with("outside") && line.array.ends_with(matrix)) return true;
   }
   return false;
 }
@@ -58,11 +59,28 @@ extern const grade::Exercise grade::exercise = {
           "several blocks compute the same elements of C: row and column need the block's number "
           "as well as the thread's"},
          {[](const grade::Case& c) {
+            return reaches_outside(c, "C") && !reaches_outside(c, "A") && !reaches_outside(c, "B");
+          },
+          "the loads stay inside of A and B, but the store does not stay inside of C. Either the "
+          "guard does not include it, or its index is wrong: a row of C has N elements"},
+         {[](const grade::Case& c) { return reaches_outside(c) && whole_blocks(c); },
+          "here every thread has an element of C, and still a load reaches beyond the matrix: look "
+          "at the index, and at the last step of the loop over k"},
+         {[](const grade::Case& c) {
             return (has(c, model::HazardKind::race_on_result) || reaches_outside(c)) &&
                    !whole_blocks(c);
           },
           "the grid is rounded up to whole blocks, so some threads lie beyond the last row or "
           "column. What must they do?"},
+         {[](const grade::Case& c) {
+            return c.never_written &&
+                   (c.first.row == c.shape.M - 1 || c.first.column == c.shape.N - 1);
+          },
+          "the last row or column of C is missing: rows are numbered from 0 to M - 1, and columns "
+          "from 0 to N - 1. What does the guard say to the last ones?"},
+         {[](const grade::Case& c) { return c.never_written; },
+          "some elements of C have no thread: in this launch, x runs along the columns of C, and y "
+          "along its rows"},
          {[](const grade::Case& c) { return c.is({}); },
           "you computed A * B. B is stored transposed: use B[col * K + k]"},
          {only_last_product, "every result is only its last product: add each product to the sum"},

@@ -1,5 +1,16 @@
 #include "grade/exercise.h"
 
+namespace {
+
+bool reaches_outside(const grade::Case& c) {
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.array.starts_with("outside")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 extern const grade::Exercise grade::exercise = {
     .title = "coalesce: C = A * B, with all three matrices column by column",
     .product = {grade::Order::columns, grade::Order::columns, grade::Order::columns},
@@ -9,16 +20,26 @@ extern const grade::Exercise grade::exercise = {
               {64, 64, 32},
               {8 * random.between(5, 12), random.between(33, 80), random.between(8, 40)},
               {8 * random.between(1, 3), random.between(9, 31), random.between(8, 40)},
+              {8 * random.between(5, 12), random.between(9, 31), random.between(8, 40)},
           };
         },
     .targets =
-        {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
+        {{"stores per thread", "most_gmem_stores", "1", false},
+         {"global sectors", "gmem_load_sectors + gmem_store_sectors",
           "N*K*(M/8 + ceil(M/32)) + N*M/8"},
          {"store sectors", "gmem_store_sectors", "N*M/8"},
-         {"stores per thread", "most_gmem_stores", "1", false},
          {"shared bytes", "smem_bytes", "0", false}},
     .hints =
-        {{[](const grade::Case& c) {
+        {{reaches_outside,
+          "the grid is rounded up to whole blocks, so there are more threads than elements: which "
+          "of them have an element of C?"},
+         {[](const grade::Case& c) { return c.never_written; },
+          "some elements of C have no thread: blockIdx.y counts down the rows of C, and blockIdx.x "
+          "along its columns"},
+         {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
+          "a thread stores more than once: add up in a local variable, and store once, after the "
+          "loop"},
+         {[](const grade::Case& c) {
             return !c.right() &&
                    c.is({grade::Order::columns, grade::Order::columns, grade::Order::rows});
           },

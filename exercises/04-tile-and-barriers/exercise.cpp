@@ -23,11 +23,11 @@ const char* first_missed(const grade::Case& c) {
   return c.right() && !c.missed.empty() ? c.missed.front()->name : "";
 }
 
-// Whether warps that copy have lanes that copy nothing.
+// Whether warps copy with less than half of their lanes.
 bool copies_with_idle_lanes(const grade::Case& c) {
   for (const model::LineCounts& line : c.row.counts->lines) {
     if (line.shared && line.direction == model::Direction::store &&
-        line.executions < 32 * line.requests) {
+        line.executions < 16 * line.requests) {
       return true;
     }
   }
@@ -53,7 +53,7 @@ extern const grade::Exercise grade::exercise = {
           "(M*N*K/BM + M*N*K/BN + M*N)/8"},
          {"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
          {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
-          "2*M*N*K/32 + (M*N*K/BM + 2*M*N*K/BN)/32"},
+          "2*M*N*K/32 + 2*(M*N*K/BM + M*N*K/BN)/32"},
          {"barriers per block", "barriers/blocks", "2*K/BK", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
@@ -69,8 +69,14 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
           "part of a tile is never copied: there are BK * BM elements of A, BK * BN elements of B, "
           "and 512 threads to copy them"},
+         {[](const grade::Case& c) { return has(c, model::HazardKind::index_out_of_range); },
+          "a tile has fewer elements than the block has threads: BK * BM of A, and BK * BN of B. "
+          "Which threads have something to copy?"},
          {[](const grade::Case& c) { return !c.right() && c.is({}); },
           "A is read as if it were M x K, but it is K x M: element (k, row) is A[k * M + row]"},
+         {[](const grade::Case& c) { return !c.right() && c.shape.K > 8; },
+          "with one round the result is right, with several it is wrong: look at what must change "
+          "from round to round"},
          {[](const grade::Case& c) {
             return !c.missed.empty() && c.measures.at("gmem_loads") > c.measures.at("results") *
                                                                           c.shape.K *
@@ -90,11 +96,10 @@ extern const grade::Exercise grade::exercise = {
           },
           "the given As and Bs are all the shared memory that you need"},
          {[](const grade::Case& c) {
-            return std::string(first_missed(c)) == "shared wavefronts" && copies_with_idle_lanes(c);
+            return c.right() && !c.missed.empty() && copies_with_idle_lanes(c);
           },
-          "some lanes of the warps that copy do nothing, so shared memory takes more requests than "
-          "it needs to: let neighbouring values of `thread` copy neighbouring elements, whole "
-          "warps at a time"},
+          "most lanes of the warps that copy do nothing: let neighbouring values of `thread` copy "
+          "neighbouring elements, so that whole warps copy"},
          {[](const grade::Case& c) { return std::string(first_missed(c)) == "shared wavefronts"; },
           "shared memory is accessed more often than necessary: each step of k needs two loads, "
           "and each element of a tile one store"},

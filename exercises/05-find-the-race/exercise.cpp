@@ -123,7 +123,9 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
         "in the first round, the barrier stands between store and load. Who is still multiplying "
         "at the time of the next store, and is there a next store at this K?";
   } else if (smallest[2] > 2 * BK) {
-    phase = "how many rounds does it take until one of them stores what the last one loads?";
+    phase =
+        "how many rounds are needed until one of them stores to the tile that the round before "
+        "still loads?";
   } else if (smallest[0] > BM || smallest[1] > BN) {
     phase = "each block has its own shared memory: does the race need more than one block?";
   }

@@ -64,7 +64,7 @@ extern const grade::Exercise grade::exercise = {
           "(M*N*K/BM + M*N*K/BN + M*N)/8"},
          {"global loads", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
          {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
-          "M*N*K*(1 + 1/TM)/32 + (M*N*K/BM + M*N*K/BN)/32"},
+          "M*N*K*(1 + 1/TM)/32 + 2*(M*N*K/BM + M*N*K/BN)/32"},
          {"barriers per block", "barriers/blocks", "2*K/BK", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =

@@ -17,6 +17,13 @@ bool missed(const grade::Case& c, const std::string& name) {
   return false;
 }
 
+bool has(const grade::Case& c, model::HazardKind kind) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
+    if (hazard.kind == kind) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 extern const grade::Exercise grade::exercise = {
@@ -37,12 +44,26 @@ extern const grade::Exercise grade::exercise = {
          {"barriers, all blocks", "barriers", "M/BM*(M/BM + 1)/2*2*K/BK", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const grade::Case& c) { return c.outside_touched && c.wrong > 0; },
+        {{[](const grade::Case& c) {
+            return has(c, model::HazardKind::threads_left) ||
+                   has(c, model::HazardKind::barrier_divergence);
+          },
+          "every thread of a block must copy its part and reach every barrier: a whole block may "
+          "leave at the start, but a single thread may not"},
+         {[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
+          "part of a tile is never copied: each tile has 512 elements, and the block has 64 "
+          "threads to copy them"},
+         {[](const grade::Case& c) { return c.outside_touched && c.wrong > 0; },
           "the lower triangle is asked for: an element belongs to it if its column is not greater "
           "than its row"},
          {[](const grade::Case& c) { return c.outside_touched; },
           "only half of each tile on the diagonal is needed: store only the elements on and below "
           "the diagonal"},
+         {[](const grade::Case& c) {
+            return !c.right() && !c.never_written && c.first.row >= BM && c.first.column < BM;
+          },
+          "the tile on the diagonal is right, but the one beside it is wrong: there, the rows of C "
+          "and its columns need different rows of A"},
          {[](const grade::Case& c) {
             return !c.missed.empty() &&
                    c.measures.at("gmem_store_floats") > c.measures.at("results");

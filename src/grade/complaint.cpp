@@ -39,7 +39,8 @@ std::string wrong_pattern(const Case& c) {
   if (c.wrong == static_cast<std::int64_t>(c.measures.at("results"))) {
     if (std::isnan(c.first.value)) return "every result is NaN: something is used before it is set";
     return sum ? "every result is wrong: look at which elements of x and y are added"
-               : "every result is wrong: look at which elements of A and B are multiplied";
+               : "every result is wrong: look at which elements of A and B are multiplied, and "
+                 "whether all K of them are";
   }
   if (sum) return "some results are wrong: look at which thread adds which elements";
   if (c.first.row == 0 && c.first.column == 0) {

@@ -76,10 +76,10 @@ std::string lanes_apart(const model::LineCounts& line) {
   return "";
 }
 
-// Wavefronts that full warps would not take.
+// Wavefronts or sectors that full warps would not take.
 std::int64_t for_idle_lanes(const model::LineCounts& line) {
-  const std::int64_t full = (line.executions * line.bytes + 127) / 128;
-  return line.shared ? line.ideal_pieces - full : 0;
+  const std::int64_t piece_bytes = line.shared ? 128 : 32;
+  return line.ideal_pieces - (line.executions * line.bytes + piece_bytes - 1) / piece_bytes;
 }
 
 std::string counted(std::int64_t number, std::string what) {
@@ -174,7 +174,9 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
     complaint.place = where(*idle) + counted(32 - active, "lanes") + " of 32 do nothing at " +
                       deed(*idle) + ", so it takes " + counted(idle->requests, "requests") +
                       "; full warps take " + counted((idle->executions + 31) / 32, "requests");
-  } else if (const auto* busy = most(lines, [](const auto& l) { return l.executions; })) {
+  } else if (const auto* busy = most(lines, [&](const auto& l) {
+               return of_pieces ? l.pieces : l.executions;
+             })) {
     complaint.phase = deed(*busy) + " happens most often of all that counts here";
     complaint.place = happens(*busy);
   } else {
