@@ -137,7 +137,9 @@ void say(const char* label, const std::string& words) {
 }
 
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
-  const int used = std::max(options.used, complaint ? options.hint : 0);
+  // A class is told more than its students have asked for.
+  const bool is_class = !options.facts.empty();
+  const int used = is_class ? 0 : std::max(options.used, complaint ? options.hint : 0);
   if (options.brief) {
     std::printf(
         "%-24s %s%s\n", options.exercise.c_str(), complaint ? "failed  " : "passed",
@@ -146,7 +148,8 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
   }
   if (!complaint) {
     std::printf(
-        "\nPASSED  (highest hint level used: %d, seed %llu)\n", used,
+        "\nPASSED  (%sseed %llu)\n",
+        is_class ? "" : text::printed("highest hint level used: %d, ", used).c_str(),
         static_cast<unsigned long long>(options.seed));
     return code;
   }

@@ -194,7 +194,7 @@ echo "${#students[@]} students, ${#exercises[@]} exercises: $OUT"
 echo "what each is told: $feedback"
 echo "$found pairs of answers resemble each other: $pairs"
 others=$(grep -c '^".*,another name,' "$OUT")
-[ "$others" = 0 ] || echo "$others answers say another name than the student's: see drawn_for in the table"
+[ "$others" = 0 ] || echo "answers that say another name than the student's: $others (drawn_for in the table)"
 [ "$left_out" = 0 ] || echo "$left_out left out, see above"
 [ ! -e "$temporary/unlocked" ] || head -n 1 "$temporary/unlocked" >&2
 ! grep -q ',grader error,' "$OUT"

@@ -86,9 +86,10 @@ score=0
 for kept in "$right" "$hazard_free" "$target"; do [ "$kept" != yes ] || score=$((score + 1)); done
 [ "$right" = yes ] || score=0
 [ "$verdict" != passed ] || score=3
-# Whether it is the student's all the same, with a nickname or a login, is for the lecturer to say.
+# It may be the student's all the same, with a nickname or a login.
 if [ "$whose" = another ]; then
   verdict="another name" score=–
+  said+=$'\n\n'"Whether $drawn_for is the name of $student is for the lecturer to say, and so are the points."
 fi
 if [ "$verdict" = "grader error" ]; then
   score=–

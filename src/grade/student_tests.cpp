@@ -85,20 +85,27 @@ TEST_CASE("any bytes have a key, and it does not depend on their order") {
 }
 
 TEST_CASE("exercise 7 keeps the name that it was begun with, and draws by it from then on") {
-  const testing::Folder folder;
-  // A checkout of its own, in which answers/ is empty.
-  const std::string begin = "cd '" + folder.path().string() +
-                            "' && for each in \"$OLDPWD\"/*; do ln -s \"$each\" .; done\n" +
-                            "rm -f answers; SEED=5; ";
-  const testing::Output first = bash(
-      begin +
+  // In a checkout of its own, in which answers/ is empty.
+  const auto in_checkout = [](const std::string& command) {
+    const testing::Folder folder;
+    return bash(
+               "here=$PWD; cd '" + folder.path().string() +
+               "' && ln -s \"$here\"/* . && rm -f answers || exit 9\n" + command)
+        .out;
+  };
+  const std::string begun = in_checkout(
       "STUDENT=\"Ada O'Lovelace\" src/grade/grade.sh 7; cat answers/07-occupancy.txt\n"
       "src/grade/grade.sh 7");
-  CAPTURE(first.out);
-  CHECK(contains(first.out, "answers/07-occupancy.txt is yours"));
-  CHECK(contains(first.out, "\nanswer student: Ada O'Lovelace\n"));
-  CHECK(contains(first.out, "\ndrawn for Ada O'Lovelace:\n"));
-  CHECK(!contains(first.out, "is another name"));
+  CAPTURE(begun);
+  CHECK(contains(begun, "answers/07-occupancy.txt is yours"));
+  CHECK(contains(begun, "\nanswer student: Ada O'Lovelace\n"));
+  CHECK(contains(begun, "\ndrawn for Ada O'Lovelace:\n"));
+  CHECK(!contains(begun, "is another name"));
+  CHECK(!contains(begun, "write it in"));
+  CHECK(contains(
+      in_checkout("src/grade/grade.sh 7"),
+      "Your numbers are drawn by your name: write it in answers/07-occupancy.txt, behind \"answer "
+      "student:\".\n"));
 }
 
 TEST_CASE("a class's answers are graded with the numbers of the names that they were drawn by") {
@@ -132,12 +139,15 @@ TEST_CASE("a class's answers are graded with the numbers of the names that they 
   CHECK(has_row("two files", "not handed in,0,"));
   CHECK(
       contains(output.out, "a folder of several files; name the one that counts 07-occupancy.txt"));
-  CHECK(contains(output.out, "2 answers say another name than the student's"));
+  CHECK(contains(output.out, "answers that say another name than the student's: 2"));
 
   const auto told = [&](const std::string& student) {
     return testing::contents(folder / ("class-feedback/" + student + ".txt"));
   };
   CHECK(contains(told("hoppergrace"), "\"hoppergrace\" is another name."));
+  CHECK(contains(told("hoppergrace"), "is for the lecturer to say"));
+  // What the class is told is not what the students have asked for.
+  CHECK(!contains(told("hoppergrace"), "hint level"));
   CHECK(contains(told("turingalan"), "drawn for Alan Turing:"));
   CHECK(!contains(told("turingalan"), "is another name"));
   if (nameless.empty()) return;
