@@ -9,7 +9,7 @@ $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h $(BUILD)/src/lesson/on_cp
 $(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(BUILD)/src/lesson/lesson.o
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
-walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## write what walkthrough.md quotes as it is today
+walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## write what walkthrough.md and TEACHING.md quote as it is today
 	$(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 slides: ## the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
 	mkdir -p $(BUILD)

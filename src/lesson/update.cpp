@@ -1,6 +1,7 @@
-// make walkthrough: runs every command that walkthrough.md quotes, and writes its output of today
-// into the file where only numbers have changed. What else has changed is for an author to see. The
-// table of README.md that needs no GPU is written whole, with the rows that the ladder has today.
+// make walkthrough: runs every command that walkthrough.md and exercises/TEACHING.md quote, and
+// writes its output of today into them where only numbers have changed. What else has changed is
+// for an author to see. The table of README.md that needs no GPU is written whole, with the rows
+// that the ladder has today.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -45,8 +46,7 @@ void renew_table_of_readme(const lesson::Built& built) {
   write(file, text);
 }
 
-int mend(const lesson::Built& built) {
-  const std::filesystem::path file = "walkthrough.md";
+int mend(const std::filesystem::path& file, const lesson::Built& built) {
   lesson::Lines text = lesson::read_lines(file);
   int left = 0;
   for (const lesson::Chapter& chapter : lesson::chapters(text)) {
@@ -61,7 +61,7 @@ int mend(const lesson::Built& built) {
         std::copy(mended.begin(), mended.end(), text.begin() + command.line - 1 + lines_of_command);
         if (const std::string what = lesson::difference(mended, real); !what.empty()) {
           std::fprintf(
-              stderr, "walkthrough.md:%d: %s\n%s\n", command.line, command.text.c_str(),
+              stderr, "%s:%d: %s\n%s\n", file.c_str(), command.line, command.text.c_str(),
               what.c_str());
           ++left;
         }
@@ -81,7 +81,9 @@ int main(int argc, char** argv) {
   }
   try {
     renew_table_of_readme({argv[1], argv[2]});
-    return mend({argv[1], argv[2]});
+    return std::max(
+        mend("walkthrough.md", {argv[1], argv[2]}),
+        mend("exercises/TEACHING.md", {argv[1], argv[2]}));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mend: %s\n", error.what());
     return 2;
