@@ -1,8 +1,9 @@
+#include "pictures/recorded_speeds.h"
+
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
-#include <string_view>
-
-#include "pictures/pictures.h"
+#include <string>
 
 namespace pictures {
 
@@ -43,6 +44,13 @@ double number(std::string_view word) {
 
 }  // namespace
 
+RecordedSpeed RecordedLadder::of(int number) const {
+  for (const RecordedSpeed& speed : speeds) {
+    if (speed.number == number) return speed;
+  }
+  return {number, 0, 0, 0};
+}
+
 RecordedLadder recorded_run(std::string_view table) {
   RecordedLadder run{};
   std::string_view first = next_line(table);
@@ -80,6 +88,13 @@ std::vector<RecordedLadder> recorded_h200() {
   return {
       recorded_run(recorded_h200_1024), recorded_run(recorded_h200_4096),
       recorded_run(recorded_h200_8192)};
+}
+
+const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs) {
+  constexpr int kMainSize = 4096;
+  const auto found = std::find_if(
+      runs.begin(), runs.end(), [](const RecordedLadder& run) { return run.size == kMainSize; });
+  return found == runs.end() ? runs.front() : *found;
 }
 
 }  // namespace pictures

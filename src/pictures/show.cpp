@@ -8,7 +8,6 @@
 #include "lab/worst_line.h"
 #include "pictures/lane_signs.h"
 #include "pictures/pictures.h"
-#include "pictures/svg.h"
 #include "text/numbers.h"
 
 namespace pictures {
@@ -196,9 +195,12 @@ std::string html_page(const Show& show) {
         "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
     if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
     if (kernel.block.requests.empty()) continue;
-    html += draw_coalescing("", kernel.name, kernel.block).svg;
-    if (const auto banks = draw_banks("", kernel.name, kernel.block)) html += banks->svg;
-    html += draw_writers("", kernel.name, kernel.block).svg;
+    const auto add = [&](const Subject& subject, const Drawing& drawing) {
+      html += svg_file({"", kernel.name + ": " + subject.words, drawing});
+    };
+    add(kAboutCoalescing, draw_coalescing(kernel.block));
+    if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
+    add(kAboutWriters, draw_writers(kernel.block));
   }
   return html + "</body></html>\n";
 }
