@@ -1,6 +1,7 @@
 // make walkthrough: runs every command that walkthrough.md quotes, and writes its output of today
-// into the file where only numbers have changed. What else has changed is for an author to see. The
-// table of README.md that needs no GPU is written whole, with the rows that the ladder has today.
+// into the file where only numbers have changed; and what each figure shows. What else has changed
+// is for an author to see. The table of README.md that needs no GPU is written whole, with the rows
+// that the ladder has today.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <regex>
 
+#include "lesson/figure_lines.h"
 #include "lesson/lesson.h"
 
 namespace {
@@ -67,6 +69,10 @@ int mend(const lesson::Built& built) {
         }
       }
     }
+  }
+  for (const std::string& what : lesson::renew_figure_lines(text, lesson::findings_in("figures"))) {
+    std::fprintf(stderr, "walkthrough.md: %s\n", what.c_str());
+    ++left;
   }
   write(file, text);
   return left == 0 ? 0 : 1;

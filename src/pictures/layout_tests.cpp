@@ -30,7 +30,7 @@ std::string unescaped(std::string text) {
   const std::pair<const char*, const char*> all[] = {
       {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}};
   for (const auto& [entity, character] : all) {
-    for (std::size_t at; (at = text.find(entity)) != text.npos;) {
+    for (std::size_t at = 0; (at = text.find(entity, at)) != text.npos; ++at) {
       text.replace(at, std::string_view(entity).size(), character);
     }
   }
