@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <set>
 #include <stdexcept>
 
@@ -186,6 +187,19 @@ TEST_CASE("stages whose drawings are the same share a picture, whose name has th
   CHECK(alone[0].title == "Stage 3, three: the banks");
 }
 
+TEST_CASE(
+    "the pipeline's picture has the ceilings that were recorded beside the hardware's counts") {
+  const std::string table = text_of("results/h200-ceilings-4096.txt");
+  const std::string svg = figures().at("stage9-pipeline");
+  std::smatch row;
+  for (const char* stage : {"8 warp tiling", "9 async pipeline"}) {
+    CAPTURE(stage);
+    const std::string text(table, table.find(std::string("\n") + stage));
+    REQUIRE(std::regex_search(text, row, std::regex("^\\n\\d [a-z ]+ [\\d.]+ +([\\d.]+) ")));
+    CHECK(svg.find(row[1].str()) < svg.find("</desc>"));
+  }
+}
+
 TEST_CASE("a drawn request splits into as many wavefronts and sectors as are counted") {
   using model::Direction;
   BlockRequests block{};
@@ -280,9 +294,32 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   REQUIRE(wider.speeds.size() == 2);
   CHECK(wider.speeds[0].number == 9);
   CHECK(wider.speeds[1].number == 10);
+  // A shortened name has more bytes than columns.
+  const RecordedLadder shortened = recorded_run(
+      "problem  C (64 x 64) = 1\n\n"
+      "# stage                  ms   /s BLAS\n"
+      "3 shared-memory til…    127    9 16.9 1.58 81\n");
+  CHECK(shortened.of(3).tflops == 9);
+  CHECK(shortened.of(3).cublas_percent == 16.9);
+  const RecordedLadder in_two_lines = recorded_run(
+      "problem  C (64 x 64) = 1\n\n"
+      "                        time  TFLOP/s    % of\n"
+      " # stage                  ms           cuBLAS\n"
+      " 0 serial           ~491,000   0.0003   <0.01\n"
+      "   OpenMP CPU           81.1     1.70    3.31\n"
+      " 1 naive                 276      0.5    0.97  1 of 2\n"
+      "10 1D thread t…          276     1.25       –\n"
+      "   cuBLAS fp32          2.68     51.3     100\n");
+  REQUIRE(in_two_lines.speeds.size() == 4);
+  CHECK(in_two_lines.of(-1).tflops == 51.3);
+  CHECK(in_two_lines.of(0).tflops == 0.0003);
+  CHECK(in_two_lines.of(1).cublas_percent == 0.97);
+  CHECK(in_two_lines.of(10).times_before == 2.5);
+  CHECK(in_two_lines.of(10).cublas_percent == 0);
   for (const char* bad :
        {"", "problem  C (64 x 64) = 1\n", "problem  C (x",
-        "problem  C (64 x\n# stage ms /s\n1 naive", "anything\n# stage /s\n"}) {
+        "problem  C (64 x\n# stage ms /s\n1 naive", "anything\n# stage /s\n",
+        "problem  C (64 x 64)\nTFLOP/s\n\n# stage\n1 naive 1"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(recorded_run(bad), std::invalid_argument);
   }
