@@ -8,8 +8,6 @@ namespace model {
 
 namespace {
 
-constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on; each issues an instruction a cycle
-
 // What one block asks of the units.
 struct Work {
   double ffmas;  // warp instructions, as all of the following but the last

@@ -41,6 +41,8 @@ inline constexpr int kUnits = 6;
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",
                                                                     "L1",  "L2",    "DRAM"};
 
+inline constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on
+
 struct Ceiling {
   double tflops;                  // 2MNK operations in the time of the busiest unit
   UnitIndex bound_by;             // that unit

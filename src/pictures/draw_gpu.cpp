@@ -1,5 +1,4 @@
-#include <array>
-
+#include "model/ceiling.h"
 #include "model/gpus.h"
 #include "model/sectors.h"
 #include "model/wavefronts.h"
@@ -10,8 +9,6 @@
 namespace pictures {
 
 namespace {
-
-constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on
 
 // Sizes that the model has no use for.
 struct Sizes {
@@ -53,14 +50,14 @@ constexpr double kX = 24, kWide = 446, kSm = 84, kL1 = 306, kL2 = 432, kDram = 5
 void draw_part(Svg& svg, double x, const model::Gpu& gpu) {
   constexpr double kPart = 102;
   const double middle = x + kPart / 2;
-  const int lanes = gpu.fp32_lanes_per_sm / kSchedulers;
+  const int lanes = gpu.fp32_lanes_per_sm / model::kSchedulers;
   svg.rect(x, kSm + 32, kPart, 178, Fill::paper);
   svg.rect(x + 6, kSm + 38, kPart - 12, 42, Fill::waiting);
   words(svg, middle, kSm + 55, "scheduler", true);
   words(svg, middle, kSm + 72, "1 issue/cycle");
   svg.rect(x + 6, kSm + 86, kPart - 12, 42, Fill::one);
   words(svg, middle, kSm + 103, "registers", true);
-  words(svg, middle, kSm + 120, kb(4 * gpu.registers_per_sm / kSchedulers));
+  words(svg, middle, kSm + 120, kb(4 * gpu.registers_per_sm / model::kSchedulers));
   svg.rect(x + 6, kSm + 134, kPart - 12, 44, Fill::quiet);
   svg.grid(x + 6, kSm + 134, kPart - 12, 44, lanes / 4, 4);
   plain_words(svg, middle, kSm + 198, text::printed("%d FMA lanes", lanes));
@@ -85,7 +82,7 @@ void draw_chip(Svg& svg, const model::Gpu& gpu) {
   svg.text(
       kX + kWide - 20, kSm + 24, text::printed("a warp: %d threads, its lanes", model::kWarpSize),
       {.anchor = Anchor::end, .small = true});
-  for (int part = 0; part < kSchedulers; ++part) draw_part(svg, kX + 8 + part * 105.0, gpu);
+  for (int part = 0; part < model::kSchedulers; ++part) draw_part(svg, kX + 8 + part * 105.0, gpu);
   const double smem_wide = 262;
   svg.rect(kX + 8, kL1, smem_wide, 74, Fill::other);
   words(svg, kX + 8 + smem_wide / 2, kL1 + 18, "shared memory", true);
@@ -158,7 +155,7 @@ Picture draw_gpu() {
           "A GPU is many SMs that share an L2 cache and DRAM: %d on an H200, %d on an RTX 3090. In "
           "each SM, %d schedulers issue the instructions of its warps, each to %d lanes; the "
           "registers, shared memory and the L1 cache are the SM's own. ",
-          h200.sms, rtx3090.sms, kSchedulers, h200.fp32_lanes_per_sm / kSchedulers) +
+          h200.sms, rtx3090.sms, model::kSchedulers, h200.fp32_lanes_per_sm / model::kSchedulers) +
       "While DRAM brings one byte, the lanes of an H200 can do " +
       text::significant(1e3 * peak_tflops(h200) / h200.dram_gb_per_s) + " operations.";
   Svg svg;

@@ -109,13 +109,13 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
 std::string writers_text(const BlockRequests& block) {
   const Written written = written_by(block);
   if (written.rows == 0) return "  The first block stores nothing to C.\n";
-  constexpr int kMostCols = 64;
+  constexpr int kNumbered = 16, kMostCols = 64;  // columns
   int most = 0;
   for (const std::vector<int>& row : written.thread) {
     for (const int thread : row) most = std::max(most, thread);
   }
   const int digits = text::display_width(text::printed("%d", most));
-  const bool numbers = written.cols * (digits + 1) <= kWidth - 2;
+  const bool numbers = written.cols <= kNumbered && written.cols * (digits + 1) <= kWidth - 2;
   std::string text =
       text::printed(
           "  Rows %d to %d, columns %d to %d of C; ", written.row, written.row + written.rows - 1,
