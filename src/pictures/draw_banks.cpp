@@ -209,8 +209,9 @@ std::optional<Drawing> draw_banks(const BlockRequests& block) {
   if (waits_for_l1) svg.legend(x, 66, Fill::waiting, "waits: its bank of L1 is busy");
   svg.text(
       24, 90,
-      "A row is a wavefront: what the 32 banks transfer in one cycle. Numbers are lanes, the first "
-      "of several.",
+      "A row is a wavefront: what the 32 banks transfer in one cycle. Numbers are lanes; a narrow "
+      "box "
+      "names only the first.",
       {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
   for (int bank = 0; bank < kBanks; bank += 4) {
