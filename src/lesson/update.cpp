@@ -1,7 +1,7 @@
 // make walkthrough: runs every command that walkthrough.md and exercises/TEACHING.md quote, and
-// writes its output of today into them where only numbers have changed. What else has changed is
-// for an author to see. The table of README.md that needs no GPU is written whole, with the rows
-// that the ladder has today.
+// writes its output of today into them where only numbers have changed; and what each figure of the
+// walkthrough shows. What else has changed is for an author to see. The table of README.md that
+// needs no GPU is written whole, with the rows that the ladder has today.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -9,6 +9,7 @@
 #include <fstream>
 #include <regex>
 
+#include "lesson/figure_lines.h"
 #include "lesson/lesson.h"
 
 namespace {
@@ -72,6 +73,17 @@ int mend(const std::filesystem::path& file, const lesson::Built& built) {
   return left == 0 ? 0 : 1;
 }
 
+int renew_figures_of_walkthrough() {
+  lesson::Lines text = lesson::read_lines("walkthrough.md");
+  int left = 0;
+  for (const std::string& what : lesson::renew_figure_lines(text, lesson::findings_in("figures"))) {
+    std::fprintf(stderr, "walkthrough.md: %s\n", what.c_str());
+    ++left;
+  }
+  write("walkthrough.md", text);
+  return left == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,8 +94,8 @@ int main(int argc, char** argv) {
   try {
     renew_table_of_readme({argv[1], argv[2]});
     return std::max(
-        mend("walkthrough.md", {argv[1], argv[2]}),
-        mend("exercises/TEACHING.md", {argv[1], argv[2]}));
+        {mend("walkthrough.md", {argv[1], argv[2]}), renew_figures_of_walkthrough(),
+         mend("exercises/TEACHING.md", {argv[1], argv[2]})});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mend: %s\n", error.what());
     return 2;
