@@ -63,7 +63,7 @@ extern const grade::Exercise grade::exercise = {
             return sound(c) && loads_take(c, 32) && conflicts(c, "Bs", model::Direction::load) > 0;
           },
           "the lanes of a warp read a column of Bs, and a whole column lies in one bank: pad the "
-          "rows of Bs"},
+          "rows of Bs, so that each is longer than BK floats"},
          {[](const grade::Case& c) { return sound(c) && (loads_take(c, 2) || loads_take(c, 4)); },
           "with this padding, several of the 32 rows still start in the same bank, because the "
           "width has a factor in common with 32. Either choose an odd width, or pad by four floats "

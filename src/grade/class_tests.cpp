@@ -209,7 +209,7 @@ TEST_CASE("the highest hint level is recorded and told, and a level that is none
       "HINT=3: give 0 (the symptom), 1 (where to look) or 2 (line and thread)\n");
   CHECK(!fs::exists(record));
   CHECK(bash("HINT=1 " + grade + wrong).exit_code == 1);
-  CHECK(contains(bash(grade + wrong).text, "hint level 1 is the highest used so far"));
+  CHECK(contains(bash(grade + wrong).text, "highest hint level used so far: 1"));
   const std::regex lines(
       "date,exercise,seed,hint,verdict\n"
       "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,1,failed\n"
@@ -228,7 +228,7 @@ TEST_CASE("a hint of level 2 says which index an array does not have, and of whi
       "SEED=5 HINT=2 src/grade/grade.sh 4 '" + (folder / "04-tile-and-barriers.cu") +
       "' | tr -s ' \\n' '  '");
   CAPTURE(output.text);
-  CHECK(contains(output.text, "FAILED an index that its array does not have"));
+  CHECK(contains(output.text, "FAILED an index is outside of its array"));
   CHECK(contains(
       output.text, "multiply, block (0, 0): thread (0, 0) takes index 8 of As on line " +
                        line_with("As[k + 1][row]", answer) + ", in a dimension of 8: from 0 to 7"));
@@ -244,9 +244,9 @@ TEST_CASE("an answer in any folder called src is told the line where it was stop
   CHECK(output.exit_code == 4);
   const std::string text = testing::contents(answer);
   const bool at_the_loop =
-      contains(output.text, "line    " + answer + ":" + line_with("while (M > 0)", text) + "\n");
+      contains(output.text, "detail    " + answer + ":" + line_with("while (M > 0)", text) + "\n");
   const bool in_the_loop =
-      contains(output.text, "line    " + answer + ":" + line_with("if (K < 0)", text) + "\n");
+      contains(output.text, "detail    " + answer + ":" + line_with("if (K < 0)", text) + "\n");
   CHECK((at_the_loop || in_the_loop));
 }
 

@@ -162,7 +162,7 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
   } else if (
       const auto* line =
           of_pieces ? most(lines, [&](const auto& l) { return l.pieces - allowed(l); }) : nullptr) {
-    complaint.phase = deed(*line) + " costs most more than it should";
+    complaint.phase = deed(*line) + " costs more than it should";
     complaint.place = where(*line) + deed(*line) + " takes " + each_takes(*line, line->pieces) +
                       " per request, where " + each_takes(*line, allowed(*line)) + " would do" +
                       lanes_apart(*line);

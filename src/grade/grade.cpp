@@ -127,10 +127,17 @@ enum ExitCode {
   kExhausted = 6
 };
 
-// A label with words beside it, in lines of at most 80 columns.
+// A label with words beside it, in lines of at most 80 columns; longer words, such as paths, stay
+// whole.
 void say(const char* label, const std::string& words) {
-  constexpr int kLabel = 10, kWords = 70;
-  for (const std::string& line : text::wrapped(words, kWords)) {
+  constexpr int kLabel = 10;
+  std::size_t width = 70;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    width = std::max(width, end - begin);
+    begin = end + 1;
+  }
+  for (const std::string& line : text::wrapped(words, static_cast<int>(width))) {
     std::printf("%-*s%s\n", kLabel, label, line.c_str());
     label = "";
   }

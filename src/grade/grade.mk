@@ -34,27 +34,27 @@ GRADE = BUILD='$(BUILD)' RECORD=answers/grades.csv
 # crash. Asked a question (-q), make exits with 1 and says nothing of its own where something is left
 # to be done, and that is how these goals are made. A line with a + is done all the same: it builds
 # what is needed, by a make that is asked nothing, and grades. The line behind it is left to be done
-# where the answer does not pass. (In another make's recipe it is done, and fails. With -n, nothing is
-# graded.)
+# where the answer does not pass. (In another make's recipe it is done, and fails.)
 JUDGED := grade $(if $(EX),show step debug)
-EVEN_SO := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
-ifeq ($(MAKELEVEL)$(EVEN_SO),0+)
+FLAG_LETTERS = $(firstword -$(MAKEFLAGS))
+ifeq ($(MAKELEVEL)$(findstring n,$(FLAG_LETTERS)),0)
 ifneq ($(filter $(JUDGED),$(MAKECMDGOALS)),)
 ifeq ($(filter-out $(JUDGED),$(MAKECMDGOALS)),)
 MAKEFLAGS += -q
 endif
 endif
 endif
+ASKED_Q = $(findstring q,$(FLAG_LETTERS))
 VERDICT = $(GRADED)/verdict.$(MAKE_PID).$*
 MAKE_PID := $(shell echo $$PPID)
 grade: ## grade your answer to an exercise (EX=n; EX= grades all that you have begun)
 $(JUDGED): %: %-judged
-	$(eval CODE := $(if $(EVEN_SO),$(shell cat $(VERDICT); rm -f $(VERDICT))))$(if $(filter-out 0,$(CODE)),exit $(CODE))
+	$(eval CODE := $(or $(shell cat $(VERDICT) 2> /dev/null; rm -f $(VERDICT)),1))$(if $(filter-out 0,$(CODE)),exit $(CODE))
 $(JUDGED:=-judged): %-judged:
-	+$(if $(findstring q,$(firstword -$(MAKEFLAGS))),MAKEFLAGS="$${MAKEFLAGS/q/}") \
-		$(MAKE) --no-print-directory grade-parts
-	$(EVEN_SO)$(GRADE) $(if $(filter-out grade,$*),INSPECT=$* INSPECT_FLAGS='$(TRY_FLAGS) $(FLAGS)' PAGE='$(PAGE)' \
-		BLOCK='$(BLOCK)' THREAD='$(THREAD)') src/grade/grade.sh '$(EX)' '$(FILE)'; echo $$? > $(VERDICT)
+	$(if $(ASKED_Q),+MAKEFLAGS="$${MAKEFLAGS/q/}") $(MAKE) --no-print-directory grade-parts
+	$(if $(ASKED_Q),+)$(GRADE) $(if $(filter-out grade,$*),INSPECT=$* INSPECT_FLAGS='$(TRY_FLAGS) $(FLAGS)' \
+		PAGE='$(PAGE)' BLOCK='$(BLOCK)' THREAD='$(THREAD)') \
+		src/grade/grade.sh '$(EX)' '$(FILE)'; echo $$? > $(VERDICT)
 grade-parts: $(GRADE_PARTS)
 grade-class: $(GRADE_PARTS) $(GRADED)/similar ## grade the folders of a class (DIR=d; exercises/TEACHING.md)
 	BUILD='$(BUILD)' src/grade/grade_class.sh
