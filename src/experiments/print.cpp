@@ -17,7 +17,7 @@ bool is_shown(const Column& column, std::span<const Trial> trials) {
   return !column.needs_gpu || is_timed(trials);
 }
 
-// The order to show them in; a conclusion reads them as they were made.
+// The order for the table. A conclusion uses the order of the launches.
 std::vector<const Trial*> in_order(const Experiment& experiment, std::span<const Trial> trials) {
   std::vector<const Trial*> sorted;
   for (const Trial& trial : trials) sorted.push_back(&trial);
@@ -53,7 +53,7 @@ std::string about(
       "GPU", kTerm,
       gpu.name + text::printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10) +
           (run.gpu_present ? ""
-                           : ": not here, so some blocks are traced on the CPU and "
+                           : ": not present, so some blocks are traced on the CPU and "
                              "nothing is timed"));
   if (run.gpu_present) {
     text += text::labelled("driver", kTerm, run.driver) +

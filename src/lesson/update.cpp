@@ -1,7 +1,7 @@
 // make walkthrough: runs every command that walkthrough.md and exercises/TEACHING.md quote, and
-// writes its output of today into them where only numbers have changed; and what each figure of the
-// walkthrough shows. What else has changed is for an author to see. The table of README.md that
-// needs no GPU is written whole, with the rows that the ladder has today.
+// updates the quoted output where only numbers have changed, and what each figure of the walkthrough
+// shows. An author must handle all other changes. The table of README.md for a run without a GPU is
+// replaced as a whole.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -23,8 +23,8 @@ void write(const std::filesystem::path& file, const lesson::Lines& text) {
   std::filesystem::rename(written, file);
 }
 
-// What of a table does not depend on the machine: without the CPU's own times, and without the
-// widths of columns, which depend on them.
+// The part of a table that does not depend on the machine: without the CPU's own times, and without
+// the column widths, which depend on them.
 lesson::Lines comparable(lesson::Lines table) {
   std::erase_if(table, [](const std::string& line) {
     return std::regex_search(line, std::regex("^ *(0 serial|OpenMP CPU)"));
@@ -88,7 +88,7 @@ int renew_figures_of_walkthrough() {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fputs("usage: mend PROGRAM BUILD_FOLDER, in the folder of walkthrough.md\n", stderr);
+    std::fputs("usage: update PROGRAM BUILD_FOLDER, in the folder of walkthrough.md\n", stderr);
     return 2;
   }
   try {
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
         {mend("walkthrough.md", {argv[1], argv[2]}), renew_figures_of_walkthrough(),
          mend("exercises/TEACHING.md", {argv[1], argv[2]})});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "mend: %s\n", error.what());
+    std::fprintf(stderr, "update: %s\n", error.what());
     return 2;
   }
 }

@@ -38,7 +38,7 @@ void Worker::run_body() {
   while (true) {
     Worker& worker = *running_worker;
     worker.body_(worker.context_);
-    // What was not waited for arrives all the same.
+    // Copies that were not waited for arrive at the end.
     worker.running_->copies.commit();
     worker.running_->copies.wait(0, finish);
     worker.pause(State::kDone);
@@ -81,7 +81,7 @@ void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruc
   __builtin_unreachable();
 }
 
-// What the threads were about to do is forgotten, and so are the copies that they had issued.
+// Discards what the threads were about to do, and the copies that they had issued.
 void Worker::forget_threads() {
   for (Thread& thread : threads_) {
     thread.fiber.forget();
@@ -137,8 +137,8 @@ bool Worker::go_on() {
   return false;
 }
 
-// Whether there is a barrier. Threads that have left the kernel count as arrived, as on the GPU;
-// but see the observer.
+// Whether all threads are at a barrier. Threads that have left the kernel count as arrived, as on
+// the GPU; the observer may object.
 bool Worker::come_to_barrier() {
   vote_ = {};
   for (int i = 0; i < count_; ++i) {
@@ -157,8 +157,8 @@ bool Worker::come_to_barrier() {
   return true;
 }
 
-// Lets each lane run that can, until it waits. Returns the one that went astray, if any; those
-// behind it do not run.
+// Runs each lane that can run until it waits. Returns the lane that went astray, if any; the lanes
+// after it do not run.
 const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     Thread& thread = lanes[l];
@@ -173,7 +173,8 @@ const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   return nullptr;
 }
 
-// Runs a warp until every lane is at a barrier of the block or done; false: until a lane yields.
+// Runs a warp until every lane is at a barrier of the block or done. Returns false if a lane
+// yields.
 bool Worker::run_warp(int warp) {
   const int first = warp * model::kWarpSize;
   const std::span<Thread> lanes(&threads_[first], std::min(model::kWarpSize, count_ - first));
@@ -193,8 +194,8 @@ bool Worker::run_warp(int warp) {
     const std::uint32_t yielding = in_state(State::kYields);
     const std::uint32_t waiting = in_state(State::kInCollective);
     if (observer_ != nullptr) {
-      // Where all wait for each other the warp is together again. Where only some do, the others
-      // may be ahead of them. In a block that is abandoned nothing more comes from any.
+      // If all lanes wait for each other, the warp is together again. If only some do, the others
+      // may be ahead of them. An abandoned block produces nothing more.
       const std::uint32_t running = without_room | yielding | (waiting == began ? 0 : waiting);
       if (!observer_->fold(warp, astray != nullptr ? 0 : running)) abandon({});
     }

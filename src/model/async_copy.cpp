@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kLineBytes = kBanks * kWordBytes;
 
-// Copies of 4 and 8 bytes: a wavefront takes a word from each bank of the global line and puts a
-// word into each bank of shared memory, and the lanes that share either bank wait for each other.
+// Copies of 4 and 8 bytes: a wavefront reads a word from each bank of the global line and writes a
+// word to each bank of shared memory, and lanes that share either bank wait for each other.
 void serve_narrow_group(
     Wavefronts& wavefronts, const WarpAccess& to, const WarpAccess& from, std::uint32_t lanes) {
   const int banks = kLineBytes / to.bytes;
@@ -32,8 +32,8 @@ void serve_narrow_group(
     if (std::popcount(in_line) > std::popcount(most)) most = in_line;
   });
 
-  // Each of those takes a turn of its own. Any other lane finds one in which nobody is in its way,
-  // because fewer lanes than there are turns could be.
+  // Each of these lanes takes a wavefront of its own. Every other lane finds a wavefront without a
+  // conflict, because it shares a bank with fewer lanes than there are wavefronts.
   const int group = wavefronts.groups++;
   const std::size_t first = wavefronts.size();
   for_each_lane(most, [&](int lane) { wavefronts.push_back({1u << lane, group}); });
@@ -46,8 +46,8 @@ void serve_narrow_group(
   });
 }
 
-// A 16-byte copy moves whole sectors where both halves go to one 32-byte piece of shared memory,
-// and single halves elsewhere.
+// A 16-byte copy moves whole sectors if both halves go to one 32-byte piece of shared memory,
+// otherwise single halves.
 struct Move {
   std::uint64_t piece, sector;
   unsigned half;  // 4: both; else 2 * half of the sector + half of the piece
@@ -101,8 +101,8 @@ Moves wide_copy_moves(const WarpAccess& to, const WarpAccess& from, std::uint32_
 }
 
 // A wavefront makes the moves from one global line to one line of shared memory that take the same
-// halves and all keep, or all change, the parity of the sector's place in its line; each sector
-// once.
+// halves and that all keep, or all change, the parity of the sector's place in its line; each
+// sector once.
 void serve_wide(Wavefronts& wavefronts, const Moves& moves) {
   const auto alike = [](const Move& a, const Move& b) {
     return lines(a) == lines(b) && a.half == b.half &&
@@ -111,7 +111,7 @@ void serve_wide(Wavefronts& wavefronts, const Moves& moves) {
   std::array<std::size_t, kWarpSize> turn_of;
   int group = wavefronts.groups - 1;
   for (std::size_t m = 0; m < moves.size(); ++m) {
-    std::uint32_t fitting = 0, taken = 0;  // wavefronts, a bit each
+    std::uint32_t fitting = 0, taken = 0;  // wavefronts, one bit each
     for (std::size_t before = 0; before < m; ++before) {
       if (!alike(moves[before], moves[m])) continue;
       fitting |= 1u << turn_of[before];

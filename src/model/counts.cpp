@@ -45,7 +45,7 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   known->in_flight_bytes += more.in_flight_bytes;
   known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
   add_requests(*known, more);
-  // The same example, whichever thread came first.
+  // The same example hazard, whichever thread came first.
   if (more.worst_pieces > known->worst_pieces ||
       (more.worst_pieces == known->worst_pieces && more.worst_block < known->worst_block)) {
     known->worst_pieces = more.worst_pieces;

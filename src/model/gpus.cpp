@@ -7,9 +7,9 @@ namespace model {
 
 namespace {
 
-// What all GPUs of one compute capability share. Sources: the CUDA programming guide's table of
-// technical specifications per compute capability, and the toolkit's cuda_occupancy.h for blocks
-// per SM, granularity and carve-outs.
+// The properties that all GPUs of one compute capability share. Sources: the CUDA programming
+// guide's table of technical specifications per compute capability, and the toolkit's
+// cuda_occupancy.h for blocks per SM, granularity and carve-outs.
 struct Architecture {
   int compute_capability;
   int fp32_lanes_per_sm;
@@ -50,7 +50,7 @@ Gpu gpu(
       .bf16_tflops = bf16_tflops};
 }
 
-// A name as it is compared: lower case, without spaces and dashes.
+// A name in the form used for comparison: lower case, without spaces and dashes.
 std::string plain(std::string_view name) {
   std::string result;
   for (const unsigned char c : name) {
@@ -69,11 +69,11 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 }  // namespace
 
 std::span<const Gpu> known_gpus() {
-  // SMs, boost clock and memory bandwidth are a product's: NVIDIA's data sheets. So are the dense
-  // rates of the tensor cores, which the architectures' whitepapers repeat (Turing, A100, GA102,
-  // Ada, H100, RTX Blackwell); where only the rate with sparsity is given, half of it. The L2
-  // cache's rate is stated for the A100 alone, in its whitepaper; the H200's was measured: the most
-  // that 16-byte loads past L1 by all SMs got (2 MiB read again and again; of 16 MiB and more,
+  // SMs, boost clock and memory bandwidth belong to a product: NVIDIA's data sheets. So do the
+  // dense rates of the tensor cores, which the architectures' whitepapers repeat (Turing, A100,
+  // GA102, Ada, H100, RTX Blackwell). If only the rate with sparsity is given, half of it is used.
+  // The L2 cache's rate is stated only for the A100, in its whitepaper. The H200's was measured:
+  // the best rate of 16-byte loads past L1 by all SMs (2 MiB read repeatedly; with 16 MiB and more,
   // 2240).
   constexpr double kUnknown = 0, kNone = 0;
   static const std::vector<Gpu> gpus = {

@@ -6,7 +6,7 @@
 
 namespace model {
 
-TEST_CASE("a GPU is found without case, spaces and dashes, or by the words its name begins with") {
+TEST_CASE("a GPU is found by its name or its first words, ignoring case, spaces and dashes") {
   for (const Gpu& gpu : known_gpus()) CHECK(find_gpu(gpu.name) == &gpu);
   REQUIRE(find_gpu("rtx3090"));
   CHECK(find_gpu("rtx3090")->name == "RTX 3090");
@@ -22,8 +22,7 @@ TEST_CASE("an unknown or ambiguous name is no GPU") {
   }
 }
 
-TEST_CASE(
-    "tensor cores multiply bf16 twice as fast as tf32, and an SM takes a power of two a cycle") {
+TEST_CASE("tensor cores multiply bf16 twice as fast as tf32, a power of two per SM and cycle") {
   for (const Gpu& gpu : known_gpus()) {
     CAPTURE(gpu.name);
     if (gpu.compute_capability < 80) {  // fp16 only
@@ -32,8 +31,8 @@ TEST_CASE(
       continue;
     }
     CHECK(gpu.bf16_tflops == doctest::Approx(2 * gpu.tf32_tflops).epsilon(0.005));
-    // 128 in GeForces, 256 and more in the others; data centre GPUs boost less with tensor cores
-    // on.
+    // 128 in GeForces, 256 and more in the others. Data centre GPUs run at a lower boost clock
+    // while the tensor cores are busy.
     const double fmas = gpu.tf32_tflops * 1e3 / (2 * gpu.sms * gpu.boost_ghz);
     const double power = std::exp2(std::round(std::log2(fmas)));
     CHECK(fmas >= 0.9 * power);
@@ -41,7 +40,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what all SMs read from L2 is never more than they can take") {
+TEST_CASE("L2 never delivers more than all SMs can take") {
   for (const Gpu& gpu : known_gpus()) {
     CAPTURE(gpu.name);
     CHECK(l2_bytes_per_clock(gpu) > 0);
@@ -49,7 +48,7 @@ TEST_CASE("what all SMs read from L2 is never more than they can take") {
   }
 }
 
-TEST_CASE("a block may opt in to all of an SM's shared memory less what is reserved") {
+TEST_CASE("a block may opt in to all of an SM's shared memory except the reserved part") {
   CHECK(known_gpus().size() == 9);
   for (const Gpu& gpu : known_gpus()) {
     CAPTURE(gpu.name);

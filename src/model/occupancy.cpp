@@ -8,10 +8,11 @@ namespace model {
 namespace {
 
 constexpr int kThreadsPerWarp = 32;
-constexpr int kMaxThreadsPerBlock = 1024;    // of every cc since 2.0
-constexpr int kMaxRegistersPerThread = 255;  // what an instruction can name
-constexpr int kRegisterGranularity = 256;    // registers are handed out to a warp by 256
-constexpr int kSubPartitionsPerSm = 4;       // a warp lives in one, with a quarter of the registers
+constexpr int kMaxThreadsPerBlock = 1024;    // for every cc since 2.0
+constexpr int kMaxRegistersPerThread = 255;  // the most that an instruction can name
+constexpr int kRegisterGranularity = 256;    // a warp gets registers in units of 256
+// A warp belongs to one, which has a quarter of the registers.
+constexpr int kSubPartitionsPerSm = 4;
 
 long long round_up(long long value, long long step) {
   return (value + step - 1) / step * step;
@@ -42,7 +43,7 @@ int blocks_by_registers(const Gpu& gpu, const KernelResources& kernel, int warps
 }  // namespace
 
 Occupancy occupancy(const Gpu& gpu, const KernelResources& kernel) {
-  // A block that has no thread is counted as one warp, so that there is something to divide by.
+  // A block without threads is counted as one warp, to avoid a division by zero.
   const int threads = kernel.threads_per_block < 1 ? 1 : kernel.threads_per_block;
   const int warps_per_block = (threads - 1) / kThreadsPerWarp + 1;
 

@@ -8,7 +8,7 @@ namespace {
 
 void touch(Sectors& sectors, std::uint64_t number, int lane) {
   const std::uint32_t bit = std::uint32_t{1} << lane;
-  // Nearly every request goes up through memory.
+  // The addresses of nearly every request ascend.
   if (sectors.empty() || sectors.end()[-1].number < number) {
     sectors.push_back({number, bit});
     return;

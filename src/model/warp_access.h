@@ -1,6 +1,6 @@
-// One access of one warp, and what it costs, by the rules measured on an H200
-// (src/model/data/*.csv). The rules themselves say how an access splits: sectors.h for global
-// memory, wavefronts.h for shared memory, async_copy.h for cp.async.
+// One access of one warp, and its cost, by rules measured on an H200 (src/model/data/*.csv). How an
+// access is split is defined elsewhere: sectors.h for global memory, wavefronts.h for shared
+// memory, async_copy.h for cp.async.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ namespace model {
 inline constexpr int kWarpSize = 32;
 inline constexpr int kWordBytes = 4;
 
-// One instruction of one warp: every active lane touches `bytes` bytes at its address.
-// Addresses are multiples of `bytes`, as the hardware demands; others crash nothing here.
+// One instruction of one warp: every active lane accesses `bytes` bytes at its address. Addresses
+// are multiples of `bytes`, as the hardware requires; other addresses are tolerated here.
 struct WarpAccess {
   std::uint32_t active;  // bit l: lane l takes part
-  int bytes;             // a lane: 1, 2, 4, 8 or 16
+  int bytes;             // per lane: 1, 2, 4, 8 or 16
   std::array<std::uint64_t, kWarpSize> address;
 };
 
@@ -26,7 +26,7 @@ void for_each_lane(std::uint32_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
 }
 
-// Calls visit(word) for each word (address / 4) that the lane touches.
+// Calls visit(word) for each word (address / 4) that the lane accesses.
 template <class Visit>
 void for_each_word(const WarpAccess& access, int lane, Visit visit) {
   const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
@@ -39,22 +39,22 @@ struct SharedCost {
   int bank_conflicts() const { return wavefronts - groups; }
 };
 
-// The cost of an access stays the same when one constant is added to every lane's address:
+// The cost of an access does not change when one constant is added to every lane's address:
 //   global_sectors      a multiple of 32, a sector
 //   global_lines        a multiple of 128, a line
 //   shared_load, shared_store, ldmatrix
-//                       a multiple of max(bytes, 4): aligned lanes need no more than their offsets
-//                       from each other, because the constant only turns the ring of banks
+//                       a multiple of max(bytes, 4): for aligned lanes only their relative offsets
+//                       matter, because the constant only rotates the banks
 //   async_copy          a multiple of 128, a line, on either side
 
-// Distinct 32-byte sectors that the active lanes touch. Loads and stores alike.
+// Distinct 32-byte sectors that the active lanes access. The same for loads and stores.
 int global_sectors(const WarpAccess& access);
 
-// Distinct 128-byte lines that the active lanes touch: what the L1 cache looks up, one a cycle.
+// Distinct 128-byte lines that the active lanes access: the L1 cache looks up one per cycle.
 int global_lines(const WarpAccess& access);
 
-// Sectors that as many lanes would touch if they were contiguous and aligned: 4, 8, 16 for a full
-// warp of 4, 8, 16 bytes a lane. Lanes that share an address can need fewer than this.
+// The sectors that the same number of lanes would access at contiguous, aligned addresses: 4, 8, 16
+// for a full warp of 4, 8, 16 bytes per lane. Lanes that share an address can need fewer.
 int ideal_global_sectors(const WarpAccess& access);
 
 SharedCost shared_load(const WarpAccess& access);

@@ -9,15 +9,15 @@ namespace {
 
 constexpr int kLineBytes = kBanks * kWordBytes;
 
-// Bytes of bank that a lane occupies: a narrow lane takes its whole word.
+// The bytes of bank that a lane occupies: a narrow lane occupies a whole word.
 int bank_bytes(int bytes) {
   return std::max(bytes, kWordBytes);
 }
 
 // The wavefronts of the lanes of one group, each `bytes` wide. A lane of 8 or 16 bytes covers 2 or
-// 4 neighbouring banks in full, so that a bank here is an aligned set of 2 or 4, and a unit is what
-// a lane wants of it. A lane is served in the first turn in which its bank is free or gives its
-// unit anyway.
+// 4 neighbouring banks completely, so here a bank is an aligned set of 2 or 4, and a unit is what a
+// lane needs from it. A lane is served in the first wavefront in which its bank is free or provides
+// its unit already.
 void serve_group(Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t lanes, int bytes) {
   const int shift = std::countr_zero(static_cast<unsigned>(bytes));
   const unsigned banks = kLineBytes >> shift;
@@ -35,8 +35,8 @@ void serve_group(Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t
   }
 
   const std::size_t first = wavefronts.size();
-  std::array<std::uint64_t, kBanks * kWarpSize> units;  // of each bank, turn after turn
-  std::array<std::uint8_t, kBanks> turns{};             // in which a bank is in use
+  std::array<std::uint64_t, kBanks * kWarpSize> units;  // of each bank, wavefront after wavefront
+  std::array<std::uint8_t, kBanks> turns{};             // wavefronts in which a bank is in use
   for_each_lane(lanes, [&](int lane) {
     const std::uint64_t unit = access.address[lane] >> shift;
     const unsigned bank = unit % banks;
@@ -63,7 +63,7 @@ Wavefronts in_groups(const WarpAccess& access, std::uint32_t active, int bytes, 
   return wavefronts;
 }
 
-// Whether every two active lanes whose numbers differ in the bit `distance` share an address.
+// Whether every two active lanes whose numbers differ in the bit `distance` have the same address.
 bool equal_in_pairs(const WarpAccess& access, int distance) {
   const std::uint32_t lower_lanes = distance == 1 ? 0x55555555 : 0x33333333;
   std::uint32_t pairs = access.active & access.active >> distance & lower_lanes;

@@ -34,16 +34,16 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
   switch (event.kind) {
     case Kind::block_begin:
       return {{text::printed(
-          "the block begins: %d threads in %d warp%s; shared memory holds nothing yet", threads,
-          warps, warps == 1 ? "" : "s")}};
+          "the block begins: %d threads in %d warp%s; shared memory is empty", threads, warps,
+          warps == 1 ? "" : "s")}};
     case Kind::block_end:
       return {{"the block ends: all its threads have left the kernel"}};
     case Kind::barrier:
-      return {{"barrier: every thread of the block has come to __syncthreads()"}};
+      return {{"barrier: every thread of the block has reached __syncthreads()"}};
     case Kind::warp_barrier:
-      return {{warp + "__syncwarp(), they wait for each other"}};
+      return {{warp + "__syncwarp(): they wait for each other"}};
     case Kind::commit:
-      return {{warp + "commit, the copies so far are a group"}};
+      return {{warp + "commit: the copies so far become a group"}};
     case Kind::wait: {
       std::uint64_t groups = 0;
       model::for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
@@ -51,7 +51,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
       return {
           {warp + (groups == 0 ? "wait for all their copies"
                                : text::printed(
-                                     "wait for their copies, but for the last %llu "
+                                     "wait for their copies, except the last %llu "
                                      "group%s",
                                      still, groups == 1 ? "" : "s"))}};
     }

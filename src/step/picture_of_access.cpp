@@ -14,7 +14,7 @@ namespace step {
 
 namespace {
 
-// Rows of 128 bytes, with the sectors that are fetched between bars.
+// Rows of 128 bytes, with the fetched sectors between bars.
 std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chosen) {
   constexpr int kSectorsARow = model::kBanks / model::kSectorWords;
   std::map<std::uint64_t, std::array<std::string, kSectorsARow>> rows;
@@ -43,7 +43,7 @@ std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chose
   return picture;
 }
 
-// A row for each turn that shared memory takes, its banks side by side.
+// A row for each wavefront in shared memory, with its banks side by side.
 std::vector<Line> picture_of_banks(
     const model::WarpAccess& access, const model::Wavefronts& turns, char chosen) {
   std::vector<Line> picture{{{"  bank           0       8       16      24"}}};

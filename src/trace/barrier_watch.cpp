@@ -49,7 +49,7 @@ std::vector<model::Hazard> BarrierWatch::barrier(
     }
   }
   ++count_;
-  // Warps that meet at different barriers have to come to as many of them.
+  // Warps that meet at different barriers must reach the same number of them.
   if ((said_several_ || elsewhere) && gone_between) {
     return {hazard(model::HazardKind::barrier_divergence, waits, *gone_between)};
   }

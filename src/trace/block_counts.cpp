@@ -79,7 +79,7 @@ model::Counts BlockCounts::result(const Sites& sites) const {
   model::Counts all = counts_;
   for (const Site& site : sites.all()) {
     add_requests(all.*kTraffic[site.traffic], site.counts);
-    // cp.async is a global load and a shared store as well.
+    // cp.async is both a global load and a shared store.
     if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
     if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
     all.lines.push_back(site.counts);

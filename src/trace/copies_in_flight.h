@@ -1,4 +1,4 @@
-// What cp.async has on its way: bytes that a thread asked for and has not waited for yet.
+// The cp.async copies in flight: bytes that a thread has requested and not yet waited for.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace trace {
 
-// Of the threads of one block at a time.
+// For the threads of one block at a time.
 class CopiesInFlight {
  public:
   void begin_block(int threads) {
@@ -21,7 +21,7 @@ class CopiesInFlight {
     warps_[thread / model::kWarpSize] += bytes;
   }
   void commit(int thread) { threads_[thread].commit(); }
-  // Until no more than so many of the groups last committed are on their way.
+  // Waits until at most this many of the most recently committed groups are in flight.
   void wait(int thread, std::uint64_t groups_in_flight) {
     std::int64_t& of_warp = warps_[thread / model::kWarpSize];
     threads_[thread].wait(groups_in_flight, [&](int bytes) { of_warp -= bytes; });

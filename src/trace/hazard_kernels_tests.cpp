@@ -53,7 +53,7 @@ struct alignas(256) Arrays {
   float out[1024];
 };
 
-// The hazards in the order in which they are told, but for what is only in memory.
+// The hazards in the order in which they are reported, without those that are only in memory.
 std::vector<model::Hazard> hazards_of(const HazardKernel& kernel) {
   static Arrays arrays;
   for (int i = 0; i < 1024; ++i) {
@@ -78,7 +78,7 @@ std::string text_of(const std::vector<model::Hazard>& hazards) {
 
 }  // namespace
 
-TEST_CASE("faults in small kernels are found, and in correct ones there are none") {
+TEST_CASE("faults in small kernels are found, and none in correct ones") {
   for (const HazardKernel& kernel : all_kernels()) {
     CAPTURE(std::string(kernel.text));
     const std::vector<model::Hazard> hazards = hazards_of(kernel);
@@ -91,7 +91,7 @@ TEST_CASE("faults in small kernels are found, and in correct ones there are none
   }
 }
 
-TEST_CASE("what is found does not depend on the number of threads that run blocks") {
+TEST_CASE("the hazards do not depend on the number of threads that run blocks") {
   const int threads = omp_get_max_threads();
   for (const HazardKernel& kernel : all_kernels()) {
     CAPTURE(std::string(kernel.text));

@@ -43,7 +43,7 @@ void check_equal_lanes(const model::Traffic& traffic, int accesses, int bytes) {
 
 }  // namespace
 
-TEST_CASE("every C++ idiom is seen as the accesses that are written") {
+TEST_CASE("the tracer sees every C++ idiom as the accesses in its source") {
   REQUIRE(!idioms.empty());
   for (const Idiom& idiom : idioms) {
     CAPTURE(std::string(idiom.text));
@@ -56,7 +56,7 @@ TEST_CASE("every C++ idiom is seen as the accesses that are written") {
   }
 }
 
-TEST_CASE("lanes that part and meet again make the requests of a warp in lockstep") {
+TEST_CASE("lanes that diverge and reconverge make the requests of a warp in lockstep") {
   REQUIRE(!divergences.empty());
   for (const Divergence& divergence : divergences) {
     CAPTURE(std::string(divergence.text));
@@ -66,7 +66,7 @@ TEST_CASE("lanes that part and meet again make the requests of a warp in lockste
   }
 }
 
-TEST_CASE("what threads do together is what the GPU's threads do") {
+TEST_CASE("collective operations give the GPU's results") {
   REQUIRE(!exchanges.empty());
   for (const Exchange& exchange : exchanges) {
     CAPTURE(std::string(exchange.text));
@@ -79,7 +79,7 @@ TEST_CASE("what threads do together is what the GPU's threads do") {
   }
 }
 
-TEST_CASE("local variables are measured over all calls, and are a thread's own") {
+TEST_CASE("local variables are measured over all calls, and other threads must not access them") {
   REQUIRE(!locals.empty());
   for (const Local& local : locals) {
     CAPTURE(std::string(local.text));
@@ -96,7 +96,7 @@ TEST_CASE("local variables are measured over all calls, and are a thread's own")
   }
 }
 
-TEST_CASE("who stored each word of the result is told, and that nobody stored the others") {
+TEST_CASE("the trace tells which thread stored each word of the result, if any") {
   REQUIRE(!exchanges.empty());
   const machine::GlobalArray known[] = {
       {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out, true}};
@@ -113,7 +113,7 @@ TEST_CASE("who stored each word of the result is told, and that nobody stored th
   }
 }
 
-TEST_CASE("a kernel that cannot go on is a fault with its block and thread") {
+TEST_CASE("a kernel that cannot continue is a fault with its block and thread") {
   REQUIRE(!faults.empty());
   for (const Fault& fault : faults) {
     CAPTURE(std::string(fault.text));
@@ -121,7 +121,7 @@ TEST_CASE("a kernel that cannot go on is a fault with its block and thread") {
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains(fault.says));
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains("block (0, 0, 0), thread ("));
   }
-  // And the next launch is none the worse for it.
+  // The next launch is not affected.
   CHECK(trace_block(idioms[0].run).gmem_loads.requests == 1);
 }
 

@@ -12,7 +12,7 @@ std::vector<Token> last_steps(const Party& party) {
   constexpr std::size_t kEnough = 6;
   std::vector<Token> steps;
   if (party.running) return steps;
-  // Behind the kernel's exit there are those of the functions that launch it.
+  // After the kernel's exit come the exits of the functions that launch it.
   std::size_t end = 0;
   for (std::size_t i = party.tokens.size(); i-- > 0;) {
     const Kind kind = kind_of(party.tokens[i]);

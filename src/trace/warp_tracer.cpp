@@ -43,7 +43,7 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   counts_.begin_block(block, threads);
   watch_.begin_block(block, threads);
   record_.begin_block(block);
-  audited_.reset();  // of a block that was abandoned
+  audited_.reset();  // of an abandoned block
   if (audit_ != nullptr) audited_.emplace(memory_, threads, *std::exchange(audit_, nullptr));
   if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_begin);
 }
@@ -122,7 +122,7 @@ bool WarpTracer::barrier(std::span<const bool> left) {
   counts_.barrier();
   watch_.barrier(left, log_);
   if (record_.is_on()) {
-    // Every thread that waits is inside of __syncthreads, and those that have left are nowhere.
+    // Every waiting thread is inside __syncthreads; threads that have left are nowhere.
     const std::vector<Token>& paths = log_.paths();
     const auto waits =
         std::find_if(paths.begin(), paths.end(), [](Token path) { return path != 0; });
@@ -216,7 +216,7 @@ void WarpTracer::access(const model::WarpAccess& access, Token token, Together t
 
 void WarpTracer::copy(
     model::WarpAccess from, const model::WarpAccess& to, Token token, Together together) {
-  // A lane that only fills with zeros reads nothing: its source is logged as null.
+  // A lane that only fills with zeros reads nothing; its source is logged as null.
   machine::for_each_lane(from.active, [&](int l) {
     if (from.address[l] == 0) from.active &= ~(1u << l);
   });
@@ -254,7 +254,7 @@ void WarpTracer::follow(Token token, Together together) {
   if (kind_of(token) == Kind::kWarpBarrier) {
     event = Event::warp_barrier;
     const model::WarpAccess masks = log_.gather(token, together);
-    // Lanes with one mask came together.
+    // Lanes with the same mask arrived together.
     for (std::uint32_t left = lanes.active; left != 0;) {
       const auto mask = static_cast<std::uint32_t>(masks.address[std::countr_zero(left)]);
       std::uint32_t same = 0;

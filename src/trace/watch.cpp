@@ -54,7 +54,7 @@ void Watch::begin_block(std::int64_t block, int threads) {
   fenced_in_.assign(threads, 0);
   read_atomically_.clear();
   read_last_.assign(threads, 0);
-  touches_.clear();  // of a block that was abandoned
+  touches_.clear();  // of an abandoned block
 }
 
 void Watch::end_block() {
@@ -145,7 +145,7 @@ void Watch::request(const Site& site, model::WarpAccess access, int warp) {
 
 void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, int warp) {
   const Kind kind = kind_of(site.token);
-  if (kind == Kind::kLockLoad) return;  // its store says it all
+  if (kind == Kind::kLockLoad) return;  // its store covers this
   const How how = how_of(kind);
   const bool copies = kind == Kind::kAsyncCopy && site.array->shared, only_loads = loads(site);
   const std::size_t array = sites_.array_of(site);
@@ -166,7 +166,7 @@ void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, in
 
 void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access) {
   const Kind kind = kind_of(site.token);
-  if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store says it all
+  if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store covers this
   const bool strong = how_of(kind) != How::plain;
   const Touch::Way way = loads(site) ? (strong ? Touch::Way::atomic_load : Touch::Way::load)
                                      : (strong ? Touch::Way::atomic_store : Touch::Way::store);
@@ -275,7 +275,7 @@ void Watch::told(int thread, const Told& told, Token path, Token token) {
   add_other(hazard);
 }
 
-// The first of those that say the same.
+// Keeps the first of equal hazards.
 void Watch::add_other(const model::Hazard& hazard) {
   const bool known = std::any_of(others_.begin(), others_.end(), [&](const model::Hazard& other) {
     return other.kind == hazard.kind && other.first.places == hazard.first.places &&
