@@ -147,7 +147,8 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
-  CHECK(contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," + digest + "\n"));
+  CHECK(
+      contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," + digest + "\n"));
   CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,0,no,–,–,–,,77,"));
   CHECK(!contains(table, std::string(16, '0')));
   CHECK(!fs::exists(partial));
