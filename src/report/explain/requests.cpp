@@ -12,22 +12,24 @@ namespace report {
 namespace {
 
 std::string coalescing(const model::Traffic& traffic) {
-  const double ratio = static_cast<double>(traffic.pieces) /
-                       static_cast<double>(std::max<std::int64_t>(traffic.ideal_pieces, 1));
-  if (traffic.pieces < traffic.ideal_pieces) {
-    return "Coalesced, and fewer than ideal: some lanes read the same address, which is fetched "
-           "once.";
-  }
+  const double ratio =
+      static_cast<double>(traffic.pieces) /
+      static_cast<double>(std::max<std::int64_t>(traffic.pieces - traffic.uncoalesced, 1));
   if (traffic.pieces == traffic.ideal_pieces) {
-    return "Coalesced: the lanes' addresses are neighbours, and no byte of a sector is moved in "
-           "vain.";
+    return "Coalesced: the bytes that the lanes want fit into no fewer sectors.";
+  }
+  if (traffic.uncoalesced == 0) {
+    return "Coalesced: lanes that want the same bytes get them from one sector; the ideal counts "
+           "these bytes once.";
   }
   if (ratio < 1.25) {
-    return "Nearly coalesced: " + text::exact(std::round(ratio * 100) / 100) +
-           " times the sectors of neighbouring, aligned addresses.";
+    return text::printed(
+        "Nearly coalesced: %.2f times the sectors of neighbouring, aligned addresses.", ratio);
   }
-  return "Not coalesced: " + text::exact(std::round(ratio * 100) / 100) +
-         " times the sectors that neighbouring addresses would take; the rest is in vain.";
+  return text::printed(
+      "Not coalesced: %.2f times the sectors that neighbouring addresses would take; most of the "
+      "bytes in them are loaded for nothing.",
+      ratio);
 }
 
 // `copies` is the part of `traffic` that cp.async makes.
