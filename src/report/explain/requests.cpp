@@ -6,6 +6,7 @@
 #include "lab/rates.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -19,16 +20,15 @@ std::string coalescing(const model::Traffic& traffic) {
     return "Coalesced: the bytes that the lanes want fit into no fewer sectors.";
   }
   if (traffic.uncoalesced == 0) {
-    return "Coalesced: lanes that want the same bytes get them from one sector; the ideal counts "
-           "these bytes once.";
+    return "Coalesced: lanes share sectors, and the ideal counts the bytes that they share once.";
   }
   if (ratio < 1.25) {
     return text::printed(
         "Nearly coalesced: %.2f times the sectors of neighbouring, aligned addresses.", ratio);
   }
   return text::printed(
-      "Not coalesced: %.2f times the sectors that neighbouring addresses would take; most of the "
-      "bytes in them are loaded for nothing.",
+      "Not coalesced: %.2f times the sectors of neighbouring addresses; most bytes in them are "
+      "unused.",
       ratio);
 }
 
@@ -57,7 +57,9 @@ double ideal_per_request(const model::Traffic& traffic) {
 }  // namespace
 
 std::string requests_of_warps(const model::Counts& counts, text::Style style) {
-  constexpr const char* kColumns = "%-13s %16s %16s %14s %14s %14s\n";
+  const bool narrow = text::report_width() < text::kReportWidth;
+  const char* kColumns =
+      narrow ? "%-13s %12s %15s %11s %7s %14s\n" : "%-13s %16s %16s %14s %14s %14s\n";
   struct Line {
     const char* what;
     const model::Traffic& traffic;
