@@ -14,7 +14,7 @@ BUILD ?= build
 PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
 EXTRA_CXXFLAGS ?=
 # These count from make's command line alone: an OUT or K in the environment means something else.
-ASKED := ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MUTANTS N OUT \
+ASKED := ANSWERS ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MUTANTS N OUT \
 	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_FLAGS V VARIANT WERROR
 $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(name) :=)))
 
@@ -58,7 +58,7 @@ SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp s
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
 # What reads a student's file.
-ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
+ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp student.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
 # What stands around a kernel of somebody else's.
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp src/try/audit.cpp,$(wildcard src/try/*.cpp)))

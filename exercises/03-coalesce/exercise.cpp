@@ -1,7 +1,18 @@
 #include "grade/exercise.h"
 
+namespace {
+
+bool reaches_outside(const grade::Case& c) {
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.array.starts_with("outside")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 extern const grade::Exercise grade::exercise = {
-    .title = "coalesce: C = A * B, where all three lie in memory column by column",
+    .title = "coalesce: C = A * B, with all three matrices column by column",
     .product = {grade::Order::columns, grade::Order::columns, grade::Order::columns},
     .shapes =
         [](grade::Random& random) {
@@ -9,40 +20,50 @@ extern const grade::Exercise grade::exercise = {
               {64, 64, 32},
               {8 * random.between(5, 12), random.between(33, 80), random.between(8, 40)},
               {8 * random.between(1, 3), random.between(9, 31), random.between(8, 40)},
+              {8 * random.between(5, 12), random.between(9, 31), random.between(8, 40)},
           };
         },
     .targets =
-        {{"global sectors", "gmem_load_sectors + gmem_store_sectors",
+        {{"stores per thread", "most_gmem_stores", "1", false},
+         {"global sectors", "gmem_load_sectors + gmem_store_sectors",
           "N*K*(M/8 + ceil(M/32)) + N*M/8"},
          {"store sectors", "gmem_store_sectors", "N*M/8"},
-         {"stores of a thread", "most_gmem_stores", "1", false},
          {"shared bytes", "smem_bytes", "0", false}},
     .hints =
-        {{[](const grade::Case& c) {
+        {{reaches_outside,
+          "the grid is rounded up to whole blocks, so there are more threads than elements: which "
+          "of them have an element of C?"},
+         {[](const grade::Case& c) { return c.never_written; },
+          "some elements of C have no thread: blockIdx.y counts down the rows of C, and blockIdx.x "
+          "along its columns"},
+         {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
+          "a thread stores more than once: add up in a local variable, and store once, after the "
+          "loop"},
+         {[](const grade::Case& c) {
             return !c.right() &&
                    c.is({grade::Order::columns, grade::Order::columns, grade::Order::rows});
           },
-          "the numbers are right, but C is to lie column by column: element (row, col) is at "
-          "col * M + row"},
+          "the values are right, but C must lie column by column: element (row, col) is C[col * M "
+          "+ row]"},
          {[](const grade::Case& c) {
             return !c.right() &&
                    c.is({grade::Order::rows, grade::Order::columns, grade::Order::columns});
           },
-          "A is read as if it lay row by row: element (row, k) is at k * M + row"},
+          "A is read as if it lay row by row, but element (row, k) is A[k * M + row]"},
          {[](const grade::Case& c) {
             return !c.right() &&
                    c.is({grade::Order::columns, grade::Order::rows, grade::Order::columns});
           },
-          "B is read as if it lay row by row: element (k, col) is at col * K + k"},
+          "B is read as if it lay row by row, but element (k, col) is B[col * K + k]"},
          {[](const grade::Case& c) { return !c.right() && c.is({}); },
-          "A, B and C are taken to lie row by row, but they lie column by column: element "
-          "(row, k) of A is at k * M + row"},
+          "A, B and C are indexed as if they lay row by row, but they lie column by column: "
+          "element (row, k) of A is A[k * M + row]"},
          {[](const grade::Case& c) { return c.right() && c.measures.at("smem_bytes") > 0; },
-          "tiles in shared memory come in the next exercise: here it is enough that neighbouring "
-          "threads access neighbours in A and in C"},
+          "tiles in shared memory come in the next exercise. Here it is enough that neighbouring "
+          "threads access neighbouring elements of A and of C"},
          {[](const grade::Case& c) {
             return c.right() && !c.missed.empty() && !model::has_hazard(*c.row.counts);
           },
-          "the 32 lanes of a warp have consecutive threadIdx.x: let those be neighbours in "
-          "memory, in A and in C"}},
+          "the 32 lanes of a warp have consecutive threadIdx.x: choose row and col so that they "
+          "access consecutive elements of A and of C"}},
 };

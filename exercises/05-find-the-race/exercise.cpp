@@ -17,7 +17,7 @@ grade::Complaint no_answer(
   const auto given = answers.find(name);
   return {
       given == answers.end() ? "no answer yet to " + name : name + " cannot be " + given->second,
-      "it is to be " + wants, "write: // answer " + name + ": and then " + wants};
+      "it must be " + wants, "write: // answer " + name + ": and then " + wants};
 }
 
 std::optional<int> whole_number(const grade::Answers& answers, const std::string& name, int most) {
@@ -45,22 +45,22 @@ std::optional<grade::Complaint> check_lines(const std::string& lines) {
   if (lines == std::string{kStores, kLoads}) return std::nullopt;
   grade::Complaint complaint{
       "line_1 and line_2 are not where the race is",
-      "which word of shared memory do both lines touch, one of them storing, with "
-      "no barrier on the way from one thread's access to the other's?",
-      "list for each array who stores to it in one round, who still loads from it "
-      "in the round before, and whether that is the same tile"};
+      "which word of shared memory do both lines access, one of them with a store, while no "
+      "barrier orders the two accesses?",
+      "for each array, list who stores to it in one round, who still loads from it in the round "
+      "before, and whether that is the same tile"};
   if (lines == std::string{'b', kLoads}) {
     complaint.phase =
-        "Bs has two tiles, used in turn: from one store to a tile until the next one lies a "
-        "barrier that nobody passes before all have multiplied";
+        "Bs has two tiles, used in turn: between two stores to the same tile there is a barrier "
+        "that no thread passes before all have multiplied";
   } else if (lines.find('e') != lines.npos) {
-    complaint.phase = "line e touches no shared memory";
+    complaint.phase = "line e does not access shared memory";
   } else if (lines.find('c') != lines.npos) {
-    complaint.phase = "line c is the barrier: the race is between two lines that touch memory";
+    complaint.phase = "line c is the barrier: the race is between two lines that access memory";
   } else if (lines[0] == lines[1]) {
     complaint.phase =
-        "every word of a tile is stored by one thread only, and loads do not race "
-        "with loads: the two lines are different ones";
+        "only one thread stores each word of a tile, and loads do not race with loads: name two "
+        "different lines";
   } else {
     complaint.phase = "these two lines store to different arrays";
   }
@@ -103,36 +103,38 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
   if (storing == loading) {
     return grade::Complaint{
         "thread_1 and thread_2 do not race with each other",
-        "a thread does one thing after the other: it cannot race with itself", deeds};
+        "a thread cannot race with itself, because it does one thing after the other", deeds};
   }
   if (storing >= BK * BM || storing % BM != loading / BN) {
     return grade::Complaint{
         "thread_1 and thread_2 do not race with each other",
-        storing >= BK * BM ? "the tile of A has 64 elements: which threads store one?"
-                           : "the one stores and the other loads, but not the same word: which "
-                             "column of As does each of them touch?",
+        storing >= BK * BM ? "the tile of A has 64 elements: which threads store one of them?"
+                           : "one thread stores and the other loads, but not the same word: which "
+                             "column of As does each of them access?",
         deeds};
   }
 
   const char* phase = nullptr;
   if (smallest[0] % BM != 0 || smallest[1] % BN != 0 || smallest[2] % BK != 0 || smallest[0] == 0 ||
       smallest[1] == 0 || smallest[2] == 0) {
-    phase = "the kernel is for multiples of BM, BN and BK, and for nothing less than one of each";
+    phase = "the kernel takes only multiples of BM, BN and BK, and at least one of each";
   } else if (smallest[2] <= BK) {
     phase =
-        "in the first round the barrier stands between store and load; who is still "
-        "multiplying when the next store comes, and is there a next one at this K?";
+        "in the first round, the barrier stands between store and load. Who is still multiplying "
+        "at the time of the next store, and is there a next store at this K?";
   } else if (smallest[2] > 2 * BK) {
-    phase = "how many rounds does it take until one of them stores what the last one loads?";
+    phase =
+        "how many rounds are needed until one of them stores to the tile that the round before "
+        "still loads?";
   } else if (smallest[0] > BM || smallest[1] > BN) {
-    phase = "each block has shared memory of its own: does it take more than one block?";
+    phase = "each block has its own shared memory: does the race need more than one block?";
   }
   if (phase != nullptr) {
     return grade::Complaint{
         "smallest_M, smallest_N, smallest_K are not the smallest shape with the race", phase,
         text::printed(
-            "at your %d, %d, %d there are %d rounds a block", smallest[0], smallest[1], smallest[2],
-            smallest[2] / BK)};
+            "at your %d, %d, %d each block has this many rounds: %d", smallest[0], smallest[1],
+            smallest[2], smallest[2] / BK)};
   }
   return std::nullopt;
 }
@@ -148,7 +150,7 @@ bool races(const grade::Case& c) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "find the race in C = A^T * B^T, then mend it",
-    .product = {grade::Order::columns, grade::Order::columns, grade::Order::rows},
+    .product = {grade::Order::transposed, grade::Order::transposed, grade::Order::rows},
     .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
     .shapes =
         [](grade::Random& random) {
@@ -160,22 +162,23 @@ extern const grade::Exercise grade::exercise = {
         },
     .targets =
         {{"global loads", "gmem_loads", "M*N*K/BM + M*N*K/BN"},
-         {"barriers a block", "barriers/blocks", "2*K/BK", false},
+         {"barriers per block", "barriers/blocks", "2*K/BK", false},
          {"shared bytes", "smem_bytes", "2*4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) {
             return races(c) &&
                    c.measures.at("barriers") <= c.measures.at("blocks") * c.shape.K / BK;
           },
-          "the race is still there: a barrier of the block must stand between the last load of a "
-          "tile and the next store to it (__syncwarp holds only the lanes of one warp), or the "
+          "the race is still there. Either a __syncthreads() must stand between the last load of a "
+          "tile and the next store to it (__syncwarp orders only the lanes of one warp), or the "
           "next store must go to another tile"},
          {races,
-          "barriers there are, but not between the last load of a tile and the next store to it"},
+          "there is another barrier, but it does not stand between the last load of a tile and the "
+          "next store to it"},
          {[](const grade::Case& c) {
             return !c.missed.empty() &&
                    c.measures.at("barriers") > c.measures.at("blocks") * 2 * c.shape.K / BK;
           },
-          "one more barrier, once a round is enough: nobody needs a barrier at every k"}},
+          "one more barrier per round is enough: no thread needs a barrier at every k"}},
     .check_answers = check_answers,
 };

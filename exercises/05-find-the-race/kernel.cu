@@ -1,4 +1,4 @@
-// Exercise 5: find the race. exercises/05-find-the-race/README.md says what to answer, and to mend.
+// Exercise 5: find the race. exercises/05-find-the-race/README.md says what to answer and repair.
 #include "cuda/launch.h"
 #include "grade/shape.h"
 

@@ -1,4 +1,4 @@
-// Exercise 5: find the race. exercises/05-find-the-race/README.md says what to answer, and to mend.
+// Exercise 5: find the race. exercises/05-find-the-race/README.md says what to answer and repair.
 #include "cuda/launch.h"
 #include "grade/shape.h"
 
@@ -23,7 +23,7 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
   __shared__ float As[BK][BM];
   __shared__ float Bs[2][BK][BN];
   const int thread = row * BN + col;               // 0 to 255
-  const int a_k = thread / BM, a_m = thread % BM;  // what it copies, where its tile has so much
+  const int a_k = thread / BM, a_m = thread % BM;  // its element, if the tile has that many
   const int b_k = thread % BK, b_n = thread / BK;
 
   for (int k0 = 0; k0 < K; k0 += BK) {

@@ -4,11 +4,11 @@ namespace {
 
 constexpr int BM = 8, BN = 32, BK = 16;
 
-const model::LineCounts* outside_of(const grade::Case& c, const char* array) {
+bool outside_of(const grade::Case& c, const char* array) {
   for (const model::LineCounts& line : c.row.counts->lines) {
-    if (line.array == std::string("outside of ") + array) return &line;
+    if (line.array.starts_with("outside of ") && line.array.ends_with(array)) return true;
   }
-  return nullptr;
+  return false;
 }
 
 // Only K is cut: what goes wrong is for want of the edge along K.
@@ -31,7 +31,7 @@ bool has(const grade::Case& c, model::HazardKind kind) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "tile edges: C = A * B^T for any shape through 8 x 16 and 32 x 16 tiles",
-    .product = {grade::Order::rows, grade::Order::columns, grade::Order::columns},
+    .product = {grade::Order::rows, grade::Order::transposed, grade::Order::columns},
     .variants = {{{"BM", BM}, {"BN", BN}, {"BK", BK}}},
     .shapes =
         [](grade::Random& random) {
@@ -48,44 +48,44 @@ extern const grade::Exercise grade::exercise = {
         {{"global loads", "gmem_loads", "M*K*ceil(N/BN) + N*K*ceil(M/BM)"},
          {"global stores", "gmem_stores", "M*N"},
          {"shared loads", "smem_load_floats", "2*ceil(K/BK)*BK*threads"},
-         {"barriers a block", "barriers/blocks", "2*ceil(K/BK)", false},
+         {"barriers per block", "barriers/blocks", "2*ceil(K/BK)", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) {
             return has(c, model::HazardKind::barrier_divergence) ||
                    has(c, model::HazardKind::threads_left);
           },
-          "every thread of the block has to come to every barrier and copies its part, also one "
-          "whose own element of C does not exist: it must not leave early"},
+          "every thread of the block must copy its part and reach every barrier, even if its own "
+          "element of C does not exist: it must not leave early"},
          {[](const grade::Case& c) {
             return has(c, model::HazardKind::uninitialized) ||
                    (!c.right() && c.measures.at("smem_store_floats") <
                                       rounds(c) * (BM + BN) * BK * c.measures.at("blocks"));
           },
-          "a place of the tile beyond the matrix keeps what was there before, the last round's "
-          "element or nothing at all: something must be stored there that adds nothing to the sum"},
+          "a place of the tile that lies beyond the matrix keeps its old value, from the last "
+          "round or from nowhere: store a value there that adds nothing to the sum"},
          {[](const grade::Case& c) {
             return has(c, model::HazardKind::race_on_result) || outside_of(c, "C");
           },
-          "the tiles of the last row and column of blocks reach over C: which threads have an "
+          "the tiles of the last row and column of blocks extend beyond C: which threads have an "
           "element of C to store?"},
          {[](const grade::Case& c) {
             return only_K_is_cut(c) && !c.right() && !(outside_of(c, "A") && outside_of(c, "B"));
           },
-          "K is no multiple of BK: beyond K the places of both tiles must be zero; a zero in one "
-          "alone is not enough, since NaN times zero is NaN"},
+          "K is not a multiple of BK. Beyond K, the places of both tiles must be zero: a zero in "
+          "only one of them is not enough, because NaN times zero is NaN"},
          {[](const grade::Case& c) { return only_K_is_cut(c) && outside_of(c, "A"); },
-          "K is no multiple of BK: the last tile reaches over the ends of the rows, and behind the "
-          "end of one row of A or B lies the next row, or nothing"},
+          "K is not a multiple of BK: the last tile extends beyond the ends of the rows, and "
+          "behind the end of a row of A or B lies the next row, or nothing"},
          {[](const grade::Case& c) { return outside_of(c, "A") || outside_of(c, "B"); },
-          "the last blocks' tiles reach over the last row of A or B: M bounds the rows of A, and N "
-          "those of B"},
+          "the tiles of the last blocks extend beyond the last row of A or B: M bounds the rows of "
+          "A, and N bounds the rows of B"},
          {[](const grade::Case& c) { return !c.right() && c.is({}); },
-          "the numbers are right, but C is to lie column by column, and B row n holds column n of "
-          "the factor"},
+          "C must lie column by column, and B is stored transposed: use C[col * M + row] and B[col "
+          "* K + k]"},
          {[](const grade::Case& c) {
             return c.right() && !c.missed.empty() &&
                    c.missed.front()->name == std::string("global loads");
           },
-          "a place beyond the matrix is to be zero, and it takes no load at all to know that"}},
+          "a place beyond the matrix must be zero, and that needs no load"}},
 };

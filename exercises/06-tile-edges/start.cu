@@ -1,4 +1,4 @@
-// Exercise 6: tile edges. exercises/06-tile-edges/README.md says what to mend.
+// Exercise 6: tile edges. exercises/06-tile-edges/README.md says what to repair.
 #include "cuda/launch.h"
 #include "grade/shape.h"
 
@@ -38,7 +38,7 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
   // ---- end of your code ----
 }
 
-// A block of 256 threads for every tile of C, also where the tile is not whole.
+// A block of 256 threads for every tile of C, also for a tile that is not whole.
 void run(Shape shape, const float* A, const float* B, float* C) {
   const dim3 grid((shape.N + BN - 1) / BN, (shape.M + BM - 1) / BM);
   launch(multiply, grid, dim3(BM * BN), 0, shape.M, shape.N, shape.K, A, B, C);

@@ -3,6 +3,7 @@
 
 #include "grade/case.h"
 #include "grade/exercise.h"
+#include "grade/student.h"
 #include "model/gpus.h"
 #include "model/occupancy.h"
 #include "text/numbers.h"
@@ -29,23 +30,23 @@ std::vector<Change> changes_of(const model::KernelResources& kernel) {
   const int fewer = registers * 3 / 4 / 8 * 8;
   return {
       {text::printed(
-           "a tile half as large: %d threads and %d bytes a block", threads / 2, bytes / 2),
+           "a tile half as large: %d threads and %d bytes per block", threads / 2, bytes / 2),
        {threads / 2, registers, bytes / 2},
-       "smaller blocks help where an SM's last threads are too few for one more block, or where "
-       "each block is more than its share"},
+       "smaller blocks help if the threads left on an SM are too few for one more block, or if "
+       "blocks are so large that much of an SM is left over"},
       {text::printed(
-           "a tile twice as large: %d threads and %d bytes a block", 2 * threads, 2 * bytes),
+           "a tile twice as large: %d threads and %d bytes per block", 2 * threads, 2 * bytes),
        {2 * threads, registers, 2 * bytes},
-       "larger blocks help where an SM may hold no more blocks, though it has room for more "
+       "larger blocks help if an SM already holds as many blocks as it may, but has room for more "
        "threads"},
-      {text::printed("%d registers a thread, which the compiler is told to keep to", fewer),
+      {text::printed("at most %d registers per thread, by a compiler flag", fewer),
        {threads, fewer, bytes},
-       "fewer registers help where registers are what an SM runs out of first"},
-      {text::printed("half of BK: %d bytes of shared memory a block", bytes / 2),
+       "fewer registers help if registers are what an SM runs out of first"},
+      {text::printed("half of BK: %d bytes of shared memory per block", bytes / 2),
        {threads, registers, bytes / 2},
-       "less shared memory helps where that is what an SM runs out of first"},
+       "less shared memory helps if that is what an SM runs out of first"},
       {"twice as many blocks in the grid", kernel,
-       "a longer grid takes more time, but an SM holds no more of its blocks at once"},
+       "a larger grid takes more time, but an SM does not hold more of its blocks at once"},
   };
 }
 
@@ -86,10 +87,12 @@ Instance drawn(grade::Random& random, std::string_view limiter, const model::Gpu
   }
 }
 
-// The same for the same student on every machine, whatever the seed: FNV-1a.
+// The same for the same student on every machine, whatever the seed and however the name is spelt:
+// FNV-1a.
 std::vector<Instance> instances_for(const std::string& student) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char c : "resident" + student) hash = (hash ^ c) * 0x100000001b3;
+  for (const unsigned char c : "resident" + grade::name_key(student))
+    hash = (hash ^ c) * 0x100000001b3;
   grade::Random random(hash);
   constexpr std::string_view kLimiters[] = {"threads", "blocks", "shared memory", "registers"};
   const int first = random.between(0, 3), second = (first + random.between(1, 3)) % 4;
@@ -100,8 +103,8 @@ std::vector<Instance> instances_for(const std::string& student) {
 std::string instance_text(const grade::Submission& submission) {
   const std::vector<Instance> both = instances_for(submission.student);
   std::string text = submission.student.empty()
-                         ? "STUDENT=your-name draws two kernels of your own. Without it:\n\n"
-                         : "drawn for STUDENT=" + submission.student + ":\n\n";
+                         ? "STUDENT=\"Your Name\" draws two kernels of your own. Without it:\n\n"
+                         : "drawn for " + submission.student + ":\n\n";
   const auto line = [&](const char* name, const auto& value) {
     text += text::printed("%-36s", name);
     for (const Instance& instance : both) text += text::printed("%18s", value(instance).c_str());
@@ -111,21 +114,22 @@ std::string instance_text(const grade::Submission& submission) {
     line(name, [&](const Instance& i) { return std::to_string(value(i)); });
   };
   line("", [&](const Instance& i) { return "kernel " + std::to_string(1 + (&i - both.data())); });
-  number("threads of a block", [](const Instance& i) { return i.kernel.threads_per_block; });
-  number("registers of a thread", [](const Instance& i) { return i.kernel.registers_per_thread; });
-  number("shared memory of a block, bytes", [](const Instance& i) {
+  number("threads per block", [](const Instance& i) { return i.kernel.threads_per_block; });
+  number("registers per thread", [](const Instance& i) { return i.kernel.registers_per_thread; });
+  number("shared memory per block, bytes", [](const Instance& i) {
     return i.kernel.smem_bytes_per_block;
   });
   line("GPU", [](const Instance& i) { return i.gpu->name; });
-  number("its SM: threads, at most", [](const Instance& i) { return i.gpu->threads_per_sm; });
-  number("  blocks, at most", [](const Instance& i) { return i.gpu->blocks_per_sm; });
+  number("its SM: most threads", [](const Instance& i) { return i.gpu->threads_per_sm; });
+  number("  most blocks", [](const Instance& i) { return i.gpu->blocks_per_sm; });
   number("  registers", [](const Instance& i) { return i.gpu->registers_per_sm; });
   number("  shared memory, bytes", [](const Instance& i) { return i.gpu->smem_bytes_per_sm; });
-  number("    the system's, bytes a block", [](const Instance& i) {
+  number("    the system's part, bytes per block", [](const Instance& i) {
     return i.gpu->smem_reserved_bytes_per_block;
   });
-  number(
-      "    handed out by, bytes", [](const Instance& i) { return i.gpu->smem_granularity_bytes; });
+  number("    allocated in units of, bytes", [](const Instance& i) {
+    return i.gpu->smem_granularity_bytes;
+  });
   for (const Instance& instance : both) {
     text +=
         text::printed("\nchanges to kernel %d\n", static_cast<int>(1 + (&instance - both.data())));
@@ -148,18 +152,18 @@ const char* blocks_hint(const Instance& instance, const model::Occupancy& o, int
   generous.smem_reserved_bytes_per_block = 0;
   const auto [threads, registers, bytes] = instance.kernel;
   if (given == model::occupancy(generous, instance.kernel).blocks_per_sm) {
-    return "the system takes shared memory of its own for each block: add it";
+    return "the system takes some shared memory for each block: add it";
   }
   if (o.limiter == "registers" && given == instance.gpu->registers_per_sm / (registers * threads)) {
-    return "registers are handed out to whole warps, 256 at a time, and each quarter of an SM has "
+    return "registers are allocated to whole warps in units of 256, and each quarter of an SM has "
            "a quarter of them: round at both";
   }
   if (given == o.blocks_by_threads || given == o.blocks_by_blocks || given == o.blocks_by_smem ||
       given == o.blocks_by_registers) {
-    return "that is what one of the limits alone allows, and another one allows less";
+    return "one of the limits alone allows that many, but another limit allows fewer";
   }
-  return "work out four numbers, of blocks that fit by threads, by blocks, by shared memory and by "
-         "registers; the least of them counts";
+  return "work out how many blocks fit by threads, by blocks, by shared memory and by registers; "
+         "the smallest of the four numbers counts";
 }
 
 std::optional<grade::Complaint> check_one(
@@ -178,8 +182,8 @@ std::optional<grade::Complaint> check_one(
     const auto answer = answers.find(name + number);
     if (answer == answers.end()) {
       return grade::Complaint{
-          "no answer yet to " + name + number, "it is to be " + wants,
-          "write it behind: answer " + name + number + ":"};
+          "no answer yet to " + name + number, "it must be " + wants,
+          "write it after: answer " + name + number + ":"};
     }
     given[name] = answer->second;
   }
@@ -212,9 +216,9 @@ std::optional<grade::Complaint> check_one(
     return not_right(
         "percent_",
         std::abs(100 * percent - o.percent) <= 0.1
-            ? "it is asked for in percent"
-            : "occupancy is warps that are there of warps that an SM can hold: "
-              "multiply blocks by warps of a block",
+            ? "give it in percent"
+            : "occupancy is the warps on an SM divided by the warps that it can hold: multiply the "
+              "blocks by the warps per block",
         text::printed(
             "%d blocks of %d warps, and room for %d", o.blocks_per_sm, o.warps_per_block,
             instance.gpu->threads_per_sm / 32));
@@ -223,7 +227,7 @@ std::optional<grade::Complaint> check_one(
   const std::size_t change =
       letter.size() == 1 ? static_cast<std::size_t>(letter[0] - 'a') : std::string::npos;
   if (change >= instance.changes.size()) {
-    return not_right("change_", "it is to be a letter from a to e", letter + " is none");
+    return not_right("change_", "it must be a letter from a to e", letter + " is none");
   }
   if (change != instance.right) {
     const Change& chosen = instance.changes[change];
@@ -231,21 +235,30 @@ std::optional<grade::Complaint> check_one(
     return not_right(
         "change_", chosen.why_not,
         text::printed(
-            "with change %c an SM would hold %d blocks of %d warps, %.1f %%; now "
-            "it is %.1f %%",
+            "with change %c, an SM would hold %d blocks of %d warps, %.1f %%; now it is %.1f %%",
             letter[0], then.blocks_per_sm, then.warps_per_block, then.percent, o.percent));
   }
   return std::nullopt;
 }
 
-std::optional<grade::Complaint> check_answers(const grade::Submission& submission) {
-  const std::vector<Instance> both = instances_for(submission.student);
+std::optional<grade::Complaint> check_both(
+    const std::string& student, const grade::Answers& answers) {
+  const std::vector<Instance> both = instances_for(student);
   for (std::size_t i = 0; i < both.size(); ++i) {
-    if (auto complaint = check_one(both[i], std::to_string(i + 1), submission.answers)) {
-      return complaint;
-    }
+    if (auto complaint = check_one(both[i], std::to_string(i + 1), answers)) return complaint;
   }
   return std::nullopt;
+}
+
+std::optional<grade::Complaint> check_answers(const grade::Submission& submission) {
+  auto complaint = check_both(submission.student, submission.answers);
+  if (complaint && !check_both("", submission.answers)) {
+    return grade::Complaint{
+        "these answers are for the kernels drawn without a name",
+        "answer for the kernels that are drawn for " + submission.student,
+        "make grade EX=7 STUDENT=\"" + submission.student + "\" shows them"};
+  }
+  return complaint;
 }
 
 }  // namespace

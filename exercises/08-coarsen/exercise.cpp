@@ -1,4 +1,5 @@
 #include "grade/exercise.h"
+#include "grade/costly_line.h"
 
 namespace {
 
@@ -24,11 +25,27 @@ bool has(const grade::Case& c, model::HazardKind kind) {
   return false;
 }
 
+// Floats loaded from an array.
+std::int64_t loaded(const grade::Case& c, const char* array) {
+  std::int64_t floats = 0;
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.array == array && line.direction == model::Direction::load) {
+      floats += line.executions * line.bytes / 4;
+    }
+  }
+  return floats;
+}
+
+bool loads_Bs_each_time(const grade::Case& c) {
+  const double steps = c.measures.at("results") * c.shape.K / c.measures.at("TM");
+  return missed(c, "shared wavefronts") && static_cast<double>(loaded(c, "Bs")) > steps;
+}
+
 }  // namespace
 
 extern const grade::Exercise grade::exercise = {
-    .title = "coarsen and choose TM: C = A^T * B, TM results a thread, any tile",
-    .product = {.A = grade::Order::columns},
+    .title = "coarsen and choose TM: C = A^T * B, TM results per thread, any tile",
+    .product = {.A = grade::Order::transposed},
     .variants = kTiles,
     .shapes =
         [](grade::Random& random) {
@@ -47,58 +64,65 @@ extern const grade::Exercise grade::exercise = {
           "(M*N*K/BM + M*N*K/BN + M*N)/8"},
          {"global loads", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
          {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
-          "M*N*K*(1 + 1/TM)/32 + (M*N*K/BM + M*N*K/BN)/32"},
-         {"barriers a block", "barriers/blocks", "2*K/BK", false},
+          "M*N*K*(1 + 1/TM)/32 + 2*(M*N*K/BM + M*N*K/BN)/32"},
+         {"barriers per block", "barriers/blocks", "2*K/BK", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
-          "part of a tile is never copied: there are fewer threads than elements now, so each "
-          "thread needs a loop that steps by kThreads"},
+          "part of a tile is never copied: a tile may have more elements than the block has "
+          "threads, so each thread needs a loop that steps by kThreads"},
          {[](const grade::Case& c) { return c.never_written; },
-          "some elements of C are never stored: a thread has TM results, rows row to "
-          "row + TM - 1"},
+          "some elements of C are never stored: a thread has TM results, in rows row to row + TM - "
+          "1"},
          {[](const grade::Case& c) {
             return !c.right() && c.wrong == static_cast<std::int64_t>(c.measures.at("results"));
           },
-          "every result is wrong: each of a thread's TM results needs a sum of its own, with "
-          "its own row of A's tile"},
+          "every result is wrong: each of a thread's TM results needs its own sum, and its own row "
+          "of A's tile"},
+         {loads_Bs_each_time,
+          "in each step of k, load the element of Bs once, into a variable, and use it for all TM "
+          "results",
+          [](const grade::Case& c) {
+            return grade::most_accesses(c, "Bs", model::Direction::load);
+          }},
          {[](const grade::Case& c) { return missed(c, "shared wavefronts"); },
-          "fetch the element of Bs once in each step of k, into a variable, and use it for "
-          "all TM results; of As it takes TM"}},
+          "in each step of k, a thread needs TM elements of As and one of Bs, and each of them "
+          "once: no more loads, and neighbouring threads at neighbouring elements"}},
     .questions =
         {{"threads",
-          "how many threads has a block?",
+          "how many threads does a block have?",
           "block_threads",
-          {{"BM*BN", "a thread computes TM of the tile's elements"},
-           {"BM*BN/TM*32", "threads, not lanes of threads"}}},
+          {{"BM*BN", "each thread computes TM of the tile's elements"},
+           {"BM*BN/TM*32", "count threads: a warp of 32 is no unit here"}}},
          {"shared_loads",
-          "how often do all threads together load a float from As or Bs?",
+          "how many floats do all threads together load from As and Bs?",
           "smem_load_floats",
-          {{"2*M*N*K", "an element of Bs, once in a register, serves TM results"},
-           {"M*N*K/TM", "that is Bs alone; each result takes an element of As, too"},
+          {{"2*M*N*K", "one element of Bs, once it is in a register, serves TM results"},
+           {"M*N*K/TM", "that is Bs alone; each result also takes an element of As"},
            {"M*N*K*(1 + TM)",
             "in one step of k a thread loads 1 + TM elements; how many threads "
             "are there for M*N results?"},
-           {"TM + 1", "that is one thread's, in one step of k"}}},
+           {"TM + 1", "that is one thread's number, in one step of k"}}},
          {"global_loads",
-          "how often do all threads together load a float from A or B?",
+          "how many floats do all threads together load from A and B?",
           "gmem_load_floats",
-          {{"2*M*N*K", "a block fetches each element of its tiles once, and all threads share it"},
+          {{"2*M*N*K",
+            "a block loads each element of its tiles once, and all its threads share it"},
            {"M*N*K*(1/BM + 1/BN)/TM",
-            "there are fewer threads, but each of them copies more: the tiles are as large as "
-            "before"}}},
+            "there are fewer threads, but each of them copies more: the tiles have not become "
+            "smaller"}}},
          {"least_TM",
-          "what is the least TM with which a block has no more than 1,024 threads?",
+          "what is the smallest TM with which a block has at most 1,024 threads?",
           "ceil(BM*BN/1024)",
           {{"BM*BN/1024", "TM is a whole number: round up"}}},
          {"most_TM",
-          "what is the greatest TM with which the blocks on an SM, as many as its shared memory "
-          "holds, have at least half of the threads that it could hold?",
+          "what is the largest TM with which the blocks on an SM, as many as its shared memory "
+          "holds, have at least half of the threads that the SM can hold?",
           "-ceil(-2*BM*BN*-ceil(-SM_BYTES/(4*BK*(BM + BN) + 1024))/SM_THREADS)",
           {{"-ceil(-2*BM*BN*SM_BYTES/(4*BK*(BM + BN) + 1024)/SM_THREADS)",
-            "only whole blocks fit on an SM: round their number down first"},
+            "an SM holds only whole blocks: round their number down first"},
            {"-ceil(-2*BM*BN*-ceil(-SM_BYTES/(4*BK*(BM + BN)))/SM_THREADS)",
-            "the system takes 1,024 bytes of each block besides"},
+            "the system takes 1,024 more bytes for each block"},
            {"2*BM*BN*-ceil(-SM_BYTES/(4*BK*(BM + BN) + 1024))/SM_THREADS",
             "TM is a whole number: round down, which is -ceil(-x)"},
            {"-ceil(-BM*BN*-ceil(-SM_BYTES/(4*BK*(BM + BN) + 1024))/SM_THREADS)",

@@ -20,7 +20,7 @@ bool has(const grade::Case& c, model::HazardKind kind) {
 
 extern const grade::Exercise grade::exercise = {
     .title = "transpose and float4: C = A * B^T, four floats wherever data moves",
-    .product = {.B = grade::Order::columns},
+    .product = {.B = grade::Order::transposed},
     .variants = {{{"BM", 64}, {"BN", 64}, {"BK", 8}, {"TM", 8}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {
@@ -40,34 +40,33 @@ extern const grade::Exercise grade::exercise = {
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::misaligned); },
-          "a float4 must begin at a multiple of four floats: in global memory four neighbours of a "
-          "row of K, in shared memory four neighbours of a row of As or Bs"},
+          "a float4 must start at a multiple of four floats: in global memory at four neighbours "
+          "along K, in shared memory at four neighbours in a row of As or Bs"},
          {[](const grade::Case& c) {
             return !c.right() && !model::has_hazard(*c.row.counts) && c.is({});
           },
-          "B is read as if it were K x N: element (col, k) of the N x K matrix is at col * K + k, "
-          "as A's"},
+          "B is read as if it were K x N, but B is stored transposed: use B[col * K + k]"},
          {[](const grade::Case& c) {
             const double tiles = c.measures.at("results") * c.shape.K * (1.0 / 64 + 1.0 / 64);
             const double stores = c.measures.at("smem_stores");
             return !c.right() &&
                    ((stores > 0 && stores < tiles) || has(c, model::HazardKind::uninitialized));
           },
-          "a float4 of A holds four steps of K for one row: they go into four rows of As, "
+          "a float4 of A holds four steps of k for one row of A: store them to four rows of As, "
           "As[k][line] to As[k + 3][line]"},
          {[](const grade::Case& c) { return misses(c, "global loads"); },
-          "a tile has 128 times four floats and the block 128 threads: let each load one float4 of "
-          "A and one of B"},
+          "a tile has 128 float4s, and the block has 128 threads: let each thread load one float4 "
+          "of A and one of B"},
          {[](const grade::Case& c) { return misses(c, "global stores"); },
-          "a thread's TN results of a row are neighbours in C and in `sum`: one store"},
+          "a thread's TN results in a row are neighbours in C and in `sum`: one store takes all "
+          "four"},
          {[](const grade::Case& c) { return misses(c, "shared loads"); },
-          "for one step of k a thread wants TM neighbours of As[k] and TN of Bs[k]: fetch them as "
-          "float4 into registers, once, and multiply each with each from there"},
+          "in each step of k, a thread needs TM neighbours of As[k] and TN neighbours of Bs[k]: "
+          "load them into registers once, as float4, and multiply from there"},
          {[](const grade::Case& c) { return misses(c, "wavefronts of loads"); },
-          "rows of a tile that is not turned all begin in the same banks: with k first, "
-          "neighbouring "
-          "lanes load neighbouring floats"},
+          "with k as the first index of As and Bs, neighbouring lanes load neighbouring floats. "
+          "Without it, they load from different rows, which all start in the same bank"},
          {[](const grade::Case& c) { return misses(c, "global sectors"); },
-          "the two float4 of a row of the tile fill a sector: neighbouring threads should load "
+          "the two float4s in a row of the tile fill one sector: neighbouring threads should load "
           "them"}},
 };

@@ -29,8 +29,8 @@ bool sound(const grade::Case& c) {
 }  // namespace
 
 extern const grade::Exercise grade::exercise = {
-    .title = "padding: C = A * B^T without a bank conflict, at most four floats a row",
-    .product = {.B = grade::Order::columns},
+    .title = "padding: C = A * B^T without bank conflicts, at most four more floats per row",
+    .product = {.B = grade::Order::transposed},
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"TM", 4}}},
     .shapes =
         [](grade::Random& random) {
@@ -50,30 +50,31 @@ extern const grade::Exercise grade::exercise = {
             return model::has_hazard(*c.row.counts) &&
                    c.row.counts->hazards.front().kind == model::HazardKind::misaligned;
           },
-          "the padding puts rows where no float4 may begin: pad by four floats, or store the four "
-          "floats one by one"},
+          "with this width, some rows start where no float4 may start. Either keep the width and "
+          "store the four floats one by one, or pad by four floats and also load four steps of k "
+          "at once, as one float4"},
          {[](const grade::Case& c) {
             return sound(c) && c.measures.at("bank_conflicts") == 0 && !c.missed.empty() &&
                    std::string(c.missed.front()->name) == "shared bytes";
           },
-          "no conflict is left, but the rows grew by more than four floats: by how many banks must "
-          "one row be moved against the row before it?"},
+          "no conflict is left, but the rows grew by more than four floats. By how many banks must "
+          "a row be shifted against the row before it?"},
          {[](const grade::Case& c) {
             return sound(c) && loads_take(c, 32) && conflicts(c, "Bs", model::Direction::load) > 0;
           },
-          "the lanes of a warp read a column of Bs, and all of it lies in one bank: the rows of Bs "
-          "are the ones to pad"},
+          "the lanes of a warp read a column of Bs, and a whole column lies in one bank: pad the "
+          "rows of Bs, so that each is longer than BK floats"},
          {[](const grade::Case& c) { return sound(c) && (loads_take(c, 2) || loads_take(c, 4)); },
-          "with this padding some rows still begin in the same bank. A padding by an even number "
-          "moves 4-byte loads by even numbers of banks only; by four floats it is right for lanes "
-          "that load a float4 along k"},
+          "with this padding, several of the 32 rows still start in the same bank, because the "
+          "width has a factor in common with 32. Either choose an odd width, or pad by four floats "
+          "and load four steps of k at once, as one float4"},
          {[](const grade::Case& c) {
             return sound(c) && conflicts(c, "Bs", model::Direction::store) +
                                        conflicts(c, "As", model::Direction::store) >
                                    0;
           },
-          "the loads are free of conflicts, the stores are not: a row's neighbours must go to "
-          "different banks as well"},
+          "the loads have no conflicts, but the stores do: what the lanes of a warp store at once "
+          "must go to different banks as well"},
          {[](const grade::Case& c) { return sound(c) && !c.missed.empty(); },
-          "copy a tile with one float4 a thread, and multiply from shared memory"}},
+          "copy each tile with one float4 per thread, and multiply from shared memory"}},
 };

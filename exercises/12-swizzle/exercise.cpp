@@ -22,7 +22,7 @@ bool sound(const grade::Case& c) {
 }  // namespace
 
 extern const grade::Exercise grade::exercise = {
-    .title = "swizzle: the lower triangle of A * A^T without a bank conflict and without padding",
+    .title = "swizzle: the lower triangle of A * A^T, no bank conflicts and no padding",
     .product = {.lower_triangle_of_AAt = true},
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"TM", 4}, {"TN", 4}}},
     .shapes =
@@ -31,36 +31,32 @@ extern const grade::Exercise grade::exercise = {
           return std::vector<Shape>{{32, 32, 32}, {M, M, 32 * random.between(2, 3)}};
         },
     .targets =
-        {{"bank conflicts", "bank_conflicts", "0"},
-         {"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},
+        {{"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},
+         {"bank conflicts", "bank_conflicts", "0"},
          {"shared loads", "smem_loads", "M/BM*(M/BM + 1)/2 * BM*BN*K*(1/TM + 1/TN)/4"},
          {"global loads", "gmem_loads", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/4"}},
     .hints =
         {{misaligned,
-          "a four of rows must stay together, or no float4 can load it: let the XOR change the "
-          "bits "
-          "of m above the lowest two"},
+          "four neighbouring rows must stay neighbours, or no float4 can load them: the XOR may "
+          "change only the bits of m above the lowest two"},
          {[](const grade::Case& c) {
             return !c.right() && !model::has_hazard(*c.row.counts) &&
                    c.measures.at("smem_stores") > 0;
           },
-          "what is loaded is not what was stored there: the place of element (k, m) must be the "
-          "same XOR of k and m in both"},
+          "the loads do not find what was stored: use the same XOR of k and m for the store and "
+          "for the load of element (k, m)"},
          {[](const grade::Case& c) {
             return sound(c) && !c.missed.empty() &&
                    c.measures.at("smem_bytes") > 4 * (32 * 32 + 32 * 32);
           },
-          "that is more shared memory than the two tiles: no padding here, and no arrays besides "
-          "As "
-          "and Bs"},
+          "this is more shared memory than the two tiles need: no padding here, and no arrays "
+          "other than As and Bs"},
          {[](const grade::Case& c) { return sound(c) && conflicts(c, model::Direction::store); },
-          "the lanes of a warp store eight different fours of k for four rows: eight fours of "
-          "banks, "
-          "if all of k / 4's three bits take part in the XOR"},
+          "the lanes of a warp store eight different values of k / 4 for four rows. They go to "
+          "eight different groups of four banks only if all three bits of k / 4 enter the XOR"},
          {[](const grade::Case& c) { return sound(c) && conflicts(c, model::Direction::load); },
-          "the stores are free of conflicts, the loads are not: at one k, all lanes must turn "
-          "their "
-          "place by the same XOR"},
+          "the stores have no conflicts, but the loads do: at one k, all lanes must use the same "
+          "value in the XOR"},
          {[](const grade::Case& c) { return sound(c) && !c.missed.empty(); },
-          "four floats an access, wherever they lie side by side: from A, and from As and Bs"}},
+          "load four floats at a time wherever they lie side by side: from A, and from As and Bs"}},
 };

@@ -108,43 +108,42 @@ Score score_of(std::span<const grade::Case> cases) {
 
 std::string told(const Score& score) {
   return text::printed(
-      "%.2f TFLOP/s at most on an RTX 3090 at %d^3; %.2f is to be beaten\n", score.tflops(), kSize,
-      kToBeat);
+      "the ceiling is %.2f TFLOP/s, on an RTX 3090 at %d^3; %.2f is to be beaten\n", score.tflops(),
+      kSize, kToBeat);
 }
 
 std::optional<grade::Complaint> complaint_about(const Score& score) {
   if (score.tflops() > kToBeat) return std::nullopt;
   grade::Complaint complaint{
-      text::printed("the ceiling is %.2f TFLOP/s, and not above %.2f", score.tflops(), kToBeat), "",
-      ""};
+      text::printed("the ceiling is %.2f TFLOP/s; it must be above %.2f", score.tflops(), kToBeat),
+      "", ""};
   const model::Ceiling& ceiling = score.ceiling;
   if (score.blocks_per_sm == 0) {
     complaint.phase = text::printed(
-        "no block fits on an SM: with %d registers a thread, 65536 are enough "
-        "for 512 threads",
+        "no block fits on an SM: with %d registers per thread, its 65,536 registers are enough for "
+        "512 threads",
         kRegisters);
   } else if (!score.overlaps) {
     complaint.phase =
-        "only one block fits on an SM, and it copies nothing while it multiplies: use smaller "
+        "only one block fits on an SM, and nothing is copied while it multiplies: use smaller "
         "blocks, or cp.async and two buffers";
   } else if (ceiling.bound_by == model::kSmem) {
     complaint.phase =
-        "shared memory is what the rest waits for: more results a thread, float4, no bank "
+        "shared memory is the bottleneck: use more results per thread and float4, and avoid bank "
         "conflicts";
   } else if (ceiling.bound_by != model::kFma && ceiling.bound_by != model::kIssue) {
-    complaint.phase = "global memory is what the rest waits for: larger tiles, coalesced";
+    complaint.phase = "global memory is the bottleneck: use larger tiles, and coalesce";
   } else if (ceiling.busy_share < 0.98) {
     complaint.phase =
-        "the multipliers are busy, but not all of them to the end: in the last round some SMs have "
-        "no block left";
+        "the multipliers are busy, but not all of them until the end: in the last round, some SMs "
+        "have no block left";
   } else {
     complaint.phase =
-        "instructions other than multiply-adds take the issue slots: fewer loads for a multiply, "
-        "and copies that are one instruction for four floats, not two";
+        "instructions other than multiply-adds take issue slots: use fewer loads per multiply-add, "
+        "and one copy instruction for four floats, not two";
   }
   complaint.place = text::printed(
-      "of the time of the busiest unit, %s, the SMs are at work for %.0f %%; "
-      "blocks on an SM: %d; ms:",
+      "busiest unit: %s; the SMs are at work for %.0f %% of its time; blocks per SM: %d; ms:",
       std::string(model::kUnitNames[ceiling.bound_by]).c_str(), 100 * ceiling.busy_share,
       score.blocks_per_sm);
   for (int unit = 0; unit < model::kUnits; ++unit) {
@@ -157,8 +156,8 @@ std::optional<grade::Complaint> complaint_about(const Score& score) {
 }  // namespace
 
 extern const grade::Exercise grade::exercise = {
-    .title = "beat the staircase: C = A^T * B with the highest ceiling, 128 registers a thread",
-    .product = {.A = grade::Order::columns},
+    .title = "beat the staircase: C = A^T * B with the highest ceiling, 128 registers per thread",
+    .product = {.A = grade::Order::transposed},
     // Differing by a multiple of 32 along K: what an extrapolation to kSize needs. The third is
     // longer than those that it begins with, to see that it holds.
     .shapes =
@@ -176,7 +175,7 @@ extern const grade::Exercise grade::exercise = {
             return c.right() && !model::has_hazard(*c.row.counts) && !c.missed.empty() &&
                    std::string(c.missed.front()->name) == "bytes of locals";
           },
-          "a thread has 128 registers of 4 bytes: give it fewer results"}},
+          "a thread has only 128 registers of 4 bytes: give it fewer results"}},
     .check = [](const grade::Submission& s) { return complaint_about(score_of(s.cases)); },
     .score = [](const grade::Submission& s) { return told(score_of(s.cases)); },
 };

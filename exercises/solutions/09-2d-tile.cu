@@ -51,7 +51,7 @@ __global__ void multiply(int M, int K, const float* A, float* C) {
   // ---- end of your code ----
 }
 
-// A block of 4 x 16 threads for every tile of C, above the diagonal too. M is a multiple of 64 and
+// A block of 4 x 16 threads for every tile of C, also above the diagonal. M is a multiple of 64 and
 // K of 8.
 void run(Shape shape, const float* A, const float*, float* C) {
   const dim3 grid(shape.M / BN, shape.M / BM);

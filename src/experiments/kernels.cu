@@ -254,12 +254,6 @@ const std::vector<model::Stage> experiment_stages = {
         9, kFloat4.smem_loads, kFloat4.smem_floats,
         changed<ring<64, 256, 8, 64, 64, 16, 8, 4, 4>, ring<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
             "ring", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))),
-    with_other_shared_loads(
-        9, kFloat4.smem_loads, kFloat4.smem_floats,
-        changed<
-            pipeline_spares_the_last_load<64, 256, 8, 64, 64, 16, 8, 4, 4>,
-            pipeline_spares_the_last_load<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
-            "spares-the-last-load", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))),
 };
 
 extern const model::StageTable experiment_table{experiment_stages, kernel_for, run};

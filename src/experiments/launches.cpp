@@ -88,8 +88,7 @@ std::vector<Launch> one_change(const Plan&) {
       {"6 with B padded", 6, "padded-b", {}},
       {"7 with warp tiles, still 8x8", 8, "any-registers-8x8", {}},
       {"9 by columns, back and forth", 9, "by-columns", {}},
-      {"9, copies before loads", 9, "copies-first", {}},
-      {"9 without the last, unused load", 9, "spares-the-last-load", {}}};
+      {"9, copies before loads", 9, "copies-first", {}}};
 }
 
 // Squares and others of about as much work, and the products that two language models multiply M

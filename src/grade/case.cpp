@@ -51,6 +51,14 @@ struct Expected {
 
 Expected expected(const Multiplication& product, const Case& c) {
   const auto [M, N, K, variant] = c.shape;
+  if (product.sum_of_vectors) {
+    Expected sum{{c.A.begin(), c.A.end()}, {}};
+    for (int i = 0; i < N; ++i) {
+      sum.magnitude.push_back(std::abs(sum.exact[i]) + std::abs(c.B[i]));
+      sum.exact[i] += c.B[i];
+    }
+    return sum;
+  }
   const std::vector<float> A = in_rows(product.A, c.A, M, K);
   // A's transpose in rows is A in columns.
   const Order opposite = product.A == Order::rows ? Order::columns : Order::rows;
@@ -73,7 +81,7 @@ bool element_is_right(const Case& c, const Expected& e, std::size_t at, float va
 class Fenced {
  public:
   Fenced(const std::string& name, const lab::Floats& matrix)
-      : before_(kOutside + name),
+      : before_(kBefore + name),
         behind_(kOutside + name),
         name_(name),
         floats_(matrix.size()),
@@ -97,7 +105,6 @@ class Fenced {
   }
 
  private:
-  static constexpr std::size_t kFence = 1 << 18;  // floats on either side
   std::string before_, behind_, name_;
   std::size_t floats_;
   lab::Floats memory_;
@@ -109,7 +116,8 @@ Case drawn_case(const Shape& shape, std::uint64_t seed) {
   Case c;
   c.shape = shape;
   const auto [M, N, K, variant] = shape;
-  c.A = lab::random_floats(static_cast<std::size_t>(M) * K, 2 * seed);
+  const bool sum = exercise.product.sum_of_vectors;
+  c.A = lab::random_floats(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed);
   c.B = exercise.product.lower_triangle_of_AAt
             ? c.A
             : lab::random_floats(static_cast<std::size_t>(K) * N, 2 * seed + 1);
@@ -121,7 +129,8 @@ bool on_fenced(
     Case& c,
     const std::function<
         void(std::span<const machine::GlobalArray>, const std::function<void()>& kernel)>& trace) {
-  const Fenced A("A", c.A), B("B", c.B), C("C", c.C);
+  const auto [a, b, result] = array_names(exercise.product);
+  const Fenced A(a, c.A), B(b, c.B), C(result, c.C);
   const machine::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true),
                                          A.before(), A.behind(), B.before(),
                                          B.behind(), C.before(), C.behind()};
@@ -131,10 +140,15 @@ bool on_fenced(
 }
 
 std::array<bool, 3> by_columns(const Multiplication& product) {
-  const bool A = product.A == Order::columns;
+  const bool A = product.A != Order::rows;
   // What stands for B is A, so its columns are A's rows.
-  const bool B = product.lower_triangle_of_AAt ? !A : product.B == Order::columns;
-  return {A, B, product.C == Order::columns};
+  const bool B = product.lower_triangle_of_AAt ? !A : product.B != Order::rows;
+  return {A, B, product.C != Order::rows};
+}
+
+std::array<const char*, 3> array_names(const Multiplication& product) {
+  if (product.sum_of_vectors) return {"x", "y", "z"};
+  return {"A", "B", "C"};
 }
 
 const model::Gpu& grading_gpu() {
@@ -165,6 +179,12 @@ void run_traced(Case& c, machine::Machine machine) {
   c.kernel = launch.kernel;
 }
 
+void run_recorded(Case& c, trace::Recorder& recorder) {
+  machine::Machine machine{&grading_gpu()};
+  machine.recorder = &recorder;
+  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });
+}
+
 void run_watched(Case& c, bool audited) {
   c.audit.most_accesses = 5'000;
   c.audit.every = 4;
@@ -184,7 +204,7 @@ void lock_child(std::size_t runs, const std::string& folder, const std::string& 
   trace::why_no_audit();  // it may be tried before the lock only
   // The ladder's kernels may stand in for an answer.
   const std::string skeleton = "exercises/" + folder + "/kernel.cu";
-  attempt::lock_kernels_child(runs, {answer, skeleton, "gemm_steps.cu"});
+  attempt::lock_kernels_child(2 * runs, {answer, skeleton, "gemm_steps.cu"});
 }
 
 void measure(Case& c) {

@@ -10,6 +10,7 @@
 #include "grade/exercise.h"
 #include "guard/guard.h"
 #include "machine/grid.h"
+#include "trace/recorder.h"
 #include "trace/trace.h"
 
 namespace grade {
@@ -29,7 +30,11 @@ void run_traced(Case& c, machine::Machine machine);
 // `audited`: its first block is held against what the tracer was told.
 void run_watched(Case& c, bool audited = false);
 
-// The guard of a process that calls lock_child(runs, ...), and then run_watched() so often.
+// Once more, with the blocks that `recorder` wants recorded.
+void run_recorded(Case& c, trace::Recorder& recorder);
+
+// The guard of a process that calls lock_child(runs, ...), and then run_watched() so often,
+// and run_recorded() no more often than that.
 guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs);
 void lock_child(std::size_t runs, const std::string& folder, const std::string& answer);
 
@@ -42,6 +47,9 @@ bool on_fenced(
 
 // Whether A, B and C lie in memory column by column, as the kernel is given them.
 std::array<bool, 3> by_columns(const Multiplication& product);
+
+// What the page calls A, B and C.
+std::array<const char*, 3> array_names(const Multiplication& product);
 
 // Fills in the rest: compares C with the reference, sets the measures, and marks missed targets.
 //
@@ -56,8 +64,11 @@ std::array<bool, 3> by_columns(const Multiplication& product);
 // way for a warp, summed over all requests that load from shared memory.
 void measure(Case& c);
 
-// What the counts call the memory beside a matrix begins so: "outside of A".
+// What the counts call the memory behind a matrix, and before it: "outside of A",
+// "outside of the begin of A".
 inline constexpr const char* kOutside = "outside of ";
+inline constexpr const char* kBefore = "outside of the begin of ";
+inline constexpr std::size_t kFence = 1 << 18;  // floats on either side of a matrix
 
 // Gives the counts and hazards their lines in the student's file.
 void annotate(Case& c);

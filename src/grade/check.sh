@@ -22,17 +22,24 @@ SOME=2 THIRD='0~3p'
 export STAGES=$(sed -n 's/^ *{\.number = \([1-9][0-9]*\),.*/\1/p' gemm_steps.cu | sed -n "$THIRD")
 [ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
 
-# Grades an answer. $1: a name, $2: what it is to come to: passes, fails, begins (fails, without a warning),
-# honest (passes, and may have warnings); $3: exercise, $4: answer, $5: text to say
+# Grades an answer. $1: a name, $2: what it must come to: passes, fails, wrong (fails, and no line is
+# blamed that the solution leaves as it is), begins (fails, without a warning), honest (passes, and may
+# have warnings); $3: exercise, $4: answer, $5: text to say
 one() {
-  local said code
+  local said code blamed
   said=$(SEED=${SEED:-1} HINT=2 LIMIT=2 src/grade/grade.sh "$3" "$4" 2>&1)
   code=$?
   [ $code -le 4 ] || echo "$1: the grader failed: $said"
   case $2 in
     passes | honest) [ $code = 0 ] || echo "$1 does not pass: $said" ;;
-    fails | begins) [ $code != 0 ] || echo "$1 passes" ;;
+    fails | wrong | begins) [ $code != 0 ] || echo "$1 passes" ;;
   esac
+  # A line that a student is told must have to do with the mistake.
+  if [ "$2" = wrong ]; then
+    blamed=$(diff "$4" exercises/solutions/"$3".* |
+      awk -v said="$(sed -n '/^detail/,$p' <<< "$said" | tr -s ' \n' '  ')" -f src/grade/blame.awk - "$4")
+    [ -z "$blamed" ] || echo "$1 is told line$blamed, which the solution does not change: $said"
+  fi
   # What is said may be broken into lines.
   if [ -n "$5" ] && ! tr -s ' \n' '  ' <<< "$said" | grep -qF -- "$5"; then
     echo "$1 is not told \"$5\": $said"
@@ -70,7 +77,7 @@ add_edits() {
   awk -v into="$folder" -f src/grade/edits.awk "$1" 2>&1 > "$folder/list"
   while IFS=$'\t' read -r name answer words file; do
     exercise=${file#exercises/} exercise=${exercise#solutions/}
-    [ "$2" = fails ] || words=
+    [ "$2" != honest ] || words=
     tasks+=("$1: $name" "$2" "${exercise%%[./]*}" "$answer" "$words")
     made=$((made + 1))
   done < <(sed -n "1,${3:-\$}p" "$folder/list")
@@ -86,7 +93,7 @@ for exercise in "$@"; do
     [ -e "$begin" ] && tasks+=("$begin" begins "$exercise" "$begin" "")
   done
   made=0
-  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" fails
+  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" wrong
   solution=$(ls exercises/solutions/"$exercise".* 2> /dev/null)
   if [ -z "$solution" ]; then
     echo "$exercise: no solution here, so neither it nor the wrong answers made of it are checked" >&2

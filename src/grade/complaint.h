@@ -2,12 +2,14 @@
 #pragma once
 
 #include <optional>
-#include <span>
+#include <string>
 
 #include "grade/exercise.h"
 #include "guard/guard.h"
 
 namespace grade {
+
+std::string shape_text(const Shape& shape);  // "M 27, N 49, K 8"
 
 // Whether something is wrong with a kernel that ran to its end.
 bool fails(const Case& c);
@@ -19,9 +21,5 @@ std::optional<Complaint> complaint_about(Case& c);
 
 // Of a kernel that did not come to its end.
 Complaint complaint_about(const Shape& shape, const guard::Ended& ended);
-
-// Of the formulas that were handed in.
-std::optional<Complaint> complaint_about(
-    std::span<const Question> questions, const Answers& answers, std::span<const Case> cases);
 
 }  // namespace grade

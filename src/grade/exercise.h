@@ -31,7 +31,9 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-enum class Order { rows, columns };  // which of a matrix's lines lie in memory as a whole
+// How a matrix lies in memory: row by row, column by column, or as its transpose, row by row. The
+// last two are the same memory, but the page gives a `transposed` matrix the transpose's rows.
+enum class Order { rows, columns, transposed };
 
 // What is computed: C = A * B, where A is M x K, B is K x N and C is M x N, each in its order.
 struct Multiplication {
@@ -39,6 +41,8 @@ struct Multiplication {
   // B is A's transpose, N is M, and only the elements of C on and below the diagonal are computed;
   // the others keep their values. The kernel is given A for B.
   bool lower_triangle_of_AAt = false;
+  // z = x + y instead, of N elements each. x, y and z stand for A, B and C; M and K are 1.
+  bool sum_of_vectors = false;
 };
 
 // Names and their values, for formulas (src/model/formula.h).
@@ -53,6 +57,9 @@ struct Target {
   const char* at_most;     // "2*M*N*K/8"
   bool per_result = true;  // printed divided by the number of results
   bool exactly = false;    // less than at_most is missed, too
+  // Of a target in sectors or wavefronts: what a request may take where the target is kept. 0: as
+  // many as it takes at best (LineCounts::ideal_pieces).
+  int pieces_per_request = 0;
 };
 
 // What one run of the student's kernel came to.
@@ -65,11 +72,12 @@ struct Case {
   model::Variant launched{};  // the block that it was launched with, and no more
   lab::Row row{};             // its counts, with lines of the student's file after annotate()
   lab::Run run{};
-  model::Audit audit{};        // of the first block, in the first case
-  std::size_t hazards = 0;     // as they were found: some may be one when their lines are known
-  std::int64_t wrong = 0;      // results that are
-  model::Mismatch first{};     // of them, row by row
-  bool never_written = false;  // that one still is what it was before
+  model::Audit audit{};          // of the first block, in the first case
+  std::size_t hazards = 0;       // as they were found: some may be one when their lines are known
+  std::int64_t wrong = 0;        // results that are
+  model::Mismatch first{};       // of them, row by row
+  bool never_written = false;    // that one still is what it was before
+  std::string outside_access{};  // which thread first reached beside a matrix, and where
   // Of each element of C, as it lies in memory: the thread that stored it last, counted from 1
   // through all blocks of the launch; 0: none did. Empty where nothing was launched.
   std::vector<std::uint64_t> writers{};
@@ -83,18 +91,24 @@ struct Case {
   bool is(const Multiplication& other) const;
 };
 
+// The gravest first: of all shapes tried, the gravest complaint is told.
+enum class Gravity { outside, hazard, wrong, uncounted, spills, count };
+
 // Why an answer fails, in three steps: each `HINT` level says one more of them.
 struct Complaint {
   std::string symptom;  // what is wrong
   std::string phase;    // where to look: which part of the kernel
   std::string place;    // which line and thread
+  Gravity gravity = Gravity::wrong;
 };
 
-// A typical mistake, known by what the first failing case came to: says the phase in better words
-// than the grader has by itself. The first that applies is told.
+// A typical mistake, known by what the case that is told came to: says the phase in better words
+// than the grader has by itself, and the place, too, where it is given. The first that applies is
+// told.
 struct Hint {
   std::function<bool(const Case&)> applies;
   const char* text;
+  std::function<std::string(const Case&)> place = {};
 };
 
 // The student's `answer NAME: TEXT` lines.
@@ -128,7 +142,7 @@ struct Exercise {
   // The sizes that the kernel's variants stand for, by their names in formulas: {{"BM", 32}, ...}.
   // Shape::variant counts them.
   std::vector<Values> variants = {{}};
-  // The easiest first: what fails first is what is told.
+  // The easiest first: of complaints that are equally grave the first is told.
   std::function<std::vector<Shape>(Random&)> shapes = {};
   std::vector<Target> targets = {};
   std::vector<Hint> hints = {};

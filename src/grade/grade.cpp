@@ -26,12 +26,14 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "grade/answers.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
 #include "grade/inspect.h"
+#include "grade/student.h"
 #include "grade/verdict.h"
 #include "guard/before_main.h"
 #include "lab/threads.h"
@@ -125,8 +127,26 @@ enum ExitCode {
   kExhausted = 6
 };
 
+// A label with words beside it, in lines of at most 80 columns; longer words, such as paths, stay
+// whole.
+void say(const char* label, const std::string& words) {
+  constexpr int kLabel = 10;
+  std::size_t width = 70;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    width = std::max(width, end - begin);
+    begin = end + 1;
+  }
+  for (const std::string& line : text::wrapped(words, static_cast<int>(width))) {
+    std::printf("%-*s%s\n", kLabel, label, line.c_str());
+    label = "";
+  }
+}
+
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
-  const int used = std::max(options.used, complaint ? options.hint : 0);
+  // A class is told more than its students have asked for.
+  const bool is_class = !options.facts.empty();
+  const int used = is_class ? 0 : std::max(options.used, complaint ? options.hint : 0);
   if (options.brief) {
     std::printf(
         "%-24s %s%s\n", options.exercise.c_str(), complaint ? "failed  " : "passed",
@@ -135,30 +155,42 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
   }
   if (!complaint) {
     std::printf(
-        "\nPASSED  (highest hint level used %d, seed %llu)\n", used,
+        "\nPASSED  (%sseed %llu)\n",
+        is_class ? "" : text::printed("highest hint level used: %d, ", used).c_str(),
         static_cast<unsigned long long>(options.seed));
     return code;
   }
-  const auto say = [](const char* label, const std::string& words) {
-    std::fputs(text::labelled(label, 8, words).c_str(), stdout);
-  };
   std::printf("\n");
   say("FAILED", complaint->symptom);
   if (options.hint >= 1) say("where", complaint->phase);
-  if (options.hint >= 2) say("line", complaint->place);
+  if (options.hint >= 2) say("detail", complaint->place);
   if (options.hint < 2) {
     say("", text::printed(
                 "HINT=%d says %s; SEED=%llu draws the same shapes again", options.hint + 1,
-                options.hint == 0 ? "where to look" : "line and thread",
+                options.hint == 0 ? "where to look" : "the line and the thread",
                 static_cast<unsigned long long>(options.seed)));
   }
-  if (used > 0) say("", text::printed("hint level %d is the highest used so far", used));
+  if (used > 0) say("", text::printed("highest hint level used so far: %d", used));
   return code;
 }
 
 std::vector<Shape> drawn_shapes(std::uint64_t seed) {
   Random random(seed);
   return exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
+}
+
+// What the class's table says of an exercise that is drawn by name: whose numbers were graded.
+std::string facts_about(const Student& student) {
+  if (!exercise.instance) return "\n\n";
+  return std::string(student.is_another ? "another" : "own") + "\n" + for_table(student.name) +
+         "\n";
+}
+
+std::string words_about(const Student& student, const std::string& asked_for) {
+  if (!student.is_another) return "";
+  return "\nThe answer says \"" + std::string(kStudentLine) + " " + student.name +
+         "\", so it is graded with the numbers of that name.\n\"" + text::echoed(asked_for) +
+         "\" is another name.\n";
 }
 
 // In the child: runs the kernel in all cases, and reports a packed verdict after each of them.
@@ -180,22 +212,26 @@ std::string run_cases(
     run_watched(c, cases.empty());
     measure(c);
     cases.push_back(std::move(c));
-    if (!complaint) complaint = complaint_about(cases.back());
+    keep_gravest(complaint, complaint_about(cases.back()));
     conclude_so_far();
   }
   return verdict;
 }
 
-int grade_answer(const Options& options) {
+int grade_answer(Options options) {
   const std::vector<Shape> shapes = drawn_shapes(options.seed);
-  const Answers answers = answers_in(text_of(options.file));
+  const std::string text = text_of(options.file);
+  const Answers answers = answers_in(text);
+  const Student student = student_of(text, options.student);
+  const std::string asked_for = std::exchange(options.student, student.name);
   if (!options.brief) {
-    std::printf(
-        "exercise %s: %s\nanswer   %s\nseed     %llu\n", options.exercise.c_str(), exercise.title,
-        options.file.c_str(), static_cast<unsigned long long>(options.seed));
+    say("exercise", options.exercise + ": " + exercise.title);
+    say("answer", options.file);
+    say("seed", std::to_string(options.seed));
     if (exercise.instance) {
       const Submission submission{answers, {}, options.student, options.seed};
-      std::printf("\n%s", exercise.instance(submission).c_str());
+      std::printf(
+          "\n%s%s", exercise.instance(submission).c_str(), words_about(student, asked_for).c_str());
     }
   }
   std::fflush(stdout);
@@ -221,17 +257,25 @@ int grade_answer(const Options& options) {
     code = kFailed;
     verdict = {};
     verdict.complaint = {
-        "the process that ran the kernel says what makes no sense",
-        done ? "the kernel has changed memory that is the grader's" : ended.sentence,
-        "no line is known"};
-  } else if (!verdict.complaint && !done) {
-    verdict.complaint = complaint_about(
-        shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)], ended);
-    if (ended.how == guard::Ended::timed_out) code = kTimedOut;
-    if (ended.how == guard::Ended::exhausted) code = kExhausted;
+        "the report of the process that ran the kernel makes no sense",
+        done ? "the kernel has changed memory that belongs to the grader" : ended.sentence,
+        "no line is known", Gravity::outside};
+  } else if (!done) {
+    const bool out_of_time =
+        ended.how == guard::Ended::timed_out || ended.how == guard::Ended::exhausted;
+    // What an earlier case came to says more than that there was no time for a later one.
+    if (!verdict.complaint && out_of_time) {
+      code = ended.how == guard::Ended::timed_out ? kTimedOut : kExhausted;
+    }
+    if (!verdict.complaint || !out_of_time) {
+      const Shape last =
+          shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)];
+      keep_gravest(verdict.complaint, complaint_about(last, ended));
+    }
   }
   if (!options.facts.empty()) {
-    const std::string problem = text::write_file(options.facts, {verdict.facts});
+    const std::string problem =
+        text::write_file(options.facts, {verdict.facts + facts_about(student)});
     if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
   }
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);

@@ -16,6 +16,7 @@
 #include "grade/answers.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
+#include "grade/formulas.h"
 #include "grade/verdict.h"
 #include "guard/guard.h"
 #include "machine/grid.h"
@@ -46,6 +47,7 @@ struct Chosen {
 // Little work is to be shown before much, and what has no loop over K, say, last.
 auto rank_of(const Shape& shape) {
   const auto [M, N, K, variant] = shape;
+  if (exercise.product.sum_of_vectors) return std::pair(N < 2, double(N));
   return std::pair(M < 2 || N < 2 || K < 2, double(M) * N * K);
 }
 
@@ -58,8 +60,9 @@ flags::Flags parsed(const InspectOptions& options) {
       flags::parse_flags(static_cast<int>(arguments.size()) - 1, arguments.data());
   if (flags.size || flags.m || flags.n || flags.k || !flags.a.empty() || !flags.stage.empty()) {
     throw model::Refusal(
-        "an exercise draws its own shapes, so --size, --m, --n, --k, --a and --stage have no place "
-        "here; SEED=7 draws others");
+        "an exercise draws its own shapes, so --size, --m, --n, --k, --a and --stage cannot be "
+        "given "
+        "here; SEED=7 draws other shapes");
   }
   return flags;
 }
@@ -129,12 +132,12 @@ Chosen chosen_case(const Inspected& what, const std::string& said_by) {
   const std::vector<std::string> report = unpacked(ended.report);
   const std::optional<std::size_t> finished = number_in(report, 0), failing = number_in(report, 1);
   if (report.size() != 3 || !finished || !failing || *failing > drawn.size()) {
-    throw std::runtime_error("what the kernel's process reports makes no sense");
+    throw std::runtime_error("the report of the kernel's process makes no sense");
   }
   if (!report[2].empty()) {
     throw model::Refusal(
         text::printable(report[2]) +
-        ": this exercise is to be answered before there is something to see");
+        ": answer this exercise first, then there is something to see");
   }
   if (*failing > 0) return {.drawn = drawn.at(*failing - 1), .fails = true};
   if (ended.how == guard::Ended::done) return {.drawn = drawn.front()};
@@ -142,10 +145,18 @@ Chosen chosen_case(const Inspected& what, const std::string& said_by) {
 }
 
 std::string title_of(const Inspected& what, const Shape& shape) {
-  return "exercise " + what.exercise +
-         text::printed(
-             ": M %d, N %d, K %d, seed %llu", shape.M, shape.N, shape.K,
-             static_cast<unsigned long long>(what.seed));
+  return "exercise " + what.exercise + ": " + shape_text(shape) +
+         text::printed(", seed %llu", static_cast<unsigned long long>(what.seed));
+}
+
+// Leaves out the lines that no request belongs to, because another array's took their lanes in; and
+// where memory beside a matrix is touched, that two threads meet in an element is only what
+// follows.
+void keep_what_is_shown(model::Counts& counts, bool outside) {
+  std::erase_if(counts.lines, [](const model::LineCounts& line) { return line.requests == 0; });
+  std::erase_if(counts.hazards, [&](const model::Hazard& hazard) {
+    return outside && hazard.kind == model::HazardKind::race_on_result;
+  });
 }
 
 guard::Outcome show(
@@ -163,11 +174,13 @@ guard::Outcome show(
     measure(c);
     const std::optional<Complaint> complaint = complaint_about(c);
     if (!complaint) annotate(c);
+    const bool outside = complaint && complaint->gravity == Gravity::outside;
     // Hazards have sentences of their own.
-    if (complaint && c.hazards == 0) {
+    if (complaint && (outside || c.hazards == 0)) {
       wrong = complaint->symptom;
       if (!complaint->place.empty()) wrong += ": " + complaint->place;
     }
+    keep_what_is_shown(*c.row.counts, outside);
   }
   lab::Run run = c.run;
   run.M = c.shape.M;

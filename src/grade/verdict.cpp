@@ -6,6 +6,7 @@
 
 #include "grade/case.h"
 #include "grade/complaint.h"
+#include "grade/formulas.h"
 #include "text/numbers.h"
 #include "text/printable.h"
 
@@ -13,36 +14,65 @@ namespace grade {
 
 namespace {
 
-// A column for every shape, so that any number of targets fits.
-std::string table_of(std::span<const Case> cases) {
-  constexpr std::size_t kColumns = 4;
-  if (cases.empty()) return "";
-  if (cases.size() > kColumns) {
-    return table_of(cases.first(kColumns)) + table_of(cases.subspan(kColumns));
-  }
-  std::string table = "\n";
-  const auto line = [&](const std::string& name, const auto& text_of_case) {
-    table += text::printed("%-27s", name.c_str());
-    for (const Case& c : cases) table += text::printed(" %17s", text_of_case(c).c_str());
-    table += "\n";
+constexpr int kWidth = 80;  // columns of a terminal
+
+// What stands in a row of the table: its name, and a cell for every case.
+struct Row {
+  std::string name;
+  std::vector<std::string> cells;
+};
+
+std::vector<Row> rows_of(std::span<const Case> cases) {
+  std::vector<Row> rows;
+  const auto row = [&](const std::string& name, const auto& cell) {
+    rows.push_back({name, {}});
+    for (const Case& c : cases) rows.back().cells.push_back(cell(c));
   };
-  line("M x N x K", [](const Case& c) {
-    return text::printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K);
+  const bool sum = exercise.product.sum_of_vectors;
+  row(sum ? "n" : "M x N x K", [&](const Case& c) {
+    return sum ? std::to_string(c.shape.N)
+               : text::printed("%d x %d x %d", c.shape.M, c.shape.N, c.shape.K);
   });
-  line("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
-  line("hazards", [](const Case& c) {
-    return c.hazards == 0 ? "none" : text::printed("%zu", c.hazards);
+  row("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
+  row("hazards", [](const Case& c) {
+    return c.hazards == 0 ? std::string("none") : std::to_string(c.hazards);
   });
   for (const Target& target : exercise.targets) {
-    line(std::string(target.name) + (target.per_result ? "/result" : ""), [&](const Case& c) {
+    row(std::string(target.name) + (target.per_result ? " per result" : ""), [&](const Case& c) {
       const double per = target.per_result ? c.measures.at("results") : 1;
       const double total = value_of(target.total, c.measures) / per;
       const double most = value_of(target.at_most, c.measures) / per;
-      const bool missed = std::find(c.missed.begin(), c.missed.end(), &target) != c.missed.end();
+      const bool missed = std::ranges::find(c.missed, &target) != c.missed.end();
       const char* compared = !missed ? target.exactly ? "=" : "<=" : total < most ? "<" : ">";
       return target.per_result ? text::printed("%.4g %s %.4g", total, compared, most)
                                : text::printed("%.6g %s %.6g", total, compared, most);
     });
+  }
+  return rows;
+}
+
+// A column for every case: one table below the other where not all of them fit beside each other.
+std::string table_of(std::span<const Case> cases) {
+  if (cases.empty()) return "";
+  const std::vector<Row> rows = rows_of(cases);
+  std::size_t name = 0, cell = 0;
+  for (const Row& row : rows) {
+    name = std::max(name, row.name.size());
+    for (const std::string& text : row.cells) cell = std::max(cell, text.size());
+  }
+  const std::size_t fit = std::max<std::size_t>(1, (kWidth - name) / (cell + 2));
+  const std::size_t tables = (cases.size() + fit - 1) / fit;
+  const std::size_t across = (cases.size() + tables - 1) / tables;
+  std::string table;
+  for (std::size_t first = 0; first < cases.size(); first += across) {
+    table += "\n";
+    for (const Row& row : rows) {
+      table += text::pad_right(row.name, static_cast<int>(name));
+      for (std::size_t i = first; i < std::min(first + across, cases.size()); ++i) {
+        table += text::pad_left(row.cells[i], static_cast<int>(cell + 2));
+      }
+      table += "\n";
+    }
   }
   return table;
 }
@@ -72,13 +102,19 @@ bool are_facts(const std::string& text) {
 
 }  // namespace
 
+void keep_gravest(std::optional<Complaint>& kept, const std::optional<Complaint>& more) {
+  if (more && (!kept || more->gravity < kept->gravity)) kept = more;
+}
+
 Verdict verdict_on(
     const Submission& submission, std::size_t all, const std::optional<Complaint>& of_kernel) {
   Verdict verdict;
   verdict.finished = submission.cases.size();
   // Before a word is said of the kernel.
   if (exercise.check_answers) verdict.complaint = exercise.check_answers(submission);
-  if (!verdict.complaint) {
+  if (verdict.complaint) {
+    verdict.complaint->gravity = Gravity::outside;  // nothing of the kernel is graver
+  } else {
     verdict.table = table_of(submission.cases);
     verdict.complaint = of_kernel;
     if (!verdict.complaint && verdict.finished == all) {
@@ -109,7 +145,8 @@ std::string packed(const Verdict& verdict) {
   const Complaint none, &complaint = verdict.complaint ? *verdict.complaint : none;
   return packed(
       {std::to_string(verdict.finished), verdict.table, verdict.score, verdict.facts,
-       verdict.complaint ? "fails" : "", complaint.symptom, complaint.phase, complaint.place});
+       verdict.complaint ? std::to_string(static_cast<int>(complaint.gravity)) : "",
+       complaint.symptom, complaint.phase, complaint.place});
 }
 
 std::optional<std::size_t> number_in(const std::vector<std::string>& texts, std::size_t at) {
@@ -131,8 +168,11 @@ std::optional<Verdict> unpacked_verdict(const std::string& text) {
   Verdict verdict{
       *finished, text::printable(texts[1], true), text::printable(texts[2], true), {}, texts[3]};
   if (!texts[4].empty()) {
-    verdict.complaint =
-        Complaint{text::printable(texts[5]), text::printable(texts[6]), text::printable(texts[7])};
+    const std::optional<std::size_t> gravity = number_in(texts, 4);
+    if (!gravity || *gravity > static_cast<std::size_t>(Gravity::count)) return std::nullopt;
+    verdict.complaint = Complaint{
+        text::printable(texts[5]), text::printable(texts[6]), text::printable(texts[7]),
+        static_cast<Gravity>(*gravity)};
   }
   return verdict;
 }

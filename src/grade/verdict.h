@@ -23,6 +23,9 @@ struct Verdict {
   std::string facts;
 };
 
+// Takes the second in the place of the first where it is graver.
+void keep_gravest(std::optional<Complaint>& kept, const std::optional<Complaint>& more);
+
 // The verdict on the first `finished` of all cases, measured, as it is to stand if the next one
 // does not come to its end; with all of them finished it is the last one. `of_kernel` is what was
 // found in those cases. The submission has the finished ones.

@@ -8,8 +8,6 @@ namespace model {
 
 namespace {
 
-constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on; each issues an instruction a cycle
-
 // What one block asks of the units.
 struct Work {
   double ffmas;  // warp instructions, as all of the following but the last
@@ -82,11 +80,11 @@ Ceiling ceiling_of(
   result.bound_by = static_cast<UnitIndex>(slowest - result.ms.begin());
   const auto tflops = [&](double ms) { return 2 * M * N * K / ms * 1e-9; };
   result.tflops = tflops(*slowest);
-  const double copy_ms = std::max(
+  result.copy_ms = std::max(
       {result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(work.smem_store_wavefronts)});
-  const double multiply_ms =
+  result.multiply_ms =
       std::max({result.ms[kFma], result.ms[kIssue], on_sm(work.smem_load_wavefronts)});
-  result.no_overlap_tflops = tflops(copy_ms + multiply_ms);
+  result.no_overlap_tflops = tflops(result.copy_ms + result.multiply_ms);
   return result;
 }
 

@@ -41,12 +41,16 @@ inline constexpr int kUnits = 6;
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",
                                                                     "L1",  "L2",    "DRAM"};
 
+inline constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on
+
 struct Ceiling {
   double tflops;                  // 2MNK operations in the time of the busiest unit
   UnitIndex bound_by;             // that unit
   std::array<double, kUnits> ms;  // what each unit needs
-  double no_overlap_tflops;       // where a block first copies (L1, L2, DRAM, stores to SMEM) and
-                                  // then multiplies (FMA, issue, loads from SMEM), never both
+  double copy_ms;                 // what copying needs of its busiest unit (L1, L2, DRAM, stores to
+                                  // SMEM), ...
+  double multiply_ms;             // ... and multiplying (FMA, issue, loads from SMEM)
+  double no_overlap_tflops;       // where a block first copies and then multiplies, never both
   double busy_share;              // of the SMs, until the last block is done: 1 is no tail
 };
 

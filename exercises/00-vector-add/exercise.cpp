@@ -1,0 +1,92 @@
+#include "grade/exercise.h"
+
+#include "model/counts.h"
+
+namespace {
+
+constexpr int kThreads = 256;  // of a block
+
+bool has(const grade::Case& c, model::HazardKind kind) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
+    if (hazard.kind == kind) return true;
+  }
+  return false;
+}
+
+bool reaches_outside(const grade::Case& c) {
+  for (const model::LineCounts& line : c.row.counts->lines) {
+    if (line.array.starts_with("outside")) return true;
+  }
+  return false;
+}
+
+bool at_most_one_block(const grade::Case& c) {
+  return c.shape.N <= kThreads;
+}
+
+// Whether z[i] is right, written, or exactly `value(i)`, for every i from `first` on before `end`.
+template <class Value>
+bool is(const grade::Case& c, int first, int end, Value value) {
+  for (int i = first; i < end; ++i) {
+    if (c.C[i] != value(i)) return false;
+  }
+  return first < end;
+}
+
+bool right(const grade::Case& c, int first, int end) {
+  return is(c, first, end, [&](int i) { return c.A[i] + c.B[i]; });
+}
+
+}  // namespace
+
+extern const grade::Exercise grade::exercise = {
+    .title = "vector addition: z = x + y, one thread for each element",
+    .product = {.sum_of_vectors = true},
+    .shapes =
+        [](grade::Random& random) {
+          return std::vector<Shape>{
+              {1, 2 * kThreads, 1},
+              {1, kThreads * random.between(2, 4) + random.between(1, kThreads - 1), 1},
+              {1, random.between(2, 100), 1},
+              {1, 1, 1},
+          };
+        },
+    .targets =
+        {{"loads per thread", "most_gmem_loads", "2", false},
+         {"stores per thread", "most_gmem_stores", "1", false},
+         {"shared bytes", "smem_bytes", "0", false}},
+    .hints =
+        {{[](const grade::Case& c) { return reaches_outside(c) && c.shape.N % kThreads != 0; },
+          "there are more threads than elements, because the grid consists of whole blocks: what "
+          "must a thread do whose element does not exist?"},
+         {reaches_outside,
+          "here every thread has an element, and still one reads or writes beside the vectors: "
+          "compute by hand which element your index gives to the last thread of the last block"},
+         {[](const grade::Case& c) {
+            return has(c, model::HazardKind::race_on_result) && !at_most_one_block(c);
+          },
+          "several threads write the same element of z. Each block numbers its own threads from 0 "
+          "to 255, so an index needs the block's number as well"},
+         {[](const grade::Case& c) { return c.measures.at("gmem_stores") == 0; },
+          "nothing is stored to z: each thread that has an element adds one x and one y, and "
+          "stores the sum"},
+         {[](const grade::Case& c) { return c.never_written && right(c, 0, c.shape.N - 1); },
+          "only the last element is missing: elements are numbered from 0 to n - 1. What does the "
+          "guard say to thread n - 1?"},
+         {[](const grade::Case& c) {
+            return c.never_written && right(c, 0, kThreads) && !at_most_one_block(c);
+          },
+          "the first block's elements are right and others are missing: an index needs the block's "
+          "number, times the threads of a block"},
+         {[](const grade::Case& c) { return c.never_written; },
+          "some elements have no thread: the threads of block 1 begin where those of block 0 end"},
+         {[](const grade::Case& c) {
+            return is(c, 0, c.shape.N, [&](int i) { return c.A[i] * c.B[i]; });
+          },
+          "z is x times y, but the sum is wanted"},
+         {[](const grade::Case& c) {
+            return c.measures.at("most_gmem_stores") > 1 || c.measures.at("most_gmem_loads") > 2;
+          },
+          "one thread does the work of several: drop the loop, because the grid has a thread for "
+          "each element"}},
+};

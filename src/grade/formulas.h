@@ -1,0 +1,14 @@
+// The formulas that a student hands in, held against the trace.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "grade/exercise.h"
+
+namespace grade {
+
+std::optional<Complaint> complaint_about(
+    std::span<const Question> questions, const Answers& answers, std::span<const Case> cases);
+
+}  // namespace grade
