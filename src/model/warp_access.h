@@ -53,9 +53,14 @@ int global_sectors(const WarpAccess& access);
 // Distinct 128-byte lines that the active lanes access: the L1 cache looks up one per cycle.
 int global_lines(const WarpAccess& access);
 
-// The sectors that the same number of lanes would access at contiguous, aligned addresses: 4, 8, 16
-// for a full warp of 4, 8, 16 bytes per lane. Lanes that share an address can need fewer.
+// The fewest sectors that can hold the distinct bytes that the active lanes access: 4, 8, 16 for a
+// full warp with 4, 8, 16 bytes per lane at distinct addresses, and 1 if all addresses are equal.
 int ideal_global_sectors(const WarpAccess& access);
+
+// Sectors beyond those of the same number of lanes at contiguous, distinct addresses: 0 for a
+// coalesced access. Lanes that share addresses may access more sectors than the ideal and still be
+// coalesced: two groups of 16 lanes that each load one float take two sectors; the ideal is one.
+int uncoalesced_sectors(const WarpAccess& access);
 
 SharedCost shared_load(const WarpAccess& access);
 SharedCost shared_store(const WarpAccess& access);
