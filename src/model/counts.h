@@ -82,7 +82,7 @@ enum class HazardKind {
   copy_to_global,       // one whose destination is not in shared memory
   copy_from_shared,     // one whose source is not in global memory
   nothing_shuffled,     // a shuffle from lane `index`, which does not take part in it
-  bad_width,            // a shuffle in segments of `index` lanes
+  bad_width,            // a shuffle in segments of `index` lanes, in a warp of `extent`
   never_written,
   // What this GPU does and older ones or other compilers may not: notes.
   threads_left,     // the first thread waits at a barrier, and the second has left the kernel

@@ -19,11 +19,10 @@ int global_sectors(const WarpAccess& access) {
 }
 
 int global_lines(const WarpAccess& access) {
-  constexpr std::uint64_t kSectorsALine = 128 / kSectorBytes;
   int lines = 0;
   std::uint64_t previous = 0;
   for (const Sector& sector : sectors(access)) {
-    const std::uint64_t line = sector.number / kSectorsALine;
+    const std::uint64_t line = sector.number / access.warp.sectors_a_line();
     if (lines == 0 || line != previous) ++lines;
     previous = line;
   }
@@ -31,7 +30,8 @@ int global_lines(const WarpAccess& access) {
 }
 
 int ideal_global_sectors(const WarpAccess& access) {
-  return (std::popcount(access.active) * access.bytes + kSectorBytes - 1) / kSectorBytes;
+  const int sector_bytes = access.warp.sector_bytes;
+  return (std::popcount(access.active) * access.bytes + sector_bytes - 1) / sector_bytes;
 }
 
 SharedCost shared_load(const WarpAccess& access) {

@@ -10,7 +10,6 @@ namespace pictures {
 
 namespace {
 
-using model::kBanks;
 constexpr double kLeft = 64, kCell = 22, kHigh = 20;
 constexpr std::size_t kMostTurns = 16;
 
@@ -75,6 +74,7 @@ double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& s
   svg.text(24, y, summary(shown), {.bold = true});
   y += 10;
   int turn_of_group = 0;
+  const int all_banks = block.warp.banks;
   for (std::size_t t = 0; t < turns.size(); ++t) {
     if (t == kMostTurns) {
       svg.text(
@@ -84,11 +84,11 @@ double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& s
     const bool again = t > 0 && turns[t - 1].group == turns[t].group;
     turn_of_group = again ? turn_of_group + 1 : 0;
     svg.text(24, y + 15, text::printed("%zu", t + 1), {.small = true});
-    svg.rect(kLeft, y, kBanks * kCell, kHigh, Fill::quiet);
+    svg.rect(kLeft, y, all_banks * kCell, kHigh, Fill::quiet);
     const auto banks = model::lanes_at_banks(shown.request->access, turns[t].lanes);
-    for (int bank = 0; bank < kBanks;) {
+    for (int bank = 0; bank < all_banks;) {
       int last = bank;
-      while (last < kBanks && banks[last] == banks[bank]) ++last;
+      while (last < all_banks && banks[last] == banks[bank]) ++last;
       const std::uint32_t lanes = banks[bank];
       if (lanes != 0) {
         svg.rect(
@@ -133,12 +133,13 @@ std::optional<Picture> draw_banks(
   svg.legend(x, 66, Fill::trouble, "has to wait: its bank was busy");
   svg.text(
       24, 90,
-      "A row is a wavefront: what the 32 banks hand over in one cycle. Numbers are lanes, the "
-      "first "
-      "of many.",
+      text::printed(
+          "A row is a wavefront: what the %d banks hand over in one cycle. Numbers are lanes, the "
+          "first of many.",
+          block.warp.banks),
       {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
-  for (int bank = 0; bank < kBanks; bank += 4) {
+  for (int bank = 0; bank < block.warp.banks; bank += 4) {
     svg.text(
         kLeft + (bank + 0.5) * kCell, 114, text::printed("%d", bank),
         {.anchor = Anchor::middle, .small = true, .faint = true});

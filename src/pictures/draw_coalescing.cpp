@@ -10,7 +10,6 @@ namespace pictures {
 
 namespace {
 
-constexpr int kWords = model::kSectorWords;
 constexpr double kLeft = 24, kCell = 11, kGap = 6, kHigh = 18;
 constexpr int kSectorsAcross = 8;
 
@@ -23,7 +22,8 @@ int used_bytes(const model::WarpAccess& access) {
 }
 
 std::string summary(const Request& request, const model::Sectors& sectors) {
-  const int needed = (used_bytes(request.access) + model::kSectorBytes - 1) / model::kSectorBytes;
+  const int sector_bytes = request.access.warp.sector_bytes;
+  const int needed = (used_bytes(request.access) + sector_bytes - 1) / sector_bytes;
   const int touched = static_cast<int>(sectors.size());
   return request.array + ", " + lab::name_of(request.direction) +
          text::printed(
@@ -51,18 +51,20 @@ std::vector<std::size_t> typical(const BlockRequests& block) {
 }
 
 double draw_request(Svg& svg, double y, const Request& request, const model::Sectors& sectors) {
-  const bool in_vain = model::kSectorBytes * static_cast<int>(sectors.size()) >=
-                       used_bytes(request.access) + model::kSectorBytes;
+  const model::WarpGeometry warp = request.access.warp;
+  const int words_a_sector = warp.sector_words();
+  const bool in_vain = warp.sector_bytes * static_cast<int>(sectors.size()) >=
+                       used_bytes(request.access) + warp.sector_bytes;
   svg.text(kLeft, y, summary(request, sectors), {.bold = true});
   y += 12;
   int at = 0;
   for (const model::Sector& sector : sectors) {
     const auto words = model::lanes_at_words(request.access, sector);
-    const double x = kLeft + at % kSectorsAcross * (kWords * kCell + kGap);
+    const double x = kLeft + at % kSectorsAcross * (words_a_sector * kCell + kGap);
     if (at > 0 && at % kSectorsAcross == 0) y += kHigh + 24;
-    for (int w = 0; w < kWords;) {  // neighbours that are alike as one
+    for (int w = 0; w < words_a_sector;) {  // neighbours that are alike as one
       int last = w;
-      while (last < kWords && (words[last] != 0) == (words[w] != 0)) ++last;
+      while (last < words_a_sector && (words[last] != 0) == (words[w] != 0)) ++last;
       svg.rect(
           x + w * kCell, y, (last - w) * kCell, kHigh,
           words[w] == 0                 ? (in_vain ? Fill::trouble : Fill::quiet)
@@ -73,13 +75,13 @@ double draw_request(Svg& svg, double y, const Request& request, const model::Sec
     svg.path(
         [&] {
           std::string d;
-          for (int w = 1; w < kWords; ++w)
+          for (int w = 1; w < words_a_sector; ++w)
             d += "M" + pixels(x + w * kCell) + " " + pixels(y) + "v" + pixels(kHigh);
           return d;
         }(),
         "hair");
     svg.text(
-        x + kWords * kCell / 2, y + kHigh + 14,
+        x + words_a_sector * kCell / 2, y + kHigh + 14,
         (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") + lanes_text(sector.lanes),
         {.anchor = Anchor::middle, .small = true});
     ++at;
@@ -110,8 +112,10 @@ Picture draw_coalescing(
   svg.legend(x, 66, Fill::trouble, "in vain");
   svg.text(
       24, 90,
-      "A box is a sector: 32 bytes, eight floats, the least that memory moves. Below it stand "
-      "the lanes that ask for it.",
+      text::printed(
+          "A box is a sector: %d bytes, %s floats, the least that memory moves. Below it stand the "
+          "lanes that ask for it.",
+          block.warp.sector_bytes, block.warp.sector_words() == 8 ? "eight" : "four"),
       {.small = true, .faint = true});
   double y = 124;
   for (const std::size_t r : chosen) {

@@ -22,7 +22,7 @@ Picture draw_writers(const std::string& file, const std::string& name, const Blo
     for (int col = 0; col < cols; ++col) {
       const int thread = written.thread[row][col];
       owner[row][col] = thread;
-      if (thread >= 0) of_warp[thread / model::kWarpSize].insert({row, col});
+      if (thread >= 0) of_warp[block.warp.warp_of(thread)].insert({row, col});
       if (thread == Written::kNobody) never.insert({row, col});
       if (thread == Written::kSeveral) twice.insert({row, col});
     }

@@ -45,7 +45,7 @@ std::string sectors_picture(const model::WarpAccess& access, const model::Sector
 
 std::string banks_picture(const model::WarpAccess& access, const model::Wavefronts& turns) {
   std::string text = "      bank ";
-  for (int bank = 0; bank < model::kBanks; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < access.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   for (std::size_t t = 0; t < turns.size(); ++t) {
     if (t == kMostLines) return text + text::printed("      and %zu more\n", turns.size() - t);
@@ -117,7 +117,7 @@ std::string writers_text(const BlockRequests& block) {
       const std::string one = thread == Written::kNobody    ? "."
                               : thread == Written::kSeveral ? "!"
                               : numbers                     ? text::printed("%d", thread)
-                                                            : std::string(1, sign(thread / 32));
+                                        : std::string(1, sign(block.warp.warp_of(thread)));
       text += numbers ? text::pad_left(one, 5) : one;
     }
     text += "\n";

@@ -9,7 +9,7 @@ namespace trace {
 namespace {
 
 // The bytes modulo which the place of a load or store matters to its cost
-// (src/model/warp_access.h).
+// (src/model/warp_access.h), of a real GPU and of one whose lines are shorter.
 constexpr int kAlignment[] = {128, 128, 16, 16};
 
 // Of a load of one word a lane, were it for two or four.
