@@ -12,7 +12,7 @@ namespace trace {
 // Of the threads of one block at a time.
 class CopiesInFlight {
  public:
-  explicit CopiesInFlight(model::WarpGeometry geometry) : geometry_(geometry) {}
+  explicit CopiesInFlight(model::WarpGeometry geometry = {}) : geometry_(geometry) {}
   void begin_block(int threads) {
     threads_.assign(threads, {});
     warps_.assign(geometry_.warps_of(threads), 0);
