@@ -12,7 +12,6 @@ namespace pictures {
 
 namespace {
 
-using model::kBanks;
 constexpr double kLeft = 64, kCell = 22, kHigh = 20;
 constexpr std::size_t kMostTurns = 16;
 
@@ -109,13 +108,15 @@ Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
 
 // One row: which lanes have a word in which bank.
 void draw_row(
-    Svg& svg, double y, const std::string& name,
-    const std::array<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
+    Svg& svg, double y, const std::string& name, const model::WarpAccess& access, std::uint32_t of,
+    const Waits& waits) {
+  const auto banks = model::lanes_at_banks(access, of);
+  const int all_banks = access.warp.banks;
   svg.text(24, y + 15, name, {.small = true});
-  svg.rect(kLeft, y, kBanks * kCell, kHigh, Fill::quiet);
-  for (int bank = 0; bank < kBanks;) {
+  svg.rect(kLeft, y, all_banks * kCell, kHigh, Fill::quiet);
+  for (int bank = 0; bank < all_banks;) {
     int last = bank;
-    while (last < kBanks && banks[last] == banks[bank]) ++last;
+    while (last < all_banks && banks[last] == banks[bank]) ++last;
     const std::uint32_t lanes = banks[bank];
     const double x = kLeft + bank * kCell, width = (last - bank) * kCell;
     bank = last;
@@ -151,18 +152,19 @@ double draw_rows(Svg& svg, double y, std::size_t rows, Row row) {
 // What a copy reads, a row for each line of L1.
 double draw_lines(
     Svg& svg, double y, const model::WarpAccess& read, std::uint32_t lanes, const Waits& waits) {
-  constexpr int kLineBytes = model::kBanks * model::kWordBytes;
+  const int line_bytes = read.warp.line_bytes;
   std::map<std::uint64_t, std::uint32_t> lines;  // lanes, by the line that they read
   model::for_each_lane(
-      lanes, [&](int lane) { lines[read.address[lane] / kLineBytes] |= 1u << lane; });
+      lanes, [&](int lane) { lines[read.address[lane] / line_bytes] |= 1u << lane; });
   svg.text(
-      kLeft, y + 13, "reads from L1: a row is a line, 128 bytes in the same 32 banks",
+      kLeft, y + 13,
+      text::printed(
+          "reads from L1: a row is a line, %d bytes in the same %d banks", line_bytes,
+          read.warp.banks),
       {.small = true});
   auto line = lines.begin();
   return draw_rows(svg, y + 20, lines.size(), [&](std::size_t r, double at) {
-    draw_row(
-        svg, at, text::printed("line %zu", r + 1), model::lanes_at_banks(read, line->second),
-        waits);
+    draw_row(svg, at, text::printed("line %zu", r + 1), read, line->second, waits);
     ++line;
   });
 }
@@ -179,9 +181,7 @@ double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& s
     y += 20;
   }
   y = draw_rows(svg, y, turns.size(), [&](std::size_t t, double at) {
-    draw_row(
-        svg, at, text::printed("%zu", t + 1),
-        model::lanes_at_banks(shown.request->access, turns[t].lanes), waits);
+    draw_row(svg, at, text::printed("%zu", t + 1), shown.request->access, turns[t].lanes, waits);
   });
   return y + 32;
 }
@@ -209,12 +209,13 @@ std::optional<Drawing> draw_banks(const BlockRequests& block) {
   if (waits_for_l1) svg.legend(x, 66, Fill::waiting, "waits: its bank of L1 is busy");
   svg.text(
       24, 90,
-      "A row is a wavefront: what the 32 banks transfer in one cycle. Numbers are lanes; a narrow "
-      "box "
-      "names only the first.",
+      text::printed(
+          "A row is a wavefront: what the %d banks transfer in one cycle. Numbers are lanes; a "
+          "narrow box names only the first.",
+          block.warp.banks),
       {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
-  for (int bank = 0; bank < kBanks; bank += 4) {
+  for (int bank = 0; bank < block.warp.banks; bank += 4) {
     svg.text(
         kLeft + (bank + 0.5) * kCell, 114, text::printed("%d", bank),
         {.anchor = Anchor::middle, .small = true, .faint = true});
