@@ -153,7 +153,7 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
       mentions(target, "sectors") || mentions(target, "wavefronts") || mentions(target, "conflict");
   const auto allowed = [&](const model::LineCounts& line) {
     return target.pieces_per_request > 0 ? target.pieces_per_request * line.requests
-                                         : line.ideal_pieces;
+                                         : line.pieces - line.bank_conflicts - line.uncoalesced;
   };
   Complaint complaint;
   if (mentions(target, "in_flight")) {
