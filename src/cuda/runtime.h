@@ -35,7 +35,8 @@ std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, 
 // The lanes that are at `place` when none of the warp can go on without them.
 std::uint32_t warp_active(const void* place);
 
-int lane();  // of the thread that runs
+int lane();        // of the thread that runs
+int warp_lanes();  // of its warp, with those that have no thread
 
 void fence();           // __threadfence and its kin
 void let_others_run();  // __nanosleep

@@ -21,12 +21,24 @@ std::optional<double> times_the_stage_before(const Run& run, const Row& row);
 std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row);
 
 // Bounds on the run's GPU, from the trace alone and with the compiler's instructions. None where
-// nothing is multiplied, nothing was traced, or no block fits; the second also without a record.
+// nothing is multiplied, nothing was traced, no block fits, or the GPU has no clock; the second
+// also without a record.
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 
-// Measured speed over that of compiled_ceiling().
+// Measured speed over that of compiled_ceiling(), which is that of the run's size: the part of the
+// time in which the ceiling's unit is busy.
 std::optional<double> ceiling_ratio(const Run& run, const Row& row);
+
+// What keeps a kernel that was timed from being faster. A unit that is busy most of the time does.
+// Where none is, warps mostly wait for results: latency, which no ceiling can see.
+struct BoundBy {
+  bool latency;           // the busiest unit is busy less than kBusy percent of the time
+  model::UnitIndex unit;  // the busiest: the ceiling's
+  int percent;            // of the time that it is busy
+};
+inline constexpr int kBusy = 80;
+std::optional<BoundBy> bound_by(const Run& run, const Row& row);
 
 // The product as the kernels see it: where alpha is 0, K is.
 model::Product product_of(const Run& run);

@@ -30,7 +30,9 @@ struct Abandoned {
 class Worker {
  public:
   // What the threads of a launch call, and what they may touch but for their stacks.
-  void prepare(Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory);
+  void prepare(
+      model::WarpGeometry geometry, Extent grid, Extent block, void (*body)(void*), void* context,
+      KernelMemory memory);
   const KernelMemory& memory() const { return memory_; }
   // From now on; null: nobody.
   void set_observer(BlockObserver* observer) { observer_ = observer; }
@@ -46,7 +48,8 @@ class Worker {
 
   // Of the thread that runs, and called on its fiber.
   Thread& running() { return *running_; }
-  int lane() const { return static_cast<int>(running_ - threads_.data()) % model::kWarpSize; }
+  const model::WarpGeometry& geometry() const { return geometry_; }
+  int lane() const { return geometry_.lane_of(static_cast<int>(running_ - threads_.data())); }
   void pause(State state);  // back to go_on, until the thread's turn comes again
   // The thread is about to read that by an atomic or volatile access. Where it does so again and
   // again it waits for somebody else, whose turn it then is.
@@ -84,6 +87,7 @@ class Worker {
   Thread* running_ = nullptr;
   BlockObserver* observer_ = nullptr;
 
+  model::WarpGeometry geometry_{};
   Extent grid_{}, block_{};
   int count_ = 0;  // threads of a block
   void (*body_)(void*) = nullptr;

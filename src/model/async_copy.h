@@ -32,6 +32,9 @@ struct AsyncCopySplit {
 // as by this rule (results/h200-ncu-252x508x132.txt). The counters know no bank conflicts for 16
 // bytes.
 //
+// On a GPU of another geometry "line" is what all banks give in one turn, groups are as in
+// wavefronts.h, and a 16-byte copy whose sectors are no larger moves a whole one.
+//
 // Which lane is served in which turn is a choice where the counters only tell how many turns there
 // are.
 AsyncCopySplit split_async_copy(const WarpAccess& to, const WarpAccess& from);

@@ -1,16 +1,19 @@
 // One access of one warp, and what it costs, by the rules measured on an H200
 // (src/model/data/*.csv). The rules themselves say how an access splits: sectors.h for global
-// memory, wavefronts.h for shared memory, async_copy.h for cp.async.
+// memory, wavefronts.h for shared memory, async_copy.h for cp.async. They scale with the warp's
+// geometry; the sizes that comments name are those of a real GPU.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
+#include "model/warp_geometry.h"
+
 namespace model {
 
+// The lanes of a real warp, which no other geometry exceeds.
 inline constexpr int kWarpSize = 32;
-inline constexpr int kWordBytes = 4;
 
 // One instruction of one warp: every active lane touches `bytes` bytes at its address.
 // Addresses are multiples of `bytes`, as the hardware demands; others crash nothing here.
@@ -18,6 +21,7 @@ struct WarpAccess {
   std::uint32_t active;  // bit l: lane l takes part
   int bytes;             // a lane: 1, 2, 4, 8 or 16
   std::array<std::uint64_t, kWarpSize> address;
+  WarpGeometry warp{};  // of the GPU that makes the access
 };
 
 // Calls visit(lane) for each lane of the mask, lowest first.
@@ -46,6 +50,7 @@ struct SharedCost {
 //                       a multiple of max(bytes, 4): aligned lanes need no more than their offsets
 //                       from each other, because the constant only turns the ring of banks
 //   async_copy          a multiple of 128, a line, on either side
+// and, of another geometry, of its sector or line instead.
 
 // Distinct 32-byte sectors that the active lanes touch. Loads and stores alike.
 int global_sectors(const WarpAccess& access);
@@ -53,9 +58,15 @@ int global_sectors(const WarpAccess& access);
 // Distinct 128-byte lines that the active lanes touch: what the L1 cache looks up, one a cycle.
 int global_lines(const WarpAccess& access);
 
-// Sectors that as many lanes would touch if they were contiguous and aligned: 4, 8, 16 for a full
-// warp of 4, 8, 16 bytes a lane. Lanes that share an address can need fewer than this.
+// The fewest sectors that can hold the distinct bytes that the active lanes touch: 4, 8, 16 for a
+// full warp of 4, 8, 16 bytes per lane, each its own, and 1 where all lanes want the same address.
 int ideal_global_sectors(const WarpAccess& access);
+
+// Sectors beyond those that as many lanes would touch if each had its own bytes, beside the next
+// lane's: 0 for a coalesced access. Lanes that share addresses may touch more sectors than the
+// ideal and still be coalesced: two rows of 16 lanes that want a float each are two sectors,
+// ideally one.
+int uncoalesced_sectors(const WarpAccess& access);
 
 SharedCost shared_load(const WarpAccess& access);
 SharedCost shared_store(const WarpAccess& access);

@@ -2,7 +2,6 @@
 // sizes of these lists and pictures draw them, so that the two cannot disagree.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "model/short_list.h"
@@ -10,7 +9,7 @@
 
 namespace model {
 
-inline constexpr int kBanks = 32;
+inline constexpr int kBanks = 32;  // of a real GPU, which no other geometry exceeds
 
 // One turn of shared memory: each bank gives or takes one word in it.
 struct Wavefront {
@@ -26,7 +25,8 @@ struct Wavefronts : ShortList<Wavefront, kWarpSize> {
 // 32 lanes of up to 4 bytes, 16 lanes of 8, 8 lanes of 16. A group takes one wavefront for each
 // distinct word in its fullest bank. For loads, neighbouring groups are served as one where lanes
 // are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or
-// every active lane's l^2.
+// every active lane's l^2. On a GPU of another geometry a group is as many lanes as fill all banks
+// once, and no more than the warp has: WarpGeometry::lanes_a_group.
 Wavefronts wavefronts_of_load(const WarpAccess& access);
 Wavefronts wavefronts_of_store(const WarpAccess& access);
 
@@ -34,7 +34,7 @@ Wavefronts wavefronts_of_store(const WarpAccess& access);
 // eight rows of 16 bytes; each matrix is a group. `access.bytes` does not matter.
 Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices);
 
-// For each bank those of `lanes` that have a word there.
-std::array<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);
+// For each of the banks those of `lanes` that have a word there.
+ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);
 
 }  // namespace model

@@ -78,6 +78,15 @@ std::string different_barriers(const model::Hazard& hazard, const lab::Row& row)
          "a block come to the same __syncthreads()";
 }
 
+// "1, 2 or 4".
+std::string powers_of_two(std::int64_t last) {
+  std::string text = "1";
+  for (std::int64_t power = 2; power <= last; power *= 2) {
+    text += (power == last ? " or " : ", ") + std::to_string(power);
+  }
+  return text;
+}
+
 std::string never_written(const model::Hazard& hazard, const lab::Run& run) {
   const auto element = static_cast<std::int64_t>(hazard.byte / 4);
   const std::int64_t others = hazard.extent - 1, N = std::max(1, run.N);
@@ -164,8 +173,8 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
              "): the value is undefined; ask only lanes of the mask that have not left the kernel";
     case model::HazardKind::bad_width:
       return in_block + name(hazard.first, row) + " shuffles in segments of " +
-             text::grouped(hazard.index) + on_line(hazard.first) +
-             "; the width is 1, 2, 4, 8, 16 or 32";
+             text::grouped(hazard.index) + on_line(hazard.first) + "; the width is " +
+             powers_of_two(hazard.extent);
     case model::HazardKind::uninitialized:
       return in_block + first + " from " + where +
              ", which nobody has stored to; store every element first, zeros outside of the matrix";

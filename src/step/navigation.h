@@ -21,7 +21,7 @@ void go_along(
 
 // To the first step of the chosen warp between the two barriers around the present one, or near it.
 void choose_warp(const StepScene& scene, StepState& state, int by);
-void choose_lane(StepState& state, int by);
+void choose_lane(const StepScene& scene, StepState& state, int by);
 void choose_block(const StepScene& scene, StepState& state, int by);
 void choose_scene(StepState& state, int by);
 void go_to_hazard(const StepScene& scene, StepState& state, int by);

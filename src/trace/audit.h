@@ -18,6 +18,7 @@
 
 #include "machine/kernel_memory.h"
 #include "model/audit.h"
+#include "model/warp_geometry.h"
 
 namespace trace {
 
@@ -28,7 +29,9 @@ const std::string& why_no_audit();
 class AuditedBlock {
  public:
   // Closes the pages. `memory` and `into` have to outlive it.
-  AuditedBlock(const machine::KernelMemory& memory, int threads, model::Audit& into);
+  AuditedBlock(
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, int threads,
+      model::Audit& into);
   // Opens them, and takes the handlers away.
   ~AuditedBlock();
   AuditedBlock(const AuditedBlock&) = delete;

@@ -20,6 +20,7 @@ namespace trace {
 
 class BarrierWatch {
  public:
+  explicit BarrierWatch(model::WarpGeometry geometry) : geometry_(geometry) {}
   void begin_block(std::int64_t block, int threads);
 
   // What there is to say about a barrier that all threads are at, but for those that have `left`:
@@ -28,6 +29,7 @@ class BarrierWatch {
       std::span<const bool> left, const WarpLog& log, const CallPaths& paths);
 
  private:
+  const model::WarpGeometry geometry_;
   std::int64_t block_ = 0;
   std::uint32_t count_ = 0;                         // barriers so far
   std::vector<std::optional<std::uint32_t>> left_;  // by thread: how many it came to, once it left
