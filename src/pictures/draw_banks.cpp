@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <map>
 
@@ -108,10 +107,9 @@ Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
 
 // One row: which lanes have a word in which bank.
 void draw_row(
-    Svg& svg, double y, const std::string& name, const model::WarpAccess& access, std::uint32_t of,
-    const Waits& waits) {
-  const auto banks = model::lanes_at_banks(access, of);
-  const int all_banks = access.warp.banks;
+    Svg& svg, double y, const std::string& name,
+    const model::ShortList<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
+  const int all_banks = static_cast<int>(banks.size());
   svg.text(24, y + 15, name, {.small = true});
   svg.rect(kLeft, y, all_banks * kCell, kHigh, Fill::quiet);
   for (int bank = 0; bank < all_banks;) {
@@ -152,19 +150,20 @@ double draw_rows(Svg& svg, double y, std::size_t rows, Row row) {
 // What a copy reads, a row for each line of L1.
 double draw_lines(
     Svg& svg, double y, const model::WarpAccess& read, std::uint32_t lanes, const Waits& waits) {
-  const int line_bytes = read.warp.line_bytes;
+  const int line_bytes = read.warp.row_bytes();
   std::map<std::uint64_t, std::uint32_t> lines;  // lanes, by the line that they read
   model::for_each_lane(
       lanes, [&](int lane) { lines[read.address[lane] / line_bytes] |= 1u << lane; });
   svg.text(
       kLeft, y + 13,
       text::printed(
-          "reads from L1: a row is a line, %d bytes in the same %d banks", line_bytes,
-          read.warp.banks),
+          "reads from L1: a row is %d bytes, which lie in %d banks", line_bytes, read.warp.banks),
       {.small = true});
   auto line = lines.begin();
   return draw_rows(svg, y + 20, lines.size(), [&](std::size_t r, double at) {
-    draw_row(svg, at, text::printed("line %zu", r + 1), read, line->second, waits);
+    draw_row(
+        svg, at, text::printed("line %zu", r + 1), model::lanes_at_banks(read, line->second),
+        waits);
     ++line;
   });
 }
@@ -181,7 +180,9 @@ double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& s
     y += 20;
   }
   y = draw_rows(svg, y, turns.size(), [&](std::size_t t, double at) {
-    draw_row(svg, at, text::printed("%zu", t + 1), shown.request->access, turns[t].lanes, waits);
+    draw_row(
+        svg, at, text::printed("%zu", t + 1),
+        model::lanes_at_banks(shown.request->access, turns[t].lanes), waits);
   });
   return y + 32;
 }

@@ -187,9 +187,10 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
     text += heading(kernel.name + ": " + kernel.launch);
     text += kernel.source;
     text += heading("What a warp of the first block asks of memory: the costliest requests");
-    text +=
-        "  [ ] is a sector of eight floats, a numbered row a wavefront. A sign is a lane:\n"
-        "  0-9, then a-v; * is several lanes, . none.\n";
+    text += text::printed(
+        "  [ ] is a sector of %d floats, a numbered row a wavefront. A sign is a lane:\n"
+        "  0-9, then a-v; * is several lanes, . none.\n",
+        kernel.block.warp.sector_words());
     text += requests_text(kernel.block, style);
     text += heading("Which thread of the first block writes which element of C");
     text += writers_text(kernel.block);

@@ -19,7 +19,7 @@ std::vector<std::vector<Demand>> demands_of(const BlockRequests& block, const Pa
   for (const Request& request : block.requests) {
     while (static_cast<int>(demands.size()) <= request.epoch) demands.emplace_back(warps);
     Demand& demand = demands[request.epoch][request.warp];
-    const double l2_cycles = request.access.warp.sector_bytes * request.pieces / pace.l2_bytes;
+    const double l2_cycles = block.warp.sector_bytes * request.pieces / pace.l2_bytes;
     if (!request.shared && request.direction == model::Direction::load) {
       demand.load_cycles += l2_cycles;
     } else if (!request.shared) {
