@@ -36,7 +36,7 @@ ARCHS ?= $(or $(PRESENT),75 80 86 90a)
 HAS_GPU := $(and $(NVCC),$(or $(PRESENT),$(filter command,$(origin ARCHS)),$(filter gpu,$(MAKECMDGOALS))))
 
 # Ours is found by -iquote alone: with -I our folder cuda would hide the toolkit's.
-INCLUDES := -iquote . -iquote src
+INCLUDES := -iquote . -iquote src -iquote $(BUILD)
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
 CXXFLAGS := -std=c++20 -O1 $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 # The CPU's copies of CUDA source: traced as written, with a call at every access and basic block,
@@ -54,7 +54,7 @@ HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
 ROOMS := model text guard machine announce trace lab flags pictures report step experiments profile cli
-SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/announce/wrapper.cpp, \
+SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
 # What reads a student's file.

@@ -88,6 +88,20 @@ const std::vector<Experiment> kExperiments = {
      stages_shows,
      "tiles of A and B that a block's shared memory has room for; with a depth of 1 the next copy "
      "starts when the last multiplication is over"},
+    {"one-change",
+     "What is each change between stages 3 and 9 worth alone, and some that no stage has?",
+     "change",
+     0,
+     "",
+     kSquare,
+     one_change,
+     {&kRegisters, &kOccupancy, &kSharedCompiled, &kCeiling, &kBoundBy, &kTime, &kTflops,
+      &kOfCublas},
+     false,
+     one_change_shows,
+     "down to stage 9, each row is the row above with one more change; the rows after it begin "
+     "with "
+     "the stage that they change"},
     {"shapes",
      "Which shapes of C do the tiles fit, and which leave SMs idle or compute in vain?",
      "shape",

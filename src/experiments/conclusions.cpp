@@ -210,6 +210,22 @@ std::string stages_shows(Trials trials) {
   return text + ".";
 }
 
+std::string one_change_shows(Trials trials) {
+  // A row that begins with a stage's number stands alone; all others follow the row above.
+  const auto alone = [](const Trial& trial) {
+    return trial.setting.find_first_of("0123456789") == 0;
+  };
+  std::vector<std::string> factors;
+  for (std::size_t i = 1; i < trials.size(); ++i) {
+    if (alone(trials[i])) continue;
+    const double factor = speed_of(trials[i]) / speed_of(trials[i - 1]);
+    factors.push_back(trials[i].setting + text::printed(" %.2f", factor));
+  }
+  const char* of = is_timed(trials) ? "Speed" : "The ceiling (which knows no waiting)";
+  return std::string(of) +
+         " over that of the row above, change by change: " + joined(factors, ", ", ", ") + ".";
+}
+
 std::string shapes_shows(Trials trials) {
   const Trial &best = fastest(trials), &worst = slowest(trials);
   if (same(speed_of(best), speed_of(worst))) {

@@ -15,6 +15,7 @@ std::string swapped_grid_shows(std::span<const Trial> trials);
 std::string tile_sizes_shows(std::span<const Trial> trials);
 std::string padding_shows(std::span<const Trial> trials);
 std::string stages_shows(std::span<const Trial> trials);
+std::string one_change_shows(std::span<const Trial> trials);
 std::string shapes_shows(std::span<const Trial> trials);
 std::string occupancy_shows(std::span<const Trial> trials);
 

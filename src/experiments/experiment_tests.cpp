@@ -105,6 +105,15 @@ TEST_CASE("what block shapes show names the best and the worst of a stage, and t
   CHECK(says(quick, "stage 2 in 32x32 is no slower than stage 1"));
 }
 
+TEST_CASE("what one change shows is its factor over the row above") {
+  const Trial trials[] = {
+      timed("stage 3", 3, 8), timed("TM 8", 4, 4), timed("TN 8: stage 5", 5, 3.2),
+      timed("5 unrolled", 5, 1)};
+  CHECK(
+      one_change_shows(trials) ==
+      "Speed over that of the row above, change by change: TM 8 2.00, TN 8: stage 5 1.25.");
+}
+
 TEST_CASE("what a swapped grid shows is each stage's ratio") {
   const Trial trials[] = {
       timed("as it is", 1, 2), timed("swapped", 1, 1), timed("as it is", 2, 1),

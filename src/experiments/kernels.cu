@@ -1,8 +1,11 @@
-// What the experiments (src/experiments/catalogue.cpp) launch beside the ladder's own variants:
-// more tile sizes of its kernels, and three kernels that differ from one of its own in a single
-// thing. The ladder is included, so that whatever compiles this file has both.
+// What the experiments (src/experiments/catalogue.cpp) launch besides the ladder's own variants:
+// more tile sizes of its kernels, and kernels that differ from one of its own in a single thing.
+// The ladder is included, so that whatever compiles this file has both.
 
 #include "gemm_steps.cu"
+
+// The ladder's kernels with the edits of changes.txt, written by changed_kernels.awk.
+#include "changed_kernels.cuh"
 
 // Stages 1 and 2 with the grid's M and N exchanged: blocks that start one after the other lie below
 // each other in C instead of side by side. It is the order of a launch with dim3 grid(rows,
@@ -147,6 +150,23 @@ model::Variant padded_variant(const char* name) {
       ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 1>>());
 }
 
+// A changed kernel in the place of the one that a variant has.
+template <auto kernel, auto kernel_any>
+model::Variant changed(const char* name, model::Variant variant) {
+  variant.name = name;
+  variant.kernel = ref<kernel>();
+  variant.kernel_any = ref<kernel_any>();
+  return variant;
+}
+
+template <int BM, int BN, int WM, int WN, int TM, int TN>
+model::Variant any_registers(const char* name) {
+  return changed<
+      warp_tiling_any_registers<BM, BN, 8, WM, WN, TM, TN, 4>,
+      warp_tiling_any_registers<BM, BN, 8, WM, WN, TM, TN, 1>>(
+      name, warp_tiling_variant<BM, BN, 8, WM, WN, TM, TN>(name));
+}
+
 // A stage of the ladder, with more variants, of which some may have conflicts.
 model::Stage with_more(int number, std::vector<model::Variant> variants) {
   model::Stage stage = *model::find_stage(stages, number);
@@ -155,10 +175,13 @@ model::Stage with_more(int number, std::vector<model::Variant> variants) {
   return stage;
 }
 
-// The one variant whose loads of A are four scalar ones.
-model::Stage with_scalar_loads_of_A(model::Stage stage, model::Variant variant) {
+// A variant that loads from shared memory another number of times than its stage does.
+model::Stage with_other_shared_loads(
+    int number, const char* smem_loads, const char* smem_floats, model::Variant variant) {
+  model::Stage stage = *model::find_stage(stages, number);
   stage.conflict_free = false;
-  stage.predicted.smem_loads = "ceil(K/BK)*BK*(TM + TN/4)";
+  stage.predicted.smem_loads = smem_loads;
+  stage.predicted.smem_floats = smem_floats;
   stage.variants = {variant};
   return stage;
 }
@@ -171,31 +194,72 @@ const std::vector<model::Stage> experiment_stages = {
         {coalesced_variant<8, 32>("8x32"), swapped_untiled_variant<32, 32, false>("swapped-grid")}),
     with_more(3, {swapped_tiling_variant<32, 32, 32>("swapped-grid")}),
     // With TM 1 it is stage 3 without its condition that the tile be square.
-    with_more(4, {thread_coarsening_1d_variant<8, 32, 32, 1>("8x32x32-tm1")}),
+    with_more(
+        4, {thread_coarsening_1d_variant<8, 32, 32, 1>("8x32x32-tm1"),
+            thread_coarsening_1d_variant<32, 32, 32, 8>("32x32x32-tm8")}),
     with_more(
         5, {thread_tiling_2d_variant<128, 64, 8, 8, 8>("128x64x8"),
             thread_tiling_2d_variant<128, 128, 16, 8, 8>("128x128x16"),
-            thread_tiling_2d_variant<64, 64, 16, 4, 4>("64x64x16-4x4")}),
+            thread_tiling_2d_variant<64, 64, 16, 4, 4>("64x64x16-4x4"),
+            changed<tiling_unrolled<128, 128, 8, 8, 8>, tiling_unrolled<128, 128, 8, 8, 8>>(
+                "unrolled", thread_tiling_2d_variant<128, 128, 8, 8, 8>("")),
+            changed<
+                tiling_unrolled_other_index<128, 128, 8, 8, 8>,
+                tiling_unrolled_other_index<128, 128, 8, 8, 8>>(
+                "unrolled-other-index", thread_tiling_2d_variant<128, 128, 8, 8, 8>(""))}),
     with_more(
-        6, {vectorized_variant<128, 64, 8, 8, 8>("128x64x8"),
-            vectorized_variant<128, 128, 16, 8, 8>("128x128x16"),
-            vectorized_variant<64, 64, 16, 4, 4>("64x64x16-4x4")}),
+        6,
+        {vectorized_variant<128, 64, 8, 8, 8>("128x64x8"),
+         vectorized_variant<128, 128, 16, 8, 8>("128x128x16"),
+         vectorized_variant<64, 64, 16, 4, 4>("64x64x16-4x4"),
+         changed<
+             vectorized_not_unrolled<128, 128, 8, 8, 8, 4>,
+             vectorized_not_unrolled<128, 128, 8, 8, 8, 1>>(
+             "not-unrolled", vectorized_variant<128, 128, 8, 8, 8>("")),
+         changed<
+             vectorized_padded_b<128, 128, 8, 8, 8, 4>, vectorized_padded_b<128, 128, 8, 8, 8, 1>>(
+             "padded-b", vectorized_variant<128, 128, 8, 8, 8>(""))}),
     with_more(
         7, {conflict_free_variant<128, 64, 8, 8, 8>("128x64x8"),
             conflict_free_variant<64, 128, 8, 8, 8>("64x128x8"),
             conflict_free_variant<128, 128, 8, 16, 8>("128x128x8-16x8"),
             padded_variant<128, 128, 8, 8, 8, 0, 0>("unpadded"),
             padded_variant<128, 128, 8, 8, 8, 0, 16>("swizzled")}),
-    with_scalar_loads_of_A(
-        *model::find_stage(stages, 7), padded_variant<128, 128, 8, 8, 8, 1, 0>("padded-by-1")),
+    with_other_shared_loads(
+        7, "ceil(K/BK)*BK*(TM + TN/4)", kFloat4.smem_floats,
+        padded_variant<128, 128, 8, 8, 8, 1, 0>("padded-by-1")),
     with_more(
         8, {warp_tiling_variant<128, 128, 8, 64, 64, 16, 8>("128x128x8-64x64"),
             warp_tiling_variant<128, 64, 8, 64, 64, 16, 8>("128x64x8"),
-            warp_tiling_variant<64, 128, 8, 64, 64, 16, 8>("64x128x8")}),
+            warp_tiling_variant<64, 128, 8, 64, 64, 16, 8>("64x128x8"),
+            any_registers<128, 128, 32, 128, 16, 8>("any-registers"),
+            any_registers<128, 128, 32, 64, 8, 8>("any-registers-8x8")}),
     with_more(
         9, {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 2>("64x256x8-2"),
             async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 3>("64x256x8-3"),
-            async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 5>("64x256x8-5")}),
+            async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 5>("64x256x8-5"),
+            changed<
+                pipeline_forwards<64, 256, 8, 64, 64, 16, 8, 4, 4>,
+                pipeline_forwards<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
+                "forwards", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("")),
+            changed<
+                pipeline_by_columns<64, 256, 8, 64, 64, 16, 8, 4, 4>,
+                pipeline_by_columns<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
+                "by-columns", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("")),
+            changed<
+                pipeline_copies_first<64, 256, 8, 64, 64, 16, 8, 4, 4>,
+                pipeline_copies_first<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
+                "copies-first", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))}),
+    with_other_shared_loads(
+        9, kFloat4.smem_loads, kFloat4.smem_floats,
+        changed<ring<64, 256, 8, 64, 64, 16, 8, 4, 4>, ring<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
+            "ring", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))),
+    with_other_shared_loads(
+        9, kFloat4.smem_loads, kFloat4.smem_floats,
+        changed<
+            pipeline_spares_the_last_load<64, 256, 8, 64, 64, 16, 8, 4, 4>,
+            pipeline_spares_the_last_load<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
+            "spares-the-last-load", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))),
 };
 
 extern const model::StageTable experiment_table{experiment_stages, kernel_for, run};

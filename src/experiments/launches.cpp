@@ -64,6 +64,34 @@ std::vector<Launch> pipeline_stages(const Plan&) {
       {"5", 9, "64x256x8-5", {}}};
 }
 
+// From stage 3 to stage 9 in steps of one change each, then changes that stand alone.
+std::vector<Launch> one_change(const Plan&) {
+  return {
+      {"stage 3", 3, "32x32", {}},
+      {"TM 8", 4, "32x32x32-tm8", {}},
+      {"tile 64x64x8: stage 4", 4, "64x64x8-tm8", {}},
+      {"TN 8", 5, "64x64x8", {}},
+      {"tile 128x128x8: stage 5", 5, "128x128x8", {}},
+      {"unrolled", 5, "unrolled", {}},
+      {"float4, A transposed: stage 6", 6, "128x128x8", {}},
+      {"B's columns spread", 7, "unpadded", {}},
+      {"A's rows padded: stage 7", 7, "128x128x8", {}},
+      {"results 16x8", 7, "128x128x8-16x8", {}},
+      {"warp tiles", 8, "any-registers", {}},
+      {"registers for 3 blocks per SM: stage 8", 8, "128x128x8", {}},
+      {"tile 64x256x8", 8, "64x256x8", {}},
+      {"cp.async, 4 tiles", 9, "ring", {}},
+      {"fragments one step ahead", 9, "forwards", {}},
+      {"back and forth: stage 9", 9, "64x256x8", {}},
+      {"5 unrolled, rows as (i + thread) / BK", 5, "unrolled-other-index", {}},
+      {"6 not unrolled", 6, "not-unrolled", {}},
+      {"6 with B padded", 6, "padded-b", {}},
+      {"7 with warp tiles, still 8x8", 8, "any-registers-8x8", {}},
+      {"9 by columns, back and forth", 9, "by-columns", {}},
+      {"9, copies before loads", 9, "copies-first", {}},
+      {"9 without the last, unused load", 9, "spares-the-last-load", {}}};
+}
+
 // Squares and others of about as much work, and the products that two language models multiply M
 // tokens by. GPT-2 small: 768 wide, 50257 words (Radford et al., Language Models are Unsupervised
 // Multitask Learners, 2019, table 2, and its published hyperparameters). Llama-3-8B: 4096 wide, 8

@@ -175,6 +175,13 @@ std::span<const Section> sections() {
                                  {"json", report::Format::json},
                                  {"csv", report::Format::csv},
                                  {"markdown", report::Format::markdown}})},
+           {.name = "--wide",
+            .help = "the table with all its columns, however wide: times the stage before, loads "
+                    "per result, ideal sectors, registers",
+            .set = yes(&Flags::wide)},
+           {.name = "--legend",
+            .help = "what every column of the table means, and nothing else",
+            .set = yes(&Flags::legend)},
            {.name = "--no-color",
             .help = "no colour on a terminal; NO_COLOR in the environment does the same",
             .set = yes(&Flags::no_color)},

@@ -5,7 +5,7 @@ CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
 endif
 comma := ,
 NEWEST := $(patsubst %a,%,$(lastword $(ARCHS)))
-NVCC_INCLUDES := -Xcompiler=-iquote,.,-iquote,src
+NVCC_INCLUDES := -Xcompiler=-iquote,.,-iquote,src,-iquote,$(BUILD)
 NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo \
 	$(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
 	-gencode arch=compute_$(NEWEST),code=compute_$(NEWEST) --threads 0 -ccbin $(CXX) \
@@ -23,7 +23,7 @@ LIBRARIES :=
 endif
 
 $(BUILD)/src/gpu/gpu.o: src/gpu/gpu.cu $(BUILD)/gpu.flags
-$(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(BUILD)/gpu.flags
+$(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(BUILD)/changed_kernels.cuh $(BUILD)/gpu.flags
 $(BUILD)/src/gpu/gpu.o $(BUILD)/gemm_steps_gpu.o:
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)

@@ -1,6 +1,7 @@
 #include "lab/rates.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "text/numbers.h"
 
@@ -59,6 +60,13 @@ std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
   const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
   if (!measured || !ceiling) return std::nullopt;
   return *measured / ceiling->tflops;
+}
+
+std::optional<BoundBy> bound_by(const Run& run, const Row& row) {
+  const std::optional<double> ratio = ceiling_ratio(run, row);
+  if (!ratio) return std::nullopt;
+  const int percent = static_cast<int>(std::lround(100 * *ratio));
+  return BoundBy{percent < kBusy, compiled_ceiling(run, row)->bound_by, percent};
 }
 
 double results_per_thread(const model::Variant& variant) {

@@ -25,8 +25,19 @@ std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& ro
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 
-// Measured speed over that of compiled_ceiling().
+// Measured speed over that of compiled_ceiling(), which is that of the run's size: the part of the
+// time in which the ceiling's unit is busy.
 std::optional<double> ceiling_ratio(const Run& run, const Row& row);
+
+// What keeps a kernel that was timed from being faster. A unit that is busy most of the time does.
+// Where none is, warps mostly wait for results: latency, which no ceiling can see.
+struct BoundBy {
+  bool latency;           // the busiest unit is busy less than kBusy percent of the time
+  model::UnitIndex unit;  // the busiest: the ceiling's
+  int percent;            // of the time that it is busy
+};
+inline constexpr int kBusy = 80;
+std::optional<BoundBy> bound_by(const Run& run, const Row& row);
 
 // The product as the kernels see it: where alpha is 0, K is.
 model::Product product_of(const Run& run);

@@ -13,7 +13,7 @@
 
 namespace lab {
 
-// The stage after a row's in which the row's costliest request wastes less.
+// The stage after a row's in which the row's costliest request costs less (src/lab/remedy.h).
 struct Remedy {
   int stage = -1;  // -1: no later stage mends it
   std::string name;

@@ -24,8 +24,9 @@ struct Traffic {
   PerThread bytes;
   std::int64_t requests = 0;        // instructions of one warp
   std::int64_t pieces = 0;          // global: 32-byte sectors; shared: wavefronts
-  std::int64_t ideal_pieces = 0;    // the same for the same lanes, perfectly arranged
-  std::int64_t bank_conflicts = 0;  // shared only: wavefronts beyond one a group of lanes
+  std::int64_t ideal_pieces = 0;    // the fewest that the same lanes, or bytes, could take
+  std::int64_t bank_conflicts = 0;  // shared only: wavefronts beyond one per group of lanes
+  std::int64_t uncoalesced = 0;     // global only: sectors beyond those of neighbouring lanes
   std::int64_t lines = 0;           // global only: 128-byte lines, summed over the requests
 };
 
@@ -51,6 +52,7 @@ struct LineCounts {
   std::int64_t pieces = 0;
   std::int64_t ideal_pieces = 0;
   std::int64_t bank_conflicts = 0;
+  std::int64_t uncoalesced = 0;
   std::int64_t lines = 0;  // global only: 128-byte lines
   // What cp.async had on its way for the warp and its threads had not waited for, in bytes: over
   // all of these requests (loads from shared memory only), and at most at one of them.
@@ -171,6 +173,7 @@ void add_requests(To& to, const From& from) {
   to.pieces += from.pieces;
   to.ideal_pieces += from.ideal_pieces;
   to.bank_conflicts += from.bank_conflicts;
+  to.uncoalesced += from.uncoalesced;
   to.lines += from.lines;
 }
 

@@ -18,9 +18,13 @@ architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new"' EXIT
 
+# kernels.cu includes them; another SOURCE need not.
+awk -f "$root/src/experiments/changed_kernels.awk" "$root/src/experiments/changes.txt" \
+  "$root/gemm_steps.cu" >"$work/changed_kernels.cuh"
+
 jobs=
 for arch in $architectures; do
-  "$nvcc" -std=c++20 -Xcompiler="-iquote,$root,-iquote,$root/src" -arch="sm_$arch" -cubin -Xptxas -v \
+  "$nvcc" -std=c++20 -Xcompiler="-iquote,$root,-iquote,$root/src,-iquote,$work" -arch="sm_$arch" -cubin -Xptxas -v \
     -o "$work/$arch.cubin" "$source" >"$work/$arch.log" 2>&1 &
   jobs="$jobs $arch:$!"
 done

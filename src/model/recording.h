@@ -49,9 +49,10 @@ struct RecordedEvent {
   int site = -1;       // in Recording::sites; -1 for the block's begin and end
   // The lanes, with bytes a lane; addresses count from the array's begin.
   WarpAccess access{};
-  int pieces = 0;  // it costs: sectors in global memory, wavefronts in shared memory
-  int ideal = 0;   // the same for the same lanes, perfectly arranged
-  int bank_conflicts = 0;
+  int pieces = 0;          // it costs: sectors in global memory, wavefronts in shared memory
+  int ideal = 0;           // the fewest that the same lanes, or bytes, could take
+  int bank_conflicts = 0;  // as in Traffic
+  int uncoalesced = 0;
 };
 
 struct RecordedHazard {

@@ -1,5 +1,7 @@
 #include "model/warp_access.h"
 
+#include <algorithm>
+
 #include "model/async_copy.h"
 #include "model/sectors.h"
 #include "model/wavefronts.h"
@@ -10,6 +12,10 @@ namespace {
 
 SharedCost cost_of(const Wavefronts& wavefronts) {
   return {static_cast<int>(wavefronts.size()), wavefronts.groups};
+}
+
+int sectors_of_bytes(std::uint64_t bytes) {
+  return static_cast<int>((bytes + kSectorBytes - 1) / kSectorBytes);
 }
 
 }  // namespace
@@ -31,7 +37,19 @@ int global_lines(const WarpAccess& access) {
 }
 
 int ideal_global_sectors(const WarpAccess& access) {
-  return (std::popcount(access.active) * access.bytes + kSectorBytes - 1) / kSectorBytes;
+  std::array<std::uint64_t, kWarpSize> begins;
+  std::size_t lanes = 0;
+  for_each_lane(access.active, [&](int lane) { begins[lanes++] = access.address[lane]; });
+  std::sort(begins.begin(), begins.begin() + lanes);
+  const auto bytes = static_cast<std::uint64_t>(access.bytes);
+  std::uint64_t distinct = lanes > 0 ? bytes : 0;
+  for (std::size_t i = 1; i < lanes; ++i) distinct += std::min(bytes, begins[i] - begins[i - 1]);
+  return sectors_of_bytes(distinct);
+}
+
+int uncoalesced_sectors(const WarpAccess& access) {
+  const std::uint64_t bytes = std::popcount(access.active) * access.bytes;
+  return std::max(0, global_sectors(access) - sectors_of_bytes(bytes));
 }
 
 SharedCost shared_load(const WarpAccess& access) {

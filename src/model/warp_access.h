@@ -53,9 +53,15 @@ int global_sectors(const WarpAccess& access);
 // Distinct 128-byte lines that the active lanes touch: what the L1 cache looks up, one a cycle.
 int global_lines(const WarpAccess& access);
 
-// Sectors that as many lanes would touch if they were contiguous and aligned: 4, 8, 16 for a full
-// warp of 4, 8, 16 bytes a lane. Lanes that share an address can need fewer than this.
+// The fewest sectors that can hold the distinct bytes that the active lanes touch: 4, 8, 16 for a
+// full warp of 4, 8, 16 bytes per lane, each its own, and 1 where all lanes want the same address.
 int ideal_global_sectors(const WarpAccess& access);
+
+// Sectors beyond those that as many lanes would touch if each had its own bytes, beside the next
+// lane's: 0 for a coalesced access. Lanes that share addresses may touch more sectors than the
+// ideal and still be coalesced: two rows of 16 lanes that want a float each are two sectors,
+// ideally one.
+int uncoalesced_sectors(const WarpAccess& access);
 
 SharedCost shared_load(const WarpAccess& access);
 SharedCost shared_store(const WarpAccess& access);

@@ -37,7 +37,7 @@ BlockRequests requests_of_block(
     const model::RecordedArray& array = recording.arrays[site.array];
     block.requests.push_back(
         {event.warp, event.epoch, site.line, array.name, array.shared, site.direction, event.access,
-         event.pieces, event.ideal});
+         event.pieces, event.ideal, event.bank_conflicts + event.uncoalesced});
   }
   return block;
 }

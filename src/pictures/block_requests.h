@@ -25,7 +25,8 @@ struct Request {
   model::Direction direction;
   model::WarpAccess access;  // addresses from the array's begin
   int pieces;                // sectors in global memory, wavefronts in shared memory
-  int ideal;                 // the same for the same lanes, perfectly arranged
+  int ideal;                 // the fewest that the same lanes, or bytes, could take
+  int excess = 0;            // bank conflicts, or uncoalesced sectors
 };
 
 struct BlockRequests {

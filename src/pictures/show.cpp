@@ -59,7 +59,8 @@ std::string banks_picture(const model::WarpAccess& access, const model::Wavefron
 std::vector<std::size_t> costliest(const BlockRequests& block) {
   std::vector<std::size_t> chosen;
   const auto waste = [&](std::size_t r) {
-    return static_cast<double>(block.requests[r].pieces) / std::max(block.requests[r].ideal, 1);
+    const Request& request = block.requests[r];
+    return static_cast<double>(request.pieces) / std::max(request.pieces - request.excess, 1);
   };
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
     const Request& request = block.requests[r];
@@ -91,8 +92,7 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
     text += text::printed(
         ": %d lanes of %d bytes, %d %s, ideal %d%s\n", std::popcount(request.access.active),
         request.access.bytes, request.pieces, pieces, request.ideal,
-        request.pieces > request.ideal ? (request.shared ? " <- conflicts" : " <- uncoalesced")
-                                       : "");
+        request.excess > 0 ? (request.shared ? " <- conflicts" : " <- uncoalesced") : "");
     text += request.shared ? banks_picture(request.access, wavefronts_of(block, r))
                            : sectors_picture(request.access, sectors_of(block, r));
   }

@@ -211,6 +211,16 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   add("cublas_ratio", or_null(lab::cublas_ratio(run, row)));
 }
 
+// Of a kernel that was timed: "latency", or the unit that is busy most of the time.
+void add_bound(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const std::optional<lab::BoundBy> bound = lab::bound_by(run, row);
+  const lab::BoundBy known = bound.value_or(lab::BoundBy{});
+  const Writer add{facts, "", bound.has_value()};
+  add("bound_by",
+      known.latency ? std::string("latency") : std::string(model::kUnitNames[known.unit]));
+  add("busiest_unit_percent", known.percent);
+}
+
 }  // namespace
 
 std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
@@ -225,6 +235,7 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   add_ceiling(facts, run, row);
   add_compiled(facts, run, row);
   add_result(facts, run, row);
+  add_bound(facts, run, row);
   facts.push_back({"times_the_stage_before", or_null(lab::times_the_stage_before(run, row))});
   return facts;
 }

@@ -69,7 +69,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
       "warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes,
       lanes == 1 ? "" : "s", site.atomic ? "atomically " : "", verb, event.access.bytes, way,
       array.name.c_str(), event.pieces, pieces, event.pieces == 1 ? "" : "s", event.ideal)}};
-  if (event.pieces > event.ideal) {
+  if (event.bank_conflicts + event.uncoalesced > 0) {
     line.push_back({array.shared ? " <- bank conflict" : " <- uncoalesced", text::Colour::yellow});
   }
   return line;

@@ -35,6 +35,7 @@ void BlockCounts::request(
   total.pieces += cost.pieces;
   total.ideal_pieces += cost.ideal;
   total.bank_conflicts += cost.bank_conflicts;
+  total.uncoalesced += cost.uncoalesced;
   total.lines += cost.lines;
   if (site.traffic == kSmemLoads) {
     const std::int64_t bytes = in_flight_.bytes_of_warp(warp);

@@ -31,7 +31,7 @@ RequestCost compute(int traffic, const model::WarpAccess& access) {
   if (traffic == kGmemLoads || traffic == kGmemStores) {
     return {
         model::global_sectors(access), model::ideal_global_sectors(access), 0,
-        model::global_lines(access)};
+        model::uncoalesced_sectors(access), model::global_lines(access)};
   }
   const model::SharedCost cost =
       traffic == kSmemLoads ? model::shared_load(access) : model::shared_store(access);

@@ -10,7 +10,7 @@
 namespace trace {
 
 struct RequestCost {
-  int pieces, ideal, bank_conflicts, lines = 0;
+  int pieces, ideal, bank_conflicts, uncoalesced = 0, lines = 0;
   bool widenable = false;  // see model::Widenable
   int wavefronts_64 = 0, wavefronts_128 = 0;
 };

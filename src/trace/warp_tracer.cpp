@@ -234,7 +234,9 @@ void WarpTracer::copy(
   };
   const model::AsyncCopyCost cost = model::async_copy(to, from);
   side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
-  side(from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)});
+  side(
+      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::uncoalesced_sectors(from),
+             model::global_lines(from)});
 }
 
 void WarpTracer::request(

@@ -24,7 +24,8 @@ const char* const kUsage =
     "  -I.. -D..            for the compiler\n"
     "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
     "--b\n"
-    "--c --device --gpu --trace --reps --explain --section --format --no-color, and --step with "
+    "--c --device --gpu --trace --reps --explain --section --format --wide --no-color, and --step "
+    "with "
     "what belongs to it\n";
 
 namespace {
@@ -82,10 +83,15 @@ Options parse_options(int argc, char** argv) {
         "--ask is about the stages, whose counts follow from formulas; leave it out here");
   }
   const std::pair<bool, const char*> of_stages[] = {
-      {!flags.stage.empty(), "--stage"},     {flags.list, "--list"},
-      {!flags.figures.empty(), "--figures"}, {!flags.experiment.empty(), "--experiment"},
-      {!flags.ncu.empty(), "--ncu"},         {!flags.ncu_units.empty(), "--ncu-units"},
-      {flags.ncu_metrics, "--ncu-metrics"},  {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
+      {!flags.stage.empty(), "--stage"},
+      {flags.list, "--list"},
+      {flags.legend, "--legend"},
+      {!flags.figures.empty(), "--figures"},
+      {!flags.experiment.empty(), "--experiment"},
+      {!flags.ncu.empty(), "--ncu"},
+      {!flags.ncu_units.empty(), "--ncu-units"},
+      {flags.ncu_metrics, "--ncu-metrics"},
+      {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
       {flags.version, "--version"}};
   for (const auto& [given, name] : of_stages) {
     if (!given) continue;

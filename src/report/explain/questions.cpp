@@ -14,7 +14,7 @@ std::vector<Part> questions_with(const Explained& explained, bool answered) {
   const std::vector<model::Question>& asked = row.stage->questions;
   if (asked.empty()) return {};
   std::string text = heading(
-      answered ? "Questions, and their answers"
+      answered ? "Questions and their answers"
                : "Questions (--section answers works them out with your numbers)",
       style);
   for (std::size_t i = 0; i < asked.size(); ++i) {
