@@ -128,6 +128,14 @@ std::string writers_text(const BlockRequests& block) {
   return text;
 }
 
+// Whether what the block stores is no C: z, say, where vectors are added.
+bool has_another_result(const BlockRequests& block) {
+  return std::ranges::any_of(block.requests, [](const Request& request) {
+    return !request.shared && request.direction == model::Direction::store &&
+           !request.array.ends_with('C');
+  });
+}
+
 // The annotated source as HTML, the lines that complaints are about marked.
 std::string source_html(const std::string& source, const std::set<int>& lines) {
   std::string html = "<pre class=\"source\">";
@@ -177,6 +185,7 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
         "What a warp of the first block asks of memory, at worst (a lane is 0-9, a-v; * "
         "several)");
     text += requests_text(kernel.block, style);
+    if (has_another_result(kernel.block)) continue;
     text += heading("Which thread of the first block writes which element of C");
     text += writers_text(kernel.block);
   }
@@ -198,7 +207,9 @@ std::string html_page(const Show& show) {
     if (kernel.block.requests.empty()) continue;
     html += draw_coalescing("", kernel.name, kernel.block).svg;
     if (const auto banks = draw_banks("", kernel.name, kernel.block)) html += banks->svg;
-    html += draw_writers("", kernel.name, kernel.block).svg;
+    if (!has_another_result(kernel.block)) {
+      html += draw_writers("", kernel.name, kernel.block).svg;
+    }
   }
   return html + "</body></html>\n";
 }
