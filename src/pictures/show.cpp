@@ -141,6 +141,14 @@ std::string writers_text(const BlockRequests& block) {
   return text;
 }
 
+// Whether what the block stores is no C: z, say, where vectors are added.
+bool has_another_result(const BlockRequests& block) {
+  return std::ranges::any_of(block.requests, [](const Request& request) {
+    return !request.shared && request.direction == model::Direction::store &&
+           !request.array.ends_with('C');
+  });
+}
+
 // The annotated source as HTML, the lines that complaints are about marked.
 std::string source_html(const std::string& source, const std::set<int>& lines) {
   std::string html = "<pre class=\"source\">";
@@ -192,6 +200,7 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
         "  0-9, then a-v; * is several lanes, . none.\n",
         kernel.block.warp.sector_words());
     text += requests_text(kernel.block, style);
+    if (has_another_result(kernel.block)) continue;
     text += heading("Which thread of the first block writes which element of C");
     text += writers_text(kernel.block);
   }
@@ -216,7 +225,7 @@ std::string html_page(const Show& show) {
     };
     add(kAboutCoalescing, draw_coalescing(kernel.block));
     if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
-    add(kAboutWriters, draw_writers(kernel.block));
+    if (!has_another_result(kernel.block)) add(kAboutWriters, draw_writers(kernel.block));
   }
   return html + "</body></html>\n";
 }
