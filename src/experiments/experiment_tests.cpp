@@ -193,7 +193,7 @@ TEST_CASE("occupancy's conclusion is the least that is enough") {
   CHECK(says(occupancy_shows(indifferent), "less was not tried"));
 }
 
-TEST_CASE("on a narrow terminal the columns that do not fit stand below the others") {
+TEST_CASE("on a narrow terminal the columns that do not fit are below the others") {
   const Trial trials[] = {timed("GPT-2 attention out", 9, 1), timed("GPT-2 MLP up", 9, 2)};
   const Experiment& shapes = named("shapes");
   const auto printed = [&](const char* columns) {

@@ -11,7 +11,7 @@
 
 namespace experiments {
 
-// The table, as wide as the report (columns that do not fit are below the others), or JSON, with the
+// The table, as wide as the report (with columns that do not fit below it), or JSON, with the
 // conclusion last; CSV has only the trials. `about` has the GPU, the date and the command.
 void print_experiment(
     std::FILE* out, const Experiment& experiment, const lab::Run& about,

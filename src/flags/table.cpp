@@ -57,8 +57,9 @@ std::span<const Section> sections() {
                 &Flags::trace, {{"sample", lab::Trace::sample}, {"all", lab::Trace::all}})},
            {.name = "--hazards",
             .value = "on|off",
-            .help = "look for races, accesses out of bounds, divergent barriers, loads of unwritten "
-                    "data and misaligned accesses in the traced blocks; default: on",
+            .help =
+                "look for races, accesses out of bounds, divergent barriers, loads of unwritten "
+                "data and misaligned accesses in the traced blocks; default: on",
             .hint = "give on or off",
             .set = choice<bool>(&Flags::hazards, {{"on", true}, {"off", false}})},
            {.name = "--reps",

@@ -27,16 +27,16 @@ std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& ro
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 
-// Measured speed divided by compiled_ceiling() at the run's size: the part of the time in which the
-// ceiling's unit is busy.
+// Measured speed divided by compiled_ceiling() for the run's size: the part of the time in which
+// the ceiling's unit is busy.
 std::optional<double> ceiling_ratio(const Run& run, const Row& row);
 
-// What keeps a timed kernel from being faster. If a unit is busy most of the time, it is that unit.
-// If none is, warps mostly wait for results: latency, which no ceiling can see.
+// What limits a timed kernel: a unit, if one is busy most of the time. Otherwise warps mostly wait
+// for results: latency, which no ceiling can see.
 struct BoundBy {
   bool latency;           // the busiest unit is busy less than kBusy percent of the time
-  model::UnitIndex unit;  // the busiest: the ceiling's
-  int percent;            // of the time that it is busy
+  model::UnitIndex unit;  // the busiest unit, which sets the ceiling
+  int percent;            // of the time in which it is busy
 };
 inline constexpr int kBusy = 80;
 std::optional<BoundBy> bound_by(const Run& run, const Row& row);

@@ -26,7 +26,7 @@ struct Traffic {
   std::int64_t pieces = 0;          // global: 32-byte sectors; shared: wavefronts
   std::int64_t ideal_pieces = 0;    // the fewest that the same lanes, or bytes, could take
   std::int64_t bank_conflicts = 0;  // shared only: wavefronts beyond one per group of lanes
-  std::int64_t uncoalesced = 0;     // global only: sectors beyond those of neighbouring lanes
+  std::int64_t uncoalesced = 0;     // global only: sectors beyond those of a coalesced access
   std::int64_t lines = 0;           // global only: 128-byte lines, summed over the requests
 };
 

@@ -59,13 +59,12 @@ int global_sectors(const WarpAccess& access);
 int global_lines(const WarpAccess& access);
 
 // The fewest sectors that can hold the distinct bytes that the active lanes access: 4, 8, 16 for a
-// full warp of 4, 8, 16 bytes per lane, each its own, and 1 if all lanes want the same address.
+// full warp with 4, 8, 16 bytes per lane at distinct addresses, and 1 if all addresses are equal.
 int ideal_global_sectors(const WarpAccess& access);
 
-// Sectors beyond those that as many lanes would touch if each had its own bytes, beside the next
-// lane's: 0 for a coalesced access. Lanes that share addresses may touch more sectors than the
-// ideal and still be coalesced: two rows of 16 lanes that want a float each are two sectors,
-// ideally one.
+// Sectors beyond those of the same number of lanes at contiguous, distinct addresses: 0 for a
+// coalesced access. Lanes that share addresses may access more sectors than the ideal and still be
+// coalesced: two groups of 16 lanes that each load one float take two sectors; the ideal is one.
 int uncoalesced_sectors(const WarpAccess& access);
 
 SharedCost shared_load(const WarpAccess& access);

@@ -34,6 +34,6 @@ std::string exact(double value);        // up to four decimals without trailing 
 std::string shortest(double value);     // the fewest digits that read back as the same double
 std::string significant(double value);  // three significant digits: 0.0213, 5.31, 387; "2,748"
 std::string brief(double value);        // at most two decimals: 0.97, 98.6, 387; "131,072"
-std::string scientific(double value);   // the order of magnitude with one digit: "1e-6"
+std::string scientific(double value);   // only the magnitude: "1e-6"
 
 }  // namespace text

@@ -305,7 +305,8 @@ TEST_CASE("unknown registers can be given by a flag, and limit the occupancy") {
   for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
     const Output output = try_sample("naive", std::string("--registers '") + wrong + "'");
     CHECK(output.exit_code == 2);
-    CHECK(contains(output.err, "try: --registers " + std::string(wrong) + ": not a register count"));
+    CHECK(
+        contains(output.err, "try: --registers " + std::string(wrong) + ": not a register count"));
   }
 }
 
