@@ -48,9 +48,10 @@ struct Predicted {
 // name, this one's may name `pipeline` and what src/report/questions.h adds of a traced run.
 struct Question {
   const char* text;
-  const char* answer;   // a formula
-  const char* unit;     // of the answer
-  const char* because;  // in one or two sentences
+  const char* answer;        // a formula
+  const char* unit;          // of the answer
+  const char* because;       // in one or two sentences
+  bool of_32_lanes = false;  // one of them speaks of 32 lanes, and so of no other geometry
 };
 
 // Everything that differs from stage to stage stands here: no other file knows a stage by its
