@@ -139,6 +139,7 @@ struct Counts {
   Traffic async_smem;                     // and its shared side
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] counts those that take w wavefronts
   std::vector<LineCounts> lines;
+  WarpGeometry warp{};          // of the GPU whose requests these are
   std::vector<Hazard> hazards;  // and notes: the first for each kind, array and pair of places
 };
 

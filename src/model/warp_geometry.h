@@ -29,7 +29,7 @@ struct WarpGeometry {
   constexpr int warp_of(int thread) const { return thread >> lane_bits(); }
   constexpr int lane_of(int thread) const { return thread & (lanes - 1); }
   constexpr int thread_of(int warp, int lane) const { return (warp << lane_bits()) + lane; }
-  constexpr int warps_of(int threads) const { return (threads + lanes - 1) >> lane_bits(); }
+  constexpr int warps_of(int threads) const { return ((threads - 1) >> lane_bits()) + 1; }
 
  private:
   // Asked for every access that is watched, and std::countr_zero would ask whether it is 0.

@@ -295,6 +295,7 @@ void WarpTracer::record_hazards() {
 
 model::Counts WarpTracer::result() const {
   model::Counts all = counts_.result(sites_);
+  all.warp = geometry_;
   if (watch_.looks()) all.hazards = watch_.found();
   all.local_bytes = hooks.deepest - hooks.above_kernel;
   return all;
