@@ -97,7 +97,7 @@ int walk_stages(
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
-  if (!run.gpu_present && flags.device == lab::Device::automatic) {
+  if (!run.gpu_present && flags.device == lab::Device::automatic && model::has_clock(run.gpu)) {
     std::fprintf(
         stderr, "No GPU (%s): the kernels run on the CPU, traced and not timed.\n",
         gpu::find().why_not.c_str());

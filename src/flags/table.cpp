@@ -45,7 +45,8 @@ std::span<const Section> sections() {
            {.name = "--gpu",
             .value = "NAME",
             .help = "the GPU for which occupancy is computed; default: the one present, else\n"
-                    "RTX 3090",
+                    "RTX 3090. paper: the walkthrough's GPU with 4 lanes per warp, where every\n"
+                    "count can be worked out by hand",
             .hint = "give a GPU by its name, for example --gpu \"RTX 3090\"",
             .set = name(&Flags::gpu, "not a GPU")},
            {.name = "--trace",

@@ -86,7 +86,7 @@ enum class HazardKind {
   copy_to_global,       // a cp.async whose destination is not in shared memory
   copy_from_shared,     // a cp.async whose source is not in global memory
   nothing_shuffled,     // a shuffle from lane `index`, which does not take part in it
-  bad_width,            // a shuffle in segments of `index` lanes
+  bad_width,            // a shuffle in segments of `index` lanes, in a warp of `extent`
   never_written,
   // Behaviour that this GPU allows and older GPUs or other compilers may not: notes.
   threads_left,     // the first thread waits at a barrier, and the second has left the kernel
@@ -139,6 +139,7 @@ struct Counts {
   Traffic async_smem;                     // and its shared side
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] counts those that take w wavefronts
   std::vector<LineCounts> lines;
+  WarpGeometry warp{};          // of the GPU whose requests these are
   std::vector<Hazard> hazards;  // and notes: the first for each kind, array and pair of places
 };
 

@@ -70,6 +70,7 @@ struct RecordedExtent {
 struct Recording {
   const void* kernel = nullptr;
   RecordedExtent grid{}, block{};  // in blocks, in threads
+  WarpGeometry warp{};             // of the GPU that it was launched on
   std::vector<RecordedArray> arrays;
   std::vector<RecordedSite> sites;
   std::vector<RecordedEvent> events;

@@ -65,7 +65,7 @@ void BlockCounts::request(
       tally(party->tally);
     } else {
       machine::for_each_lane(party->lanes & access.active, [&](int l) {
-        tally(threads_[warp * model::kWarpSize + l]);
+        tally(threads_[geometry_.thread_of(warp, l)]);
       });
     }
   }
@@ -73,7 +73,7 @@ void BlockCounts::request(
 
 void BlockCounts::add(int warp, const Party& party) {
   machine::for_each_lane(
-      party.lanes, [&](int l) { threads_[warp * model::kWarpSize + l].add(party.tally); });
+      party.lanes, [&](int l) { threads_[geometry_.thread_of(warp, l)].add(party.tally); });
 }
 
 model::Counts BlockCounts::result(const Sites& sites) const {

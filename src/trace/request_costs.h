@@ -25,7 +25,7 @@ class RequestCosts {
  private:
   static constexpr int kRemembered = 1024;
   struct Request {
-    std::uint32_t active;
+    std::uint32_t active;  // of one geometry only
     int bytes, traffic, alignment;
     std::array<std::uint64_t, model::kWarpSize> distances;
     bool operator==(const Request&) const = default;
