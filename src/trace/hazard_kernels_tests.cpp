@@ -99,7 +99,7 @@ TEST_CASE("on the paper GPU a warp orders its 4 lanes, and no more") {
   const std::map<std::string, std::string> finds = {
       {"__syncwarp of the lower half orders the lower half", "race"},
       {"a tile of 8 reads its own part", "race"},
-      {"a tile of 4 in a tile of 16", ""},
+      {"a tile of 4 in a tile of 16", "race"},
       {"a shuffle in a warp of which half has left", ""},
       {"a shuffle in segments of 12", "bad_width"}};
   std::size_t tried = 0;
