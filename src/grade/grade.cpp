@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -203,7 +204,7 @@ int grade_answer(const Options& options) {
   const std::vector<Shape> shapes = drawn_shapes(options.seed);
   const Answers answers = answers_in(text_of(options.file));
   if (!options.brief) {
-    say("exercise", options.exercise + ": " + exercise.title);
+    say("exercise", std::to_string(std::atoi(options.exercise.c_str())) + ": " + exercise.title);
     say("answer", options.file);
     say("seed", std::to_string(options.seed));
     if (exercise.instance) {
