@@ -20,7 +20,7 @@ struct Stub {
         "Makefile", "SHELL := /bin/bash\nBUILD := build\n.SILENT:\ninclude " +
                         fs::absolute("src/grade/grade.mk").string() + "\n");
     for (const char* part :
-         {"cpu.flags", "link.flags", "grade/grader.o", "grade/assemble", "grade/cpu.h.gch",
+         {"grade.flags", "link.flags", "grade/grader.o", "grade/assemble", "grade/cpu.h.gch",
           "grade/environment"}) {
       folder.write(std::string("build/") + part, "");
     }

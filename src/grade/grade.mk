@@ -11,15 +11,19 @@ $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
+# What a variable holds before it is set must not be 0 by luck (g++ 12 and later).
+NOT_ZERO := -ftrivial-auto-var-init=pattern
+IF_KNOWN = $(shell $(CXX) $(1) -x c++ -fsyntax-only - < /dev/null > /dev/null 2>&1 && echo $(1))
 # The headers that every answer includes, compiled beforehand.
-GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
+GRADE_AS_CPU = $(call IF_KNOWN,$(NOT_ZERO)) $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
 	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
-$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags | $(ANNOUNCER)
+grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED)
+$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/grade.flags | $(ANNOUNCER)
 	$(call say,g++,src/cuda/cpu.h)
 	mkdir -p $(@D)
 	echo '#include "cuda/cpu.h"' > $(GRADED)/cpu.h
 	$(CXX) -x c++-header $(filter-out -x c++ -include %/cpu.h,$(GRADE_AS_CPU)) $(TRACED) $(GRADED)/cpu.h -o $@
-$(GRADED)/environment: $(BUILD)/cpu.flags
+$(GRADED)/environment: $(BUILD)/grade.flags
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'AS_CPU="$(GRADE_AS_CPU) $(TRACED)"' 'COUNTED="$(COUNTED)"' \
 		'LIBRARIES="-fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $@

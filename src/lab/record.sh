@@ -1,9 +1,10 @@
 #!/bin/sh
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all:
-# src/lab/record.sh PROGRAM
+# src/lab/record.sh PROGRAM BENCH_CPU
 set -eu
 
 program=$1
+bench_cpu=$2
 lab=$(dirname "$0")
 src=$(dirname "$lab")
 results=$(dirname "$src")/results
@@ -39,4 +40,4 @@ for name in coarsening block-shape swapped-grid tile-sizes padding stages one-ch
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done
 record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --no-color
-record host-cpu make -s bench-cpu
+record host-cpu "$bench_cpu"
