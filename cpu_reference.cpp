@@ -14,7 +14,7 @@
 void serial_gemm(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   if (alpha == 0) K = 0;                  // BLAS: alpha = 0 does not read A and B
-  for (std::int64_t i = 0; i < M; ++i) {  // 64 bits, because i * K may exceed 2^31
+  for (std::int64_t i = 0; i < M; ++i) {  // 64 bits, because i * K may pass 2^31
     for (std::int64_t j = 0; j < N; ++j) {
       float sum = 0;
       for (std::int64_t k = 0; k < K; ++k) {

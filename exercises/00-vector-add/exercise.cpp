@@ -78,6 +78,9 @@ extern const grade::Exercise grade::exercise = {
           },
           "the first block's elements are right and others are missing: an index needs the block's "
           "number, times the threads of a block"},
+         {[](const grade::Case& c) { return c.never_written && c.first.column == 0; },
+          "z[0] is missing: elements are numbered from 0 to n - 1. Which element does your index "
+          "give to thread 0 of block 0?"},
          {[](const grade::Case& c) { return c.never_written; },
           "some elements have no thread: the threads of block 1 begin where those of block 0 end"},
          {[](const grade::Case& c) {

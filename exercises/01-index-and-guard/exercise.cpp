@@ -66,6 +66,9 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return reaches_outside(c) && whole_blocks(c); },
           "here every thread has an element of C, and still a load reaches beyond the matrix: look "
           "at the index, and at the last step of the loop over k"},
+         {[](const grade::Case& c) { return reaches_outside(c) && !reaches_outside(c, "C"); },
+          "the store stays inside of C, so the guard is right, but a load does not stay inside of "
+          "its matrix: a row of A has K elements, and so has a row of B"},
          {[](const grade::Case& c) {
             return (has(c, model::HazardKind::race_on_result) || reaches_outside(c)) &&
                    !whole_blocks(c);

@@ -2,9 +2,9 @@
 
 namespace {
 
-bool reaches_outside(const grade::Case& c) {
+bool reaches_outside(const grade::Case& c, const char* matrix) {
   for (const model::LineCounts& line : c.row.counts->lines) {
-    if (line.array.starts_with("outside")) return true;
+    if (line.array.starts_with("outside") && line.array.ends_with(matrix)) return true;
   }
   return false;
 }
@@ -30,7 +30,11 @@ extern const grade::Exercise grade::exercise = {
          {"store sectors", "gmem_store_sectors", "N*M/8"},
          {"shared bytes", "smem_bytes", "0", false}},
     .hints =
-        {{reaches_outside,
+        {{[](const grade::Case& c) { return reaches_outside(c, "") && !reaches_outside(c, "C"); },
+          "the store stays inside of C, so the guard is right, but a load does not stay inside of "
+          "its matrix: element (row, k) of A is A[k * M + row], and (k, col) of B is B[col * K + "
+          "k]"},
+         {[](const grade::Case& c) { return reaches_outside(c, ""); },
           "the grid is rounded up to whole blocks, so there are more threads than elements: which "
           "of them have an element of C?"},
          {[](const grade::Case& c) { return c.never_written; },

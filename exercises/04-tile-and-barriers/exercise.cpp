@@ -69,6 +69,11 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
           "part of a tile is never copied: there are BK * BM elements of A, BK * BN elements of B, "
           "and 512 threads to copy them"},
+         {[](const grade::Case& c) {
+            return has(c, model::HazardKind::index_out_of_range) && c.shape.K > 8;
+          },
+          "with one round all indices are inside of the tiles, with several they are not: within a "
+          "round, k counts the steps of one tile"},
          {[](const grade::Case& c) { return has(c, model::HazardKind::index_out_of_range); },
           "a tile has fewer elements than the block has threads: BK * BM of A, and BK * BN of B. "
           "Which threads have something to copy?"},

@@ -139,6 +139,17 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
   return std::nullopt;
 }
 
+// Whether some threads came to a barrier that others passed by.
+bool barrier_for_some(const grade::Case& c) {
+  for (const model::Hazard& hazard : c.row.counts->hazards) {
+    if (hazard.kind == model::HazardKind::barrier_divergence ||
+        hazard.kind == model::HazardKind::several_barriers) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool races(const grade::Case& c) {
   for (const model::Hazard& hazard : c.row.counts->hazards) {
     if (hazard.kind == model::HazardKind::race) return true;
@@ -165,7 +176,10 @@ extern const grade::Exercise grade::exercise = {
          {"barriers per block", "barriers/blocks", "2*K/BK", false},
          {"shared bytes", "smem_bytes", "2*4*BK*(BM + BN)", false}},
     .hints =
-        {{[](const grade::Case& c) {
+        {{barrier_for_some,
+          "only some threads of the block come to a barrier, because it stands inside an `if` or a "
+          "loop that others skip: put every __syncthreads() where all threads come to it"},
+         {[](const grade::Case& c) {
             return races(c) &&
                    c.measures.at("barriers") <= c.measures.at("blocks") * c.shape.K / BK;
           },

@@ -59,6 +59,9 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return c.outside_touched; },
           "only half of each tile on the diagonal is needed: store only the elements on and below "
           "the diagonal"},
+         {[](const grade::Case& c) { return c.never_written; },
+          "some elements below the diagonal are never stored: compare the row and the column in C, "
+          "to which block_row and block_col belong, not those in the tile"},
          {[](const grade::Case& c) {
             return !c.right() && !c.never_written && c.first.row >= BM && c.first.column < BM;
           },

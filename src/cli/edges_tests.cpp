@@ -131,7 +131,7 @@ TEST_CASE("an input that never comes or never ends is refused at once") {
   }
   const Output endless = in_folder("timeout 5 $P --ask --stage 1 --size 16 </dev/zero");
   CHECK(endless.exit_code == 0);
-  CHECK(contains(endless.out, "No more predictions"));
+  CHECK(contains(endless.out, "Without your predictions"));
 }
 
 TEST_CASE("small stacks, many threads and a foreign locale do not change the output") {
@@ -169,7 +169,7 @@ TEST_CASE("an overflow of fp32 is reported as overflow, not as a wrong result") 
   const Output output = testing::gemm_steps("--stage 1-3 --size 64 --alpha 1e38 --beta 1e38");
   CHECK(output.exit_code == 0);
   CHECK(contains(testing::line_with(output.out, "shared-memory"), " over"));
-  CHECK(contains(output.out, "overflow to infinity or NaN, as in every BLAS"));
+  CHECK(contains(output.out, "beyond the range of fp32: infinity or NaN"));
   const Output json =
       testing::gemm_steps("--stage 1 --size 64 --alpha 1e38 --beta 1e38 --format json");
   CHECK_FALSE(contains(json.out, "\"overflowed\": 0"));

@@ -24,6 +24,7 @@
 #include "report/explain/explain.h"
 #include "report/hazard_sentence.h"
 #include "report/json.h"
+#include "report/legend.h"
 #include "report/list.h"
 #include "report/table.h"
 #include "report/wrong_sentence.h"
@@ -42,7 +43,7 @@ void print(const flags::Flags& flags, const lab::Run& run) {
   if (flags.format == report::Format::json) return report::print_json(stdout, run);
   if (flags.format == report::Format::csv) return report::print_csv(stdout, run);
   const text::Style style{flags::wants_colour(flags, stdout)};
-  if (!flags.explain) return report::print_table(stdout, run, style);
+  if (!flags.explain) return report::print_table(stdout, run, style, flags.wide);
   const report::Explaining how = flags::explaining(flags);
   for (const lab::Row& row : run.rows) {
     if (row.stage != nullptr && !report::explain(stdout, run, row, style, how)) return;
@@ -96,7 +97,7 @@ int walk_stages(
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
-  if (!run.gpu_present && flags.device == lab::Device::automatic) {
+  if (!run.gpu_present && flags.device == lab::Device::automatic && model::has_clock(run.gpu)) {
     std::fprintf(
         stderr, "No GPU (%s): the kernels run on the CPU, traced and not timed.\n",
         gpu::find().why_not.c_str());
@@ -117,6 +118,7 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   const std::string command = lab::joined(argc, argv);
   if (flags.help) return std::fputs(flags::help_text(), stdout), 0;
   if (flags.version) return std::puts(kVersion), 0;
+  if (flags.legend) return report::print_legend(stdout), 0;
   if (flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
   if (flags.ncu_unit_metrics) return std::puts(profile::ncu_unit_metrics().c_str()), 0;
   if (flags.step) return step::step_stages(flags, stage_table_traced);

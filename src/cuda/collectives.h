@@ -68,27 +68,27 @@ T shuffled(unsigned mask, T value, int source, int width) {
 }
 }  // namespace simt
 
-// Each group of `width` lanes shuffles on its own; `width` is a power of two up to 32.
+// Each group of `width` lanes shuffles on its own; `width` is a power of two up to warpSize.
 template <simt::Shuffled T>
-T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+T __shfl_sync(unsigned mask, T value, int source, int width = simt::warp_lanes()) {
   const int first = simt::lane() & ~(width - 1);
   return simt::shuffled(mask, value, first + (source & (width - 1)), width);
 }
 template <simt::Shuffled T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = simt::warp_lanes()) {
   const int lane = simt::lane(), in_segment = lane & (width - 1);
   return simt::shuffled(
       mask, value, in_segment < static_cast<int>(delta) ? lane : lane - delta, width);
 }
 template <simt::Shuffled T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = simt::warp_lanes()) {
   const int lane = simt::lane(), in_segment = lane & (width - 1);
   return simt::shuffled(
       mask, value, in_segment + static_cast<int>(delta) < width ? lane + delta : lane, width);
 }
 // The source may be a lane of an earlier segment, but not of a later one.
 template <simt::Shuffled T>
-T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = simt::warp_lanes()) {
   const int lane = simt::lane(), source = lane ^ lane_mask;
   const int end = (lane & ~(width - 1)) + width;
   return simt::shuffled(mask, value, source < end ? source : lane, width);

@@ -57,7 +57,7 @@ extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
 extern const __thread uint3 blockDim;
 extern const __thread uint3 gridDim;
-inline constexpr int warpSize = 32;
+extern const __thread int warpSize;
 
 // cp.async under its names in <cuda_pipeline.h>. Defined in src/machine/async_copies.cpp.
 void __pipeline_memcpy_async(

@@ -36,7 +36,8 @@ std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, 
 // The lanes that are at `place` at the moment when no lane of the warp can continue without them.
 std::uint32_t warp_active(const void* place);
 
-int lane();  // the lane of the running thread
+int lane();        // the lane of the running thread
+int warp_lanes();  // the lanes of its warp, including those without a thread
 
 void fence();           // __threadfence and its variants
 void let_others_run();  // __nanosleep

@@ -8,7 +8,10 @@
 
 #include "experiments/conclusions.h"
 #include "experiments/figures.h"
+#include "experiments/print.h"
 #include "model/extrapolate.h"
+#include "testing/environment.h"
+#include "testing/printed.h"
 
 namespace experiments {
 
@@ -188,6 +191,30 @@ TEST_CASE("occupancy's conclusion is the least that is enough") {
   CHECK(says(text, "with 50.0 % it is 0.500 times as fast as with 100.0 %"));
   const Trial indifferent[] = {timed("2", 3, 1, 100), timed("1", 3, 1, 50)};
   CHECK(says(occupancy_shows(indifferent), "less was not tried"));
+}
+
+TEST_CASE("on a narrow terminal the columns that do not fit are below the others") {
+  const Trial trials[] = {timed("GPT-2 attention out", 9, 1), timed("GPT-2 MLP up", 9, 2)};
+  const Experiment& shapes = named("shapes");
+  const auto printed = [&](const char* columns) {
+    const testing::Variable terminal("COLUMNS", columns);
+    return testing::written([&](std::FILE* out) {
+      print_experiment(out, shapes, trials[0].run, trials, report::Format::table, {});
+    });
+  };
+  const std::string wide = printed("100"), narrow = printed("80");
+  CHECK(testing::widest(wide) <= 100);
+  CHECK(testing::widest(narrow) <= 80);
+  const auto times = [](const std::string& text, const std::string& words) {
+    int found = 0;
+    for (std::size_t at = 0; (at = text.find(words, at)) != text.npos; ++at) ++found;
+    return found;
+  };
+  CHECK(times(narrow, "\nGPT-2 MLP up ") == times(wide, "\nGPT-2 MLP up ") + 1);
+  for (const Column* column : shapes.columns) {
+    CAPTURE(column->headings[1]);
+    CHECK(times(narrow, column->headings[1]) >= 1);
+  }
 }
 
 TEST_CASE("an experiment with only one row, or with a row without a speed, shows nothing") {

@@ -17,6 +17,7 @@ namespace flags {
 // each flag means.
 struct Flags : lab::Request {
   bool help = false, version = false, list = false, explain = false, no_color = false;
+  bool wide = false, legend = false;  // of the table
   bool ncu_metrics = false;
   bool ncu_unit_metrics = false;
   std::vector<std::string> sections;  // of --explain; empty: all

@@ -45,7 +45,8 @@ std::span<const Section> sections() {
            {.name = "--gpu",
             .value = "NAME",
             .help = "the GPU for which occupancy is computed; default: the one present, else\n"
-                    "RTX 3090",
+                    "RTX 3090. paper: the walkthrough's GPU with 4 lanes per warp, where every\n"
+                    "count can be worked out by hand",
             .hint = "give a GPU by its name, for example --gpu \"RTX 3090\"",
             .set = name(&Flags::gpu, "not a GPU")},
            {.name = "--trace",
@@ -57,8 +58,9 @@ std::span<const Section> sections() {
                 &Flags::trace, {{"sample", lab::Trace::sample}, {"all", lab::Trace::all}})},
            {.name = "--hazards",
             .value = "on|off",
-            .help = "look for races, accesses out of bounds, divergent barriers, loads of unwritten "
-                    "data and misaligned accesses in the traced blocks; default: on",
+            .help =
+                "look for races, accesses out of bounds, divergent barriers, loads of unwritten "
+                "data and misaligned accesses in the traced blocks; default: on",
             .hint = "give on or off",
             .set = choice<bool>(&Flags::hazards, {{"on", true}, {"off", false}})},
            {.name = "--reps",
@@ -175,6 +177,13 @@ std::span<const Section> sections() {
                                  {"json", report::Format::json},
                                  {"csv", report::Format::csv},
                                  {"markdown", report::Format::markdown}})},
+           {.name = "--wide",
+            .help = "the table with all its columns, however wide: times the stage before, loads "
+                    "per result, ideal sectors, registers",
+            .set = yes(&Flags::wide)},
+           {.name = "--legend",
+            .help = "what every column of the table means, and nothing else",
+            .set = yes(&Flags::legend)},
            {.name = "--no-color",
             .help = "print without colour; NO_COLOR in the environment does the same",
             .set = yes(&Flags::no_color)},

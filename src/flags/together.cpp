@@ -68,6 +68,7 @@ void refuse_conflicts_of_step(const Flags& flags) {
 void refuse_two_requests(const Flags& flags) {
   const std::pair<bool, const char*> requests[] = {
       {flags.list, "--list"},
+      {flags.legend, "--legend"},
       {!flags.figures.empty(), "--figures"},
       {!flags.experiment.empty(), "--experiment"},
       {flags.step, "--step"},
@@ -105,6 +106,11 @@ void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
   refuse_two_requests(flags);
   if (flags.format == report::Format::markdown && !flags.explain) {
     throw model::Refusal("--format markdown: only --explain writes it; give --explain too");
+  }
+  if (flags.wide && (flags.explain || flags.format != report::Format::table)) {
+    throw model::Refusal(
+        std::string("--wide and ") + (flags.explain ? "--explain" : "--format") +
+        ": only the table has more columns; leave one of them out");
   }
   if (flags.ask && flags.format != report::Format::table) {
     throw model::Refusal("--ask: it cannot be combined with --format; leave one of them out");

@@ -228,11 +228,13 @@ void measure(Case& c) {
       if (c.wrong++ > 0) continue;
       c.first = {row, column, value, e.exact[at]};
       c.wrong_at = lies_at;
-      c.never_written = untouched;
+      c.never_written = untouched && (c.writers.empty() || c.writers[lies_at] == 0);
     }
   }
 
   const model::Counts& counts = *c.row.counts;
+  // A block that was abandoned left elements unwritten for another reason.
+  c.never_written = c.never_written && !model::has_fatal(counts);
   c.hazards = std::count_if(
       counts.hazards.begin(), counts.hazards.end(),
       [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });

@@ -147,7 +147,8 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
-  CHECK(contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," + digest + "\n"));
+  CHECK(
+      contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," + digest + "\n"));
   CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,0,no,–,–,–,,77,"));
   CHECK(!contains(table, std::string(16, '0')));
   CHECK(!fs::exists(partial));
@@ -230,8 +231,9 @@ TEST_CASE("a hint of level 2 says which index an array does not have, and of whi
   CAPTURE(output.text);
   CHECK(contains(output.text, "FAILED an index is outside of its array"));
   CHECK(contains(
-      output.text, "multiply, block (0, 0): thread (0, 0) takes index 8 of As on line " +
-                       line_with("As[k + 1][row]", answer) + ", in a dimension of 8: from 0 to 7"));
+      output.text, "multiply, block (0, 0): thread (0, 0) uses index 8 of As on line " +
+                       line_with("As[k + 1][row]", answer) +
+                       ", in a dimension whose indices go from 0 to 7"));
 }
 
 TEST_CASE("an answer in any folder called src is told the line where it was stopped") {
@@ -300,7 +302,7 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   const Output early =
       bash("INSPECT=show " + settings + "src/grade/grade.sh 2 exercises/02-count-loads/start.txt");
   CHECK(early.exit_code == 2);
-  CHECK(contains(early.text, "is to be answered before there is something to see"));
+  CHECK(contains(early.text, "answer this exercise first"));
 
   const Output sized =
       bash("INSPECT=step INSPECT_FLAGS='--size 64' " + settings + "src/grade/grade.sh 4 " + racing);

@@ -188,8 +188,11 @@ Complaint complaint_about(const Shape& shape, const guard::Ended& ended) {
                         : ended.how == guard::Ended::exhausted ? "the kernel needs too much time"
                         : ended.how == guard::Ended::refused   ? "the GPU would refuse the launch"
                                                                : "the kernel breaks off";
+  const char* or_else = ended.how == guard::Ended::timed_out || ended.how == guard::Ended::exhausted
+                            ? "; or does each thread do the work of all threads?"
+                            : "";
   return {
-      std::string(symptom) + " (" + shape_text(shape) + ")", ended.sentence,
+      std::string(symptom) + " (" + shape_text(shape) + ")", ended.sentence + or_else,
       ended.line.empty() ? "no line is known" : ended.line, Gravity::hazard};
 }
 

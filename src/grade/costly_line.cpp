@@ -76,10 +76,15 @@ std::string lanes_apart(const model::LineCounts& line) {
   return "";
 }
 
+// What the line's requests take where neither banks nor sectors are wasted.
+std::int64_t needed(const model::LineCounts& line) {
+  return line.pieces - line.bank_conflicts - line.uncoalesced;
+}
+
 // Wavefronts or sectors that full warps would not take.
 std::int64_t for_idle_lanes(const model::LineCounts& line) {
   const std::int64_t piece_bytes = line.shared ? 128 : 32;
-  return line.ideal_pieces - (line.executions * line.bytes + piece_bytes - 1) / piece_bytes;
+  return needed(line) - (line.executions * line.bytes + piece_bytes - 1) / piece_bytes;
 }
 
 std::string counted(std::int64_t number, std::string what) {
@@ -152,8 +157,7 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
   const bool of_pieces =
       mentions(target, "sectors") || mentions(target, "wavefronts") || mentions(target, "conflict");
   const auto allowed = [&](const model::LineCounts& line) {
-    return target.pieces_per_request > 0 ? target.pieces_per_request * line.requests
-                                         : line.ideal_pieces;
+    return target.pieces_per_request > 0 ? target.pieces_per_request * line.requests : needed(line);
   };
   Complaint complaint;
   if (mentions(target, "in_flight")) {

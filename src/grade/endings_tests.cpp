@@ -60,7 +60,7 @@ TEST_CASE("make ends a verdict without a word of its own, and with its exit code
 TEST_CASE("make grade fails the recipe of another make, and make -n grade does nothing") {
   const Stub stub;
   const testing::Output inner = stub.make("grade EX=1", "MAKELEVEL=1");
-  CHECK(inner.out.starts_with("said\n"));
+  CHECK(inner.out.find("said\n") != std::string::npos);
   CHECK(inner.exit_code == 2);
   const testing::Output dry = stub.make("-n grade EX=1");
   CHECK(dry.out.find("said\n") == std::string::npos);

@@ -58,7 +58,7 @@ struct Target {
   bool per_result = true;  // printed divided by the number of results
   bool exactly = false;    // less than at_most is missed, too
   // Of a target in sectors or wavefronts: what a request may take where the target is kept. 0: as
-  // many as it takes at best (LineCounts::ideal_pieces).
+  // many as it takes without bank conflicts and with neighbouring lanes side by side.
   int pieces_per_request = 0;
 };
 

@@ -54,6 +54,10 @@ std::string phase_of(const model::Hazard& hazard) {
     return "at the store of the result: which thread owns which element?";
   if (hazard.kind == model::HazardKind::barrier_divergence)
     return "at the barriers: which threads do not reach them?";
+  if (hazard.kind == model::HazardKind::index_out_of_range) {
+    return "at " + array +
+           ": compare each index with the array's declaration, dimension by dimension";
+  }
   if (hazard.array.empty()) return "where a pointer is computed";
   return "in the part that reads or writes " + array;
 }

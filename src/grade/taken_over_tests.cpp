@@ -44,7 +44,7 @@ void run(Shape, const float*, const float*, float*) {
   if (attack == "nonsense") report("passed"), _exit(0);
   if (attack == "escapes") {
     const auto zero = std::string(1, '\0');
-    report("0" + zero + "\033[2Jtable\n" + zero + zero + "no\n\nno\n" + zero + "fails" + zero +
+    report("0" + zero + "\033[2Jtable\n" + zero + zero + "no\n\nno\n" + zero + "0" + zero +
            "\033]0;title\a\nPASSED" + zero + zero + zero);
     _exit(0);
   }
@@ -76,7 +76,7 @@ TEST_CASE("an answer that takes over its process reaches nothing, fails, and is 
            {"fork", "the kernel tries to reach the system"},
            {"exit", "ends the program by exit()"},
            {"_exit", "ends the program before it is done"},
-           {"nonsense", "says what makes no sense"},
+           {"nonsense", "the report of the process that ran the kernel makes no sense"},
            {"escapes", R"(\x1b]0;title\x07\nPASSED)"},
        }) {
     const testing::Output output = testing::run(

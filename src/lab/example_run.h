@@ -99,9 +99,9 @@ inline model::Counts tiling_counts() {
   counts.blocks = counts.blocks_traced = 4;
   counts.threads_traced = threads;
   counts.gmem_loads = {
-      each(256, threads), each(256, threads), each(1024, threads), 8192, 40960, 32768, 0};
+      each(256, threads), each(256, threads), each(1024, threads), 8192, 40960, 32768, 0, 8192};
   counts.gmem_stores = {
-      each(64, threads), each(64, threads), each(256, threads), 2048, 65536, 8192, 0};
+      each(64, threads), each(64, threads), each(256, threads), 2048, 65536, 8192, 0, 57344};
   counts.smem_loads = {each(4096, threads),
                        each(4096, threads),
                        each(16384, threads),
@@ -120,9 +120,16 @@ inline model::Counts naive_counts() {
   counts.blocks = 64;
   counts.blocks_traced = 5;
   counts.threads_traced = threads;
-  counts.gmem_loads = {
-      each(512, threads), each(512, threads), each(2048, threads), 81920, 1351680, 327680, 0};
-  counts.gmem_stores = {each(1, threads), each(1, threads), each(4, threads), 160, 5120, 640, 0};
+  counts.gmem_loads = {each(512, threads),
+                       each(512, threads),
+                       each(2048, threads),
+                       81920,
+                       1351680,
+                       204800,
+                       0,
+                       1146880};
+  counts.gmem_stores = {
+      each(1, threads), each(1, threads), each(4, threads), 160, 5120, 640, 0, 4480};
   return counts;
 }
 

@@ -22,12 +22,24 @@ std::optional<double> times_the_stage_before(const Run& run, const Row& row);
 std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row);
 
 // Ceilings on the run's GPU, from the trace alone and with the compiler's instructions. Nothing if
-// nothing is multiplied, nothing was traced, or no block fits. The second also needs a record.
+// nothing is multiplied, nothing was traced, no block fits, or the GPU has no clock. The second also
+// needs a record.
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 
-// Measured speed divided by compiled_ceiling().
+// Measured speed divided by compiled_ceiling() for the run's size: the part of the time in which
+// the ceiling's unit is busy.
 std::optional<double> ceiling_ratio(const Run& run, const Row& row);
+
+// What limits a timed kernel: a unit, if one is busy most of the time. Otherwise warps mostly wait
+// for results: latency, which no ceiling can see.
+struct BoundBy {
+  bool latency;           // the busiest unit is busy less than kBusy percent of the time
+  model::UnitIndex unit;  // the busiest unit, which sets the ceiling
+  int percent;            // of the time in which it is busy
+};
+inline constexpr int kBusy = 80;
+std::optional<BoundBy> bound_by(const Run& run, const Row& row);
 
 // The product as the kernels see it: if alpha is 0, K is 0.
 model::Product product_of(const Run& run);

@@ -21,6 +21,15 @@ Row traced_row(
   return row;
 }
 
+// The later request wastes less, and takes less: where it is as dear and only does more at a time,
+// the request of the stage at hand is mended by nothing that its picture could show.
+bool costs_less(const model::LineCounts& later, const model::LineCounts& line) {
+  const auto each = [](const model::LineCounts& of) {
+    return static_cast<double>(of.pieces) / static_cast<double>(of.requests);
+  };
+  return waste(later) < waste(line) && each(later) < each(line);
+}
+
 }  // namespace
 
 std::optional<Remedy> find_remedy(
@@ -32,7 +41,7 @@ std::optional<Remedy> find_remedy(
     try {
       const Row later = traced_row(problem, gpu, table, stage);
       const model::LineCounts* same = same_request(later, *worst);
-      if (same == nullptr || waste(*same) >= waste(*worst)) continue;
+      if (same == nullptr || !costs_less(*same, *worst)) continue;
       return Remedy{stage.number, stage.name, *same};
     } catch (const model::Refusal&) {
       continue;

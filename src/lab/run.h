@@ -13,7 +13,7 @@
 
 namespace lab {
 
-// The later stage in which the row's costliest request wastes less.
+// The later stage in which the row's costliest request costs less (src/lab/remedy.h).
 struct Remedy {
   int stage = -1;  // -1: no later stage improves it
   std::string name;

@@ -17,8 +17,8 @@ const char* name_of(model::Direction direction) {
 }
 
 double waste(const model::LineCounts& line) {
-  return static_cast<double>(line.pieces) /
-         static_cast<double>(std::max<std::int64_t>(line.ideal_pieces, 1));
+  const std::int64_t needed = line.pieces - line.bank_conflicts - line.uncoalesced;
+  return static_cast<double>(line.pieces) / static_cast<double>(std::max<std::int64_t>(needed, 1));
 }
 
 std::vector<model::LineCounts> by_array(const model::Counts& counts) {
@@ -41,6 +41,7 @@ std::vector<model::LineCounts> by_array(const model::Counts& counts) {
     known->pieces += line.pieces;
     known->ideal_pieces += line.ideal_pieces;
     known->bank_conflicts += line.bank_conflicts;
+    known->uncoalesced += line.uncoalesced;
   }
   return arrays;
 }

@@ -23,7 +23,8 @@ std::vector<model::LineCounts> by_array(const model::Counts& counts);
 
 const char* name_of(model::Direction direction);  // "load", "store" or "copy"
 
-// Wavefronts or sectors divided by the fewest that the same lanes could take.
+// Wavefronts or sectors divided by those that are neither bank conflicts nor uncoalesced; at
+// least 1.
 double waste(const model::LineCounts& line);
 
 }  // namespace lab

@@ -18,8 +18,8 @@ std::string unescaped(std::string xml) {
   return xml;
 }
 
-// The file that shows what `file` showed: itself, or the one that its stage shares with others.
-// Empty where there is none.
+// The file that now shows what `file` showed: itself, or the one that its stage shares with others.
+// Empty if there is none.
 std::string today(const std::string& file, const Findings& findings) {
   if (findings.contains(file)) return file;
   static const std::regex of_stages(R"((.*/)stage([\d-]+)-([a-z]+)\.svg)");
@@ -52,13 +52,13 @@ Findings findings_in(const std::filesystem::path& folder) {
 
 Lines renew_figure_lines(Lines& text, const Findings& findings) {
   Lines left;
-  std::map<std::string, int> shown;  // in which line
+  std::map<std::string, int> shown;  // the line that shows it
   for (const Chapter& chapter : chapters(text)) {
     for (const Figure& figure : chapter.figures) {
       const std::string at = "line " + std::to_string(figure.line) + ": " + figure.file;
       const std::string file = today(figure.file, findings);
       if (file.empty()) {
-        left.push_back(at + " is no figure any more; show another one, or remove the line");
+        left.push_back(at + " no longer exists; show another figure, or remove the line");
         continue;
       }
       if (const auto [before, first] = shown.try_emplace(file, figure.line); !first) {

@@ -8,16 +8,16 @@
 
 namespace lesson {
 
-// What a figure shows, by its file: "figures/gpu.svg".
+// The finding of each figure, by its file: "figures/gpu.svg".
 using Findings = std::map<std::string, std::string>;
 
-// Of every SVG file in that folder, what its <desc> says.
+// The <desc> of every SVG file in that folder.
 Findings findings_in(const std::filesystem::path& folder);
 
-// Writes into the lines of `text` that show a figure what it shows now. Stages that share a figure
-// have one file, "stage3-4-banks.svg": a line that shows "stage3-banks.svg" shows that one instead.
-// What is left for an author is said in a sentence each: lines of figures that are gone or shown
-// before, and figures that no line shows.
+// Updates the lines of `text` that show a figure to its present finding. Stages that share a figure
+// have one file, "stage3-4-banks.svg"; a line that shows "stage3-banks.svg" then shows that one.
+// Returns a sentence for each line that an author must handle: lines of figures that no longer
+// exist or were shown before, and figures that no line shows.
 Lines renew_figure_lines(Lines& text, const Findings& findings);
 
 }  // namespace lesson

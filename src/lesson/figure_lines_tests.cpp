@@ -8,14 +8,14 @@
 
 namespace lesson {
 
-TEST_CASE("a line that shows a figure says what it shows now") {
+TEST_CASE("a line that shows a figure is updated to its finding") {
   Lines text{"# t", "![old](figures/gpu.svg)", "words", "![same](figures/b.svg)"};
   const Findings findings{{"figures/gpu.svg", "new"}, {"figures/b.svg", "same"}};
   CHECK(renew_figure_lines(text, findings).empty());
   CHECK(text == Lines{"# t", "![new](figures/gpu.svg)", "words", "![same](figures/b.svg)"});
 }
 
-TEST_CASE("the first stage that shares a figure shows it, and the others' lines are to go") {
+TEST_CASE("the first of the stages that share a figure shows it; the others' lines must go") {
   Lines text{
       "![old](figures/stage3-banks.svg)", "![old](figures/stage4-banks.svg)",
       "![old](figures/stage1-banks.svg)", "![old](figures/stage14-banks.svg)"};
@@ -32,13 +32,13 @@ TEST_CASE("the first stage that shares a figure shows it, and the others' lines 
       "remove the line");
   CHECK(
       left[1] ==
-      "line 3: figures/stage1-banks.svg is no figure any more; show another one, or remove the "
+      "line 3: figures/stage1-banks.svg no longer exists; show another figure, or remove the "
       "line");
-  CHECK(left[2].starts_with("line 4: figures/stage14-banks.svg is no figure"));
+  CHECK(left[2].starts_with("line 4: figures/stage14-banks.svg no longer exists"));
   CHECK(left[3] == "no line shows this figure: ![fresh](figures/new.svg)");
 }
 
-TEST_CASE("a figure that stages no longer share is each stage's own again") {
+TEST_CASE("a figure that stages no longer share belongs to each stage again") {
   Lines text{"![old](figures/stage3-4-banks.svg)"};
   const Findings findings{{"figures/stage3-banks.svg", "three"}, {"figures/stage4-banks.svg", "4"}};
   CHECK(
@@ -47,7 +47,7 @@ TEST_CASE("a figure that stages no longer share is each stage's own again") {
   CHECK(text == Lines{"![three](figures/stage3-banks.svg)"});
 }
 
-TEST_CASE("what a figure shows is read from its description") {
+TEST_CASE("a figure's finding is read from its description") {
   const testing::Folder folder;
   std::ofstream(folder.path() / "a.svg") << "<svg>\n<desc>it&#39;s &lt; &amp;lt; it</desc>\n";
   std::ofstream(folder.path() / "b.txt") << "<desc>no figure</desc>\n";

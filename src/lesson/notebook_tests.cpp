@@ -1,4 +1,4 @@
-// examples/gemm_steps.ipynb: a valid notebook, whose cells do in a checkout what they say.
+// examples/gemm_steps.ipynb is a valid notebook, and its cells work in a checkout.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ const char* const kFirst = "01-index-and-guard";
 struct Cell {
   std::string type;
   std::string source;
-  bool is_clean;  // no output and no number of a run
+  bool is_clean;  // no output and no execution counts
 };
 
 std::string unescaped(const std::string& json) {
@@ -42,7 +42,7 @@ std::vector<Cell> cells() {
   const testing::StrictJson json(testing::contents(kNotebook));
   const auto& values = json.values;
   CHECK(values.at("nbformat") == "4");
-  // From 4.5 on, each cell needs a name of its own.
+  // From 4.5 on, each cell needs a unique id.
   CHECK(values.at("nbformat_minor") == "4");
   std::vector<Cell> all;
   for (;;) {
@@ -64,8 +64,8 @@ std::vector<Cell> cells() {
   }
 }
 
-// What bash does of a cell: its lines that begin with ! and the file that it writes. Python alone
-// understands the others.
+// The part of a cell that bash can run: lines that begin with !, and the file that the cell writes.
+// Only Python understands the rest.
 std::string for_bash(const std::string& cell) {
   const std::string magic = "%%writefile ";
   if (cell.starts_with(magic)) {
@@ -81,8 +81,8 @@ std::string for_bash(const std::string& cell) {
   return script;
 }
 
-// A checkout of its own, with links to what is here and an empty answers/. Its make builds nothing:
-// what lies in the build folder counts as made. `make run` walks a small ladder.
+// A checkout with links to this one and an empty answers/. Its make builds nothing: the contents of
+// the build folder count as up to date. `make run` uses a small size.
 std::string checkout(const testing::Folder& folder) {
   const std::string build = fs::relative(testing::built()).string();
   const fs::path program = fs::absolute(testing::program());
@@ -113,7 +113,7 @@ void check_what_it_prints(const std::string& out) {
 
 }  // namespace
 
-TEST_CASE("the notebook is valid, holds no output, and writes an answer to exercise 1") {
+TEST_CASE("the notebook is valid, contains no output, and writes an answer to exercise 1") {
   std::string code;
   for (const Cell& cell : cells()) {
     CAPTURE(cell.source);
@@ -134,13 +134,13 @@ TEST_CASE("the notebook is valid, holds no output, and writes an answer to exerc
   CHECK(of_notebook.str() == of_exercise.str());
 }
 
-TEST_CASE("the notebook's commands run in a checkout, and its answer fails until it is mended") {
+TEST_CASE("the notebook's commands run in a checkout, and its answer fails until it is fixed") {
   const testing::Folder folder;
   std::string script;
   for (const Cell& cell : cells()) {
     if (cell.type == "code") script += for_bash(cell.source);
   }
-  // As the student would mend the cell, and run the next one again.
+  // As a student would fix the cell, and run the next one again.
   const std::string solution = "exercises/solutions/" + std::string(kFirst) + ".cu";
   const bool is_solved = fs::exists(solution);
   if (is_solved) {
@@ -157,7 +157,7 @@ TEST_CASE("the notebook's commands run in a checkout, and its answer fails until
 TEST_CASE("the notebook runs cell by cell where nbclient is installed") {
   const testing::Folder folder;
   if (testing::run("python3 -c 'import nbclient, nbformat, ipykernel'").exit_code != 0) {
-    MESSAGE("left out: python3 has no nbclient, nbformat and ipykernel here");
+    MESSAGE("skipped: python3 has no nbclient, nbformat and ipykernel here");
     return;
   }
   folder.write("run.py", R"(

@@ -1,7 +1,7 @@
-# slides.awk [-v answers=1] FOLDER/TEACHING.md: the sessions of the lecturer's page as slides, in pandoc's
-# markdown: each heading of the first level begins one. What is for students is kept: a session's goal,
-# commands without their output, figures, questions. With answers=1 all of a session is kept. Paths of
-# figures are given from the folder in which this is run.
+# slides.awk [-v answers=1] FOLDER/TEACHING.md: the sessions of the lecturer's page as slides, in
+# pandoc's markdown. Each heading of the first level begins a slide. The slides keep the parts for
+# students: a session's goal, commands without output, figures, questions. With answers=1 they keep
+# the whole session. Paths of figures are relative to the current folder.
 
 function slide(title) { print "\n# " title "\n" }
 
@@ -42,13 +42,13 @@ FNR == 1 {
 }
 answers { print; next }
 hidden || part == "homework" { next }
-# Of the plan, only the paragraph that says what students will be able to do.
+# From the plan, keeps only the paragraph with the students' goal.
 part == "plan" {
   if (/^\*\*Afterwards\*\*/) goal = 1
   if (goal && $0 == "") { goal = 0; print }
   if (goal) print
   next
 }
-# What a command prints might be an answer.
+# The output of a command might be an answer.
 fenced && !/^(```|\$ )/ { next }
 { print }

@@ -1,7 +1,7 @@
 #!/bin/bash
-# slides.sh FILE.html [ANSWERS]: writes the slides of exercises/TEACHING.md as one file that needs no
-# other and no network; with ANSWERS=1 those for the lecturer. It is run where exercises/ lies.
-# Exit codes: 0 written, 2 not.
+# slides.sh FILE.html [ANSWERS]: writes the slides of exercises/TEACHING.md as one self-contained
+# file; with ANSWERS=1 those for the lecturer. Run it in the folder of exercises/. Exit codes: 0
+# written, 2 not.
 set -uo pipefail
 out=$1 answers=${2:-}
 refuse() { echo "slides: $*" >&2; exit 2; }
@@ -15,7 +15,7 @@ command -v pandoc > /dev/null ||
 new=$(mktemp "$out.XXXXXX") || refuse "$out: cannot be written"
 trap 'rm -f "$new"' EXIT
 
-# Figures become part of the text. Their paths have no spaces.
+# Embeds the figures in the text. Their paths have no spaces.
 embed() {
   local line figure='^(!\[.*\])\(([^)]*\.svg)\)$' data
   while IFS= read -r line; do

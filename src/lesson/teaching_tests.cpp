@@ -1,4 +1,4 @@
-// exercises/TEACHING.md: its commands, timetables and questions, and the slides that are made of
+// exercises/TEACHING.md: its commands, timetables and questions, and the slides made from
 // it.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ const Lines& teaching() {
   return all;
 }
 
-// A line of the page, with where it stands.
+// A line of the page, with its position.
 struct Place {
   std::string line, session, part;  // the headings above it
   bool hidden, fenced;              // between <details> and </details>, in a block of code
@@ -99,7 +99,7 @@ bool has(const Lines& lines, const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("the commands of the lecturer's page work within 3 s, and print what is quoted") {
+TEST_CASE("the commands of the lecturer's page work within 3 s, and print what it quotes") {
   const Built built{testing::program(), testing::built()};
   std::set<std::string> done;
   for (const Chapter& chapter : chapters(teaching())) {
@@ -116,7 +116,7 @@ TEST_CASE("the commands of the lecturer's page work within 3 s, and print what i
       const Output output = run(command.text, built);
       CHECK(output.exit_code == 0);
       if (!command.quoted.empty()) CHECK(difference(command.quoted, output.lines) == "");
-      // On two cores it would take at least half of that.
+      // On two cores it would take at least half of that time.
       CHECK(seconds_of_children() - before < 3);
     }
   }
@@ -170,12 +170,12 @@ TEST_CASE("each question has options A to D, and an answer that explains each of
       CHECK(std::regex_search(joined(question.answer), about) == (letter != first[2]));
     }
   }
-  // No letter is the one to guess.
+  // No letter is a better guess than the others.
   for (const auto& [letter, times] : right) CHECK(times < 9);
   CHECK(right.size() == 4);
 }
 
-TEST_CASE("the slides have all questions, commands and figures, and nothing of an answer") {
+TEST_CASE("the slides have all questions, commands and figures, but no answers") {
   const Lines text = slides("0"), with_answers = slides("1");
   for (const auto& [name, question] : questions()) {
     CAPTURE(name);
@@ -204,7 +204,7 @@ TEST_CASE("the slides have all questions, commands and figures, and nothing of a
   }
   CHECK(hidden > 100);
   CHECK(commands_shown > 20);
-  // Nor what the commands print.
+  // Nor any output of the commands.
   CHECK(joined(with_answers).find("GMEM loads  ") != std::string::npos);
   CHECK(joined(text).find("GMEM loads  ") == std::string::npos);
 
@@ -224,8 +224,7 @@ TEST_CASE("the slides have all questions, commands and figures, and nothing of a
   CHECK(std::includes(all.begin(), all.end(), first.begin(), first.end()));
 }
 
-TEST_CASE(
-    "the slides are one HTML file where pandoc is installed, and a sentence where it is not") {
+TEST_CASE("the slides are one HTML file if pandoc is installed, and otherwise one sentence") {
   const testing::Folder folder;
   const std::string out = folder / "slides.html";
   const testing::Output without =
@@ -241,7 +240,7 @@ TEST_CASE(
   CHECK(!std::filesystem::exists(out));
 
   if (testing::run("command -v pandoc").exit_code != 0) {
-    MESSAGE("left out: no pandoc is here that writes the slides");
+    MESSAGE("skipped: there is no pandoc to write the slides");
     return;
   }
   for (const std::string answers : {"", "1"}) {

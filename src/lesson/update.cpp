@@ -1,7 +1,7 @@
 // make walkthrough: runs every command that walkthrough.md and exercises/TEACHING.md quote, and
-// updates the quoted output where only numbers have changed, and what each figure of the walkthrough
-// shows. An author must handle all other changes. The table of README.md for a run without a GPU is
-// replaced as a whole.
+// updates the quoted output where only numbers have changed, and what each figure of the
+// walkthrough shows. An author must handle all other changes. The table of README.md for a run
+// without a GPU is replaced as a whole.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -134,6 +134,10 @@ int simt::lane() {
   return machine::running_worker->lane();
 }
 
+int simt::warp_lanes() {
+  return warpSize;
+}
+
 void simt::warp_barrier(std::uint32_t mask) {
   if (machine::BlockObserver* observer = machine::running_worker->observer()) {
     observer->warp_barrier(mask, __builtin_return_address(0));
@@ -149,9 +153,9 @@ std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
 std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width) {
   machine::BlockObserver* const observer = machine::running_worker->observer();
   const bool is_width =
-      width > 0 && width <= model::kWarpSize && std::has_single_bit(static_cast<unsigned>(width));
+      width > 0 && width <= warpSize && std::has_single_bit(static_cast<unsigned>(width));
   if (!is_width && observer != nullptr) {
-    observer->misuse(model::HazardKind::bad_width, width, 0, __builtin_return_address(0));
+    observer->misuse(model::HazardKind::bad_width, width, warpSize, __builtin_return_address(0));
   }
   const std::uint64_t received =
       machine::exchange({machine::Exchange::kShuffle, mask, value, source, nullptr});

@@ -13,6 +13,7 @@
 #include "machine/block_sample.h"
 #include "machine/launch_limits.h"
 #include "machine/observer.h"
+#include "machine/position.h"
 #include "machine/residents.h"
 #include "machine/runners.h"
 #include "machine/symbols.h"
@@ -32,6 +33,7 @@ Session* session = nullptr;
 
 model::Counts run_in(Session chosen, const std::function<void()>& host) {
   session = &chosen;
+  warpSize = chosen.machine->gpu->warp.lanes;  // for the host, too
   struct Restore {
     ~Restore() { session = nullptr; }
   } restore;
@@ -131,7 +133,8 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
         {},
         {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
     for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);
-    resident.worker.prepare(launch.grid, launch.block, body, context, std::move(memory));
+    resident.worker.prepare(
+        machine.gpu->warp, launch.grid, launch.block, body, context, std::move(memory));
     if (observer != nullptr) resident.observer = observer->observe_blocks(resident.worker.memory());
     resident.worker.set_observer(resident.observer.get());
   };

@@ -4,6 +4,7 @@
 
 #include "cuda/vector_types.h"
 #include "machine/device_memory.h"
+#include "machine/position.h"
 #include "machine/symbols.h"
 
 // CUDA's built-in variables. src/cuda/cpu.h declares them to kernels as constants.
@@ -11,6 +12,7 @@ __thread uint3 threadIdx;
 __thread uint3 blockIdx;
 __thread uint3 blockDim;
 __thread uint3 gridDim;
+__thread int warpSize;
 
 // Every `extern __shared__ T name[]` of a kernel is bound to this (src/trace/keep_symbols.sh). Its
 // size is the maximum of any GPU, 227 KB, in pages of its own.
@@ -42,10 +44,10 @@ std::span<const std::byte> thread_locals() {
 }
 
 std::vector<MemoryRange> built_in_variables() {
-  const auto range = [](const uint3& variable) {
+  const auto range = [](const auto& variable) {
     return MemoryRange{address_of(&variable), sizeof variable};
   };
-  return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim)};
+  return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim), range(warpSize)};
 }
 
 std::vector<KernelArray> arrays_of(

@@ -12,6 +12,7 @@ extern __thread uint3 threadIdx;
 extern __thread uint3 blockIdx;
 extern __thread uint3 blockDim;
 extern __thread uint3 gridDim;
+extern __thread int warpSize;
 
 namespace machine {
 

@@ -15,7 +15,9 @@ __thread Worker* running_worker;
 __thread bool makes_own_access;
 
 void Worker::prepare(
-    Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory) {
+    model::WarpGeometry geometry, Extent grid, Extent block, void (*body)(void*), void* context,
+    KernelMemory memory) {
+  geometry_ = geometry;
   grid_ = grid;
   block_ = block;
   count_ = static_cast<int>(block.volume());
@@ -25,6 +27,7 @@ void Worker::prepare(
   handler_stack_.provide();
   gridDim = {grid.x, grid.y, grid.z};
   blockDim = {block.x, block.y, block.z};
+  warpSize = geometry.lanes;
   if (threads_.size() < static_cast<std::size_t>(count_)) {
     threads_.clear();
     stacks_.reserve(count_);
@@ -118,7 +121,7 @@ void Worker::begin_block(std::int64_t block) {
 
 bool Worker::go_on() {
   // A warp may wait for one that waits for a third, and so on.
-  const int warps = (count_ + model::kWarpSize - 1) / model::kWarpSize;
+  const int warps = geometry_.warps_of(count_);
   const int most_rounds = warps + 1;
   blockIdx = position(block_index_, grid_);
   if (observer_ != nullptr) observer_->go_on();
@@ -176,8 +179,8 @@ const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
 // Runs a warp until every lane is at a barrier of the block or done. Returns false if a lane
 // yields.
 bool Worker::run_warp(int warp) {
-  const int first = warp * model::kWarpSize;
-  const std::span<Thread> lanes(&threads_[first], std::min(model::kWarpSize, count_ - first));
+  const int first = geometry_.thread_of(warp, 0);
+  const std::span<Thread> lanes(&threads_[first], std::min<int>(geometry_.lanes, count_ - first));
   const auto in_state = [&](State state) {
     std::uint32_t found = 0;
     for (std::size_t l = 0; l < lanes.size(); ++l) {

@@ -30,7 +30,9 @@ struct Abandoned {
 class Worker {
  public:
   // The code of a launch's threads, and the memory that they may access besides their stacks.
-  void prepare(Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory);
+  void prepare(
+      model::WarpGeometry geometry, Extent grid, Extent block, void (*body)(void*), void* context,
+      KernelMemory memory);
   const KernelMemory& memory() const { return memory_; }
   // Sets the observer from now on; null: none.
   void set_observer(BlockObserver* observer) { observer_ = observer; }
@@ -46,7 +48,8 @@ class Worker {
 
   // These concern the running thread and are called on its fiber.
   Thread& running() { return *running_; }
-  int lane() const { return static_cast<int>(running_ - threads_.data()) % model::kWarpSize; }
+  const model::WarpGeometry& geometry() const { return geometry_; }
+  int lane() const { return geometry_.lane_of(static_cast<int>(running_ - threads_.data())); }
   void pause(State state);  // back to go_on, until the thread's next turn
   // The thread will read this address by an atomic or volatile access. If it does so repeatedly, it
   // waits for another thread, which then gets its turn.
@@ -84,6 +87,7 @@ class Worker {
   Thread* running_ = nullptr;
   BlockObserver* observer_ = nullptr;
 
+  model::WarpGeometry geometry_{};
   Extent grid_{}, block_{};
   int count_ = 0;  // number of threads of a block
   void (*body_)(void*) = nullptr;

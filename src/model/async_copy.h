@@ -31,6 +31,9 @@ struct AsyncCopySplit {
 // code around them. The async pipeline has such copies at its edges, and its counts equal this
 // rule's (results/h200-ncu-252x508x132.txt). The counters report no bank conflicts for 16 bytes.
 //
+// On a GPU of another geometry a "line" is what all banks give in one cycle, groups are as in
+// wavefronts.h, and a 16-byte copy whose sectors are no larger moves a whole one.
+//
 // The assignment of lanes to wavefronts is our choice where the counters tell only the number of
 // wavefronts.
 AsyncCopySplit split_async_copy(const WarpAccess& to, const WarpAccess& from);

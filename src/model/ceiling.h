@@ -41,17 +41,17 @@ inline constexpr int kUnits = 6;
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",
                                                                     "L1",  "L2",    "DRAM"};
 
-inline constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on
+inline constexpr int kSchedulers = 4;  // per SM, from cc 7.0 on
 
 struct Ceiling {
   double tflops;                  // 2MNK operations in the time of the busiest unit
   UnitIndex bound_by;             // that unit
   std::array<double, kUnits> ms;  // time that each unit needs
-  double copy_ms;                 // what copying needs of its busiest unit (L1, L2, DRAM, stores to
-                                  // SMEM), ...
-  double multiply_ms;             // ... and multiplying (FMA, issue, loads from SMEM)
-  double no_overlap_tflops;       // if a block first copies and then multiplies, never both
-  double busy_share;              // of the SMs, until the last block is done: 1 means no tail
+  double copy_ms;            // busy time of the busiest unit for copies (L1, L2, DRAM, stores to
+                             // SMEM), ...
+  double multiply_ms;        // ... and for multiplications (FMA, issue, loads from SMEM)
+  double no_overlap_tflops;  // if a block first copies and then multiplies, never both
+  double busy_share;         // of the SMs, until the last block is done: 1 means no tail
 };
 
 struct Product {

@@ -73,6 +73,7 @@ void add(Counts& to, const Counts& from) {
     to.widenable[w].wavefronts_64 += from.widenable[w].wavefronts_64;
     to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
   }
+  to.warp = from.warp;
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
   to.barriers += from.barriers;

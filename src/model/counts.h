@@ -24,8 +24,9 @@ struct Traffic {
   PerThread bytes;
   std::int64_t requests = 0;        // instructions of one warp
   std::int64_t pieces = 0;          // global: 32-byte sectors; shared: wavefronts
-  std::int64_t ideal_pieces = 0;    // the same for the same lanes at ideal addresses
+  std::int64_t ideal_pieces = 0;    // the fewest that the same lanes, or bytes, could take
   std::int64_t bank_conflicts = 0;  // shared only: wavefronts beyond one per group of lanes
+  std::int64_t uncoalesced = 0;     // global only: sectors beyond those of a coalesced access
   std::int64_t lines = 0;           // global only: 128-byte lines, summed over the requests
 };
 
@@ -51,6 +52,7 @@ struct LineCounts {
   std::int64_t pieces = 0;
   std::int64_t ideal_pieces = 0;
   std::int64_t bank_conflicts = 0;
+  std::int64_t uncoalesced = 0;
   std::int64_t lines = 0;  // global only: 128-byte lines
   // The bytes that cp.async had in flight for the warp, not yet waited for: the sum over all of
   // these requests (loads from shared memory only), and the maximum at one of them.
@@ -84,7 +86,7 @@ enum class HazardKind {
   copy_to_global,       // a cp.async whose destination is not in shared memory
   copy_from_shared,     // a cp.async whose source is not in global memory
   nothing_shuffled,     // a shuffle from lane `index`, which does not take part in it
-  bad_width,            // a shuffle in segments of `index` lanes
+  bad_width,            // a shuffle in segments of `index` lanes, in a warp of `extent`
   never_written,
   // Behaviour that this GPU allows and older GPUs or other compilers may not: notes.
   threads_left,     // the first thread waits at a barrier, and the second has left the kernel
@@ -137,6 +139,7 @@ struct Counts {
   Traffic async_smem;                     // and its shared side
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] counts those that take w wavefronts
   std::vector<LineCounts> lines;
+  WarpGeometry warp{};          // of the GPU whose requests these are
   std::vector<Hazard> hazards;  // and notes: the first for each kind, array and pair of places
 };
 
@@ -174,6 +177,7 @@ void add_requests(To& to, const From& from) {
   to.pieces += from.pieces;
   to.ideal_pieces += from.ideal_pieces;
   to.bank_conflicts += from.bank_conflicts;
+  to.uncoalesced += from.uncoalesced;
   to.lines += from.lines;
 }
 

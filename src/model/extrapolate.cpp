@@ -21,6 +21,7 @@ struct Line {
     (*this)(near.pieces, far.pieces);
     (*this)(near.ideal_pieces, far.ideal_pieces);
     (*this)(near.bank_conflicts, far.bank_conflicts);
+    (*this)(near.uncoalesced, far.uncoalesced);
     (*this)(near.lines, far.lines);
   }
   void operator()(Widenable& near, const Widenable& far) const {

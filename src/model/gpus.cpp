@@ -50,6 +50,30 @@ Gpu gpu(
       .bf16_tflops = bf16_tflops};
 }
 
+// The GPU of the walkthrough's worked examples, small enough to be drawn on a page: an SM holds
+// eight warps of four lanes, shared memory for 256 floats, and 64 registers for each of its
+// threads. A block may be as large as an H200's, so that every kernel can be counted on it; of one
+// that is larger than an SM, occupancy says that no block fits. Compiled code is sm_90's.
+Gpu paper_gpu() {
+  return {
+      .name = "paper GPU",
+      .compute_capability = kHopper.compute_capability,
+      .sms = 2,
+      .fp32_lanes_per_sm = kPaperWarp.lanes,
+      .boost_ghz = 0,
+      .dram_gb_per_s = 0,
+      .smem_bytes_per_sm = 1024,
+      .smem_bytes_per_block = kHopper.smem_kib_per_block * 1024,
+      .smem_reserved_bytes_per_block = 0,
+      .smem_granularity_bytes = kPaperWarp.row_bytes(),
+      .threads_per_sm = 8 * kPaperWarp.lanes,
+      .blocks_per_sm = 8,
+      .registers_per_sm = 2048,
+      .register_granularity = 8 * kPaperWarp.lanes,
+      .sub_partitions_per_sm = 1,
+      .warp = kPaperWarp};
+}
+
 // A name in the form used for comparison: lower case, without spaces and dashes.
 std::string plain(std::string_view name) {
   std::string result;
@@ -86,6 +110,7 @@ std::span<const Gpu> known_gpus() {
       gpu("H200", kHopper, 132, 1.98, 4800, 2600, 494.7, 989.4),
       gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250),
       gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5),
+      paper_gpu(),
   };
   return gpus;
 }

@@ -49,9 +49,10 @@ struct RecordedEvent {
   int site = -1;       // in Recording::sites; -1 for the start and end of the block
   // The lanes, with bytes per lane; addresses are relative to the array's start.
   WarpAccess access{};
-  int pieces = 0;  // the cost: sectors in global memory, wavefronts in shared memory
-  int ideal = 0;   // the same for the same lanes at ideal addresses
-  int bank_conflicts = 0;
+  int pieces = 0;          // the cost: sectors in global memory, wavefronts in shared memory
+  int ideal = 0;           // the fewest that the same lanes, or bytes, could take
+  int bank_conflicts = 0;  // as in Traffic
+  int uncoalesced = 0;
 };
 
 struct RecordedHazard {
@@ -69,6 +70,7 @@ struct RecordedExtent {
 struct Recording {
   const void* kernel = nullptr;
   RecordedExtent grid{}, block{};  // in blocks, in threads
+  WarpGeometry warp{};             // of the GPU that it was launched on
   std::vector<RecordedArray> arrays;
   std::vector<RecordedSite> sites;
   std::vector<RecordedEvent> events;

@@ -2,7 +2,6 @@
 // lengths of these lists, and pictures draw the same lists, so that the two always agree.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "model/short_list.h"
@@ -10,11 +9,12 @@
 
 namespace model {
 
+// Of a real GPU, which no other geometry exceeds.
 inline constexpr int kSectorBytes = 32;
 inline constexpr int kSectorWords = kSectorBytes / kWordBytes;
 
 struct Sector {
-  std::uint64_t number;  // address / kSectorBytes
+  std::uint64_t number;  // address / bytes of a sector
   std::uint32_t lanes;   // that access it
 };
 
@@ -25,7 +25,7 @@ using Sectors = ShortList<Sector, 2 * kWarpSize>;
 Sectors sectors(const WarpAccess& access);
 
 // For each word of a sector, the lanes that access it.
-std::array<std::uint32_t, kSectorWords> lanes_at_words(
+ShortList<std::uint32_t, kSectorWords> lanes_at_words(
     const WarpAccess& access, const Sector& sector);
 
 }  // namespace model

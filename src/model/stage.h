@@ -49,9 +49,10 @@ struct Predicted {
 // run.
 struct Question {
   const char* text;
-  const char* answer;   // a formula
-  const char* unit;     // of the answer
-  const char* because;  // in one or two sentences
+  const char* answer;        // a formula
+  const char* unit;          // of the answer
+  const char* because;       // in one or two sentences
+  bool of_32_lanes = false;  // one of them speaks of 32 lanes, and so of no other geometry
 };
 
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,

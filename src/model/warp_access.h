@@ -1,16 +1,19 @@
 // One access of one warp, and its cost, by rules measured on an H200 (src/model/data/*.csv). How an
 // access is split is defined elsewhere: sectors.h for global memory, wavefronts.h for shared
-// memory, async_copy.h for cp.async.
+// memory, async_copy.h for cp.async. The rules scale with the warp's geometry; the sizes in comments
+// are those of a real GPU.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
+#include "model/warp_geometry.h"
+
 namespace model {
 
+// The lanes of a real warp, which no other geometry exceeds.
 inline constexpr int kWarpSize = 32;
-inline constexpr int kWordBytes = 4;
 
 // One instruction of one warp: every active lane accesses `bytes` bytes at its address. Addresses
 // are multiples of `bytes`, as the hardware requires; other addresses are tolerated here.
@@ -18,6 +21,7 @@ struct WarpAccess {
   std::uint32_t active;  // bit l: lane l takes part
   int bytes;             // per lane: 1, 2, 4, 8 or 16
   std::array<std::uint64_t, kWarpSize> address;
+  WarpGeometry warp{};  // of the GPU that makes the access
 };
 
 // Calls visit(lane) for each lane of the mask, lowest first.
@@ -46,6 +50,7 @@ struct SharedCost {
 //                       a multiple of max(bytes, 4): for aligned lanes only their relative offsets
 //                       matter, because the constant only rotates the banks
 //   async_copy          a multiple of 128, a line, on either side
+// and, of another geometry, of its sector or line instead.
 
 // Distinct 32-byte sectors that the active lanes access. The same for loads and stores.
 int global_sectors(const WarpAccess& access);
@@ -53,9 +58,14 @@ int global_sectors(const WarpAccess& access);
 // Distinct 128-byte lines that the active lanes access: the L1 cache looks up one per cycle.
 int global_lines(const WarpAccess& access);
 
-// The sectors that the same number of lanes would access at contiguous, aligned addresses: 4, 8, 16
-// for a full warp of 4, 8, 16 bytes per lane. Lanes that share an address can need fewer.
+// The fewest sectors that can hold the distinct bytes that the active lanes access: 4, 8, 16 for a
+// full warp with 4, 8, 16 bytes per lane at distinct addresses, and 1 if all addresses are equal.
 int ideal_global_sectors(const WarpAccess& access);
+
+// Sectors beyond those of the same number of lanes at contiguous, distinct addresses: 0 for a
+// coalesced access. Lanes that share addresses may access more sectors than the ideal and still be
+// coalesced: two groups of 16 lanes that each load one float take two sectors; the ideal is one.
+int uncoalesced_sectors(const WarpAccess& access);
 
 SharedCost shared_load(const WarpAccess& access);
 SharedCost shared_store(const WarpAccess& access);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -195,6 +196,27 @@ TEST_CASE("a full warp with 4, 8 and 16 bytes per lane needs at least 4, 8 and 1
   WarpAccess nine_lanes = full_warp(4, 4);
   nine_lanes.active = 0x1ff;
   CHECK(ideal_global_sectors(nine_lanes) == 2);
+}
+
+TEST_CASE("the ideal holds the distinct bytes of a warp, and no access beats it") {
+  CHECK(ideal_global_sectors(full_warp(16, 0)) == 1);
+  // Two rows of 16 lanes that want a float each: two sectors, and none of them uncoalesced.
+  WarpAccess two_rows = full_warp(4, 0);
+  for (int lane = 16; lane < 32; ++lane) two_rows.address[lane] += 4096;
+  CHECK(ideal_global_sectors(two_rows) == 1);
+  CHECK(global_sectors(two_rows) == 2);
+  CHECK(uncoalesced_sectors(two_rows) == 0);
+  CHECK(uncoalesced_sectors(full_warp(4, 4096)) == 32 - 4);
+  std::mt19937 random(11);
+  for (int i = 0; i < 2000; ++i) {
+    const WarpAccess access = random_warp(1 << random() % 5, random);
+    std::set<std::uint64_t> bytes;
+    for_each_lane(access.active, [&](int lane) {
+      for (int b = 0; b < access.bytes; ++b) bytes.insert(access.address[lane] + b);
+    });
+    CHECK(ideal_global_sectors(access) == static_cast<int>(bytes.size() + 31) / 32);
+    CHECK(ideal_global_sectors(access) <= global_sectors(access));
+  }
 }
 
 TEST_CASE("sectors are the same in any order of the lanes") {

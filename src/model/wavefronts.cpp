@@ -1,13 +1,12 @@
 #include "model/wavefronts.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace model {
 
 namespace {
-
-constexpr int kLineBytes = kBanks * kWordBytes;
 
 // The bytes of bank that a lane occupies: a narrow lane occupies a whole word.
 int bank_bytes(int bytes) {
@@ -20,7 +19,7 @@ int bank_bytes(int bytes) {
 // its unit already.
 void serve_group(Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t lanes, int bytes) {
   const int shift = std::countr_zero(static_cast<unsigned>(bytes));
-  const unsigned banks = kLineBytes >> shift;
+  const unsigned banks = access.warp.row_bytes() >> shift;
   const int group = wavefronts.groups++;
 
   std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
@@ -39,7 +38,7 @@ void serve_group(Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t
   std::array<std::uint8_t, kBanks> turns{};             // wavefronts in which a bank is in use
   for_each_lane(lanes, [&](int lane) {
     const std::uint64_t unit = access.address[lane] >> shift;
-    const unsigned bank = unit % banks;
+    const unsigned bank = unit & (banks - 1);
     std::uint64_t* const begin = units.data() + bank * kWarpSize;
     std::uint64_t* const end = begin + turns[bank];
     std::uint64_t* const known = std::find(begin, end, unit);
@@ -56,7 +55,7 @@ void serve_group(Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t
 Wavefronts in_groups(const WarpAccess& access, std::uint32_t active, int bytes, int lanes_a_group) {
   Wavefronts wavefronts;
   const std::uint32_t first_group = ~std::uint32_t{0} >> (kWarpSize - lanes_a_group);
-  for (int first_lane = 0; first_lane < kWarpSize; first_lane += lanes_a_group) {
+  for (int first_lane = 0; first_lane < access.warp.lanes; first_lane += lanes_a_group) {
     const std::uint32_t lanes = active & first_group << first_lane;
     if (lanes != 0) serve_group(wavefronts, access, lanes, bytes);
   }
@@ -78,8 +77,9 @@ bool equal_in_pairs(const WarpAccess& access, int distance) {
 
 Wavefronts wavefronts_of_load(const WarpAccess& access) {
   const int bytes = bank_bytes(access.bytes);
-  int lanes_a_group = kLineBytes / bytes;
-  if (lanes_a_group < kWarpSize && (equal_in_pairs(access, 1) || equal_in_pairs(access, 2))) {
+  int lanes_a_group = access.warp.lanes_a_group(bytes);
+  if (lanes_a_group < access.warp.lanes &&
+      (equal_in_pairs(access, 1) || equal_in_pairs(access, 2))) {
     lanes_a_group *= 2;
   }
   return in_groups(access, access.active, bytes, lanes_a_group);
@@ -87,7 +87,7 @@ Wavefronts wavefronts_of_load(const WarpAccess& access) {
 
 Wavefronts wavefronts_of_store(const WarpAccess& access) {
   const int bytes = bank_bytes(access.bytes);
-  return in_groups(access, access.active, bytes, kLineBytes / bytes);
+  return in_groups(access, access.active, bytes, access.warp.lanes_a_group(bytes));
 }
 
 Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices) {
@@ -96,10 +96,13 @@ Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices) {
   return in_groups(access, access.active & rows, kRowBytes, kRows);
 }
 
-std::array<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes) {
-  std::array<std::uint32_t, kBanks> at_banks{};
+ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes) {
+  ShortList<std::uint32_t, kBanks> at_banks;
+  for (int bank = 0; bank < access.warp.banks; ++bank) at_banks.push_back(0);
   for_each_lane(lanes, [&](int lane) {
-    for_each_word(access, lane, [&](std::uint64_t word) { at_banks[word % kBanks] |= 1u << lane; });
+    for_each_word(access, lane, [&](std::uint64_t word) {
+      at_banks[word % access.warp.banks] |= 1u << lane;
+    });
   });
   return at_banks;
 }

@@ -2,7 +2,6 @@
 // the lengths of these lists, and pictures draw the same lists, so that the two always agree.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "model/short_list.h"
@@ -10,7 +9,7 @@
 
 namespace model {
 
-inline constexpr int kBanks = 32;
+inline constexpr int kBanks = 32;  // of a real GPU, which no other geometry exceeds
 
 // One cycle of shared memory, in which each bank reads or writes one word.
 struct Wavefront {
@@ -26,7 +25,8 @@ struct Wavefronts : ShortList<Wavefront, kWarpSize> {
 // 32 lanes with up to 4 bytes, 16 lanes with 8, 8 lanes with 16. A group takes one wavefront for
 // each distinct word in its fullest bank. For loads, neighbouring groups are served as one if lanes
 // are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or the
-// same holds for every active lane's l^2.
+// same holds for every active lane's l^2. On a GPU of another geometry a group is as many lanes as
+// fill all banks once, and no more than the warp has: WarpGeometry::lanes_a_group.
 Wavefronts wavefronts_of_load(const WarpAccess& access);
 Wavefronts wavefronts_of_store(const WarpAccess& access);
 
@@ -35,6 +35,6 @@ Wavefronts wavefronts_of_store(const WarpAccess& access);
 Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices);
 
 // For each bank, those of `lanes` that access a word in it.
-std::array<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);
+ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);
 
 }  // namespace model

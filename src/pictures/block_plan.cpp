@@ -30,7 +30,7 @@ BlockPlan plan_of(const TracedStage& stage) {
     const Request& request = block.requests[moved.request];
     const Element& e = moved.elements[0];
     if (e.matrix != 'A') continue;
-    const int lane = moved.thread % model::kWarpSize, tile = e.col / BK;
+    const int lane = block.warp.lane_of(moved.thread), tile = e.col / BK;
     if (request.direction == model::Direction::copy) {
       copied(tile, block.requests[moved.request - 1], lane);
       plan.copies_wait = false;

@@ -25,13 +25,15 @@ struct Request {
   model::Direction direction;
   model::WarpAccess access;  // addresses from the array's begin
   int pieces;                // sectors in global memory, wavefronts in shared memory
-  int ideal;                 // the same for the same lanes, perfectly arranged
+  int ideal;                 // the fewest that the same lanes, or bytes, could take
+  int excess = 0;            // bank conflicts, or uncoalesced sectors
 };
 
 struct BlockRequests {
   int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
   int threads;  // of the block
   std::vector<Request> requests;
+  model::WarpGeometry warp{};
   bool by_columns[3] = {false, false, false};  // which of A, B and C lie in memory column by column
 };
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <map>
 
@@ -12,7 +11,6 @@ namespace pictures {
 
 namespace {
 
-using model::kBanks;
 constexpr double kLeft = 64, kCell = 22, kHigh = 20;
 constexpr std::size_t kMostTurns = 16;
 
@@ -110,12 +108,13 @@ Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
 // One row: which lanes have a word in which bank.
 void draw_row(
     Svg& svg, double y, const std::string& name,
-    const std::array<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
+    const model::ShortList<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
+  const int all_banks = static_cast<int>(banks.size());
   svg.text(24, y + 15, name, {.small = true});
-  svg.rect(kLeft, y, kBanks * kCell, kHigh, Fill::quiet);
-  for (int bank = 0; bank < kBanks;) {
+  svg.rect(kLeft, y, all_banks * kCell, kHigh, Fill::quiet);
+  for (int bank = 0; bank < all_banks;) {
     int last = bank;
-    while (last < kBanks && banks[last] == banks[bank]) ++last;
+    while (last < all_banks && banks[last] == banks[bank]) ++last;
     const std::uint32_t lanes = banks[bank];
     const double x = kLeft + bank * kCell, width = (last - bank) * kCell;
     bank = last;
@@ -151,12 +150,14 @@ double draw_rows(Svg& svg, double y, std::size_t rows, Row row) {
 // What a copy reads, a row for each line of L1.
 double draw_lines(
     Svg& svg, double y, const model::WarpAccess& read, std::uint32_t lanes, const Waits& waits) {
-  constexpr int kLineBytes = model::kBanks * model::kWordBytes;
+  const int line_bytes = read.warp.row_bytes();
   std::map<std::uint64_t, std::uint32_t> lines;  // lanes, by the line that they read
   model::for_each_lane(
-      lanes, [&](int lane) { lines[read.address[lane] / kLineBytes] |= 1u << lane; });
+      lanes, [&](int lane) { lines[read.address[lane] / line_bytes] |= 1u << lane; });
   svg.text(
-      kLeft, y + 13, "reads from L1: a row is a line, 128 bytes in the same 32 banks",
+      kLeft, y + 13,
+      text::printed(
+          "reads from L1: a row is %d bytes, which lie in %d banks", line_bytes, read.warp.banks),
       {.small = true});
   auto line = lines.begin();
   return draw_rows(svg, y + 20, lines.size(), [&](std::size_t r, double at) {
@@ -209,12 +210,13 @@ std::optional<Drawing> draw_banks(const BlockRequests& block) {
   if (waits_for_l1) svg.legend(x, 66, Fill::waiting, "waits: its bank of L1 is busy");
   svg.text(
       24, 90,
-      "A row is a wavefront: what the 32 banks transfer in one cycle. Numbers are lanes; a narrow "
-      "box "
-      "names only the first.",
+      text::printed(
+          "A row is a wavefront: what the %d banks transfer in one cycle. Numbers are lanes; a "
+          "narrow box names only the first.",
+          block.warp.banks),
       {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
-  for (int bank = 0; bank < kBanks; bank += 4) {
+  for (int bank = 0; bank < block.warp.banks; bank += 4) {
     svg.text(
         kLeft + (bank + 0.5) * kCell, 114, text::printed("%d", bank),
         {.anchor = Anchor::middle, .small = true, .faint = true});

@@ -10,7 +10,6 @@ namespace pictures {
 
 namespace {
 
-constexpr int kWords = model::kSectorWords;
 constexpr double kLeft = 24, kCell = 11, kGap = 6, kHigh = 18;
 constexpr int kSectorsAcross = 8;
 
@@ -43,16 +42,17 @@ std::vector<std::size_t> typical(const BlockRequests& block) {
 }
 
 double draw_request(Svg& svg, double y, const Request& request, const model::Sectors& sectors) {
+  const int words_of_sector = request.access.warp.sector_words();
   svg.text(kLeft, y, summary(request, sectors), {.bold = true});
   y += 12;
   int at = 0;
   for (const model::Sector& sector : sectors) {
     const auto words = model::lanes_at_words(request.access, sector);
-    const double x = kLeft + at % kSectorsAcross * (kWords * kCell + kGap);
+    const double x = kLeft + at % kSectorsAcross * (words_of_sector * kCell + kGap);
     if (at > 0 && at % kSectorsAcross == 0) y += kHigh + 24;
-    for (int w = 0; w < kWords;) {  // neighbours that are alike as one
+    for (int w = 0; w < words_of_sector;) {  // neighbours that are alike as one
       int last = w;
-      while (last < kWords && (words[last] != 0) == (words[w] != 0)) ++last;
+      while (last < words_of_sector && (words[last] != 0) == (words[w] != 0)) ++last;
       svg.rect(
           x + w * kCell, y, (last - w) * kCell, kHigh,
           words[w] == 0                 ? Fill::trouble
@@ -63,13 +63,13 @@ double draw_request(Svg& svg, double y, const Request& request, const model::Sec
     svg.path(
         [&] {
           std::string d;
-          for (int w = 1; w < kWords; ++w)
+          for (int w = 1; w < words_of_sector; ++w)
             d += "M" + pixels(x + w * kCell) + " " + pixels(y) + "v" + pixels(kHigh);
           return d;
         }(),
         "hair");
     svg.text(
-        x + kWords * kCell / 2, y + kHigh + 14,
+        x + words_of_sector * kCell / 2, y + kHigh + 14,
         (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") + lanes_text(sector.lanes),
         {.anchor = Anchor::middle, .small = true});
     ++at;
@@ -92,8 +92,11 @@ Drawing draw_coalescing(const BlockRequests& block) {
   svg.legend(x, 66, Fill::trouble, "moved, but no lane asks for it");
   svg.text(
       24, 90,
-      "A box is a sector: 32 bytes, eight floats, the least that memory moves. Below it: the "
-      "lanes that touch it.",
+      text::printed(
+          "A box is a sector: %d bytes, %d floats, the least that memory moves. Below it: the "
+          "lanes "
+          "that touch it.",
+          block.warp.sector_bytes, block.warp.sector_words()),
       {.small = true, .faint = true});
   double y = 124;
   for (const std::size_t r : chosen) {

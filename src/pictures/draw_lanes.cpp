@@ -29,7 +29,7 @@ WarpTile tile_of(const TracedStage& stage) {
   const BlockRequests& block = stage.block;
   WarpTile tile{Owners(v.WM, std::vector<int>(v.WN, -1)), {}, {}};
   std::vector<Moved> all = elements_moved(block);
-  std::erase_if(all, [](const Moved& m) { return m.thread / model::kWarpSize != kWarp; });
+  std::erase_if(all, [&](const Moved& m) { return block.warp.warp_of(m.thread) != kWarp; });
   const auto request = [&](const Moved& moved) -> const Request& {
     return block.requests[moved.request];
   };
@@ -44,7 +44,7 @@ WarpTile tile_of(const TracedStage& stage) {
     col0 = std::min(col0, moved.elements[0].col);
   }
   for (const Moved& moved : all) {
-    const int lane = moved.thread % model::kWarpSize;
+    const int lane = block.warp.lane_of(moved.thread);
     const Element& first = moved.elements[0];
     const int floats = static_cast<int>(moved.elements.size());
     if (is_result(moved)) {

@@ -71,7 +71,7 @@ Tile tile_of(const TracedStage& stage) {
   }
   for (const Moved& moved : all) {
     const bool is_thread = moved.thread == kThread,
-               is_warp = moved.thread / model::kWarpSize == kWarp;
+               is_warp = block.warp.warp_of(moved.thread) == kWarp;
     if (is_result(moved)) {
       for (const Element& e : moved.elements) {
         const int row = e.row - tile.row0, col = e.col - tile.col0;

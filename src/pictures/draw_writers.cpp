@@ -20,7 +20,7 @@ Drawing draw_writers(const BlockRequests& block) {
     for (int col = 0; col < cols; ++col) {
       const int thread = written.thread[row][col];
       owner[row][col] = thread;
-      if (thread >= 0) of_warp[thread / model::kWarpSize].insert({row, col});
+      if (thread >= 0) of_warp[block.warp.warp_of(thread)].insert({row, col});
       if (thread == Written::kNobody) never.insert({row, col});
       if (thread == Written::kSeveral) twice.insert({row, col});
     }

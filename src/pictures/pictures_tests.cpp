@@ -275,17 +275,18 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   }
   const RecordedLadder run = recorded_run(
       "problem  C (64 x 64) = 1\n\n"
-      "# stage     ms      /s BLAS\n"
-      "0 serial ~408 s 0.0003 <.01\n"
-      "  OpenMP    1.0   1.84 3.58\n"
-      "1 naive     276  0.499 0.97 1779 99 L1\n\n2 not a row");
+      "           time TFLOP/s  % of\n"
+      "# stage      ms        cuBLAS\n"
+      "0 each ~491,000 0.00028 <0.01\n"
+      "  OpenMP    1.0    1.84  3.58\n"
+      "1 naive     276   0.499  0.97  8,192\n\n2 not a row");
   CHECK(run.size == 64);
   REQUIRE(run.speeds.size() == 2);
-  CHECK(run.speeds[0].tflops == 0.0003);
+  CHECK(run.speeds[0].tflops == 0.00028);
   CHECK(run.speeds[1].tflops == 0.499);
   CHECK(run.speeds[1].cublas_percent == 0.97);
   CHECK(run.speeds[0].times_before == 0);
-  CHECK(run.speeds[1].times_before == 1779);
+  CHECK(run.speeds[1].times_before == doctest::Approx(491000.0 / 276));
   const RecordedLadder wider = recorded_run(
       "problem  C (64 x 64) = 1\n\n"
       " # stage     ms      /s BLAS\n"
@@ -308,7 +309,7 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
       " 0 serial           ~491,000   0.0003   <0.01\n"
       "   OpenMP CPU           81.1     1.70    3.31\n"
       " 1 naive                 276      0.5    0.97  1 of 2\n"
-      "10 1D thread t…          276     1.25       –\n"
+      "10 1D thread t…        110.4     1.25       –\n"
       "   cuBLAS fp32          2.68     51.3     100\n");
   REQUIRE(in_two_lines.speeds.size() == 4);
   CHECK(in_two_lines.of(-1).tflops == 51.3);

@@ -35,13 +35,18 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-double number(std::string_view word) {
+// "1,779" is 1779, "~491,253" is 491253, and "~491s", seconds among milliseconds, is 491000.
+double number(std::string_view written) {
+  std::string word(written);
+  std::erase_if(word, [](char sign) { return sign == ',' || sign == '~'; });
+  const bool in_seconds = word.ends_with('s');
+  if (in_seconds) word.pop_back();
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc() || end != word.data() + word.size()) {
-    throw std::invalid_argument("not a number in a recorded table: " + std::string(word));
+    throw std::invalid_argument("not a number in a recorded table: " + word);
   }
-  return value;
+  return in_seconds ? 1000 * value : value;
 }
 
 // What is next to nothing ("<.01"), or is not there ("–").
@@ -50,7 +55,7 @@ double number_or_zero(std::string_view word) {
 }
 
 // Where in a row the speed stands: below the words "TFLOP/s", or below "Tera FLOP /s" in three
-// lines, as tables said before; those also had the times of the stage before.
+// lines, as tables said before; those also said how many times as fast as the stage before it is.
 struct Heading {
   int begin, end;  // columns
   bool has_times;
@@ -75,14 +80,20 @@ Heading heading_of(std::string_view& table) {
   throw std::invalid_argument("no table: no speeds");
 }
 
-// The word of `row` that stands, at least in part, in these columns. `row` is left with what
-// follows it.
-std::string_view word_below(std::string_view& row, int begin, int end) {
+struct Words {
+  std::string_view time, speed;
+};
+
+// The word of `row` that stands, at least in part, below the heading, and the one before it. `row`
+// is left with what follows.
+Words words_below(const Heading& heading, std::string_view& row) {
   const std::string_view all = row;
+  std::string_view before;
   while (!row.empty()) {
     const std::string_view word = next_word(row);
     const int at = column(all, word.data() - all.data());
-    if (at < end && at + text::display_width(word) > begin) return word;
+    if (at < heading.end && at + text::display_width(word) > heading.begin) return {before, word};
+    before = word;
   }
   throw std::invalid_argument("no row: " + std::string(all));
 }
@@ -103,6 +114,7 @@ RecordedLadder recorded_run(std::string_view table) {
   first.remove_prefix(12);
   run.size = static_cast<int>(number(next_word(first)));
   const Heading heading = heading_of(table);
+  double time_before = 0;  // of the row before; in ms
   while (!table.empty()) {
     const std::string_view line = next_line(table);
     if (line.empty()) break;
@@ -111,14 +123,15 @@ RecordedLadder recorded_run(std::string_view table) {
     const bool is_stage = word.find_first_not_of("0123456789") == word.npos;
     if (!is_stage && !line.substr(line.find(word)).starts_with("cuBLAS fp32")) continue;
     rest = line;
-    const std::string_view speed = word_below(rest, heading.begin, heading.end);
+    const auto [time, speed] = words_below(heading, rest);
     RecordedSpeed recorded{is_stage ? static_cast<int>(number(word)) : -1, number(speed), 0, 0};
     recorded.cublas_percent = number_or_zero(next_word(rest));
     if (heading.has_times) {
       recorded.times_before = number_or_zero(next_word(rest));
-    } else if (is_stage && !run.speeds.empty()) {
-      recorded.times_before = recorded.tflops / run.speeds.back().tflops;
+    } else if (is_stage && time_before > 0) {
+      recorded.times_before = time_before / number(time);
     }
+    time_before = number(time);
     run.speeds.push_back(recorded);
   }
   if (run.speeds.empty()) throw std::invalid_argument("no table: no stages");

@@ -48,7 +48,7 @@ std::string sectors_picture(const model::WarpAccess& access, const model::Sector
 
 std::string banks_picture(const model::WarpAccess& access, const model::Wavefronts& turns) {
   std::string text = "      bank ";
-  for (int bank = 0; bank < model::kBanks; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < access.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   for (std::size_t t = 0; t < turns.size(); ++t) {
     if (t == kMostLines) {
@@ -64,7 +64,8 @@ std::string banks_picture(const model::WarpAccess& access, const model::Wavefron
 std::vector<std::size_t> costliest(const BlockRequests& block) {
   std::vector<std::size_t> chosen;
   const auto waste = [&](std::size_t r) {
-    return static_cast<double>(block.requests[r].pieces) / std::max(block.requests[r].ideal, 1);
+    const Request& request = block.requests[r];
+    return static_cast<double>(request.pieces) / std::max(request.pieces - request.excess, 1);
   };
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
     const Request& request = block.requests[r];
@@ -98,8 +99,7 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
     text += text::printed(
         ": %d lanes of %d bytes, %d %s, ideal %d%s\n", std::popcount(request.access.active),
         request.access.bytes, request.pieces, pieces, request.ideal,
-        request.pieces > request.ideal ? (request.shared ? " <- conflicts" : " <- uncoalesced")
-                                       : "");
+        request.excess > 0 ? (request.shared ? " <- conflicts" : " <- uncoalesced") : "");
     text += request.shared ? banks_picture(request.access, wavefronts_of(block, r))
                            : sectors_picture(request.access, sectors_of(block, r));
   }
@@ -129,7 +129,7 @@ std::string writers_text(const BlockRequests& block) {
       const std::string one = thread == Written::kNobody    ? "."
                               : thread == Written::kSeveral ? "!"
                               : numbers                     ? text::printed("%d", thread)
-                                                            : std::string(1, sign(thread / 32));
+                                        : std::string(1, sign(block.warp.warp_of(thread)));
       text += numbers ? text::pad_left(one, digits + 1) : one;
     }
     text += "\n";
@@ -139,6 +139,14 @@ std::string writers_text(const BlockRequests& block) {
         "  Only the first of %d x %d elements are shown.\n", written.rows, written.cols);
   }
   return text;
+}
+
+// Whether what the block stores is no C: z, say, where vectors are added.
+bool has_another_result(const BlockRequests& block) {
+  return std::ranges::any_of(block.requests, [](const Request& request) {
+    return !request.shared && request.direction == model::Direction::store &&
+           !request.array.ends_with('C');
+  });
 }
 
 // The annotated source as HTML, the lines that complaints are about marked.
@@ -187,10 +195,12 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
     text += heading(kernel.name + ": " + kernel.launch);
     text += kernel.source;
     text += heading("What a warp of the first block asks of memory: the costliest requests");
-    text +=
-        "  [ ] is a sector of eight floats, a numbered row a wavefront. A sign is a lane:\n"
-        "  0-9, then a-v; * is several lanes, . none.\n";
+    text += text::printed(
+        "  [ ] is a sector of %d floats, a numbered row a wavefront. A sign is a lane:\n"
+        "  0-9, then a-v; * is several lanes, . none.\n",
+        kernel.block.warp.sector_words());
     text += requests_text(kernel.block, style);
+    if (has_another_result(kernel.block)) continue;
     text += heading("Which thread of the first block writes which element of C");
     text += writers_text(kernel.block);
   }
@@ -215,7 +225,7 @@ std::string html_page(const Show& show) {
     };
     add(kAboutCoalescing, draw_coalescing(kernel.block));
     if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
-    add(kAboutWriters, draw_writers(kernel.block));
+    if (!has_another_result(kernel.block)) add(kAboutWriters, draw_writers(kernel.block));
   }
   return html + "</body></html>\n";
 }

@@ -14,12 +14,12 @@ struct Demand {
 
 // [span][warp]
 std::vector<std::vector<Demand>> demands_of(const BlockRequests& block, const Pace& pace) {
-  const int warps = (block.threads + model::kWarpSize - 1) / model::kWarpSize;
+  const int warps = block.warp.warps_of(block.threads);
   std::vector<std::vector<Demand>> demands;
   for (const Request& request : block.requests) {
     while (static_cast<int>(demands.size()) <= request.epoch) demands.emplace_back(warps);
     Demand& demand = demands[request.epoch][request.warp];
-    const double l2_cycles = model::kSectorBytes * request.pieces / pace.l2_bytes;
+    const double l2_cycles = block.warp.sector_bytes * request.pieces / pace.l2_bytes;
     if (!request.shared && request.direction == model::Direction::load) {
       demand.load_cycles += l2_cycles;
     } else if (!request.shared) {

@@ -11,6 +11,7 @@
 #include "text/echoed.h"
 #include "text/numbers.h"
 #include "text/style.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -31,14 +32,15 @@ double per_request(std::int64_t count, const model::LineCounts& line) {
 
 std::string access_line(const model::LineCounts& line, std::int64_t threads, text::Style style) {
   const double a_thread = static_cast<double>(line.executions) / static_cast<double>(threads);
-  const std::string text = text::printed(
-      "      | %s %-5s %-7s %2d B, %6s a thread, %5.2f %s/request, ideal %.2f",
+  const std::string what = text::printed(
+      "      | %s %-5s %-7s %2d B, %5s per thread, %5.2f %s/request,",
       line.shared ? "SMEM" : "GMEM", lab::name_of(line.direction), line.array.c_str(), line.bytes,
-      text::brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line),
-      per_request(line.ideal_pieces, line));
-  return text +
-         text::coloured(
-             mark(line)[0] ? std::string(" ") + mark(line) : "", text::Colour::yellow, style);
+      text::brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line));
+  const std::string ideal = text::printed(" ideal %.2f", per_request(line.ideal_pieces, line));
+  const std::string signal = mark(line)[0] ? std::string(" ") + mark(line) : "";
+  const bool fits = text::display_width(what + ideal + signal) <= text::report_width();
+  return what + (fits ? "" : "\n      |  ") + ideal +
+         text::coloured(signal, text::Colour::yellow, style);
 }
 
 int indentation(const std::string& line) {
@@ -86,11 +88,11 @@ std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
   int row = 0;
   for (const model::Sector& sector : sectors) {
     if (++row > most_rows) {
-      return text + text::printed("  ... and %zu sectors more\n", sectors.size() - most_rows);
+      return text + text::printed("  ... and %zu more sectors\n", sectors.size() - most_rows);
     }
     text += text::printed(
                 "  byte %10llu  [",
-                static_cast<unsigned long long>(sector.number * model::kSectorBytes)) +
+                static_cast<unsigned long long>(sector.number * access.warp.sector_bytes)) +
             signs(model::lanes_at_words(access, sector)) + " ]\n";
   }
   return text;
@@ -103,7 +105,7 @@ std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
                                            ? model::wavefronts_of_load(line.worst)
                                            : model::wavefronts_of_store(line.worst);
   std::string text = "  bank        ";
-  for (int bank = 0; bank < model::kBanks; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < line.worst.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   int row = 0;
   for (const model::Wavefront& wavefront : wavefronts) {
@@ -126,17 +128,17 @@ std::string picture_of(
     return text::printed("%d %s", count, what.c_str());
   };
   const std::string what = text::printed(
-      "  %s on %s, %s: %s, %s.%s\n", whose.c_str(), where.c_str(), line.array.c_str(),
+      "%s on %s, %s: %s, %s.%s", whose.c_str(), where.c_str(), line.array.c_str(),
       counted(std::popcount(line.worst.active), "lanes").c_str(),
       counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
-  return text::coloured(what, text::Colour::bold, style) +
+  return text::coloured(text::labelled("", 2, what), text::Colour::bold, style) +
          (line.shared ? picture_of_banks(line, most_rows)
                       : picture_of_sectors(line.worst, most_rows));
 }
 
 std::string cost(const model::LineCounts& line) {
   return text::printed(
-      "%.2f %s a request (ideal %.2f)", per_request(line.pieces, line), pieces_name(line),
+      "%.2f %s per request (ideal %.2f)", per_request(line.pieces, line), pieces_name(line),
       per_request(line.ideal_pieces, line));
 }
 
@@ -147,13 +149,13 @@ std::string remedy(
     return "\n" +
            text::labelled(
                "", 2,
-               "No later stage makes its " + what + " cheaper than that: " + cost(worst) + ".");
+               "No later stage makes the " + what + " cheaper: it takes " + cost(worst) + ".");
   }
   const std::string stage = text::printed("Stage %d, ", remedy.stage) + remedy.name;
   const bool mended = lab::waste(remedy.line) <= lab::kWasteful;
   const std::string sentence = stage + (mended ? ", mends it: its " : ", makes it cheaper: its ") +
-                               what + " takes " + cost(remedy.line) + ", this one " + cost(worst) +
-                               ".";
+                               what + " takes " + cost(remedy.line) + "; here it takes " +
+                               cost(worst) + ".";
   return "\n" + text::labelled("", 2, sentence) +
          picture_of(
              text::printed("The same in stage %d", remedy.stage), remedy.line, "", most_rows,
@@ -183,9 +185,9 @@ std::string annotated_source(const lab::Row& row, text::Style style, bool folded
     }
     likewise = false;
     accesses_before = accesses;
-    text +=
-        text::shortened(text::printed("%5d ", number) + source.at(number - 1), text::kReportWidth) +
-        "\n" + accesses;
+    text += text::shortened(
+                text::printed("%5d ", number) + source.at(number - 1), text::report_width()) +
+            "\n" + accesses;
   }
   return text;
 }
@@ -195,7 +197,7 @@ std::string worst_request(const lab::Row& row, text::Style style, int most_rows)
   if (worst == nullptr) return "";
   const std::string picture = picture_of(
       "One warp's " + std::string(lab::name_of(worst->direction)), *worst,
-      " A lane is 0-9, a-v; * is more than one.", most_rows, style);
+      " A lane is 0-9 or a-v; * is several lanes.", most_rows, style);
   return row.remedy ? picture + remedy(*worst, *row.remedy, most_rows, style) : picture;
 }
 

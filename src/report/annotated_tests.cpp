@@ -35,6 +35,7 @@ TEST_CASE("the picture of a request shows its lanes over the sectors or the bank
   line.requests = 1;
   line.pieces = 2;
   line.ideal_pieces = 1;
+  line.bank_conflicts = 1;
   line.worst_pieces = 2;
   line.worst.active = 0b1011;
   line.worst.bytes = 4;
@@ -89,6 +90,7 @@ TEST_CASE("a picture draws as many wavefronts as it counts, of all groups of lan
                                                         : model::shared_store(line.worst))
                             .wavefronts;
     line.pieces = line.worst_pieces;
+    line.bank_conflicts = line.pieces - 1;
     REQUIRE(line.pieces > 1);
     const std::string picture = worst_request(row_with(line), {}, 99);
     CHECK(contains(picture, std::to_string(line.worst_pieces) + " wavefronts."));

@@ -14,7 +14,7 @@ constexpr int kLabel = 18;  // as the other sections of --explain have it
 
 double warps_of_block(const model::Counts& counts) {
   const double threads = static_cast<double>(counts.threads_traced);
-  return std::ceil(threads / static_cast<double>(counts.blocks_traced) / model::kWarpSize);
+  return std::ceil(threads / static_cast<double>(counts.blocks_traced) / counts.warp.lanes);
 }
 
 }  // namespace
@@ -41,8 +41,8 @@ std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
   const Barriers waits = barriers(run, row);
   std::string text = text::labelled(
       "  barriers", kLabel,
-      text::exact(waits.a_block) + " a block" +
-          (waits.a_tile > 0 ? ", " + text::brief(waits.a_tile) + " a tile of K" : ""));
+      text::exact(waits.a_block) + " per block" +
+          (waits.a_tile > 0 ? ", " + text::brief(waits.a_tile) + " per tile of K" : ""));
   bool any = false;
   for (const model::LineCounts& line : counts.lines) {
     if (!line.shared || line.direction != model::Direction::load || line.in_flight_most == 0)
@@ -51,14 +51,13 @@ std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
     const InFlight bytes = in_flight(row, line);
     text += text::labelled(
         line.line > 0 ? text::printed("  line %d", line.line) : "  loads", kLabel,
-        "loads " + line.array + " to multiply, while " +
-            text::grouped(std::llround(bytes.mean_bytes)) + " B (at most " +
-            text::grouped(std::llround(bytes.most_bytes)) +
-            " B) of the block's next tiles are copied and not waited for");
+        "loads " + line.array + " while " + text::grouped(std::llround(bytes.mean_bytes)) +
+            " B (at most " + text::grouped(std::llround(bytes.most_bytes)) +
+            " B) of the next tiles are being copied");
   }
   if (!any) {
     text += text::labelled(
-        "  in flight", kLabel, "nothing: each tile is copied, waited for, and then multiplied");
+        "  in flight", kLabel, "nothing: each tile is copied, waited for and then multiplied");
   }
   return text;
 }

@@ -64,7 +64,8 @@ FactValue json_of_lines(
          {"requests", line.requests},
          {line.shared ? "wavefronts" : "sectors", line.pieces},
          {line.shared ? "ideal_wavefronts" : "ideal_sectors", line.ideal_pieces},
-         {"bank_conflicts", line.shared ? FactValue(line.bank_conflicts) : FactValue()}});
+         {"bank_conflicts", line.shared ? FactValue(line.bank_conflicts) : FactValue()},
+         {"uncoalesced_sectors", line.shared ? FactValue() : FactValue(line.uncoalesced)}});
     if (line.shared && line.direction == model::Direction::load) {
       const InFlight bytes = in_flight(row, line);
       facts.push_back({"in_flight_bytes_per_block", bytes.mean_bytes});

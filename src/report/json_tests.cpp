@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lab/example_run.h"
+#include "lab/rates.h"
 #include "report/json.h"
 #include "testing/printed.h"
 #include "testing/strict_json.h"
@@ -47,6 +48,8 @@ TEST_CASE("the JSON is valid and has every key of a stage") {
         "ceiling.bound_by",
         "ceiling.no_overlap_tflops",
         "ceiling.measured_ratio",
+        "bound_by",
+        "busiest_unit_percent",
         "ceiling.units.smem_ms",
         "ceiling.units.dram_ms",
         "compiled.loop.lds_128",
@@ -100,6 +103,21 @@ TEST_CASE("the JSON's values are the run's") {
   CHECK(json.values.at("yardsticks.0.name") == "OpenMP CPU");
   CHECK(json.values.at("yardsticks.1.name") == "cuBLAS fp32");
   CHECK(json.values.count("stages.3") == 0);
+}
+
+TEST_CASE("what bounds a timed kernel is a unit or latency, and null where nothing was timed") {
+  lab::Run run = timed_run();
+  const double ceiling = lab::compiled_ceiling(run, run.rows[3])->tflops;
+  for (const double part : {0.6, 0.9}) {
+    run.rows[3].time->median_ms = 2.0 * 256 * 256 * 256 * 1e-9 / (part * ceiling);
+    const StrictJson json(json_of(run));
+    CHECK(json.values.at("stages.2.bound_by") == (part < 0.8 ? "latency" : "SMEM"));
+    CHECK(json.values.at("stages.2.busiest_unit_percent") == (part < 0.8 ? "60" : "90"));
+    CHECK(json.values.at("stages.2.ceiling.bound_by") == "SMEM");
+  }
+  const StrictJson traced(json_of(traced_run()));
+  CHECK(traced.values.at("stages.2.bound_by") == "null");
+  CHECK(traced.values.at("stages.2.busiest_unit_percent") == "null");
 }
 
 TEST_CASE("totals are null unless every block was traced, and the sample stands beside") {

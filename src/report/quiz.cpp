@@ -28,15 +28,14 @@ std::vector<Count> counts_of(const lab::Row& row) {
   const auto most = [](const model::Traffic& traffic) {
     return static_cast<double>(traffic.accesses.max);
   };
-  add("GMEM loads of a thread", most(c.gmem_loads));
-  add("SMEM loads of a thread", most(c.smem_loads));
-  add("GMEM stores of a thread", most(c.gmem_stores));
-  add("SMEM stores of a thread", most(c.smem_stores));
-  add("sectors that a GMEM load of a warp touches, on the average",
-      lab::pieces_per_request(c.gmem_loads));
-  add("wavefronts that a SMEM load of a warp takes, on the average",
+  add("GMEM loads per thread", most(c.gmem_loads));
+  add("SMEM loads per thread", most(c.smem_loads));
+  add("GMEM stores per thread", most(c.gmem_stores));
+  add("SMEM stores per thread", most(c.smem_stores));
+  add("sectors per GMEM load request of a warp, on average", lab::pieces_per_request(c.gmem_loads));
+  add("wavefronts per SMEM load request of a warp, on average",
       lab::pieces_per_request(c.smem_loads));
-  if (row.occupancy) add("blocks that an SM holds", row.occupancy->blocks_per_sm);
+  if (row.occupancy) add("blocks per SM", row.occupancy->blocks_per_sm);
   return counts;
 }
 
@@ -82,9 +81,8 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
       out, "\n%s",
       text::labelled(
           "", 0,
-          "Your predictions, before the counts are shown. Type a number or a formula "
-          "of " +
-              known + "; an empty line gives one up.")
+          "Predict first; then the counts are shown. Type a number or a formula of " + known +
+              ". An empty line skips a question.")
           .c_str());
   for (const Count& count : counts_of(row)) {
     for (bool asked = true; asked;) {
@@ -92,7 +90,9 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
       std::fflush(out);
       const std::optional<std::string> line = read_line(in);
       if (!line) {
-        std::fprintf(out, "\n  No more predictions, so no counts. Without --ask they are shown.\n");
+        std::fprintf(
+            out,
+            "\n  Without your predictions no counts are shown; leave --ask out to see them.\n");
         return false;
       }
       asked = false;
@@ -102,11 +102,11 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
       }
       try {
         const double predicted = model::evaluate(*line, names);
-        if (!std::isfinite(predicted)) throw std::invalid_argument("that is no finite number");
+        if (!std::isfinite(predicted)) throw std::invalid_argument("that is not a finite number");
         std::fprintf(out, "    %s\n", judged(predicted, count.value).c_str());
       } catch (const std::invalid_argument& error) {
         std::fprintf(
-            out, "%s", text::labelled("", 4, std::string(error.what()) + ". Once more:").c_str());
+            out, "%s", text::labelled("", 4, std::string(error.what()) + ". Try again:").c_str());
         asked = true;
       }
     }

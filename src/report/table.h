@@ -8,7 +8,9 @@
 
 namespace report {
 
-// A row each, at most 100 columns wide, with a header and a legend.
-void print_table(std::FILE* out, const lab::Run& run, text::Style style);
+// A row each, with a header and a short legend. As wide as the report; where the columns need more,
+// those that matter least are left out, and the legend says which. `wide`: all columns, and more of
+// them, however wide that is. Colour marks what changed most since the stage before.
+void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wide = false);
 
 }  // namespace report

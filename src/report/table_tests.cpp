@@ -1,14 +1,21 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "lab/example_run.h"
 #include "lab/rates.h"
+#include "report/bound_by.h"
+#include "report/columns.h"
+#include "report/layout.h"
+#include "report/legend.h"
 #include "report/table.h"
+#include "testing/environment.h"
 #include "testing/printed.h"
 #include "text/numbers.h"
 
@@ -25,13 +32,44 @@ using testing::contains;
 using testing::line_with;
 using testing::widest;
 
-std::string table_of(const lab::Run& run, text::Style style = {}) {
-  return testing::written([&](std::FILE* out) { print_table(out, run, style); });
+std::string table_of(const lab::Run& run, text::Style style = {}, bool wide = false) {
+  return testing::written([&](std::FILE* out) { print_table(out, run, style, wide); });
+}
+
+// Where a heading's word stands, in columns.
+int column_of(const std::string& line, const std::string& word) {
+  const std::size_t at = line.find(word);
+  REQUIRE(at != line.npos);
+  return text::display_width(line.substr(0, at));
+}
+
+// A ladder as an H200 records it at 4096: what each column says is as long as it gets there.
+lab::Run recorded_ladder() {
+  lab::Run run = timed_run();
+  run.M = run.N = run.K = 4096;
+  run.rows[0].time = lab::Timing{491253, 491253, 491253, 1, true};
+  run.rows[2].name = "shared-memory tiling";
+  run.rows[2].time->median_ms = 16.0;
+  run.rows[3].name = "1D thread coarsening";
+  run.rows[3].counts->gmem_loads.accesses.max = 1024;
+  run.rows[3].counts->smem_loads.accesses.max = 36864;
+  run.rows[3].time->median_ms = 8.22;
+  run.rows[4].time->median_ms = 2.68;
+  run.rows[5].time->median_ms = 0.353;
+  return run;
+}
+
+// The tiling, so fast that its unit is busy for this part of the time.
+lab::Run busy_for(double part) {
+  lab::Run run = timed_run();
+  const double ceiling = lab::compiled_ceiling(run, run.rows[3])->tflops;
+  run.rows[3].time->median_ms = 2.0 * 256 * 256 * 256 * 1e-9 / (part * ceiling);
+  return run;
 }
 
 }  // namespace
 
-TEST_CASE("no line of the table is wider than 100 columns") {
+TEST_CASE("no line of the table is wider than the report") {
   CHECK(widest(table_of(traced_run())) <= 100);
   CHECK(widest(table_of(timed_run())) <= 100);
   lab::Run large = timed_run();
@@ -48,7 +86,77 @@ TEST_CASE("no line of the table is wider than 100 columns") {
     row.error = model::Error{std::nan(""), 1, false, {}};
     row.cublas_error = 1e-20;
   }
-  CHECK(widest(table_of(large)) <= 100);
+  for (const char* columns : {"100", "90", "80"}) {
+    const testing::Variable terminal("COLUMNS", columns);
+    for (const lab::Run& run : {large, timed_run(), traced_run(), recorded_ladder()}) {
+      CAPTURE(table_of(run));
+      CHECK(widest(table_of(run)) <= std::atoi(columns));
+    }
+  }
+  const std::string wide = table_of(large, {}, true);
+  CHECK(widest(wide) > 100);
+  CHECK(contains(wide, "a stage with quite a long name"));
+}
+
+TEST_CASE("100 columns show all that the table has at 4096, in whole words and two lines") {
+  const std::string table = table_of(recorded_ladder());
+  const std::vector<std::string> lines = testing::lines_of(table);
+  const auto second = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("# stage");
+  });
+  REQUIRE(second != lines.end());
+  const std::string top = second[-1], bottom = second[0];
+  CHECK(second[-2].empty());
+  for (const char* words :
+       {"time", "TFLOP/s", "% of", "loads/thread", "sectors", "conflicts", "occupancy",
+        "error vs"}) {
+    CHECK(contains(top, words));
+  }
+  for (const char* words :
+       {"stage", "ms", "cuBLAS", "GMEM", "SMEM", "per request", "bound by, % busy", "CPU"}) {
+    CHECK(contains(bottom, words));
+  }
+  const std::string row = line_with(table, "4 1D thread");  // the name is there in full
+  CHECK(row.empty());
+  CHECK(contains(line_with(table, "1D thread coarsening"), " 1,024 36,864 "));
+  CHECK(contains(line_with(table, "0 serial"), "  ~491,253 0.00028 <0.01 "));
+}
+
+TEST_CASE("headings stand above what they head") {
+  for (const lab::Run& run : {traced_run(), timed_run(), recorded_ladder()}) {
+    for (const bool wide : {false, true}) {
+      const std::vector<const Column*> columns = columns_of(run, wide);
+      std::vector<Cells> rows;
+      for (const lab::Row& row : run.rows) {
+        Cells& cells = rows.emplace_back();
+        for (const Column* column : columns) cells.push_back(cell_of(*column, run, row));
+      }
+      const Layout layout = laid_out(columns, rows, wide ? 999 : 100);
+      const std::string lines[] = {heading_line(layout, 0), heading_line(layout, 1)};
+      int begin = 0;
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        for (const int line : {0, 1}) {
+          const std::string label = line == 0 ? columns[c]->top : columns[c]->bottom;
+          const bool shared =
+              (c > 0 && label == (line == 0 ? columns[c - 1]->top : columns[c - 1]->bottom));
+          if (label.empty() || shared) continue;
+          // One of the places where it is written begins before the column ends, and ends after
+          // it begins.
+          bool above = false;
+          for (std::size_t at = lines[line].find(label); at != std::string::npos;
+               at = lines[line].find(label, at + 1)) {
+            const int first = text::display_width(lines[line].substr(0, at));
+            above = above || (first < begin + layout.widths[c] &&
+                              first + text::display_width(label) > begin);
+          }
+          CAPTURE(label);
+          CHECK(above);
+        }
+        begin += layout.widths[c] + gap_after(layout, c);
+      }
+      for (const std::string& line : lines) CHECK(text::display_width(line) <= layout.width);
+    }
+  }
 }
 
 TEST_CASE("the columns of the table stand under one another") {
@@ -60,20 +168,68 @@ TEST_CASE("the columns of the table stand under one another") {
   for (int width : widths) CHECK(width == widths[0]);
 }
 
-TEST_CASE("a timed row says how fast it is beside cuBLAS and the stage before") {
+TEST_CASE(
+    "a timed row says how fast it is beside cuBLAS, and --wide also beside the stage before") {
   const std::string row = line_with(table_of(timed_run()), "5 2D thread tiling");
   CHECK(contains(row, " 0.0132 "));
   CHECK(contains(row, " 2.54 "));  // 2 * 256^3 / 13.2 us
   CHECK(contains(row, " 50.0 "));  // 6.6 / 13.2
   const double before = lab::times_the_stage_before(timed_run(), timed_run().rows[3]).value();
-  CHECK(contains(row, " " + text::brief(before) + " "));
+  const std::string times = " " + text::brief(before) + " ";
+  CHECK_FALSE(contains(row, times));
+  CHECK(contains(line_with(table_of(timed_run(), {}, true), "5 2D thread tiling"), times));
 }
 
-TEST_CASE("the table gives loads per thread and per result, sectors and conflicts per request") {
+TEST_CASE("the table gives loads per thread, sectors and conflicts per request") {
   const std::string row = line_with(table_of(traced_run()), "5 2D thread tiling");
-  CHECK(contains(row, "  256 4.00 4096 64.0 "));
+  CHECK(contains(row, " 256  4,096 "));
   CHECK(contains(row, " 5.00 "));  // 40960 / 8192
   CHECK(contains(row, " 1.41 "));  // 196608 / (131072 + 8192)
+  const std::string wide = line_with(table_of(traced_run(), {}, true), "5 2D thread tiling");
+  CHECK(contains(wide, " 4,096 "));
+  CHECK(contains(wide, " 4.00 "));  // loads from GMEM per result
+  CHECK(contains(wide, " 64.0 "));  // and from SMEM
+}
+
+TEST_CASE("numbers are written one way") {
+  lab::Run run = recorded_ladder();
+  run.rows[2].counts->gmem_loads.accesses.max = 8192;
+  run.rows[2].time->median_ms = 274877.9;  // 0.0005 TFLOP/s
+  run.rows[2].error->relative = 1.25e-12;
+  const std::string table = table_of(run);
+  CHECK(contains(table, " 8,192 "));
+  CHECK(contains(table, " 0.00050 "));
+  CHECK(contains(table, " 1e-12 "));
+  for (const std::string& line : testing::lines_of(table.substr(table.find("0 serial")))) {
+    if (line.empty()) break;
+    CAPTURE(line);
+    CHECK_FALSE(contains(line, " ."));
+    for (const char* unit : {"k ", "M ", "s "}) {
+      CHECK_FALSE(contains(line.substr(line.find_first_of("0123456789", 2)), unit));
+    }
+  }
+  run.rows[2].time->median_ms = 1e12;
+  CHECK(contains(line_with(table_of(run), "shared-memory"), " <0.0001 "));
+}
+
+TEST_CASE("a unit is the bound where it is busy for 80 % of the time; else it is latency") {
+  CHECK(contains(line_with(table_of(busy_for(0.80)), "5 2D thread"), " SMEM 80 "));
+  CHECK_FALSE(contains(line_with(table_of(busy_for(0.80)), "5 2D thread"), "latency"));
+  CHECK(contains(line_with(table_of(busy_for(0.79)), "5 2D thread"), " latency SMEM 79 "));
+  // As it is printed: 79.6 is 80.
+  CHECK(contains(line_with(table_of(busy_for(0.796)), "5 2D thread"), " SMEM 80 "));
+  CHECK_FALSE(lab::bound_by(busy_for(0.796), busy_for(0.796).rows[3])->latency);
+  CHECK(lab::bound_by(busy_for(0.5), busy_for(0.5).rows[3])->latency);
+  CHECK_FALSE(lab::bound_by(traced_run(), traced_run().rows[3]).has_value());
+  CHECK(contains(table_of(busy_for(0.79)), "warps mostly wait for results"));
+}
+
+TEST_CASE("a kernel that did not run on the GPU has its ceiling where others have their bound") {
+  lab::Run run = timed_run();
+  run.rows[3].time.reset();
+  const std::string ceiling = ceiling_words(*lab::compiled_ceiling(run, run.rows[3]));
+  CHECK(contains(line_with(table_of(run), "5 2D thread"), ceiling));
+  CHECK(contains(table_of(run), "not timed"));
 }
 
 TEST_CASE("a wrong result fails in words, and colour only repeats them") {
@@ -91,27 +247,89 @@ TEST_CASE("a wrong result fails in words, and colour only repeats them") {
   CHECK(colourful == plain);
 }
 
-TEST_CASE("a serial loop timed on its first rows says so") {
+TEST_CASE("colour marks the count that differs most from the stage before") {
+  const auto marked = [](const lab::Run& run) {
+    const std::string row = line_with(table_of(run, {.colour = true}), "5 2D thread tiling");
+    const std::size_t begin = row.find("\033[33m");
+    if (begin == row.npos) return std::string();
+    return row.substr(begin + 5, row.find('\033', begin + 1) - begin - 5);
+  };
   lab::Run run = traced_run();
+  CHECK(marked(run) == "4,096");  // the stage before loads nothing from SMEM
+  run.rows[2].counts->smem_loads = run.rows[3].counts->smem_loads;
+  CHECK(marked(run) == "5.00");  // sectors: from 16.5
+  run.rows[2].counts->gmem_loads = run.rows[3].counts->gmem_loads;
+  run.rows[2].counts->smem_stores = run.rows[3].counts->smem_stores;
+  run.rows[2].occupancy = run.rows[3].occupancy;
+  CHECK(marked(run) == "");
+  CHECK_FALSE(contains(line_with(table_of(run, {.colour = true}), "4 naive"), "\033[33m"));
+}
+
+TEST_CASE("a serial loop timed on its first rows says so") {
+  lab::Run run = timed_run();
   CHECK_FALSE(contains(table_of(run), "~"));
   run.rows[0].time->partial = true;
   run.rows[0].time->median_ms = 271000;
-  CHECK(contains(line_with(table_of(run), "0 serial"), "~271s"));
-  CHECK(contains(table_of(run), "first rows"));
+  CHECK(contains(line_with(table_of(run), "0 serial"), "~271,000"));
+  const std::string legend = testing::written([](std::FILE* out) { print_legend(out); });
+  CHECK(contains(legend, "first rows"));
 }
 
 TEST_CASE("where nothing is timed, the ceiling stands in place of the time") {
-  const std::string row = line_with(table_of(traced_run()), "5 2D thread tiling");
+  const std::string table = table_of(traced_run());
+  const std::string row = line_with(table, "5 2D thread tiling");
   const double ceiling = lab::compiled_ceiling(traced_run(), traced_run().rows[3])->tflops;
-  CHECK(contains(row, "traced ≤ " + text::significant(ceiling)));
-  CHECK(contains(row, " SMEM "));
-  CHECK_FALSE(contains(line_with(table_of(traced_run()), "0 serial"), "≤"));
+  CHECK(contains(row, " ≤ " + text::significant(ceiling) + " SMEM "));
+  CHECK(contains(table, "ceiling in"));
+  CHECK(contains(table, "TFLOP/s, by"));
+  CHECK_FALSE(contains(line_with(table, "ceiling in"), "time"));
+  CHECK(column_of(line_with(table, "# stage"), "TFLOP/s, by") == column_of(row, "≤"));
+  CHECK(contains(line_with(table, "0 serial"), "took 18.3 ms"));
   CHECK_FALSE(contains(table_of(timed_run()), "≤"));
   lab::Run unknown = traced_run();
   model::Stage stage = kTiling;
   stage.variants[0].kernel.name = "not recorded";
   unknown.rows[3] = stage_row(stage, tiling_counts(), 128);
-  CHECK(contains(line_with(table_of(unknown), "5 2D thread tiling"), " traced "));
+  CHECK_FALSE(contains(line_with(table_of(unknown), "5 2D thread tiling"), "≤"));
+}
+
+TEST_CASE("a legend of six lines says what the reader of this table needs, --legend the rest") {
+  const auto legend_of = [](const std::string& table) {
+    const std::string rows = table.substr(table.find("# stage"));
+    return rows.substr(rows.find("\n\n") + 2);
+  };
+  lab::Run overflowed = timed_run();
+  overflowed.rows[3].error->overflowed = 3;
+  overflowed.rows[0].time->partial = true;
+  for (const char* columns : {"100", "80"}) {
+    const testing::Variable terminal("COLUMNS", columns);
+    for (const lab::Run& run : {traced_run(), timed_run(), recorded_ladder(), overflowed}) {
+      const std::string legend = legend_of(table_of(run));
+      CHECK(testing::lines_of(legend).size() <= 6);
+      CHECK(contains(legend, "--legend"));
+    }
+  }
+  CHECK(contains(legend_of(table_of(overflowed)), "infinity or NaN"));
+  CHECK_FALSE(contains(legend_of(table_of(timed_run())), "infinity or NaN"));
+  const std::string all = testing::written([](std::FILE* out) { print_legend(out); });
+  CHECK(widest(all) <= 100);
+  for (const char* term :
+       {"stage", "time", "TFLOP/s", "% of cuBLAS", "times the", "ceiling", "bound by",
+        "loads/thread", "loads/result", "sectors", "ideal", "conflicts", "registers", "blocks",
+        "occupancy", "error", "ok", "over", "colour"}) {
+    CAPTURE(term);
+    CHECK(contains(all, term));
+  }
+}
+
+TEST_CASE("on a narrow terminal columns go in an order, and the legend says which") {
+  const testing::Variable terminal("COLUMNS", "80");
+  const std::string table = table_of(recorded_ladder());
+  CHECK(contains(table, "left out"));
+  CHECK(contains(line_with(table, "left out"), "error against cuBLAS, time, error against CPU"));
+  CHECK(contains(table, "TFLOP/s"));
+  CHECK(contains(line_with(table, "shared-memory tiling"), " ok"));
+  CHECK_FALSE(contains(table_of(recorded_ladder(), {}, true), "left out"));
 }
 
 }  // namespace report

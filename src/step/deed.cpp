@@ -30,7 +30,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
   const std::string warp =
       text::printed("warp %d, %d lane%s: ", event.warp, lanes, lanes == 1 ? "" : "s");
   const int threads = threads_of(recording);
-  const int warps = (threads + model::kWarpSize - 1) / model::kWarpSize;
+  const int warps = warps_of(recording);
   switch (event.kind) {
     case Kind::block_begin:
       return {{text::printed(
@@ -69,7 +69,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
       "warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes,
       lanes == 1 ? "" : "s", site.atomic ? "atomically " : "", verb, event.access.bytes, way,
       array.name.c_str(), event.pieces, pieces, event.pieces == 1 ? "" : "s", event.ideal)}};
-  if (event.pieces > event.ideal) {
+  if (event.bank_conflicts + event.uncoalesced > 0) {
     line.push_back({array.shared ? " <- bank conflict" : " <- uncoalesced", text::Colour::yellow});
   }
   return line;
@@ -78,7 +78,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
 Line chosen_lane(const StepScene& scene, const StepState& state) {
   const model::RecordedEvent& event = scene.recording.events[state.at];
   const int warp = event.warp >= 0 ? event.warp : state.warp;
-  const int thread = warp * model::kWarpSize + state.lane;
+  const int thread = scene.recording.warp.thread_of(warp, state.lane);
   std::string text = text::printed("lane %d", state.lane);
   if (thread >= threads_of(scene.recording)) return {{text + ": the block has no such thread"}};
   text += " is thread " + thread_text(scene.recording, thread);
@@ -92,7 +92,7 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
       static_cast<unsigned long long>(word / columns),
       static_cast<unsigned long long>(word % columns));
   if (array_of(scene, event)->shared)
-    text += text::printed(", bank %d", static_cast<int>(word % model::kBanks));
+    text += text::printed(", bank %d", static_cast<int>(word % scene.recording.warp.banks));
   return {{text + text::printed(", drawn as %c", pictures::lane_sign(state.lane))}};
 }
 

@@ -30,8 +30,8 @@ std::vector<Line> help_lines() {
   for (const char* text :
        {"", "Between two barriers a GPU runs warps in any order; here one after the other.",
         "A lane is 0 to 9, then a to v; * is more than one. Global memory is fetched in",
-        "sectors of 32 B; in one wavefront each of the 32 banks of shared memory gives",
-        "one word.", "", "Any key goes back."}) {
+        "sectors of 32 B (paper GPU: 16); in one wavefront each of the 32 banks (8) of",
+        "shared memory gives one word.", "", "Any key goes back."}) {
     lines.push_back({{text}});
   }
   return lines;

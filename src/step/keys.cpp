@@ -78,10 +78,10 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
       choose_warp(scene, state, -1);
       break;
     case 'l':
-      choose_lane(state, 1);
+      choose_lane(scene, state, 1);
       break;
     case 'L':
-      choose_lane(state, -1);
+      choose_lane(scene, state, -1);
       break;
     case 'f':
       state.one_warp = !state.one_warp;

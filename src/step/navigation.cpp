@@ -86,9 +86,10 @@ void choose_scene(StepState& state, int by) {
   state.scene = scene;
 }
 
-void choose_lane(StepState& state, int by) {
-  const int lanes = by * std::max(state.count, 1) % model::kWarpSize;
-  state.lane = (state.lane + lanes + model::kWarpSize) % model::kWarpSize;
+void choose_lane(const StepScene& scene, StepState& state, int by) {
+  const int all = scene.recording.warp.lanes;
+  const int lanes = by * std::max(state.count, 1) % all;
+  state.lane = (state.lane + lanes + all) % all;
 }
 
 void go_to_hazard(const StepScene& scene, StepState& state, int by) {

@@ -22,7 +22,7 @@ void go_along(
 // Moves to the first step of the chosen warp between the two barriers around the present step, or
 // near it.
 void choose_warp(const StepScene& scene, StepState& state, int by);
-void choose_lane(StepState& state, int by);
+void choose_lane(const StepScene& scene, StepState& state, int by);
 void choose_block(const StepScene& scene, StepState& state, int by);
 void choose_scene(StepState& state, int by);
 void go_to_hazard(const StepScene& scene, StepState& state, int by);

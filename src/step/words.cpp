@@ -33,12 +33,12 @@ struct Copies {
 void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
   const model::Recording& recording = scene.recording;
   const bool shared = recording.arrays[array].shared;
-  std::vector<Copies> of_thread(threads_of(recording) + model::kWarpSize);
+  std::vector<Copies> of_thread(threads_of(recording) + recording.warp.lanes);
   for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
     const model::RecordedEvent& event = recording.events[i];
     const model::WarpAccess& access = event.access;
     const auto copies_of = [&](int lane) -> Copies& {
-      return of_thread[event.warp * model::kWarpSize + lane];
+      return of_thread[recording.warp.thread_of(event.warp, lane)];
     };
     if (event.kind == Kind::commit) {
       model::for_each_lane(access.active, [&](int lane) { ++copies_of(lane).group; });
@@ -72,7 +72,7 @@ void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) 
   std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
   for (const model::Wavefront& turn : wavefronts_at(scene, at)) {
     for_each_word(scene.recording.events[at].access, turn.lanes, [&](std::uint64_t word) {
-      words[{turn.group, word % model::kBanks}].insert(word);
+      words[{turn.group, word % scene.recording.warp.banks}].insert(word);
     });
   }
   for (const auto& [place, wanted] : words) {

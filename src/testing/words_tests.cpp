@@ -30,7 +30,7 @@ const std::string kAUnit =
 
 const Rule kRules[] = {
     {" a ",
-     "\\b(sectors|registers|wavefronts|lines|words|bytes|B|barriers|instructions|conflicts|"
+     "\\b(sectors|registers|wavefronts|lines|words|bytes|[0-9] B|barriers|instructions|conflicts|"
      "multiply-adds|FMAs|accesses|results|warps)" +
          kAUnit,
      "per: 4 sectors per request"},
@@ -39,11 +39,14 @@ const Rule kRules[] = {
     {" a ",
      "\\b([0-9.,]+|global|shared|GMEM|SMEM) (loads|stores|requests|floats|blocks|threads)" + kAUnit,
      "per: 512 loads per thread"},
-    {" a ", "\\b[0-9][0-9.,]* a (thread|request|warp|block|lane|cycle|result|store|load)\\b",
+    {" a ",
+     "\\b[0-9]([0-9.,]*[0-9])? a "
+     "(thread|request|warp|block|lane|cycle|result|store|load)([.,;:)|]|$)",
      "per: 2 per request"},
     {" a", "%[0-9.l]*[sdfgu] an? (thread|request|warp|block|SM|lane|cycle|result|store|load)\\b",
      "per: %s per request"},
-    {" a word", "\\bwithout a word\\b", "silently"},
+    {" a word", "\\b(end|ends|fail|fails|merge|merged|linker|ignored?) [^.]*without a word\\b",
+     "silently"},
     {" use for ", "\\b(has|have) no use for\\b", "does not use"},
     {"held ", "\\bheld (against|to) (the|it|what|those|an?|each)\\b", "compared with, checked by"},
     {"stands ", "\\bwhat stands (here|there|behind|before|after|around|in|at|below|above)\\b",
@@ -68,7 +71,6 @@ const Rule kRules[] = {
     {" sentence", "\\b(said|told) in (a|one) sentence\\b", "reported in one sentence"},
     {" round", "\\b(goes|go|a|per|one) round (of the|along|through)\\b", "an iteration"},
     {"Begin so", "Begin so\\.", "Where to start."},
-    {" mend", "\\bmends? it\\b", "fixes it, removes it"},
 };
 
 struct Text {

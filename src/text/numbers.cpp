@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "text/terminal.h"
+
 namespace text {
 
 std::string printed(const char* format, ...) {
@@ -95,7 +97,7 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
 
 std::string labelled(std::string_view label, int width, std::string_view words) {
   std::string text;
-  for (const std::string& line : wrapped(words, kReportWidth - width)) {
+  for (const std::string& line : wrapped(words, report_width() - width)) {
     text += pad_right(text.empty() ? label : "", width);
     text += line;
     text += '\n';
@@ -132,31 +134,23 @@ std::string significant(double value) {
   // The exponent is taken from the rounded number, so that 9.999 becomes 10.0 and not 10.00.
   const std::string rounded = printed("%.2e", value);
   const int exponent = std::atoi(rounded.substr(rounded.find('e') + 1).c_str());
-  return printed("%.*f", exponent >= 2 ? 0 : 2 - exponent, value);
+  return exponent >= 3 ? grouped(std::llround(value))
+                       : printed("%.*f", std::max(0, 2 - exponent), value);
 }
 
 std::string brief(double value) {
   if (value == 0) return "0";
-  if (std::fabs(value) < 0.005) return "<.01";
+  if (std::fabs(value) < 0.005) return "<0.01";
   if (std::fabs(value) < 9.995) return printed("%.2f", value);
   if (std::fabs(value) < 99.95) return printed("%.1f", value);
-  return whole(value, 5);
+  return std::isfinite(value) ? grouped(std::llround(value)) : printed("%g", value);
 }
 
 std::string scientific(double value) {
   if (value == 0 || !std::isfinite(value)) return printed("%g", value);
-  const std::string text = printed("%.1e", value);
+  const std::string text = printed("%.0e", value);
   const std::size_t e = text.find('e');
   return text.substr(0, e + 1) + std::to_string(std::atoi(text.substr(e + 1).c_str()));
-}
-
-std::string whole(double value, int width) {
-  std::string text = printed("%.0f", value);
-  for (const char* unit = "kMGT"; display_width(text) > width && *unit != '\0'; ++unit) {
-    value /= 1000;
-    text = printed("%.0f%c", value, *unit);
-  }
-  return text;
 }
 
 }  // namespace text

@@ -8,7 +8,7 @@
 
 namespace text {
 
-inline constexpr int kReportWidth = 100;  // columns
+inline constexpr int kReportWidth = 100;  // columns at most; report_width() in text/terminal.h
 
 // The text that printf would print.
 [[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
@@ -26,15 +26,14 @@ std::string shortened(std::string_view text, int width);
 // The words of `text` in lines of at most `width` columns. A longer word is split.
 std::vector<std::string> wrapped(std::string_view text, int width);
 
-// A label of `width` columns with words beside it, in lines of at most 100 columns.
+// A label of `width` columns with words beside it, in lines as wide as the report.
 std::string labelled(std::string_view label, int width, std::string_view words);
 
 std::string grouped(long long value);   // 196608 is "196,608"
 std::string exact(double value);        // up to four decimals without trailing zeros; grouped
 std::string shortest(double value);     // the fewest digits that read back as the same double
-std::string significant(double value);  // three significant digits: 0.0213, 5.31, 387, 2748
-std::string brief(double value);        // at most two decimals, in five columns: 0.97, 98.6, 131k
-std::string scientific(double value);   // "1.2e-6"
-std::string whole(double value, int width);  // a count; "131k" or "12M" if it would need more room
+std::string significant(double value);  // three significant digits: 0.0213, 5.31, 387; "2,748"
+std::string brief(double value);        // at most two decimals: 0.97, 98.6, 387; "131,072"
+std::string scientific(double value);   // only the magnitude: "1e-6"
 
 }  // namespace text

@@ -18,6 +18,7 @@
 
 #include "machine/kernel_memory.h"
 #include "model/audit.h"
+#include "model/warp_geometry.h"
 
 namespace trace {
 
@@ -28,7 +29,9 @@ const std::string& why_no_audit();
 class AuditedBlock {
  public:
   // Protects the pages. `memory` and `into` must outlive this object.
-  AuditedBlock(const machine::KernelMemory& memory, int threads, model::Audit& into);
+  AuditedBlock(
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, int threads,
+      model::Audit& into);
   // Opens the pages and removes the signal handlers.
   ~AuditedBlock();
   AuditedBlock(const AuditedBlock&) = delete;

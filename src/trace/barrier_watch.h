@@ -20,6 +20,7 @@ namespace trace {
 
 class BarrierWatch {
  public:
+  explicit BarrierWatch(model::WarpGeometry geometry) : geometry_(geometry) {}
   void begin_block(std::int64_t block, int threads);
 
   // The findings about a barrier that all threads have reached, except those that have `left`: a
@@ -28,6 +29,7 @@ class BarrierWatch {
       std::span<const bool> left, const WarpLog& log, const CallPaths& paths);
 
  private:
+  const model::WarpGeometry geometry_;
   std::int64_t block_ = 0;
   std::uint32_t count_ = 0;  // number of barriers so far
   // Per thread that has left: the number of barriers it reached.

@@ -35,6 +35,7 @@ void BlockCounts::request(
   total.pieces += cost.pieces;
   total.ideal_pieces += cost.ideal;
   total.bank_conflicts += cost.bank_conflicts;
+  total.uncoalesced += cost.uncoalesced;
   total.lines += cost.lines;
   if (site.traffic == kSmemLoads) {
     const std::int64_t bytes = in_flight_.bytes_of_warp(warp);
@@ -64,7 +65,7 @@ void BlockCounts::request(
       tally(party->tally);
     } else {
       machine::for_each_lane(party->lanes & access.active, [&](int l) {
-        tally(threads_[warp * model::kWarpSize + l]);
+        tally(threads_[geometry_.thread_of(warp, l)]);
       });
     }
   }
@@ -72,7 +73,7 @@ void BlockCounts::request(
 
 void BlockCounts::add(int warp, const Party& party) {
   machine::for_each_lane(
-      party.lanes, [&](int l) { threads_[warp * model::kWarpSize + l].add(party.tally); });
+      party.lanes, [&](int l) { threads_[geometry_.thread_of(warp, l)].add(party.tally); });
 }
 
 model::Counts BlockCounts::result(const Sites& sites) const {

@@ -17,6 +17,7 @@ namespace trace {
 
 class BlockCounts {
  public:
+  explicit BlockCounts(model::WarpGeometry geometry) : geometry_(geometry), in_flight_(geometry) {}
   void begin_block(std::int64_t block, int threads);
   void end_block();
   void barrier() { ++counts_.barriers; }
@@ -35,6 +36,7 @@ class BlockCounts {
   model::Counts result(const Sites& sites) const;
 
  private:
+  const model::WarpGeometry geometry_;
   model::Counts counts_;        // without what the sites count
   std::vector<Tally> threads_;  // for the block
   CopiesInFlight in_flight_;

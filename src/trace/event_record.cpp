@@ -38,6 +38,7 @@ void EventRecord::request(
   event.pieces = cost.pieces;
   event.ideal = cost.ideal;
   event.bank_conflicts = cost.bank_conflicts;
+  event.uncoalesced = cost.uncoalesced;
   add_event(*recorder_, *recording_, event);
 }
 

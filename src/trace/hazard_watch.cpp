@@ -51,7 +51,7 @@ HazardWatch::Actor HazardWatch::unordered_store(const Cell& cell, int thread) co
 HazardWatch::Actor HazardWatch::unordered(const Together& others, int thread) const {
   if (others.moment() < order_.block_start()) return kNobody;
   for (std::uint32_t lanes = others.lanes; lanes != 0; lanes &= lanes - 1) {
-    const int other = others.warp() * model::kWarpSize + std::countr_zero(lanes);
+    const int other = geometry_.thread_of(others.warp(), std::countr_zero(lanes));
     if (!order_.is_before(others.moment(), other, thread)) return {other, others.site};
   }
   return kNobody;
@@ -62,7 +62,7 @@ HazardWatch::Actor HazardWatch::unordered(const Together& others, int thread) co
 bool HazardWatch::may_meet(const Together& others, int thread, How how) const {
   if (how == How::plain || others.how() == How::plain) return false;
   const bool both_volatile = how == How::is_volatile && others.how() == How::is_volatile;
-  return !both_volatile || others.warp() != thread / model::kWarpSize;
+  return !both_volatile || others.warp() != geometry_.warp_of(thread);
 }
 
 HazardWatch::Actor HazardWatch::unordered_atomic(const Cell& cell, int thread, How how) const {
@@ -90,14 +90,14 @@ HazardWatch::Actor HazardWatch::unordered_load(const Cell& cell, int thread, How
 }
 
 void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
-  const std::uint64_t key = Together::key_of(order_.now(actor.thread), actor.thread, how);
-  const std::uint32_t lane = 1u << actor.thread % model::kWarpSize;
+  const int warp = geometry_.warp_of(actor.thread);
+  const std::uint64_t key = Together::key_of(order_.now(actor.thread), warp, how);
+  const std::uint32_t lane = 1u << geometry_.lane_of(actor.thread);
   for (Together& known : cell.loads) {
     if (known.key != key) continue;
     known.lanes |= lane;
     return;
   }
-  const int warp = actor.thread / model::kWarpSize;
   bool all_plain_of_other_warps = how == How::plain && !order_.has_edges();
   for (Together& known : cell.loads) {
     // Replaces an older load that finds no race that this load does not find, too.
@@ -159,8 +159,9 @@ void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor 
       cell.pending_in = 0;
       note_plain_store(cell, actor);
     } else {
-      const std::uint64_t key = Together::key_of(order_.now(actor.thread), actor.thread, how);
-      add(cells_.make_more(cell).atomics, key, 1u << actor.thread % model::kWarpSize, actor.site,
+      const std::uint64_t key =
+          Together::key_of(order_.now(actor.thread), geometry_.warp_of(actor.thread), how);
+      add(cells_.make_more(cell).atomics, key, 1u << geometry_.lane_of(actor.thread), actor.site,
           order_.block_start());
     }
   });

@@ -30,6 +30,8 @@ class HazardWatch {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+  explicit HazardWatch(model::WarpGeometry geometry = {}) : geometry_(geometry), order_(geometry) {}
+
   // Watches an array of this size under the caller's number. A block may load from shared memory
   // only what it stored there.
   void watch(std::size_t array, std::size_t bytes, bool shared = true);
@@ -88,6 +90,7 @@ class HazardWatch {
   void report(
       model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
+  const model::WarpGeometry geometry_;
   ThreadOrder order_;
   WatchedCells cells_;
   std::vector<bool> is_shared_;                     // by array

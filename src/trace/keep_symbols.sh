@@ -30,7 +30,7 @@ ld -r --force-group-allocation "$in" -o "$out.merged"
 ld -r -T "$out.script" "$out.merged" -o "$out.apart"
 mv "$out.apart" "$out.merged"
 for name in $(echo "$symbols_of_in" | awk '$4 == "TLS" && $7 == "UND" &&
-    $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim)$/ { print $8 }' | sort -u); do
+    $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ { print $8 }' | sort -u); do
   set -- "$@" --redefine-sym "$name=simt_dynamic_shared"
 done
 objcopy "$@" "$out.merged"

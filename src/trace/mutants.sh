@@ -51,7 +51,7 @@ total=0 caught=0 same=0
 while IFS='|' read -r number stages line kind what; do
   ((number % every == 0)) || continue
   case "$kind $what" in
-    unchecked*) expected='reaches for element [0-9,-]+ of [ABC] |race on C' ;;
+    unchecked*) expected='accesses element [0-9,-]+ of [ABC] |race on C' ;;
     *wait_prior*) expected='race on|is still on its way' ;;
     *) expected='race on' ;;
   esac

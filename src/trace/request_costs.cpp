@@ -8,7 +8,8 @@
 namespace trace {
 namespace {
 
-// The cost of a load or store depends on its address modulo these bytes (src/model/warp_access.h).
+// The cost of a load or store depends on its address modulo these bytes (src/model/warp_access.h), on
+// a real GPU and on one whose lines are shorter.
 constexpr int kAlignment[] = {128, 128, 16, 16};
 
 // Adds the cost that a load of one word per lane would have as a load of two or four words.
@@ -31,7 +32,7 @@ RequestCost compute(int traffic, const model::WarpAccess& access) {
   if (traffic == kGmemLoads || traffic == kGmemStores) {
     return {
         model::global_sectors(access), model::ideal_global_sectors(access), 0,
-        model::global_lines(access)};
+        model::uncoalesced_sectors(access), model::global_lines(access)};
   }
   const model::SharedCost cost =
       traffic == kSmemLoads ? model::shared_load(access) : model::shared_store(access);
@@ -50,9 +51,10 @@ const RequestCost& RequestCosts::of(int traffic, const model::WarpAccess& access
   machine::for_each_lane(
       access.active, [&](int l) { request.distances[l] = access.address[l] - base; });
 
-  const std::uint64_t mixed = (request.distances[1] + request.distances[31] * 3 +
-                               request.alignment * 5 + traffic * 1031 + access.active) *
-                              0x9e3779b97f4a7c15u;
+  const std::uint64_t last = request.distances[access.warp.lanes - 1];
+  const std::uint64_t mixed =
+      (request.distances[1] + last * 3 + request.alignment * 5 + traffic * 1031 + access.active) *
+      0x9e3779b97f4a7c15u;
   Remembered& slot = remembered_[mixed >> 54];
   static_assert(kRemembered == 1 << (64 - 54));
   if (slot.request != request) slot = {request, compute(traffic, access)};

@@ -11,7 +11,7 @@
 namespace trace {
 
 struct RequestCost {
-  int pieces, ideal, bank_conflicts, lines = 0;
+  int pieces, ideal, bank_conflicts, uncoalesced = 0, lines = 0;
   bool widenable = false;  // see model::Widenable
   int wavefronts_64 = 0, wavefronts_128 = 0;
 };
@@ -25,7 +25,7 @@ class RequestCosts {
  private:
   static constexpr int kRemembered = 1024;
   struct Request {
-    std::uint32_t active;
+    std::uint32_t active;  // of one geometry only
     int bytes, traffic, alignment;
     std::array<std::uint64_t, model::kWarpSize> distances;
     bool operator==(const Request&) const = default;

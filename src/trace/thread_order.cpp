@@ -7,7 +7,7 @@
 namespace trace {
 
 void ThreadOrder::begin_block(int threads) {
-  const std::size_t warps = (threads + model::kWarpSize - 1) / model::kWarpSize;
+  const std::size_t warps = geometry_.warps_of(threads);
   now_.assign(threads, 0);
   fenced_.assign(threads, 0);
   warp_start_.assign(warps, 0);
@@ -40,8 +40,8 @@ void ThreadOrder::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask
 }
 
 void ThreadOrder::join(int warp, std::uint32_t lanes) {
-  const int first = warp * model::kWarpSize;
-  const int count = std::min<int>(model::kWarpSize, static_cast<int>(now_.size()) - first);
+  const int first = geometry_.thread_of(warp, 0);
+  const int count = std::min<int>(geometry_.lanes, static_cast<int>(now_.size()) - first);
   const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
   lanes &= all;
   // If no lane has information about other warps, a single moment describes all.
@@ -87,9 +87,10 @@ void ThreadOrder::atomic_store(int thread, std::uint64_t place) {
   const Known& known = known_[thread];
   for (std::size_t t = 0; t < known.size(); ++t) released[t] = std::max(released[t], known[t]);
   // What the warp's last barrier ordered before this thread is also before the fence.
-  const std::size_t first = thread / model::kWarpSize * model::kWarpSize;
-  const std::size_t end = std::min<std::size_t>(first + model::kWarpSize, now_.size());
-  const Moment warp_start = warp_start_[thread / model::kWarpSize];
+  const int warp = geometry_.warp_of(thread);
+  const std::size_t first = geometry_.thread_of(warp, 0);
+  const std::size_t end = std::min<std::size_t>(first + geometry_.lanes, now_.size());
+  const Moment warp_start = warp_start_[warp];
   for (std::size_t t = first; t < end && warp_start > 0; ++t) {
     released[t] = std::max(released[t], warp_start - 1);
   }

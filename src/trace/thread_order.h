@@ -21,6 +21,8 @@ class ThreadOrder {
  public:
   using Moment = std::uint64_t;
 
+  explicit ThreadOrder(model::WarpGeometry geometry) : geometry_(geometry) {}
+
   void begin_block(int threads);
   void barrier();
   // Some lanes of `warp` reached a __syncwarp(mask); others may have reached it before.
@@ -46,8 +48,8 @@ class ThreadOrder {
   // Whether what `other` did at `moment` comes before what `thread` does now.
   bool is_before(Moment moment, int other, int thread) const {
     if (moment < block_start_ || other == thread) return true;
-    const int warp = thread / model::kWarpSize;
-    if (other / model::kWarpSize == warp && moment < warp_start_[warp]) return true;
+    const int warp = geometry_.warp_of(thread);
+    if (geometry_.warp_of(other) == warp && moment < warp_start_[warp]) return true;
     return has_edges_ && (moment <= known(thread, other) || share_a_lock(other, thread));
   }
 
@@ -65,6 +67,7 @@ class ThreadOrder {
     std::uint32_t mask, came;
   };
 
+  const model::WarpGeometry geometry_;
   Moment clock_ = 0, block_start_ = 0;
   bool has_edges_ = false;
   std::vector<Moment> now_, fenced_;  // by thread

@@ -29,6 +29,7 @@ class Tracing : public machine::LaunchObserver {
     if (machine_.recorder == nullptr) return;
     model::Recording& recording = machine_.recorder->launches.emplace_back();
     recording.kernel = launch.kernel;
+    recording.warp = machine_.gpu->warp;
     recording.grid = {launch.grid.x, launch.grid.y, launch.grid.z};
     recording.block = {launch.block.x, launch.block.y, launch.block.z};
   }
@@ -44,7 +45,7 @@ class Tracing : public machine::LaunchObserver {
   std::unique_ptr<machine::BlockObserver> observe_blocks(
       const machine::KernelMemory& memory) override {
     return std::make_unique<WarpTracer>(
-        memory, watch_ ? &*watch_ : nullptr, machine_.recorder,
+        machine_.gpu->warp, memory, watch_ ? &*watch_ : nullptr, machine_.recorder,
         is_audited() ? std::exchange(audit_of_launch_, nullptr) : nullptr);
   }
 

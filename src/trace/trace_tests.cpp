@@ -26,9 +26,9 @@ struct alignas(256) Arrays {
 
 Arrays arrays;
 
-model::Counts trace_block(void (*run)(const float*, float*)) {
+model::Counts trace_block(void (*run)(const float*, float*), const char* name = "RTX 3090") {
   for (int i = 0; i < 1024; ++i) arrays.in[i] = static_cast<float>(i);
-  const model::Gpu& gpu = *model::find_gpu("RTX 3090");
+  const model::Gpu& gpu = *model::find_gpu(name);
   const machine::GlobalArray known[] = {
       {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out}};
   return trace({&gpu}, known, [&] { run(arrays.in, arrays.out); });
@@ -47,12 +47,15 @@ TEST_CASE("the tracer sees every C++ idiom as the accesses in its source") {
   REQUIRE(!idioms.empty());
   for (const Idiom& idiom : idioms) {
     CAPTURE(std::string(idiom.text));
-    const model::Counts counts = trace_block(idiom.run);
-    CHECK(counts.threads_traced == 32);
-    check_equal_lanes(counts.gmem_loads, idiom.gmem_loads, idiom.gmem_load_bytes);
-    check_equal_lanes(counts.gmem_stores, idiom.gmem_stores, idiom.gmem_store_bytes);
-    check_equal_lanes(counts.smem_loads, idiom.smem_loads, idiom.smem_load_bytes);
-    check_equal_lanes(counts.smem_stores, idiom.smem_stores, idiom.smem_store_bytes);
+    for (const char* gpu : {"RTX 3090", "paper"}) {
+      CAPTURE(gpu);
+      const model::Counts counts = trace_block(idiom.run, gpu);
+      CHECK(counts.threads_traced == 32);
+      check_equal_lanes(counts.gmem_loads, idiom.gmem_loads, idiom.gmem_load_bytes);
+      check_equal_lanes(counts.gmem_stores, idiom.gmem_stores, idiom.gmem_store_bytes);
+      check_equal_lanes(counts.smem_loads, idiom.smem_loads, idiom.smem_load_bytes);
+      check_equal_lanes(counts.smem_stores, idiom.smem_stores, idiom.smem_store_bytes);
+    }
   }
 }
 
@@ -76,6 +79,22 @@ TEST_CASE("collective operations give the GPU's results") {
       CAPTURE(t);
       CHECK(arrays.out[t] == exchange.expected(t));
     }
+  }
+}
+
+TEST_CASE("on the paper GPU warpSize is 4, and lanes exchange within 4") {
+  const auto result_of = [](const std::string& text) {
+    const auto wanted = std::find_if(
+        exchanges.begin(), exchanges.end(), [&](const Exchange& e) { return e.text == text; });
+    REQUIRE(wanted != exchanges.end());
+    trace_block(wanted->run, "paper");
+    return std::vector<float>(arrays.out, arrays.out + 32);
+  };
+  CHECK(result_of("dim3 and warpSize")[0] == 32 + 4);
+  const std::vector<float> moved = result_of("__shfl_down_sync");
+  for (int t = 0; t < 32; ++t) {
+    CAPTURE(t);
+    CHECK(moved[t] == (t % 4 + 3 < 4 ? t + 3 : t));
   }
 }
 

@@ -17,10 +17,11 @@ namespace trace {
 
 class WarpLog {
  public:
+  explicit WarpLog(model::WarpGeometry geometry) : geometry_(geometry) {}
   void begin_block(int threads);
   LaneLog& lane_of(int thread) {
-    select(thread / model::kWarpSize);
-    return (*lanes_)[thread % model::kWarpSize].log;
+    select(geometry_.warp_of(thread));
+    return (*lanes_)[geometry_.lane_of(thread)].log;
   }
 
   // The lanes of `warp` that have logged anything or are in `running`, grouped by identical logs.
@@ -46,10 +47,11 @@ class WarpLog {
     std::vector<std::uintptr_t> addresses;
   };
 
-  using Lanes = std::array<Lane, model::kWarpSize>;
+  using Lanes = std::array<Lane, model::kWarpSize>;  // of which a warp may have fewer
   static std::unique_ptr<Lanes> empty_lanes();
   void select(int warp);
 
+  const model::WarpGeometry geometry_;
   std::unique_ptr<Lanes> lanes_ = empty_lanes();  // those of warp_
   int warp_ = 0;
   // Logs of warps that let other warps run while some of their tokens could not be folded yet.

@@ -10,11 +10,14 @@
 namespace trace {
 
 WarpTracer::WarpTracer(
-    const machine::KernelMemory& memory, LaunchWatch* launch, model::Recorder* recorder,
-    model::Audit* audit)
-    : is_shared_(shared_words(memory.arrays)),
+    model::WarpGeometry geometry, const machine::KernelMemory& memory, LaunchWatch* launch,
+    model::Recorder* recorder, model::Audit* audit)
+    : geometry_(geometry),
+      is_shared_(shared_words(memory.arrays)),
       sites_(memory.arrays, paths_),
-      watch_(memory, sites_, paths_, launch),
+      log_(geometry),
+      counts_(geometry),
+      watch_(geometry, memory, sites_, paths_, launch),
       record_(recorder, memory.arrays),
       memory_(memory),
       audit_(audit) {}
@@ -44,7 +47,9 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   watch_.begin_block(block, threads);
   record_.begin_block(block);
   audited_.reset();  // of an abandoned block
-  if (audit_ != nullptr) audited_.emplace(memory_, threads, *std::exchange(audit_, nullptr));
+  if (audit_ != nullptr) {
+    audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
+  }
   if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_begin);
 }
 
@@ -234,7 +239,9 @@ void WarpTracer::copy(
   };
   const model::AsyncCopyCost cost = model::async_copy(to, from);
   side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
-  side(from, {cost.sectors, model::ideal_global_sectors(from), 0, model::global_lines(from)});
+  side(
+      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::uncoalesced_sectors(from),
+             model::global_lines(from)});
 }
 
 void WarpTracer::request(
@@ -248,7 +255,7 @@ void WarpTracer::request(
 
 void WarpTracer::follow(Token token, Together together) {
   using Event = model::RecordedEvent::Kind;
-  model::WarpAccess lanes{};
+  model::WarpAccess lanes{.active = 0, .bytes = 0, .address = {}, .warp = geometry_};
   for (const Party* party : together) lanes.active |= party->lanes;
   Event event = Event::commit;
   if (kind_of(token) == Kind::kWarpBarrier) {
@@ -288,6 +295,7 @@ void WarpTracer::record_hazards() {
 
 model::Counts WarpTracer::result() const {
   model::Counts all = counts_.result(sites_);
+  all.warp = geometry_;
   if (watch_.looks()) all.hazards = watch_.found();
   all.local_bytes = hooks.deepest - hooks.above_kernel;
   return all;

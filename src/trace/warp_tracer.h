@@ -28,8 +28,8 @@ class WarpTracer : public machine::BlockObserver {
   // Created and used on one thread of the operating system. `launch` is null if hazards are not
   // looked for, `recorder` if nothing is recorded, `audit` if no block is audited.
   WarpTracer(
-      const machine::KernelMemory& memory, LaunchWatch* launch, model::Recorder* recorder,
-      model::Audit* audit);
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, LaunchWatch* launch,
+      model::Recorder* recorder, model::Audit* audit);
   ~WarpTracer() override;
   WarpTracer(const WarpTracer&) = delete;
   WarpTracer& operator=(const WarpTracer&) = delete;
@@ -65,8 +65,9 @@ class WarpTracer : public machine::BlockObserver {
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
   void follow(Token token, Together together);
   void record_hazards();
-  int thread_of(int lane) const { return warp_ * model::kWarpSize + lane; }
+  int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 
+  const model::WarpGeometry geometry_;
   const std::vector<char> is_shared_;  // see Hooks
   CallPaths paths_;
   Sites sites_;

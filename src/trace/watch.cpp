@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint32_t kNone = HazardWatch::kNone;
 
-int thread_of(int warp, int lane) {
-  return warp * model::kWarpSize + lane;
-}
-
 How how_of(Kind kind) {
   if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) return How::is_volatile;
   return is_atomic(kind) ? How::atomic : How::plain;
@@ -34,8 +30,16 @@ machine::MemoryRange thread_locals() {
 }  // namespace
 
 Watch::Watch(
-    const machine::KernelMemory& memory, Sites& sites, const CallPaths& paths, LaunchWatch* launch)
-    : memory_(memory), sites_(sites), paths_(paths), launch_(launch), locals_(thread_locals()) {
+    model::WarpGeometry geometry, const machine::KernelMemory& memory, Sites& sites,
+    const CallPaths& paths, LaunchWatch* launch)
+    : geometry_(geometry),
+      memory_(memory),
+      sites_(sites),
+      paths_(paths),
+      launch_(launch),
+      locals_(thread_locals()),
+      threads_(geometry),
+      barriers_(geometry) {
   for (std::size_t i = 0; i < memory.arrays.size(); ++i) {
     const machine::KernelArray& array = memory.arrays[i];
     if (array.shared || array.watched) threads_.watch(i, array.bytes, array.shared);
@@ -98,8 +102,8 @@ void Watch::acquire(int thread, std::uintptr_t address) {
 
 void Watch::begin_fold(int warp) {
   if (!looks()) return;
-  const std::size_t first = warp * model::kWarpSize;
-  const std::size_t end = std::min(first + model::kWarpSize, read_last_.size());
+  const std::size_t first = thread_of(warp, 0);
+  const std::size_t end = std::min(first + geometry_.lanes, read_last_.size());
   for (std::size_t t = first; t < end; ++t) {
     if (read_last_[t] == 0) continue;
     acquire(static_cast<int>(t), std::exchange(read_last_[t], 0));

@@ -21,8 +21,8 @@ class Watch {
  public:
   // All arguments must outlive this object. `launch` is null if hazards are not looked for.
   Watch(
-      const machine::KernelMemory& memory, Sites& sites, const CallPaths& paths,
-      LaunchWatch* launch);
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, Sites& sites,
+      const CallPaths& paths, LaunchWatch* launch);
 
   bool looks() const { return launch_ != nullptr; }
   // If true, the block must be abandoned.
@@ -78,6 +78,9 @@ class Watch {
   model::Hazard hazard_of(const HazardWatch::Found& found) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
 
+  int thread_of(int warp, int lane) const { return geometry_.thread_of(warp, lane); }
+
+  const model::WarpGeometry geometry_;
   const machine::KernelMemory& memory_;
   Sites& sites_;
   const CallPaths& paths_;

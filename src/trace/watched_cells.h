@@ -18,12 +18,13 @@ struct Together {
   std::uint64_t key = 0;  // moment, warp, How
   std::uint32_t lanes = 0, site = 0;
 
-  static std::uint64_t key_of(ThreadOrder::Moment moment, int thread, How how) {
-    return moment << 7 | std::uint64_t(thread / model::kWarpSize) << 2 |
+  static constexpr int kHowBits = 2, kWarpBits = 10;
+  static std::uint64_t key_of(ThreadOrder::Moment moment, int warp, How how) {
+    return (moment << kWarpBits | std::uint64_t(warp)) << kHowBits |
            static_cast<std::uint64_t>(how);
   }
-  ThreadOrder::Moment moment() const { return key >> 7; }
-  int warp() const { return static_cast<int>(key >> 2 & 31u); }
+  ThreadOrder::Moment moment() const { return key >> (kHowBits + kWarpBits); }
+  int warp() const { return static_cast<int>(key >> kHowBits & ((1u << kWarpBits) - 1)); }
   How how() const { return static_cast<How>(key & 3u); }
 };
 

@@ -24,8 +24,8 @@ const char* const kUsage =
     "  -I.. -D..            passed to the compiler\n"
     "and these flags of gemm_steps (see its --help): --size --m --n --k --alpha --beta --seed --a "
     "--b\n"
-    "--c --device --gpu --trace --reps --explain --section --format --no-color, and --step with "
-    "its own flags\n";
+    "--c --device --gpu --trace --reps --explain --section --format --wide --no-color, and --step "
+    "with its own flags\n";
 
 namespace {
 
@@ -82,10 +82,15 @@ Options parse_options(int argc, char** argv) {
         "--ask works only for the stages, whose counts follow from formulas; leave it out");
   }
   const std::pair<bool, const char*> of_stages[] = {
-      {!flags.stage.empty(), "--stage"},     {flags.list, "--list"},
-      {!flags.figures.empty(), "--figures"}, {!flags.experiment.empty(), "--experiment"},
-      {!flags.ncu.empty(), "--ncu"},         {!flags.ncu_units.empty(), "--ncu-units"},
-      {flags.ncu_metrics, "--ncu-metrics"},  {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
+      {!flags.stage.empty(), "--stage"},
+      {flags.list, "--list"},
+      {flags.legend, "--legend"},
+      {!flags.figures.empty(), "--figures"},
+      {!flags.experiment.empty(), "--experiment"},
+      {!flags.ncu.empty(), "--ncu"},
+      {!flags.ncu_units.empty(), "--ncu-units"},
+      {flags.ncu_metrics, "--ncu-metrics"},
+      {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
       {flags.version, "--version"}};
   for (const auto& [given, name] : of_stages) {
     if (!given) continue;

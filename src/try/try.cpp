@@ -53,7 +53,7 @@ void print(
     for (const lab::Row& row : run.rows)
       report::explain(out, run, row, style, flags::explaining(flags));
   } else {
-    report::print_table(out, run, style);
+    report::print_table(out, run, style, flags.wide);
   }
   std::fprintf(out, "%s\n", note.c_str());
 }

@@ -129,20 +129,20 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
       {"endless", "--limit 1", 1, "examples/endless.cu:8: endless, block (0, 0, 0), thread (",
        "still running after 1 s"},
       {"barriers", "--limit 1", 1, "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
-      {"crash", "--size 50", 1, "crash, block (0, 0): thread (5, 3) reaches for the address 0x10",
+      {"crash", "--size 50", 1, "crash, block (0, 0): thread (5, 3) accesses the address 0x10",
        " on line 7, where there is no matrix"},
       {"out_of_bounds", "--size 50", 1,
-       "out_of_bounds, block (0, 1): thread (0, 18) reaches for element 2,500 of A on line 8",
-       "of which there are 2,500; compare row and column"},
+       "out_of_bounds, block (0, 1): thread (0, 18) accesses element 2,500 of A on line 8",
+       "but there are only 2,500; compare row and column"},
       {"out_of_bounds", "--size 50 --hazards off", 1, "out_of_bounds, block (0, 1): thread (",
        "of A on line 8"},
       {"past_dimension", "--size 40", 1,
-       "past_dimension, block (0, 0): thread (15, 0) takes index 16 of Bs on line 14",
-       "in a dimension of 16: from 0 to 15"},
+       "past_dimension, block (0, 0): thread (15, 0) uses index 16 of Bs on line 14",
+       "in a dimension whose indices go from 0 to 15"},
       {"past_shared", "--size 40", 1,
-       "past_shared, block (0, 0): thread (0, 0) reaches for element 256 of dynamic shared memory "
+       "past_shared, block (0, 0): thread (0, 0) accesses element 256 of dynamic shared memory "
        "on line 12",
-       "of which there are 256; make it larger"},
+       "but there are only 256; make it larger"},
       {"divergent", "--size 32", 1,
        "divergent, block (0, 0): thread (0, 0) waits at the barrier on line 10 while thread (16, 0)"
        " waits at another on line 13",
@@ -206,7 +206,7 @@ TEST_CASE("blocks that add to the same element are reported, in the same way at 
     CHECK(output.exit_code == 1);
     CHECK(output.err.starts_with(
         "try: between_blocks, race on C (byte 0): block (0, 0) stores on line 8 and so does block "
-        "(0, 1) on line 8; an element must have one owner, or atomicAdd\n"
+        "(0, 1) on line 8; let one thread own each element, or use atomicAdd\n"
         "try: between_blocks, race on C (byte 0): block (0, 0) "));
   }
 }
@@ -305,7 +305,8 @@ TEST_CASE("unknown registers can be given by a flag, and limit the occupancy") {
   for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
     const Output output = try_sample("naive", std::string("--registers '") + wrong + "'");
     CHECK(output.exit_code == 2);
-    CHECK(contains(output.err, "try: --registers " + std::string(wrong) + ": not a register count"));
+    CHECK(
+        contains(output.err, "try: --registers " + std::string(wrong) + ": not a register count"));
   }
 }
 

@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "lab/rates.h"
+#include "report/bound_by.h"
 #include "report/explain/words.h"
 #include "report/in_flight.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -20,17 +22,22 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   const model::Product product = lab::product_of(run);
   const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
   const model::Rounds times = model::rounds_along_K(product, v, *record);
-  const double warps = (v.threads() + 31) / 32;
+  const double warps = run.gpu.warp.warps_of(v.threads());
   const double traced_warps = warps * static_cast<double>(counts.blocks_traced);
   const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
   const auto compiled = [&](int model::InstructionMix::*kind) {
     return times.loop * record->loop.*kind + times.inner * record->inner.*kind;
   };
   const auto number = [](double value) { return text::grouped(std::llround(value)); };
+  const int wide = text::report_width() < text::kReportWidth ? 11 : 14;
+  const auto columns = [&](const char* what, const std::string& written, const std::string& made,
+                           const std::string& note) {
+    const std::string cells =
+        text::printed("  %-22s %*s %*s  ", what, wide, written.c_str(), wide, made.c_str());
+    return text::labelled(cells, text::display_width(cells), note);
+  };
   const auto line = [&](const char* what, double written, double made, const std::string& note) {
-    return "  " + text::printed(
-                      "%-22s %14s %14s  %s\n", what, number(written).c_str(), number(made).c_str(),
-                      note.c_str());
+    return columns(what, number(written), number(made), note);
   };
   struct Width {
     const char* name;
@@ -54,10 +61,10 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
 
   const int cc = record->compute_capability;
   std::string text = heading(
-      text::printed("What the compiler makes of a warp's way along K (recorded for sm_%d)", cc),
+      text::printed("What the compiler makes of a warp's loop over K (recorded for sm_%d)", cc),
       style);
-  text += "  " + text::printed("%-22s %14s %14s\n", "", "as written", "as compiled");
-  text += line("multiplications (FFMA)", ffma, compiled(&model::InstructionMix::ffma), "");
+  text += columns("", "as written", "as compiled", "");
+  text += line("multiply-adds (FFMA)", ffma, compiled(&model::InstructionMix::ffma), "");
   if (counts.smem_loads.requests > 0) {
     text += line("loads from SMEM", loads_written, loads.requests / warps, widths);
     text +=
@@ -66,10 +73,29 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   text += line("all instructions", written, made, "with addresses, branches and barriers");
   if (loads.requests / warps < 0.99 * loads_written) {
     text += verdict(
-        "The compiler saw that a thread wants neighbouring words, and made one wide load of "
-        "several: fewer instructions, fewer wavefronts.");
+        "Where a thread loads neighbouring words, the compiler made one wide load of several: "
+        "fewer "
+        "instructions and fewer wavefronts.");
   }
   return text;
+}
+
+// What keeps a kernel below its ceiling: waiting, which the ceiling does not count.
+std::string what_it_cannot_see(const lab::Run& run, const lab::Row& row) {
+  const auto bound = lab::bound_by(run, row);
+  if (!bound) {
+    return fact("not seen", "waiting, for results and at barriers: a ceiling counts only work");
+  }
+  const std::string unit(model::kUnitNames[bound->unit]);
+  return fact("measured", text::printed("%d %% of the ceiling", bound->percent)) +
+         fact(
+             "bound by", bound->latency
+                             ? text::printed(
+                                   "latency: even %s, the busiest unit, is idle %d %% of the time. "
+                                   "Warps mostly wait for results and at barriers, and the ceiling "
+                                   "cannot see that.",
+                                   unit.c_str(), 100 - bound->percent)
+                             : unit + ", the busiest unit");
 }
 
 std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style) {
@@ -77,47 +103,45 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
   const std::optional<model::Ceiling> compiled = lab::compiled_ceiling(run, row);
   if (!written) return "";
   const model::Ceiling& ceiling = compiled ? *compiled : *written;
-  constexpr int kBar = 50;
+  const int bar = std::min(50, text::report_width() - 40);
   std::string text = heading(
       std::string("Why it is this fast: what each unit of ") + run.gpu.name + " needs, " +
           (compiled ? "as compiled" : "as written"),
       style);
   for (int unit = 0; unit < model::kUnits; ++unit) {
     const double share = ceiling.ms[unit] / ceiling.ms[ceiling.bound_by];
-    const int length = static_cast<int>(std::lround(share * kBar));
+    const int length = static_cast<int>(std::lround(share * bar));
     text += text::repeated(" ", kIndent) + text::pad_right(model::kUnitNames[unit], kLabel) +
-            text::pad_right(text::repeated("█", length), kBar) + " " +
+            text::pad_right(text::repeated("█", length), bar) + " " +
             text::pad_left(text::significant(ceiling.ms[unit]), 8) + " ms" +
             (unit == ceiling.bound_by ? " <- most" : "") + "\n";
   }
   const auto bound = [](const model::Ceiling& c) {
-    return text::significant(c.tflops) + " TFLOP/s, bound by " +
+    return tflops_words(c.tflops) + " TFLOP/s, bound by " +
            std::string(model::kUnitNames[c.bound_by]);
   };
   if (compiled) text += fact("ceiling", bound(*compiled));
-  text += fact("as written", bound(*written) + ", if each access and product were one instruction");
   text += fact(
-      "no overlap", text::significant(ceiling.no_overlap_tflops) +
-                        " TFLOP/s, if a block copied, and then multiplied, and never both "
-                        "at a time");
+      "as written", bound(*written) + ", if each access and each product were one instruction");
+  text += fact(
+      "one block alone", tflops_words(ceiling.no_overlap_tflops) +
+                             " TFLOP/s, if it copied, then multiplied, never both; other "
+                             "blocks overlap it");
   const lab::Grid of_blocks = lab::grid(run, *row.variant);
   const long long count = of_blocks.x * of_blocks.y;
   text += fact(
       "tail", text::grouped(count) + text::printed(
                                          " blocks on %d SMs, at most %lld on one: an SM is "
-                                         "busy %.0f %% of the time",
+                                         "busy %.0f %% of the time on average",
                                          run.gpu.sms, (count + run.gpu.sms - 1) / run.gpu.sms,
                                          100 * ceiling.busy_share));
   const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;
   if (on_an_sm && ceiling.busy_share < 1) {
     text += fact(
-        "", "with blocks enough for all SMs: " +
-                text::significant(ceiling.tflops / ceiling.busy_share) + " TFLOP/s");
+        "", "with enough blocks for all SMs: " + tflops_words(ceiling.tflops / ceiling.busy_share) +
+                " TFLOP/s");
   }
-  if (const auto ratio = lab::ceiling_ratio(run, row)) {
-    text += fact("measured", text::printed("%.0f %% of the ceiling", 100 * *ratio));
-  }
-  return text;
+  return text + what_it_cannot_see(run, row);
 }
 
 }  // namespace
@@ -126,10 +150,19 @@ std::vector<Part> explain_ceiling(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant) return {};
   const bool is_stage = row.stage && row.counts;
+  const std::string in_flight = is_stage ? explain_in_flight(run, row) : "";
+  if (!model::has_clock(run.gpu)) {
+    return {
+        {heading("How fast it is", style) +
+         fact(
+             "no clock", "the " + run.gpu.name +
+                             " only counts: there are no times and no ceilings. Choose a real GPU, "
+                             "for example --gpu H200.") +
+         in_flight}};
+  }
   std::vector<Part> parts;
   if (!whole) parts.push_back({as_compiled(run, row, style)});
-  parts.push_back(
-      {ceilings(run, row, style) + (is_stage ? explain_in_flight(run, row) : std::string())});
+  parts.push_back({ceilings(run, row, style) + in_flight});
   return parts;
 }
 

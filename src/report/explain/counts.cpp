@@ -1,11 +1,13 @@
 #include "report/explain/sections.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "lab/rates.h"
 #include "report/explain/words.h"
 #include "report/predicted.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -47,31 +49,34 @@ bool agrees(const Figure& figure, const PredictedCounts& expected, const model::
 std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
   const model::Variant& v = *row.variant;
   if (run.M < v.BM || run.N < v.BN) {
-    return "C is smaller than a block's tile: no block is an interior one, and no thread does all "
+    return "C is smaller than a block's tile: no block is an interior one, so no thread does all "
            "that the formula counts.";
   }
   if (v.BK > 0 && run.K % v.BK != 0) {
     return text::printed(
-        "K = %d is no multiple of BK = %d: in the last tile some threads find nothing to "
-        "copy.",
+        "K = %d is not a multiple of BK = %d: in the last tile some threads have nothing to copy.",
         run.K, v.BK);
   }
-  return "The shape gives no reason: the kernel does not do what the stage table says, or the "
-         "traced blocks hold no interior one.";
+  return "The shape gives no reason: the kernel does not do what the stage table says, or no "
+         "interior block was traced.";
 }
 
 std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::Style style) {
-  constexpr const char* kColumns = "%-11s %-9s %12s %12s %12s %12s %14s  %s\n";
+  const int wide = text::report_width() < text::kReportWidth ? 8 : 12;
+  const auto line = [&](const char* what, const char* unit, const std::string& predicted,
+                        const std::string& min, const std::string& mean, const std::string& max,
+                        const std::string& each, const std::string& mark) {
+    return "  " + text::printed(
+                      "%-11s %-8s %*s %*s %*s %*s %*s  %s\n", what, unit, std::max(wide, 10),
+                      predicted.c_str(), wide, min.c_str(), wide, mean.c_str(), wide, max.c_str(),
+                      wide + 2, each.c_str(), mark.c_str());
+  };
   const bool predictable = row.stage != nullptr;
   const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
   const double results = lab::results_per_thread(*row.variant);
   std::string text = heading("What one thread does", style);
-  text += "  " + text::printed(
-                     kColumns, "", "", predictable ? "predicted," : "", "traced:", "", "",
-                     "traced max", "");
-  text += "  " + text::printed(
-                     kColumns, "", "", predictable ? "interior" : "", "min", "mean", "max",
-                     "per result", "");
+  text += line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
+  text += line("", "", predictable ? "interior" : "", "min", "mean", "max", "per result", "");
   bool all_agree = true;
   for (const Figure& figure : kFigures) {
     const double prediction = expected.*figure.predicted;
@@ -80,9 +85,7 @@ std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::St
     if (figure.formula == &model::Predicted::async_copies && prediction == 0 && traced.max == 0)
       continue;
     if (!row.counts || row.counts->threads_traced == 0) {
-      text += "  " + text::printed(
-                         kColumns, figure.what, figure.unit, text::exact(prediction).c_str(), "-",
-                         "-", "-", "-", "");
+      text += line(figure.what, figure.unit, text::exact(prediction), "-", "-", "-", "-", "");
       continue;
     }
     const bool same = !predictable || agrees(figure, expected, *row.counts);
@@ -92,17 +95,13 @@ std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::St
     const std::string mark = !predictable ? ""
                              : same       ? text::coloured("=", text::Colour::green, style)
                                           : text::coloured("DIFFERS", text::Colour::red, style);
-    text +=
-        "  " + text::printed(
-                   kColumns, figure.what, figure.unit,
-                   predictable ? text::exact(prediction).c_str() : "",
-                   text::grouped(traced.min).c_str(), text::exact(mean).c_str(),
-                   text::grouped(traced.max).c_str(),
-                   text::exact(static_cast<double>(traced.max) / results).c_str(), mark.c_str());
+    text += line(
+        figure.what, figure.unit, predictable ? text::exact(prediction) : "",
+        text::grouped(traced.min), text::exact(mean), text::grouped(traced.max),
+        text::exact(static_cast<double>(traced.max) / results), mark);
   }
   text += fact(
-      "accesses",
-      "as the source says them, of any width; a cp.async is a GMEM load and a SMEM store");
+      "accesses", "as written, of any width; a cp.async is both a GMEM load and an SMEM store");
   if (!all_agree) text += fact("differs", why_they_differ(run, row));
   return text;
 }
@@ -125,7 +124,7 @@ std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style
     const std::string worked_out = "= " + (numbers != value ? numbers + " = " : "") + value;
     const std::string in_one = std::string(formula_text) + " " + worked_out;
     const char* label = floats ? "  in floats" : figure.what;
-    if (kIndent + kLabel + text::display_width(in_one) <= text::kReportWidth) {
+    if (kIndent + kLabel + text::display_width(in_one) <= text::report_width()) {
       text += fact(label, in_one);
     } else {
       text += fact(label, formula_text) + fact("", worked_out);
@@ -139,7 +138,7 @@ std::string counts_table(const lab::Run& run, const lab::Row& row) {
   const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
   std::string text =
       "\nWhat one thread does\n\n"
-      "| of one thread | unit | formula | predicted | traced min | traced max |\n"
+      "| per thread | unit | formula | predicted | traced min | traced max |\n"
       "|---|---|---|---:|---:|---:|\n";
   std::string_view what;
   for (const Figure& figure : kFigures) {

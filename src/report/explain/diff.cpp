@@ -7,6 +7,7 @@
 #include "report/explain/words.h"
 #include "report/kernel_diff.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -89,7 +90,7 @@ std::vector<Part> explain_diff(const Explained& explained) {
         line.after > 0 ? row.source_first + line.after - 1 : row.before_first + line.before - 1;
     const char sign = line.before == 0 ? '+' : line.after == 0 ? '-' : ' ';
     const std::string shown_line =
-        text::shortened(text::printed("%5d %c ", number, sign) + line.text, text::kReportWidth);
+        text::shortened(text::printed("%5d %c ", number, sign) + line.text, text::report_width());
     text += (sign == ' '
                  ? shown_line
                  : text::coloured(
@@ -97,7 +98,7 @@ std::vector<Part> explain_diff(const Explained& explained) {
             "\n";
   }
   if (left_out) {
-    text += "  ... and more: --section diff shows every line that changed\n";
+    text += "  ... and more: --section diff shows every changed line\n";
   }
   return {{text, Part::diff}};
 }

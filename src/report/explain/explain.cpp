@@ -8,6 +8,7 @@
 #include "report/explain/sections.h"
 #include "report/quiz.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -36,8 +37,8 @@ std::string title(const lab::Row& row, text::Style style) {
   const bool is_stage = row.number >= 0 && !row.launch;
   std::string text = is_stage ? text::printed("Stage %d: ", row.number) + row.name : row.name;
   if (row.variant && is_stage) text += text::printed(" (%s)", row.variant->name);
-  return text::coloured(text::shortened(text, text::kReportWidth), text::Colour::bold, style) +
-         "\n" + text::repeated("─", text::kReportWidth) + "\n";
+  return text::coloured(text::shortened(text, text::report_width()), text::Colour::bold, style) +
+         "\n" + text::repeated("─", text::report_width()) + "\n";
 }
 
 // A diff as Markdown colours it: the sign stands in the first column, the number after it.

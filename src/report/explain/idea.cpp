@@ -15,11 +15,9 @@ std::vector<Part> explain_idea(const Explained& explained) {
     return prose(
         "The triple loop as everyone first writes it, on one CPU core: i over the rows of C, j "
         "over "
-        "its columns, k along the sum. The stages after it run on a GPU, and are measured against "
-        "it.");
+        "its columns, k along the sum. The later stages run on a GPU and are measured against it.");
   }
-  return prose(
-      "A yardstick, and no stage: its code is not in this lesson, only its time and its error.");
+  return prose("A yardstick, not a stage: the lesson has its time and its error, not its code.");
 }
 
 }  // namespace report

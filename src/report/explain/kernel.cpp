@@ -10,12 +10,12 @@ std::vector<Part> explain_kernel(const Explained& explained) {
   if (!row.variant || !row.counts) return {};
   const std::string title = heading(
       std::string("What each line asks of memory (in the traced blocks)") +
-          (whole ? ", the others left out" : ""),
+          (whole ? "; other lines are left out" : ""),
       style);
   const std::string annotated = annotated_source(row, style, whole);
   if (annotated.empty()) {
     return {
-        {title + verdict("The lines are not known: there is no addr2line (of binutils) here.")}};
+        {title + verdict("The lines are unknown, because addr2line (of binutils) is missing.")}};
   }
   constexpr int kRows = 8, kRowsOfWhole = 2;  // of a picture
   const std::string picture = worst_request(row, style, whole ? kRowsOfWhole : kRows);

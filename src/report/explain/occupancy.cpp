@@ -5,6 +5,7 @@
 #include "lab/rates.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -28,35 +29,37 @@ Limit by_smem(const model::Gpu& gpu, const model::Occupancy& o) {
   } else if (used > gpu.smem_bytes_per_block) {
     limit.steps = {
         text::grouped(used) +
-        " B are more than one block may have: " + text::grouped(gpu.smem_bytes_per_block) + " B"};
+        " B is more than one block may have: " + text::grouped(gpu.smem_bytes_per_block) + " B"};
   } else {
     std::string bytes = text::grouped(used) + " B";
-    if (reserved > 0) bytes += " + " + text::grouped(reserved) + " B of the system";
+    if (reserved > 0) bytes += " + " + text::grouped(reserved) + " B for the system";
     if (taken != used + reserved) bytes += text::printed(", rounded up to a multiple of %d", unit);
     if (taken != used) bytes += ": " + text::grouped(taken) + " B";
     limit.steps = {
-        bytes, "floor(" + text::grouped(gpu.smem_bytes_per_sm) + " B an SM / " +
-                   text::grouped(taken) + " B a block)"};
+        bytes, "floor(" + text::grouped(gpu.smem_bytes_per_sm) + " B per SM / " +
+                   text::grouped(taken) + " B per block)"};
   }
   return limit;
 }
 
 Limit by_registers(const model::Gpu& gpu, const model::Occupancy& o) {
-  constexpr int kGranularity = 256;  // a warp gets registers by 256: cuda_occupancy.h
+  const int lanes = gpu.warp.lanes, unit = gpu.register_granularity;
   Limit limit{
-      "registers",
-      {"not known: there is no nvcc; --registers N states them"},
-      o.blocks_by_registers};
-  const int used = o.resources.registers_per_thread * 32;
+      "registers", {"not known without nvcc; --registers N states them"}, o.blocks_by_registers};
+  const int used = o.resources.registers_per_thread * lanes;
   if (used <= 0) return limit;
-  const int taken = (used + kGranularity - 1) / kGranularity * kGranularity;
-  std::string registers = text::printed("%d x 32 lanes = ", o.resources.registers_per_thread) +
-                          text::grouped(used) + " a warp";
+  const int taken = (used + unit - 1) / unit * unit;
+  std::string registers =
+      text::printed("%d x %d lanes = ", o.resources.registers_per_thread, lanes) +
+      text::grouped(used) + " per warp";
   if (taken != used) registers += ", rounded up to " + text::grouped(taken);
+  const int parts = gpu.sub_partitions_per_sm;
+  const std::string warps_per_part = "floor(" + text::grouped(gpu.registers_per_sm) +
+                                     (parts > 1 ? text::printed(" / %d", parts) : "") + " / " +
+                                     text::grouped(taken) + ")";
   limit.steps = {
-      registers, text::printed(
-                     "floor(floor(%d / 4 / %d) * 4 / %d warps a block)", gpu.registers_per_sm,
-                     taken, o.warps_per_block)};
+      registers, "floor(" + warps_per_part + (parts > 1 ? text::printed(" * %d", parts) : "") +
+                     text::printed(" / %d warps per block)", o.warps_per_block)};
   return limit;
 }
 
@@ -65,16 +68,16 @@ Limit by_registers(const model::Gpu& gpu, const model::Occupancy& o) {
 std::vector<Part> explain_occupancy(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.occupancy) return {};
-  constexpr int kSteps = 58;
+  const int steps = text::report_width() - 42;
   const model::Gpu& gpu = run.gpu;
   const model::Occupancy& o = *row.occupancy;
   const Limit limits[] = {
       {"threads",
        {text::printed(
-           "floor(%d threads an SM / 32 / %d warps a block)", gpu.threads_per_sm,
-           o.warps_per_block)},
+           "floor(%s threads per SM / %d / %d warps per block)",
+           text::grouped(gpu.threads_per_sm).c_str(), gpu.warp.lanes, o.warps_per_block)},
        o.blocks_by_threads},
-      {"blocks", {"the most that an SM keeps track of"}, o.blocks_by_blocks},
+      {"blocks", {"the most that an SM can manage at a time"}, o.blocks_by_blocks},
       by_smem(gpu, o),
       by_registers(gpu, o)};
 
@@ -84,21 +87,28 @@ std::vector<Part> explain_occupancy(const Explained& explained) {
     const bool least = limit.blocks == o.blocks_per_sm;
     if (least) limited_by += (limited_by.empty() ? "" : " and ") + std::string(limit.name);
     const std::string blocks =
-        limit.blocks == INT_MAX ? " no limit" : text::printed(" = %3d blocks", limit.blocks);
+        limit.blocks == INT_MAX
+            ? " no limit"
+            : text::printed(" = %3d block%s", limit.blocks, limit.blocks == 1 ? "" : "s");
+    std::vector<std::string> lines;
     for (const std::string& step : limit.steps) {
+      for (const std::string& line : text::wrapped(step, steps)) lines.push_back(line);
+    }
+    for (const std::string& step : lines) {
       text += text::repeated(" ", kIndent) +
-              text::pad_right(&step == &limit.steps[0] ? limit.name : "", kLabel);
-      text += &step == &limit.steps.back()
-                  ? text::pad_right(step, kSteps) + blocks + (least ? " <- least" : "")
+              text::pad_right(&step == &lines.front() ? limit.name : "", kLabel);
+      text += &step == &lines.back()
+                  ? text::pad_right(step, steps) + blocks + (least ? " <- least" : "")
                   : step;
       text += "\n";
     }
   }
   text += fact(
-      "occupancy", text::printed(
-                       "%d blocks x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
-                       o.blocks_per_sm, o.warps_per_block, o.blocks_per_sm * o.warps_per_block,
-                       gpu.threads_per_sm / 32, o.percent));
+      "occupancy",
+      text::printed(
+          "%d block%s x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
+          o.blocks_per_sm, o.blocks_per_sm == 1 ? "" : "s", o.warps_per_block,
+          o.blocks_per_sm * o.warps_per_block, gpu.threads_per_sm / gpu.warp.lanes, o.percent));
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
     const lab::Grid blocks = lab::grid(run, *row.variant);
@@ -107,8 +117,8 @@ std::vector<Part> explain_occupancy(const Explained& explained) {
                                 : blocks.x * blocks.y;
     text += fact(
         "waves", text::grouped(count) + text::printed(
-                                            " blocks / (%d a SM x %d SMs) = %.2f", o.blocks_per_sm,
-                                            gpu.sms, model::waves(gpu, o, count)));
+                                            " blocks / (%d per SM x %d SMs) = %.2f",
+                                            o.blocks_per_sm, gpu.sms, model::waves(gpu, o, count)));
   }
   return {{text}};
 }

@@ -6,28 +6,30 @@
 #include "lab/rates.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
 namespace {
 
 std::string coalescing(const model::Traffic& traffic) {
-  const double ratio = static_cast<double>(traffic.pieces) /
-                       static_cast<double>(std::max<std::int64_t>(traffic.ideal_pieces, 1));
-  if (traffic.pieces < traffic.ideal_pieces) {
-    return "Coalesced, and fewer than ideal: some lanes read the same address, which is fetched "
-           "once.";
-  }
+  const double ratio =
+      static_cast<double>(traffic.pieces) /
+      static_cast<double>(std::max<std::int64_t>(traffic.pieces - traffic.uncoalesced, 1));
   if (traffic.pieces == traffic.ideal_pieces) {
-    return "Coalesced: the lanes' addresses are neighbours, and no byte of a sector is moved in "
-           "vain.";
+    return "Coalesced: the bytes that the lanes want fit into no fewer sectors.";
+  }
+  if (traffic.uncoalesced == 0) {
+    return "Coalesced: lanes share sectors, and the ideal counts the bytes that they share once.";
   }
   if (ratio < 1.25) {
-    return "Nearly coalesced: " + text::exact(std::round(ratio * 100) / 100) +
-           " times the sectors of neighbouring, aligned addresses.";
+    return text::printed(
+        "Nearly coalesced: %.2f times the sectors of neighbouring, aligned addresses.", ratio);
   }
-  return "Not coalesced: " + text::exact(std::round(ratio * 100) / 100) +
-         " times the sectors that neighbouring addresses would take; the rest is in vain.";
+  return text::printed(
+      "Not coalesced: %.2f times the sectors of neighbouring addresses; most bytes in them are "
+      "unused.",
+      ratio);
 }
 
 // `copies` is the part of `traffic` that cp.async makes.
@@ -55,7 +57,9 @@ double ideal_per_request(const model::Traffic& traffic) {
 }  // namespace
 
 std::string requests_of_warps(const model::Counts& counts, text::Style style) {
-  constexpr const char* kColumns = "%-13s %16s %16s %14s %14s %14s\n";
+  const bool narrow = text::report_width() < text::kReportWidth;
+  const char* kColumns =
+      narrow ? "%-13s %12s %15s %11s %7s %14s\n" : "%-13s %16s %16s %14s %14s %14s\n";
   struct Line {
     const char* what;
     const model::Traffic& traffic;
@@ -74,10 +78,15 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
                       text::printed("%.2f", ideal_per_request(traffic)).c_str(), last.c_str());
   };
 
-  std::string text =
-      heading("What its warp asks of memory (a request is one instruction of 32 threads)", style);
-  text +=
-      "  " + text::printed(kColumns, "", "requests", "32-byte sectors", "per request", "ideal", "");
+  std::string text = heading(
+      text::printed(
+          "What its warp asks of memory (a request is one instruction of %d threads)",
+          counts.warp.lanes),
+      style);
+  text += "  " + text::printed(
+                     kColumns, "", "requests",
+                     text::printed("%d-byte sectors", counts.warp.sector_bytes).c_str(),
+                     "per request", "ideal", "");
   for (const Line& loads_or_stores : global) {
     const model::Traffic& traffic = loads_or_stores.traffic;
     if (traffic.requests == 0) continue;

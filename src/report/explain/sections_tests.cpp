@@ -3,9 +3,12 @@
 #include <string>
 
 #include "lab/example_run.h"
+#include "lab/rates.h"
 #include "report/explain/explain.h"
+#include "testing/environment.h"
 #include "testing/printed.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -28,6 +31,28 @@ std::string section(const std::string& name, const lab::Run& run, const lab::Row
 }
 
 }  // namespace
+
+TEST_CASE("a narrow terminal has narrow lines, down to 80 columns") {
+  for (const auto& [typed, most] :
+       {std::pair("100", 100),
+        {"80", 80},
+        {"40", 80},
+        {"", 100},
+        {"200", 100},
+        {"wide", 100},
+        {"-5", 100}}) {
+    CAPTURE(std::string(typed));
+    const testing::Variable terminal("COLUMNS", typed);
+    CHECK(text::report_width() == most);
+    for (const lab::Run& run : {timed_run(), traced_run()}) {
+      for (const lab::Row& row : run.rows) {
+        CHECK(widest(explained(run, row)) <= most);
+        for (const char* name : explained_sections())
+          CHECK(widest(section(name, run, row)) <= most);
+      }
+    }
+  }
+}
 
 TEST_CASE("no line of an explanation is wider than 100 columns") {
   lab::Run run = timed_run();
@@ -60,7 +85,7 @@ TEST_CASE("a prediction that the trace does not bear out is said aloud, with the
   CHECK_FALSE(contains(line_with(text, "SMEM loads  accesses"), "DIFFERS"));
   CHECK(contains(text, "The shape gives no reason"));
   run.K = 251;
-  CHECK(contains(explained(run, run.rows[3]), "K = 251 is no multiple of BK = 8"));
+  CHECK(contains(explained(run, run.rows[3]), "K = 251 is not a multiple of BK = 8"));
   run.M = 100;
   CHECK(contains(explained(run, run.rows[3]), "no block is an interior one"));
 }
@@ -68,16 +93,22 @@ TEST_CASE("a prediction that the trace does not bear out is said aloud, with the
 TEST_CASE("an explanation judges coalescing and conflicts by the counts") {
   lab::Run run = traced_run();
   std::string text = explained(run, run.rows[3]);
-  CHECK(contains(text, "Not coalesced: 8 times"));     // the stores: 65536 of 8192
+  CHECK(contains(text, "Not coalesced: 8.00 times"));  // the stores: 65536 of 8192
   CHECK(contains(text, "Nearly coalesced") == false);  // the loads: 40960 of 32768, 1.25
   CHECK(contains(text, "Bank conflicts: 60 %"));       // 196608 of 327680 wavefronts
   CHECK(contains(text, "Conflict-free"));              // the stores
-  run.rows[3].counts->gmem_stores.pieces = 8192;
-  run.rows[3].counts->gmem_loads.pieces = 20000;
+  model::Counts& counts = *run.rows[3].counts;
+  counts.gmem_stores.pieces = 8192;
+  counts.gmem_stores.uncoalesced = 0;
+  counts.gmem_loads.pieces = 20000;  // lanes share addresses
+  counts.gmem_loads.ideal_pieces = 10000;
+  counts.gmem_loads.uncoalesced = 0;
   text = explained(run, run.rows[3]);
-  CHECK(contains(text, "Coalesced: the lanes' addresses"));
-  CHECK(contains(text, "Coalesced, and fewer than ideal"));
+  CHECK(contains(text, "Coalesced: the bytes that the lanes want fit into no fewer sectors."));
+  CHECK(contains(text, "Coalesced: lanes share sectors"));
   CHECK_FALSE(contains(text, "Not coalesced"));
+  counts.gmem_loads.uncoalesced = 2000;
+  CHECK(contains(explained(run, run.rows[3]), "Nearly coalesced: 1.11 times"));
 }
 
 TEST_CASE("an explanation sets the compiled loads beside the written ones") {
@@ -96,10 +127,26 @@ TEST_CASE("an explanation draws what each unit needs, and the busiest is as long
   CHECK(contains(line_with(text, "<- most"), "  SMEM  "));
   CHECK(contains(line_with(text, "<- most"), text::repeated("█", 50)));
   CHECK(contains(line_with(text, "  ceiling  "), "bound by SMEM"));
-  CHECK(contains(line_with(text, "  no overlap  "), "TFLOP/s"));
-  CHECK(contains(line_with(text, "  tail  "), "4 blocks on 82 SMs, at most 1 on one"));
+  CHECK(contains(
+      line_with(text, "  one block alone "), "TFLOP/s, if it copied, then multiplied, never both"));
   CHECK(contains(line_with(text, "  measured  "), "% of the ceiling"));
-  CHECK_FALSE(contains(explained(traced_run(), traced_run().rows[3]), "% of the ceiling"));
+}
+
+TEST_CASE("an explanation says what the ceiling cannot see, and calls it latency where it counts") {
+  const std::string traced = explained(traced_run(), traced_run().rows[3]);
+  CHECK_FALSE(contains(traced, "  measured  "));
+  CHECK(contains(traced, "  not seen        waiting, for results and at barriers"));
+  for (const double part : {0.6, 0.9}) {
+    lab::Run run = timed_run();
+    const double ceiling = lab::compiled_ceiling(run, run.rows[3])->tflops;
+    run.rows[3].time->median_ms = 2.0 * 256 * 256 * 256 * 1e-9 / (part * ceiling);
+    const std::string text = explained(run, run.rows[3]);
+    CHECK(contains(line_with(text, "  bound by  "), "latency") == (part < 0.8));
+    CHECK(contains(line_with(text, "  bound by  "), "SMEM"));
+    CHECK(contains(text, part < 0.8 ? "60 % of the ceiling" : "90 % of the ceiling"));
+    CHECK(contains(text, "is idle 40 % of the time") == (part < 0.8));
+    CHECK_FALSE(contains(text, "  not seen  "));
+  }
 }
 
 TEST_CASE("an explanation works out each limit of the occupancy") {
@@ -107,13 +154,13 @@ TEST_CASE("an explanation works out each limit of the occupancy") {
   lab::Row row = run.rows[3];
   row.occupancy = model::occupancy(kGpu, {256, 38, 2048});
   const std::string text = explained(run, row);
-  CHECK(contains(line_with(text, "  threads  "), "1536 threads an SM / 32 / 8 warps"));
-  CHECK(contains(text, "38 x 32 lanes = 1,216 a warp, rounded up to 1,280"));
-  CHECK(contains(text, "floor(floor(65536 / 4 / 1280) * 4 / 8 warps a block)"));
-  CHECK(contains(text, "2,048 B + 1,024 B of the system: 3,072 B"));
+  CHECK(contains(line_with(text, "  threads  "), "1,536 threads per SM / 32 / 8 warps"));
+  CHECK(contains(text, "38 x 32 lanes = 1,216 per warp, rounded up to 1,280"));
+  CHECK(contains(text, "floor(floor(65,536 / 4 / 1,280) * 4 / 8 warps per block)"));
+  CHECK(contains(text, "2,048 B + 1,024 B for the system: 3,072 B"));
   CHECK(contains(text, "6 blocks x 8 warps = 48 of the 48 warps that an SM can hold: 100.00 %"));
   CHECK(contains(line_with(text, "  limiter  "), "threads and registers"));
-  CHECK(contains(text, "4 blocks / (6 a SM x 82 SMs) = 0.01"));
+  CHECK(contains(text, "4 blocks / (6 per SM x 82 SMs) = 0.01"));
 }
 
 TEST_CASE("an explanation of a wrong result names the element") {

@@ -34,12 +34,12 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
         "thread's tile",
         text::printed("%d x %d of C: TM x TN", std::max(v.TM, 1), std::max(v.TN, 1)));
   }
-  if (!whole) text += fact("results", text::exact(lab::results_per_thread(v)) + " of C a thread");
+  if (!whole) text += fact("results", text::exact(lab::results_per_thread(v)) + " of C per thread");
   if (v.pipeline > 1) text += fact("pipeline", text::printed("%d tiles in flight", v.pipeline));
   text += fact(
       "block", text::printed(
                    "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
-                   (v.threads() + 31) / 32));
+                   run.gpu.warp.warps_of(v.threads())));
   const lab::Grid blocks = lab::grid(run, v);
   text += fact(
       "grid", text::printed(

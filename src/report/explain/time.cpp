@@ -1,6 +1,7 @@
 #include "report/explain/sections.h"
 
 #include "lab/rates.h"
+#include "report/bound_by.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
 
@@ -11,11 +12,12 @@ namespace {
 std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) {
   std::string text = heading("Time and error", style);
   if (!row.time) {
-    return text + fact(
-                      "traced",
-                      run.gpu_present
-                          ? "This row did not run on the GPU."
-                          : "No GPU here: the kernel ran on the CPU, and was counted, not timed.");
+    return text +
+           fact(
+               "traced",
+               run.gpu_present
+                   ? "This row did not run on the GPU."
+                   : "There is no GPU here: the kernel ran on the CPU, counted and not timed.");
   }
   const lab::Timing& time = *row.time;
   text += fact(
@@ -26,15 +28,12 @@ std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) 
               text::significant(time.max_ms).c_str()) +
           (time.partial ? ", scaled up from the first rows of C" : ""));
   if (const auto rate = lab::tflops(run, row)) {
-    text += fact(
-        "rate", "2*M*N*K operations: " +
-                    (*rate < 0.1 ? text::printed("%.4f", *rate) : text::significant(*rate)) +
-                    " TFLOP/s");
+    text += fact("rate", "2*M*N*K operations: " + tflops_words(*rate) + " TFLOP/s");
   }
   if (const auto ratio = lab::cublas_ratio(run, row))
     text += fact("", text::brief(100 * *ratio) + " % of cuBLAS fp32");
   if (const auto ratio = lab::times_the_stage_before(run, row)) {
-    text += fact("", text::brief(*ratio) + " times as fast as the stage before");
+    text += fact("", text::brief(*ratio) + " times the speed of the stage before");
   }
   return text;
 }
@@ -44,19 +43,20 @@ std::string result(const lab::Row& row, text::Style style) {
   const model::Error& error = *row.error;
   std::string text = fact(
       "error", text::scientific(error.relative) +
-                   " of the reference's norm (Frobenius); the largest of one element " +
+                   " of the fp64 reference's norm (Frobenius); the largest of one element is " +
                    text::scientific(error.max_abs));
   if (row.cublas_error)
-    text += fact("to cuBLAS", text::scientific(*row.cublas_error) + " of its norm");
+    text += fact("against cuBLAS", text::scientific(*row.cublas_error) + " of its norm");
   if (error.bound_ok) {
     text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
             text::coloured("ok", text::Colour::green, style) +
-            ": every element is within what rounding can do to a sum of that length\n";
+            ": no element is farther off than rounding can explain\n";
     if (error.overflowed > 0) {
       text += fact(
-          "overflow", text::grouped(error.overflowed) +
-                          (error.overflowed == 1 ? " element is" : " elements are") +
-                          " infinite or NaN, as in every BLAS: such sums leave the range of fp32.");
+          "overflow",
+          text::grouped(error.overflowed) +
+              (error.overflowed == 1 ? " element is" : " elements are") +
+              " infinite or NaN, as in every BLAS: such sums are beyond the range of fp32.");
     }
   } else {
     text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
