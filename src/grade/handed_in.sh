@@ -62,19 +62,26 @@ read_file_name() {
   return 1
 }
 
+# Whether a file in a student's folder has the name of exercise $2.
+is_called() {
+  local base=${1##*/}
+  [[ ${base,,} =~ ^"$2"( ?\([0-9]+\))?\."${kinds[$2]}"$ ]]
+}
+
 # Sets `file` to what a student's folder $1 holds for exercise $2, and `others` to the files of its kind
 # where that cannot be told.
 look_into() {
-  local kind=${kinds[$2]} each lower
+  local kind=${kinds[$2]} each exercise
   file=$1/$2.$kind others=()
   [ ! -e "$file" ] && [ ! -L "$file" ] || return 0
   for each in "$1"/*; do
-    lower=${each##*/} lower=${lower,,}
-    if [[ $lower =~ ^"$2"( ?\([0-9]+\))?\."$kind"$ ]]; then
-      file=$each
+    if is_called "$each" "$2"; then
+      file=$each others=()
       return 0
     fi
-    [[ $lower != *."$kind" ]] || others+=("$each")
+    [[ ${each,,} == *."$kind" ]] || continue
+    for exercise in "${known[@]}"; do is_called "$each" "$exercise" && continue 2; done
+    others+=("$each")
   done
   if [ ${#asked[@]} = 1 ] && [ ${#others[@]} = 1 ]; then file=${others[0]} others=(); fi
 }
