@@ -14,7 +14,7 @@ $(GRADED)/assemble $(GRADED)/similar:
 # The headers that every answer includes, compiled beforehand.
 GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
 	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
-$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags
+$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags | $(ANNOUNCER)
 	$(call say,g++,src/cuda/cpu.h)
 	mkdir -p $(@D)
 	echo '#include "cuda/cpu.h"' > $(GRADED)/cpu.h
