@@ -37,7 +37,7 @@ struct Stub {
 
 }  // namespace
 
-TEST_CASE("make ends a verdict without a word of its own, and with its exit code") {
+TEST_CASE("make prints nothing after a verdict, and keeps its exit code") {
   const Stub stub;
   for (const char* options : {"", "-s ", "-j3 ", "-k V=1 "}) {
     CAPTURE(options);

@@ -26,7 +26,7 @@ any_name=-10000 # less than every attempt: a file's own name goes before any oth
 
 leave_out() { printf 'grade-class: %q: left out, it is %s\n' "$1" "$2" >&2; }
 
-# Sets `name` and `id` from what stands before an answer's name in an export; fails for what is none.
+# Sets `name` and `id` from the text before an answer's name in an export; fails for other text.
 read_prefix() {
   local moodle='^(.*)_([0-9]+)_assignsubmission_(file|onlinetext)_?$'
   local canvas='^(.+)_([0-9]+)_[0-9]+$' blackboard='^(.*_)?([^_]+)_attempt_[-0-9]+$'
