@@ -1,46 +1,46 @@
-# make run    build, then walk the ladder: on the GPU where there is one, traced on the CPU where not
+# make run    build, then run all stages: on the GPU if there is one, else traced on the CPU
 # make test   build and run the tests; neither needs a GPU
 # make help   everything else
 #
-# Each room of src/ has a fragment of its own (src/try/try.mk); src/README.md is the map.
+# Each room of src/ has its own fragment (src/try/try.mk); src/README.md is the map.
 .DEFAULT_GOAL = $(PROGRAM)
 SHELL := /bin/bash
 
-# What a user may set: make ARCHS="86 90a" NVCC=/opt/cuda/bin/nvcc; NVCC= builds without CUDA, V=1
+# Variables for users: make ARCHS="86 90a" NVCC=/opt/cuda/bin/nvcc; NVCC= builds without CUDA, V=1
 # shows the commands, WERROR=1 makes warnings errors.
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 BUILD ?= build
 PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
 EXTRA_CXXFLAGS ?=
-# These count from make's command line alone: an OUT or K in the environment means something else.
-ASKED := ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MUTANTS N OUT \
+# These count only from make's command line: an OUT or K in the environment means something else.
+ASKED := ANSWERS ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MUTANTS N OUT \
 	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_FLAGS V VARIANT WERROR
 $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(name) :=)))
 
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-# One short line a file, or with V=1 the commands.
+# Prints one short line per file, or with V=1 the commands.
 ifeq ($(V),)
 .SILENT:
 endif
 say = $(if $(V),,$(info $(shell printf '%-9s %s' '$(1)' '$(2)')))
 
-# The GPU's part is built where there is a GPU, for that one; elsewhere where ARCHS says for which,
-# or by `make gpu` for those of the usual classrooms (oldest first; Hopper's own instructions need
-# the suffix a; the newest is also kept as PTX).
+# The GPU part is built if there is a GPU, for that GPU. Otherwise it is built if ARCHS names
+# architectures, or by `make gpu` for those of common classroom GPUs (oldest first; Hopper's own
+# instructions need the suffix a; the newest is also kept as PTX).
 PRESENT := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | \
 	grep -E '^[0-9]+\.[0-9]+$$' | tr -d . | sort -nu | sed 's/^90$$/90a/')
 ARCHS ?= $(or $(PRESENT),75 80 86 90a)
 HAS_GPU := $(and $(NVCC),$(or $(PRESENT),$(filter command,$(origin ARCHS)),$(filter gpu,$(MAKECMDGOALS))))
 
-# Ours is found by -iquote alone: with -I our folder cuda would hide the toolkit's.
+# Our headers are found only by -iquote: with -I, our folder cuda would hide the toolkit's.
 INCLUDES := -iquote . -iquote src -iquote $(BUILD)
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
 CXXFLAGS := -std=c++20 -O1 $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 # The CPU's copies of CUDA source: traced as written, with a call at every access and basic block,
-# and plain. (In DWARF 5 binutils 2.40 takes the first header of a file for the file itself.)
+# and plain. (With DWARF 5, binutils 2.40 mistakes a file's first header for the file itself.)
 AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include src/cuda/cpu.h \
 	-fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) \
 	$(EXTRA_CXXFLAGS)
@@ -49,7 +49,8 @@ TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=
 COUNTED := $(foreach name,memcpy memmove memset,--redefine-sym $(name)=simt_$(name))
 DEPENDENCIES = -MMD -MP -MF $@.d
 
-# HARDENED=build compiles anew what hardening changes the meaning of, and takes the rest from there.
+# HARDENED=build recompiles the files whose meaning hardening changes, and takes the others from
+# there.
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
@@ -57,10 +58,10 @@ ROOMS := model text guard machine announce trace lab flags pictures report step 
 SOURCES := cpu_reference.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
-# What reads a student's file.
-ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
+# The files that read a student's file.
+ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp student.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
-# What stands around a kernel of somebody else's.
+# The files around a user's kernel.
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/try.cpp src/try/audit.cpp,$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
@@ -78,7 +79,7 @@ $(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(IN
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
 	rm -f $@ && ar rcs $@ $^
 
-# What was compiled with other flags is compiled again.
+# Files that were compiled with other flags are recompiled.
 $(BUILD)/%.flags: FORCE
 	mkdir -p $(@D)
 	echo '$($*.flags)' | cmp -s - $@ || echo '$($*.flags)' > $@
@@ -87,7 +88,7 @@ cpu.flags = $(CXX) $(AS_CPU) $(TRACED)
 link.flags = $(MAIN) $(LIBRARIES) $(shell cat $(MAKEFILE_LIST) | cksum)
 FORCE:
 
-# HEADERS are compiled beforehand, once for all files that are optimized alike.
+# HEADERS are precompiled, once for all files with the same optimization.
 HEADERS = $(BUILD)/src/standard.h
 $(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$<)
@@ -97,14 +98,15 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(call say,g++,$<)
 	mkdir -p $(@D) && echo '#include "$<"' > $(BUILD)/$<
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $@
-# What runs long is optimized more. gdb reads an argument of simt::run_grid (src/try/debug/debug.sh).
+# Files whose code runs long are optimized more. gdb reads an argument of simt::run_grid
+# (src/try/debug/debug.sh).
 HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/trace/% src/lab/%,$(SOURCES)))
 $(HOT): private CXXFLAGS += -O2
 $(HOT): private HEADERS :=
 $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
 
-# One source, two machines. Each copy shows one table alone, or the linker would silently merge the
-# copies, function by function.
+# One source, two machines. Each copy exports only one table; otherwise the linker would silently
+# merge the copies, function by function.
 $(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/wrapper
 	$(call say,g++,$< (traced))
 	mkdir -p $(@D)
@@ -118,27 +120,27 @@ $(BUILD)/gemm_steps_%.o: $(BUILD)/%/gemm_steps.o
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
 	src/trace/keep_symbols.sh $< $@ main
 
-# Both of README's commands first see to what they need.
-run: ## build and walk the ladder (FLAGS=... for the program)
+# README's two commands first install what they need.
+run: ## build, then run all stages (FLAGS=... for the program)
 	+$(MAKE) --no-print-directory deps
 	+$(MAKE) --no-print-directory $(PROGRAM)
 	./$(PROGRAM) $(FLAGS)
 
 test: ## build and run the tests (TEST_FLAGS=... for doctest)
-test-all: ## the tests, with every stage on every random shape: takes longer
+test-all: ## run the tests, with every stage on every random shape (slower)
 test test-all:
 	+$(MAKE) --no-print-directory deps
 	+$(MAKE) --no-print-directory $(PROGRAM) $(BUILD)/tests test-parts
 	GEMM_STEPS=./$(PROGRAM) $(if $(filter test-all,$@),GEMM_STEPS_TEST_ALL=1) \
 		src/testing/run.sh $(BUILD)/tests $(TEST_FLAGS)
 
-clean: ## remove what was built
+clean: ## remove everything that was built
 	rm -rf build gemm_steps
 
-help: ## this list
+help: ## print this list
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	echo
-	echo 'NVCC=path, or NVCC= to build without CUDA; ARCHS="86 90a" to choose architectures; V=1 to see'
+	echo 'NVCC=path, or NVCC= to build without CUDA; ARCHS="86 90a" to choose architectures; V=1 to show'
 	echo 'commands; WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS="$(ARCHS)".'
 
 include $(filter-out src/gpu/gpu.mk,$(wildcard src/*/*.mk))

@@ -8,9 +8,9 @@
 
 // Stage 0: serial
 //
-// The product as everyone first writes it: an element of C is a row of A times a column of B. It
-// reads 2K floats for each element and uses one core, one multiplication at a time; every later
-// stage computes the same and is measured against it.
+// The product as everyone writes it first: an element of C is a row of A times a column of B. It
+// reads 2K floats per element and uses one core, one multiplication at a time. Every later stage
+// computes the same product and is measured against this one.
 void serial_gemm(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   if (alpha == 0) K = 0;                  // BLAS: alpha = 0 does not read A and B
@@ -28,24 +28,24 @@ void serial_gemm(
 
 // OpenMP
 //
-// The ideas of the later stages, on a CPU. A thread takes a block of C and walks along K. The parts
-// of A and B that it needs are copied ("packed") into its own cache in the order in which they will
-// be read, and a small tile of C stays in registers while they are. Blocks are independent and each
-// sums along K in one order, so the result is the same with any number of threads.
+// The ideas of the later stages, on a CPU. A thread takes a block of C and walks along K. It copies
+// ("packs") the parts of A and B that it needs into its own cache, in the order in which it will
+// read them, and keeps a small tile of C in registers meanwhile. Blocks are independent and each
+// sums along K in a fixed order, so the result is the same with any number of threads.
 
 namespace {
 
-// A tile is 12 rows of 64 bytes (16 floats or 8 doubles). As many of its rows are computed together
-// as fill 12 vector registers with sums: 3 with SSE or NEON, 6 with AVX2, 12 with AVX-512. That
-// keeps the multipliers busy and leaves 4 of the 16 registers of AVX2 for a row of B and an element
-// of A.
+// A tile is 12 rows of 64 bytes (16 floats or 8 doubles). The number of rows computed together is
+// chosen so that their sums fill 12 vector registers: 3 with SSE or NEON, 6 with AVX2, 12 with
+// AVX-512. That keeps the multipliers busy and leaves 4 of AVX2's 16 registers for a row of B and
+// an element of A.
 constexpr int kTileRows = 12;
 constexpr int kRowBytes = 64;
 template <class Element>
 constexpr int kTileColumns = kRowBytes / sizeof(Element);
 
 // What a thread holds at a time, sized for the L2 cache: 192 KB of A and 512 KB of B in fp32. The
-// B of one column of tiles, 16 KB, stays in L1 while it meets every row of tiles.
+// part of B for one column of tiles, 16 KB, stays in L1 while it is used for every row of tiles.
 constexpr int kBlockRows = 16 * kTileRows;
 template <class Element>
 constexpr int kBlockColumns = 32 * kTileColumns<Element>;
@@ -71,7 +71,7 @@ void pack_A(int rows, int depth, const float* A, std::int64_t stride, Element* p
   }
 }
 
-// A depth x columns part of B, likewise.
+// A depth x columns part of B, in the same way.
 template <class Element>
 void pack_B(int depth, int columns, const float* B, std::int64_t stride, Element* packed) {
   constexpr int kColumns = kTileColumns<Element>;
@@ -89,8 +89,8 @@ void pack_B(int depth, int columns, const float* B, std::int64_t stride, Element
   }
 }
 
-// A tile of sums += A (12 x depth) * B (depth x 64 bytes), as many rows at a time as fit the
-// registers.
+// A tile of sums += A (12 x depth) * B (depth x 64 bytes), with as many rows at a time as fit in
+// the registers.
 template <int kVectorBytes, class Element>
 [[gnu::always_inline]] inline void multiply_tile(
     int depth, const Element* A, const Element* B, Element* sums) {
@@ -135,8 +135,8 @@ template <int kVectorBytes, class Element>
 }
 
 // On x86-64 the compiler makes a copy of a FOR_EACH_CPU function for every generation of vector
-// instructions, and the program takes the best one that the CPU has when it starts. Everything such
-// a function calls is always_inline, because only what stands inside it is compiled anew.
+// instructions, and at its start the program chooses the best one for the CPU. Everything that such
+// a function calls is always_inline, because only inlined code is compiled for each generation.
 #if defined(__x86_64__) && __GNUC__ >= 12
 #define FOR_EACH_CPU \
   __attribute__((target_clones("default", "arch=x86-64-v2", "arch=x86-64-v3", "arch=x86-64-v4")))
@@ -146,7 +146,7 @@ template <int kVectorBytes, class Element>
 #define FOR_EACH_CPU
 #endif
 
-// The width of this CPU's vector registers. Wider vectors than that would be right, but slow.
+// The width of this CPU's vector registers. Wider vectors would be right, but slow.
 int vector_bytes() {
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx512f")) return 64;
@@ -181,7 +181,7 @@ constexpr std::int64_t round_up(std::int64_t value, int step) {
   return (value + step - 1) / step * step;
 }
 
-// Sums A*B block by block, and |A||B| too where asked, and hands each finished block of C to
+// Sums A*B block by block, and |A||B| too if requested, and passes each finished block of C to
 // finish(row, column, rows, columns, scratch), on any of the threads.
 template <class Element, class Finish>
 void for_each_block(
@@ -189,7 +189,7 @@ void for_each_block(
   constexpr int kColumns = kBlockColumns<Element>;
   const int threads = omp_get_max_threads();
   const std::int64_t column_blocks = round_up(N, kColumns) / kColumns;
-  // Lower blocks where the matrix is too small to give every thread two of the full height.
+  // Uses lower blocks if the matrix is too small to give every thread two of the full height.
   const std::int64_t block_rows = std::clamp<std::int64_t>(
       round_up(M * column_blocks / (2 * threads), kTileRows), kTileRows, kBlockRows);
   const std::int64_t row_blocks = (M + block_rows - 1) / block_rows;

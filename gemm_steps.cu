@@ -730,8 +730,9 @@ const std::vector<model::Stage> stages = {
      .variants = {}},
     {.number = 1,
      .name = "naive",
-     .idea = "A thread for every element of C. A warp walks down a column, so each of its loads of "
-             "A touches 32 rows.",
+     .idea =
+         "A thread for every element of C. A warp walks down a column, so each of its lanes loads "
+         "A from a row of its own.",
      .needs = 0,
      .predicted = kUntiled,
      .variants =
@@ -744,7 +745,7 @@ const std::vector<model::Stage> stages = {
            "times and one of B M times."},
           {"How many of the floats in the sectors of one load of A does a warp use, in percent?",
            "100*32/(32*8)", "%",
-           "32 rows are 32 sectors of 8 floats each, and one float of each is wanted."}}},
+           "32 rows are 32 sectors of 8 floats each, and one float of each is wanted.", true}}},
     {.number = 2,
      .name = "coalesced",
      .idea = "Neighbouring threads read neighbouring addresses: a warp walks along a row of C.",
@@ -756,7 +757,8 @@ const std::vector<model::Stage> stages = {
      .questions =
          {{"How many sectors do the two loads of one step of k take together?", "2*sectors",
            "sectors",
-           "One for A, which all lanes read at the same address, and four for 32 neighbours of B."},
+           "One for A, which all lanes read at the same address, and four for 32 neighbours of B.",
+           true},
           {"By how much did the loads of one thread become fewer?", "0", "loads",
            "By none: 2K as before. What changed is which lanes ask for neighbours, and so the "
            "sectors of a request."}}},
@@ -827,7 +829,8 @@ const std::vector<model::Stage> stages = {
           {"How many wavefronts does a 16-byte load of a full warp take at best?", "32*16/128",
            "wavefronts",
            "A wavefront brings at most 32 banks of 4 bytes, so 512 bytes take four; fewer "
-           "only where lanes want the same words."}}},
+           "only where lanes want the same words.",
+           true}}},
     {.number = 7,
      .name = "conflict-free",
      .idea = "A thread's results come in squares of 4 x 4 and As is padded, so that no two lanes "

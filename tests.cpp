@@ -1,5 +1,5 @@
-// The ladder's tests: every stage on every machine that is here, its counts, and the program
-// itself. The tests of a folder's parts stand in the folder, as *_tests.cpp.
+// Tests of the whole program: every stage on every available machine, its counts, and the program
+// itself. The tests of each room are in its folder, as *_tests.cpp.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <omp.h>
@@ -28,7 +28,7 @@
 #include "trace/source_lines.h"
 #include "trace/trace.h"
 
-// The GPU's copy of the table, where nvcc compiled one; else null.
+// The GPU's copy of the table if nvcc compiled one; else null.
 extern const model::StageTable stage_table __attribute__((weak));
 extern const model::StageTable experiment_table __attribute__((weak));
 
@@ -37,7 +37,7 @@ namespace {
 struct Case {
   int M, N, K;
   float alpha = 1, beta = 0;
-  int misaligned_floats = 0;  // how far A, B and C are from a 256-byte boundary
+  int misaligned_floats = 0;  // distance of A, B and C from a 256-byte boundary
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
@@ -47,7 +47,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 enum class Where { plain, traced, gpu };
 
-// The table with every variant: the ladder's, and those of the experiments.
+// The tables with every variant: the stages' own, and those of the experiments.
 const model::StageTable& table_of(Where where) {
   if (where == Where::gpu) return experiment_table;
   return where == Where::traced ? experiment_table_traced : experiment_table_plain;
@@ -62,7 +62,7 @@ struct Outcome {
   model::Counts counts;
 };
 
-// Traces all blocks where the copy is the traced one.
+// Traces all blocks if the copy is the traced one.
 Outcome multiply(
     Where where, const model::Variant& variant, const Case& c,
     model::Precision precision = model::kFp32) {
@@ -103,7 +103,7 @@ const model::Stage& stage_numbered(const model::StageTable& table, int number) {
   return *stage;
 }
 
-// By default that stage's first.
+// The default is that stage's first variant.
 const model::Variant& variant_of(
     const model::StageTable& table, int number, std::string_view name = "") {
   for (const model::Variant& variant : stage_numbered(table, number).variants) {
@@ -150,7 +150,8 @@ std::vector<Case> random_cases(int count, unsigned seed) {
   const auto upto = [&](unsigned n) { return static_cast<int>(random() % (n + 1)); };
   std::vector<Case> cases;
   for (int i = 0; i < count; ++i) {
-    // Every other shape in fours, so that the float4 kernels run as often as the others.
+    // Every second shape is a multiple of four, so that the float4 kernels run as often as the
+    // others.
     const int unit = i % 2 == 0 ? 4 : 1;
     cases.push_back(
         {upto(160 / unit) * unit, upto(160 / unit) * unit, upto(160 / unit) * unit, upto(4) * 0.5f,
@@ -167,7 +168,7 @@ void check_all_variants(Where where) {
   for_each_variant(table_of(where), check);
 }
 
-// `count` random shapes in all, dealt out to the variants in turn.
+// `count` random shapes in total, distributed over the variants in turn.
 void check_random_shapes(Where where, int count) {
   std::vector<std::pair<const model::Stage*, const model::Variant*>> variants;
   for_each_variant(table_of(where), [&](const model::Stage& stage, const model::Variant& variant) {
@@ -213,7 +214,8 @@ bool gpu_is_here() {
 
 }  // namespace
 
-TEST_CASE("every stage and variant is right off the tile, at K = 0, alpha = 0, and any beta") {
+TEST_CASE(
+    "every stage and variant is right at sizes around a tile, at K = 0, alpha = 0, and any beta") {
   check_all_variants(Where::plain);
 }
 
@@ -225,7 +227,7 @@ TEST_CASE("the traced copy computes the same products") {
   check_random_shapes(Where::traced, 150);
 }
 
-TEST_CASE("no stage is blamed for a hazard, whatever the shape") {
+TEST_CASE("no stage has a hazard at any shape") {
   for (const model::Stage& stage : stage_table_traced.stages) {
     if (stage.variants.empty()) continue;
     for (const Case& c : special_cases()) check_right(Where::traced, stage, stage.variants[0], c);
@@ -254,7 +256,7 @@ TEST_CASE("more block rows than a grid can have are computed in several launches
   check_right(Where::plain, naive, variant_of(stage_table_plain, 1, "8x8"), {65536 * 8 + 1, 1, 1});
 }
 
-TEST_CASE("the three copies of the stage table say the same") {
+TEST_CASE("the three copies of the stage table are equal") {
   REQUIRE(stage_table_plain.stages.size() == stage_table_traced.stages.size());
   for (std::size_t s = 0; s < stage_table_plain.stages.size(); ++s) {
     const model::Stage& stage = stage_table_plain.stages[s];
@@ -278,7 +280,7 @@ TEST_CASE("traced counts per thread equal the stage table's formulas") {
         const int BK = std::max(variant.BK, 4);
         for (int tiles : {1, 2, 5}) {
           for (float beta : {0.0f, 1.0f}) {
-            // In whole tiles, every thread does the same. A misaligned C takes the scalar path.
+            // With whole tiles, every thread does the same. A misaligned C takes the scalar path.
             for (int misaligned : {0, 1}) {
               const Case c{2 * variant.BM, 2 * variant.BN, tiles * BK, 1, beta, misaligned};
               CAPTURE(std::string(variant.kernel.name));
@@ -306,7 +308,7 @@ TEST_CASE("traced counts per thread equal the stage table's formulas") {
       });
 }
 
-TEST_CASE("loads per thread are those that the sources count by hand") {
+TEST_CASE("loads per thread equal the published hand counts") {
   struct Source {
     int stage;
     const char* variant;
@@ -335,13 +337,13 @@ TEST_CASE("coarsening by s makes M N K / 32 (1 + 1/s) requests to shared memory 
     const model::Variant& variant =
         variant_of(stage_table_traced, 4, "16x16x16-tm" + std::to_string(s));
     const model::Counts counts = multiply(Where::traced, variant, {kSize, kSize, kSize}).counts;
-    // A block of 16 threads fills half a warp, and so needs twice the requests.
+    // A block of 16 threads fills half a warp, so it needs twice the requests.
     const double warp_fill = s == 16 ? 0.5 : 1.0;
     CHECK(counts.smem_loads.requests == kSize * kSize * kSize / 32.0 * (1 + 1.0 / s) / warp_fill);
   }
 }
 
-TEST_CASE("the conflict-free stages have no bank conflict, and the vectorized one has") {
+TEST_CASE("the conflict-free stages have no bank conflicts, but the vectorized one does") {
   for_each_variant(
       stage_table_traced, [&](const model::Stage& stage, const model::Variant& variant) {
         const bool vectorized = std::string_view(stage.name) == "vectorized";
@@ -391,7 +393,7 @@ TEST_CASE("an access in a helper belongs to the line that calls it, with the arr
     seen.push_back(line.array);
   }
   std::sort(seen.begin(), seen.end());
-  // As and Bs are stored to and loaded from, each on a line of its own.
+  // As and Bs are each stored to and loaded from on one line of their own.
   CHECK(seen == std::vector<std::string>{"A", "As", "As", "B", "Bs", "Bs", "C"});
 }
 
@@ -416,8 +418,8 @@ TEST_CASE("the counts do not depend on the number of OpenMP threads") {
 
 namespace {
 
-// The bound of a stage's default variant for a product of `size` cubed. Counts grow with K, so
-// those of a few tiles are as good as all.
+// The ceiling of a stage's default variant for a product of `size` cubed. Counts grow linearly with
+// K, so those of a few tiles are enough.
 model::Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
   constexpr int kTraced = 256;
   const model::Variant& variant = variant_of(stage_table_traced, number);
@@ -430,8 +432,8 @@ model::Ceiling ceiling_of_stage(int number, const char* gpu_name, int size) {
       .value();
 }
 
-// The time in milliseconds that a recorded table gives a stage: the first number after its name. 0
-// where it has no such stage.
+// The time in milliseconds of a stage in a recorded table: the first number after its name. 0 if it
+// has no such stage.
 double recorded_ms(const std::string& path, int number) {
   std::istringstream table(testing::contents(path));
   for (std::string line; std::getline(table, line);) {
@@ -449,7 +451,7 @@ double recorded_ms(const std::string& path, int number) {
 
 }  // namespace
 
-TEST_CASE("an H200 ran every stage that is recorded at 0.6 to 1.0 of its ceiling") {
+TEST_CASE("an H200 ran every recorded stage at 0.6 to 1.0 of its ceiling") {
   int recorded = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     const double ms = recorded_ms("results/h200-4096.txt", stage.number);
@@ -465,8 +467,8 @@ TEST_CASE("an H200 ran every stage that is recorded at 0.6 to 1.0 of its ceiling
   CHECK(recorded >= 9);
 }
 
-// Of other authors' kernels of the same stages; the clocks they ran at are not known.
-TEST_CASE("published times of two other GPUs pass no ceiling by more than a tenth, in its order") {
+// Kernels of other authors for the same stages; their clock rates are not known.
+TEST_CASE("published times on two other GPUs exceed no ceiling by more than a tenth, in order") {
   struct Published {
     const char* gpu;
     int stage;
@@ -490,12 +492,13 @@ TEST_CASE("published times of two other GPUs pass no ceiling by more than a tent
   }
 }
 
-TEST_CASE("every access of the ladder was announced to the tracer, and no other") {
+TEST_CASE("every access of every stage is announced to the tracer, and nothing else") {
   if (!trace::why_no_audit().empty()) {
     MESSAGE("not audited here: ", trace::why_no_audit());
     return;
   }
-  // GEMM_STEPS_TEST_ALL=1: blocks of all variants; else as much of each stage as shows its lines.
+  // With GEMM_STEPS_TEST_ALL=1: blocks of all variants; else enough of each stage to reach all of
+  // its lines.
   const bool all = std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
   const auto audit_variant = [&](const model::Stage& stage, const model::Variant& variant) {
     if (!all && (stage.number > 9 || &variant != stage.variants.data())) return;
@@ -517,7 +520,7 @@ TEST_CASE("every access of the ladder was announced to the tracer, and no other"
   for_each_variant(experiment_table_traced, audit_variant);
 }
 
-TEST_CASE("a pipeline has its tiles on their way, and a stage without one nothing") {
+TEST_CASE("a pipeline has tiles in flight, and a stage without a pipeline has none") {
   constexpr int kTiles = 10;
   int pipelines = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
@@ -525,7 +528,7 @@ TEST_CASE("a pipeline has its tiles on their way, and a stage without one nothin
     CAPTURE(stage.number);
     const model::Variant& v = stage.variants[0];
     const model::Counts counts = multiply(Where::traced, v, {v.BM, v.BN, kTiles * v.BK}).counts;
-    // One barrier a tile and one before the first; or one after either half of the loop.
+    // One barrier per tile and one before the first; or one after each half of the loop.
     CHECK(counts.barriers == (v.pipeline > 0 ? kTiles + 1 : 2 * kTiles));
     std::int64_t most = 0;
     for (const model::LineCounts& line : counts.lines) most = std::max(most, line.in_flight_most);
@@ -537,7 +540,7 @@ TEST_CASE("a pipeline has its tiles on their way, and a stage without one nothin
   CHECK(pipelines > 0);
 }
 
-TEST_CASE("the recorded comparisons with an H200 say that all counts and bottlenecks agree") {
+TEST_CASE("in the recorded comparisons with an H200, all counts and bottlenecks agree") {
   for (const char* shape : {"256", "251x509x127", "252x508x132"}) {
     CAPTURE(std::string(shape));
     const std::string text = testing::contents("results/h200-ncu-" + std::string(shape) + ".txt");
@@ -553,8 +556,9 @@ TEST_CASE("the recorded comparisons with an H200 say that all counts and bottlen
   CHECK(std::regex_search(ceilings, busiest));
 }
 
-// results/h200-ncu-256.txt has all of these.
-TEST_CASE("loads from shared memory as compiled are those that an H200 counted, wavefronts too") {
+// results/h200-ncu-256.txt has all of these numbers.
+TEST_CASE(
+    "compiled loads from shared memory, and their wavefronts, are those that an H200 counted") {
   struct Counted {
     int stage;
     double requests, wavefronts;
@@ -578,7 +582,7 @@ TEST_CASE("loads from shared memory as compiled are those that an H200 counted, 
   }
 }
 
-TEST_CASE("a kernel's shared arrays take the bytes that nvcc reports") {
+TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
   for_each_variant(experiment_table_traced, [](const model::Stage&, const model::Variant& variant) {
     CAPTURE(std::string(variant.kernel.name));
     std::size_t bytes = 0;
@@ -607,7 +611,7 @@ TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
 TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
   const testing::Folder folder;
   const std::string no_npy = folder / "no.npy";
-  std::ofstream(no_npy) << "this is no matrix\n";
+  std::ofstream(no_npy) << "this is not a matrix\n";
   const std::string wide = folder / "wide.npy", tall = folder / "tall.npy";
   REQUIRE(gemm_steps("--device cpu --stage 1 --m 4 --n 6 --k 2 --out " + wide).exit_code == 0);
   REQUIRE(gemm_steps("--device cpu --stage 1 --m 7 --n 3 --k 2 --out " + tall).exit_code == 0);
@@ -630,7 +634,7 @@ TEST_CASE("the program refuses bad input in one sentence with exit code 2") {
   if (!gpu_is_here()) check_refused("--device gpu", "no GPU");
 }
 
-TEST_CASE("--explain shows the kernel's lines, and marks those that waste") {
+TEST_CASE("--explain shows the kernel's lines, and marks wasteful ones") {
   const Output naive = gemm_steps("--device cpu --size 64 --stage 1 --explain");
   CHECK(naive.exit_code == 0);
   CHECK(naive.out.find("sum += A[offset(row, k, K)] * B[offset(k, col, N)];") != std::string::npos);

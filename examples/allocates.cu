@@ -1,4 +1,4 @@
-// Allocates in the kernel.
+// Allocates memory in the kernel.
 __global__ void allocates(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,4 +1,4 @@
-// Claims what is not so.
+// Asserts a condition that does not hold.
 __global__ void asserts(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

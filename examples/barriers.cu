@@ -1,4 +1,4 @@
-// Loops for ever, but from barrier to barrier.
+// Loops forever, from barrier to barrier.
 __global__ void barriers(float* C) {
   while (true) __syncthreads();
 }

@@ -1,4 +1,4 @@
-// Every block adds its part of K to C, with nothing that orders one block and another.
+// Every block adds its part of K to C, but nothing orders the blocks.
 __global__ void between_blocks(
     int M, int N, int K, float alpha, const float* A, const float* B, float* C) {
   const int row = blockIdx.x, col = threadIdx.x, part = blockIdx.y;

@@ -1,4 +1,4 @@
-// Calls from a kernel what is the host's, another thing for each M.
+// Calls host functions from a kernel, a different one for each M.
 __global__ void calls_the_host(int what, float* C) {
   float* memory = nullptr;
   if (what == 1) C[0] = rand();

@@ -1,4 +1,4 @@
-// A product through memory of its own, with the host's calls around it as textbooks print them.
+// A product in memory of its own, with the host calls that textbooks show.
 #define CHECK(call)                                                                \
   if (cudaError_t error = call; error != cudaSuccess) {                            \
     fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(error)); \

@@ -1,4 +1,4 @@
-// Forgets to count.
+// Forgets to increment its counter.
 __global__ void endless(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

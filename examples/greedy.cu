@@ -1,4 +1,4 @@
-// Wants all the memory in the world.
+// Allocates all the memory in the world.
 __global__ void greedy(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

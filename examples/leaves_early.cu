@@ -1,4 +1,4 @@
-// Threads outside of C go home at once, and copy nothing for the others.
+// Threads outside C return at once, and copy nothing for the others.
 __global__ void leaves_early(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   __shared__ float As[16][16], Bs[16][16];

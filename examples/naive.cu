@@ -1,4 +1,4 @@
-// A thread for every element of C, and a launch that is rounded up: right for every shape.
+// One thread per element of C, and a grid that is rounded up: right for every shape.
 __global__ void naive(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

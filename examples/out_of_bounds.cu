@@ -1,4 +1,4 @@
-// Forgets that the last row of blocks reaches below the matrices.
+// Forgets that the last row of blocks extends beyond the matrices.
 __global__ void out_of_bounds(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,4 +1,4 @@
-// Asks for the bytes of one tile, and uses two.
+// Requests the bytes of one tile, and uses two.
 __global__ void past_shared(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   extern __shared__ float tiles[];

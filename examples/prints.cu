@@ -1,4 +1,4 @@
-// Two kernels that print, the second launched twice: each line must appear once.
+// Two kernels that print; the second is launched twice. Each line must appear once.
 #include <cstdio>
 
 __global__ void clear(int elements, float* C) {

@@ -1,4 +1,4 @@
-// Launches that no GPU takes, one for each M.
+// Launches that no GPU accepts, a different one for each M.
 __global__ void refused(float* C) {
   C[threadIdx.x] = 0;
 }

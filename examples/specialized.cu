@@ -1,4 +1,4 @@
-// One warp copies, the others multiply: warps meet at different barriers, and that is no mistake.
+// One warp copies, the others multiply: warps meet at different barriers, which is correct.
 __global__ void specialized(
     int M, int N, int K, float alpha, const float* A, const float* B, float* C) {
   __shared__ float row_of_A[2][32];

@@ -1,4 +1,4 @@
-// Two kernels: one scales C, then warps add their parts of the sums, reduced by shuffles.
+// Two kernels: one scales C, then warps add their partial sums, reduced by shuffles.
 __global__ void scale(int elements, float beta, float* C) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < elements) C[i] = beta == 0 ? 0 : beta * C[i];

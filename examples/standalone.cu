@@ -1,5 +1,5 @@
-// The afterword's program: stage 5 of the ladder, 2D thread tiling, with nothing of gemm_steps
-// around it. Its shapes must be multiples of the tile; in exchange a kernel fits on one screen.
+// The afterword's program: stage 5, 2D thread tiling, as a program of its own without gemm_steps.
+// Its shapes must be multiples of the tile; in exchange the kernel fits on one screen.
 //
 //   nvcc -std=c++20 -O3 examples/standalone.cu -o standalone && ./standalone     with a GPU
 //   make build/examples/standalone && build/examples/standalone               without one
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
 
   const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
   const int block_col = blockIdx.x * BN;
-  const int row = threadIdx.y * TM;  // and this thread's results (TM, TN) start there in it
+  const int row = threadIdx.y * TM;  // this thread's results (TM, TN) start here in it
   const int col = threadIdx.x * TN;
   const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
 
@@ -84,13 +84,13 @@ int main() {
     check(cudaGetLastError(), "the launch of sgemm");
     check(cudaDeviceSynchronize(), "sgemm");
   };
-  multiply();  // the first launch also loads the kernel, so that it is not the one to time
+  multiply();  // the first launch also loads the kernel, so it is not timed
   const auto start = std::chrono::steady_clock::now();
   multiply();
   const std::chrono::duration<double, std::milli> time_ms =
       std::chrono::steady_clock::now() - start;
 
-  // All the numbers are whole and small, so that the result is exact.
+  // All numbers are small integers, so the result is exact.
   check(cudaMemcpy(C.data(), device_C, C.size() * sizeof(float), cudaMemcpyDeviceToHost), "C");
   int wrong = 0;
   for (int i = 0; i < M; ++i) {

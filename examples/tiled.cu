@@ -1,4 +1,4 @@
-// Tiles in shared memory as textbooks print them, the width a template parameter.
+// Tiles in shared memory as in textbooks, with the width as a template parameter.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 

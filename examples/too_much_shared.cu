@@ -1,4 +1,4 @@
-// Asks for more shared memory than any GPU has for a block.
+// Requests more shared memory than any GPU has for a block.
 __global__ void too_much_shared(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

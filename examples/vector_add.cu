@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-// Every call of the CUDA library can fail, and says so in what it returns.
+// Every call of the CUDA library can fail, and its return value says so.
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));

@@ -1,4 +1,4 @@
-// Leaves out what is left of C beyond whole blocks.
+// Skips the part of C beyond the last whole block.
 __global__ void wrong_at_the_edge(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

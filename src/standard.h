@@ -1,5 +1,5 @@
-// The standard headers that most files include. Make compiles them beforehand, which spares a third
-// of the time. Each file still includes what it uses.
+// The standard headers that most files include. Make precompiles them, which saves a third of the
+// time. Each file still includes what it uses.
 #pragma once
 
 #include <algorithm>

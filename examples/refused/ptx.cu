@@ -1,4 +1,4 @@
-// Has an instruction of the GPU in it.
+// Contains a GPU instruction (inline PTX).
 __global__ void ptx(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   const uint row = blockIdx.y * blockDim.y + threadIdx.y;

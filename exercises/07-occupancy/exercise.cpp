@@ -3,6 +3,7 @@
 
 #include "grade/case.h"
 #include "grade/exercise.h"
+#include "grade/student.h"
 #include "model/gpus.h"
 #include "model/occupancy.h"
 #include "text/numbers.h"
@@ -86,10 +87,12 @@ Instance drawn(grade::Random& random, std::string_view limiter, const model::Gpu
   }
 }
 
-// The same for the same student on every machine, whatever the seed: FNV-1a.
+// The same for the same student on every machine, whatever the seed and however the name is spelt:
+// FNV-1a.
 std::vector<Instance> instances_for(const std::string& student) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char c : "resident" + student) hash = (hash ^ c) * 0x100000001b3;
+  for (const unsigned char c : "resident" + grade::name_key(student))
+    hash = (hash ^ c) * 0x100000001b3;
   grade::Random random(hash);
   constexpr std::string_view kLimiters[] = {"threads", "blocks", "shared memory", "registers"};
   const int first = random.between(0, 3), second = (first + random.between(1, 3)) % 4;
@@ -100,8 +103,8 @@ std::vector<Instance> instances_for(const std::string& student) {
 std::string instance_text(const grade::Submission& submission) {
   const std::vector<Instance> both = instances_for(submission.student);
   std::string text = submission.student.empty()
-                         ? "STUDENT=your-name draws two kernels of your own. Without it:\n\n"
-                         : "drawn for STUDENT=" + submission.student + ":\n\n";
+                         ? "STUDENT=\"Your Name\" draws two kernels of your own. Without it:\n\n"
+                         : "drawn for " + submission.student + ":\n\n";
   const auto line = [&](const char* name, const auto& value) {
     text += text::printed("%-36s", name);
     for (const Instance& instance : both) text += text::printed("%18s", value(instance).c_str());
@@ -238,14 +241,24 @@ std::optional<grade::Complaint> check_one(
   return std::nullopt;
 }
 
-std::optional<grade::Complaint> check_answers(const grade::Submission& submission) {
-  const std::vector<Instance> both = instances_for(submission.student);
+std::optional<grade::Complaint> check_both(
+    const std::string& student, const grade::Answers& answers) {
+  const std::vector<Instance> both = instances_for(student);
   for (std::size_t i = 0; i < both.size(); ++i) {
-    if (auto complaint = check_one(both[i], std::to_string(i + 1), submission.answers)) {
-      return complaint;
-    }
+    if (auto complaint = check_one(both[i], std::to_string(i + 1), answers)) return complaint;
   }
   return std::nullopt;
+}
+
+std::optional<grade::Complaint> check_answers(const grade::Submission& submission) {
+  auto complaint = check_both(submission.student, submission.answers);
+  if (complaint && !check_both("", submission.answers)) {
+    return grade::Complaint{
+        "these answers are for the kernels drawn without a name",
+        "answer for the kernels that are drawn for " + submission.student,
+        "make grade EX=7 STUDENT=\"" + submission.student + "\" shows them"};
+  }
+  return complaint;
 }
 
 }  // namespace

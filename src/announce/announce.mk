@@ -1,4 +1,4 @@
-# g++ starts its assembler through this when it compiles a traced kernel: see wrapper.cpp.
+# g++ starts its assembler through this program when it compiles a traced kernel: see wrapper.cpp.
 ANNOUNCER := $(BUILD)/announce/wrapper
 TRACED += -wrapper $(ANNOUNCER) $(if $(filter x86_64%,$(shell $(CXX) -dumpmachine)),-mno-red-zone)
 $(ANNOUNCER): $(call OBJECTS,$(addprefix src/announce/,wrapper.cpp pass.cpp instruction.cpp))

@@ -85,7 +85,7 @@ int bytes_of_suffix(char suffix) {
 int bytes_of_register(std::string_view name) {
   if (name.starts_with("%xmm")) return 16;
   if (name.starts_with("%r") && name.size() > 2) {
-    // %rax is whole, and of %r8 to %r15 a suffix says how much is meant.
+    // "%rax" is the whole register; for %r8 to %r15 a suffix names the part.
     const char last = name.back();
     const bool numbered = name[2] >= '0' && name[2] <= '9';
     if (!numbered) return 8;
@@ -122,7 +122,7 @@ bool is_vector(const Instruction& instruction) {
   return false;
 }
 
-// How many bytes of memory an instruction with a vector register moves.
+// The number of bytes that an instruction with a vector register moves to or from memory.
 int vector_bytes(std::string_view name) {
   if (is_one_of(name, {"movq", "movlps", "movhps", "movlpd", "movhpd", "cvtps2pd", "cvtdq2pd"}))
     return 8;
@@ -138,7 +138,7 @@ int vector_bytes(std::string_view name) {
   return 0;
 }
 
-// Of the x87 unit, where long double is computed.
+// Instructions of the x87 unit, which computes long double.
 int x87_bytes(std::string_view name) {
   if (is_one_of(name, {"fldcw", "fnstcw", "fstcw", "fnstsw"})) return 2;
   const bool integer = name.starts_with("fi");
@@ -158,7 +158,7 @@ int x87_bytes(std::string_view name) {
 int integer_bytes(const Instruction& instruction) {
   const std::string_view name = instruction.name;
   if (name.starts_with("set")) return 1;
-  // movzbl and movslq name both sizes, the one in memory first.
+  // movzbl and movslq name both sizes: first the memory's, then the register's.
   if (name.size() == 6 && starts_with_one_of(name, {"movz", "movs"})) {
     return bytes_of_suffix(name[4]);
   }

@@ -1,5 +1,5 @@
-// One instruction of x86-64 as g++ writes it for the assembler (AT&T syntax: the destination is the
-// last operand), and what it does to memory.
+// One x86-64 instruction as g++ writes it for the assembler (AT&T syntax: the destination is the
+// last operand), and its effect on memory.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace announce {
 struct Operand {
   std::string text;
   bool is_memory = false;
-  // Of memory: %fs:displacement(base, index, scale). Parts that are not there are empty.
+  // A memory operand: %fs:displacement(base, index, scale). Missing parts are empty.
   bool thread_local_segment = false;
   std::string displacement, base, index, scale;
 };
@@ -23,20 +23,20 @@ struct Instruction {
   std::vector<Operand> operands;
 };
 
-// None where `line` is a label, a directive or a comment.
+// Returns nothing if `line` is a label, a directive or a comment.
 std::optional<Instruction> instruction_in(std::string_view line);
 
-// What an instruction does to the memory that an operand names.
+// How an instruction accesses the memory that an operand names.
 struct Access {
   bool loads, stores;
-  int bytes;  // 0: an instruction that this file does not know
+  int bytes;  // 0: this file does not know the instruction
   const Operand* operand;
 };
 
-// None where it touches none, or only the stack by its own means (push and call).
+// Returns nothing if it accesses no memory, or only the stack implicitly (push and call).
 std::optional<Access> access_of(const Instruction& instruction);
 
-// String instructions (rep movsq) touch what %rsi and %rdi point to, %rcx times so many bytes.
+// String instructions (rep movsq) access what %rsi and %rdi point to, %rcx times this many bytes.
 struct StringAccess {
   bool loads;  // from (%rsi); it always stores to (%rdi)
   int unit_bytes;
@@ -44,10 +44,10 @@ struct StringAccess {
 };
 std::optional<StringAccess> string_access_of(const Instruction& instruction);
 
-// The 64-bit registers, as "%rax", whose contents change; but for those that a call changes.
+// The 64-bit registers, as "%rax", that the instruction changes, except those that a call changes.
 std::vector<std::string> written_by(const Instruction& instruction);
 
-// "%rax" of "%al", "%ax", "%eax" and "%rax"; other registers are returned as they are.
+// "%rax" for "%al", "%ax", "%eax" and "%rax"; other registers are returned unchanged.
 std::string whole_register(std::string_view name);
 
 }  // namespace announce

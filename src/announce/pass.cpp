@@ -37,13 +37,13 @@ Displacement displacement_in(std::string_view text) {
   return displacement;
 }
 
-// Where an operand points, as long as its registers keep their values.
+// The address that an operand means, valid while its registers keep their values.
 struct Place {
-  std::string around;  // all of it but the number
+  std::string around;  // everything except the number
   long begin;
 };
 
-// Follows the assembly of one function after the other, instruction by instruction.
+// Follows the assembly of each function, instruction by instruction.
 class Pass {
  public:
   explicit Pass(std::string_view assembly) {
@@ -65,18 +65,19 @@ class Pass {
       text_ += lines_[at_];
       text_ += '\n';
     }
-    // What is traced without this would be counted wrong: src/trace/keep_symbols.sh looks for it.
+    // Without this pass, traced code would be counted wrongly, so src/trace/keep_symbols.sh looks
+    // for this symbol.
     text_ += "\t.set\tsimt_accesses_are_announced, 1\n";
     return std::move(text_);
   }
 
  private:
-  // What the compiler announced for the statement that follows.
+  // What the compiler announced for the next statement.
   struct Announced {
     bool stores;
-    int bytes;  // of which so many were not seen yet
+    int bytes;  // how many of them were not seen yet
     int all;
-    std::optional<Place> seen;  // where the first of them lie
+    std::optional<Place> seen;  // the place of the first of them
   };
 
   static bool is_label(std::string_view line) {
@@ -102,14 +103,14 @@ class Pass {
     return place;
   }
 
-  // Memory that no kernel shares with anybody, or that is not counted.
+  // Memory that a kernel does not share, or that is not counted.
   bool is_private(const Operand& operand) const {
     if (operand.base == "%rsp" || operand.base == "%rip") return true;
     if (operand.base == "%rbp" && has_frame_) return true;
     const bool has_register = !operand.base.empty() || !operand.index.empty();
     if (!operand.thread_local_segment) return !has_register;  // static data
     if (built_ins_.contains(operand.base) || is_built_in(operand.displacement)) return true;
-    // %fs:0 is where thread-local data are, %fs:40 the stack protector's canary.
+    // %fs:0 is the base of thread-local data, %fs:40 the stack protector's canary.
     return !has_register && displacement_in(operand.displacement).symbol.empty();
   }
 
@@ -131,12 +132,12 @@ class Pass {
       if (rest != "_range") std::from_chars(rest.data(), rest.data() + rest.size(), bytes);
       announced_.push_back({stores, bytes, bytes, {}});
     } else {
-      announced_.clear();  // a function's entry or exit, an atomic
+      announced_.clear();  // a function's entry or exit, or an atomic
     }
   }
 
-  // Whether the compiler has announced an access of the statement that is this one, or of which
-  // this one is a part.
+  // Whether the compiler has announced this access, or an access of the same statement that
+  // contains it.
   bool is_announced(bool stores, int bytes, const Place& place) {
     for (Announced& said : announced_) {
       if (said.stores != stores) continue;
@@ -171,7 +172,7 @@ class Pass {
 
   void follow(const StringAccess& access) {
     const auto silent = [&](bool stores) {
-      // All that was announced of it, however long.
+      // Marks everything that was announced for it as seen, whatever its length.
       const auto said = std::find_if(announced_.begin(), announced_.end(), [&](const auto& one) {
         return one.stores == stores && !one.seen;
       });
@@ -201,12 +202,12 @@ class Pass {
     announce(address_in_rdi(*access.operand), announcement);
   }
 
-  // A class is moved piece by piece: the pieces that follow on the one at `place` are announced
-  // with it.
+  // A class is moved piece by piece. The pieces that directly follow the one at `place` are
+  // announced together with it.
   //
-  // What the class is aligned to is not said here. One of 8 or 16 bytes is taken for a class of
-  // doubles where one of its parts is moved as a double, else for one of floats: those that are
-  // aligned to more, as float4 is, announce their own copies (cuda/vector_types.h).
+  // The assembly does not tell how the class is aligned. A class of 8 or 16 bytes is taken for a
+  // class of doubles if one of its parts is moved as a double, else for a class of floats. Types
+  // with a larger alignment, such as float4, announce their own copies (cuda/vector_types.h).
   void merge(const Place& place, Announcement& announcement) {
     const bool rest_is_announced =
         std::any_of(announced_.begin(), announced_.end(), [&](const Announced& said) {
@@ -250,7 +251,7 @@ class Pass {
     return "\tleaq\t" + operand.displacement + "(" + inside + "), %rdi\n\taddq\t%fs:0, %rdi\n";
   }
 
-  // Every register and flag is as it was behind this. There is no red zone (-mno-red-zone).
+  // After this, every register and flag has its old value. There is no red zone (-mno-red-zone).
   void announce(const std::string& address, const Announcement& announcement) {
     text_ += "\tpushfq\n\tpushq\t%rdi\n" + address + "\tpushq\t$" +
              std::to_string(announcement.packed()) +
@@ -261,7 +262,7 @@ class Pass {
     for (const std::string& reg : written_by(instruction)) ++times_written_[reg];
   }
 
-  // What the pass has to know of the values in registers.
+  // Records what the pass must know about the values in registers.
   void note_values(const Instruction& instruction) {
     const std::vector<Operand>& operands = instruction.operands;
     for (const std::string& reg : written_by(instruction)) {
@@ -284,11 +285,11 @@ class Pass {
   std::string text_;
 
   bool has_frame_ = false;  // %rbp is the frame of the function
-  int last_immediate_ = 0;  // the last constant that was put to %rsi
+  int last_immediate_ = 0;  // the last constant that was moved to %rsi
   std::vector<Announced> announced_;
-  bool consumes_ = false;                          // the statement that was announced has begun
-  std::set<std::pair<std::size_t, bool>> merged_;  // lines that were announced with an earlier one
-  std::set<std::string> built_ins_;                // registers that hold where threadIdx is
+  bool consumes_ = false;                          // the announced statement has begun
+  std::set<std::pair<std::size_t, bool>> merged_;  // lines announced with an earlier one
+  std::set<std::string> built_ins_;                // registers that hold the address of threadIdx
   std::map<std::string, int> times_written_;
 };
 

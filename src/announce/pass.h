@@ -1,6 +1,6 @@
-// g++ -fsanitize=thread announces every access by a call, but for a class that is passed or
-// returned by value, a const variable, and the load within the store of a bit-field. In its
-// assembly these stand plainly: this pass announces them, too.
+// g++ -fsanitize=thread announces every access by a call, with three exceptions: a class that is
+// passed or returned by value, a const variable, and the load within the store of a bit-field.
+// These accesses are visible in its assembly, and this pass announces them, too.
 #pragma once
 
 #include <string>
@@ -8,17 +8,18 @@
 
 namespace announce {
 
-// `assembly` of x86-64, made by g++ at -O0, with a call of simt_announce (trace/announced.cpp)
-// before each access that the compiler is silent about. The stack, by %rsp or by a frame's %rbp,
-// and the program's static data are left out.
+// `assembly` of x86-64, made by g++ at -O0, with a call of simt_announce
+// (trace/silent_accesses.cpp) added before each access that the compiler does not announce.
+// Accesses to the stack (by %rsp or by a frame's %rbp) and to the program's static data are not
+// announced.
 std::string announced(std::string_view assembly);
 
-// What simt_announce is told of an access, beside its address, in one number.
+// What simt_announce receives about an access besides its address, packed into one number.
 struct Announcement {
   bool loads, stores;
-  bool times_rcx;  // of a string instruction: the bytes of one round, of which there are %rcx
-  int widest;      // bytes of the widest access that the class can be moved by: 4, 8 or 16
-  int bytes;       // 0: the instruction is not known, so what it touches is not either
+  bool times_rcx;  // for a string instruction: the bytes of one of its %rcx rounds
+  int widest;      // bytes of the widest access that can move the class: 4, 8 or 16
+  int bytes;       // 0: the instruction is unknown, and so is the number of bytes
 
   constexpr int packed() const {
     return bytes << 8 | widest << 3 | times_rcx << 2 | stores << 1 | int{loads};

@@ -9,7 +9,7 @@
 namespace announce {
 namespace {
 
-// What is announced before the last instruction: "load 8 (%rax)"; "" for nothing.
+// What is announced before the last instruction: "load 8 (%rax)"; "" if nothing.
 std::string announced_in(const std::string& assembly) {
   const std::string text = announced(assembly);
   const std::size_t at = text.rfind("\tpushq\t$");
@@ -25,7 +25,7 @@ std::string announced_in(const std::string& assembly) {
 
 }  // namespace
 
-TEST_CASE("what an instruction does to memory is read from its text") {
+TEST_CASE("an instruction's memory accesses are read from its text") {
   struct Known {
     const char* line;
     bool loads, stores;
@@ -88,7 +88,7 @@ TEST_CASE("what an instruction does to memory is read from its text") {
   }
 }
 
-TEST_CASE("registers are known by all their names") {
+TEST_CASE("every name of a register is known") {
   for (const char* name : {"%al", "%ah", "%ax", "%eax", "%rax"})
     CHECK(whole_register(name) == "%rax");
   for (const char* name : {"%sil", "%si", "%esi"}) CHECK(whole_register(name) == "%rsi");
@@ -96,7 +96,7 @@ TEST_CASE("registers are known by all their names") {
   CHECK(whole_register("%r15d") == "%r15");
 }
 
-TEST_CASE("an access that the compiler does not announce is announced") {
+TEST_CASE("the pass announces an access that the compiler does not announce") {
   CHECK(announced_in("\tmovl\t(%rax), %ecx\n") == "load 4 (%rax)");
   CHECK(announced_in("\tmovl\t%ecx, 8(%rax,%rdx,4)\n") == "store 4 8(%rax,%rdx,4)");
   CHECK(announced_in("\taddl\t$1, (%rax)\n") == "change 4 (%rax)");
@@ -105,7 +105,7 @@ TEST_CASE("an access that the compiler does not announce is announced") {
   CHECK(announced_in("\trep movsq\n") == "store 8 times %rcx");
 }
 
-TEST_CASE("what the compiler has announced is not announced again") {
+TEST_CASE("the pass does not announce an access that the compiler has announced") {
   const std::string four = "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_read4@PLT\n";
   CHECK(announced_in(four + "\tmovss\t(%rbx), %xmm0\n") == "");
   CHECK(
@@ -119,12 +119,12 @@ TEST_CASE("what the compiler has announced is not announced again") {
   // Seven bytes may be moved as two words that overlap.
   const std::string seven = "\tmovl\t$7, %esi\n\tcall\t__tsan_read_range@PLT\n";
   CHECK(announced_in(seven + "\tmovl\t(%rbx), %eax\n\tmovl\t3(%rbx), %ecx\n") == "");
-  // Behind a call or a jump another statement stands.
+  // After a call or a jump, the code belongs to another statement.
   CHECK(announced_in(four + "\tcall\tf\n\tmovss\t(%rbx), %xmm0\n") == "load 4 (%rbx)");
   CHECK(announced_in(four + ".L2:\n\tmovss\t(%rbx), %xmm0\n") == "load 4 (%rbx)");
 }
 
-TEST_CASE("the load within the store of a bit-field is announced") {
+TEST_CASE("the pass announces the load within the store of a bit-field") {
   const std::string store = "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_write4@PLT\n";
   CHECK(
       announced_in(store + "\tmovzwl\t(%rbx), %eax\n\tandw\t$-1017, %ax\n\tmovw\t%ax, (%rbx)\n") ==
@@ -136,7 +136,7 @@ TEST_CASE("the pieces of a class are announced as one") {
   CHECK(
       announced_in("\tmovq\t(%rcx), %rax\n\tmovq\t%rax, (%rsp)\n\tmovq\t8(%rcx), %rdx\n") ==
       "load 16 (%rcx)");
-  // The register points elsewhere by then.
+  // By then the register points elsewhere.
   CHECK(announced_in("\tmovq\t(%rax), %rax\n\tmovq\t8(%rax), %rdx\n") == "load 8 8(%rax)");
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("the stack, static data and threadIdx are not announced") {
       "");
   CHECK(announced_in("\tmovq\t%fs:40, %rax\n\tmovq\t%fs:0, %rax\n") == "");
   CHECK(announced_in("\tmovq\tthreadIdx@gottpoff(%rip), %rax\n\tmovl\t%fs:4(%rax), %eax\n") == "");
-  // Where %rbp is no frame it may point anywhere.
+  // If %rbp is not a frame pointer, it may point anywhere.
   CHECK(announced_in("\tmovl\t-8(%rbp), %eax\n") == "load 4 -8(%rbp)");
   CHECK(
       announced_in("\tmovq\ttile@gottpoff(%rip), %rax\n\tmovl\t%fs:4(%rax), %eax\n") ==

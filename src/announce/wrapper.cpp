@@ -1,6 +1,6 @@
-// wrapper PROGRAM ARGUMENT...: what g++ -wrapper starts in place of each of its parts. The
-// assembler gets an assembly in which the accesses are announced that the compiler is silent about
-// (pass.h); every other part runs as it is.
+// wrapper PROGRAM ARGUMENT...: g++ -wrapper starts this in place of each of its programs. The
+// assembler receives an assembly with added announcements (pass.h). All other programs run
+// unchanged.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ bool takes_a_value(std::string_view option) {
   return option == "-o" || option == "-I" || option == "--MD" || option == "-march";
 }
 
-// Runs the assembler with `arguments`, its own name first, which read the assembly from standard
+// Runs the assembler with `arguments` (its own name first). It reads the assembly from standard
 // input.
 int assemble(const std::vector<std::string>& arguments, const std::string& assembly) {
   int ends[2];
@@ -50,7 +50,7 @@ int assemble(const std::vector<std::string>& arguments, const std::string& assem
   close(ends[0]);
   for (std::size_t done = 0; done < assembly.size();) {
     const ssize_t written = write(ends[1], assembly.data() + done, assembly.size() - done);
-    if (written < 0 && errno != EINTR) break;  // it has ended, and said why
+    if (written < 0 && errno != EINTR) break;  // it has ended and reported why
     done += written > 0 ? written : 0;
   }
   close(ends[1]);

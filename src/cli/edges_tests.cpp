@@ -1,5 +1,5 @@
-// What the program does where the world is not as it should be: outputs that fail, inputs that
-// never end, limits of the system.
+// The program in difficult conditions: outputs that fail, inputs that never end, limits of the
+// system.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using testing::contains, testing::Folder, testing::Output;
 
-// What the program says on stderr, less what it always says without a GPU.
+// The program's stderr without the note that there is no GPU.
 std::string said(const Output& output) {
   std::string text;
   for (const std::string& line : testing::lines_of(output.err)) {
@@ -36,7 +36,7 @@ void check_refused(const Output& output, const std::string& because) {
   CHECK(testing::is_sentence(text.substr(0, text.size() - 1)));
 }
 
-// All that is written to stdout, in every format.
+// All command lines that write to stdout, in every format.
 const std::vector<std::string> kOutputs = {
     "--stage 1 --size 16",
     "--stage 1 --size 16 --format json",
@@ -55,7 +55,7 @@ const std::vector<std::string> kOutputs = {
 
 }  // namespace
 
-TEST_CASE("an output that cannot be written ends with a sentence, whatever its format") {
+TEST_CASE("an output that cannot be written ends with one sentence, in every format") {
   for (const std::string& arguments : kOutputs) {
     CAPTURE(arguments);
     check_refused(testing::gemm_steps(arguments + " >/dev/full"), "(No space left on device)");
@@ -63,8 +63,7 @@ TEST_CASE("an output that cannot be written ends with a sentence, whatever its f
   }
 }
 
-TEST_CASE(
-    "a reader that leaves ends the program quietly, and with a sentence where SIGPIPE does not") {
+TEST_CASE("a closed pipe ends the program quietly, or with one sentence if SIGPIPE is ignored") {
   const std::string late = "(sleep 0.2; " + testing::program() + " --help; echo $? >&2) | true";
   CHECK(testing::run(late).err == "141\n");
   const Output ignored = testing::run("trap '' PIPE; " + late);
@@ -74,7 +73,7 @@ TEST_CASE(
       "place\n2\n");
 }
 
-TEST_CASE("a standard stream that is closed is not mistaken for a file of ours") {
+TEST_CASE("the program's files do not take the number of a closed standard stream") {
   const Folder folder;
   const std::string out = folder / "C.npy";
   const std::string arguments = " --stage 1 --size 16 --out " + out;
@@ -87,7 +86,7 @@ TEST_CASE("a standard stream that is closed is not mistaken for a file of ours")
   }
 }
 
-TEST_CASE("a file that the program prints to is not replaced while it does") {
+TEST_CASE("a file that receives the program's output is not replaced") {
   const Folder folder;
   const std::string out = folder / "x";
   check_refused(
@@ -95,7 +94,7 @@ TEST_CASE("a file that the program prints to is not replaced while it does") {
       "(this program prints there)");
 }
 
-TEST_CASE("a limit on the size of files leaves neither a part of one nor an older one changed") {
+TEST_CASE("a limit on file size leaves no partial file and does not change an old one") {
   const Folder folder;
   folder.write("C.npy", "before");
   const auto limited = [&](const std::string& arguments) {
@@ -135,7 +134,7 @@ TEST_CASE("an input that never comes or never ends is refused at once") {
   CHECK(contains(endless.out, "Without your predictions"));
 }
 
-TEST_CASE("small stacks, many threads and a foreign locale change nothing") {
+TEST_CASE("small stacks, many threads and a foreign locale do not change the output") {
   const std::string run = testing::program() + " --stage 3 --size 48 --alpha 1.5 --format csv";
   const std::string row = testing::run(run).out;
   REQUIRE(contains(row, "1.5"));
@@ -166,7 +165,7 @@ TEST_CASE("a terminal without a name gets no colours") {
   CHECK_FALSE(contains(on_terminal("NO_COLOR=1 TERM=xterm"), bold));
 }
 
-TEST_CASE("an overflow of fp32 is told as one, and is no wrong result") {
+TEST_CASE("an overflow of fp32 is reported as overflow, not as a wrong result") {
   const Output output = testing::gemm_steps("--stage 1-3 --size 64 --alpha 1e38 --beta 1e38");
   CHECK(output.exit_code == 0);
   CHECK(contains(testing::line_with(output.out, "shared-memory"), " over"));

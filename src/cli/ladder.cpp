@@ -19,14 +19,14 @@ namespace cli {
 
 namespace {
 
-// What every row of the table needs.
+// The data that every row of the table needs.
 struct Ladder {
   const flags::Flags& flags;
   const StageTables& tables;
   const lab::Problem& problem;
   const lab::Run& run;
   const lab::Reference reference;
-  std::optional<lab::OnGpu> on_gpu;  // none: traced on the CPU only
+  std::optional<lab::OnGpu> on_gpu;  // empty: traced on the CPU only
   lab::Floats cublas;                // cuBLAS's fp32 result, empty without a GPU
 
   lab::Means means() {
@@ -38,7 +38,7 @@ struct Ladder {
   }
 };
 
-// The same variant in another copy of the table.
+// Finds the same variant in another copy of the table.
 const model::Variant& same(
     const model::Variant& variant, const model::StageTable& from, const model::StageTable& to) {
   for (std::size_t s = 0; s < from.stages.size(); ++s) {
@@ -87,7 +87,7 @@ const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
       ladder.problem.kernel_of(ladder.tables.traced, traced).function);
 }
 
-// Where the kernel of the stage before stands, for the lines that changed since.
+// Finds the source lines of the previous stage's kernel, to show what changed.
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   for (const model::Stage& stage : ladder.tables.traced.stages) {
     if (stage.number != row.before_number || stage.variants.empty()) continue;
@@ -100,7 +100,7 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   }
 }
 
-// The lines of the kernel, where anybody is going to read of them.
+// Annotates the kernel's lines if the output will show them.
 void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& row) {
   if (!ladder.flags.explain && ladder.flags.format != report::Format::json &&
       row.counts->hazards.empty()) {

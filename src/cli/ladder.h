@@ -1,4 +1,4 @@
-// The rows of the table, in their order: the stages, the CPU's reference, cuBLAS's yardsticks.
+// The rows of the table, in order: the stages, the CPU's reference, and cuBLAS.
 #pragma once
 
 #include <vector>
@@ -16,9 +16,9 @@ struct StageTables {
   const model::StageTable &own, &traced, &plain;
 };
 
-// Measures `stages`, which are of the program's own table, on that problem and appends a row for
-// each to `run`; with the whole ladder the OpenMP reference's, and with a GPU cuBLAS's. `result` is
-// left with what the last stage computed.
+// Measures `stages`, which belong to the program's own table, on that problem and appends a row for
+// each to `run`. If all stages are measured, it adds a row for the OpenMP reference, and with a GPU
+// rows for cuBLAS. `result` receives the result of the last stage.
 void climb(
     const flags::Flags& flags, const StageTables& tables,
     const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,

@@ -50,8 +50,8 @@ void print(const flags::Flags& flags, const lab::Run& run) {
   }
 }
 
-// Names every hazard, which says why, and then every wrong result with its first wrong element.
-// Returns whether there is one of either.
+// Reports every hazard, then every wrong result with its first wrong element. Returns whether there
+// was one of either.
 bool report_failures(const lab::Run& run) {
   bool failed = report::report_hazards("gemm_steps", run);
   for (const lab::Row& row : run.rows) {
@@ -62,7 +62,7 @@ bool report_failures(const lab::Run& run) {
   return failed;
 }
 
-// What ncu wrote, empty where nothing is to be compared with it.
+// ncu's output; empty if it was not requested.
 std::string read_ncu_csv(const flags::Flags& flags) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   const std::string& path = flags.ncu.empty() ? flags.ncu_units : flags.ncu;
@@ -73,7 +73,7 @@ std::string read_ncu_csv(const flags::Flags& flags) {
       (flags.ncu.empty() ? "--ncu-units " : "--ncu ") + text::echoed(path) + ": " + file.problem);
 }
 
-// Prints the rows, or what ncu counted beside them. Returns whether that agrees.
+// Prints the rows, or ncu's counts beside them. Returns whether the two agree.
 bool print_or_compare(const flags::Flags& flags, const lab::Run& run, const std::string& ncu_csv) {
   std::istringstream csv(ncu_csv);
   if (!flags.ncu.empty()) return profile::print_profile(stdout, csv, run);
@@ -82,7 +82,7 @@ bool print_or_compare(const flags::Flags& flags, const lab::Run& run, const std:
   return true;
 }
 
-// The ladder, or the stages of it that are asked for.
+// Runs all stages, or those that were asked for.
 int walk_stages(
     const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
   const std::vector<const model::Stage*> stages = flags::select_stages(flags.stage, table.stages);
@@ -97,7 +97,7 @@ int walk_stages(
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
-  if (!run.gpu_present && flags.device == lab::Device::automatic) {
+  if (!run.gpu_present && flags.device == lab::Device::automatic && model::has_clock(run.gpu)) {
     std::fprintf(
         stderr, "No GPU (%s): the kernels run on the CPU, traced and not timed.\n",
         gpu::find().why_not.c_str());

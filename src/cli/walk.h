@@ -1,4 +1,4 @@
-// The program: what the flags ask for, and what starts it.
+// The main program: reads the flags and starts what they ask for.
 #pragma once
 
 #include "model/stage.h"
@@ -6,9 +6,9 @@
 namespace cli {
 
 // Runs the program with main's arguments. `stages` is the table of main's own copy of
-// gemm_steps.cu, whose kernels run on the GPU if nvcc compiled them. Returns the exit code: 0, 1
-// for a result that failed its check, 2 for a request that cannot be met (said in one sentence on
-// stderr).
+// gemm_steps.cu, whose kernels run on the GPU if nvcc compiled them. Returns the exit code: 0; 1
+// for a result that failed its check; 2 for a request that cannot be met, reported in one sentence
+// on stderr.
 int walk(int argc, char** argv, const model::StageTable& stages);
 
 }  // namespace cli

@@ -1,8 +1,8 @@
-// What the threads of a warp or block do together, and atomics.
+// Collective operations of a warp or block, and atomics.
 //
-// The lanes that a mask names wait for each other and then exchange: as on the GPU since Volta,
-// each must come to the same kind of call with the same mask, or have left the kernel. A lane that
-// never comes, because it waits elsewhere, is a KernelFault (src/machine/fault.h).
+// The lanes named by a mask wait for each other and then exchange values. As on a GPU since Volta,
+// each lane must reach the same kind of call with the same mask, or have left the kernel. If a lane
+// never comes because it waits elsewhere, that is a KernelFault (src/machine/fault.h).
 #pragma once
 
 #include <bit>
@@ -24,7 +24,8 @@ inline int __syncthreads_and(int predicate) {
 inline int __syncthreads_or(int predicate) {
   return simt::block_barrier(predicate != 0).votes > 0;
 }
-// The memory of all blocks is one here; who finds races has to know of fences all the same.
+// On the CPU all fences are equal, because all blocks share one memory. The race detector must
+// still see them.
 inline void __threadfence() {
   simt::fence();
 }
@@ -57,7 +58,8 @@ namespace simt {
 template <class T>
 concept Shuffled = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
-// A source outside of the exchange gives every bit set, a NaN: on the GPU it is undefined.
+// A source lane outside of the exchange gives a value with every bit set (a NaN); on the GPU the
+// value is undefined.
 template <Shuffled T>
 T shuffled(unsigned mask, T value, int source, int width) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -66,34 +68,34 @@ T shuffled(unsigned mask, T value, int source, int width) {
 }
 }  // namespace simt
 
-// Of each `width` lanes on their own; `width` is a power of two up to 32.
+// Each group of `width` lanes shuffles on its own; `width` is a power of two up to warpSize.
 template <simt::Shuffled T>
-T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+T __shfl_sync(unsigned mask, T value, int source, int width = simt::warp_lanes()) {
   const int first = simt::lane() & ~(width - 1);
   return simt::shuffled(mask, value, first + (source & (width - 1)), width);
 }
 template <simt::Shuffled T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = simt::warp_lanes()) {
   const int lane = simt::lane(), in_segment = lane & (width - 1);
   return simt::shuffled(
       mask, value, in_segment < static_cast<int>(delta) ? lane : lane - delta, width);
 }
 template <simt::Shuffled T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = simt::warp_lanes()) {
   const int lane = simt::lane(), in_segment = lane & (width - 1);
   return simt::shuffled(
       mask, value, in_segment + static_cast<int>(delta) < width ? lane + delta : lane, width);
 }
-// A lane of an earlier segment may be asked, one of a later segment not.
+// The source may be a lane of an earlier segment, but not of a later one.
 template <simt::Shuffled T>
-T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = simt::warp_lanes()) {
   const int lane = simt::lane(), source = lane ^ lane_mask;
   const int end = (lane & ~(width - 1)) + width;
   return simt::shuffled(mask, value, source < end ? source : lane, width);
 }
 
-// Counted as one load and one store each, because that is what they do to memory. (The GPU sends
-// one request, RED or ATOM, which its counters hold apart from loads and stores.)
+// Counted as one load and one store each, because that is their effect on memory. (The GPU sends
+// one request, RED or ATOM, and counts it separately from loads and stores.)
 int atomicAdd(int* address, int value);
 unsigned atomicAdd(unsigned* address, unsigned value);
 unsigned long long atomicAdd(unsigned long long* address, unsigned long long value);
@@ -123,7 +125,7 @@ unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value);
 unsigned long long atomicCAS(
     unsigned long long* address, unsigned long long expected, unsigned long long value);
 
-// Of a block and of the whole system they are here what they are of the GPU.
+// The variants for a block and for the whole system act here like those for the GPU.
 #define atomicAdd_block atomicAdd
 #define atomicAdd_system atomicAdd
 #define atomicCAS_block atomicCAS

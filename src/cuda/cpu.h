@@ -1,9 +1,8 @@
 // CUDA's vocabulary for g++: with `-include src/cuda/cpu.h` a kernel written for nvcc compiles as
 // C++.
 //
-// Every thread of a block is a fiber on one thread of the operating system (src/machine/fiber.h),
-// so a thread_local variable is exactly what __shared__ promises: one copy for all threads of a
-// block.
+// Every thread of a block is a fiber on one thread of the operating system (src/machine/fiber.h).
+// So a thread_local variable is what __shared__ promises: one copy for all threads of a block.
 #pragma once
 
 #include <assert.h>
@@ -15,7 +14,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>  // before __noinline__ becomes a macro: its own attributes are called so
+// Included before __noinline__ becomes a macro, because these headers use an attribute of that name
+#include <memory>
 
 #include "cuda/collectives.h"
 #include "cuda/intrinsics.h"
@@ -33,11 +33,12 @@
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// Inside a function thread_local implies static; constinit, that no guard variable is read each
-// time it is passed (as on the GPU, nothing constructs it). 128 bytes is one row of the 32 banks.
+// Inside a function, thread_local implies static. constinit avoids a guard variable that would be
+// read at each use (and as on the GPU, nothing constructs the variable). 128 bytes are one row of
+// the 32 banks.
 #define __shared__ __attribute__((aligned(128))) constinit thread_local
 
-// Instructions of the GPU have no meaning on a CPU, and no access that could be announced.
+// GPU instructions have no meaning on a CPU, and their accesses could not be announced.
 #define asm _Pragma("GCC error \"inline PTX cannot be traced: write it in CUDA C++\"") __asm__
 
 using uint = unsigned int;
@@ -50,21 +51,21 @@ struct dim3 {
   constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
 };
 
-// Set before a thread runs (src/machine/worker.cpp). gcc does not announce reads of const
-// variables, so the tracer never sees these.
+// Set before a thread runs (src/machine/worker.cpp). They are const because gcc does not announce
+// reads of const variables, so the tracer never sees them.
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
 extern const __thread uint3 blockDim;
 extern const __thread uint3 gridDim;
-inline constexpr int warpSize = 32;
+extern const __thread int warpSize;
 
-// cp.async, as <cuda_pipeline.h> names it. Defined in src/machine/async_copies.cpp.
+// cp.async under its names in <cuda_pipeline.h>. Defined in src/machine/async_copies.cpp.
 void __pipeline_memcpy_async(
     void* shared, const void* global, std::size_t size, std::size_t zfill = 0);
 void __pipeline_commit();
 void __pipeline_wait_prior(int groups_in_flight);
 
-// kernel<<<grid, block, shared_bytes>>>(arguments...), because <<< >>> is not C++.
+// Replaces kernel<<<grid, block, shared_bytes>>>(arguments...), because <<< >>> is not C++.
 template <class... Parameters, class... Arguments>
 void launch(
     void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,

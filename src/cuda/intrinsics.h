@@ -1,5 +1,5 @@
-// CUDA's functions of one thread: arithmetic, bits, and loads and stores with a cache hint. On the
-// CPU the fast versions of the mathematical functions are the accurate ones.
+// CUDA's functions for a single thread: arithmetic, bits, and loads and stores with a cache hint.
+// On the CPU, the fast versions of the mathematical functions are the accurate ones.
 #pragma once
 
 #include <math.h>
@@ -15,8 +15,8 @@
 
 #define SIMT_INLINE inline SIMT_ALWAYS_INLINE
 
-// By value, so that min(a[i], b[i]) loads each once. As in CUDA, mixed arguments meet in the type
-// that their sum would have.
+// Arguments are taken by value, so that min(a[i], b[i]) loads each once. As in CUDA, mixed argument
+// types are converted to the type of their sum.
 #define SIMT_MIN_MAX(T)                   \
   SIMT_INLINE constexpr T min(T a, T b) { \
     return b < a ? b : a;                 \
@@ -75,7 +75,7 @@ SIMT_INLINE float rsqrtf(float a) {
 SIMT_INLINE float __saturatef(float a) {
   return fminf(fmaxf(a, 0), 1);
 }
-// Macros, because glibc declares functions of these names.
+// Macros, because glibc declares functions with these names.
 #define __sinf sinf
 #define __cosf cosf
 #define __tanf tanf
@@ -113,8 +113,8 @@ SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
 }
 
-// A hint changes nothing that is counted. What __ldg loads the launch may not store, so the tracer
-// is told of it.
+// A cache hint changes no count. The launch must not store what __ldg loads, so the tracer is told
+// about the load.
 template <class T>
 SIMT_INLINE T __ldg(const T* p) {
 #ifdef __SANITIZE_THREAD__

@@ -1,7 +1,7 @@
-// launch(kernel, grid, block, shared_bytes, args...): one function, two machines.
+// launch(kernel, grid, block, shared_bytes, args...): one function for two machines.
 //
 // On the GPU it is kernel<<<grid, block, shared_bytes>>>(args...), plus the opt-in that more than
-// 48 KB of shared memory takes. On the CPU every thread of the grid runs as a fiber
+// 48 KB of shared memory requires. On the CPU every thread of the grid runs as a fiber
 // (src/cuda/cpu.h).
 #pragma once
 

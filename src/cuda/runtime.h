@@ -1,5 +1,5 @@
-// What CUDA's vocabulary asks of the machine that runs it: what is only declared here, machine/
-// defines. (The namespace is simt, because namespace cuda is NVIDIA's own.)
+// What CUDA's vocabulary needs from the machine that runs it. These functions are only declared
+// here; machine/ defines them. (The namespace is simt, because namespace cuda is NVIDIA's own.)
 #pragma once
 
 #include <cstddef>
@@ -13,44 +13,46 @@ struct Extent {
   std::int64_t volume() const { return std::int64_t{x} * y * z; }
 };
 
-// What launch() calls: `thread(context)`, which calls `kernel`, once for every thread of the chosen
-// blocks. `shared_bytes` is dynamic shared memory.
+// launch() calls this. It calls `thread(context)`, which calls `kernel`, once for every thread of
+// the chosen blocks. `shared_bytes` is dynamic shared memory.
 void run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
     void* context);
 
-// Of the threads of the block that came to the barrier.
+// The number of threads of the block that reached the barrier, and of their votes.
 struct BlockVote {
   int threads, votes;
 };
 BlockVote block_barrier(bool vote = false);
 
-// Each waits for the lanes of `mask`, the caller's own among them, that have not left the kernel.
+// Each of these waits for the lanes of `mask` that have not left the kernel, including the caller's
+// own.
 void warp_barrier(std::uint32_t mask);
 std::uint32_t warp_ballot(std::uint32_t mask, bool vote);
-// The value that lane `source` gives; all bits are set where it gives none. `width` is what the
-// caller worked `source` out with.
+// The value that lane `source` gives; all bits are set if it gives none. The caller used `width` to
+// compute `source`.
 std::uint64_t warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width);
 
-// The lanes that are at `place` when none of the warp can go on without them.
+// The lanes that are at `place` at the moment when no lane of the warp can continue without them.
 std::uint32_t warp_active(const void* place);
 
-int lane();  // of the thread that runs
+int lane();        // the lane of the running thread
+int warp_lanes();  // the lanes of its warp, including those without a thread
 
-void fence();           // __threadfence and its kin
+void fence();           // __threadfence and its variants
 void let_others_run();  // __nanosleep
-// Of a traced kernel: the load of these bytes that follows is one of __ldg.
+// In a traced kernel: the next load of these bytes is an __ldg.
 void read_only_load(const void* pointer, std::size_t bytes);
-// Each waits for all threads of the launch. Where not all blocks run, or too many, it is a fault.
+// Waits for all threads of the launch. It is a fault if not all blocks run, or more than fit.
 void grid_barrier();
 
-// `bytes` bytes at a multiple of 256, as cudaMalloc gives them, all of them 0xff (floats: NaN), so
-// that what is read before it is written shows. `argument` is how the pointer was handed over,
-// "(void**)&partial": its last name is the array's. Null where there is not so much memory, or
-// where 0 bytes are asked for. Called by a kernel it is a fault.
+// `bytes` bytes at a multiple of 256, as from cudaMalloc. All bytes are 0xff (floats: NaN), so that
+// a read before the first write is visible. `argument` is the source text of the pointer argument,
+// "(void**)&partial"; its last name becomes the array's name. Returns null if there is not enough
+// memory or `bytes` is 0. A call from a kernel is a fault.
 void* device_malloc(std::size_t bytes, std::string_view argument);
 
-// False where `memory` is not of device_malloc; null is, as in free().
+// Returns false if `memory` is not from device_malloc. Null is accepted, as in free().
 bool device_free(void* memory);
 
 }  // namespace simt

@@ -1,11 +1,11 @@
-// float2, float3, float4 and their kin, with their make_ functions.
+// float2, float3, float4 and the other vector types, with their make_ functions.
 //
-// Each of 8 or 16 bytes is copied as one vector of bits, so that the compiler announces one access
-// (gcc announces neither `*p = f()` nor `f(*p)` for a class that has no copy functions of its own).
-// As on the GPU a vector of three has no wider alignment than its parts, and takes three accesses.
-// None is made of one number, or (const float4&)A[i] would be a new vector of A[i] and not the four
-// floats there. The constructors leave out nothing but the copy: a vector is uninitialized where it
-// is only declared, so it may be in a union and needs no guard variable in shared memory.
+// A vector of 8 or 16 bytes is copied as one vector of bits, so that the compiler announces one
+// access. (gcc announces neither `*p = f()` nor `f(*p)` for a class without copy functions of its
+// own.) As on the GPU, a vector of three is aligned only like its parts and takes three accesses.
+// No vector can be made from one number; otherwise (const float4&)A[i] would create a vector from
+// A[i] instead of naming the four floats there. A vector that is only declared stays uninitialized,
+// so it may be in a union and needs no guard variable in shared memory.
 #pragma once
 
 #define SIMT_ALWAYS_INLINE __attribute__((always_inline))
@@ -74,7 +74,7 @@ using uint2 = simt::Vector2<unsigned>;
 using uint4 = simt::Vector4<unsigned>;
 using double2 = simt::Vector2<double>;
 
-// The type of threadIdx has to be a plain struct: gcc announces no copy of a constant one.
+// The type of threadIdx must be a plain struct: gcc does not announce the copy of a constant one.
 struct uint3 {
   unsigned x, y, z;
 };

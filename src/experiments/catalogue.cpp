@@ -1,4 +1,4 @@
-// The experiments: of each its question, launches, columns and conclusion.
+// The experiments: the question, launches, columns and conclusion of each.
 #include "experiments/experiment.h"
 
 #include "experiments/columns.h"
@@ -13,7 +13,7 @@ constexpr Sides kSquare{4096, 4096, 4096};
 
 const std::vector<Experiment> kExperiments = {
     {"coarsening",
-     "How many results should a thread compute? A block's 16 x 16, one to 16 a thread.",
+     "How many results should a thread compute? A block computes 16 x 16, with 1 to 16 per thread.",
      "stride",
      0,
      "",
@@ -35,7 +35,7 @@ const std::vector<Experiment> kExperiments = {
       &kBoundBy, &kTime, &kTflops, &kOfCublas},
      false,
      block_shape_shows,
-     "threads of a block, x by y; 32x8 for stage 3 is stage 4's kernel with one result a thread, "
+     "threads of a block, x by y; 32x8 for stage 3 is stage 4's kernel with one result per thread, "
      "because stage 3's own tile must be square"},
     {"swapped-grid",
      "What happens when the grid's M and N are exchanged, so that blocks start down C's columns?",
@@ -62,7 +62,7 @@ const std::vector<Experiment> kExperiments = {
      tile_sizes_shows,
      nullptr},
     {"padding",
-     "How should the rows of A's tile lie in shared memory? Stage 7's kernel in four layouts.",
+     "How should A's tile be laid out in shared memory? Stage 7's kernel with four layouts.",
      "padding",
      0,
      "",
@@ -72,11 +72,11 @@ const std::vector<Experiment> kExperiments = {
       &kCeiling, &kBoundBy, &kTime, &kTflops, &kOfCublas},
      false,
      padding_shows,
-     "floats by which a row of As is longer; XOR 16 has rows of their own length and exchanges "
-     "their columns, sixteen by sixteen, every four rows; with +1 a row is no multiple of 16 "
-     "bytes, so that A is loaded float by float"},
+     "floats added to each row of As; XOR 16 adds none and exchanges groups of 16 "
+     "columns every four rows; with +1 the length of a row is not a multiple of 16 "
+     "bytes, so A is loaded float by float"},
     {"stages",
-     "How many tiles should shared memory have room for? 1 is stage 8's way: copy, wait, multiply.",
+     "How many tiles should shared memory hold? 1 works like stage 8: copy, wait, multiply.",
      "depth",
      0,
      "",
@@ -86,10 +86,10 @@ const std::vector<Experiment> kExperiments = {
       &kTflops, &kOfCublas},
      false,
      stages_shows,
-     "tiles of A and B that a block's shared memory has room for; with a depth of 1 the next copy "
-     "starts when the last multiplication is over"},
+     "tiles of A and B that a block's shared memory holds; with a depth of 1 the next copy "
+     "starts when the previous multiplication has finished"},
     {"one-change",
-     "What is each change between stages 3 and 9 worth alone, and some that no stage has?",
+     "What is each change between stages 3 and 9 worth alone? And some changes in no stage?",
      "change",
      0,
      "",
@@ -99,11 +99,10 @@ const std::vector<Experiment> kExperiments = {
       &kOfCublas},
      false,
      one_change_shows,
-     "down to stage 9, each row is the row above with one more change; the rows after it begin "
-     "with "
-     "the stage that they change"},
+     "up to stage 9, each row is the row above with one more change; the names of the rows after "
+     "it begin with the stage that they change"},
     {"shapes",
-     "Which shapes of C do the tiles fit, and which leave SMs idle or compute in vain?",
+     "Which shapes of C fit the tiles, and which leave SMs idle or waste work?",
      "shape",
      9,
      "",
@@ -113,11 +112,11 @@ const std::vector<Experiment> kExperiments = {
       &kOfCublas},
      false,
      shapes_shows,
-     "--size N changes the first six, --m N the tokens of the others; their layers are those of "
+     "--size N changes the first six, --m N the tokens of the others, which are layers of "
      "GPT-2 small (768 wide, 50257 words) and Llama-3-8B (4096 wide, 14336 in between, 8 of 32 "
      "heads for K and V)"},
     {"occupancy",
-     "How many warps does a kernel need? Shared memory that nobody uses keeps blocks away.",
+     "How many warps does a kernel need? Unused shared memory limits the blocks per SM.",
      "blocks",
      3,
      "16x16",
@@ -126,7 +125,7 @@ const std::vector<Experiment> kExperiments = {
      {&kSharedBytes, &kOccupancy, &kWaves, &kCeiling, &kBoundBy, &kTime, &kTflops, &kOfCublas},
      false,
      occupancy_shows,
-     "that an SM has room for; what is taken of its shared memory is also taken from its L1 cache"},
+     "blocks per SM; the shared memory that they take is also missing from the L1 cache"},
 };
 
 }  // namespace

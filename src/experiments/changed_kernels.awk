@@ -1,17 +1,17 @@
-# Makes kernels out of others by small edits, as src/experiments/changes.txt lists them:
+# Makes kernels from others by the small edits in src/experiments/changes.txt:
 #
 #   awk -f src/experiments/changed_kernels.awk changes.txt gemm_steps.cu
 #
 # prints them as C++. The list:
 #
 #   # ...          a comment
-#   NEW of OLD     the lines that follow change the kernel OLD, and the result is called NEW
-#   -LINE          a line that is taken out
-#   +LINE          a line that is put in
-#    LINE          a line that stays; it says where the others are
-#   ...            the change goes on at another place
+#   NEW of OLD     the following lines change the kernel OLD; the result is called NEW
+#   -LINE          a removed line
+#   +LINE          an added line
+#    LINE          an unchanged line, which shows where the change is
+#   ...            the change continues at another place
 #
-# The lines of one place must be in OLD exactly so, one after the other, once. Everything else is an
+# OLD must contain the lines of one place exactly once, one after the other. Everything else is an
 # error: exit code 1.
 
 function refuse(what) {
@@ -38,7 +38,7 @@ files == 1 && /^[-+ ]/ && news {
   places[news] = place
   next
 }
-files == 1 { refuse("changes.txt:" FNR ": no line of a change: " $0) }
+files == 1 { refuse("changes.txt:" FNR ": not a line of a change: " $0) }
 
 # The kernels: from "template" to the brace that closes the function.
 /^template </ { first = 1; lines = 0; kernel = "" }

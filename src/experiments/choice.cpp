@@ -16,7 +16,7 @@ namespace experiments {
 
 namespace {
 
-// The kernel of an experiment that has only one: --stage and --variant choose another.
+// The kernel of an experiment with only one; --stage and --variant choose another.
 Place kernel_of(const flags::Flags& flags, const Experiment& experiment) {
   if (flags.stage.empty()) return find(experiment.one_kernel, experiment.variant);
   const std::vector<const model::Stage*> chosen =
@@ -24,7 +24,7 @@ Place kernel_of(const flags::Flags& flags, const Experiment& experiment) {
   if (chosen.size() != 1 || chosen.front()->variants.empty()) {
     throw model::Refusal(
         "--stage " + text::echoed(flags.stage) + ": --experiment " + experiment.name +
-        " is about one kernel; give one stage from 1 on");
+        " tests one kernel; give one stage from 1 on");
   }
   const Place place = find(chosen.front()->number, "");
   const model::Stage& stage = own_table().stages[place.stage];
@@ -40,8 +40,8 @@ const Experiment& find_experiment(const std::string& name) {
     names += std::string(names.empty() ? "" : ", ") + experiment.name;
   }
   throw model::Refusal(
-      "--experiment " + text::echoed(name) + ": there is no such experiment; there are " + names +
-      ", and list");
+      "--experiment " + text::echoed(name) + ": there is no such experiment; choose one of " +
+      names + " or list");
 }
 
 void refuse_useless_flags(const flags::Flags& flags, const Experiment& experiment) {
@@ -52,7 +52,7 @@ void refuse_useless_flags(const flags::Flags& flags, const Experiment& experimen
       {!flags.out.empty(), "--out"},
       {!flags.ncu.empty(), "--ncu"}};
   for (const auto& [given, flag] : useless) {
-    if (given) throw model::Refusal(name + " has no use for " + flag + "; leave " + flag + " out");
+    if (given) throw model::Refusal(name + " does not use " + flag + "; leave " + flag + " out");
   }
   if (!flags.variant.empty() && experiment.one_kernel == 0) {
     throw model::Refusal(name + " chooses its variants itself; leave --variant out");
@@ -61,14 +61,14 @@ void refuse_useless_flags(const flags::Flags& flags, const Experiment& experimen
   if (has_shapes && (flags.n || flags.k)) {
     throw model::Refusal(
         name +
-        " brings its own shapes; leave --n and --k out, and give --size for the "
+        " has its own shapes; leave --n and --k out, and give --size for the "
         "squares or --m for the tokens");
   }
 }
 
 Sides sides_of(const flags::Flags& flags, const Experiment& experiment) {
   const Sides& otherwise = experiment.otherwise;
-  if (otherwise.N == 0) {  // its own shapes: of so many tokens, and of that size
+  if (otherwise.N == 0) {  // its own shapes: for that many tokens, and of that size
     return {flags.m.value_or(otherwise.M), 0, flags.size.value_or(otherwise.K)};
   }
   const auto side = [&](const std::optional<int>& own, int usual) {

@@ -73,13 +73,13 @@ const Column kThreadTile{
     nullptr,
     nullptr};
 const Column kThreads{
-    "threads_a_block",
+    "threads_per_block",
     {"thrds/", "block"},
     [](const Trial& t) { return std::to_string(t.row.variant->threads()); },
     [](const Trial& t) { return report::FactValue(t.row.variant->threads()); },
     nullptr};
 const Column kRegisters{
-    "registers_a_thread",
+    "registers_per_thread",
     {"", "regs"},
     [](const Trial& t) {
       return t.row.occupancy ? std::to_string(t.row.occupancy->resources.registers_per_thread)
@@ -91,7 +91,7 @@ const Column kRegisters{
     },
     nullptr};
 const Column kSharedBytes{
-    "smem_bytes_a_block",
+    "smem_bytes_per_block",
     {"SMEM B", "/block"},
     [](const Trial& t) {
       return t.row.occupancy ? text::grouped(t.row.occupancy->resources.smem_bytes_per_block) : "–";
@@ -102,7 +102,7 @@ const Column kSharedBytes{
     },
     nullptr};
 const Column kBlocksPerSm{
-    "blocks_an_sm",
+    "blocks_per_sm",
     {"blocks", "/SM"},
     [](const Trial& t) {
       return t.row.occupancy ? std::to_string(t.row.occupancy->blocks_per_sm) : "–";
@@ -121,17 +121,17 @@ const Column kOccupancy{
     [](const Trial& t) {
       return t.row.occupancy ? report::FactValue(t.row.occupancy->percent) : report::FactValue();
     },
-    "occupancy: warps that an SM holds, of those that it could"};
+    "occupancy: resident warps as a share of those that an SM can hold"};
 const Column kSectors{
-    "sectors_a_request",
+    "sectors_per_request",
     {"sect", "/req"},
     [](const Trial& t) { return text::brief(lab::pieces_per_request(t.row.counts->gmem_loads)); },
     [](const Trial& t) {
       return report::FactValue(lab::pieces_per_request(t.row.counts->gmem_loads));
     },
-    "32-byte sectors that a request (one instruction of a warp) loads from GMEM"};
+    "32-byte sectors per request (one instruction of a warp) loaded from GMEM"};
 const Column kLines{
-    "lines_a_request",
+    "lines_per_request",
     {"lines", "/req"},
     [](const Trial& t) {
       const model::Traffic& loads = t.row.counts->gmem_loads;
@@ -142,9 +142,9 @@ const Column kLines{
       return loads.requests > 0 ? report::FactValue(double(loads.lines) / double(loads.requests))
                                 : report::FactValue();
     },
-    "128-byte lines that such a request touches: L1 serves one a cycle"};
+    "128-byte lines per such request: L1 serves one per cycle"};
 const Column kGlobalLoads{
-    "gmem_load_floats_a_result",
+    "gmem_load_floats_per_result",
     {"GMEM", "/res"},
     [](const Trial& t) {
       const double results = lab::results_per_thread(*t.row.variant);
@@ -154,21 +154,21 @@ const Column kGlobalLoads{
       const double results = lab::results_per_thread(*t.row.variant);
       return report::FactValue(static_cast<double>(t.row.counts->gmem_loads.floats.max) / results);
     },
-    "floats that a thread loads from GMEM for each of its results"};
+    "floats loaded from GMEM per result"};
 const Column kSharedWritten{
     "smem_load_requests_written",
     {"written", "SMEM M"},
     [](const Trial& t) { return or_dash(shared_loads_written(t), millions); },
     [](const Trial& t) { return or_null(shared_loads_written(t)); },
-    "requests of the whole launch that load from SMEM, in millions, as the source says it"};
+    "SMEM load requests of the whole launch, in millions, as written in the source"};
 const Column kSharedCompiled{
     "smem_load_requests_compiled",
     {"compiled", "SMEM M"},
     [](const Trial& t) { return or_dash(shared_loads_compiled(t), millions); },
     [](const Trial& t) { return or_null(shared_loads_compiled(t)); },
-    "such requests as the compiler made them, which merges loads of neighbours into wide ones"};
+    "the same after compilation, which merges loads of neighbours into wide ones"};
 const Column kLoadConflicts{
-    "smem_load_conflicts_a_request",
+    "smem_load_conflicts_per_request",
     {"conf", "/load"},
     [](const Trial& t) {
       const model::Traffic& loads = t.row.counts->smem_loads;
@@ -181,9 +181,9 @@ const Column kLoadConflicts{
                  ? report::FactValue(double(loads.bank_conflicts) / double(loads.requests))
                  : report::FactValue();
     },
-    "bank conflicts: turns (wavefronts) of SMEM that a request takes too many"};
+    "bank conflicts: extra SMEM wavefronts per request"};
 const Column kStoreConflicts{
-    "smem_store_conflicts_a_request",
+    "smem_store_conflicts_per_request",
     {"conf", "/store"},
     [](const Trial& t) {
       const model::Traffic& stores = t.row.counts->smem_stores;
@@ -205,7 +205,7 @@ const Column kProblem{
     nullptr,
     nullptr};
 const Column kBlocks{
-    "blocks_of_the_launch",
+    "blocks_in_the_launch",
     {"", "blocks"},
     [](const Trial& t) { return std::to_string(quantization(t).blocks); },
     [](const Trial& t) { return report::FactValue(std::int64_t{quantization(t).blocks}); },
@@ -223,13 +223,13 @@ const Column kLastWave{
     {"last", "full%"},
     [](const Trial& t) { return or_dash(last_wave(t), percent); },
     [](const Trial& t) { return or_null(last_wave(t)); },
-    "how much of the last wave there are blocks for"};
+    "how much of the last wave is filled with blocks"};
 const Column kWasted{
     "tiles_wasted",
     {"waste", "%"},
     [](const Trial& t) { return percent(quantization(t).wasted); },
     [](const Trial& t) { return report::FactValue(quantization(t).wasted); },
-    "the part of the tiles that lies outside of C and is computed in vain"};
+    "the part of the tiles that is outside C, which is wasted work"};
 const Column kFirstWave{
     "first_wave_blocks",
     {"wave", "rows x columns"},
@@ -243,7 +243,7 @@ const Column kFirstWave{
                         text::printed("%lld x %lld", wave->block_rows, wave->block_columns))
                   : report::FactValue();
     },
-    "the blocks that the GPU holds at once, and the part of C that they reach over"};
+    "the blocks that the GPU holds at once, and the part of C that they span"};
 const Column kFirstWaveBytes{
     "first_wave_bytes",
     {"wave's A", "and B MB"},
@@ -255,7 +255,7 @@ const Column kFirstWaveBytes{
       const auto wave = first_wave(t);
       return wave ? report::FactValue(wave->bytes) : report::FactValue();
     },
-    "what these blocks read of A and B, each element once"};
+    "the parts of A and B that these blocks read, each element counted once"};
 const Column kCeiling{
     "ceiling_tflops",
     {"ceiling", "TFLOP/s"},
@@ -267,7 +267,7 @@ const Column kCeiling{
       const auto ceiling = ceiling_of(t);
       return ceiling ? report::FactValue(ceiling->tflops) : report::FactValue();
     },
-    "the most that this GPU can reach, because the unit in the next column would then be busy all "
+    "the most that this GPU can reach: the unit in the next column would then be busy all "
     "the time"};
 const Column kBoundBy{
     "ceiling_bound_by",
@@ -303,7 +303,7 @@ const Column kOfCublas{
     {"% of", "cuBLAS"},
     [](const Trial& t) { return or_dash(lab::cublas_ratio(t.run, t.row), percent); },
     [](const Trial& t) { return or_null(lab::cublas_ratio(t.run, t.row)); },
-    "speed over that of cuBLAS fp32 in the same run",
+    "speed relative to cuBLAS fp32 in the same run",
     true};
 
 }  // namespace experiments

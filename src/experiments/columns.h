@@ -1,4 +1,4 @@
-// The columns that experiments choose from for their tables.
+// The columns that experiments choose for their tables.
 #pragma once
 
 #include "experiments/experiment.h"

@@ -1,4 +1,4 @@
-// Trials beside each other, in words: what conclusions are made of.
+// Comparisons of trials in words, as parts of conclusions.
 #pragma once
 
 #include <span>
@@ -11,20 +11,21 @@ namespace experiments {
 
 using Trials = std::span<const Trial>;
 
-// Two speeds as near as this are called equal: events repeat within a percent or so.
+// Speeds that differ by less than this count as equal, because timings repeat only within about a
+// percent.
 inline constexpr double kSame = 0.02;
 bool same(double a, double b);
 
-double speed_of(const Trial& trial);  // 0 where it has none
+double speed_of(const Trial& trial);  // 0 if it has none
 const Trial& fastest(Trials trials);
 const Trial& slowest(Trials trials);
 
-// "5.98 TFLOP/s", or where nothing was timed "a ceiling of 5.98 TFLOP/s".
+// "5.98 TFLOP/s", or without a time "a ceiling of 5.98 TFLOP/s".
 std::string pace(const Trial& trial);
-// How `a` goes beside `b`: "1.32 times as fast as", "as fast as".
+// The speed of `a` relative to `b`: "1.32 times as fast as", "as fast as".
 std::string beside(const Trial& a, const Trial& b);
 
-double percent_of(const Trial& trial);  // its occupancy; 0 where that is not known
+double percent_of(const Trial& trial);  // its occupancy; 0 if unknown
 // "occupancy falls from 100 to 33 %"
 std::string course_of_occupancy(const Trial& from, const Trial& to);
 

@@ -26,7 +26,7 @@ double conflicts(const model::Traffic& traffic) {
 
 std::string tile(const Trial& trial) {
   const model::Variant& v = *trial.row.variant;
-  return text::printed("%dx%dx%d with %dx%d a thread", v.BM, v.BN, v.BK, v.TM, v.TN);
+  return text::printed("%dx%dx%d with %dx%d per thread", v.BM, v.BN, v.BK, v.TM, v.TN);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::string coarsening_shows(Trials trials) {
   }
   if (&last != &best && !same(speed_of(last), speed_of(best))) {
     const int threads = last.row.variant->threads();
-    text += "; stride " + last.setting + " loses again, " + pace(last);
+    text += "; stride " + last.setting + " is slower again, " + pace(last);
     if (threads < 32) text += text::printed(", with %d threads in a warp of 32", threads);
   }
   return text + ".";
@@ -59,14 +59,14 @@ std::string block_shape_shows(Trials trials) {
   std::vector<std::string> parts;
   for (const int number : {1, 2, 3}) {
     std::vector<Trial> here = of_stage(trials, number);
-    // Stage 4's kernel stands in for stage 3 where a tile is not square.
+    // Stage 4's kernel replaces stage 3's for a tile that is not square.
     const std::vector<Trial> more = number == 3 ? of_stage(trials, 4) : std::vector<Trial>();
     here.insert(here.end(), more.begin(), more.end());
     if (here.size() < 2) continue;
     const std::string name = "stage " + std::to_string(number);
     const Trial &best = fastest(here), &worst = slowest(here);
     if (same(speed_of(best), speed_of(worst))) {
-      parts.push_back(name + " does not mind the shape");
+      parts.push_back(name + " does not depend on the shape");
       continue;
     }
     std::string part = name + " is best in " + best.setting + " (" + pace(best) + "), " +
@@ -76,15 +76,15 @@ std::string block_shape_shows(Trials trials) {
                  sectors_of_best = lab::pieces_per_request(best.row.counts->gmem_loads);
     if (lines > (1 + kSame) * lines_of_best) {
       part += text::printed(
-          ", where a request touches %s lines for %s", text::brief(lines).c_str(),
+          ", where a request touches %s lines instead of %s", text::brief(lines).c_str(),
           text::brief(lines_of_best).c_str());
     } else if (sectors > (1 + kSame) * sectors_of_best) {
       part += text::printed(
-          ", where a request touches %s sectors for %s", text::brief(sectors).c_str(),
+          ", where a request touches %s sectors instead of %s", text::brief(sectors).c_str(),
           text::brief(sectors_of_best).c_str());
     } else if (percent_of(worst) < percent_of(best)) {
-      part +=
-          text::printed(", with %.0f %% occupancy for %.0f", percent_of(worst), percent_of(best));
+      part += text::printed(
+          ", with %.0f %% occupancy instead of %.0f %%", percent_of(worst), percent_of(best));
     }
     parts.push_back(part);
   }
@@ -97,7 +97,7 @@ std::string block_shape_shows(Trials trials) {
         (slower ? "slower than" : "no slower than") + " stage 1 in " + best_naive.setting);
   }
   std::string text = joined(parts, "; ", "; ");
-  if (text.empty()) return "One shape a stage: there is nothing to compare.";
+  if (text.empty()) return "There is one shape per stage, so there is nothing to compare.";
   text[0] = 'S';
   return text + ".";
 }
@@ -121,7 +121,7 @@ std::string swapped_grid_shows(Trials trials) {
     }
   }
   const std::string than_before = timed ? " as fast as before" : " as much of A and B at once";
-  std::string text = "With the grid exchanged ";
+  std::string text = "With the grid swapped, ";
   if (!changed.empty()) text += listed(changed) + than_before;
   if (!unchanged.empty()) {
     text += (changed.empty() ? "" : ", and ") +
@@ -130,13 +130,13 @@ std::string swapped_grid_shows(Trials trials) {
             than_before;
   }
   if (changed.empty() && unchanged.empty()) text += "nothing is known";
-  return text + (timed ? "." : "; what the caches make of it only a GPU can tell.");
+  return text + (timed ? "." : "; only a GPU can show the effect of the caches.");
 }
 
 std::string tile_sizes_shows(Trials trials) {
   const Trial &best = fastest(trials), &worst = slowest(trials);
-  std::string text = "Best is " + stage_of(best) + "'s " + tile(best) + ", " + pace(best) + ", " +
-                     beside(best, worst) + " the last";
+  std::string text = "The best is " + stage_of(best) + "'s " + tile(best) + ", " + pace(best) +
+                     ", " + beside(best, worst) + " the last";
   std::vector<std::string> not_default;
   const std::vector<int> numbers = stage_numbers(trials);
   for (const int number : numbers) {
@@ -150,8 +150,9 @@ std::string tile_sizes_shows(Trials trials) {
       not_default.push_back(std::to_string(number));
     }
   }
-  if (not_default.empty()) return text + "; no stage would gain by another tile than its default.";
-  return text + "; stage " + listed(not_default) + " would gain by another tile than the default.";
+  if (not_default.empty()) return text + "; each stage's default tile is its best.";
+  return text + "; stage " + listed(not_default) +
+         " would be faster with another tile than the default.";
 }
 
 std::string padding_shows(Trials trials) {
@@ -167,7 +168,7 @@ std::string padding_shows(Trials trials) {
                      : clean.size() == trials.size() ? "All layouts are free of conflicts"
                                                      : "Free of conflicts: " + listed(clean);
   text += text::printed(
-      " (%s: %s a store); ", first.setting.c_str(),
+      " (%s: %s per store); ", first.setting.c_str(),
       text::brief(conflicts(first.row.counts->smem_stores)).c_str());
   if (same(speed_of(best), speed_of(worst))) return text + "all are equally fast.";
   text += "best is " + best.setting + ", " + pace(best) + ", " + beside(best, worst) + " " +
@@ -178,7 +179,7 @@ std::string padding_shows(Trials trials) {
 
 std::string stages_shows(Trials trials) {
   const Trial &first = trials.front(), &last = trials.back(), &best = fastest(trials);
-  // The shallowest that is as good as the best.
+  // The shallowest depth that is as good as the best.
   const Trial& enough = *std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
     return same(speed_of(trial), speed_of(best));
   });
@@ -188,7 +189,7 @@ std::string stages_shows(Trials trials) {
       return text::significant(a) + (same(a, b) ? "" : " to " + text::significant(b)) + " TFLOP/s";
     };
     text = "The ceilings are " + range(speed_of(slowest(trials)), speed_of(best)) +
-           ": they know no waiting, which is what depth is for and only a GPU can show";
+           ": they ignore waiting, which depth is meant to hide, so only a GPU can show it";
   } else if (&enough == &first) {
     text = "Depth " + first.setting + " is enough, " + pace(first) +
            ": no other is faster by more " + text::printed("than %.0f %%", 100 * kSame);
@@ -211,7 +212,7 @@ std::string stages_shows(Trials trials) {
 }
 
 std::string one_change_shows(Trials trials) {
-  // A row that begins with a stage's number stands alone; all others follow the row above.
+  // A row whose name begins with a digit is a separate change; all others follow the row above.
   const auto alone = [](const Trial& trial) {
     return trial.setting.find_first_of("0123456789") == 0;
   };
@@ -221,9 +222,9 @@ std::string one_change_shows(Trials trials) {
     const double factor = speed_of(trials[i]) / speed_of(trials[i - 1]);
     factors.push_back(trials[i].setting + text::printed(" %.2f", factor));
   }
-  const char* of = is_timed(trials) ? "Speed" : "The ceiling (which knows no waiting)";
+  const char* of = is_timed(trials) ? "Speed" : "The ceiling (which ignores waiting)";
   return std::string(of) +
-         " over that of the row above, change by change: " + joined(factors, ", ", ", ") + ".";
+         " relative to the row above, change by change: " + joined(factors, ", ", ", ") + ".";
 }
 
 std::string shapes_shows(Trials trials) {
@@ -238,12 +239,12 @@ std::string shapes_shows(Trials trials) {
   constexpr double kMuch = 0.1;
   std::vector<std::string> reasons;
   if (q.wasted >= kMuch) {
-    reasons.push_back(text::printed("%.0f %% of its tiles lie outside of C", 100 * q.wasted));
+    reasons.push_back(text::printed("%.0f %% of its tiles is outside C", 100 * q.wasted));
   }
   if (q.idle >= kMuch) {
-    reasons.push_back(text::printed("%.0f %% of the SMs' time is without a block", 100 * q.idle));
+    reasons.push_back(text::printed("the SMs have no block for %.0f %% of the time", 100 * q.idle));
   }
-  if (reasons.empty()) return text + ", though its tiles and its blocks come out even.";
+  if (reasons.empty()) return text + ", although its tiles and blocks fit evenly.";
   return text + ": " + joined(reasons, ", ", ", and ") + ".";
 }
 
@@ -256,7 +257,7 @@ std::string occupancy_shows(Trials trials) {
     return "Occupancy goes " + walked + " while the ceiling " +
            (stays ? "stays at " : "goes from " + text::significant(speed_of(first)) + " to ") +
            text::significant(speed_of(last)) +
-           " TFLOP/s: it knows no waiting, so what warps hide only a GPU can show.";
+           " TFLOP/s: it ignores waiting, so only a GPU can show what warps hide.";
   }
   constexpr double kNearly = 0.05;
   const double best = speed_of(fastest(trials));
@@ -269,7 +270,7 @@ std::string occupancy_shows(Trials trials) {
       "%s needs %.1f %% occupancy: with that it is within %.0f %% of its best",
       stage_of(first).c_str(), percent_of(*least), 100 * kNearly);
   text[0] = 'S';
-  if (least == &last) return text + ", and with less it was not tried.";
+  if (least == &last) return text + "; less was not tried.";
   return text + ", and with " + text::printed("%.1f %% it is ", percent_of(last)) +
          beside(last, first) + text::printed(" with %.1f %%.", percent_of(first));
 }
@@ -278,8 +279,7 @@ std::string conclusion(const Experiment& experiment, std::span<const Trial> tria
   const bool known = std::all_of(trials.begin(), trials.end(), [](const Trial& trial) {
     return speed(trial).value_or(0) > 0;
   });
-  if (trials.size() < 2)
-    return "One row alone shows nothing: there is no other to compare it with.";
+  if (trials.size() < 2) return "One row shows nothing: there is no other to compare it with.";
   if (!known) return "Nothing can be compared: not every row has a speed.";
   return experiment.conclusion(trials);
 }

@@ -1,5 +1,5 @@
-// What an experiment shows, in one sentence worked out from its trials. Each function takes at
-// least two, in the order of the experiment's launches, each with a speed.
+// What an experiment shows, in one sentence computed from its trials. Each function takes at least
+// two trials, in the order of the experiment's launches, each with a speed.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Experiments as data: a question, the launches that answer it, the figures to look at, and a
-// sentence worked out from them.
+// Experiments as data: a question, the launches that answer it, the columns to look at, and a
+// sentence computed from the results.
 #pragma once
 
 #include <optional>
@@ -18,58 +18,58 @@ struct Sides {
 
 // A launch to make.
 struct Launch {
-  std::string setting;      // what sets it apart from the others: "8x8", "+4"
-  int stage;                // with `variant`, of the table of src/experiments/kernels.cu
+  std::string setting;      // how it differs from the others: "8x8", "+4"
+  int stage;                // with `variant`, in the table of src/experiments/kernels.cu
   std::string variant;      // "": the stage's default
-  std::optional<Sides> of;  // none: the experiment's problem
-  int padding_bytes = 0;    // of dynamic shared memory, beyond what the kernel asks for
+  std::optional<Sides> of;  // empty: the experiment's problem
+  int padding_bytes = 0;    // of dynamic shared memory, beyond what the kernel needs
 };
 
-// What there is to choose launches from.
+// The data from which launches are chosen.
 struct Plan {
   Sides sides;  // the problem
   model::Gpu gpu;
-  const model::Stage* stage;  // of an experiment with one kernel: which
+  const model::Stage* stage;  // for an experiment with one kernel: which one
   const model::Variant* variant;
-  std::optional<model::Occupancy> occupancy;  // its own, where its registers are known
+  std::optional<model::Occupancy> occupancy;  // its own, if its registers are known
 };
 
-// A launch that was made. `run` has its problem, and cuBLAS's row where there is a GPU.
+// A launch and its results. `run` has its problem, and cuBLAS's row if there is a GPU.
 struct Trial {
   std::string setting;
   lab::Run run;
   lab::Row row;
 };
 
-// One figure of a trial, for the table and for machines.
+// One quantity of a trial, for the table and for JSON and CSV.
 struct Column {
-  const char* fact;         // its name in JSON and CSV; null: they have it elsewhere
+  const char* fact;         // its name in JSON and CSV; null: they have it under another name
   const char* headings[2];  // one below the other
   std::string (*text)(const Trial& trial);
   report::FactValue (*value)(const Trial& trial);
-  const char* legend;  // null: the heading says it all
+  const char* legend;  // null: the heading is enough
   bool needs_gpu = false;
 };
 
 struct Experiment {
-  const char* name;  // what --experiment takes
+  const char* name;  // the value for --experiment
   const char* question;
   const char* setting;  // heading of Trial::setting
-  int one_kernel;       // the stage whose kernel all launches have; 0: launches say
+  int one_kernel;       // the stage whose kernel all launches use; 0: each launch says it
   const char* variant;  // its variant, "" for the default
-  Sides otherwise;      // the problem, unless flags say otherwise
+  Sides otherwise;      // the problem, unless flags change it
   std::vector<Launch> (*launches)(const Plan& plan);
   std::vector<const Column*> columns;
   bool best_first;
-  // One sentence, of at least two trials.
+  // One sentence about at least two trials.
   std::string (*conclusion)(std::span<const Trial> trials);
-  const char* note;  // what to know about the setting; null: nothing
+  const char* note;  // a note on the setting; null: none
 };
 
-// All of them, in the order of --experiment list.
+// All experiments, in the order of --experiment list.
 std::span<const Experiment> experiments();
 
-// What the experiment shows, from these trials: its conclusion, or why there is none.
+// What the experiment shows, from these trials: its conclusion, or the reason why there is none.
 std::string conclusion(const Experiment& experiment, std::span<const Trial> trials);
 
 }  // namespace experiments

@@ -35,7 +35,7 @@ struct OnGpu {
 struct Laboratory {
   const flags::Flags& flags;
   lab::Run about;                 // without a problem
-  std::unique_ptr<OnGpu> on_gpu;  // of the last problem; null without a GPU
+  std::unique_ptr<OnGpu> on_gpu;  // for the last problem; null without a GPU
 };
 
 std::string sides_text(const Sides& sides) {
@@ -47,7 +47,7 @@ lab::Problem problem_of(const flags::Flags& flags, const Sides& sides) {
   return lab::random_problem({sides.M, sides.N, sides.K}, flags.alpha, flags.beta, flags.seed);
 }
 
-// A product of that K with the traced copy. `row` learns whether what was computed is right.
+// A product with that K by the traced copy. `row` receives whether the result is right.
 model::Counts trace_along(
     const Laboratory& lab, const model::Variant& variant, Sides sides, int K, lab::Row& row) {
   sides.K = K;
@@ -61,8 +61,8 @@ model::Counts trace_along(
   return *measured.counts;
 }
 
-// K of the first two traces: the rest is extrapolated. 64 floats are whole tiles of every variant
-// and whole lines of 128 bytes, and every pipeline is filled by then.
+// K of the first two traces, from which the rest is extrapolated. 64 floats are whole tiles of
+// every variant and whole 128-byte lines, and fill every pipeline.
 constexpr int kStep = 64;
 
 model::Counts trace_launch(
@@ -88,13 +88,13 @@ void require_memory_for(const Laboratory& lab, const Sides& sides) {
   }
 }
 
-// Puts the matrices of that problem on the GPU and times cuBLAS, unless they are there already.
+// Copies that problem's matrices to the GPU and times cuBLAS, unless this is done already.
 OnGpu& on_gpu(Laboratory& lab, const Sides& sides) {
   const auto is = [&](const lab::Problem& there) {
     return there.M == sides.M && there.N == sides.N && there.K == sides.K;
   };
   if (lab.on_gpu && is(lab.on_gpu->problem)) return *lab.on_gpu;
-  lab.on_gpu.reset();  // first, so that two are never there at once
+  lab.on_gpu.reset();  // first, so that two never exist at once
   lab.on_gpu.reset(new OnGpu{problem_of(lab.flags, sides)});
   OnGpu& g = *lab.on_gpu;
   const lab::Kernel cublas{.gpu = std::bind_front(gpu::cublas_sgemm, /*tf32=*/false)};
@@ -119,7 +119,7 @@ void time_launch(Laboratory& lab, const model::Variant& variant, const Sides& si
   trial.run.rows = {g.cublas_row};
 }
 
-// The variants that the trials' rows point to.
+// The variants to which the trials' rows point.
 using Variants = std::vector<std::unique_ptr<model::Variant>>;
 
 Trial make_trial(Laboratory& lab, const Launch& launch, const Sides& sides, Variants& variants) {
@@ -155,15 +155,15 @@ Trial make_trial(Laboratory& lab, const Launch& launch, const Sides& sides, Vari
   return trial;
 }
 
-// Whether the result is what it should be; says where not.
+// Whether the result is right; prints where it is wrong.
 bool is_right(const Trial& trial) {
-  // Two fp32 products of random matrices differ by a few 1e-6 at most, whatever their order.
+  // Two fp32 products of random matrices differ by at most a few 1e-6, whatever their order.
   constexpr double kFromCublas = 1e-4;
   const lab::Row& row = trial.row;
   const bool near_cublas = !row.cublas_error || *row.cublas_error <= kFromCublas;
   if (row.error->bound_ok && near_cublas) return true;
   std::fprintf(
-      stderr, "gemm_steps: %s (%s) is wrong: it computes another product than %s\n",
+      stderr, "gemm_steps: %s (%s) is wrong: it does not compute the product of %s\n",
       row.name.c_str(), trial.setting.c_str(), near_cublas ? "the fp64 reference" : "cuBLAS");
   return false;
 }

@@ -25,7 +25,7 @@ Output experiment(const std::string& arguments) {
   return {output.exit_code, output.out};
 }
 
-// Every number that JSON has under `name`, in order.
+// Every number under `name` in the JSON, in order.
 std::vector<double> numbers(const std::string& json, const std::string& name) {
   std::vector<double> found;
   const std::string key = "\"" + name + "\": ";
@@ -41,7 +41,7 @@ bool has(const std::string& text, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("every experiment runs on a CPU, at a size that no tile divides, and says something") {
+TEST_CASE("every experiment runs on a CPU, at a size that no tile divides, and has a conclusion") {
   for (const Experiment& e : experiments()) {
     CAPTURE(std::string(e.name));
     const std::string sides = e.otherwise.N == 0 ? " --size 36 --m 3" : " --m 35 --n 52 --k 41";
@@ -60,8 +60,8 @@ TEST_CASE("an experiment on an empty product says that nothing can be compared")
   CHECK(has(output.text, "Nothing can be compared"));
 }
 
-// All of these grids have at most eight blocks, which are all traced in both runs.
-TEST_CASE("counts that are extrapolated along K are those of all of K") {
+// All of these grids have at most eight blocks, so both runs trace all of them.
+TEST_CASE("counts that are extrapolated along K equal those of the whole K") {
   for (const std::string arguments :
        {"tile-sizes --stage 5-6 --m 64 --n 64 --k 200",
         "tile-sizes --stage 7-8 --m 60 --n 127 --k 205", "padding --m 128 --n 64 --k 201",
@@ -87,7 +87,9 @@ TEST_CASE("counts that are extrapolated along K are those of all of K") {
 TEST_CASE("coarsening on an RTX 3090: occupancy and shared loads of the published sweep") {
   const Output output = experiment("coarsening --gpu \"RTX 3090\" --format json");
   REQUIRE(output.exit_code == 0);
-  CHECK(numbers(output.text, "threads_a_block") == std::vector<double>{256, 128, 64, 32, 16});
+  // Each launch has the number twice: among its figures and among its facts.
+  const std::vector<double> threads = numbers(output.text, "threads_per_block");
+  CHECK(threads == std::vector<double>{256, 256, 128, 128, 64, 64, 32, 32, 16, 16});
   const std::vector<double> percent = numbers(output.text, "occupancy_percent");
   REQUIRE(percent.size() == 5);
   const double expected[] = {100, 100, 66.67, 33.33, 33.33};
@@ -101,15 +103,14 @@ TEST_CASE("coarsening on an RTX 3090: occupancy and shared loads of the publishe
     CAPTURE(s);
     CHECK(percent[i] == doctest::Approx(expected[i]).epsilon(0.0001));
     CHECK(written[i] == warp_products * (1 + 1 / s) * half_a_warp);
-    // The compiler of today takes two, not four, of the 16 rows' loads together at s = 16.
+    // Today's compiler merges the 16 rows' loads in pairs, not in fours, at s = 16.
     CHECK(compiled[i] == warp_products * ((s == 16 ? 0.5 : 0.25) + 1 / s) * half_a_warp);
   }
 }
 
-TEST_CASE(
-    "padding: rows of As longer by 4 floats, or XORed, have no conflict; by 0 or 1 they have") {
+TEST_CASE("padding As by 4 floats, or XOR, removes the conflicts; padding by 0 or 1 does not") {
   const Output output = experiment("padding --size 256 --format json");
-  const std::vector<double> stores = numbers(output.text, "smem_store_conflicts_a_request");
+  const std::vector<double> stores = numbers(output.text, "smem_store_conflicts_per_request");
   REQUIRE(stores.size() == 4);
   CHECK(stores[0] > 0);
   CHECK(stores[1] > 0);
@@ -118,19 +119,19 @@ TEST_CASE(
   CHECK(has(output.text, "Free of conflicts: +4 and XOR 16"));
 }
 
-TEST_CASE("occupancy goes down a block at a time, as shared memory goes up") {
+TEST_CASE("occupancy goes down one block at a time as shared memory goes up") {
   const Output output = experiment("occupancy --size 64 --gpu H200 --format json");
   CHECK(numbers(output.text, "blocks_per_sm") == std::vector<double>{8, 7, 6, 5, 4, 3, 2, 1});
-  const std::vector<double> bytes = numbers(output.text, "smem_bytes_a_block");
+  const std::vector<double> bytes = numbers(output.text, "smem_bytes_per_block");
   for (std::size_t i = 1; i < bytes.size(); ++i) CHECK(bytes[i] > bytes[i - 1]);
   const Output other = experiment("occupancy --size 64 --stage 5 --variant 64x64x8 --format json");
   CHECK(has(other.text, "thread_tiling_2d<64, 64, 8, 8, 8>"));
 }
 
-TEST_CASE("a shape's tiles and waves are what its sides give") {
+TEST_CASE("a shape's tiles and waves follow from its sides") {
   const Output output =
       experiment("shapes --size 256 --m 1 --hazards off --gpu H200 --format json");
-  const std::vector<double> blocks = numbers(output.text, "blocks_of_the_launch");
+  const std::vector<double> blocks = numbers(output.text, "blocks_in_the_launch");
   const std::vector<double> wasted = numbers(output.text, "tiles_wasted");
   REQUIRE(blocks.size() == wasted.size());
   REQUIRE(blocks.size() > 2);
@@ -141,14 +142,14 @@ TEST_CASE("a shape's tiles and waves are what its sides give") {
   CHECK(wasted.back() == doctest::Approx(1 - 1 / 64.0));  // one token
 }
 
-TEST_CASE("tile sizes come best first, and --stage chooses among them") {
+TEST_CASE("tile sizes are sorted with the best first, and --stage selects some") {
   const Output output = experiment("tile-sizes --size 512 --stage 6-7 --format json");
   const std::vector<double> ceilings = numbers(output.text, "ceiling_tflops");
   CHECK(ceilings.size() == 10);
   for (std::size_t i = 1; i < ceilings.size(); ++i) CHECK(ceilings[i] <= ceilings[i - 1]);
 }
 
-TEST_CASE("the list names every experiment, and an unknown one is refused with it") {
+TEST_CASE("the list names every experiment, and so does the refusal of an unknown one") {
   const Output list = experiment("list"), unknown = experiment("alchemy");
   CHECK(list.exit_code == 0);
   CHECK(unknown.exit_code == 2);

@@ -8,7 +8,10 @@
 
 #include "experiments/conclusions.h"
 #include "experiments/figures.h"
+#include "experiments/print.h"
 #include "model/extrapolate.h"
+#include "testing/environment.h"
+#include "testing/printed.h"
 
 namespace experiments {
 
@@ -21,7 +24,7 @@ model::Variant made_up(const char* name, int side, int threads) {
   return {name, side, side, 8, 0, 0, 8, 8, 0, threads, 1, 0, kernel, kernel};
 }
 
-// A launch of a 1024 x 1024 x 1024 product that took that long.
+// A launch of a 1024 x 1024 x 1024 product that took this long.
 Trial timed(
     const std::string& setting, int stage, double ms, double occupancy_percent = 50,
     int threads = 256) {
@@ -61,7 +64,7 @@ const Experiment& named(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("what coarsening shows depends on which stride is fastest") {
+TEST_CASE("coarsening's conclusion depends on which stride is fastest") {
   const Trial trials[] = {
       timed("1", 4, 4, 100), timed("2", 4, 2, 100), timed("4", 4, 1, 50), timed("8", 4, 3, 25, 16)};
   const std::string pays = coarsening_shows(trials);
@@ -69,7 +72,7 @@ TEST_CASE("what coarsening shows depends on which stride is fastest") {
   CHECK(says(pays, "Stride 4 is best"));
   CHECK(says(pays, "4.00 times as fast as stride 1"));
   CHECK(says(pays, "occupancy falls from 100 to 50 %"));
-  CHECK(says(pays, "stride 8 loses again"));
+  CHECK(says(pays, "stride 8 is slower again"));
   CHECK(says(pays, "16 threads in a warp of 32"));
 
   const Trial slower[] = {timed("1", 4, 1), timed("2", 4, 2), timed("4", 4, 4)};
@@ -82,7 +85,7 @@ TEST_CASE("what coarsening shows depends on which stride is fastest") {
   CHECK_FALSE(says(to_the_last, "loses"));
 }
 
-TEST_CASE("what block shapes show names the best and the worst of a stage, and the sectors") {
+TEST_CASE("block-shape's conclusion names a stage's best and worst shape, and the sectors") {
   Trial trials[] = {
       timed("8x8", 1, 8), timed("32x32", 1, 9), timed("8x8", 2, 10), timed("32x32", 2, 2)};
   trials[2].row.counts->gmem_loads.requests = 10;
@@ -93,54 +96,56 @@ TEST_CASE("what block shapes show names the best and the worst of a stage, and t
   CAPTURE(slow);
   CHECK(says(slow, "Stage 1 is best in 8x8"));
   CHECK(says(slow, "stage 2 is best in 32x32"));
-  CHECK(says(slow, "5.00 times as fast as 8x8, where a request touches 5.00 sectors for 2.50"));
+  CHECK(says(
+      slow, "5.00 times as fast as 8x8, where a request touches 5.00 sectors instead of 2.50"));
   CHECK(says(slow, "stage 2 in 8x8 is slower than stage 1 in 8x8"));
 
   const Trial others[] = {
       timed("8x8", 1, 8), timed("32x32", 1, 8), timed("8x8", 2, 1), timed("32x32", 2, 2)};
   const std::string quick = block_shape_shows(others);
   CAPTURE(quick);
-  CHECK(says(quick, "Stage 1 does not mind the shape"));
+  CHECK(says(quick, "Stage 1 does not depend on the shape"));
   CHECK(says(quick, "stage 2 is best in 8x8"));
   CHECK(says(quick, "stage 2 in 32x32 is no slower than stage 1"));
 }
 
-TEST_CASE("what one change shows is its factor over the row above") {
+TEST_CASE("one-change's conclusion has each change's factor over the row above") {
   const Trial trials[] = {
       timed("stage 3", 3, 8), timed("TM 8", 4, 4), timed("TN 8: stage 5", 5, 3.2),
       timed("5 unrolled", 5, 1)};
   CHECK(
       one_change_shows(trials) ==
-      "Speed over that of the row above, change by change: TM 8 2.00, TN 8: stage 5 1.25.");
+      "Speed relative to the row above, change by change: TM 8 2.00, TN 8: stage 5 1.25.");
 }
 
-TEST_CASE("what a swapped grid shows is each stage's ratio") {
+TEST_CASE("swapped-grid's conclusion has each stage's ratio") {
   const Trial trials[] = {
       timed("as it is", 1, 2), timed("swapped", 1, 1), timed("as it is", 2, 1),
       timed("swapped", 2, 1)};
   CHECK(
       swapped_grid_shows(trials) ==
-      "With the grid exchanged stage 1 runs 2.00 times as fast as before, and stage 2 runs as "
+      "With the grid swapped, stage 1 runs 2.00 times as fast as before, and stage 2 runs as "
       "fast as before.");
 }
 
-TEST_CASE("what tile sizes show is the best tile, and whose default is not its best") {
+TEST_CASE(
+    "tile-sizes' conclusion has the best tile, and the stages whose default is not the best") {
   Trial other = timed("5", 5, 1, 50, 128);
   model::Variant smaller = made_up("other", 32, 128);
   other.row.variant = &smaller;
   const Trial better[] = {timed("5", 5, 2), other, timed("6", 6, 3)};
   const std::string gains = tile_sizes_shows(better);
   CAPTURE(gains);
-  CHECK(says(gains, "Best is stage 5's 32x32x8"));
+  CHECK(says(gains, "The best is stage 5's 32x32x8"));
   CHECK(says(gains, "3.00 times as fast as the last"));
-  CHECK(says(gains, "stage 5 would gain"));
+  CHECK(says(gains, "stage 5 would be faster"));
   other.row.time->median_ms = 4;
   const Trial worse[] = {timed("5", 5, 2), other, timed("6", 6, 1)};
-  CHECK(says(tile_sizes_shows(worse), "Best is stage 6's"));
-  CHECK(says(tile_sizes_shows(worse), "no stage would gain"));
+  CHECK(says(tile_sizes_shows(worse), "The best is stage 6's"));
+  CHECK(says(tile_sizes_shows(worse), "each stage's default tile is its best"));
 }
 
-TEST_CASE("what padding shows is which layouts have conflicts, and which is fastest") {
+TEST_CASE("padding's conclusion says which layouts have conflicts, and which is fastest") {
   Trial trials[] = {timed("none", 7, 3), timed("+1", 7, 4), timed("+4", 7, 2)};
   for (int i : {0, 1}) {
     trials[i].row.counts->smem_stores.requests = 10;
@@ -148,7 +153,7 @@ TEST_CASE("what padding shows is which layouts have conflicts, and which is fast
   }
   const std::string text = padding_shows(trials);
   CAPTURE(text);
-  CHECK(says(text, "Free of conflicts: +4 (none: 0.50 a store)"));
+  CHECK(says(text, "Free of conflicts: +4 (none: 0.50 per store)"));
   CHECK(says(text, "best is +4"));
   CHECK(says(text, "2.00 times as fast as +1, and 1.50 times as fast as none"));
   const Trial equal[] = {timed("none", 7, 3), timed("+4", 7, 3)};
@@ -156,7 +161,7 @@ TEST_CASE("what padding shows is which layouts have conflicts, and which is fast
   CHECK(says(padding_shows(equal), "all are equally fast"));
 }
 
-TEST_CASE("what pipeline stages show is the least depth that is enough") {
+TEST_CASE("stages' conclusion is the least depth that is enough") {
   const Trial trials[] = {timed("1", 8, 4), timed("2", 9, 2), timed("3", 9, 2), timed("4", 9, 3)};
   CHECK(says(stages_shows(trials), "Depth 2 is enough"));
   CHECK(says(stages_shows(trials), "2.00 times as fast as depth 1"));
@@ -165,30 +170,54 @@ TEST_CASE("what pipeline stages show is the least depth that is enough") {
   CHECK(says(stages_shows(useless), "Depth 1 is enough"));
 }
 
-TEST_CASE("what shapes show is why the slowest is slow") {
+TEST_CASE("shapes' conclusion says why the slowest is slow") {
   Trial even = timed("even", 9, 1), odd = timed("odd", 9, 1);
   odd.run.M = 1;  // of tiles that are 16 high
   const std::string wasteful = shapes_shows(std::array{even, odd});
   CAPTURE(wasteful);
   CHECK(says(wasteful, "\"even\" fits best"));
-  CHECK(says(wasteful, "94 % of its tiles lie outside of C"));
-  CHECK(says(wasteful, "52 % of the SMs' time is without a block"));
+  CHECK(says(wasteful, "94 % of its tiles is outside C"));
+  CHECK(says(wasteful, "the SMs have no block for 52 % of the time"));
   Trial slow = timed("slow", 9, 2);
-  CHECK(says(shapes_shows(std::array{even, slow}), "come out even"));
+  CHECK(says(shapes_shows(std::array{even, slow}), "fit evenly"));
   CHECK(says(shapes_shows(std::array{even, even}), "fit equally well"));
 }
 
-TEST_CASE("what occupancy shows is the least that is enough") {
+TEST_CASE("occupancy's conclusion is the least that is enough") {
   const Trial trials[] = {timed("4", 3, 1, 100), timed("3", 3, 1.01, 75), timed("2", 3, 2, 50)};
   const std::string text = occupancy_shows(trials);
   CAPTURE(text);
   CHECK(says(text, "Stage 3 needs 75.0 % occupancy"));
   CHECK(says(text, "with 50.0 % it is 0.500 times as fast as with 100.0 %"));
   const Trial indifferent[] = {timed("2", 3, 1, 100), timed("1", 3, 1, 50)};
-  CHECK(says(occupancy_shows(indifferent), "with less it was not tried"));
+  CHECK(says(occupancy_shows(indifferent), "less was not tried"));
 }
 
-TEST_CASE("an experiment with one row, or with one that has no speed, shows nothing") {
+TEST_CASE("on a narrow terminal the columns that do not fit are below the others") {
+  const Trial trials[] = {timed("GPT-2 attention out", 9, 1), timed("GPT-2 MLP up", 9, 2)};
+  const Experiment& shapes = named("shapes");
+  const auto printed = [&](const char* columns) {
+    const testing::Variable terminal("COLUMNS", columns);
+    return testing::written([&](std::FILE* out) {
+      print_experiment(out, shapes, trials[0].run, trials, report::Format::table, {});
+    });
+  };
+  const std::string wide = printed("100"), narrow = printed("80");
+  CHECK(testing::widest(wide) <= 100);
+  CHECK(testing::widest(narrow) <= 80);
+  const auto times = [](const std::string& text, const std::string& words) {
+    int found = 0;
+    for (std::size_t at = 0; (at = text.find(words, at)) != text.npos; ++at) ++found;
+    return found;
+  };
+  CHECK(times(narrow, "\nGPT-2 MLP up ") == times(wide, "\nGPT-2 MLP up ") + 1);
+  for (const Column* column : shapes.columns) {
+    CAPTURE(column->headings[1]);
+    CHECK(times(narrow, column->headings[1]) >= 1);
+  }
+}
+
+TEST_CASE("an experiment with only one row, or with a row without a speed, shows nothing") {
   const Experiment& experiment = named("coarsening");
   CHECK(says(conclusion(experiment, std::array{timed("1", 4, 1)}), "no other to compare"));
   Trial unknown = timed("2", 4, 1);
@@ -196,7 +225,7 @@ TEST_CASE("an experiment with one row, or with one that has no speed, shows noth
   CHECK(says(conclusion(experiment, std::array{timed("1", 4, 1), unknown}), "not every row"));
 }
 
-TEST_CASE("blocks at once are counted along rows, or along columns where the grid is swapped") {
+TEST_CASE("blocks at once are counted along rows, or along columns if the grid is swapped") {
   Trial trial = timed("as it is", 1, 1);
   trial.row.occupancy->blocks_per_sm = 1;  // 132 blocks of 16 x 16 on 64 x 64 tiles
   const FirstWave rows = first_wave(trial).value();
@@ -211,7 +240,7 @@ TEST_CASE("blocks at once are counted along rows, or along columns where the gri
   CHECK(columns.block_columns == 3);
 }
 
-TEST_CASE("extrapolated counts go on as they went between two products") {
+TEST_CASE("extrapolated counts continue the growth between two products") {
   model::Counts near{}, far{};
   near.gmem_loads.accesses = {1, 3, 20};
   far.gmem_loads.accesses = {2, 5, 30};

@@ -1,4 +1,4 @@
-# The kernels of changes.txt. Whatever compiles kernels.cu finds them by -iquote $(BUILD).
+# The kernels of changes.txt. A compilation of kernels.cu finds them by -iquote $(BUILD).
 CHANGED_KERNELS := $(BUILD)/changed_kernels.cuh
 $(CHANGED_KERNELS): src/experiments/changed_kernels.awk src/experiments/changes.txt gemm_steps.cu
 	mkdir -p $(@D)

@@ -10,7 +10,7 @@ namespace experiments {
 
 namespace {
 
-// Of a launch, from those of the traced blocks.
+// Counts of the launch, extrapolated from those of the traced blocks.
 std::optional<double> of_launch(const Trial& trial, double of_traced_blocks) {
   const model::Counts& counts = *trial.row.counts;
   if (counts.blocks_traced == 0) return std::nullopt;

@@ -3,7 +3,7 @@
 #include <span>
 #include <stdexcept>
 
-// The GPU's copy of the table, where nvcc compiled one; else null.
+// The GPU's copy of the table if nvcc compiled one; else null.
 extern const model::StageTable experiment_table __attribute__((weak));
 
 namespace experiments {

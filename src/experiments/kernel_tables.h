@@ -1,4 +1,4 @@
-// The tables of src/experiments/kernels.cu, and where in them a variant is.
+// The tables of src/experiments/kernels.cu, and the variants in them.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ extern const model::StageTable experiment_table_plain;
 
 namespace experiments {
 
-// The kernels' own, not their traced copies, for registers and names.
+// The kernels' own copies rather than their traced ones, for registers and names.
 const model::StageTable& own_table();
 
 struct Place {
   std::size_t stage, variant;
 };
 
-// Where a table has that variant; "" is the stage's default.
+// The position of that variant in a table; "" is the stage's default.
 Place find(int number, const std::string& variant);
 
-// As the table has it, with that much more shared memory.
+// The variant from the table, with this much more shared memory.
 model::Variant variant_in(const model::StageTable& table, Place place, int padding_bytes);
 
 }  // namespace experiments

@@ -1,15 +1,15 @@
-// What the experiments (src/experiments/catalogue.cpp) launch besides the ladder's own variants:
-// more tile sizes of its kernels, and kernels that differ from one of its own in a single thing.
-// The ladder is included, so that whatever compiles this file has both.
+// The kernels that the experiments (src/experiments/catalogue.cpp) launch besides the stages' own
+// variants: more tile sizes of the stages' kernels, and kernels that differ from a stage's kernel
+// in one detail. gemm_steps.cu is included, so that a compilation of this file has both.
 
 #include "gemm_steps.cu"
 
-// The ladder's kernels with the edits of changes.txt, written by changed_kernels.awk.
+// The stages' kernels with the edits of changes.txt, written by changed_kernels.awk.
 #include "changed_kernels.cuh"
 
-// Stages 1 and 2 with the grid's M and N exchanged: blocks that start one after the other lie below
-// each other in C instead of side by side. It is the order of a launch with dim3 grid(rows,
-// columns) and blockIdx.x for the rows, whatever the two extents are.
+// Stages 1 and 2 with the grid's M and N exchanged: blocks that start one after the other are below
+// each other in C instead of side by side. This is the order of a launch with dim3 grid(rows,
+// columns) and blockIdx.x for the rows.
 template <int BM, int BN, bool DOWN_COLUMNS>
 __global__ void swapped_untiled(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -26,7 +26,7 @@ __global__ void swapped_untiled(
   update_if_inside(C, M, N, row, col, alpha, sum, beta);
 }
 
-// Stage 3, likewise.
+// Stage 3 with the same change.
 template <int BM, int BN, int BK>
 __global__ void swapped_tiling(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -53,9 +53,9 @@ __global__ void swapped_tiling(
   update_if_inside(C, M, N, block_row + row, block_col + col, alpha, sum, beta);
 }
 
-// Stage 7 with another layout of A's tile: rows are PAD floats longer (in stage 7: 4), and from row
-// to row the columns are XORed with SWIZZLE, every four rows. Only where a row is a multiple of 16
-// bytes can a float4 be loaded from it.
+// Stage 7 with another layout of A's tile: rows are PAD floats longer (in stage 7: 4), and columns
+// are XORed with a multiple of SWIZZLE that changes every four rows. A float4 can be loaded from a
+// row only if its length is a multiple of 16 bytes.
 template <int BM, int BN, int BK, int TM, int TN, int PAD, int SWIZZLE, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN))
     padded(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -150,7 +150,7 @@ model::Variant padded_variant(const char* name) {
       ref<padded<BM, BN, BK, TM, TN, PAD, SWIZZLE, 1>>());
 }
 
-// A changed kernel in the place of the one that a variant has.
+// A variant with a changed kernel in place of its own.
 template <auto kernel, auto kernel_any>
 model::Variant changed(const char* name, model::Variant variant) {
   variant.name = name;
@@ -167,7 +167,7 @@ model::Variant any_registers(const char* name) {
       name, warp_tiling_variant<BM, BN, 8, WM, WN, TM, TN>(name));
 }
 
-// A stage of the ladder, with more variants, of which some may have conflicts.
+// A stage with more variants, some of which may have conflicts.
 model::Stage with_more(int number, std::vector<model::Variant> variants) {
   model::Stage stage = *model::find_stage(stages, number);
   stage.conflict_free = false;
@@ -175,7 +175,7 @@ model::Stage with_more(int number, std::vector<model::Variant> variants) {
   return stage;
 }
 
-// A variant that loads from shared memory another number of times than its stage does.
+// A variant whose number of loads from shared memory differs from its stage's.
 model::Stage with_other_shared_loads(
     int number, const char* smem_loads, const char* smem_floats, model::Variant variant) {
   model::Stage stage = *model::find_stage(stages, number);
@@ -193,7 +193,7 @@ const std::vector<model::Stage> experiment_stages = {
         2,
         {coalesced_variant<8, 32>("8x32"), swapped_untiled_variant<32, 32, false>("swapped-grid")}),
     with_more(3, {swapped_tiling_variant<32, 32, 32>("swapped-grid")}),
-    // With TM 1 it is stage 3 without its condition that the tile be square.
+    // With TM 1 this is stage 3 without the condition that the tile is square.
     with_more(
         4, {thread_coarsening_1d_variant<8, 32, 32, 1>("8x32x32-tm1"),
             thread_coarsening_1d_variant<32, 32, 32, 8>("32x32x32-tm8")}),
@@ -254,12 +254,6 @@ const std::vector<model::Stage> experiment_stages = {
         9, kFloat4.smem_loads, kFloat4.smem_floats,
         changed<ring<64, 256, 8, 64, 64, 16, 8, 4, 4>, ring<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
             "ring", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))),
-    with_other_shared_loads(
-        9, kFloat4.smem_loads, kFloat4.smem_floats,
-        changed<
-            pipeline_spares_the_last_load<64, 256, 8, 64, 64, 16, 8, 4, 4>,
-            pipeline_spares_the_last_load<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
-            "spares-the-last-load", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))),
 };
 
 extern const model::StageTable experiment_table{experiment_stages, kernel_for, run};

@@ -16,7 +16,7 @@ std::vector<Launch> coarsening(const Plan&) {
   return launches;
 }
 
-// A block's threads as the launch says them, x by y.
+// A block's threads as in the launch, x by y.
 std::vector<Launch> block_shape(const Plan&) {
   return {{"8x8", 1, "8x8", {}},     {"16x16", 1, "16x16", {}},      {"32x8", 1, "32x8", {}},
           {"32x32", 1, "32x32", {}}, {"8x8", 2, "8x8", {}},          {"16x16", 2, "16x16", {}},
@@ -54,7 +54,7 @@ std::vector<Launch> padding(const Plan&) {
       {"XOR 16", 7, "swizzled", {}}};
 }
 
-// A depth of 1 is no pipeline: copy, wait, multiply, as stage 8 does with the same tile.
+// A depth of 1 is not a pipeline: copy, wait, multiply, as stage 8 does with the same tile.
 std::vector<Launch> pipeline_stages(const Plan&) {
   return {
       {"1", 8, "64x256x8", {}},
@@ -64,7 +64,7 @@ std::vector<Launch> pipeline_stages(const Plan&) {
       {"5", 9, "64x256x8-5", {}}};
 }
 
-// From stage 3 to stage 9 in steps of one change each, then changes that stand alone.
+// From stage 3 to stage 9, one change at a time; then separate changes.
 std::vector<Launch> one_change(const Plan&) {
   return {
       {"stage 3", 3, "32x32", {}},
@@ -88,15 +88,14 @@ std::vector<Launch> one_change(const Plan&) {
       {"6 with B padded", 6, "padded-b", {}},
       {"7 with warp tiles, still 8x8", 8, "any-registers-8x8", {}},
       {"9 by columns, back and forth", 9, "by-columns", {}},
-      {"9, copies before loads", 9, "copies-first", {}},
-      {"9 without the last, unused load", 9, "spares-the-last-load", {}}};
+      {"9, copies before loads", 9, "copies-first", {}}};
 }
 
-// Squares and others of about as much work, and the products that two language models multiply M
-// tokens by. GPT-2 small: 768 wide, 50257 words (Radford et al., Language Models are Unsupervised
-// Multitask Learners, 2019, table 2, and its published hyperparameters). Llama-3-8B: 4096 wide, 8
-// of 32 heads of 128 for keys and values, 14336 in between (Grattafiori et al., The Llama 3 Herd of
-// Models, 2024, table 3).
+// Squares and other shapes with about as much work, and the products by which two language models
+// multiply M tokens. GPT-2 small: 768 wide, 50257 words (Radford et al., Language Models are
+// Unsupervised Multitask Learners, 2019, table 2, and its published hyperparameters). Llama-3-8B:
+// 4096 wide, 8 of 32 heads of 128 for keys and values, 14336 in between (Grattafiori et al., The
+// Llama 3 Herd of Models, 2024, table 3).
 std::vector<Launch> shapes(const Plan& plan) {
   const int side = plan.sides.K, tokens = plan.sides.M;
   const int quarter = side / 4, four = side > (1 << 28) ? side : 4 * side;
@@ -121,8 +120,8 @@ std::vector<Launch> shapes(const Plan& plan) {
       {"MLP up, 1 token", stage, name, Sides{1, 14336, 4096}}};
 }
 
-// From as many blocks as an SM holds down to one, each time with the most shared memory a block
-// that leaves room for them.
+// From as many blocks as an SM holds down to one, each time with the largest shared memory per
+// block that leaves room for them.
 std::vector<Launch> occupancy_walk(const Plan& plan) {
   std::vector<Launch> launches;
   const auto add = [&](int blocks, int padding_bytes) {
@@ -142,7 +141,7 @@ std::vector<Launch> occupancy_walk(const Plan& plan) {
     model::KernelResources padded = needs;
     padded.smem_bytes_per_block =
         std::min(room - gpu.smem_reserved_bytes_per_block, gpu.smem_bytes_per_block);
-    // Not every number of blocks can be had: some are skipped where a block takes much.
+    // Some numbers of blocks are impossible if a block takes much shared memory, and are skipped.
     if (model::occupancy(gpu, padded).blocks_per_sm != blocks) continue;
     add(blocks, padded.smem_bytes_per_block - needs.smem_bytes_per_block);
   }

@@ -8,6 +8,7 @@
 #include "report/json.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace experiments {
 
@@ -17,7 +18,7 @@ bool is_shown(const Column& column, std::span<const Trial> trials) {
   return !column.needs_gpu || is_timed(trials);
 }
 
-// The order to show them in; a conclusion reads them as they were made.
+// The order for the table. A conclusion uses the order of the launches.
 std::vector<const Trial*> in_order(const Experiment& experiment, std::span<const Trial> trials) {
   std::vector<const Trial*> sorted;
   for (const Trial& trial : trials) sorted.push_back(&trial);
@@ -53,7 +54,7 @@ std::string about(
       "GPU", kTerm,
       gpu.name + text::printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10) +
           (run.gpu_present ? ""
-                           : ": not here, so some blocks are traced on the CPU and "
+                           : ": not present, so some blocks are traced on the CPU and "
                              "nothing is timed"));
   if (run.gpu_present) {
     text += text::labelled("driver", kTerm, run.driver) +
@@ -65,10 +66,23 @@ std::string about(
 
 using Cells = std::vector<std::string>;
 
-std::string line(const Cells& cells, const std::vector<int>& widths) {
+// The setting, and the columns from `first` to before `last`.
+std::string line(
+    const Cells& cells, const std::vector<int>& widths, std::size_t first, std::size_t last) {
   std::string text = text::pad_right(cells[0], widths[0]);
-  for (std::size_t i = 1; i < cells.size(); ++i) text += " " + text::pad_left(cells[i], widths[i]);
-  return text::without_trailing_spaces(text) + "\n";
+  for (std::size_t i = first; i < last; ++i) text += " " + text::pad_left(cells[i], widths[i]);
+  return text::without_trailing_spaces(text);
+}
+
+// As many columns from `first` on as fit beside the setting, one at least.
+std::size_t last_that_fits(const std::vector<int>& widths, std::size_t first) {
+  int width = widths[0];
+  std::size_t last = first;
+  while (last < widths.size() &&
+         (last == first || width + 1 + widths[last] <= text::report_width())) {
+    width += 1 + widths[last++];
+  }
+  return last;
 }
 
 std::string as_table(
@@ -90,14 +104,16 @@ std::string as_table(
       widths[i] = std::max(widths[i], text::display_width(cells[i]));
     }
   }
+  // Where the terminal is too narrow, the other columns stand below.
   std::string text;
-  for (const Cells& cells : lines) {
-    const bool heading = &cells - lines.data() < 2;
-    const std::string written = line(cells, widths);
-    text += heading
-                ? text::coloured(written.substr(0, written.size() - 1), text::Colour::bold, style) +
-                      "\n"
-                : written;
+  for (std::size_t first = 1, last; first < widths.size(); first = last) {
+    last = last_that_fits(widths, first);
+    if (first > 1) text += "\n";
+    for (const Cells& cells : lines) {
+      const bool heading = &cells - lines.data() < 2;
+      const std::string written = line(cells, widths, first, last);
+      text += (heading ? text::coloured(written, text::Colour::bold, style) : written) + "\n";
+    }
   }
   return text;
 }
@@ -136,7 +152,7 @@ void print_experiment(
     text = about(experiment, run, trials) + "\n" + as_table(experiment, trials, style) + "\n" +
            legend(experiment, trials) + "\n";
     for (const std::string& words :
-         text::wrapped(conclusion(experiment, trials), text::kReportWidth)) {
+         text::wrapped(conclusion(experiment, trials), text::report_width())) {
       text += text::coloured(words, text::Colour::bold, style) + "\n";
     }
   } else {

@@ -1,4 +1,4 @@
-// What an experiment found, in print.
+// Prints the results of an experiment.
 #pragma once
 
 #include <cstdio>
@@ -11,8 +11,8 @@
 
 namespace experiments {
 
-// The table, at most 100 columns wide, or JSON, the conclusion last; CSV has the trials alone.
-// `about` has the GPU, the date and the command.
+// The table, as wide as the report (with columns that do not fit below it), or JSON, with the
+// conclusion last; CSV has only the trials. `about` has the GPU, the date and the command.
 void print_experiment(
     std::FILE* out, const Experiment& experiment, const lab::Run& about,
     std::span<const Trial> trials, report::Format format, text::Style style);

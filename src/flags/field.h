@@ -1,4 +1,4 @@
-// How a flag's value gets into its field.
+// How a flag's value is stored in its field of Flags.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,13 @@ namespace flags {
 
 using Set = std::function<void(Flags&, const Value&)>;
 
-Set yes(bool Flags::*field);  // of a flag without a value
+Set yes(bool Flags::*field);  // for a flag without a value
 Set whole(std::optional<int> Flags::*field);
 Set whole(std::uint64_t Flags::*field);
 Set real(float Flags::*field);
 Set file(std::string Flags::*field);
-Set name(std::string Flags::*field, const char* empty);  // `empty` says what no text is not
+// `empty` says what an empty text is not: "not a stage"
+Set name(std::string Flags::*field, const char* empty);
 
 template <class Choice>
 Set choice(Choice Flags::*field, std::initializer_list<std::pair<const char*, Choice>> of_these) {
@@ -34,9 +35,10 @@ Set choice(Choice Flags::*field, std::initializer_list<std::pair<const char*, Ch
   };
 }
 
-// Those that do more than set one field.
-void set_reps(Flags& flags, const Value& value);      // at least one
-void set_ask(Flags& flags, const Value& value);       // and so explains
-void set_sections(Flags& flags, const Value& value);  // likewise; names with commas between
+// These do more than set one field.
+void set_reps(Flags& flags, const Value& value);  // at least one
+void set_ask(Flags& flags, const Value& value);   // implies --explain
+void set_sections(
+    Flags& flags, const Value& value);  // implies --explain; names separated by commas
 
 }  // namespace flags

@@ -13,40 +13,40 @@
 
 namespace flags {
 
-// What was asked for; an empty string or optional is a flag that was not given. The help text says
-// what each means.
+// The request. An empty string or optional is a flag that was not given. The help text says what
+// each flag means.
 struct Flags : lab::Request {
   bool help = false, version = false, list = false, explain = false, no_color = false;
   bool wide = false, legend = false;  // of the table
   bool ncu_metrics = false;
   bool ncu_unit_metrics = false;
   std::vector<std::string> sections;  // of --explain; empty: all
-  bool ask = false;                   // for predictions before the counts
+  bool ask = false;                   // asks for predictions before it shows the counts
   std::string stage;                  // as typed; select_stages resolves it
   std::string variant;                // as typed; select_variant resolves it
   std::string experiment;             // as typed; run_experiment resolves it
   std::string out;                    // a .npy file
   report::Format format = report::Format::table;
-  std::string figures;    // the directory to draw the pictures to
-  std::string ncu;        // ncu's CSV, to set beside the traced counts
-  std::string ncu_units;  // ncu's CSV, to set beside the ceilings
-  // --step and what belongs to it
+  std::string figures;    // the directory for the pictures
+  std::string ncu;        // ncu's CSV, printed beside the traced counts
+  std::string ncu_units;  // ncu's CSV, printed beside the ceilings
+  // --step and the flags that belong to it
   bool step = false, ascii = false, print = false, print_each = false;
-  std::string until, script;  // a place as move_to (src/step/place.h) takes it; a file of keys
+  std::string until, script;  // a place as move_to (src/step/place.h) reads it; a file of keys
   std::optional<int> frame;
 };
 
-// Reads main's arguments. Where a flag is repeated, the last one counts. Throws a Refusal for an
-// unknown flag, a value that its flag does not take, and flags that do not go together.
+// Reads main's arguments. If a flag is repeated, the last one counts. Throws a Refusal for an
+// unknown flag, a value that its flag does not accept, and flags that cannot be combined.
 Flags parse_flags(int argc, char** argv);
 
 const char* help_text();  // 100 columns wide, ends with a newline
 
-// Whether output to `out` is to be coloured: on a terminal, and neither --no-color, NO_COLOR in the
-// environment (https://no-color.org) nor TERM (dumb, or none) says no.
+// Whether output to `out` is coloured: only on a terminal, and only if neither --no-color, NO_COLOR
+// in the environment (https://no-color.org) nor TERM (dumb or unset) forbids it.
 bool wants_colour(const Flags& flags, std::FILE* out);
 
-// What --section, --ask and --format say about an explanation.
+// How --section, --ask and --format shape an explanation.
 report::Explaining explaining(const Flags& flags);
 
 }  // namespace flags

@@ -39,7 +39,7 @@ std::set<std::string> all_names() {
   return names;
 }
 
-// What begins with two dashes in a text.
+// The words of a text that begin with two dashes.
 std::set<std::string> flags_in(const std::string& text) {
   static const std::regex flag("--[a-z][a-z-]*");
   return {std::sregex_token_iterator(text.begin(), text.end(), flag), std::sregex_token_iterator()};
@@ -47,7 +47,7 @@ std::set<std::string> flags_in(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("without flags everything has its default") {
+TEST_CASE("without flags, everything has its default") {
   const Flags flags = parse({});
   CHECK(flags.stage.empty());
   CHECK_FALSE(flags.size.has_value());
@@ -104,7 +104,7 @@ TEST_CASE("every flag reaches its field, as --flag value and as --flag=value") {
   CHECK(files.c == "C.npy");
 }
 
-TEST_CASE("of a repeated flag the last one counts") {
+TEST_CASE("the last one of a repeated flag counts") {
   CHECK(parse({"--size", "1", "--size=2"}).size == 2);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("a flag that does not exist is refused with the nearest one") {
   CHECK(refusal({"--list=3"}) == "--list=3: takes no value; write --list");
 }
 
-TEST_CASE("a choice takes its words only") {
+TEST_CASE("a choice accepts only its words") {
   CHECK(refusal({"--device", "tpu"}) == "--device tpu: not one of the choices; give gpu or cpu");
   CHECK(refusal({"--trace="}) == "--trace \"\": not one of the choices; give sample or all");
   CHECK(refusal({"--format", "JSON"}).starts_with("--format JSON: not one of the choices"));
@@ -175,16 +175,15 @@ TEST_CASE("flags that do not go together are refused") {
   CHECK(refusal({"--variant", "8x8"}).starts_with("--variant 8x8: the stage is missing"));
 }
 
-TEST_CASE("one thing is asked for at a time, and nothing is taken and then not done") {
+TEST_CASE("one request at a time; no flag is accepted and then ignored") {
   CHECK(
       refusal({"--list", "--figures=x"}) ==
-      "--list and --figures: each asks for something else; leave one out");
+      "--list and --figures: they cannot be combined; leave one out");
   CHECK(refusal({"--experiment=x", "--step"}).starts_with("--experiment and --step: "));
   CHECK(refusal({"--ncu=x", "--ncu-units=y"}).starts_with("--ncu and --ncu-units: "));
-  CHECK(
-      refusal({"--figures=x", "--out=C.npy"}) == "--figures has no use for --out; leave --out out");
-  CHECK(refusal({"--list", "--section=idea"}).starts_with("--list has no use for --explain"));
-  CHECK(refusal({"--ncu=x", "--format=json"}).starts_with("--ncu has no use for --format"));
+  CHECK(refusal({"--figures=x", "--out=C.npy"}) == "--figures does not use --out; leave --out out");
+  CHECK(refusal({"--list", "--section=idea"}).starts_with("--list does not use --explain"));
+  CHECK(refusal({"--ncu=x", "--format=json"}).starts_with("--ncu does not use --format"));
   CHECK(refusal({"--ncu=x", "--out=C.npy"}) == "accepted");
   CHECK(refusal({"--list", "--format=json"}) == "accepted");
   CHECK(refusal({"--list", "--legend"}).starts_with("--list and --legend: "));
@@ -196,22 +195,23 @@ TEST_CASE("one thing is asked for at a time, and nothing is taken and then not d
   CHECK(refusal({"--explain", "--out=C.npy"}) == "accepted");
 }
 
-TEST_CASE("what belongs to --step is refused without it, and what it cannot show with it") {
-  CHECK(refusal({"--print"}) == "--print: is for --step; write that, too");
-  CHECK(refusal({"--until=end"}) == "--until: is for --step; write that, too");
+TEST_CASE(
+    "flags of --step are refused without it, and flags that it cannot use are refused with it") {
+  CHECK(refusal({"--print"}) == "--print: needs --step; add it");
+  CHECK(refusal({"--until=end"}) == "--until: needs --step; add it");
   CHECK(refusal({"--print", "--until=end", "--step"}) == "accepted");
   CHECK(
       refusal({"--step", "--format=json"}) ==
       "--format: does not go with --step, which shows one traced block as text; leave one out");
 }
 
-TEST_CASE("beta is 1 where a C is given and beta is not") {
+TEST_CASE("beta is 1 if a C is given and beta is not") {
   CHECK(parse({"--a=x", "--b=y", "--c=z"}).beta == 1);
   CHECK(parse({"--beta=0", "--a=x", "--b=y", "--c=z"}).beta == 0);
   CHECK(parse({"--a=x", "--b=y"}).beta == 0);
 }
 
-TEST_CASE("--m, --n and --k come before --size, and that before the default") {
+TEST_CASE("--m, --n and --k override --size, which overrides the default") {
   const lab::ProblemSize sizes = lab::problem_size(parse({"--size", "7", "--k", "0"}), 256);
   CHECK(sizes.M == 7);
   CHECK(sizes.N == 7);
@@ -219,7 +219,7 @@ TEST_CASE("--m, --n and --k come before --size, and that before the default") {
   CHECK(lab::problem_size(parse({"--m", "5"}), 256).N == 256);
 }
 
-TEST_CASE("the help text names every flag and every section of an explanation, in 100 columns") {
+TEST_CASE("the help text names every flag and every section of an explanation within 100 columns") {
   const std::string help = help_text();
   const std::set<std::string> named = flags_in(help);
   for (const std::string& name : all_names()) {
@@ -234,7 +234,7 @@ TEST_CASE("the help text names every flag and every section of an explanation, i
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }
 
-TEST_CASE("the table has a hint for every flag with a value, and a flag for what one belongs to") {
+TEST_CASE("every flag with a value has a hint, and belongs_to names a flag") {
   for (const Section& section : sections()) {
     CHECK(section.flags.back().then == nullptr);
     for (const Flag& flag : section.flags) {
@@ -247,7 +247,7 @@ TEST_CASE("the table has a hint for every flag with a value, and a flag for what
   }
 }
 
-TEST_CASE("README's table of flags has each of them, and no others") {
+TEST_CASE("README's table lists every flag and no others") {
   std::ifstream readme("README.md");
   std::string table;
   bool inside = false;

@@ -21,8 +21,8 @@ Flags parsed(Words words) {
   return parse_flags(static_cast<int>(argv.size()), argv.data());
 }
 
-// Command lines as the table of flags has them: names with values that fit, values that do not,
-// names cut short, values behind = or apart.
+// Command lines made from the table of flags: names with values that fit, values that do not fit,
+// names cut short, values after = or as the next argument.
 class CommandLines {
  public:
   Words next() {
@@ -41,7 +41,7 @@ class CommandLines {
     const Flag& flag = fuzz_.one_of(section.flags);
     std::string name = flag.short_name && fuzz_.one_in(2) ? flag.short_name : flag.name;
     if (fuzz_.one_in(20)) fuzz_.change(name);
-    // Those that belong to another one mostly come with it.
+    // A flag that belongs to another one mostly comes with it.
     if (flag.belongs_to && !fuzz_.one_in(4)) words.push_back(flag.belongs_to);
     if ((flag.value == nullptr) != fuzz_.one_in(20)) return words.push_back(name);
     const std::string value = value_of(flag);
@@ -52,7 +52,8 @@ class CommandLines {
 
   std::string value_of(const Flag& flag) {
     if (fuzz_.one_in(4)) return fuzz_.next();
-    // A refusal's hint names values that are taken: "give gpu or cpu", "for example --size 1024".
+    // The values in a refusal's hint must be accepted: "give gpu or cpu", "for example --size
+    // 1024".
     const std::string hint = flag.hint;
     Words hinted;
     for (std::size_t at = 0; at < hint.size();) {
@@ -74,7 +75,7 @@ class CommandLines {
 
 }  // namespace
 
-TEST_CASE("any command line is taken with values in range, or refused in a sentence") {
+TEST_CASE("any command line is accepted with values in range, or refused in one sentence") {
   CommandLines lines;
   testing::fuzz<model::Refusal>(
       [&] { return lines.next(); },

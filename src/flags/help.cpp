@@ -1,4 +1,4 @@
-// The help text: what the program does, its flags as their table has them, and examples.
+// The help text: what the program does, the flags from their table, and examples.
 #include <algorithm>
 #include <string>
 
@@ -14,31 +14,34 @@ constexpr const char* kAbout =
     R"(gemm_steps: how a matrix multiplication becomes fast on a GPU, one stage at a time
 
 Computes C = alpha*A*B + beta*C in fp32 with every stage of the ladder, checks each result, counts
-what each kernel loads and stores, and times it where there is an NVIDIA GPU. Without one the same
-kernels run on the CPU, where every access is traced.
+the loads and stores of each kernel, and times it if there is an NVIDIA GPU. Without a GPU the same
+kernels run on the CPU, which traces every access.
 
 usage: gemm_steps [flags]
 
 )";
 
 constexpr const char* kExamples =
-    R"(--flag=value works as well. Whole numbers may be written as 1e4; of a repeated flag the last counts.
+    R"(A value may also be given as --flag=value. Whole numbers may be written as 1e4. If a flag is
+repeated, its last value counts.
 
 Examples
-  gemm_steps                                       walk the whole ladder
+  gemm_steps                                       run all stages
   gemm_steps --stage 5 --explain                   one stage in depth
-  gemm_steps --stage 3-6 --size 1000               four stages, where no tile divides the matrix
+  gemm_steps --stage 3-6 --size 1000               four stages at a size that no tile divides
   gemm_steps --stage 4 --variant 16x16x16-tm8 --trace all
-  gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy on a GPU that is not here
+  gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy for another GPU, as JSON
   gemm_steps --stage 9 --a A.npy --b B.npy --out C.npy
 
-Exit code: 0, 1 if a result failed its check or a hazard was found, 2 if the request cannot be met
-or its output cannot be written. A result beyond fp32's range is no failure: it overflows.
+Exit code: 0; 1 if a result fails its check or a hazard is found; 2 if the program cannot do what
+was asked or cannot write its output. A result beyond the range of fp32 is not a failure: it
+overflows.
 )";
 
-constexpr int kMargin = 23;  // columns before what a flag does
+constexpr int kMargin = 23;  // columns before the description of a flag
 
-// The names on the left, in a line of their own if they need the room, and what they do.
+// The names on the left, on a line of their own if they need the room, and the description beside
+// them.
 std::string beside(const std::string& names, const std::string& does) {
   std::string label = "  " + names, text;
   if (does.empty()) return label + "\n";

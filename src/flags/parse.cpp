@@ -12,7 +12,7 @@ namespace flags {
 
 namespace {
 
-// The fewest letters to insert, remove or replace that make `a` into `b` (Levenshtein).
+// The fewest letters to insert, remove or replace to turn `a` into `b` (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -39,7 +39,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
       if (distance(flag, known.name) < distance(flag, nearest)) nearest = known.name;
     }
   }
-  // At most two letters apart and more than half of them right: else the guess is no help.
+  // At most two letters differ, and more than half are right. A worse guess does not help.
   const std::size_t apart = distance(flag, nearest);
   const bool alike = apart <= 2 && 2 * apart + 2 < std::string_view(nearest).size();
   throw model::Refusal(

@@ -12,7 +12,7 @@ namespace flags {
 
 namespace {
 
-// Without case, blanks and dashes, so that names can be typed without quotes.
+// Without case, blanks and dashes, so that names need no quotes.
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char letter : name) {
@@ -32,7 +32,7 @@ std::string plain_name(std::string_view name) {
   throw model::Refusal(sentence);
 }
 
-// The position in the table of the stage with that number, written in digits.
+// The position in the table of the stage with that number, given in digits.
 std::size_t numbered(
     const std::string& digits, const std::string& text, std::span<const model::Stage> stages) {
   int number = -1;
@@ -77,7 +77,7 @@ std::vector<const model::Stage*> select_stages(
     if (is_word && name.starts_with(wanted)) selected.push_back(&stage);
   }
   if (selected.empty()) refuse_stage(text, "there is no such stage", stages);
-  if (selected.size() > 1) refuse_stage(text, "more than one stage begins like this", stages);
+  if (selected.size() > 1) refuse_stage(text, "more than one stage begins with this", stages);
   return selected;
 }
 

@@ -9,13 +9,13 @@
 
 namespace flags {
 
-// The stages that `text` names, in the order of the table: a number (5), a range (3-6, or 3- to the
-// last), a name or its beginning without case, blanks and dashes ("warp"); all of them where it is
-// empty. Throws a Refusal that lists the stages if there is no such stage.
+// The stages that `text` names, in the order of the table: a number (5), a range (3-6, or 3- up to
+// the last), or a name or its beginning, ignoring case, blanks and dashes ("warp"). An empty text
+// names all stages. Throws a Refusal that lists the stages if there is no such stage.
 std::vector<const model::Stage*> select_stages(
     const std::string& text, std::span<const model::Stage> stages);
 
-// The variant of that name, the default where `name` is empty. Throws a Refusal that lists the
+// The variant with that name, or the default if `name` is empty. Throws a Refusal that lists the
 // stage's variants if it has none of that name, or none at all (the serial stage).
 const model::Variant& select_variant(const model::Stage& stage, const std::string& name);
 

@@ -40,7 +40,7 @@ std::string stage_refusal(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a stage is a number, a range, a name or its beginning") {
+TEST_CASE("a stage is given as a number, a range, a name or its beginning") {
   CHECK(selected("") == std::vector<int>{0, 1, 3, 4, 5});
   CHECK(selected("0") == std::vector<int>{0});
   CHECK(selected("03") == std::vector<int>{3});
@@ -55,7 +55,7 @@ TEST_CASE("a stage is a number, a range, a name or its beginning") {
   CHECK(select_stages("", {}).empty());
 }
 
-TEST_CASE("a stage that does not exist is refused with those that do") {
+TEST_CASE("an unknown stage is refused with a list of the stages") {
   const std::string list =
       "; the stages are 0 serial, 1 naive, 3 shared-memory tiling, 4 1D thread coarsening, "
       "5 serial twin";
@@ -68,11 +68,11 @@ TEST_CASE("a stage that does not exist is refused with those that do") {
   CHECK(stage_refusal("-") == "--stage -: there is no such stage" + list);
   CHECK(stage_refusal("0x") == "--stage 0x: there is no such stage" + list);
   CHECK(stage_refusal("2-") == "--stage 2-: there is no stage 2" + list);
-  CHECK(stage_refusal("ser") == "--stage ser: more than one stage begins like this" + list);
+  CHECK(stage_refusal("ser") == "--stage ser: more than one stage begins with this" + list);
   CHECK(stage_refusal("4-1") == "--stage 4-1: the range runs backwards; write --stage 1-4");
 }
 
-TEST_CASE("a variant is one of its stage's, the first by default") {
+TEST_CASE("a variant must be one of its stage's; the default is the first") {
   const std::vector<model::Stage> stages = some_stages();
   CHECK(std::string(select_variant(stages[1], "").name) == "32x32");
   CHECK(std::string(select_variant(stages[1], "8x8").name) == "8x8");

@@ -1,4 +1,4 @@
-// Every flag, once: parsing, the help text and what a refusal says are made from this table.
+// Every flag, once. Parsing, the help text and the refusals are made from this table.
 #pragma once
 
 #include <span>
@@ -12,12 +12,13 @@ namespace flags {
 struct Flag {
   const char* name;  // "--size"
   const char* short_name = nullptr;
-  const char* value = nullptr;       // what the help text calls it: "N"; null: it takes none
-  const char* help = "";             // a newline where the line must end
-  const char* hint = "";             // for refusals: what value to give
-  Set set{};                         // reads the value into its field of Flags
+  // The value's name in the help text: "N"; null if the flag takes no value.
+  const char* value = nullptr;
+  const char* help = "";             // a newline forces a line break
+  const char* hint = "";             // for refusals: which value to give
+  Set set{};                         // stores the value in its field of Flags
   const char* belongs_to = nullptr;  // the flag without which this one has no meaning
-  const char* then = nullptr;        // between this flag and the next, where they share their help
+  const char* then = nullptr;  // printed between this flag and the next if they share their help
 };
 
 // A part of the help text.
@@ -28,6 +29,7 @@ struct Section {
 
 std::span<const Section> sections();
 
-const Flag* find_flag(std::string_view typed);  // by either name; null if there is none
+// Finds a flag by either of its names; null if there is none.
+const Flag* find_flag(std::string_view typed);
 
 }  // namespace flags

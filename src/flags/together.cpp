@@ -25,15 +25,15 @@ void refuse_conflicts_of_matrices(const Flags& flags) {
   if (!flags.a.empty() && (flags.size || flags.m || flags.n || flags.k)) {
     const char* flag = flags.size ? "--size" : flags.m ? "--m" : flags.n ? "--n" : "--k";
     throw model::Refusal(
-        std::string(flag) + " and --a: the files say how large the matrices are; leave " + flag +
-        " out");
+        std::string(flag) + " and --a: the files determine the size of the matrices; leave " +
+        flag + " out");
   }
   if (!flags.a.empty() && flags.c.empty() && flags.beta != 0) {
     throw model::Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
   }
 }
 
-// The flags that need another one, which was not given.
+// A flag that needs another flag, which was not given.
 void refuse_lonely(std::span<const Flag* const> given) {
   const auto is_given = [&](const Flag* flag) {
     return std::find(given.begin(), given.end(), flag) != given.end();
@@ -41,8 +41,7 @@ void refuse_lonely(std::span<const Flag* const> given) {
   for (const Section& section : sections()) {
     for (const Flag& flag : section.flags) {
       if (!flag.belongs_to || !is_given(&flag) || is_given(find_flag(flag.belongs_to))) continue;
-      throw model::Refusal(
-          std::string(flag.name) + ": is for " + flag.belongs_to + "; write that, too");
+      throw model::Refusal(std::string(flag.name) + ": needs " + flag.belongs_to + "; add it");
     }
   }
 }
@@ -65,7 +64,7 @@ void refuse_conflicts_of_step(const Flags& flags) {
       ": does not go with --step, which shows one traced block as text; leave one out");
 }
 
-// Each of these starts something of its own, so one at a time.
+// Each of these requests something different, so only one is allowed.
 void refuse_two_requests(const Flags& flags) {
   const std::pair<bool, const char*> requests[] = {
       {flags.list, "--list"},
@@ -82,12 +81,12 @@ void refuse_two_requests(const Flags& flags) {
     if (!given) continue;
     if (first) {
       throw model::Refusal(
-          std::string(first) + " and " + name + ": each asks for something else; leave one out");
+          std::string(first) + " and " + name + ": they cannot be combined; leave one out");
     }
     first = name;
   }
   const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty();
-  const bool has_report = !first || !flags.experiment.empty();  // an experiment says it better
+  const bool has_report = !first || !flags.experiment.empty();  // an experiment has its own message
   const char* useless = has_report                                          ? nullptr
                         : flags.explain                                     ? "--explain"
                         : !flags.out.empty() && !compares                   ? "--out"
@@ -95,7 +94,7 @@ void refuse_two_requests(const Flags& flags) {
                                                                             : nullptr;
   if (!useless) return;
   throw model::Refusal(
-      std::string(first) + " has no use for " + useless + "; leave " + useless + " out");
+      std::string(first) + " does not use " + useless + "; leave " + useless + " out");
 }
 
 }  // namespace
@@ -114,7 +113,7 @@ void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
         ": only the table has more columns; leave one of them out");
   }
   if (flags.ask && flags.format != report::Format::table) {
-    throw model::Refusal("--ask: its questions and a --format do not mix; leave one of them out");
+    throw model::Refusal("--ask: it cannot be combined with --format; leave one of them out");
   }
   if (!flags.variant.empty() && flags.stage.empty()) {
     throw model::Refusal(

@@ -1,4 +1,4 @@
-// Which flags go together.
+// Which flags can be combined.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace flags {
 
-// Throws a Refusal where `flags`, made of those `given`, cannot be meant together.
+// Throws a Refusal if `flags`, set by the flags in `given`, cannot be combined.
 void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given);
 
 }  // namespace flags

@@ -20,7 +20,7 @@ bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// Digits, or digits with an exponent as in 1e9, up to `most`.
+// Digits, optionally with an exponent as in 1e9, up to `most`.
 std::uint64_t whole_number(const Value& value, std::uint64_t most) {
   const std::string_view text = value.text;
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());

@@ -1,4 +1,4 @@
-// The program without nvcc: there is never a GPU, so that nothing but find() is ever called.
+// The GPU interface without nvcc. There is never a GPU, so only find() is ever called.
 #include "gpu/gpu.h"
 #include "model/refusal.h"
 

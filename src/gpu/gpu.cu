@@ -28,7 +28,7 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// What the driver does not tell is taken from the table, or worked out for a GPU not in it.
+// What the driver does not report is taken from the table, or computed for a GPU that is not in it.
 model::Gpu describe() {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, 0));
@@ -64,7 +64,8 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// "580.159.04": what nvidia-smi calls the driver version; "" where the kernel does not tell (WSL2).
+// "580.159.04", as nvidia-smi prints the driver version; "" if the kernel does not report it
+// (WSL2).
 std::string driver_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string word;
@@ -75,7 +76,7 @@ std::string driver_version() {
   return "";
 }
 
-// One handle for the program's life; it is created where it is first needed.
+// One handle for the whole program, created at first use.
 cublasHandle_t cublas() {
   static const cublasHandle_t handle = [] {
     cublasHandle_t created;
@@ -183,7 +184,7 @@ void cublas_sgemm(
     bool tf32, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
     float* C) {
   check(cublasSetMathMode(cublas(), tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
-  // cuBLAS is column-major: to it these are the transposes, and C^T = B^T A^T.
+  // cuBLAS is column-major and sees these matrices as their transposes; C^T = B^T A^T.
   check(cublasSgemm(
       cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, std::max(N, 1), A, std::max(K, 1),
       &beta, C, std::max(N, 1)));

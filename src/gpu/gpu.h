@@ -1,6 +1,6 @@
-// The GPU: device 0, its memory, event timing and cuBLAS. src/gpu/gpu.cu where nvcc built the
-// program, src/gpu/absent.cpp where not. Every function but find() needs a GPU; each throws Refusal
-// with the driver's own words where the GPU refuses.
+// The GPU: device 0, its memory, event timing and cuBLAS. Implemented in src/gpu/gpu.cu if nvcc
+// built the program, otherwise in src/gpu/absent.cpp. Every function except find() needs a GPU. If
+// the GPU refuses, the function throws a Refusal with the driver's own message.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace gpu {
 
 struct Search {
   std::optional<model::Gpu> found;
-  std::string why_not;  // a sentence, where none is found
+  std::string why_not;  // a sentence, if no GPU was found
 };
 const Search& find();
 
@@ -45,15 +45,15 @@ struct Resources {
 };
 Resources resources(model::Kernel* kernel);
 
-// Lets launches of `kernel` ask for that much dynamic shared memory, beyond 48 KB with what the
-// kernel declares itself.
+// Allows launches of `kernel` to use this much dynamic shared memory, even if it exceeds 48 KB
+// together with the kernel's static shared memory.
 void allow_shared_bytes(model::Kernel* kernel, int bytes);
 
-// Milliseconds between events around each of `repetitions` calls, after two unmeasured ones.
-// With 0 repetitions: as many as fit into about half a second, at least 5 and at most 100.
+// Milliseconds between events around each of `repetitions` calls, after two unmeasured calls. With
+// 0 repetitions: as many as fit into about half a second, at least 5 and at most 100.
 std::vector<double> time_ms(int repetitions, const std::function<void()>& launch);
 
-// Waits for the GPU and reports what went wrong on it.
+// Waits for the GPU and reports its errors.
 void synchronize();
 
 // C = alpha * A * B + beta * C by cuBLAS, row-major, in fp32 or with inputs rounded to tf32.

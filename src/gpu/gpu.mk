@@ -1,5 +1,5 @@
-# The kernels for the GPU, with what the experiments add to them, and the main program with and
-# without nvcc.
+# The kernels for the GPU, with those of the experiments, and the main program with and without
+# nvcc.
 ifneq ($(NVCC),)
 CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
 endif
@@ -31,5 +31,5 @@ $(BUILD)/src/gpu/gpu.o $(BUILD)/gemm_steps_gpu.o:
 $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
 	objcopy --localize-symbol=main $< $@
 
-gpu: $(PROGRAM) ## build the GPU's part too, on a machine that has none (ARCHS="80 90a")
+gpu: $(PROGRAM) ## build the GPU part on a machine without a GPU (ARCHS="80 90a")
 .PHONY: gpu

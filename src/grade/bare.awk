@@ -1,6 +1,6 @@
 # What is written in an answer, without comments and spaces, so that two answers can be compared: of its
-# marked regions, or of all where it has none, and the `answer NAME: TEXT` lines that have a text. Of
-# formulas (-v formulas=1) those lines alone.
+# marked regions, or of all where it has none, and the `answer NAME: TEXT` lines that have a text, but
+# for the student's name. Of formulas (-v formulas=1) those lines alone.
 BEGIN { all = 1 }
 {
   sub(/\r$/, "")
@@ -8,7 +8,7 @@ BEGIN { all = 1 }
   sub(/^[ \t]*(\/\/)?[ \t]*/, "", line)
   if (line ~ /^answer [^:]*:/) {
     gsub(/[ \t]/, "", line)
-    if (line !~ /:$/) answers = answers line "\n"
+    if (line !~ /:$/ && line !~ /^answerstudent:/) answers = answers line "\n"
     next
   }
   if (line ~ /^---- your code ----/) { if (all) text = ""; all = 0; inside = 1; next }

@@ -73,13 +73,13 @@ TEST_CASE(
   const auto has_row = [&](const std::string& student, const std::string& rest) {
     return contains(table, "\n\"" + student + "\",01-index-and-guard," + rest);
   };
-  CHECK(has_row("J\u00fcrgen, \"\"J\"\"", "refused,0,–,–,–,2,5,"));
+  CHECK(has_row("J\u00fcrgen, \"\"J\"\"", "refused,0,–,–,–,–,2,5,"));
   CHECK(has_row("Ada L", "refused,"));
   CHECK(has_row("Same Name_14", "refused,"));
-  CHECK(has_row("Same Name_15", "nothing written yet,0,–,–,–,,5,"));
+  CHECK(has_row("Same Name_15", "nothing written yet,0,–,–,–,–,,5,"));
   CHECK(has_row("turingalan", "nothing written yet,"));
   CHECK(has_row("jdoe", "refused,"));
-  CHECK(has_row("large", "refused,0,–,–,–,,5,more than 1 MB\n"));
+  CHECK(has_row("large", "refused,0,–,–,–,–,,5,more than 1 MB\n"));
   for (const char* name : {"fifo", "device", "folder"}) CHECK(has_row(name, "not handed in,0,"));
   CHECK(std::count(table.begin(), table.end(), '\n') == 11);
   CHECK(contains(output.out, "notes.txt: left out, it is no answer to an exercise by its name"));
@@ -122,7 +122,7 @@ TEST_CASE(
   CAPTURE(output.out);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
-  CHECK(contains(table, "\"nothing done\",01-index-and-guard,failed,0,no,–,–,"));
+  CHECK(contains(table, "\"nothing done\",01-index-and-guard,failed,0,no,–,–,–,"));
   CHECK(contains(table, "\"right\",01-index-and-guard,passed,3,yes,yes,yes,"));
   CHECK(contains(table, "\"twice\",01-index-and-guard,failed,2,yes,yes,no,"));
   CHECK(contains(table, "\"formulas\",02-count-loads,failed,0,–,–,no,"));

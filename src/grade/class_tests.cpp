@@ -103,15 +103,15 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   CAPTURE(table);
   const auto has_row = [&](const std::string& row) { return contains(table, "\n" + row); };
   CHECK(table.starts_with(
-      "student,exercise,verdict,score,right,hazard_free,target,hint,seed,sha256\n"));
-  CHECK(has_row("\"wrong, \"\"Ann\"\"\",01-index-and-guard,failed,0,no,–,–,1,5,"));
-  CHECK(has_row("\"broken\",01-index-and-guard,did not compile,0,–,–,–,,5,"));
-  CHECK(has_row("\"endless\",01-index-and-guard,timed out,0,no,–,–,,5,"));
-  CHECK(has_row("\"cheater\",01-index-and-guard,refused,0,–,–,–,,5,"));
-  CHECK(has_row("\"copier\",01-index-and-guard,failed,0,no,–,–,,5,"));
-  CHECK(has_row("\"idle\",01-index-and-guard,not handed in,0,–,–,–,,5,"));
-  CHECK(has_row("\"linker\",01-index-and-guard,not handed in,0,–,–,–,,5,"));
-  CHECK(has_row("\"good\",01-index-and-guard,passed,3,yes,yes,yes,,5,"));
+      "student,exercise,verdict,score,right,hazard_free,target,drawn_for,hint,seed,sha256\n"));
+  CHECK(has_row("\"wrong, \"\"Ann\"\"\",01-index-and-guard,failed,0,no,–,–,–,1,5,"));
+  CHECK(has_row("\"broken\",01-index-and-guard,did not compile,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"endless\",01-index-and-guard,timed out,0,no,–,–,–,,5,"));
+  CHECK(has_row("\"cheater\",01-index-and-guard,refused,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"copier\",01-index-and-guard,failed,0,no,–,–,–,,5,"));
+  CHECK(has_row("\"idle\",01-index-and-guard,not handed in,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"linker\",01-index-and-guard,not handed in,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"good\",01-index-and-guard,passed,3,yes,yes,yes,–,,5,"));
   CHECK(!contains(table, "1+1"));
   CHECK(contains(output.text, "3 left out, see above"));
   CHECK(contains(
@@ -132,9 +132,9 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   // A verdict that cannot be, so that it shows whether it was kept; one of a file that has changed
   // since; and the beginning of a row.
   folder.write(
-      "class.csv.partial", "# seed 77\n\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,,77," +
+      "class.csv.partial", "# seed 77\n\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," +
                                digest + "\n" +
-                               "\"bob\",04-tile-and-barriers,passed,3,yes,yes,yes,,77," +
+                               "\"bob\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," +
                                std::string(16, '0') + "\n\"bob\",04-ti");
   const std::string partial = folder / "class.csv.partial";
   const Output other_seed = bash(grade_class(folder, "EX=4"));
@@ -147,8 +147,9 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   CHECK(output.exit_code == 0);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
-  CHECK(contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,,77," + digest + "\n"));
-  CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,0,no,–,–,,77,"));
+  CHECK(
+      contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," + digest + "\n"));
+  CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,0,no,–,–,–,,77,"));
   CHECK(!contains(table, std::string(16, '0')));
   CHECK(!fs::exists(partial));
 }
@@ -230,8 +231,9 @@ TEST_CASE("a hint of level 2 says which index an array does not have, and of whi
   CAPTURE(output.text);
   CHECK(contains(output.text, "FAILED an index is outside of its array"));
   CHECK(contains(
-      output.text, "multiply, block (0, 0): thread (0, 0) takes index 8 of As on line " +
-                       line_with("As[k + 1][row]", answer) + ", in a dimension of 8: from 0 to 7"));
+      output.text, "multiply, block (0, 0): thread (0, 0) uses index 8 of As on line " +
+                       line_with("As[k + 1][row]", answer) +
+                       ", in a dimension whose indices go from 0 to 7"));
 }
 
 TEST_CASE("an answer in any folder called src is told the line where it was stopped") {

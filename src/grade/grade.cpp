@@ -27,12 +27,14 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "grade/answers.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
 #include "grade/inspect.h"
+#include "grade/student.h"
 #include "grade/verdict.h"
 #include "guard/before_main.h"
 #include "lab/threads.h"
@@ -143,7 +145,9 @@ void say(const char* label, const std::string& words) {
 }
 
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
-  const int used = std::max(options.used, complaint ? options.hint : 0);
+  // A class is told more than its students have asked for.
+  const bool is_class = !options.facts.empty();
+  const int used = is_class ? 0 : std::max(options.used, complaint ? options.hint : 0);
   if (options.brief) {
     std::printf(
         "%-24s %s%s\n", options.exercise.c_str(), complaint ? "failed  " : "passed",
@@ -152,7 +156,8 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
   }
   if (!complaint) {
     std::printf(
-        "\nPASSED  (highest hint level used: %d, seed %llu)\n", used,
+        "\nPASSED  (%sseed %llu)\n",
+        is_class ? "" : text::printed("highest hint level used: %d, ", used).c_str(),
         static_cast<unsigned long long>(options.seed));
     return code;
   }
@@ -173,6 +178,20 @@ int conclude(const Options& options, const std::optional<Complaint>& complaint, 
 std::vector<Shape> drawn_shapes(std::uint64_t seed) {
   Random random(seed);
   return exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
+}
+
+// What the class's table says of an exercise that is drawn by name: whose numbers were graded.
+std::string facts_about(const Student& student) {
+  if (!exercise.instance) return "\n\n";
+  return std::string(student.is_another ? "another" : "own") + "\n" + for_table(student.name) +
+         "\n";
+}
+
+std::string words_about(const Student& student, const std::string& asked_for) {
+  if (!student.is_another) return "";
+  return "\nThe answer says \"" + std::string(kStudentLine) + " " + student.name +
+         "\", so it is graded with the numbers of that name.\n\"" + text::echoed(asked_for) +
+         "\" is another name.\n";
 }
 
 // In the child: runs the kernel in all cases, and reports a packed verdict after each of them.
@@ -200,16 +219,20 @@ std::string run_cases(
   return verdict;
 }
 
-int grade_answer(const Options& options) {
+int grade_answer(Options options) {
   const std::vector<Shape> shapes = drawn_shapes(options.seed);
-  const Answers answers = answers_in(text_of(options.file));
+  const std::string text = text_of(options.file);
+  const Answers answers = answers_in(text);
+  const Student student = student_of(text, options.student);
+  const std::string asked_for = std::exchange(options.student, student.name);
   if (!options.brief) {
     say("exercise", std::to_string(std::atoi(options.exercise.c_str())) + ": " + exercise.title);
     say("answer", options.file);
     say("seed", std::to_string(options.seed));
     if (exercise.instance) {
       const Submission submission{answers, {}, options.student, options.seed};
-      std::printf("\n%s", exercise.instance(submission).c_str());
+      std::printf(
+          "\n%s%s", exercise.instance(submission).c_str(), words_about(student, asked_for).c_str());
     }
   }
   std::fflush(stdout);
@@ -252,7 +275,8 @@ int grade_answer(const Options& options) {
     }
   }
   if (!options.facts.empty()) {
-    const std::string problem = text::write_file(options.facts, {verdict.facts});
+    const std::string problem =
+        text::write_file(options.facts, {verdict.facts + facts_about(student)});
     if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
   }
   if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);

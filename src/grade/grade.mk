@@ -2,7 +2,7 @@
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp costly_line.cpp element.cpp formulas.cpp \
-		hazard_words.cpp outside.cpp verdict.cpp answers.cpp lines.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
+		hazard_words.cpp outside.cpp verdict.cpp answers.cpp lines.cpp student.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
 		$(filter-out %/try/audit.o,$(HARNESS)) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@
@@ -18,7 +18,7 @@ IF_KNOWN = $(shell $(CXX) $(1) -x c++ -fsyntax-only - < /dev/null > /dev/null 2>
 GRADE_AS_CPU = $(call IF_KNOWN,$(NOT_ZERO)) $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
 	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
 grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED)
-$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/grade.flags
+$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/grade.flags | $(ANNOUNCER)
 	$(call say,g++,src/cuda/cpu.h)
 	mkdir -p $(@D)
 	echo '#include "cuda/cpu.h"' > $(GRADED)/cpu.h

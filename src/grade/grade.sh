@@ -57,7 +57,12 @@ if [ -z "$answer" ]; then
   start=${start:-$folder/kernel.cu}
   answer=answers/$exercise.${start##*.}
   mkdir -p answers
-  cp "$start" "$answer" || exit 5
+  # Where numbers are drawn by a student's name, the name goes with the file.
+  awk '/^answer student:$/ { name = ENVIRON["STUDENT"]; gsub(/[[:cntrl:]]/, " ", name); $0 = $0 " " name; sub(/ +$/, "") }
+    { print }' "$start" > "$answer.new" && mv "$answer.new" "$answer" || exit 5
+  if grep -q '^answer student:$' "$answer"; then
+    echo "Your numbers are drawn by your name: write it in $answer, behind \"answer student:\"."
+  fi
   echo "$answer is yours: write in it what $folder/README.md asks for, then run this command again."
   exit 1
 fi

@@ -61,7 +61,7 @@ for folder in exercises/[0-9]*; do
 done
 [ ${#exercises[@]} -gt 0 ] || refuse "EX=$EX: no such exercise; there are" exercises/[0-9]*
 
-header=student,exercise,verdict,score,right,hazard_free,target,hint,seed,sha256
+header=student,exercise,verdict,score,right,hazard_free,target,drawn_for,hint,seed,sha256
 partial=$OUT.partial pieces=$OUT.partial-feedback
 [ ! -d "$partial" ] || refuse "$partial: is a folder; rename it"
 if [ -s "$partial" ]; then
@@ -106,7 +106,7 @@ export TEMPORARY=$temporary PARTIAL=$partial PIECES=$pieces MOST_PROCESSES=$most
 
 # Of every row what it is about: student, exercise and digest, as they stand in it.
 about_rows() {
-  sed -E '1d; s/(,[^,]*){7}(,[^,]*)$/\2/' "$1"
+  sed -E '1d; s/(,[^,]*){8}(,[^,]*)$/\2/' "$1"
 }
 declare -A known
 while IFS= read -r row; do
@@ -120,11 +120,11 @@ declare -A given
 work=() answers=() students=() last=
 : > "$temporary/absent" > "$temporary/wanted"
 while IFS= read -rd '' student && IFS= read -rd '' exercise && IFS= read -rd '' file &&
-  IFS= read -rd '' record; do
+  IFS= read -rd '' record && IFS= read -rd '' name; do
   [ "$last" = "$student" ] || students+=("$student")
   last=$student
   if [ -z "$file" ]; then
-    printf '%s,%s,not handed in,0,–,–,–,,%s,\n' "$(csv "$student")" "$exercise" "$SEED" \
+    printf '%s,%s,not handed in,0,–,–,–,–,,%s,\n' "$(csv "$student")" "$exercise" "$SEED" \
       >> "$temporary/absent"
     continue
   fi
@@ -139,14 +139,14 @@ while IFS= read -rd '' student && IFS= read -rd '' exercise && IFS= read -rd '' 
   about=$(csv "$student"),$exercise,$digest
   printf '%s\n' "$about" >> "$temporary/wanted"
   [ -n "${known[$about]:-}" ] ||
-    work+=("$student" "$exercise" "$file" "$(hint_level "$record" "$exercise")" "$digest")
+    work+=("$student" "$exercise" "$file" "$(hint_level "$record" "$exercise")" "$digest" "$name")
 done < "$temporary/handed_in"
 [ ${#students[@]} -gt 0 ] ||
   refuse "DIR=$DIR: holds no folder or file of a student; see exercises/TEACHING.md"
 mkdir -p "$pieces" && : > "$pieces/.grade-class" || refuse "OUT=$OUT: cannot be written"
 
 if [ ${#work[@]} -gt 0 ]; then
-  printf '%s\0' "${work[@]}" | xargs -0 -n 5 -P "$JOBS" src/grade/grade_one.sh 9<&- ||
+  printf '%s\0' "${work[@]}" | xargs -0 -n 6 -P "$JOBS" src/grade/grade_one.sh 9<&- ||
     { echo "grade-class: not all were graded; the same command goes on" >&2; exit 1; }
 fi
 
@@ -193,6 +193,8 @@ found=$(($(wc -l < "$pairs") - 1))
 echo "${#students[@]} students, ${#exercises[@]} exercises: $OUT"
 echo "what each is told: $feedback"
 echo "$found pairs of answers resemble each other: $pairs"
+others=$(grep -c '^".*,another name,' "$OUT")
+[ "$others" = 0 ] || echo "answers that say another name than the student's: $others (drawn_for in the table)"
 [ "$left_out" = 0 ] || echo "$left_out left out, see above"
 [ ! -e "$temporary/unlocked" ] || head -n 1 "$temporary/unlocked" >&2
 ! grep -q ',grader error,' "$OUT"

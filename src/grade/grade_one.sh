@@ -1,11 +1,11 @@
 #!/bin/bash
-# grade_one.sh STUDENT EXERCISE FILE HINT_LEVEL DIGEST: grades one answer of a class under limits, for
+# grade_one.sh STUDENT EXERCISE FILE HINT_LEVEL DIGEST NAME: grades one answer of a class under limits, for
 # grade_class.sh, which sets the environment: BUILD, TEMPORARY, PARTIAL, PIECES, SEED, LIMIT, HINT,
 # ANSWER_S, MEMORY_GB, MOST_PROCESSES. Leaves what the grader says in PIECES/STUDENT/EXERCISE, and then
-# appends one row to PARTIAL, by one write.
+# appends one row to PARTIAL, by one write. NAME is what an instance is drawn by where the answer says none.
 set -uo pipefail
 export LC_ALL=C
-student=$1 exercise=$2 file=$3 hint=$4 digest=$5
+student=$1 exercise=$2 file=$3 hint=$4 digest=$5 name=$6
 . "$BUILD/grade/environment" || exit 1
 work=$(mktemp -d "$TEMPORARY/answer.XXXXXX") || exit 1
 answer=$work/$exercise.${file##*.}
@@ -34,7 +34,7 @@ grade() (
   # Of all of this user's processes, with room for compilers and OpenMP's threads.
   [ -z "$MOST_PROCESSES" ] || ulimit -u "$MOST_PROCESSES"
   exec env -i PATH="$PATH" LC_ALL=C HOME="$work" TMPDIR="$work" BUILD="$BUILD" WORK="$work" \
-    SEED="$SEED" STUDENT="$student" LIMIT="${LIMIT:-}" HINT="$HINT" FACTS="$work/facts" \
+    SEED="$SEED" STUDENT="$name" LIMIT="${LIMIT:-}" HINT="$HINT" FACTS="$work/facts" \
     COMPILE_S="${COMPILE_S:-}" COMPILE_GB="${COMPILE_GB:-}" OMP_NUM_THREADS=2 \
     timeout -k 5 "$ANSWER_S" src/grade/grade.sh "$exercise" "$answer"
 )
@@ -73,9 +73,9 @@ case $code in
   empty) verdict="nothing written yet" ;;
   *) verdict="grader error" ;;
 esac
-right=– hazard_free=– target=–
+right=– hazard_free=– target=– whose= drawn_for=
 if [ -s "$work/facts" ]; then
-  { read -r right; read -r hazard_free; read -r target; } < "$work/facts"
+  for fact in right hazard_free target whose drawn_for; do IFS= read -r "$fact"; done < "$work/facts"
 fi
 # Formulas are about a kernel that is not the student's.
 if [ "${file##*.}" = txt ]; then
@@ -86,6 +86,11 @@ score=0
 for kept in "$right" "$hazard_free" "$target"; do [ "$kept" != yes ] || score=$((score + 1)); done
 [ "$right" = yes ] || score=0
 [ "$verdict" != passed ] || score=3
+# It may be the student's all the same, with a nickname or a login.
+if [ "$whose" = another ]; then
+  verdict="another name" score=–
+  said+=$'\n\n'"Whether $drawn_for is the name of $student is for the lecturer to say, and so are the points."
+fi
 if [ "$verdict" = "grader error" ]; then
   score=–
   tail -n 5 <<< "$said" >&2
@@ -97,6 +102,6 @@ mkdir -p "$PIECES/$student" && {
   sed 's/^./  &/' <<< "$said"
 } > "$piece.new" && mv "$piece.new" "$piece" || exit 1
 rm -rf "$work"
-printf '"%s",%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "${student//\"/\"\"}" "$exercise" "$verdict" "$score" \
-  "${right:-–}" "${hazard_free:-–}" "${target:-–}" "$hint" "$SEED" "$digest" >> "$PARTIAL"
+printf '"%s",%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "${student//\"/\"\"}" "$exercise" "$verdict" "$score" \
+  "${right:-–}" "${hazard_free:-–}" "${target:-–}" "${drawn_for:-–}" "$hint" "$SEED" "$digest" >> "$PARTIAL"
 printf '%-28.28s %-24s %s\n' "$student" "$exercise" "$verdict"

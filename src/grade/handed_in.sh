@@ -8,16 +8,21 @@
 #   name_ID_ID_NN-name.cu, name_LATE_ID_ID_NN-name-2.cu  Canvas: the highest attempt counts
 #   GRADEBOOK_login_attempt_DATE_NN-name.cu              Blackboard
 #
-# Prints four texts, each with a zero byte behind it, for every student and exercise: the student's name,
-# the exercise, the file, and the record of hint levels beside it. The file is empty where nothing was
-# handed in. What is left out is said on stderr, a line each. No file is opened here.
+# The case of a file's name makes no difference, nor does the " (2)" of a browser. Where one exercise
+# alone is asked for, a student's only file of its kind counts, whatever its name.
+#
+# Prints five texts, each with a zero byte behind it, for every student and exercise: what the student is
+# called in the table, the exercise, the file, the record of hint levels beside it, and the student's name
+# without the number that tells two of one name apart. The file is empty where nothing was handed in.
+# What is left out is said on stderr, a line each. No file is opened here.
 set -uo pipefail
 export LC_ALL=C # names are bytes
 shopt -s nullglob
 dir=$1
 shift
-declare -A name_of id_of id_for is_several file_of attempt_of record_of
+declare -A name_of id_of id_for is_several file_of attempt_of record_of name_for
 students=()
+any_name=-10000 # less than every attempt: a file's own name goes before any other
 
 leave_out() { printf 'grade-class: %q: left out, it is %s\n' "$1" "$2" >&2; }
 
@@ -40,16 +45,38 @@ read_prefix() {
 
 # Sets `exercise`, `attempt`, `kind` and `prefix` from the name of an exported file.
 read_file_name() {
-  local rest
+  local rest='(-([0-9]{1,4}))?( ?\([0-9]+\))?\.(cu|txt)$' lower=${1,,} platform
   for exercise in "${known[@]}"; do
-    prefix=${1%_"$exercise"*}
-    [ "$prefix" != "$1" ] || continue
-    rest=${1#"$prefix"_"$exercise"}
-    [[ $rest =~ ^(-([0-9]{1,4}))?\.(cu|txt)$ ]] || continue
-    attempt=$((10#${BASH_REMATCH[2]:-0})) kind=${BASH_REMATCH[3]}
+    [[ $lower =~ ^(.*)_"$exercise"$rest ]] || continue
+    prefix=${1:0:${#BASH_REMATCH[1]}} attempt=$((10#${BASH_REMATCH[3]:-0})) kind=${BASH_REMATCH[5]}
+    return 0
+  done
+  [ ${#asked[@]} = 1 ] || return 1
+  exercise=${asked[0]}
+  for platform in '_assignsubmission_(file|onlinetext)' '_attempt_()[-0-9]+' '_[0-9]+_()[0-9]+'; do
+    [[ $lower =~ ^(.*$platform)_[^_].*\.(cu|txt)$ ]] || continue
+    prefix=${1:0:${#BASH_REMATCH[1]}} kind=${BASH_REMATCH[3]} attempt=$any_name
+    [[ ! $lower =~ $rest ]] || attempt=$((any_name + 10#${BASH_REMATCH[2]:-0}))
     return 0
   done
   return 1
+}
+
+# Sets `file` to what a student's folder $1 holds for exercise $2, and `others` to the files of its kind
+# where that cannot be told.
+look_into() {
+  local kind=${kinds[$2]} each lower
+  file=$1/$2.$kind others=()
+  [ ! -e "$file" ] && [ ! -L "$file" ] || return 0
+  for each in "$1"/*; do
+    lower=${each##*/} lower=${lower,,}
+    if [[ $lower =~ ^"$2"( ?\([0-9]+\))?\."$kind"$ ]]; then
+      file=$each
+      return 0
+    fi
+    [[ $lower != *."$kind" ]] || others+=("$each")
+  done
+  if [ ${#asked[@]} = 1 ] && [ ${#others[@]} = 1 ]; then file=${others[0]} others=(); fi
 }
 
 # What is handed in for an exercise: a kernel or formulas, as the exercise begins.
@@ -60,9 +87,12 @@ kind_of() {
 
 # The exercises that a student's folder holds something for.
 held_by() {
-  local each
+  local each inside
   for each in "${known[@]}"; do
-    [ ! -e "$1/$each.${kinds[$each]}" ] && [ ! -e "$1/answers/$each.${kinds[$each]}" ] || echo "$each"
+    for inside in "$1" "$1/answers"; do
+      look_into "$inside" "$each"
+      [ ! -e "$file" ] || echo "$each"
+    done
   done
 }
 
@@ -83,7 +113,9 @@ offer() {
     leave_out "$file" "a link"
   elif [ -e "$file" ] && [ ! -f "$file" ]; then
     leave_out "$file" "no plain file"
-  elif [ -f "$file" ] && [ "$attempt" -ge "${attempt_of[$at]:-0}" ]; then
+  elif [ -f "$file" ] && [ "$attempt" -lt 0 ] && [ "$attempt" = "${attempt_of[$at]:-}" ]; then
+    leave_out "$file" "a second file of that student's; name the one that counts $2.${kinds[$2]}"
+  elif [ -f "$file" ] && [ "$attempt" -ge "${attempt_of[$at]:-$any_name}" ]; then
     file_of[$at]=$file attempt_of[$at]=$attempt
   fi
 }
@@ -136,13 +168,17 @@ for entry in "$dir"/*; do
   if [ -z "${seen[$student]:-}" ]; then
     seen[$student]=1
     students+=("$student")
+    name_for[$student]=${name_of[$entry]}
   fi
   base=${entry##*/}
   if [ -d "$entry" ]; then
     inside=$entry
     [ ! -d "$entry/answers" ] || [ -L "$entry/answers" ] || inside=$entry/answers
     for exercise in "${asked[@]}"; do
-      offer "$student" "$exercise" "$inside/$exercise.${kinds[$exercise]}" 0
+      look_into "$inside" "$exercise"
+      offer "$student" "$exercise" "$file" 0
+      [ ${#asked[@]} != 1 ] || [ ${#others[@]} = 0 ] ||
+        leave_out "$inside" "a folder of several files; name the one that counts ${file##*/}"
     done
     record_of[$student]=$inside/grades.csv
   elif [[ $base == *_grades.csv ]]; then
@@ -160,6 +196,6 @@ done
 for student in "${students[@]}"; do
   for exercise in "${asked[@]}"; do
     printf '%s\0' "$student" "$exercise" "${file_of[$student/$exercise]:-}" \
-      "${record_of[$student]:-}"
+      "${record_of[$student]:-}" "${name_for[$student]}"
   done
 done

@@ -31,7 +31,7 @@ void on_exit() {
   if (!main_began) give_up("end the program by exit()\n");
 }
 
-// Before the initializers of other files, which have no priority or a later one.
+// Before the initializers of other files, which have no priority or a lower one.
 [[gnu::constructor(101)]] void watch_initializers(int argc, char** argv) {
   double seconds = 10;
   for (int i = 1; i + 1 < argc; ++i) {

@@ -6,7 +6,7 @@
 
 namespace guard {
 
-TEST_CASE("static initializers that loop, crash, throw or exit are told in a sentence") {
+TEST_CASE("static initializers that loop, crash, throw or exit are reported in one sentence") {
   const testing::Folder folder;
   folder.write("program.cpp", R"(
 #include <cstdlib>

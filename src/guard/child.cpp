@@ -32,7 +32,7 @@ void limit(int resource, rlim_t most) {
 
 void limit_memory() {
   limit(RLIMIT_CORE, 0);
-  // What there is, a part for each core's fibers and heap, and 2 GiB for the code itself.
+  // The current size, plus 256 MiB per core for fibers and heap, plus 2 GiB for the code itself.
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   limit(
@@ -40,11 +40,11 @@ void limit_memory() {
                      omp_get_max_threads() * (std::size_t{256} << 20));
 }
 
-// The second line, where the first is the lock: no file gets longer, none is opened, no process is
-// started, and a child that nobody waits for any more ends.
+// The second line of defence after the lock: no file can grow, no file can be opened, no process
+// can be started, and a child without a parent ends.
 void limit_the_rest() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::signal(SIGXFSZ, SIG_IGN);  // a message that cannot be written is no crash
+  std::signal(SIGXFSZ, SIG_IGN);  // a failed write must not end the process
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, 0);
   limit(RLIMIT_NPROC, 0);
@@ -54,9 +54,9 @@ void limit_the_rest() {
     const double seconds =
         used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + std::ceil(most_s) * omp_get_max_threads();
     rlimit processor{};
-    getrlimit(RLIMIT_CPU, &processor);  // which may be less already
+    getrlimit(RLIMIT_CPU, &processor);  // it may already be lower
     processor.rlim_cur = std::min(processor.rlim_cur, static_cast<rlim_t>(seconds));
-    // A second between the signal, which can be told from other ends, and the end.
+    // One second lies between the signal, which identifies this cause, and the kill.
     processor.rlim_max = std::min(processor.rlim_max, processor.rlim_cur + 1);
     setrlimit(RLIMIT_CPU, &processor);
   }
@@ -87,7 +87,7 @@ void be_the_child(const Guard& guard, int to_parent, const Work& work) {
   this_child.to_parent = to_parent;
   this_child.guard = &guard;
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was printed before a crash must not be lost
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // output printed before a crash must not be lost
   install_handlers();
   if (guard.watched.begin != nullptr) guard.watched.begin();
   try {
@@ -96,7 +96,7 @@ void be_the_child(const Guard& guard, int to_parent, const Work& work) {
     std::FILE* report = open_memstream(&text, &bytes);
     const auto [exit_code, complaint] = work(report);
     std::fclose(report);
-    std::fflush(nullptr);  // before the last word, after which the parent does not wait
+    std::fflush(nullptr);  // before the last message, after which the parent does not wait
     tell(Message::kReport, 0, text, bytes);
     say(exit_code, {nullptr, complaint});
   } catch (const std::exception& exception) {

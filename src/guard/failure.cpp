@@ -18,7 +18,7 @@ std::string what_a_call_does(const Failure& failure) {
   const bool writes = failure.call == SYS_write || failure.call == SYS_writev;
   const bool prints = failure.argument == STDOUT_FILENO || failure.argument == STDERR_FILENO;
   if (writes && prints && failure.foreign == 0) {
-    return "prints, or the C library gives up with a message: no kernel does that here";
+    return "prints, or the C library aborts with a message: a kernel must not print here";
   }
   return "tries to reach the system (" + name_of({failure.call, failure.foreign != 0}) +
          "), which no kernel does";
@@ -26,7 +26,8 @@ std::string what_a_call_does(const Failure& failure) {
 
 std::string what_a_signal_says(const Failure& failure) {
   if (failure.misaligned != 0) {
-    return "crashes at a vector access that is not aligned: a float4 begins at a multiple of 16 "
+    return "crashes at a misaligned vector access: the address of a float4 must be a multiple of "
+           "16 "
            "bytes";
   }
   char text[96];
@@ -34,13 +35,12 @@ std::string what_a_signal_says(const Failure& failure) {
     case SIGSEGV:
     case SIGBUS:
       std::snprintf(
-          text, sizeof text, "crashes: it reaches for memory that is not there (%p)",
-          failure.address);
+          text, sizeof text, "crashes: it accesses memory that is not there (%p)", failure.address);
       return text;
     case SIGFPE:
       return "crashes: it divides an integer by zero";
     case SIGABRT:
-      return "gives up: it calls abort(), fails an assert, or throws an exception";
+      return "aborts: it calls abort(), fails an assert, or throws an exception";
     case SIGXCPU:
       return "has used up its processor time, perhaps in an endless loop";
     default:

@@ -33,7 +33,7 @@ struct Fresh {
   }
 };
 
-// Never destroyed: a child ends with those that were not used still waiting.
+// Never destroyed: a child ends while its unused fresh threads still wait.
 std::deque<std::unique_ptr<Fresh>>& waiting() {
   static auto& threads = *new std::deque<std::unique_ptr<Fresh>>;
   return threads;
@@ -42,7 +42,7 @@ std::deque<std::unique_ptr<Fresh>>& waiting() {
 }  // namespace
 
 int team_size() {
-  constexpr int kMost = 16;  // each fresh thread has as many
+  constexpr int kMost = 16;  // each fresh thread has the same number
   return std::min(omp_get_max_threads(), kMost);
 }
 

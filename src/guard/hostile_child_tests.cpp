@@ -1,4 +1,4 @@
-// What a parent makes of a child that was taken over, and says what it likes.
+// How a parent handles a child that was taken over and sends arbitrary messages.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct Hostile {
   const char* name;
   void (*code)();
   Ended::How how;
-  const char* words;  // of the sentence
+  const char* words;  // part of the sentence
   double whole_limit_s = 0.15;
 };
 
@@ -49,11 +49,11 @@ double seconds_of(const std::function<void()>& code) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Bytes as they are, past all that knows of messages.
+// Sends raw bytes, bypassing the message code.
 void send_raw(const void* data, std::size_t bytes) {
   if (::send(this_child.to_parent, data, bytes, MSG_NOSIGNAL) < 0) _exit(1);
 }
-// What stands before the contents of a message; message.cpp has it for itself.
+// A message's header, repeated here because message.cpp keeps it private.
 void send_header(int kind, int exit_code, std::size_t bytes) {
   struct {
     char kind;
@@ -74,34 +74,34 @@ void send_failure(const Failure& failure) {
   stay();
 }
 
-constexpr const char* kNonsense = "what that says makes no sense";
-constexpr const char* kLate = "does not stop, and was ended";
+constexpr const char* kNonsense = "its messages make no sense";
+constexpr const char* kLate = "did not stop and was ended";
 constexpr const char* kGone = "ends the program before it is done";
 
 }  // namespace
 
-TEST_CASE("a parent sees through whatever its child says, and waits no longer than it must") {
+TEST_CASE("a parent withstands every message of a hostile child, and never waits too long") {
   const Hostile children[] = {
-      {"claims 2^63 bytes", [] { send_header(2, 0, std::size_t{1} << 63), stay(); }, Ended::died,
+      {"announces 2^63 bytes", [] { send_header(2, 0, std::size_t{1} << 63), stay(); }, Ended::died,
        kNonsense},
-      {"claims a report of 1 GiB", [] { send_header(2, 0, std::size_t{1} << 30), stay(); },
+      {"announces a report of 1 GiB", [] { send_header(2, 0, std::size_t{1} << 30), stay(); },
        Ended::died, kNonsense},
-      {"claims 60 MB, and sends none", [] { send_header(2, 0, 60'000'000), stay(); },
+      {"announces 60 MB and sends none", [] { send_header(2, 0, 60'000'000), stay(); },
        Ended::timed_out, kLate},
       {"sends half a header", [] { send_raw("half", 4), stay(); }, Ended::timed_out, kLate},
-      {"sends half a header, and ends", [] { send_raw("half", 4), _exit(0); }, Ended::died, kGone},
-      {"sends half a message, and ends", [] { send_header(2, 0, 100), _exit(0); }, Ended::died,
+      {"sends half a header and ends", [] { send_raw("half", 4), _exit(0); }, Ended::died, kGone},
+      {"sends half a message and ends", [] { send_header(2, 0, 100), _exit(0); }, Ended::died,
        kGone},
-      {"sends a kind that there is not", [] { send_header(99, 0, 0), stay(); }, Ended::died,
-       kNonsense},
+      {"sends an unknown kind", [] { send_header(99, 0, 0), stay(); }, Ended::died, kNonsense},
       {"sends a negative kind", [] { send_header(-1, 0, 0), stay(); }, Ended::died, kNonsense},
       {"sends an answer", [] { send_text(Message::kAnswer, 0, "x"), stay(); }, Ended::died,
        kNonsense},
       {"begins with contents", [] { send_text(Message::kBegin, 0, "x"), stay(); }, Ended::died,
        kNonsense},
-      {"ends what did not begin", [] { tell(Message::kEnd), stay(); }, Ended::died, kNonsense},
+      {"ends a part that did not begin", [] { tell(Message::kEnd), stay(); }, Ended::died,
+       kNonsense},
       {"says nothing", [] { stay(); }, Ended::timed_out, kLate},
-      {"works for ever after its watched part", [] { watched([] {}), stay(); }, Ended::timed_out,
+      {"works forever after its watched part", [] { watched([] {}), stay(); }, Ended::timed_out,
        kLate},
       {"begins again and again",
        [] {
@@ -113,29 +113,29 @@ TEST_CASE("a parent sees through whatever its child says, and waits no longer th
          while (true) tell(Message::kBegin), tell(Message::kEnd);
        },
        Ended::died, kNonsense, 20},
-      {"asks and asks",
+      {"asks endlessly",
        [] {
          while (true) ask("?");
        },
        Ended::died, kNonsense, 20},
-      {"asks and does not listen",
+      {"asks and does not read the answers",
        [] {
          const std::string question(1 << 20, '?');
          while (true) tell(Message::kQuestion, 0, question.data(), question.size());
        },
        Ended::timed_out, kLate},
-      {"asks too long a question",
+      {"asks a question that is too long",
        [] { send_text(Message::kQuestion, 0, std::string((1 << 20) + 1, '?')), stay(); },
        Ended::died, kNonsense},
-      {"closes its end, and lives on", [] { close(this_child.to_parent), stay(); }, Ended::died,
+      {"closes its end and lives on", [] { close(this_child.to_parent), stay(); }, Ended::died,
        kGone},
-      {"ends, and leaves its end to another process",
+      {"ends and leaves its end to another process",
        [] {
          if (fork() == 0) sleep(20);
          _exit(0);
        },
        Ended::died, kGone},
-      {"holds off every signal",
+      {"blocks every signal",
        [] {
          sigset_t all;
          sigfillset(&all);
@@ -145,17 +145,18 @@ TEST_CASE("a parent sees through whatever its child says, and waits no longer th
        Ended::timed_out, kLate},
       {"kills itself", [] { kill(getpid(), SIGKILL); }, Ended::died,
        "ends the program before it is done (Killed)"},
-      {"fails in a few bytes", [] { send_text(Message::kFailure, 1, "fail"), stay(); }, Ended::died,
+      {"reports a failure of too few bytes",
+       [] { send_text(Message::kFailure, 1, "fail"), stay(); }, Ended::died, kNonsense},
+      {"reports an unknown kind of failure", [] { send_failure({.kind = 77}); }, Ended::died,
        kNonsense},
-      {"fails in an unknown way", [] { send_failure({.kind = 77}); }, Ended::died, kNonsense},
-      {"fails at many frames", [] { send_failure({.kind = 1, .frames = 1'000'000}); }, Ended::died,
-       kNonsense},
-      {"fails at fewer than no frames", [] { send_failure({.kind = 1, .frames = -1}); },
+      {"reports too many frames", [] { send_failure({.kind = 1, .frames = 1'000'000}); },
        Ended::died, kNonsense},
-      {"fails by no signal", [] { send_failure({.kind = 1, .signal = -5}); }, Ended::died,
-       "is stopped: Unknown signal"},
-      {"fails by no system call", [] { send_failure({.kind = 3, .call = -5}); }, Ended::died,
-       "system call -5"},
+      {"reports a negative number of frames", [] { send_failure({.kind = 1, .frames = -1}); },
+       Ended::died, kNonsense},
+      {"reports a signal that does not exist", [] { send_failure({.kind = 1, .signal = -5}); },
+       Ended::died, "is stopped: Unknown signal"},
+      {"reports a system call that does not exist", [] { send_failure({.kind = 3, .call = -5}); },
+       Ended::died, "system call -5"},
   };
   for (const Hostile& child : children) {
     const std::string name = child.name;
@@ -169,7 +170,7 @@ TEST_CASE("a parent sees through whatever its child says, and waits no longer th
   }
 }
 
-TEST_CASE("a child that sends without end takes neither the parent's memory nor its time") {
+TEST_CASE("a child that sends without end uses up neither the parent's memory nor its time") {
   const Guard guard = short_guard(10);
   const Ended ended = ended_by(
       [] {
@@ -182,7 +183,7 @@ TEST_CASE("a child that sends without end takes neither the parent's memory nor 
   CHECK(ended.report.size() == 60 << 20);
 }
 
-TEST_CASE("a child's last word is the last: what it does then is not waited for") {
+TEST_CASE("the parent does not wait for what a child does after its last message") {
   Ended ended{};
   CHECK(seconds_of([&] {
           ended = ended_by(
@@ -198,7 +199,7 @@ TEST_CASE("a child's last word is the last: what it does then is not waited for"
   CHECK(ended.report == "");
 }
 
-TEST_CASE("what a child says is shown without what a terminal would obey") {
+TEST_CASE("a child's sentences are shown without terminal control sequences") {
   const Ended ended = ended_by([] {
     const void* nowhere = reinterpret_cast<const void*>(~std::size_t{0});
     send_text(Message::kUnlocked, 0, "\x1b]0;taken over\a");
@@ -209,7 +210,7 @@ TEST_CASE("what a child says is shown without what a terminal would obey") {
   });
   CHECK(ended.how == Ended::complained);
   CHECK(ended.exit_code == 255);
-  CHECK(ended.line == "1");  // of frames; the address is the caller's business
+  CHECK(ended.line == "1");  // number of frames; the address is for the caller to check
   CHECK(
       ended.sentence == R"(red \x1b[31m\r\nPASSED\x9b\x7f )"
                         "\xc3\xbc");
@@ -217,7 +218,7 @@ TEST_CASE("what a child says is shown without what a terminal would obey") {
 
   const Ended failed = ended_by([] {
     Failure failure{.kind = Failure::kExit, .inside = 1};
-    std::memset(failure.words, '\x1b', sizeof failure.words);  // and no end of it
+    std::memset(failure.words, '\x1b', sizeof failure.words);  // never ends
     send_failure(failure);
   });
   std::string escapes;

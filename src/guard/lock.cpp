@@ -23,29 +23,29 @@ constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
 #else
-#error "the lock knows x86-64 and aarch64"
+#error "the lock supports only x86-64 and aarch64"
 #endif
 
-// What this call fails with in a locked process, and in no other. So it shows that the lock holds,
-// also where something in between, an emulator say, takes the filter and forgets it.
+// In a locked process, and only there, this call fails with this error. So it proves that the lock
+// works, even if something in between, such as an emulator, accepts the filter and ignores it.
 constexpr int kProbe = SYS_getppid;
 constexpr int kProbeError = EKEYREJECTED;
 
-// The program of the filter. Its register holds the number of the system call, but for the moment
-// in which a rule looks at an argument.
+// The program of the filter. Its register holds the number of the system call, except while a rule
+// examines an argument.
 class Filter {
  public:
-  // A condition on half an argument: of most the system takes the lower half only.
+  // A condition on one half of an argument. For most arguments the system uses only the lower half.
   struct Condition {
-    int half;             // twice the argument's number, and one more for its upper half
+    int half;             // twice the argument's number, plus one for its upper half
     unsigned short test;  // BPF_JEQ, BPF_JSET or BPF_JGT
     unsigned value;
-    bool wanted;  // what the test must come to
+    bool wanted;  // the required result of the test
   };
 
   Filter() {
-    // Of another architecture all numbers mean something else; so do those of x32, which counts as
-    // x86-64.
+    // Call numbers have another meaning on other architectures, and also for x32, which reports
+    // itself as x86-64.
     load(offsetof(seccomp_data, arch));
     jump(BPF_JEQ, kArchitecture, 1, 0);
     end(SECCOMP_RET_TRAP);
@@ -97,7 +97,7 @@ Filter filter_for(int to_parent) {
   const auto parent = static_cast<unsigned>(to_parent);
 
   Filter filter;
-  // Time, and threads that wait for each other.
+  // Time, and waiting between threads.
   for (unsigned call :
        {SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday, SYS_clock_nanosleep,
         SYS_restart_syscall, SYS_sched_getaffinity, SYS_getpid, SYS_gettid}) {
@@ -109,14 +109,14 @@ Filter filter_for(int to_parent) {
   filter.allow(SYS_mprotect, {not_executable});
   filter.allow(SYS_madvise, {no_test_of_hardware});
   filter.allow(SYS_prlimit64, {is(0, 0), nothing_new[0], nothing_new[1]});
-  // Signals, of which none goes to anybody else.
+  // Signals, but none to other processes.
   for (unsigned call :
        {SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_sigaltstack,
         SYS_setitimer}) {
     filter.allow(call);
   }
   filter.allow(SYS_tgkill, {is(0, static_cast<unsigned>(getpid()))});
-  // The parent, and the end.
+  // Talking to the parent, and ending.
   filter.allow(SYS_read, {is(0, parent)});
   filter.allow(SYS_sendto, {is(0, parent)});
   for (unsigned call : {SYS_exit, SYS_exit_group}) filter.allow(call);
@@ -133,8 +133,8 @@ std::optional<std::string> lock_system_calls(int to_parent) {
   const long set =
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
   if (set < 0) return std::strerror(errno);
-  if (set > 0) return "not all threads can have it";
-  if (syscall(kProbe) != -1 || errno != kProbeError) return "it is taken, but not heeded";
+  if (set > 0) return "it cannot be applied to all threads";
+  if (syscall(kProbe) != -1 || errno != kProbeError) return "it is accepted but has no effect";
   return std::nullopt;
 }
 

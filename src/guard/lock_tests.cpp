@@ -1,5 +1,5 @@
-// What runs in a locked child, and what is stopped there. Each attack is made as code would make it
-// that jumps to an address that it has computed.
+// What a locked child may do, and what the lock stops. Each attack calls the system directly, as
+// code does that jumps to a computed address.
 #include "guard/lock.h"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ namespace {
 
 const Guard kGuard{2, "test", {.name = "the kernel"}};
 
-// What becomes of `code` when it is watched in a locked child.
+// The end of `code` when it is watched in a locked child.
 Ended locked(const std::function<void()>& code, const Guard& guard = kGuard) {
   return run_in_child(guard, [&](std::FILE*) {
     lock(1);
@@ -45,7 +45,7 @@ Ended locked(const std::function<void()>& code, const Guard& guard = kGuard) {
   });
 }
 
-// A filter under which a system call fails with EINVAL, as on a system that does not know it.
+// A filter under which a system call fails with EINVAL, as on a system that does not know the call.
 void take_away(std::initializer_list<unsigned> calls) {
   std::vector<sock_filter> code = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const unsigned call : calls) {
@@ -58,7 +58,7 @@ void take_away(std::initializer_list<unsigned> calls) {
   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-// The exit code of a process that does `code`.
+// The exit code of a process that runs `code`.
 int in_process(const std::function<int()>& code) {
   std::fflush(nullptr);
   const pid_t child = fork();
@@ -70,7 +70,7 @@ int in_process(const std::function<int()>& code) {
 
 bool system_locks() {
   static const bool locks = locked([] {}).unlocked.empty();
-  if (!locks) MESSAGE("left out: this system grants no filter of system calls");
+  if (!locks) MESSAGE("skipped: this system grants no filter of system calls");
   return locks;
 }
 
@@ -82,7 +82,7 @@ thread_local int kept = 0;
 
 }  // namespace
 
-TEST_CASE("in a locked child a kernel computes: threads, memory, exceptions, questions, time") {
+TEST_CASE("a locked child can use threads, memory, exceptions, questions and time") {
   Guard guard = kGuard;
   guard.watched.answer = [](const std::string& question) { return question + "!"; };
   const Ended ended = run_in_child(guard, [](std::FILE* report) {
@@ -92,7 +92,7 @@ TEST_CASE("in a locked child a kernel computes: threads, memory, exceptions, que
       on_fresh_thread([&] {
         watched([&] {
           if (kept++ != 0) throw std::logic_error("this thread is not fresh");
-            // Teams of many sizes, but the first: they may get smaller and no more larger.
+            // Teams of many sizes after the first: they may shrink but not grow.
 #pragma omp parallel reduction(+ : sum)
           sum += 1;
           std::vector<std::vector<char>> memory;
@@ -117,7 +117,8 @@ TEST_CASE("in a locked child a kernel computes: threads, memory, exceptions, que
   CHECK(ended.report == "heard!");
 }
 
-TEST_CASE("a locked child still ends at its time limit, at a crash, at exit and without memory") {
+TEST_CASE(
+    "a locked child still ends at its time limit, at a crash, at exit and when memory runs out") {
   CHECK(contains(
       locked(
           [] {
@@ -250,14 +251,15 @@ TEST_CASE("a locked child reaches no file, process, socket or signal by any syst
 #if defined(__x86_64__)
 TEST_CASE("a locked child makes no system call of another architecture") {
   if (!system_locks()) return;
-  // As an i386 program: getpid is call 20 there, and writev here. Both are asked for the same way.
+  // As an i386 program: there, call 20 is getpid; here it is writev. Both are requested in the same
+  // way.
   const Ended i386 = locked([] {
     long result = 20;
     asm volatile("int $0x80" : "+a"(result)::"memory");
   });
   CHECK(i386.how == Ended::died);
   CHECK(contains(i386.sentence, "system call 20 of another architecture"));
-  // And mmap's number there, which stands for an allowed call here.
+  // And i386's number of mmap, which is the number of an allowed call here.
   const Ended munmap = locked([] {
     long result = SYS_munmap;
     asm volatile("int $0x80" : "+a"(result)::"memory");
@@ -269,7 +271,7 @@ TEST_CASE("a locked child makes no system call of another architecture") {
 }
 #endif
 
-TEST_CASE("no thread of a locked child is left out, nor one that blocks the signal") {
+TEST_CASE("the lock covers every thread of the child, even one that blocks the signal") {
   if (!system_locks()) return;
   const Ended other_thread = locked([] {
 #pragma omp parallel num_threads(omp_get_max_threads())
@@ -287,7 +289,7 @@ TEST_CASE("no thread of a locked child is left out, nor one that blocks the sign
   CHECK(contains(silenced.sentence, "tries to reach the system, which"));
 }
 
-TEST_CASE("where the system grants no lock, that is said, and limits are what is left") {
+TEST_CASE("if the system supports no lock, the child says so and runs under limits alone") {
   const testing::Folder folder;
   const std::string made = folder / "made";
   const int exit_code = in_process([&] {
@@ -296,7 +298,7 @@ TEST_CASE("where the system grants no lock, that is said, and limits are what is
     if (fine.how != Ended::done || fine.unlocked != "Invalid argument") return 1;
     if (!contains(sentence_about_lock(kGuard, fine), "test: this system grants no filter"))
       return 2;
-    // No file is opened, which also means no process that could be talked to.
+    // No file can be opened, so there is also no process to talk to.
     const Ended opened = locked([&] {
       if (open(made.c_str(), O_WRONLY | O_CREAT, 0600) < 0 && errno == EMFILE) std::abort();
     });
@@ -307,7 +309,7 @@ TEST_CASE("where the system grants no lock, that is said, and limits are what is
   CHECK(!std::filesystem::exists(made));
 }
 
-TEST_CASE("a locked child that nobody waits for any more ends") {
+TEST_CASE("a locked child ends when its parent is gone") {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   const pid_t parent = fork();
@@ -324,7 +326,7 @@ TEST_CASE("a locked child that nobody waits for any more ends") {
   usleep(300'000);
   kill(parent, SIGKILL);
   waitpid(parent, nullptr, 0);
-  // The pipe is closed when the last process ends that has it.
+  // The pipe closes when the last process that holds it ends.
   char byte;
   CHECK(read(ends[0], &byte, 1) == 0);
   close(ends[0]);

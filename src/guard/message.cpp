@@ -17,14 +17,14 @@ struct Header {
   std::size_t bytes;
 };
 
-// Waits until `socket` is ready for `event`. Without a deadline and anything else to look at, it
-// does not wait here but where it reads or writes: a locked child has no poll().
+// Waits until `socket` is ready for `event`. Without a deadline and without anything else to watch,
+// it does not wait here; the read or write waits instead, because a locked child has no poll().
 Received::What wait_for(
     int socket, short event, Deadline deadline, const std::function<bool()>& is_over) {
   if (!deadline && !is_over) return Received::message;
   while (true) {
     using namespace std::chrono;
-    // Looked at first: what is always ready must not hold off the deadline.
+    // Checked first: an event that is always ready must not delay the deadline.
     milliseconds wait = is_over ? 100ms : 1h;
     if (deadline) {
       wait = std::min(wait, ceil<milliseconds>(*deadline - steady_clock::now()));
@@ -103,7 +103,7 @@ Received receive(int socket, Deadline deadline, const std::function<bool()>& is_
   }
   received.kind = header.message;
   received.exit_code = header.exit_code;
-  // Part by part: only what is sent takes memory, and not what is said to come.
+  // Part by part, so that only bytes that arrive take memory, not bytes that are announced.
   while (received.contents.size() < header.bytes) {
     const std::size_t before = received.contents.size();
     const std::size_t bytes = std::min(header.bytes - before, std::size_t{1} << 20);

@@ -1,5 +1,5 @@
-// What parent and child say to each other through their socket. The child may have been taken over
-// by the code that it runs, so nothing that it says is believed to make sense.
+// The messages between parent and child through their socket. The code that the child runs may have
+// taken it over, so the parent checks every message.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace guard {
 
-// Each is followed by its contents. The parent says kAnswer alone.
+// Each kind is followed by its contents. The parent sends only kAnswer.
 enum class Message : char {
   kBegin,
   kEnd,
@@ -22,12 +22,13 @@ enum class Message : char {
   kFailure
 };
 
-// The most bytes that a message of this kind may have.
+// The maximum number of bytes in a message of this kind.
 std::size_t most_bytes(Message message);
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-// Allocates nothing, for signal handlers. False where nobody listens any more, or not in time.
+// Does not allocate, so signal handlers may use it. Returns false if nobody listens any more, or
+// not in time.
 bool send(
     int socket, Message message, int exit_code = 0, const void* data = nullptr,
     std::size_t bytes = 0, Deadline deadline = {});
@@ -35,23 +36,24 @@ bool send(
 struct Received {
   enum What {
     message,
-    gone,     // there are no more
-    late,     // there was none before the deadline
-    nonsense  // of no kind that there is, or longer than its kind may be
+    gone,     // no more messages can come
+    late,     // no message before the deadline
+    nonsense  // an unknown kind, or longer than its kind allows
   } what;
   Message kind{};
-  int exit_code = 0;  // with kSentence and kFailure
+  int exit_code = 0;  // for kSentence and kFailure
   std::string contents = {};
 };
 
-// Waits for the next message. `is_over` is asked now and then: once it says so, only what has come
-// already is received. (Another process may have the sender's end of the socket.)
+// Waits for the next message. `is_over` is called from time to time. Once it returns true, only
+// messages that have already arrived are received. (Another process may hold the sender's end of
+// the socket.)
 Received receive(
     int socket, Deadline deadline = {}, const std::function<bool()>& is_over = nullptr);
 
 // The contents of a kSentence.
 struct Sentence {
-  const void* place;  // the return address that it is about; null where that is not known
+  const void* place;  // the return address of the place it describes; null if unknown
   std::string text;
 };
 std::string packed(const Sentence& sentence);

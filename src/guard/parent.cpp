@@ -43,7 +43,7 @@ class Process {
     }
     over_ = true;
   }
-  // The signal that ended it by itself, for which there is a moment; 0 for none.
+  // The signal that ended the process without our kill; waits a moment for it. 0 if there was none.
   int own_signal() {
     for (int i = 0; i < 100 && !is_over(); ++i) usleep(10'000);
     return over_ && WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
@@ -60,7 +60,7 @@ std::string line_of(const Guard& guard, const std::vector<const void*>& frames) 
   return known != nullptr && !frames.empty() ? known(frames) : "";
 }
 
-// The end that the child tells by a kSentence.
+// The end that the child reports by a kSentence.
 Ended told_end(const Guard& guard, const Received& last) {
   const auto [place, text] = sentence_in(last.contents);
   const auto how = last.exit_code == 2 ? Ended::refused
@@ -71,7 +71,7 @@ Ended told_end(const Guard& guard, const Received& last) {
   return {how, last.exit_code & 0xff, "", line_of(guard, frames), text::printable(text)};
 }
 
-// And by a kFailure. None where that makes no sense.
+// The end that the child reports by a kFailure. Nothing if the message makes no sense.
 std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
   const std::optional<Failure> failure = failure_in(last.contents);
   if (!failure) return std::nullopt;
@@ -84,17 +84,17 @@ std::optional<Ended> failed_end(const Guard& guard, const Received& last) {
       how, 1, "", line_of(guard, frames), text::printable(sentence_about(*failure, guard))};
 }
 
-// What there is to say of a child that said nothing of its end.
+// The end of a child that did not report it.
 Ended silent_end(const Guard& guard, Received::What what, int signal) {
   const std::string& name = guard.watched.name;
   if (what == Received::late)
-    return {Ended::timed_out, 1, "", "", name + " does not stop, and was ended"};
+    return {Ended::timed_out, 1, "", "", name + " did not stop and was ended"};
   if (what == Received::nonsense) {
     return {
         Ended::died, 1, "", "",
-        name + " has taken over the process that it runs in: what that says makes no sense"};
+        name + " has taken over the process that it runs in: its messages make no sense"};
   }
-  // From code that holds off signals: fork() does, and hostile code may.
+  // The code blocked signals: fork() does, and hostile code may.
   if (signal == SIGSYS)
     return {Ended::died, 1, "", "", name + " tries to reach the system, which no kernel does"};
   std::string sentence = name + " ends the program before it is done";
@@ -102,10 +102,10 @@ Ended silent_end(const Guard& guard, Received::What what, int signal) {
   return {Ended::died, 1, "", "", sentence};
 }
 
-// What one child may say in all. A working one says far less.
+// The most that one child may send in total. A normal child sends far less.
 struct Allowance {
   int messages = 20'000;
-  int questions = 5'000;  // each starts a process here
+  int questions = 5'000;  // each starts a process in the parent
   std::size_t bytes = std::size_t{1} << 28;
 
   bool covers(const Received& received) {
@@ -115,7 +115,7 @@ struct Allowance {
   }
 };
 
-// Listens to the child until its last word, or until there is none to come.
+// Listens to the child until its last message, or until none can come.
 class Conversation {
  public:
   Conversation(const Guard& guard, int socket, Process& process)
@@ -153,11 +153,11 @@ class Conversation {
     return part_ && whole_ ? std::min(part_, whole_) : part_ ? part_ : whole_;
   }
 
-  // False where it makes no sense.
+  // Returns false if the message makes no sense.
   bool hear(Received& received, std::optional<Ended>& ended) {
     switch (received.kind) {
       case Message::kBegin:
-        // Later than the child's own alarm: for code that holds that off.
+        // Later than the child's own alarm, for code that blocks the alarm.
         part_ = in_seconds(guard_.limit_s + 3);
         return true;
       case Message::kEnd:
@@ -173,7 +173,7 @@ class Conversation {
       case Message::kQuestion: {
         const auto answer = guard_.watched.answer;
         const std::string text = answer != nullptr ? answer(received.contents) : "";
-        // A child that has gone, or does not listen, is noticed by the next reading.
+        // The next read notices a child that has gone or does not listen.
         send(
             socket_, Message::kAnswer, 0, text.data(),
             std::min(text.size(), most_bytes(Message::kAnswer)),
@@ -192,12 +192,12 @@ class Conversation {
     return false;
   }
 
-  static constexpr double kAnswer_s = 60;  // for a child to take an answer
+  static constexpr double kAnswer_s = 60;  // the time for a child to read an answer
   const Guard& guard_;
   const int socket_;
   Process& process_;
   Allowance allowance_;
-  Deadline whole_, part_;  // the second while watched code runs, or is said to
+  Deadline whole_, part_;  // part_ is set while watched code runs, or the child says so
   std::string report_, unlocked_;
 };
 
@@ -207,12 +207,12 @@ Ended run_in_child(const Guard& guard, const Work& work) {
   int ends[2];
   std::fflush(nullptr);
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw NoChild("there is no pipe to be had from the system");
+    throw NoChild("the system cannot create a pipe");
   const pid_t child = fork();
   if (child < 0) {
     close(ends[0]);
     close(ends[1]);
-    throw NoChild("the system starts no further process");
+    throw NoChild("the system cannot start another process");
   }
   if (child == 0) {
     close(ends[0]);

@@ -32,14 +32,15 @@ bool is_inside() {
   return asked != nullptr && asked();
 }
 
-// Ends the child with this failure, of which the caller knows no more than what happened. May be
-// called from a signal handler, on any thread: the first one counts.
+// Ends the child with this failure. The caller fills in only what happened; this adds where. May be
+// called from a signal handler on any thread; the first call counts.
 [[noreturn]] void send_failure(const Failure& what) {
   static Failure failure;
   if (failed.test_and_set()) {
     sigset_t none;
     sigemptyset(&none);
-    while (true) sigsuspend(&none);  // unlike pause(), a call that the lock allows everywhere
+    // Unlike pause(), this is a call that the lock allows on every architecture
+    while (true) sigsuspend(&none);
   }
   const Watched& code = this_child.guard->watched;
   if (code.before_failure != nullptr) code.before_failure();
@@ -51,7 +52,7 @@ bool is_inside() {
   _exit(1);
 }
 
-// The registers of a system call that was refused.
+// The registers at a refused system call.
 struct Refused {
   explicit Refused(void* context) : registers(static_cast<ucontext_t*>(context)->uc_mcontext) {}
 #if defined(__x86_64__)
@@ -78,8 +79,8 @@ struct Refused {
   mcontext_t& registers;
 };
 
-// The C library looks at a few files when it first needs to know, in malloc() and free(), and does
-// without where it cannot. Nothing is opened for it; but it is no kernel that asks.
+// On first use, malloc() and free() look at a few files, and work without them if they cannot. The
+// files are not opened, but this call is the C library's and not the kernel's, so it only fails.
 bool is_for_the_library(const siginfo_t& info, const Refused& refused) {
   if (info.si_syscall != SYS_openat || is_foreign(info.si_arch)) return false;
   const auto* path = reinterpret_cast<const char*>(refused.second());
@@ -97,8 +98,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   static std::atomic<pid_t> first = 0;
   pid_t before = 0;
   if (!first.compare_exchange_strong(before, gettid()) && before == gettid()) {
-    // This handler itself crashes. (Of other threads that crash meanwhile it must not be the end:
-    // they wait in send_failure.)
+    // The handler itself crashes. (If other threads crash in the meantime, this must not end the
+    // child: they wait in send_failure.)
     struct sigaction as_usual {};
     as_usual.sa_handler = SIG_DFL;
     sigaction(signal, &as_usual, nullptr);
@@ -108,7 +109,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   failure.kind = Failure::kSignal;
   failure.signal = signal;
   failure.address = info->si_addr;
-  // What x86 says of a 16-byte move to no multiple of 16: a fault, but of no address.
+  // On x86 a 16-byte move to a misaligned address faults without reporting the address.
   failure.misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
                        (signal == SIGBUS && info->si_code == BUS_ADRALN);
   if (signal == SIGSYS) {
@@ -126,13 +127,13 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   send_failure(failure);
 }
 
-// A thread that is not inside is asked again soon, so that there is a place to tell.
+// A thread outside the watched code is asked again soon, to get a place to report.
 void on_own_turn(int) {
   static std::atomic<int> asked = 0;
   if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout);
   alarm_in(0.001);
 }
-// The alarm may reach any thread.
+// The alarm may arrive on any thread.
 void on_alarm(int signal) {
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> asked =
@@ -169,7 +170,7 @@ void install_handlers() {
   install(SIGUSR1, +on_own_turn);
   std::atexit(on_exit_of_watched);
   void* warm_up[1];
-  backtrace(warm_up, 1);  // its first call loads a library, which no handler may do
+  backtrace(warm_up, 1);  // its first call loads a library, which a handler must not do
 }
 
 void give_signal_stacks() {

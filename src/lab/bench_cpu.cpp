@@ -1,6 +1,6 @@
-// make bench-cpu: what lies between the serial loop and openmp_gemm on this CPU, one idea at a
-// time. Each row is the row above with one more idea. The whole loop would take minutes, so the
-// first rows compute a few rows of C only.
+// make bench-cpu: the steps from the serial loop to openmp_gemm on this CPU, one idea at a time.
+// Each row is the row above with one more idea. The whole serial loop would take minutes, so the
+// first rows compute only a few rows of C.
 #include <omp.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ int main() {
 
   struct Row {
     const char* name;
-    int rows;  // of C that are computed
+    int rows;  // computed rows of C
     std::function<void(int rows)> multiply;
   };
   const Row rows[] = {

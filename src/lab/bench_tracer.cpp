@@ -1,4 +1,4 @@
-// make bench-tracer: what it costs to trace each stage in full at 256^3.
+// make bench-tracer: measures the cost of tracing each stage completely at 256^3.
 #include <chrono>
 #include <cstdio>
 

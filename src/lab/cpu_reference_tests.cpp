@@ -27,7 +27,7 @@ struct Product {
   std::vector<double> exact, magnitude;
 };
 
-// One double per element, in the order of the definition.
+// One double per element, summed in the order of the definition.
 Product naive_product(
     int M, int N, int K, float alpha, const std::vector<float>& A, const std::vector<float>& B,
     float beta, const std::vector<float>& C) {
@@ -48,7 +48,7 @@ Product naive_product(
 
 using Gemm = decltype(&serial_gemm);
 
-// The largest |C - exact| of a run, in units of what fp32 summation may lose; 1 is the bound.
+// The largest |C - exact| of a run, in units of the fp32 error bound; 1 is the bound.
 double worst_error(Gemm gemm, int M, int N, int K, float alpha, float beta) {
   const std::vector<float> A = random_matrix(M, K, 1), B = random_matrix(K, N, 2);
   const std::vector<float> C0 = random_matrix(M, N, 3);
@@ -68,7 +68,8 @@ struct Shape {
   int M, N, K;
 };
 
-// Around the 12 x 16 tile, the 192 x 512 (fp32) and 192 x 256 (fp64) blocks and the depth of 256.
+// Sizes around the 12 x 16 tile, the 192 x 512 (fp32) and 192 x 256 (fp64) blocks and the depth of
+// 256.
 const Shape kShapes[] = {
     {1, 1, 1},      {2, 3, 5},      {35, 79, 19},  {127, 129, 65}, {1, 300, 7},    {300, 1, 7},
     {11, 15, 255},  {12, 16, 256},  {13, 17, 257}, {191, 255, 3},  {192, 256, 4},  {193, 257, 5},
@@ -175,7 +176,7 @@ TEST_CASE("a NaN in A reaches its row, one in B its column, and no other element
   CHECK(std::isnan(openmp[3 * kSize + kColumn]));
 }
 
-TEST_CASE("the number of threads does not change a bit of the result") {
+TEST_CASE("the number of threads does not change any bit of the result") {
   constexpr int M = 401, N = 531, K = 300;
   const std::vector<float> A = random_matrix(M, K, 1), B = random_matrix(K, N, 2);
   const int before = omp_get_max_threads();
@@ -197,7 +198,7 @@ TEST_CASE("the number of threads does not change a bit of the result") {
   omp_set_num_threads(before);
 }
 
-TEST_CASE("the serial loop computes the rows it is asked for and leaves the others") {
+TEST_CASE("the serial loop computes only the requested rows") {
   const std::vector<float> A = random_matrix(6, 3, 1), B = random_matrix(3, 5, 2);
   std::vector<float> whole(30), part(30, 7);
   serial_gemm(6, 5, 3, 1, A.data(), B.data(), 0, whole.data());

@@ -10,6 +10,12 @@
 namespace lab {
 
 bool choose_device(const Request& request) {
+  const model::Gpu* const named = model::find_gpu(request.gpu);
+  if (named != nullptr && !model::has_clock(*named)) {
+    if (request.device != Device::gpu) return false;
+    throw model::Refusal(
+        "--device gpu: the " + named->name + " is only traced, on the CPU; leave out --device gpu");
+  }
   const gpu::Search& search = gpu::find();
   if (request.device == Device::cpu || search.found) return request.device != Device::cpu;
   if (request.device == Device::gpu) {

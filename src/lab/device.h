@@ -1,4 +1,4 @@
-// The GPU of a run: whether kernels run on one, and whose limits hold.
+// The GPU of a run: whether kernels run on one, and which GPU's limits apply.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace lab {
 
-// Whether the kernels run on the GPU: where there is one, unless --device cpu says otherwise.
+// Whether the kernels run on the GPU: yes if there is one, unless --device cpu is given.
 bool choose_device(const Request& request);
 
-// The GPU that occupancy and limits are those of.
+// The GPU whose occupancy and limits the run uses.
 model::Gpu choose_model(const Request& request, bool on_gpu);
 
-// How many blocks of `kernel` an SM of the run's GPU holds: by the registers that the compiler says
-// where that GPU is here, else by those that are recorded; none where they are not.
+// The number of blocks of `kernel` that an SM of the run's GPU holds. It uses the register count
+// from the compiler if that GPU is present, else the recorded one; nothing if there is no record.
 std::optional<model::Occupancy> occupancy_of(
     const Request& request, const Run& run, const model::Variant& variant,
     const model::KernelRef& kernel);

@@ -1,4 +1,4 @@
-// A run made up by hand, for tests: what the program has to say about it is known.
+// A hand-made run for tests, for which the expected output is known.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +92,7 @@ inline model::PerThread each(std::int64_t value, std::int64_t threads) {
   return {value, value, value * threads};
 }
 
-// What the 2D tiling does at 256^3: four interior blocks of 256 threads, all traced.
+// The counts of the 2D tiling at 256^3: four interior blocks of 256 threads, all traced.
 inline model::Counts tiling_counts() {
   constexpr std::int64_t threads = 4 * 256;
   model::Counts counts;
@@ -164,7 +164,7 @@ inline Row stage_row(const model::Stage& stage, const model::Counts& counts, int
   return row;
 }
 
-// A ladder of four rows at 256^3 on a machine without a GPU.
+// A run of four rows at 256^3 on a machine without a GPU.
 inline Run traced_run() {
   Run run{256, 256, 256, 1, 0, 1, kGpu, false, "", "gemm_steps --stage 4-5", "2025-01-02T03:04:05Z",
           {}};
@@ -174,7 +174,7 @@ inline Run traced_run() {
   return run;
 }
 
-// The same where a GPU timed the stages, and cuBLAS beside them.
+// The same with times from a GPU, and with cuBLAS.
 inline Run timed_run() {
   Run run = traced_run();
   run.gpu_present = true;

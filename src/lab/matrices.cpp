@@ -18,7 +18,7 @@ struct Reservation {
   std::size_t bytes;
 };
 std::mutex reservations_lock;
-std::map<void*, Reservation> reservations;  // by the memory that was given out
+std::map<void*, Reservation> reservations;  // key: the memory that was handed out
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
@@ -39,7 +39,7 @@ void* allocate_guarded(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t aligned = rounded_up(bytes, kAlignment), usable = rounded_up(aligned, page);
   if (usable < bytes) throw std::bad_alloc();
-  // Where address space is rationed, the rest of the program needs it more.
+  // If address space is limited (ulimit -v), the rest of the program needs it more.
   rlimit limit{};
   const bool rationed = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   for (const std::size_t guard : {rationed ? kSmallGuard : kGuard, kSmallGuard}) {

@@ -1,6 +1,6 @@
-// Host matrices, row-major, 256-byte aligned like cudaMalloc's, so that sectors fall as on the GPU.
-// Before and behind each lies memory that nothing may touch, so that an access which misses it
-// stops.
+// Host matrices, row-major, 256-byte aligned like cudaMalloc's, so that sectors begin where they do
+// on the GPU. The memory before and after each matrix is inaccessible, so an access outside of it
+// stops the program.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace lab {
 
-// Memory that ends, up to the alignment, where its last page does. On both sides as many bytes are
-// reserved as an int counts floats, or, where the system has no room for that (ulimit -v), fewer.
+// Memory that ends at the end of its last page, up to the alignment. On both sides it reserves as
+// many bytes as an int can count floats, or fewer if the system has no room for that (ulimit -v).
 // Throws std::bad_alloc.
 void* allocate_guarded(std::size_t bytes);
 void free_guarded(void* memory);
@@ -29,11 +29,11 @@ struct Guarded {
 
 using Floats = std::vector<float, Guarded<float>>;
 
-// `count` values, uniform in [-1, 1): the same for the same seed, on every machine.
+// `count` values, uniform in [-1, 1). The same seed gives the same values on every machine.
 Floats random_floats(std::size_t count, std::uint64_t seed);
 
-// Frobenius norm of a - b over that of b; 0/0 is 0. Both have the same length. Elements that
-// overflow in both are left out.
+// The Frobenius norm of a - b divided by that of b; 0/0 is 0. Both have the same length. Elements
+// that overflow in both are ignored.
 double relative_difference(std::span<const float> a, std::span<const float> b);
 
 }  // namespace lab

@@ -18,7 +18,7 @@ double milliseconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(end - start).count();
 }
 
-// Compares the first `rows` rows of C, which were computed.
+// Compares the first `rows` rows of C, which have been computed.
 void check(
     const Problem& p, const Means& means, model::Precision precision, const Floats& result,
     int rows, Measurement& measurement) {
@@ -55,12 +55,12 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
     model::Counts& counts = measurement.counts.emplace(
         trace::trace(machine, arrays, p.product_by(kernel.traced, result)));
     if (model::has_fatal(counts)) return measurement;
-    // A sample is all blocks where it is small, or where its blocks wait for the others.
+    // A sample contains all blocks if the grid is small, or if its blocks wait for each other.
     all_computed = counts.blocks_traced == counts.blocks;
     if (!all_computed && !uses_gpu && kernel.plain) {
       compute_the_rest(p, kernel, machine, result, counts);
       all_computed = true;
-      // What goes astray there, too, is fatal.
+      // A fatal hazard in these blocks is fatal, too.
       if (model::has_fatal(counts)) return measurement;
     }
   }
@@ -84,7 +84,8 @@ Measurement measure_on_cpu(
   result = p.C;
   const double scale = rows == 0 ? 1 : double(p.M) / rows;
   std::vector<double> times_ms{scale * milliseconds_of(p.product_by(first_rows, result))};
-  // Short ones again, because the first also pays for waking the threads and for cold caches.
+  // Short runs are repeated, because the first one also pays for waking the threads and for cold
+  // caches.
   constexpr double kLongMs = 200;
   if (times_ms.front() < kLongMs) {
     Floats scratch = p.C;
@@ -113,7 +114,7 @@ void note_never_written(const Problem& p, const Floats& result, model::Counts& c
         return line.array == "C" && line.direction == model::Direction::load;
       });
   if (p.beta != 0 || reads_C || model::has_fatal(counts)) return;
-  if (counts.blocks_traced == counts.blocks) return;  // then the tracer has seen it all
+  if (counts.blocks_traced == counts.blocks) return;  // if so, the tracer has seen every write
   const auto untouched = [](float value) {
     return std::memcmp(&value, &kCanary, sizeof value) == 0;
   };

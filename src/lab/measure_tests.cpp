@@ -13,7 +13,7 @@ namespace lab {
 
 namespace {
 
-// How a kernel may go wrong: it is called with other arguments than it was given.
+// The ways in which a kernel goes wrong here: it is called with wrong arguments.
 struct Mistake {
   int rows = 0;  // more than there are, or fewer
   float alpha = 0, beta = 0;
@@ -30,7 +30,7 @@ const model::Stage& coalesced() {
   return stage_table_traced.stages[2];
 }
 
-// The coalesced kernel, whose blocks are 32 x 32, with that mistake in both of its copies.
+// The coalesced kernel (32 x 32 blocks) with that mistake in both copies.
 Kernel kernel(Mistake mistake = {}) {
   return {
       .traced = with(mistake, gemm_of(stage_table_traced, coalesced().variants[0])),
@@ -61,7 +61,7 @@ bool is_canary(float value) {
 
 }  // namespace
 
-TEST_CASE("a sample's threads do what all threads do, and the result is the same") {
+TEST_CASE("a sample's counts equal those of all blocks, and the result is the same") {
   const Problem p = problem(128, 160, 40);
   Floats of_sample, of_all;
   const Measurement sample = measured(p, kernel(), kSample, of_sample);
@@ -83,7 +83,7 @@ TEST_CASE("a sample's threads do what all threads do, and the result is the same
   CHECK(of_sample == of_all);
 }
 
-TEST_CASE("a kernel that computes another product fails at its first wrong element") {
+TEST_CASE("a kernel that computes the wrong product fails at its first wrong element") {
   for (const machine::Blocks blocks : {kSample, kAll}) {
     const Measurement m = measured(problem(100, 100, 16), kernel({.alpha = 1}), blocks);
     CHECK(m.counts->hazards.empty());
@@ -109,13 +109,13 @@ TEST_CASE("a row that no thread writes is a hazard, whether its block is traced 
   }
 }
 
-TEST_CASE("a kernel that reads C where beta is 0 finds a NaN there") {
+TEST_CASE("a kernel that reads C with beta = 0 reads NaN") {
   const Measurement m = measured(problem(64, 64, 8), kernel({.beta = 1}), kSample);
   CHECK(!m.error->bound_ok);
   CHECK(std::isnan(m.error->first->value));
 }
 
-TEST_CASE("where K is 0, C is only scaled, and neither A nor B is read") {
+TEST_CASE("with K = 0, C is only scaled, and neither A nor B is read") {
   const Problem p = problem(96, 96, 0, 2.5f);
   Floats result;
   const Measurement m = measured(p, kernel(), kSample, result);
@@ -125,7 +125,7 @@ TEST_CASE("where K is 0, C is only scaled, and neither A nor B is read") {
   CHECK(result[4711] == 2.5f * p.C[4711]);
 }
 
-TEST_CASE("a sample alone leaves the rest of C as it is, and is compared by what it wrote") {
+TEST_CASE("a sample alone does not change the rest of C, and only its elements are compared") {
   const Problem p = problem(128, 160, 24);
   for (const float alpha : {0.0f, 1.0f}) {
     Kernel traced_only = kernel({.alpha = alpha});
@@ -139,7 +139,7 @@ TEST_CASE("a sample alone leaves the rest of C as it is, and is compared by what
   }
 }
 
-TEST_CASE("matrices that do not begin at a boundary are measured like all others") {
+TEST_CASE("misaligned matrices are measured like all others") {
   const model::Stage& vectorized = stage_table_traced.stages[6];
   const model::Variant& variant = vectorized.variants[0];
   for (const std::size_t lead : {0, 1}) {
@@ -152,7 +152,7 @@ TEST_CASE("matrices that do not begin at a boundary are measured like all others
   }
 }
 
-TEST_CASE("annotated, every access and every hazard stands on a line of its kernel") {
+TEST_CASE("after annotation every access and every hazard has a line of its kernel") {
   const Problem p = problem(64, 64, 8);
   Measurement m = measured(p, kernel(), kAll);
   annotate(
@@ -166,7 +166,7 @@ TEST_CASE("annotated, every access and every hazard stands on a line of its kern
   }
 }
 
-TEST_CASE("of a product that takes too long the CPU computes the first rows, and says so") {
+TEST_CASE("the CPU computes only the first rows of a long product, and says so") {
   const Problem p = problem(50, 40, 30);
   const Reference reference = compute_reference(p);
   Floats result;
@@ -183,7 +183,7 @@ TEST_CASE("of a product that takes too long the CPU computes the first rows, and
   CHECK(!is_canary(result.back()));
 }
 
-TEST_CASE("the error against cuBLAS's result is that of the whole of C") {
+TEST_CASE("the error against cuBLAS covers the whole of C") {
   const Problem p = problem(33, 65, 8);
   Floats cublas, result;
   measured(p, kernel(), kAll, cublas);
@@ -193,7 +193,7 @@ TEST_CASE("the error against cuBLAS's result is that of the whole of C") {
   CHECK(!measure_on_cpu(p, serial_gemm, 65 * 8, means, result).cublas_error);
 }
 
-TEST_CASE("elements that overflow in two results alike are no difference between them") {
+TEST_CASE("elements that overflow in both results do not count as a difference") {
   const float infinity = HUGE_VALF;
   const std::vector<float> result = {1, infinity, NAN, 2}, other = {1, infinity, -infinity, 2};
   CHECK(relative_difference(result, other) == 0);

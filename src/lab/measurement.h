@@ -1,4 +1,4 @@
-// What is found out about a kernel on a problem: counts, hazards, time and error.
+// The results for a kernel on a problem: counts, hazards, time and error.
 #pragma once
 
 #include <optional>
@@ -19,29 +19,29 @@ struct Timing {
   bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
 };
 
-// Of at least one time.
+// Requires at least one time.
 Timing summary(std::vector<double> times_ms);
 
-// How a kernel that is no stage was launched.
+// How a kernel that is not a stage was launched.
 struct LaunchShape {
   struct Extent {
     unsigned x, y, z;
   } grid, block;
   int static_shared_bytes, dynamic_shared_bytes;
-  int launches;  // of this kernel; the shape is the first one's
+  int launches;  // for this kernel; the launch shape is that of the first launch
 };
 
 struct Measurement {
-  std::optional<LaunchShape> launch;    // of a kernel that is no stage
+  std::optional<LaunchShape> launch;    // for a kernel that is not a stage
   bool aligned = true;                  // Variant::kernel ran; else Variant::kernel_any
-  std::optional<model::Counts> counts;  // with the hazards; none: not traced
+  std::optional<model::Counts> counts;  // with the hazards; empty: not traced
   std::optional<model::Occupancy> occupancy;
-  std::optional<Timing> time;          // none: traced only
+  std::optional<Timing> time;          // empty: traced only
   std::optional<model::Error> error;   // against the fp64 CPU reference
   std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
 
-  // The text that counts->lines speaks of, and where the kernel stands in it (lines from 1); 0
-  // where that is not known.
+  // The source text to which counts->lines refers, and the first and last line of the kernel in it
+  // (from 1); 0 if unknown.
   std::string source;
   int source_first = 0, source_last = 0;
 };

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// The number after `key` in a file of lines "key number", or the file's only number where `key` is
-// empty; `otherwise` where there is no such file or number ("max", as a limit, is none).
+// The number after `key` in a file of lines "key number", or the file's only number if `key` is
+// empty. Returns `otherwise` if there is no such file or number (a limit may read "max").
 std::uint64_t number_in(const std::string& path, const std::string& key, std::uint64_t otherwise) {
   std::ifstream file(path);
   std::string word;
@@ -27,16 +27,16 @@ std::uint64_t number_in(const std::string& path, const std::string& key, std::ui
   return otherwise;
 }
 
-// Where a version of control groups keeps a group's memory.
+// The files in which a version of control groups reports a group's memory.
 struct GroupFiles {
-  std::string folder;  // of the outermost group
+  std::string folder;  // the folder of the outermost group
   const char* limit;
   const char* usage;
-  const char* reclaimable;  // a key of memory.stat: cached files, which count as usage
+  const char* reclaimable;  // the key in memory.stat of cached files, which count as usage
 };
 
-// What the group and the groups around it leave. In a container the group's own path is often not
-// to be seen, and the outermost folder is the container's.
+// The memory that the group and all groups around it leave. In a container the group's own path is
+// often invisible, and the outermost folder is the container's.
 std::uint64_t left_in_groups(const GroupFiles& files, std::string group) {
   std::uint64_t left = kNoLimit;
   while (true) {
@@ -71,7 +71,7 @@ std::uint64_t available_memory(const std::string& root) {
   const std::uint64_t kilobytes = number_in(root + "/proc/meminfo", "MemAvailable:", kNoLimit);
   std::uint64_t available = kilobytes > kNoLimit / 1024 ? kNoLimit : kilobytes * 1024;
 
-  // Each line is number:controllers:group; number 0 without controllers is version 2.
+  // Each line is number:controllers:group. Version 2 has number 0 and no controllers.
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);

@@ -1,4 +1,4 @@
-// How much memory there is, before a request takes more.
+// How much memory is free, checked before a request uses it.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace lab {
 
-// Bytes that this process can still take: what the kernel calls available (MemAvailable), or what
-// the control groups it runs in (cgroup v1 and v2: containers, batch jobs) leave it, where that is
-// less. Files are read below `root`. Without any of them there is no limit: 2^64 - 1.
+// The number of bytes that this process can still allocate: what the kernel reports as available
+// (MemAvailable), or less if its control groups (cgroup v1 and v2: containers, batch jobs) limit
+// it. Files are read below `root`. If there are no such files, there is no limit: 2^64 - 1.
 std::uint64_t available_memory(const std::string& root = "");
 
-// Throws a Refusal where `needed` is more than `available`, in bytes, as in
-//   --size 1000000000: 12 EB of memory is needed for A, B and C, and 21 GB is free; ...
-// with "--size 1000000000" as the request and "A, B and C" as the purpose. `needed` is a double
-// because three matrices of the largest sides pass 2^64 bytes.
+// Throws a Refusal if `needed` is more than `available`, in bytes: "--size 1000000000: 12 EB of
+// memory is needed for A, B and C, and 21 GB is free; ...". Here "--size 1000000000" is the request
+// and "A, B and C" the purpose. `needed` is a double because three matrices with the largest sides
+// exceed 2^64 bytes.
 void require_memory(
     double needed, std::uint64_t available, const std::string& request, const std::string& purpose);
 

@@ -9,7 +9,7 @@ namespace lab {
 
 namespace {
 
-// A machine's /proc and /sys, as far as memory goes, in a folder that is gone with the object.
+// A machine's memory files in /proc and /sys, in a temporary folder.
 struct Machine {
   const testing::Folder folder;
   const std::string root = folder.path().string();
@@ -34,7 +34,7 @@ TEST_CASE("without control groups the kernel's MemAvailable counts") {
   CHECK(available_memory(machine.root) == kAvailable);
 }
 
-TEST_CASE("this machine has memory to give, and less than an exabyte") {
+TEST_CASE("this machine has some free memory, and less than an exabyte") {
   CHECK(available_memory() > 0);
   CHECK(available_memory() < 1e18);
 }
@@ -48,17 +48,18 @@ TEST_CASE("a cgroup v2 limit counts, less what is used and cannot be reclaimed")
   machine.put("/proc/self/cgroup", "0::/job/step\n");
   machine.put("/sys/fs/cgroup/job/step/memory.max", "max\n");
   CHECK(available_memory(machine.root) == kAvailable);
-  machine.put("/sys/fs/cgroup/job/memory.max", "600000\n");  // the group around counts too
+  // The limit of a parent group counts, too.
+  machine.put("/sys/fs/cgroup/job/memory.max", "600000\n");
   machine.put("/sys/fs/cgroup/job/memory.current", "200000\n");
   machine.put("/sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file 50000\n");
   CHECK(available_memory(machine.root) == 450000);
-  machine.put("/sys/fs/cgroup/memory.max", "1234\n");  // as a container sees its own group
+  machine.put("/sys/fs/cgroup/memory.max", "1234\n");  // the group as a container sees it
   CHECK(available_memory(machine.root) == 1234);
   machine.put("/sys/fs/cgroup/memory.current", "99999\n");
   CHECK(available_memory(machine.root) == 0);
 }
 
-TEST_CASE("a cgroup v1 limit counts, and its huge number for none does not") {
+TEST_CASE("a cgroup v1 limit counts, but not the huge number that means no limit") {
   const Machine machine;
   machine.put("/proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/batch\nnonsense\n0::/\n");
   machine.put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -69,7 +70,7 @@ TEST_CASE("a cgroup v1 limit counts, and its huge number for none does not") {
   CHECK(available_memory(machine.root) == 400000);
 }
 
-TEST_CASE("more than is free is refused with both amounts") {
+TEST_CASE("a request for more than is free is refused with both amounts") {
   CHECK_THROWS_WITH_AS(
       require_memory(12e18, 21'400'000'000, "--size 1000000000", "A, B and C"),
       "--size 1000000000: 12 EB of memory is needed for A, B and C, and 21 GB is free; "

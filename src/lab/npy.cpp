@@ -33,7 +33,7 @@ Number from_bytes(const unsigned char* bytes, bool swapped) {
   return number;
 }
 
-// Reads the values line by line as they stand in the file: by rows, or by columns.
+// Reads the values in the order of the file: by rows, or by columns.
 template <class Number>
 void read_lines(const NpyFile& npy, Floats& values) {
   const auto& [rows_int, columns_int, number_bytes, swapped, by_columns, at_value] = npy.header;
@@ -47,7 +47,7 @@ void read_lines(const NpyFile& npy, Floats& values) {
       if (at == 0) {
         bytes.resize(std::min(length - j, kMostAtOnce) * sizeof(Number));
         if (std::fread(bytes.data(), 1, bytes.size(), npy.file.get()) != bytes.size()) {
-          refuse(npy.path, "the file ends too early, or cannot be read; write it anew");
+          refuse(npy.path, "the file ends too early, or cannot be read; write it again");
         }
       }
       const Number number = from_bytes<Number>(bytes.data() + at, swapped);

@@ -9,26 +9,26 @@
 
 namespace lab {
 
-// A matrix of which the header alone has been read: its shape is known before anything is
-// allocated.
+// A matrix of which only the header has been read: its shape is known before anything is allocated.
 struct NpyFile {
   std::string path;
   NpyHeader header;
   text::File file;
 };
 
-// Throws a Refusal for what is no regular file, and as npy_header() does.
+// Throws a Refusal for a file that is not regular, and as npy_header() does.
 NpyFile open_npy(const std::string& path);
 
-// The values, row-major. Throws a Refusal where the file is cut off, or one of its float64 is more
-// than fp32 can hold.
+// The values, row-major. Throws a Refusal if the file is too short, or if one of its float64 values
+// does not fit in fp32.
 Floats read_values(const NpyFile& npy);
 
-// Throws a Refusal if write_npy could not write there now. Leaves nothing behind.
+// Throws a Refusal if write_npy could not write there now. Leaves no file.
 void check_writable(const std::string& path);
 
-// Writes rows x columns values, row-major, as little-endian float32 of format version 1.0. They
-// appear under `path` all at once or not at all; throws a Refusal in that case.
+// Writes rows x columns values, row-major, as little-endian float32 of format version 1.0. The file
+// appears under `path` all at once. If it cannot be written, this throws a Refusal and leaves no
+// file.
 void write_npy(const std::string& path, int rows, int columns, const float* values);
 
 }  // namespace lab

@@ -20,14 +20,14 @@ constexpr std::string_view kMagic = "\x93NUMPY";
   throw model::Refusal(text::echoed(name) + ": " + why);
 }
 
-// What the header says, whether or not we can read it.
+// The contents of the header, whether or not we can read such a file.
 struct Dict {
   std::string type;  // "<f4"
   bool fortran_order = false;
   std::vector<std::uint64_t> shape;
 };
 
-// Reads the header: a Python dict, of which NumPy writes a small part of the syntax only.
+// Reads the header: a Python dict. NumPy writes only a small part of Python's syntax.
 class DictParser {
  public:
   DictParser(const std::string& name, std::string_view text) : name_(name), text_(text) {}
@@ -62,7 +62,7 @@ class DictParser {
 
  private:
   [[noreturn]] void fail(const std::string& why) const {
-    refuse(name_, "the .npy header " + why + "; write the file anew with numpy.save");
+    refuse(name_, "the .npy header " + why + "; write the file again with numpy.save");
   }
 
   void skip_blanks() {
@@ -135,7 +135,7 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return text::echoed(text);
 }
 
-// The header's text, and the place of the first value.
+// The text of the header, and the position of the first value.
 struct HeaderText {
   std::string_view text;
   std::size_t end;
@@ -158,12 +158,12 @@ HeaderText header_text(
   std::uint64_t bytes = 0;
   for (std::size_t at = start; at-- > 8;) bytes = bytes << 8 | byte(at);
   if (file_bytes < start || bytes > file_bytes - start) {
-    refuse(name, "the file ends within its header; write it anew");
+    refuse(name, "the file ends within its header; write it again");
   }
   if (start + bytes > beginning.size()) {
     refuse(
         name, "a header of " + std::to_string(bytes) +
-                  " bytes is no matrix's; write the file anew with numpy.save");
+                  " bytes is too long for a matrix; write the file again with numpy.save");
   }
   return {beginning.substr(start, bytes), start + bytes};
 }
@@ -200,7 +200,7 @@ NpyHeader npy_header(
   if (rows * columns > stored) {
     refuse(
         name, "is " + shape_text(dict.shape) + " by its header, and has only " +
-                  std::to_string(stored) + " numbers; write the file anew");
+                  std::to_string(stored) + " numbers; write the file again");
   }
   return {static_cast<int>(rows), static_cast<int>(columns),
           number_bytes,           swapped,

@@ -37,7 +37,7 @@ std::vector<std::string> valid_files() {
 
 }  // namespace
 
-TEST_CASE("any bytes are read as a .npy file or refused in a sentence, and no value is missing") {
+TEST_CASE("any bytes are read as a complete .npy file or refused in one sentence") {
   testing::Fuzz fuzz(
       valid_files(), {"'descr'",
                       "'shape'",
@@ -66,7 +66,7 @@ TEST_CASE("any bytes are read as a .npy file or refused in a sentence, and no va
   testing::fuzz<model::Refusal>(
       [&] { return fuzz.next(); },
       [&](const std::string& bytes) {
-        // A file may be longer than what is looked at, and one that is cut off shorter.
+        // Only the first part of a file is read, and a truncated file is even shorter.
         const std::uint64_t more = fuzz.one_in(10) ? fuzz.upto(std::uint64_t{1} << 40) : 0;
         const std::uint64_t file_bytes = bytes.size() + more;
         const NpyHeader header = npy_header("X.npy", bytes, file_bytes);

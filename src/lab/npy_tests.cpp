@@ -33,7 +33,7 @@ void put(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// A .npy file as NumPy lays it out, with any header.
+// A .npy file in NumPy's layout, with any header.
 std::string npy(int version, const std::string& dict, const std::string& values) {
   std::string bytes = std::string("\x93NUMPY") + char(version) + '\0';
   bytes += char(dict.size());
@@ -68,7 +68,7 @@ Matrix read_npy(const std::string& path) {
   return {file.header.rows, file.header.columns, {values.begin(), values.end()}};
 }
 
-// What reading these bytes is refused with, less the file's name; "accepted" if it is not.
+// The refusal of these bytes without the file's name; "accepted" if they are read.
 std::string refusal(const std::string& bytes) {
   const Folder folder;
   const std::string path = folder / "X.npy";
@@ -149,11 +149,11 @@ TEST_CASE("a file that is cut off anywhere is refused") {
   }
   CHECK(
       refusal(whole.substr(0, whole.size() - 1)) ==
-      "is 2 x 3 by its header, and has only 5 numbers; write the file anew");
-  CHECK(refusal(whole.substr(0, 30)) == "the file ends within its header; write it anew");
+      "is 2 x 3 by its header, and has only 5 numbers; write the file again");
+  CHECK(refusal(whole.substr(0, 30)) == "the file ends within its header; write it again");
 }
 
-TEST_CASE("a file with any one byte changed is read or refused, never worse") {
+TEST_CASE("a file with one byte changed is read or refused, and never crashes the reader") {
   const std::string whole = npy(1, dict("<f4", "False", "(2, 3)"), bytes_of(kValues));
   int refused = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -172,7 +172,7 @@ TEST_CASE("a shape that the file cannot hold is refused before anything is alloc
   };
   CHECK(
       with_shape("(2147483647, 2147483647)") ==
-      "is 2147483647 x 2147483647 by its header, and has only 0 numbers; write the file anew");
+      "is 2147483647 x 2147483647 by its header, and has only 0 numbers; write the file again");
   CHECK(
       with_shape("(4294967296, 4294967296)") ==
       "is 4294967296 x 4294967296, and a side has at most 2147483647 elements; "
@@ -183,7 +183,7 @@ TEST_CASE("a shape that the file cannot hold is refused before anything is alloc
   CHECK(with_shape("(1.5, 3)").find("a ) is missing") != std::string::npos);
 }
 
-TEST_CASE("what is no matrix of floats is refused with what to do") {
+TEST_CASE("a file that is not a matrix of floats is refused with advice") {
   CHECK(refusal("") == "not a .npy file; write one with numpy.save");
   CHECK(refusal("1,2,3\n4,5,6\n") == "not a .npy file; write one with numpy.save");
   CHECK(
@@ -209,7 +209,7 @@ TEST_CASE("what is no matrix of floats is refused with what to do") {
       std::string::npos);
   std::string long_header = npy(2, dict("<f4", "False", "(1, 1)"), std::string(70000, ' '));
   long_header[10] = 1;  // 65536 bytes more
-  CHECK(refusal(long_header).find("bytes is no matrix's") != std::string::npos);
+  CHECK(refusal(long_header).find("bytes is too long for a matrix") != std::string::npos);
 }
 
 TEST_CASE("a header that NumPy would not write is refused, though most of it could be read") {
@@ -219,7 +219,7 @@ TEST_CASE("a header that NumPy would not write is refused, though most of it cou
     return said(dict("<f4", "False", shape));
   };
   REQUIRE(with_shape("(8, 8)") == "accepted");
-  const std::string anew = "; write the file anew with numpy.save";
+  const std::string anew = "; write the file again with numpy.save";
   for (const std::string shape : {"(08, 8)", "(8, 08)", "(00, 8)"}) {
     CHECK(with_shape(shape).find("a side of the shape, begins with a 0") != std::string::npos);
   }
@@ -272,7 +272,9 @@ TEST_CASE("shapes are compared before the values of a file of 8 GB are read") {
       (request.c + " is 1 x 2000000000, but A times B is 2 x 2").c_str(), model::Refusal);
 }
 
-TEST_CASE("a float64 that fp32 cannot hold is refused with its place, infinity and NaN are not") {
+TEST_CASE(
+    "a float64 outside the range of fp32 is refused with its place; infinity and NaN are "
+    "accepted") {
   const auto file = [](const std::string& order, double value) {
     return npy(1, dict("<f8", order, "(2, 3)"), bytes_of<double>({0, value, 0, 0, 0, 0}));
   };
@@ -284,7 +286,7 @@ TEST_CASE("a float64 that fp32 cannot hold is refused with its place, infinity a
   CHECK(refusal(file("False", NAN)) == "accepted");
 }
 
-TEST_CASE("a name without a regular file behind it cannot be read") {
+TEST_CASE("only a regular file can be read") {
   const Folder folder;
   CHECK_THROWS_WITH_AS(
       read_npy(folder / "none"), (folder / "none: no such file; check the name").c_str(),
@@ -294,15 +296,15 @@ TEST_CASE("a name without a regular file behind it cannot be read") {
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     CHECK_THROWS_WITH_AS(
         open_npy(path),
-        (path + ": a pipe or device and no file; write what it gives to a file first").c_str(),
+        (path + ": a pipe or device, not a file; write its output to a file first").c_str(),
         model::Refusal);
   }
   const std::string here = folder.path().string();
   CHECK_THROWS_WITH_AS(
-      open_npy(here), (here + ": a folder and no file; check the name").c_str(), model::Refusal);
+      open_npy(here), (here + ": a folder, not a file; check the name").c_str(), model::Refusal);
 }
 
-TEST_CASE("a place that cannot be written is refused before the work, and nothing is left behind") {
+TEST_CASE("a path that cannot be written is refused before the work, and no file is left") {
   const Folder folder;
   check_writable(folder / "X.npy");
   CHECK(files_in(folder) == 0);
@@ -321,7 +323,7 @@ TEST_CASE("a place that cannot be written is refused before the work, and nothin
   refused(folder.path().string(), "it is a folder");
   refused("/dev/null", "it is a device or pipe");
   refused(folder / std::string(300, 'x'), "File name too long");
-  if (geteuid() != 0) {  // root may write everywhere
+  if (geteuid() != 0) {  // root may write anywhere
     std::filesystem::permissions(
         folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
     refused(folder / "Z.npy", "Permission denied");
@@ -339,7 +341,7 @@ TEST_CASE("writing replaces the file that a link points to, and keeps the link")
   CHECK(read_npy(folder / "target.npy").values == kValues);
 }
 
-TEST_CASE("a write that fails half way leaves the old file and no other") {
+TEST_CASE("a write that fails halfway leaves only the old file") {
   const Folder folder;
   put(folder / "X.npy", "before");
   rlimit before;

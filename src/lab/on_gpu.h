@@ -9,12 +9,12 @@ namespace lab {
 
 class OnGpu {
  public:
-  explicit OnGpu(const Problem& problem);  // which must outlive it
+  explicit OnGpu(const Problem& problem);  // must outlive this object
 
-  // Computes the product from the old C into `result`.
+  // Computes the product with the old C into `result`.
   void compute(const Gemm& gemm, Floats& result);
 
-  // Times the product; how often, as gpu::time_ms() says. C is what is there.
+  // Times the product, as often as gpu::time_ms() says. C is whatever the previous call left.
   Timing time(const Gemm& gemm, int repetitions);
 
  private:

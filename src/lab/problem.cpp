@@ -25,7 +25,7 @@ std::string shape(const NpyFile& npy) {
   return shape(npy.header.rows, npy.header.columns);
 }
 
-// On both sides, before anything is allocated.
+// Checks host and GPU memory before anything is allocated.
 void require_memory_for(const Request& request, bool on_gpu, int M, int N, int K) {
   const double a_and_b = double(M) * K + double(K) * N, c = double(M) * N;
   const std::string what = request.size ? "--size " + std::to_string(*request.size)
@@ -42,7 +42,7 @@ Floats old_C(std::size_t count, float beta, std::uint64_t seed) {
   return beta == 0 ? Floats(count, kCanary) : random_floats(count, 3 * seed + 2);
 }
 
-// The headers of all files are compared before the values of any are read: those may be many.
+// The headers of all files are compared before any values are read, because files may be large.
 Problem problem_of_files(const Request& request, bool on_gpu) {
   const NpyFile a = open_npy(request.a), b = open_npy(request.b);
   const int M = a.header.rows, N = b.header.columns, K = a.header.columns;

@@ -29,7 +29,7 @@ Progress::~Progress() {
 void Progress::advance(std::int64_t amount) {
   done_ += amount;
   if (!out_) return;
-  // Whoever finds another thread drawing goes on working.
+  // If another thread is drawing, this one continues its work.
   const std::unique_lock lock(drawing_, std::try_to_lock);
   const Clock::time_point now = Clock::now();
   if (lock && now - last_drawn_ >= kInterval) draw(now);

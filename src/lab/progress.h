@@ -1,4 +1,4 @@
-// A progress bar for work that takes seconds, for whoever waits at a terminal.
+// A progress bar on a terminal, for work that takes seconds.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace lab {
 
-// Draws on `out` where that is a terminal, and does nothing otherwise. The bar appears after a
-// tenth of a second, is redrawn at most ten times a second, and is gone when the object is.
+// Draws on `out` if that is a terminal, and does nothing otherwise. The bar appears after a tenth
+// of a second and is redrawn at most ten times per second. The destructor erases it.
 class Progress {
  public:
   Progress(std::string name, std::int64_t total, std::FILE* out = stderr);
@@ -19,7 +19,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `amount` more of `total` is done. Any thread may call it.
+  // Reports that `amount` more of `total` is done. Any thread may call it.
   void advance(std::int64_t amount);
 
  private:
@@ -29,10 +29,10 @@ class Progress {
 
   const std::string name_;
   const std::int64_t total_;
-  std::FILE* const out_;  // null where nothing is to be drawn
+  std::FILE* const out_;  // null if nothing is to be drawn
   const Clock::time_point start_ = Clock::now();
   std::atomic<std::int64_t> done_ = 0;
-  std::mutex drawing_;  // guards what follows
+  std::mutex drawing_;  // guards the members below
   Clock::time_point last_drawn_ = start_;
   bool drawn_ = false;
 };

@@ -15,7 +15,7 @@ namespace lab {
 
 namespace {
 
-// Both ends of a terminal: what is written to `out` can be read back.
+// Both ends of a terminal: text that is written to `out` can be read back.
 struct Terminal {
   const testing::Variable name{"TERM", "xterm"};
   int screen = posix_openpt(O_RDWR | O_NOCTTY);
@@ -28,14 +28,14 @@ struct Terminal {
     out = std::fopen(ptsname(screen), "w");
     REQUIRE(out != nullptr);
     fcntl(screen, F_SETFL, O_NONBLOCK);
-    fcntl(fileno(out), F_SETFL, O_NONBLOCK);  // a full terminal must not stop the test
+    fcntl(fileno(out), F_SETFL, O_NONBLOCK);  // a full terminal must not block the test
   }
   ~Terminal() {
     std::fclose(out);
     close(screen);
   }
 
-  // What has been written, which the kernel may hand over a moment later.
+  // What has been written. The kernel may deliver it a moment later.
   std::string shown() const {
     constexpr int kPatienceMs = 200;
     std::string text;
@@ -65,7 +65,7 @@ TEST_CASE("a bar on a terminal shows the part that is done and erases itself at 
   CHECK(shown.ends_with("\r\033[K"));
 }
 
-TEST_CASE("a bar that is called often is drawn seldom, and short work shows none") {
+TEST_CASE("a bar is drawn rarely even if it is called often, and short work shows none") {
   const Terminal terminal;
   {
     Progress bar("short", 100000, terminal.out);
@@ -82,7 +82,7 @@ TEST_CASE("a bar that is called often is drawn seldom, and short work shows none
   CHECK(shown.find("long") == shown.rfind("long"));
 }
 
-TEST_CASE("a bar counts what all threads have done") {
+TEST_CASE("a bar counts the work of all threads") {
   const Terminal terminal;
   {
     Progress bar("threads", 4001, terminal.out);

@@ -38,20 +38,21 @@ std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& ro
 
 namespace {
 
-bool can_run(const Row& row) {
-  return row.variant && row.counts && (!row.occupancy || row.occupancy->blocks_per_sm > 0);
+bool has_ceiling(const Run& run, const Row& row) {
+  const bool can_run = !row.occupancy || row.occupancy->blocks_per_sm > 0;
+  return row.variant && row.counts && can_run && model::has_clock(run.gpu);
 }
 
 }  // namespace
 
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row) {
-  if (!can_run(row)) return std::nullopt;
+  if (!has_ceiling(run, row)) return std::nullopt;
   return model::ceiling_as_written(run.gpu, product_of(run), *row.variant, *row.counts);
 }
 
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
   const std::optional<model::CompiledKernel> record = compiled_loop(run, row);
-  if (!record || !can_run(row)) return std::nullopt;
+  if (!record || !has_ceiling(run, row)) return std::nullopt;
   return model::ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the tables of results/ for this machine's GPU, each as a whole or not at all:
-#   src/lab/record.sh PROGRAM
+# Writes the tables of results/ for this machine's GPU, each one completely or not at all:
+# src/lab/record.sh PROGRAM
 set -eu
 
 program=$1
@@ -15,7 +15,7 @@ gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 
 }
 trap 'rm -f "$results/$gpu"-*.tmp' EXIT
 
-# The rest of the line is what to run.
+# The remaining arguments are the command to run.
 record() {
   file=$results/$gpu-$1
   shift
@@ -28,12 +28,15 @@ for size in 1024 4096 8192; do
   record $size "$program" --device gpu --size $size --no-color
 done
 record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --size 256
-# No row is 16-byte aligned; and: all are, but no tile divides the matrices.
+# First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the
+# matrices.
 record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --m 251 --n 509 --k 127 --beta 1.5
 record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --m 252 --n 508 --k 132 --beta 1.5
 record ceilings-4096 "$src/profile/profile.sh" units "$program" --stage 1- --size 4096
+record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 9
 record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done
 record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --no-color
+record host-cpu make -s bench-cpu

@@ -1,4 +1,4 @@
-// What a result should be, and how far it is from that.
+// The correct result, and the error of a computed one.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace lab {
 
 struct Reference {
-  std::vector<double> exact, magnitude;  // as model/error.h takes them, M x N
+  std::vector<double> exact, magnitude;  // M x N, used as in model/error.h
 };
 
 Reference compute_reference(const Problem& p);
@@ -19,7 +19,7 @@ model::Error compare(
     const Problem& p, const Reference& reference, const Floats& result, int rows,
     model::Precision precision = model::kFp32);
 
-// Compares the elements that are not what they were before, and works out what they should be.
+// Compares only the elements that have changed, and computes their reference values.
 model::Error compare_written(const Problem& p, const Floats& result, model::Precision precision);
 
 }  // namespace lab

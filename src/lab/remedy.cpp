@@ -8,7 +8,7 @@ namespace lab {
 
 namespace {
 
-// A sample of its blocks, without a look for hazards: that is what the stage's own run is for.
+// Traces a sample of the blocks without looking for hazards; the stage's own run does that.
 Row traced_row(
     const Problem& p, const model::Gpu& gpu, const model::StageTable& table,
     const model::Stage& stage) {

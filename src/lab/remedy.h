@@ -1,4 +1,4 @@
-// The later stage in which the costliest request of a stage costs less.
+// The later stage that makes the costliest request of a stage cheaper.
 #pragma once
 
 #include "lab/problem.h"
@@ -6,11 +6,11 @@
 
 namespace lab {
 
-// Traces the default variants of the stages of `table` (its traced copy) after row.stage, one after
-// the other, on the same problem and for the same GPU, until one is found in which row's worst
-// request wastes less and takes fewer sectors or wavefronts. None where no line of the row wastes
-// anything; a Remedy without a stage where none mends it. A stage that this GPU would refuse to
-// launch mends nothing.
+// Traces the default variants of the stages in `table` (its traced copy) after row.stage, in order,
+// on the same problem and for the same GPU. Stops at the first stage in which the row's worst
+// request wastes less and takes fewer sectors or wavefronts. Returns nothing if no line of the row
+// wastes anything, and a Remedy without a stage if there is no such stage. Stages that this GPU
+// cannot launch are skipped.
 std::optional<Remedy> find_remedy(
     const Problem& problem, const model::Gpu& gpu, const model::StageTable& table, const Row& row);
 

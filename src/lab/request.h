@@ -1,4 +1,4 @@
-// What is asked of a measurement: the problem, where kernels run, and how they are traced.
+// The request for a measurement: the problem, where kernels run, and how they are traced.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@ namespace lab {
 enum class Device { automatic, gpu, cpu };
 enum class Trace { sample, all };
 
-// An empty string or optional is what was not asked for. The help text says what each means.
+// An empty string or optional was not given. The help text says what each field means.
 struct Request {
-  std::optional<int> size, m, n, k;  // 0 and up; problem_size resolves them
+  std::optional<int> size, m, n, k;  // 0 or more; problem_size resolves them
   float alpha = 1;
-  float beta = 0;  // 1 with C from a file, where not given
+  float beta = 0;  // if not given: 1 with C from a file, else 0
   std::uint64_t seed = 1;
   std::string a, b, c;  // .npy files
   Device device = Device::automatic;
-  std::string gpu;  // whose occupancy and limits
+  std::string gpu;  // the GPU for occupancy and limits
   Trace trace = Trace::sample;
   bool hazards = true;
-  std::optional<int> reps;  // 1 and up
+  std::optional<int> reps;  // 1 or more
 };
 
 struct ProblemSize {
   int M, N, K;
 };
 
-// --m, --n and --k before --size before `otherwise`, each side for itself.
+// --m, --n and --k override --size, which overrides `otherwise`, for each side separately.
 ProblemSize problem_size(const Request& request, int otherwise);
 
 }  // namespace lab

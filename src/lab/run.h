@@ -1,4 +1,4 @@
-// A run of the program as data: what was measured, a row for each kernel or yardstick.
+// A run of the program as data: the measurements, with a row for each kernel or reference.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,23 @@
 
 namespace lab {
 
-// The stage after a row's in which the row's costliest request costs less (src/lab/remedy.h).
+// The later stage in which the row's costliest request costs less (src/lab/remedy.h).
 struct Remedy {
-  int stage = -1;  // -1: no later stage mends it
+  int stage = -1;  // -1: no later stage improves it
   std::string name;
-  model::LineCounts line;  // of that stage's own source
+  model::LineCounts line;  // in that stage's own source
 };
 
-// One row of the table: a stage, the OpenMP CPU reference, or a cuBLAS yardstick.
+// One row of the table: a stage, the OpenMP CPU reference, or cuBLAS.
 struct Row : Measurement {
-  int number = -1;         // -1: no stage
-  int before_number = -1;  // of the stage before in the ladder; -1: none
+  int number = -1;         // -1: not a stage
+  int before_number = -1;  // the previous stage; -1: none
   std::string name = {};
-  const model::Stage* stage = nullptr;  // null: no stage, or stage 0
+  const model::Stage* stage = nullptr;  // null: not a stage, or stage 0
   const model::Variant* variant = nullptr;
 
-  std::optional<Remedy> remedy = {};  // none: not looked for, or nothing to mend
-  // Where the kernel of the stage before stands in the same text; 0 where there is none.
+  std::optional<Remedy> remedy = {};  // empty: not searched for, or nothing to improve
+  // The lines of the previous stage's kernel in the same text; 0 if there is none.
   std::string before_name = {}, before_kernel = {};
   int before_first = 0, before_last = 0;
 };
@@ -38,18 +38,17 @@ struct Run {
   int M, N, K;
   float alpha, beta;
   unsigned long long seed;
-  model::Gpu gpu;       // the one occupancy is worked out for
-  bool gpu_present;     // kernels ran on it, and were timed
-  std::string driver;   // driver and runtime version, empty without a GPU
+  model::Gpu gpu;       // the GPU for which occupancy is computed
+  bool gpu_present;     // kernels ran on it and were timed
+  std::string driver;   // driver and runtime versions, empty without a GPU
   std::string command;  // as typed
   std::string date;     // ISO 8601, UTC
   std::vector<Row> rows;
 
-  const Row* cublas() const;  // the cuBLAS fp32 row, null where there is none
+  const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };
 
-// A run that begins now: without a problem's sides, and without rows. Throws a Refusal for a GPU
-// that is not known.
+// A new run, without sizes and rows. Throws a Refusal for an unknown GPU.
 Run new_run(const Request& request, bool gpu_present, const std::string& command);
 
 std::string joined(int argc, char** argv);  // the command as typed

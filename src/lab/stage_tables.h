@@ -1,4 +1,4 @@
-// The copies of gemm_steps.cu for the CPU: one with the tracer's hooks, one without (Makefile).
+// The copies of gemm_steps.cu for the CPU: one with the tracer's hooks and one without (Makefile).
 #pragma once
 
 #include "model/stage.h"

@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{8} << 20;
 constexpr std::size_t kLeastStackBytes = std::size_t{2} << 20;
 
-// What OMP_STACKSIZE means: a number, in kilobytes where no B, K, M or G follows. Where it is no
-// such thing, OpenMP takes no notice of it either.
+// The value of OMP_STACKSIZE: a number, in kilobytes unless B, K, M or G follows. OpenMP ignores
+// any other text, and so does this.
 void refuse_small_stacks(const char* name) {
   const char* asked = std::getenv(name);
   if (asked == nullptr) return;
@@ -45,10 +45,10 @@ void refuse_small_stacks(const char* name) {
   if (end == asked || bytes >= kLeastStackBytes) return;
   throw model::Refusal(
       std::string(name) + "=" + text::echoed(asked) +
-      ": the threads need a stack of 2 MB at least; leave it out of the environment");
+      ": the threads need a stack of at least 2 MB; unset this variable");
 }
 
-// How many threads beside this one the system gives, up to `most`.
+// How many threads besides this one the system can create, up to `most`.
 int threads_to_be_had(int most) {
   std::counting_semaphore<> go(0);
   const auto wait = [](void* until) -> void* {

@@ -3,9 +3,9 @@
 
 namespace lab {
 
-// Call this first in main. Gives every thread a stack that kernels and their tracing fit on, also
-// where ulimit -s allows less, and keeps OMP_NUM_THREADS within what this machine has a use for and
-// gives. Throws a Refusal where OMP_STACKSIZE asks for less: that is read before main begins.
+// Call this first in main. Gives every thread a stack that is large enough for traced kernels, even
+// if ulimit -s is smaller, and limits OMP_NUM_THREADS to what this machine can use. Throws a
+// Refusal if OMP_STACKSIZE is too small, because OpenMP reads it before main begins.
 void prepare_threads();
 
 }  // namespace lab

@@ -58,7 +58,7 @@ const model::LineCounts* worst_line(const Row& row) {
 
 const model::LineCounts* same_request(const Row& row, const model::LineCounts& line) {
   if (!row.counts) return nullptr;
-  // A cp.async is the load of its global side and the store of its shared side.
+  // A cp.async is both the load of its global side and the store of its shared side.
   const model::Direction as_copy = line.shared ? model::Direction::store : model::Direction::load;
   const model::LineCounts* found = nullptr;
   for (const model::LineCounts& other : row.counts->lines) {

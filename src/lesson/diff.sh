@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole of one kernel with the lines in which another differs:
-#   src/lesson/diff.sh naive coalesced
+# Prints one whole kernel with the lines in which another differs: src/lesson/diff.sh naive
+# coalesced
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ $# != 2 ]; then
@@ -8,7 +8,7 @@ if [ $# != 2 ]; then
   exit 2
 fi
 
-# From the line behind the comment to the brace in the first column.
+# From the line after the comment to the closing brace in the first column.
 text() {
   awk -v name="$1" '
     /^\/\// || /^$/ { head = "" }

@@ -1,4 +1,4 @@
-// A kernel and the one before it: what a teacher puts on a slide.
+// Compares each kernel with the previous one: a teacher shows these diffs on a slide.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Kernel {
   Lines text;         // from its template head to its closing brace
 };
 
-// In the order of gemm_steps.cu: what stands below each heading "// Stage N: name".
+// In the order of gemm_steps.cu: the kernels below each heading "// Stage N: name".
 const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> all = [] {
     const Lines file = lesson::read_lines("gemm_steps.cu");
@@ -50,7 +50,7 @@ struct Changed {
   Lines removed, added;
 };
 
-// As `git diff` has it: here, unlike in a report, a line that moved to the right has changed.
+// As `git diff` shows it: unlike in a report, a line that is only indented further has changed.
 Changed changed(const Lines& before, const Lines& after) {
   const auto with_blanks = [](Lines lines) {
     for (std::string& line : lines) line.insert(0, "|");
@@ -74,7 +74,7 @@ void for_each_step(Visit visit) {
   }
 }
 
-// The limit, or exactly what is recorded of a kernel that cannot keep it.
+// Checks the limit, or the recorded number for a kernel that cannot keep it.
 void check_at_most(
     std::size_t limit, std::size_t lines, const std::map<std::string, std::size_t>& exceptions,
     const std::string& kernel) {
@@ -108,8 +108,8 @@ TEST_CASE("every stage that launches a kernel has one under its heading") {
 
 TEST_CASE("between neighbouring kernels at most 25 lines are added") {
   for_each_step([](const Kernel&, const Kernel& after, const Changed& lines) {
-    // A pipeline of tiles, one of fragments, cp.async, a single barrier and another order of the
-    // multiplications: five ideas in one step.
+    // A pipeline of tiles, a pipeline of fragments, cp.async, a single barrier and another order of
+    // the multiplications: five ideas in one step.
     check_at_most(25, lines.added.size(), {{"async_pipeline", 47}}, after.name);
   });
 }
@@ -117,9 +117,9 @@ TEST_CASE("between neighbouring kernels at most 25 lines are added") {
 TEST_CASE("between neighbouring kernels at most 25 lines change") {
   for_each_step([](const Kernel&, const Kernel& after, const Changed& lines) {
     const std::map<std::string, std::size_t> exceptions = {
-        // Threads and elements of a tile are no longer one to one: both copies become loops.
+        // Threads and elements of a tile are no longer one to one, so both copies become loops.
         {"thread_coarsening_1d", 29},
-        // Every line that moves data moves four floats now.
+        // Every line that moves data now moves four floats.
         {"vectorized", 38},
         {"async_pipeline", 67}};
     check_at_most(25, lines.added.size() + lines.removed.size(), exceptions, after.name);
@@ -138,7 +138,7 @@ TEST_CASE("the lines of neighbouring kernels never differ in a comment alone") {
   });
 }
 
-TEST_CASE("kernels take the same parameters on the same line, and assert nothing") {
+TEST_CASE("kernels take the same parameters on the same line, and contain no assertions") {
   const std::string parameters =
       "    int M, int N, int K, float alpha, const float* A, const float* B, float beta, "
       "float* C) {";
@@ -151,7 +151,7 @@ TEST_CASE("kernels take the same parameters on the same line, and assert nothing
   }
 }
 
-TEST_CASE("above every kernel three to six lines tell its idea") {
+TEST_CASE("three to six lines above every kernel explain its idea") {
   for (const Kernel& kernel : kernels()) {
     CAPTURE(kernel.name);
     CHECK(kernel.comment_lines >= 3);

@@ -28,8 +28,8 @@ const std::regex& mark() {
   return pattern;
 }
 
-// The quoted line as a pattern: a mark is any word; other words are as they stand there, or, where
-// `any_numbers`, numbers may be others.
+// The quoted line as a pattern. A mark matches any word. Other words match exactly, or, with
+// `any_numbers`, with other numbers.
 std::regex pattern_of(const std::string& quoted, bool any_numbers) {
   std::string pattern;
   std::istringstream words(quoted);
@@ -78,7 +78,7 @@ std::vector<Part> parts_of(const Lines& quoted) {
   return parts;
 }
 
-// Where each part of `quoted` is in `real`; fewer than there are parts if the next is nowhere.
+// The position of each part of `quoted` in `real`. If a part is not found, the list ends there.
 template <class Same>
 std::vector<std::size_t> places(const Lines& quoted, const Lines& real, Same same) {
   std::vector<std::size_t> found;
@@ -93,8 +93,9 @@ std::vector<std::size_t> places(const Lines& quoted, const Lines& real, Same sam
       return true;
     };
     if (from + length > real.size()) return found;
-    std::size_t last = p == 0 ? 0 : real.size() - length;  // output begins with its first part
-    if (p + 1 == parts.size()) {                           // and ends with its last
+    // The output must begin with the first part.
+    std::size_t last = p == 0 ? 0 : real.size() - length;
+    if (p + 1 == parts.size()) {  // and end with the last one
       if (p == 0 && length != real.size()) return found;
       from = real.size() - length;
     }
@@ -117,7 +118,7 @@ bool is_make(const std::string& command) {
   return command == "make" || command.starts_with("make ");
 }
 
-// The real line with the quoted one's marks in place of what they stand for.
+// The real line, with the quoted line's marks in the places that they cover.
 std::string with_marks(const std::string& quoted, const std::string& real) {
   std::istringstream marked(quoted);
   std::string line = real, word;
@@ -217,7 +218,7 @@ Output run(const std::string& command, const Built& built) {
     line = replaced(
         replaced(line, "build/", built.folder.string() + "/"), "./gemm_steps", built.program);
   }
-  // Where there is a GPU the same commands would time on it.
+  // On a machine with a GPU the same commands would use it.
   const testing::Output ran = testing::run("export CUDA_VISIBLE_DEVICES=-1\n" + line);
   Output output{ran.exit_code, {}};
   std::istringstream in(ran.out);
@@ -228,7 +229,7 @@ Output run(const std::string& command, const Built& built) {
 std::string malformed(const std::string& command, const Built& built) {
   const std::string line = replaced(command, "\\\n", " ");
   if (is_make(line)) {
-    return run(line, built).exit_code == 0 ? "" : "make has no way to do this";
+    return run(line, built).exit_code == 0 ? "" : "make has no rule for this";
   }
   static const std::regex file(R"([\w/.]+\.cu)");
   std::smatch found;
@@ -238,22 +239,22 @@ std::string malformed(const std::string& command, const Built& built) {
                : "there is no such file";
   }
   const std::size_t program = line.find("./gemm_steps");
-  if (program == std::string::npos) return "it runs nothing of ours";
+  if (program == std::string::npos) return "it does not run ./gemm_steps";
   const std::string before = squeezed(line.substr(0, program));
   if (!before.empty() && !before.starts_with("ncu ") && !before.starts_with("compute-sanitizer")) {
-    return "it begins with a program that the walkthrough does not speak of";
+    return "it begins with a program that the walkthrough does not mention";
   }
   const std::string small = std::regex_replace(
       replaced(line.substr(program), "--device gpu", "--device cpu"), std::regex("--size [0-9]+"),
       "--size 32");
-  return run(small, built).exit_code == 0 ? "" : "the program does not take these flags";
+  return run(small, built).exit_code == 0 ? "" : "the program does not accept these flags";
 }
 
 std::string difference(const Lines& quoted, const Lines& real) {
   const std::vector<std::size_t> found = places(quoted, real, says);
   const std::vector<Part> parts = parts_of(quoted);
   if (found.size() == parts.size()) return "";
-  std::string what = "these lines are not in the output, there or at all:\n";
+  std::string what = "these lines are not in the output, or not in this place:\n";
   const Part& missing = parts[found.size()];
   for (std::size_t i = missing.begin; i < missing.end; ++i) what += quoted[i] + "\n";
   if (missing.begin == missing.end) what = "the quoted output is not whole: write ... for the rest";

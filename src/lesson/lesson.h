@@ -1,14 +1,15 @@
 // walkthrough.md as data: its chapters, the commands that it quotes and the code that it shows.
-// The tests hold each of them against the program and the source; `make walkthrough` mends quotes.
+// The tests compare each of them with the program and the source; `make walkthrough` updates
+// quotes.
 //
-// A fenced block says after ``` what it is:
-//   console          lines that begin with "$ " are run, and what stands below each is its output:
-//                    consecutive lines of it, "..." for lines left out, <word> for one word that is
-//                    another on another machine. No output below: only that the command succeeds.
-//   console gpu      needs a GPU, or minutes: only checked for being well-formed
-//   c++ FILE         lines of that file, as they stand there; "..." for lines left out
-//   diff             "--- NAME" and "+++ NAME" are two functions; then lines of their diff
-//   text             a table or a sum worked by hand
+// The word after the opening ``` of a block names its kind:
+//   console          Lines that begin with "$ " are run. Below each is its output: consecutive
+//                    lines, "..." for omitted lines, <word> for one word that depends on the
+//                    machine. Without output below, the command must only succeed.
+//   console gpu      Commands that need a GPU, or minutes. Only their syntax is checked.
+//   c++ FILE         Lines of that file; "..." for omitted lines.
+//   diff             "--- NAME" and "+++ NAME" name two functions; then lines of their diff.
+//   text             A table or a calculation by hand.
 #pragma once
 
 #include <filesystem>
@@ -19,16 +20,16 @@ namespace lesson {
 
 using Lines = std::vector<std::string>;
 
-// The lines of a file without their ends. Throws std::runtime_error where it cannot be read.
+// The lines of a file without line ends. Throws std::runtime_error if it cannot be read.
 Lines read_lines(const std::filesystem::path& file);
 
 struct Block {
   int line;          // of its opening ``` in the file, from 1
-  std::string info;  // what stands there
+  std::string info;  // the text after ```
   Lines lines;
 };
 
-// A line "![finding](file)": the finding is for readers who do not see the picture.
+// A line "![finding](file)". The finding is for readers who cannot see the picture.
 struct Figure {
   int line;
   std::string finding, file;
@@ -37,11 +38,11 @@ struct Figure {
 struct Chapter {
   std::string title;  // of a heading "## ..."
   int line;
-  Lines prose;  // what is in no block, comments and figures left out
+  Lines prose;  // everything outside of blocks, comments and figures
   std::vector<Block> blocks;
   std::vector<Figure> figures;
 
-  int words() const;  // of the prose
+  int words() const;  // in the prose
 };
 std::vector<Chapter> chapters(const Lines& markdown);
 
@@ -50,14 +51,13 @@ struct Command {
   std::string text;
   Lines quoted;
 };
-// The commands of a console block; one that ends in a backslash goes on in the next line.
+// The commands of a console block. A command that ends in a backslash continues on the next line.
 std::vector<Command> commands(const Block& block);
 
-// The commands that the prose quotes between backticks, with nothing of their output.
+// The commands that the prose quotes between backticks, without output.
 std::vector<Command> inline_commands(const Chapter& chapter);
 
-// Where the commands find what was built: the program, and in the build folder what make calls
-// build/... in the text.
+// Where the commands find the build: the program, and the folder that the text calls build/.
 struct Built {
   std::string program;
   std::filesystem::path folder;
@@ -67,18 +67,19 @@ struct Output {
   int exit_code;
   Lines lines;  // of stdout
 };
-// Runs a command with bash, where no GPU is seen. Of make only what it would do is asked for.
+// Runs a command with bash, with every GPU hidden. A make command is only checked with make -n.
 Output run(const std::string& command, const Built& built);
 
-// Runs what can be run of a command that needs a GPU: make without doing anything, the program on
-// the CPU at a small size. Says in one sentence why it is not well-formed; empty where it is.
+// Runs as much as possible of a command that needs a GPU: make without doing anything, the program
+// on the CPU at a small size. Returns a sentence that says why the command is malformed; empty if
+// it is well-formed.
 std::string malformed(const std::string& command, const Built& built);
 
-// Where `quoted` departs from `real`: an empty string, or the first line that is not there.
+// The difference between `quoted` and `real`: the first lines that are not there, or empty.
 std::string difference(const Lines& quoted, const Lines& real);
 
-// `quoted` with every line as it is in `real` now. A line has changed when the same words stand
-// there with other numbers; a line that is not found stays as it is.
+// `quoted`, updated from `real`. A line is updated if the same words now have other numbers. A line
+// that is not found stays unchanged.
 Lines mended(const Lines& quoted, const Lines& real);
 
 }  // namespace lesson

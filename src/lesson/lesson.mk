@@ -1,4 +1,5 @@
-# The walkthrough's whole programs, <<< >>> and main and all, for the CPU; nvcc takes them as they are.
+# The walkthrough's whole programs, with <<< >>> and main, compiled for the CPU; nvcc compiles them
+# unchanged.
 WHOLE_PROGRAMS := $(BUILD)/examples/vector_add $(BUILD)/examples/standalone
 $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h $(BUILD)/src/lesson/on_cpu.o $(INSTRUMENT)
 	$(call say,g++,$<)
@@ -6,12 +7,16 @@ $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h $(BUILD)/src/lesson/on_cp
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
 	$(CXX) $(AS_CPU) -O2 -include src/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o %.a,$^) -o $@
 
-$(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(BUILD)/src/lesson/lesson.o
+LESSON := $(BUILD)/src/lesson/lesson.o $(BUILD)/src/lesson/figure_lines.o
+$(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(LESSON)
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
-walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## write what walkthrough.md quotes as it is today
+walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output that walkthrough.md and TEACHING.md quote
 	$(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
-.PHONY: walkthrough
+slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
+	mkdir -p $(BUILD)
+	src/lesson/slides.sh $(BUILD)/slides$(if $(filter 1,$(ANSWERS)),-answers).html '$(ANSWERS)'
+.PHONY: walkthrough slides
 
-$(BUILD)/tests: $(BUILD)/src/lesson/lesson.o
+$(BUILD)/tests: $(LESSON)
 test-parts: $(BUILD)/try/eight $(WHOLE_PROGRAMS)

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "lab/stage_tables.h"
-#include "pictures/svg.h"
+#include "pictures/picture.h"
 #include "testing/program.h"
 
 using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
@@ -28,7 +28,7 @@ const lesson::Built& built() {
   return here;
 }
 
-// The same command stands in more than one chapter.
+// Cached, because the same command is in more than one chapter.
 const lesson::Output& output_of(const std::string& command) {
   static std::map<std::string, lesson::Output> outputs;
   const auto known = outputs.find(command);
@@ -45,7 +45,7 @@ void for_each_block(const std::string& kind, Visit visit) {
   }
 }
 
-// Any lines of a file, in its order.
+// A quote with the lines in this order and anything between them.
 Lines scattered(const Lines& lines) {
   Lines parts{"..."};
   for (const std::string& line : lines) {
@@ -61,7 +61,7 @@ std::string joined(const Lines& lines) {
   return text;
 }
 
-// From the line that begins so to the end of its block.
+// The lines from the one with this beginning to the end of its block.
 Lines block_from(const Lines& file, const std::string& beginning) {
   const auto first = std::find_if(file.begin(), file.end(), [&](const std::string& line) {
     return line.starts_with(beginning);
@@ -138,7 +138,7 @@ TEST_CASE("the walkthrough's diffs are those of the source") {
   CHECK(diffs >= 8);
 }
 
-TEST_CASE("the walkthrough's code is what stands in the files that it names") {
+TEST_CASE("the walkthrough's code is in the files that it names") {
   int blocks = 0;
   for_each_block("c++", [&](const Block& block) {
     CAPTURE(block.line);
@@ -153,7 +153,7 @@ TEST_CASE("the walkthrough's code is what stands in the files that it names") {
   CHECK(blocks > 3);
 }
 
-TEST_CASE("the walkthrough's blocks all say what they are") {
+TEST_CASE("every block of the walkthrough names its kind") {
   for (const Chapter& chapter : walkthrough()) {
     for (const Block& block : chapter.blocks) {
       CAPTURE(block.line);
@@ -163,7 +163,7 @@ TEST_CASE("the walkthrough's blocks all say what they are") {
   }
 }
 
-TEST_CASE("the walkthrough shows every figure once, and beside each what it finds") {
+TEST_CASE("the walkthrough shows every figure once, with its finding") {
   std::set<std::string> shown;
   for (const Chapter& chapter : walkthrough()) {
     for (const Figure& figure : chapter.figures) {
@@ -175,7 +175,7 @@ TEST_CASE("the walkthrough shows every figure once, and beside each what it find
           std::string::npos);
       CHECK(shown.insert(figure.file).second);
     }
-    // Elsewhere than on a line of its own a figure would not be seen above.
+    // A figure that is not on a line of its own would be missed above.
     CHECK(joined(chapter.prose).find("![") == std::string::npos);
   }
   for (const auto& file : std::filesystem::directory_iterator("figures")) {
@@ -206,7 +206,7 @@ TEST_CASE("the walkthrough's links lead to files, and to functions by their name
   CHECK(links >= 10);
 }
 
-TEST_CASE("the walkthrough has a chapter of one shape for every stage") {
+TEST_CASE("the walkthrough has a chapter with the same parts for every stage") {
   for (const model::Stage& stage : stage_table_plain.stages) {
     const std::string title = "Stage " + std::to_string(stage.number) + ": " + stage.name;
     CAPTURE(title);
@@ -244,7 +244,7 @@ TEST_CASE("the walkthrough has a chapter of one shape for every stage") {
   }
 }
 
-TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc takes them as they are") {
+TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc compiles them unchanged") {
   CHECK(
       output_of("build/examples/vector_add").lines ==
       Lines{
@@ -268,7 +268,7 @@ TEST_CASE(
   const Lines readme = lesson::read_lines("README.md");
   Lines traced = block_from(readme, "problem  C (256 x 256)");
   REQUIRE(traced.size() > 20);
-  // The CPU's own times are another machine's, and the columns as wide as they are.
+  // The CPU's own times are those of another machine, and column widths depend on them.
   std::erase_if(traced, [](const std::string& line) {
     return std::regex_search(line, std::regex("^ *(0 serial|OpenMP CPU)"));
   });
@@ -282,7 +282,7 @@ TEST_CASE(
   CHECK(lesson::difference(timed, lesson::read_lines("results/h200-4096.txt")) == "");
 }
 
-TEST_CASE("a quoted output is compared line by line, but for what is left out and marked") {
+TEST_CASE("a quoted output is compared line by line, except for omissions and marks") {
   const Lines real{"one 1", "two 2.5 ms", "three 3", "four 4"};
   CHECK(lesson::difference(real, real) == "");
   CHECK(lesson::difference({"one 1", "...", "four 4"}, real) == "");
@@ -290,21 +290,22 @@ TEST_CASE("a quoted output is compared line by line, but for what is left out an
   CHECK(lesson::difference({"...", "four 4"}, real) == "");
   CHECK(lesson::difference({"one 1", "..."}, real) == "");
 
-  CHECK(lesson::difference({"one 1"}, real) != "");                           // not whole
-  CHECK(lesson::difference({"two 2.5 ms", "..."}, real) != "");               // not how it begins
-  CHECK(lesson::difference({"...", "three 3"}, real) != "");                  // nor how it ends
+  CHECK(lesson::difference({"one 1"}, real) != "");                           // incomplete
+  CHECK(lesson::difference({"two 2.5 ms", "..."}, real) != "");               // wrong beginning
+  CHECK(lesson::difference({"...", "three 3"}, real) != "");                  // wrong end
   CHECK(lesson::difference({"one 1", "...", "four 5"}, real) != "");          // another number
   CHECK(lesson::difference({"...", "one 1", "three 3", "..."}, real) != "");  // not consecutive
-  CHECK(lesson::difference({"...", "three 3", "...", "one 1", "..."}, real) != "");  // nor in order
+  CHECK(lesson::difference({"...", "three 3", "...", "one 1", "..."}, real) != "");  // wrong order
   CHECK(lesson::difference({"...", "two <time> s", "..."}, real) != "");
 }
 
-TEST_CASE("a quoted output is mended where numbers have changed, and nowhere else") {
-  const Lines real{"loads 1,024 a thread", "kernel <32, 32>", "error 1.5e-7, 12 ms", "end"};
+TEST_CASE("a quoted output is updated where numbers have changed, and nowhere else") {
+  const Lines real{"loads 1,024 per thread", "kernel <32, 32>", "error 1.5e-7, 12 ms", "end"};
   CHECK(
-      lesson::mended({"...", "loads 512 a thread", "...", "error 1e-6, <time> ms", "..."}, real) ==
-      Lines{"...", "loads 1,024 a thread", "...", "error 1.5e-7, <time> ms", "..."});
-  const Lines gone{"...", "stores 512 a thread", "..."};
+      lesson::mended(
+          {"...", "loads 512 per thread", "...", "error 1e-6, <time> ms", "..."}, real) ==
+      Lines{"...", "loads 1,024 per thread", "...", "error 1.5e-7, <time> ms", "..."});
+  const Lines gone{"...", "stores 512 per thread", "..."};
   CHECK(lesson::mended(gone, real) == gone);
 }
 

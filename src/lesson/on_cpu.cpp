@@ -1,4 +1,5 @@
-// Runs a CUDA program's main, whose kernels were compiled for the CPU, within the limits of a GPU.
+// Runs the main of a CUDA program whose kernels were compiled for the CPU, within the limits of a
+// GPU.
 #include <cstdio>
 #include <exception>
 

@@ -1,5 +1,5 @@
-// A whole CUDA program on the CPU, like vector_add.cu and standalone.cu. The Makefile writes
-// launch(kernel, grid, block, 0, arguments) for their <<< >>>.
+// A whole CUDA program on the CPU, such as vector_add.cu and standalone.cu. The Makefile replaces
+// their <<< >>> by launch(kernel, grid, block, 0, arguments).
 #pragma once
 
 #include "cuda/headers/cuda_runtime.h"

@@ -1,6 +1,7 @@
-// make walkthrough: runs every command that walkthrough.md quotes, and writes its output of today
-// into the file where only numbers have changed. What else has changed is for an author to see. The
-// table of README.md that needs no GPU is written whole, with the rows that the ladder has today.
+// make walkthrough: runs every command that walkthrough.md and exercises/TEACHING.md quote, and
+// updates the quoted output where only numbers have changed, and what each figure of the
+// walkthrough shows. An author must handle all other changes. The table of README.md for a run
+// without a GPU is replaced as a whole.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <regex>
 
+#include "lesson/figure_lines.h"
 #include "lesson/lesson.h"
 
 namespace {
@@ -21,8 +23,8 @@ void write(const std::filesystem::path& file, const lesson::Lines& text) {
   std::filesystem::rename(written, file);
 }
 
-// What of a table does not depend on the machine: without the CPU's own times, and without the
-// widths of columns, which depend on them.
+// The part of a table that does not depend on the machine: without the CPU's own times, and without
+// the column widths, which depend on them.
 lesson::Lines comparable(lesson::Lines table) {
   std::erase_if(table, [](const std::string& line) {
     return std::regex_search(line, std::regex("^ *(0 serial|OpenMP CPU)"));
@@ -45,8 +47,7 @@ void renew_table_of_readme(const lesson::Built& built) {
   write(file, text);
 }
 
-int mend(const lesson::Built& built) {
-  const std::filesystem::path file = "walkthrough.md";
+int mend(const std::filesystem::path& file, const lesson::Built& built) {
   lesson::Lines text = lesson::read_lines(file);
   int left = 0;
   for (const lesson::Chapter& chapter : lesson::chapters(text)) {
@@ -61,7 +62,7 @@ int mend(const lesson::Built& built) {
         std::copy(mended.begin(), mended.end(), text.begin() + command.line - 1 + lines_of_command);
         if (const std::string what = lesson::difference(mended, real); !what.empty()) {
           std::fprintf(
-              stderr, "walkthrough.md:%d: %s\n%s\n", command.line, command.text.c_str(),
+              stderr, "%s:%d: %s\n%s\n", file.c_str(), command.line, command.text.c_str(),
               what.c_str());
           ++left;
         }
@@ -72,18 +73,31 @@ int mend(const lesson::Built& built) {
   return left == 0 ? 0 : 1;
 }
 
+int renew_figures_of_walkthrough() {
+  lesson::Lines text = lesson::read_lines("walkthrough.md");
+  int left = 0;
+  for (const std::string& what : lesson::renew_figure_lines(text, lesson::findings_in("figures"))) {
+    std::fprintf(stderr, "walkthrough.md: %s\n", what.c_str());
+    ++left;
+  }
+  write("walkthrough.md", text);
+  return left == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fputs("usage: mend PROGRAM BUILD_FOLDER, in the folder of walkthrough.md\n", stderr);
+    std::fputs("usage: update PROGRAM BUILD_FOLDER, in the folder of walkthrough.md\n", stderr);
     return 2;
   }
   try {
     renew_table_of_readme({argv[1], argv[2]});
-    return mend({argv[1], argv[2]});
+    return std::max(
+        {mend("walkthrough.md", {argv[1], argv[2]}), renew_figures_of_walkthrough(),
+         mend("exercises/TEACHING.md", {argv[1], argv[2]})});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "mend: %s\n", error.what());
+    std::fprintf(stderr, "update: %s\n", error.what());
     return 2;
   }
 }

@@ -13,7 +13,7 @@ struct sigaction handlers_before[2];
 void on_access_error(int signal, siginfo_t* info, void* context) {
   if (running_worker == nullptr) {
     sigaction(signal, &handlers_before[signal == SIGBUS], nullptr);
-    return;  // and it happens again
+    return;  // so it happens again
   }
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -21,7 +21,7 @@ void on_access_error(int signal, siginfo_t* info, void* context) {
 #else
   const auto instruction = static_cast<std::uintptr_t>(registers.pc);
 #endif
-  // x86 tells no address of a vector access that is not aligned.
+  // On x86 a misaligned vector access faults without reporting the address.
   const bool misaligned = (signal == SIGSEGV && info->si_code == SI_KERNEL) ||
                           (signal == SIGBUS && info->si_code == BUS_ADRALN);
   if (misaligned) running_worker->crash({}, instruction);
@@ -34,7 +34,7 @@ void watch_for_access_errors() {
   static const bool watching = [] {
     struct sigaction action {};
     action.sa_sigaction = on_access_error;
-    // No return from the handler takes a mask back.
+    // The handler does not return, so nothing else restores the mask.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigaction(SIGSEGV, &action, &handlers_before[0]);
     sigaction(SIGBUS, &action, &handlers_before[1]);

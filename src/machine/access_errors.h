@@ -1,4 +1,4 @@
-// Accesses of a kernel that the operating system stops: SIGSEGV and SIGBUS.
+// Accesses of a kernel that the operating system stops with SIGSEGV or SIGBUS.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace machine {
 
-// From the first call on, such an access ends the block that makes it (Worker::crash). Any other is
-// the program's own failure, or that of host code, and goes to who was asked before.
+// After the first call, such an access ends the block that makes it (Worker::crash). Any other
+// fault is the program's own or that of host code, and goes to the previous handler.
 void watch_for_access_errors();
 
-// The stack of a fiber may be what is broken, so a handler has its own: one for each thread of the
-// operating system that runs blocks.
+// The fault may be a fiber's stack overflow, so the handler has its own stack: one for each thread
+// of the operating system that runs blocks.
 class HandlerStack {
  public:
   HandlerStack() = default;
   HandlerStack(const HandlerStack&) = delete;
   HandlerStack& operator=(const HandlerStack&) = delete;
   ~HandlerStack();
-  // On the thread that is to have it, unless it has one.
+  // Gives the calling thread a stack, unless it has one.
   void provide();
 
  private:

@@ -14,7 +14,8 @@ bool is_copy(std::size_t size) {
   return size == 4 || size == 8 || size == 16;
 }
 
-// What <cuda_pipeline.h> asserts, and PTX asks of cp.async. The copy is made all the same.
+// What <cuda_pipeline.h> asserts and PTX requires of cp.async. A copy that breaks these rules is
+// reported but still made.
 void look_for_misuse(
     BlockObserver& observer, const KernelMemory& memory, const AsyncCopy& copy, std::size_t zeros,
     const void* place) {
@@ -48,7 +49,7 @@ void machine::finish(const AsyncCopy& copy) {
   std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
 }
 
-// As <cuda_pipeline.h> names them (src/cuda/cpu.h).
+// The functions of <cuda_pipeline.h> (src/cuda/cpu.h).
 void __pipeline_memcpy_async(
     void* shared, const void* global, std::size_t size, std::size_t zfill) {
   machine::Worker& worker = *machine::running_worker;

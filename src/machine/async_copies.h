@@ -1,4 +1,4 @@
-// What cp.async does to memory: nothing, until its thread waits for it.
+// The effect of cp.async on memory: none until its thread waits for it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ struct AsyncCopy {
   void* to;
   const void* from;
   std::size_t bytes;  // copied
-  std::size_t zeros;  // filled with zeros behind them
+  std::size_t zeros;  // bytes after them that are filled with zeros
 };
 
 void finish(const AsyncCopy& copy);

@@ -1,4 +1,5 @@
-// The cp.async of one thread: issued, committed to a group, and there once the group is waited for.
+// The cp.async copies of one thread: issued, committed to a group, and complete when the group is
+// waited for.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace machine {
 
-// `Copy` is what there is to know of one. Groups arrive in the order in which they were committed.
+// `Copy` holds the data of one copy. Groups arrive in the order in which they were committed.
 template <class Copy>
 class AsyncGroups {
  public:
@@ -16,11 +17,11 @@ class AsyncGroups {
     copies_.push_back(std::move(copy));
     ++uncommitted_;
   }
-  // An empty group is a group, too.
+  // A group may be empty.
   void commit() { group_sizes_.push_back(std::exchange(uncommitted_, 0)); }
 
-  // Calls `arrived` for every copy that is there, oldest first, when no more than so many of the
-  // groups last committed are still on their way.
+  // Waits until at most this many of the most recently committed groups are in flight. Calls
+  // `arrived` for every copy that completes, oldest first.
   template <class Arrived>
   void wait(std::uint64_t groups_in_flight, Arrived arrived) {
     if (group_sizes_.size() <= groups_in_flight) return;
@@ -39,9 +40,9 @@ class AsyncGroups {
   }
 
  private:
-  std::vector<Copy> copies_;              // that have not arrived, oldest first
-  std::vector<std::size_t> group_sizes_;  // of the committed among them
-  std::size_t uncommitted_ = 0;           // the others
+  std::vector<Copy> copies_;              // not yet arrived, oldest first
+  std::vector<std::size_t> group_sizes_;  // the number of committed copies among them
+  std::size_t uncommitted_ = 0;           // the number of the others
 };
 
 }  // namespace machine

@@ -18,7 +18,7 @@ using Copies = std::vector<int>;
 
 }  // namespace
 
-TEST_CASE("copies arrive in the order of their groups, once no more groups may be on their way") {
+TEST_CASE("copies arrive in the order of their groups, when too many groups are in flight") {
   AsyncGroups<int> groups;
   for (int copy : {1, 2}) groups.issue(copy);
   groups.commit();
@@ -28,12 +28,12 @@ TEST_CASE("copies arrive in the order of their groups, once no more groups may b
   CHECK(arrived(groups, 2) == Copies{});
   CHECK(arrived(groups, 1) == Copies{1, 2});
   CHECK(arrived(groups, 1) == Copies{});
-  CHECK(arrived(groups, 0) == Copies{3});  // what is not committed is in no group
+  CHECK(arrived(groups, 0) == Copies{3});  // an uncommitted copy is in no group
   groups.commit();
   CHECK(arrived(groups, 0) == Copies{4});
 }
 
-TEST_CASE("an empty group counts, and what is cleared never arrives") {
+TEST_CASE("an empty group counts as a group, and cleared copies never arrive") {
   AsyncGroups<int> groups;
   groups.issue(1);
   groups.commit();

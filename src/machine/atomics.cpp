@@ -6,7 +6,7 @@
 namespace machine {
 
 GridBarrier grid_barrier;
-bool any_may_wait = false;  // set by waiting.cpp, where that is linked
+bool any_may_wait = false;  // set by waiting.cpp if that is linked
 
 bool blocks_may_wait() {
   return any_may_wait;

@@ -1,4 +1,4 @@
-// The blocks that stand for a grid where not all of it is traced.
+// The blocks that represent a grid when not all of it is traced.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace machine {
 
 // Linear indices, in order: the first block, the middle one, and the last of a row, of a column and
-// of all, where the edges of C are. A small grid is its own sample.
+// of the grid, where the edges of C are. For a small grid the sample is the whole grid.
 std::vector<std::int64_t> sample_of(simt::Extent grid);
 
 }  // namespace machine

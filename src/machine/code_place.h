@@ -1,4 +1,4 @@
-// A place in the program's code, as a number that does not depend on where it was loaded.
+// A place in the program's code, as a number that does not depend on the load address.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ bool waits_as(const Thread& thread, const Collective& wanted) {
          thread.collective.mask == wanted.mask;
 }
 
-// Gives the lanes of `group`, which are all there, what they want of each other.
+// Completes the exchange between the lanes of `group`, which have all arrived.
 void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
   std::uint32_t votes = 0;
   for_each_lane(group, [&](int l) {
@@ -43,8 +43,8 @@ void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
   });
 }
 
-// Nobody else can go on, so those who ask which lanes are active are together all that will be.
-// Of several groups the one at the lowest place goes first, as lanes that have parted do.
+// No other lane can continue, so the lanes that ask which lanes are active get their answer. Of
+// several groups the one at the lowest address goes first, as for diverged lanes.
 bool release_active(std::span<Thread> lanes, std::uint32_t waiting) {
   const void* place = nullptr;
   for_each_lane(waiting, [&](int l) {
@@ -91,7 +91,7 @@ MissingLane missing_lane(std::span<const Thread> lanes, std::uint32_t alive) {
   const Collective& wanted = first.collective;
   constexpr const char* kCalls[] = {
       "__syncwarp", "a vote (__ballot_sync, __any_sync, __all_sync)",
-      "__shfl_sync or one of its kin"};
+      "__shfl_sync or a variant of it"};
   const std::uint32_t group = wanted.mask & alive;
   int missing = 0;
   while ((group >> missing % model::kWarpSize & 1u) == 0 || waits_as(lanes[missing], wanted)) {
@@ -134,6 +134,10 @@ int simt::lane() {
   return machine::running_worker->lane();
 }
 
+int simt::warp_lanes() {
+  return warpSize;
+}
+
 void simt::warp_barrier(std::uint32_t mask) {
   if (machine::BlockObserver* observer = machine::running_worker->observer()) {
     observer->warp_barrier(mask, __builtin_return_address(0));
@@ -149,9 +153,9 @@ std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
 std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width) {
   machine::BlockObserver* const observer = machine::running_worker->observer();
   const bool is_width =
-      width > 0 && width <= model::kWarpSize && std::has_single_bit(static_cast<unsigned>(width));
+      width > 0 && width <= warpSize && std::has_single_bit(static_cast<unsigned>(width));
   if (!is_width && observer != nullptr) {
-    observer->misuse(model::HazardKind::bad_width, width, 0, __builtin_return_address(0));
+    observer->misuse(model::HazardKind::bad_width, width, warpSize, __builtin_return_address(0));
   }
   const std::uint64_t received =
       machine::exchange({machine::Exchange::kShuffle, mask, value, source, nullptr});

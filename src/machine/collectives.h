@@ -1,4 +1,4 @@
-// What the lanes of a warp do together: they wait for each other, and then exchange.
+// Collective operations of a warp: lanes wait for each other and then exchange values.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@ namespace machine {
 
 struct Thread;  // machine/thread.h
 
-// What a lane that waits for others of its warp wants of them.
+// What a waiting lane expects from other lanes of its warp.
 enum class Exchange { kBarrier, kBallot, kShuffle, kActive };
 struct Collective {
   Exchange kind;
   std::uint32_t mask;
-  std::uint64_t value;  // that it gives
-  int source;           // the lane that it asks (kShuffle)
+  std::uint64_t value;  // the lane's own value
+  int source;           // the lane that it reads (kShuffle)
   const void* place;    // (kActive)
 };
 
-// Lets those of the `waiting` lanes go on whose partners are there. Returns whether any can. Lanes
-// that are not `alive` have left the kernel.
-// `may_be_all`: no lane runs on its own, so those who ask who is active need not wait for more.
+// Releases the `waiting` lanes whose partners have arrived. Returns whether it released any. Lanes
+// that are not `alive` have left the kernel. `may_be_all`: no lane can run, so lanes that ask which
+// lanes are active need not wait for more.
 bool release_collectives(
     std::span<Thread> lanes, std::uint32_t waiting, std::uint32_t alive, bool may_be_all);
 
-// Where none can: a lane that waits, and a clause that says what for.
+// If no lane can be released: one that waits, and a clause that says what it waits for.
 struct MissingLane {
   const Thread* waits;
   std::string what;

@@ -15,7 +15,7 @@ struct Allocation {
   std::string name;
   std::size_t bytes;
 };
-std::map<void*, Allocation> allocations;  // changed by host code alone, between launches
+std::map<void*, Allocation> allocations;  // changed only by host code, between launches
 
 std::string last_name(std::string_view argument) {
   const auto in_name = [](char c) {

@@ -1,4 +1,4 @@
-// What cudaMalloc stands for on the CPU: plain memory, counted as global memory under a name.
+// cudaMalloc's memory on the CPU: plain memory, counted as global memory under a name.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace machine {
 
-// All that was allocated and not freed. Valid until the next call of simt::device_malloc or
+// All allocations that were not freed. Valid until the next call of simt::device_malloc or
 // device_free (cuda/runtime.h).
 std::vector<GlobalArray> device_arrays();
 

@@ -1,4 +1,4 @@
-// glibc's checked longjmp refuses to switch between stacks, which is what fibers do.
+// glibc's checked longjmp refuses to switch between stacks, which fibers must do.
 #undef _FORTIFY_SOURCE
 
 #include "machine/fiber.h"

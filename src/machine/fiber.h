@@ -1,4 +1,4 @@
-// A fiber: code on a stack of its own that runs until it pauses, and later goes on from there.
+// A fiber: code with its own stack that runs until it pauses and can be resumed.
 #pragma once
 
 #include <setjmp.h>
@@ -8,10 +8,11 @@
 
 namespace machine {
 
-// From one fiber's stack to the next. Whole pages, so that one can be closed to the others.
+// The distance between the stacks of neighbouring fibers. It is a whole number of pages, so that
+// one stack can be protected from the others.
 inline constexpr std::size_t kStackBytes = 68 * 1024;
 
-// The stacks of a block's fibers, in one mapping: a guard page for each of them would exhaust
+// The stacks of a block's fibers, in one mapping, because a guard page for each would exhaust
 // vm.max_map_count.
 class Stacks {
  public:
@@ -20,9 +21,9 @@ class Stacks {
   Stacks& operator=(const Stacks&) = delete;
   ~Stacks() { release(); }
 
-  // Makes room for `count` fibers, none of which may be running. Throws Refusal.
+  // Makes room for `count` fibers, none of which may be running. Throws a Refusal.
   void reserve(std::size_t count);
-  // They end at different places in their last page, so that the same variable of neighbouring
+  // The tops have different offsets in their last page, so that the same variable of neighbouring
   // fibers does not fall into the same cache set.
   std::span<char> of(std::size_t fiber) const {
     return {memory_ + fiber * kStackBytes, kStackBytes - fiber * 17 % 64 * 64};
@@ -35,19 +36,19 @@ class Stacks {
   std::size_t count_ = 0;
 };
 
-// Where code paused.
+// Where the fiber paused.
 struct Context {
   jmp_buf registers;
 };
 
 class Fiber {
  public:
-  // Goes on where the fiber paused, or starts `main`, which never returns, on `stack`. Returns when
-  // the fiber pauses.
+  // Resumes the fiber, or starts `main`, which never returns, on `stack`. Returns when the fiber
+  // pauses.
   void resume(Context& resumer, std::span<char> stack, void (*main)());
-  // Called on the fiber: back to who resumed it.
+  // Call this on the fiber: returns to the caller of resume().
   void pause(Context& resumer);
-  // The next resume() starts afresh.
+  // The next resume() starts from the beginning.
   void forget() { started_ = false; }
 
  private:

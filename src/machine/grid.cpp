@@ -13,6 +13,7 @@
 #include "machine/block_sample.h"
 #include "machine/launch_limits.h"
 #include "machine/observer.h"
+#include "machine/position.h"
 #include "machine/residents.h"
 #include "machine/runners.h"
 #include "machine/symbols.h"
@@ -21,17 +22,18 @@
 namespace machine {
 namespace {
 
-// What the launches of the moment run on.
+// The settings for the current launches.
 struct Session {
   const Machine* machine;
   std::span<const GlobalArray> arrays;
-  LaunchObserver* observer;  // null: run only
+  LaunchObserver* observer;  // null: the blocks run without an observer
   model::Counts counts{};
 };
 Session* session = nullptr;
 
 model::Counts run_in(Session chosen, const std::function<void()>& host) {
   session = &chosen;
+  warpSize = chosen.machine->gpu->warp.lanes;  // for the host, too
   struct Restore {
     ~Restore() { session = nullptr; }
   } restore;
@@ -39,14 +41,14 @@ model::Counts run_in(Session chosen, const std::function<void()>& host) {
   return std::move(chosen.counts);
 }
 
-// The blocks of a launch that are to run, in the grid's order, each handed out once.
+// The blocks of a launch that are to run. Each is handed out once, in the grid's order.
 class ChosenBlocks {
  public:
   ChosenBlocks(Extent grid, Blocks which)
       : sample_(sample_of(grid)), which_(which), volume_(grid.volume()) {}
 
   bool are_all() const { return extended_ || candidates() == volume_; }
-  // Numbers from 0, each a block or none.
+  // Numbers from 0; each is a block or none.
   std::int64_t candidates() const {
     if (which_ == Blocks::kFirst) return std::min<std::int64_t>(1, volume_);
     const auto sampled = static_cast<std::int64_t>(sample_.size());
@@ -62,8 +64,8 @@ class ChosenBlocks {
     const bool left_out = std::binary_search(sample_.begin(), sample_.end(), candidate);
     return left_out ? std::nullopt : std::optional(candidate);
   }
-  // Where one of a sample waits for a block that is not in it, all have to run. Returns whether
-  // there are more now.
+  // If a block of a sample waits for a block outside of it, all blocks must run. Returns whether
+  // there are more blocks now.
   bool extend() {
     return which_ == Blocks::kSample && !are_all() && !std::exchange(extended_, true);
   }
@@ -75,11 +77,11 @@ class ChosenBlocks {
   bool extended_ = false;
 };
 
-// The first block, in the grid's order, that went wrong, from whatever thread it came.
+// The first failed block in the grid's order, whichever thread ran it.
 class FirstFailure {
  public:
   explicit operator bool() const { return any_; }
-  // In a catch clause.
+  // Call this in a catch clause.
   void note(std::int64_t block) {
 #pragma omp critical
     if (!failure_ || block < block_) {
@@ -117,8 +119,8 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
   model::Counts counts{};
   FirstFailure failure;
   grid_barrier = {machine.blocks != Blocks::kAllButSample, 0};
-  // Blocks are handed out in the grid's order. So when one fails, those before it are done or under
-  // way, and the first of all that fail is found whatever the number of threads.
+  // Blocks are handed out in the grid's order. So when one fails, all blocks before it are done or
+  // running, and the first failed block is the same for any number of threads.
   std::mutex lock;
   std::int64_t next = 0;
   bool first_alone = false;
@@ -131,7 +133,8 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
         {},
         {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
     for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);
-    resident.worker.prepare(launch.grid, launch.block, body, context, std::move(memory));
+    resident.worker.prepare(
+        machine.gpu->warp, launch.grid, launch.block, body, context, std::move(memory));
     if (observer != nullptr) resident.observer = observer->observe_blocks(resident.worker.memory());
     resident.worker.set_observer(resident.observer.get());
   };
@@ -161,8 +164,8 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
         observer != nullptr ? observer->most_workers() : omp_get_max_threads();
     return std::clamp<std::int64_t>(chosen.candidates() - next, 1, most);
   };
-  // Always the same number of threads: OpenMP ends those of a team that gets smaller, and where no
-  // thread can be made (guard::lock) it could not grow again.
+  // The number of threads never changes: OpenMP ends threads when a team shrinks, and it could not
+  // grow again where no thread can be created (guard::lock).
   const auto run = [&](std::int64_t workers) {
 #pragma omp parallel
     if (omp_get_thread_num() < workers) Residents(source, omp_get_thread_num()).run();
@@ -184,7 +187,7 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     }
   }
   if (model::has_fatal(counts)) {
-    model::Counts without;  // of abandoned blocks nothing is right
+    model::Counts without;  // the values of abandoned blocks are meaningless
     without.hazards = std::move(counts.hazards);
     counts = std::move(without);
   }
@@ -213,7 +216,7 @@ void simt::run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
     void* context) {
   using namespace machine;
-  if (model::has_fatal(session->counts)) return;  // what would be wrong now follows from that
+  if (model::has_fatal(session->counts)) return;  // further errors would only follow from that
   name_kernel(function_name(kernel));
   const Launch launch = launch_of(kernel, grid, block, shared_bytes);
   require_launchable(*session->machine->gpu, launch);

@@ -4,16 +4,18 @@
 
 #include "cuda/vector_types.h"
 #include "machine/device_memory.h"
+#include "machine/position.h"
 #include "machine/symbols.h"
 
-// CUDA's built-in variables; src/cuda/cpu.h shows them to kernels as constants.
+// CUDA's built-in variables. src/cuda/cpu.h declares them to kernels as constants.
 __thread uint3 threadIdx;
 __thread uint3 blockIdx;
 __thread uint3 blockDim;
 __thread uint3 gridDim;
+__thread int warpSize;
 
-// What every `extern __shared__ T name[]` of a kernel is bound to (src/trace/keep_symbols.sh).
-// The most that any GPU has, 227 KB, in whole pages of its own.
+// Every `extern __shared__ T name[]` of a kernel is bound to this (src/trace/keep_symbols.sh). Its
+// size is the maximum of any GPU, 227 KB, in pages of its own.
 inline constexpr int kDynamicSharedBytes = 228 * 1024;
 alignas(4096) __thread char simt_dynamic_shared[kDynamicSharedBytes];
 
@@ -42,10 +44,10 @@ std::span<const std::byte> thread_locals() {
 }
 
 std::vector<MemoryRange> built_in_variables() {
-  const auto range = [](const uint3& variable) {
+  const auto range = [](const auto& variable) {
     return MemoryRange{address_of(&variable), sizeof variable};
   };
-  return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim)};
+  return {range(threadIdx), range(blockIdx), range(blockDim), range(gridDim), range(warpSize)};
 }
 
 std::vector<KernelArray> arrays_of(
@@ -94,7 +96,7 @@ std::vector<MemoryRange> uncounted_memory(const void* frame) {
 model::Hazard out_of_bounds(
     std::span<const KernelArray> arrays, std::uintptr_t address, int bytes, std::int64_t block,
     const model::Hazard::Actor& actor) {
-  // What is further away than an index of 32 bits reaches is a stray pointer.
+  // An address farther away than a 32-bit index can reach is a stray pointer.
   constexpr std::uint64_t kNear = std::uint64_t{1} << 33;
   model::Hazard hazard{model::HazardKind::out_of_bounds, "", address, block, actor, {}};
   std::uint64_t nearest = kNear;

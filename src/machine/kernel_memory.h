@@ -1,4 +1,4 @@
-// The memory that a kernel's threads may touch on one thread of the operating system.
+// The memory that a kernel's threads may access on one thread of the operating system.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ struct MemoryRange {
   bool holds(std::uintptr_t address) const { return address - begin < bytes; }
 };
 
-// An array whose accesses count under its name.
+// An array whose accesses are counted under its name.
 struct KernelArray {
   std::string name;
   std::uintptr_t begin;
   std::size_t bytes;
   bool shared;
-  bool result = false;   // no element of it may be written by two threads
-  bool watched = false;  // hazards are looked for in it: the result, and what cudaMalloc gave
-  // Of a shared array of a function that the kernel may call, if it was compiled as one: the place
-  // of that function. Who never came there has no business in the array.
+  bool result = false;   // no two threads may write the same element
+  bool watched = false;  // hazards are looked for in it: the result, and memory from cudaMalloc
+  // For a shared array of a separately compiled function that the kernel may call: the place of
+  // that function. A thread that never entered the function must not access the array.
   CodePlace owner = 0, owner_bytes = 0;
   bool holds(std::uintptr_t address) const { return address - begin < bytes; }
   bool holds(std::uintptr_t address, std::size_t access_bytes) const {
@@ -37,31 +37,33 @@ struct KernelArray {
 };
 
 struct KernelMemory {
-  std::vector<KernelArray> arrays;     // an address belongs to the first that holds it
-  std::vector<MemoryRange> uncounted;  // what is none of the arrays and may be read all the same
+  std::vector<KernelArray> arrays;     // an address belongs to the first array that contains it
+  std::vector<MemoryRange> uncounted;  // outside of the arrays, but may be read
   bool uncounted_may_be_stored_to;
-  MemoryRange stacks;  // of all fibers: registers and local memory
-  MemoryRange code;    // of the kernel itself
+  MemoryRange stacks;  // the stacks of all fibers: registers and local memory
+  MemoryRange code;    // the kernel's own arrays
 };
 
-// The executable's thread-local variables of this OS thread. A kernel's own among them are its
-// __shared__ arrays, and of the others it sees only the built-ins, whose reads are not announced.
+// The executable's thread-local variables of this thread of the operating system. They include the
+// kernel's __shared__ arrays. Of the others a kernel sees only the built-ins, whose reads are not
+// announced.
 std::span<const std::byte> thread_locals();
 
-// threadIdx and its kin: on the GPU registers, but a reference to one is read like memory.
+// threadIdx and the other built-in variables. On the GPU they are registers, but a read through a
+// reference looks like a read of memory.
 std::vector<MemoryRange> built_in_variables();
 
-// All memory that counts, on this OS thread: the matrices, what cudaMalloc gave, and the kernel's
-// shared memory.
+// All counted memory on this thread of the operating system: the matrices, memory from cudaMalloc,
+// and the kernel's shared memory.
 std::vector<KernelArray> arrays_of(
     const void* kernel, int dynamic_bytes, std::span<const GlobalArray> global);
 
-// The program itself, with its constants and __device__ variables, and the frame of launch(), where
-// the kernel's arguments are.
+// The program itself, with its constants and __device__ variables, and the frame of launch(), which
+// holds the kernel's arguments.
 std::vector<MemoryRange> uncounted_memory(const void* frame);
 
-// An access of `bytes` that lies in none of `arrays`, told by the nearest of them. `places` as in
-// Hazard::Actor.
+// A hazard for an access of `bytes` outside of all `arrays`, described by the nearest array.
+// `places` as in Hazard::Actor.
 model::Hazard out_of_bounds(
     std::span<const KernelArray> arrays, std::uintptr_t address, int bytes, std::int64_t block,
     const model::Hazard::Actor& actor);

@@ -14,19 +14,19 @@ void require_launchable(const model::Gpu& gpu, const Launch& launch) {
   const auto refuse = [](const std::string& why) {
     throw model::Refusal(std::string(kernel_name()) + ": " + why);
   };
-  // The same for every GPU of the table.
+  // These limits are the same for every GPU of the table.
   constexpr int kStaticSharedBytes = 48 * 1024;
   if (grid.volume() == 0 || block.volume() == 0) {
     refuse("a launch of " + text_of(grid) + " blocks of " + text_of(block) + " threads is empty");
   }
   if (block.volume() > kMostThreadsInBlock || block.x > 1024 || block.y > 1024 || block.z > 64) {
     refuse(
-        "a block of " + text_of(block) + " threads is more than a GPU takes: at most " +
+        "a block of " + text_of(block) + " threads is more than a GPU accepts: at most " +
         "1024 x 1024 x 64, and 1024 in all");
   }
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
     refuse(
-        "a grid of " + text_of(grid) + " blocks is more than a GPU takes: at most " +
+        "a grid of " + text_of(grid) + " blocks is more than a GPU accepts: at most " +
         "2147483647 x 65535 x 65535");
   }
   if (static_bytes > kStaticSharedBytes) {

@@ -1,4 +1,4 @@
-// What a GPU would refuse of a launch.
+// The limits for which a GPU would refuse a launch.
 #pragma once
 
 #include "machine/grid.h"
@@ -8,7 +8,7 @@ namespace machine {
 
 inline constexpr int kMostThreadsInBlock = 1024;
 
-// Throws Refusal, in one sentence.
+// Throws a Refusal, in one sentence.
 void require_launchable(const model::Gpu& gpu, const Launch& launch);
 
 }  // namespace machine

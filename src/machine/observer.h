@@ -1,5 +1,5 @@
-// Who wants to know what a kernel does on the CPU, as far as the machine can tell: which lane runs,
-// where lanes wait, what is copied. (The accesses themselves are announced by the compiler.)
+// The interface to observe a kernel on the CPU: which lane runs, where lanes wait, what is copied.
+// (The compiler announces the accesses themselves.)
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace machine {
 
-// What an atomic is good for: sums of floats, counters, or locks and flags (exchanges and
+// The purpose of an atomic: sums of floats, counters, or locks and flags (exchanges and
 // compare-and-swaps).
 enum class AtomicUse { kSum, kCounter, kLock };
 
@@ -25,30 +25,30 @@ class BlockObserver {
 
   virtual void begin_block(std::int64_t block, int threads) = 0;
   virtual void end_block() = 0;
-  // Instead of end_block(), where an access was stopped by the system.
+  // Called instead of end_block() after the system stopped an access.
   virtual void crash(const model::Hazard& hazard) = 0;
 
-  // The block goes on after another one ran on this thread of the operating system.
+  // The block continues after another one ran on this thread of the operating system.
   virtual void go_on() = 0;
 
-  // That thread of the block runs from now on, on a fiber with that stack; where it called
-  // wait_for_room(), it first has to have some.
+  // That thread of the block runs from now on, on the fiber with that stack. If it called
+  // wait_for_room(), it must get room first.
   virtual void resume(int thread, std::span<const char> stack) = 0;
   virtual bool has_room(int thread) = 0;
-  // No lane runs: the block ends in a fault.
+  // No lane can run: the block ends in a fault.
   virtual void stop() = 0;
 
-  // Every lane of `warp` has paused. Those in `running` have more to do before the next barrier of
-  // the block, so what they did may be behind what others are yet to do. False: the block is to be
-  // abandoned.
+  // Every lane of `warp` has paused. Those in `running` will do more before the next barrier of the
+  // block, so their logged actions may come after what other lanes have not done yet. Returns false
+  // if the block is to be abandoned.
   virtual bool fold(int warp, std::uint32_t running) = 0;
 
-  // All threads of the block are at a barrier, but for those that have left the kernel. False as
-  // above.
+  // All threads of the block have reached a barrier, except those that have left the kernel.
+  // Returns false as above.
   virtual bool barrier(std::span<const bool> left) = 0;
 
-  // Called on the fiber of the lane that runs, before it does so, at `place`: a return address in
-  // the kernel. `global` is null where a copy only fills with zeros.
+  // These are called on the fiber of the running lane, before it acts, at `place`: a return address
+  // in the kernel. `global` is null if a copy only fills with zeros.
   virtual void async_copy(
       const void* shared, const void* global, std::size_t bytes, const void* place) = 0;
   virtual void async_commit(const void* place) = 0;
@@ -62,7 +62,7 @@ class BlockObserver {
   virtual void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
 
-  // Everything counted so far.
+  // The counts so far.
   virtual model::Counts result() const = 0;
 };
 
@@ -71,28 +71,28 @@ class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
   virtual void begin_launch(const Launch& launch) = 0;
-  // How many threads of the operating system may run blocks side by side; asked for the first block
+  // How many threads of the operating system may run blocks in parallel. Asked for the first block
   // of the launch, and again for the others.
   virtual int most_workers() const = 0;
-  // Called on each of them. What `memory` says holds until the launch is over.
+  // Called on each of these threads. `memory` stays valid until the launch is over.
   virtual std::unique_ptr<BlockObserver> observe_blocks(const KernelMemory& memory) = 0;
-  // When all blocks are through: what is wrong between them.
+  // Called when all blocks have run, for hazards between them.
   virtual std::vector<model::Hazard> hazards_between_blocks(
       std::span<const KernelArray> arrays) = 0;
-  // Not called where the launch ended in a fault. `whole`: every block of the grid was run.
+  // Not called if the launch ended in a fault. `whole`: every block of the grid ran.
   virtual void end_launch(bool whole) = 0;
 };
 
-// As run(), with the matrices that the kernels may touch; returns what the launches counted.
+// Like run(), with the matrices that the kernels may access; returns the counts of the launches.
 model::Counts run_observed(
     const Machine& machine, std::span<const GlobalArray> arrays, LaunchObserver& observer,
     const std::function<void()>& host);
 
-// For the observer of a block, on the fiber of the lane that runs: the warp's other lanes run, and
-// the warp is folded, until has_room() again.
+// For the observer of a block, on the fiber of the lane: lets the warp's other lanes run and folds
+// the warp until has_room() is true again.
 void wait_for_room();
 
-// The same where what the lane is about to do must not happen: its block is abandoned.
+// The same if the lane's next action must not happen: its block is abandoned.
 [[noreturn]] void go_astray();
 
 // For the hooks of volatile accesses: Worker::read_atomically.

@@ -1,4 +1,4 @@
-// Accesses that the machine makes for a kernel: what an atomic or a finished cp.async does.
+// Accesses that the machine makes for a kernel, such as those of an atomic or a completed cp.async.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Where a block stands in its grid and a thread in its block, as numbers and as text.
+// The position of a block in its grid and of a thread in its block, as numbers and as text.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 #include "cuda/runtime.h"
 #include "cuda/vector_types.h"
 
-// CUDA's built-in variables, of the thread that runs. (To kernels they are constants: cuda/cpu.h.)
+// CUDA's built-in variables, for the running thread. (Kernels see them as constants: cuda/cpu.h.)
 extern __thread uint3 threadIdx;
 extern __thread uint3 blockIdx;
 extern __thread uint3 blockDim;
 extern __thread uint3 gridDim;
+extern __thread int warpSize;
 
 namespace machine {
 

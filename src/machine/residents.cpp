@@ -10,7 +10,7 @@
 namespace machine {
 namespace {
 
-// Of this thread of the operating system. The first keeps its stacks from launch to launch.
+// One per thread of the operating system. The first keeps its stacks from launch to launch.
 thread_local std::vector<std::unique_ptr<Resident>> all;
 
 template <class Visit>
@@ -35,7 +35,7 @@ Resident* Residents::take() {
   return resident;
 }
 
-// One block's shared memory is where every block's is.
+// All blocks use the same addresses for shared memory.
 void Residents::bring_in(Resident& resident) {
   if (in_shared_memory_ == &resident) return;
   if (in_shared_memory_ != nullptr) {
@@ -54,7 +54,7 @@ void Residents::bring_in(Resident& resident) {
   in_shared_memory_ = &resident;
 }
 
-// Whether the block has ended, or will not.
+// Whether the block has ended or been abandoned.
 bool Residents::go_on(Resident& resident) {
   bring_in(resident);
   const std::int64_t block = resident.worker.block();
@@ -82,7 +82,7 @@ bool Residents::begin_next() {
     resident = take();
   } catch (const model::Refusal&) {
     if (waiting_.empty()) throw;
-    return false;  // no memory for one more
+    return false;  // not enough memory for another block
   }
   const std::optional<std::int64_t> block = source_.next(!waiting_.empty());
   if (!block) {

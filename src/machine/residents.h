@@ -1,5 +1,5 @@
-// The blocks that one thread of the operating system has begun and not ended: one, unless it waits
-// for another block, which then has to run beside it.
+// The blocks that one thread of the operating system has begun and not finished. There is only one,
+// unless it waits for another block, which must then run alternately with it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace machine {
 
-// So many blocks may have begun on one thread of the operating system.
+// The most blocks that may be in progress on one thread of the operating system.
 inline constexpr unsigned kMostResidents = 129;
 
 struct Resident {
@@ -23,19 +23,20 @@ struct Resident {
   std::vector<char> shared;  // its shared memory, while another block runs
 };
 
-// What a thread that runs blocks asks of those that hand them out. All may be called by several.
+// What a thread that runs blocks asks of the queue that hands them out. Several threads may call
+// these functions.
 struct BlockSource {
   std::function<void(Resident&)> prepare;  // for this launch; may throw
-  // `one_waits`: a block of this thread that has begun waits for another one.
+  // `one_waits`: a block in progress on this thread waits for another one.
   std::function<std::optional<std::int64_t>(bool one_waits)> next;
-  std::function<bool()> is_over;  // blocks that wait are forgotten
+  std::function<bool()> is_over;  // waiting blocks are dropped
   std::function<void()> ended;
   std::function<void(const Abandoned&)> abandoned;
-  std::function<void(std::int64_t)> failed;            // in a catch clause
-  std::function<void(const BlockObserver&)> observed;  // all blocks of that one have run
+  std::function<void(std::int64_t)> failed;            // call this in a catch clause
+  std::function<void(const BlockObserver&)> observed;  // all blocks of that thread have run
 };
 
-// Runs blocks on this thread until none is left, as its number `number`.
+// Runs blocks on this thread, which has the number `number`, until none is left.
 class Residents {
  public:
   Residents(const BlockSource& source, int number) : source_(source), number_(number) {}

@@ -13,7 +13,7 @@ struct Runner {
   std::atomic<std::int64_t> block{-1};
   pthread_t thread{};
 };
-std::array<Runner, 1024> runners;  // by OpenMP's number, as far as they go
+std::array<Runner, 1024> runners;  // by OpenMP's thread number, as far as there is room
 char name_of_kernel[256];
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The threads of the operating system that run blocks, for those that look from outside. All of it
-// may be called from a signal handler.
+// The threads of the operating system that run blocks, as seen by code outside of the machine.
+// Signal handlers may call all of these functions.
 #pragma once
 
 #include <pthread.h>
@@ -10,13 +10,13 @@
 
 namespace machine {
 
-bool in_kernel();           // this thread of the operating system runs a kernel's thread
-const char* kernel_name();  // of the launch of the moment, empty where there is none
-std::optional<pthread_t> runner_of_first_block();  // of the blocks that run, the first in the grid
+bool in_kernel();           // whether this thread of the operating system runs a kernel's thread
+const char* kernel_name();  // of the current launch; empty if there is none
+std::optional<pthread_t> runner_of_first_block();  // of the running blocks, the first in the grid
 
-// For those that run blocks.
-void name_kernel(const std::string& name);  // cut off where it is long
-// This thread of the operating system, OpenMP's number `number`, runs that block now; -1: none.
+// For the code that runs blocks.
+void name_kernel(const std::string& name);  // truncated if too long
+// This thread of the operating system, OpenMP's number `number`, now runs that block; -1: none.
 void runs_block(int number, std::int64_t block);
 
 }  // namespace machine

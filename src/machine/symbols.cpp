@@ -28,7 +28,7 @@ struct Symbols {
   std::string_view name(const Elf64_Sym& symbol) const { return names + symbol.st_name; }
 };
 
-// The program's own symbol table. The file is our own, so its offsets are trusted.
+// The program's own symbol table. Because the file is our own, its offsets are trusted.
 Symbols read_symbols() {
   Symbols symbols;
   std::ifstream executable("/proc/self/exe", std::ios::binary);
@@ -81,11 +81,12 @@ ArraysOfFile read_arrays(const void* kernel) {
   const auto function = function_at(kernel);
   if (function == table.end() || !symbols().name(*function).starts_with("_Z")) return arrays;
 
-  // The program holds two copies of every kernel; an object's symbols follow its file's name.
+  // The program contains two copies of every kernel. The symbols of an object follow its file's
+  // name.
   const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
   const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
   const auto end = std::find_if(function, table.end(), is_file);
-  std::unordered_map<std::string_view, const Elf64_Sym*> functions;  // by what follows _Z
+  std::unordered_map<std::string_view, const Elf64_Sym*> functions;  // key: the name after _Z
   for (auto symbol = begin; symbol != end; ++symbol) {
     const std::string_view name = symbols().name(*symbol);
     if (type_of(*symbol) == STT_FUNC && name.starts_with("_Z"))
@@ -94,7 +95,8 @@ ArraysOfFile read_arrays(const void* kernel) {
   for (auto symbol = begin; symbol != end; ++symbol) {
     if (type_of(*symbol) != STT_TLS) continue;
     SharedArray array{std::string(symbols().name(*symbol)), symbol->st_value, symbol->st_size};
-    // The Itanium C++ ABI names a function's static variable "As" so: _ZZ <function> E 2As.
+    // The Itanium C++ ABI names a static variable "As" of a function like this: _ZZ <function> E
+    // 2As.
     const std::string_view local = symbols().name(*symbol);
     const Elf64_Sym* owner = nullptr;
     for (std::size_t e = local.size(); local.starts_with("_ZZ") && e-- > 3;) {
@@ -135,8 +137,8 @@ std::string function_name(const void* address) {
   for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
     for (std::size_t at; (at = name.find(unnamed)) != name.npos;) name.erase(at, unnamed.size());
   }
-  // A template's name begins with what it returns. The parameters are the first (...) outside of
-  // <>.
+  // The name of a template begins with its return type. Its parameters are the first (...) outside
+  // of <>.
   if (name.starts_with("void ")) name.erase(0, 5);
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {

@@ -15,7 +15,7 @@ enum class State {
   kAtBarrier,
   kInCollective,
   kWaitsForRoom,
-  kYields,  // to others, for one of which it seems to wait
+  kYields,  // it lets others run, because it seems to wait for one of them
   kFaulty,
   kAstray,
   kDone
@@ -28,7 +28,7 @@ struct Thread {
   bool vote = false;  // at the block's barrier
   Collective collective{};
   std::uint64_t received = 0;
-  bool received_nothing = false;    // the lane that it asked does not take part
+  bool received_nothing = false;    // the lane that it reads does not take part
   const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
   int times_read = 0;
   AsyncCopies copies;

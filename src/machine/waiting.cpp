@@ -32,7 +32,7 @@ void simt::grid_barrier() {
   using machine::grid_barrier;
   const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
   if (!grid_barrier.all_run) {
-    machine::fault("it calls grid.sync(), for which all blocks have to run in one go", HERE);
+    machine::fault("it calls grid.sync(), which requires that all blocks run together", HERE);
   }
   if (blocks > machine::kMostResidents) {
     machine::fault(
@@ -69,7 +69,7 @@ void simt::let_others_run() {
 ATOMIC(atomicAdd, unsigned, old + value)
 ATOMIC(atomicAdd, unsigned long long, old + value)
 ATOMIC(atomicSub, unsigned, old - value)
-// They count from 0 to `value`, and around.
+// atomicInc and atomicDec count between 0 and `value` and wrap around.
 ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
 ATOMIC(atomicDec, unsigned, old == 0 || old > value ? value : old - 1)
 #define FOR_INTEGERS(name, result) \

@@ -1,4 +1,4 @@
-// Threads that wait for each other by what they store: fences, counters, locks and flags.
+// Threads that wait for each other through memory: fences, counters, locks and flags.
 #pragma once
 
 #include <atomic>
@@ -9,19 +9,18 @@
 
 namespace machine {
 
-// Whether this program has any of them: what is defined in waiting.cpp is linked only where it is
-// called.
+// Whether this program uses any of them: waiting.cpp is linked only if its functions are called.
 bool blocks_may_wait();
 
-// Blocks of one launch that wait for each other at a barrier of the whole grid.
+// The blocks of one launch that wait for each other at a barrier of the whole grid.
 struct GridBarrier {
-  bool all_run = false;  // every block of the launch will, if one waits
-  unsigned came = 0;     // threads that came to it for their blocks, over all barriers
+  bool all_run = false;  // if one block waits, every block of the launch must
+  unsigned came = 0;     // blocks' threads that arrived, over all barriers
 };
-extern GridBarrier grid_barrier;  // of the launch of the moment
+extern GridBarrier grid_barrier;  // of the current launch
 
-// Replaces the value at `address` by `change` of it, and returns what it was. Blocks run side by
-// side, so this is atomic among threads of the operating system, too.
+// Replaces the value at `address` by `change` of it, and returns the old value. Blocks run in
+// parallel, so this is atomic among threads of the operating system, too.
 template <class T, class Change>
 T atomically(T* address, AtomicUse use, void* place, Change change) {
   if (running_worker != nullptr) {

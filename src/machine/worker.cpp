@@ -15,7 +15,9 @@ __thread Worker* running_worker;
 __thread bool makes_own_access;
 
 void Worker::prepare(
-    Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory) {
+    model::WarpGeometry geometry, Extent grid, Extent block, void (*body)(void*), void* context,
+    KernelMemory memory) {
+  geometry_ = geometry;
   grid_ = grid;
   block_ = block;
   count_ = static_cast<int>(block.volume());
@@ -25,6 +27,7 @@ void Worker::prepare(
   handler_stack_.provide();
   gridDim = {grid.x, grid.y, grid.z};
   blockDim = {block.x, block.y, block.z};
+  warpSize = geometry.lanes;
   if (threads_.size() < static_cast<std::size_t>(count_)) {
     threads_.clear();
     stacks_.reserve(count_);
@@ -38,7 +41,7 @@ void Worker::run_body() {
   while (true) {
     Worker& worker = *running_worker;
     worker.body_(worker.context_);
-    // What was not waited for arrives all the same.
+    // Copies that were not waited for arrive at the end.
     worker.running_->copies.commit();
     worker.running_->copies.wait(0, finish);
     worker.pause(State::kDone);
@@ -81,7 +84,7 @@ void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruc
   __builtin_unreachable();
 }
 
-// What the threads were about to do is forgotten, and so are the copies that they had issued.
+// Discards what the threads were about to do, and the copies that they had issued.
 void Worker::forget_threads() {
   for (Thread& thread : threads_) {
     thread.fiber.forget();
@@ -118,7 +121,7 @@ void Worker::begin_block(std::int64_t block) {
 
 bool Worker::go_on() {
   // A warp may wait for one that waits for a third, and so on.
-  const int warps = (count_ + model::kWarpSize - 1) / model::kWarpSize;
+  const int warps = geometry_.warps_of(count_);
   const int most_rounds = warps + 1;
   blockIdx = position(block_index_, grid_);
   if (observer_ != nullptr) observer_->go_on();
@@ -137,8 +140,8 @@ bool Worker::go_on() {
   return false;
 }
 
-// Whether there is a barrier. Threads that have left the kernel count as arrived, as on the GPU;
-// but see the observer.
+// Whether all threads are at a barrier. Threads that have left the kernel count as arrived, as on
+// the GPU; the observer may object.
 bool Worker::come_to_barrier() {
   vote_ = {};
   for (int i = 0; i < count_; ++i) {
@@ -157,8 +160,8 @@ bool Worker::come_to_barrier() {
   return true;
 }
 
-// Lets each lane run that can, until it waits. Returns the one that went astray, if any; those
-// behind it do not run.
+// Runs each lane that can run until it waits. Returns the lane that went astray, if any; the lanes
+// after it do not run.
 const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     Thread& thread = lanes[l];
@@ -173,10 +176,11 @@ const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   return nullptr;
 }
 
-// Runs a warp until every lane is at a barrier of the block or done; false: until a lane yields.
+// Runs a warp until every lane is at a barrier of the block or done. Returns false if a lane
+// yields.
 bool Worker::run_warp(int warp) {
-  const int first = warp * model::kWarpSize;
-  const std::span<Thread> lanes(&threads_[first], std::min(model::kWarpSize, count_ - first));
+  const int first = geometry_.thread_of(warp, 0);
+  const std::span<Thread> lanes(&threads_[first], std::min<int>(geometry_.lanes, count_ - first));
   const auto in_state = [&](State state) {
     std::uint32_t found = 0;
     for (std::size_t l = 0; l < lanes.size(); ++l) {
@@ -193,8 +197,8 @@ bool Worker::run_warp(int warp) {
     const std::uint32_t yielding = in_state(State::kYields);
     const std::uint32_t waiting = in_state(State::kInCollective);
     if (observer_ != nullptr) {
-      // Where all wait for each other the warp is together again. Where only some do, the others
-      // may be ahead of them. In a block that is abandoned nothing more comes from any.
+      // If all lanes wait for each other, the warp is together again. If only some do, the others
+      // may be ahead of them. An abandoned block produces nothing more.
       const std::uint32_t running = without_room | yielding | (waiting == began ? 0 : waiting);
       if (!observer_->fold(warp, astray != nullptr ? 0 : running)) abandon({});
     }

@@ -1,5 +1,5 @@
-// Runs blocks, one after the other, on one thread of the operating system: a block's threads are
-// fibers, and a warp's lanes run one after the other, each until it has to wait.
+// Runs blocks, one after the other, on one thread of the operating system. A block's threads are
+// fibers. A warp's lanes run one after the other, each until it must wait.
 #pragma once
 
 #include <array>
@@ -22,41 +22,44 @@ namespace machine {
 
 class BlockObserver;
 
-// A block cannot go on, because of a hazard that its observer knows or of this one.
+// A block cannot continue, because of a hazard that its observer found, or of this one.
 struct Abandoned {
   std::optional<model::Hazard> hazard;
 };
 
 class Worker {
  public:
-  // What the threads of a launch call, and what they may touch but for their stacks.
-  void prepare(Extent grid, Extent block, void (*body)(void*), void* context, KernelMemory memory);
+  // The code of a launch's threads, and the memory that they may access besides their stacks.
+  void prepare(
+      model::WarpGeometry geometry, Extent grid, Extent block, void (*body)(void*), void* context,
+      KernelMemory memory);
   const KernelMemory& memory() const { return memory_; }
-  // From now on; null: nobody.
+  // Sets the observer from now on; null: none.
   void set_observer(BlockObserver* observer) { observer_ = observer; }
   BlockObserver* observer() const { return observer_; }
 
-  // A block begins; go_on() runs it to its end, or until all that can run seem to wait for another
-  // block. Returns whether it has ended. Throws KernelFault and Abandoned.
+  // Begins a block. go_on() runs it to its end, or until all lanes that can run seem to wait for
+  // another block. Returns whether it has ended. Throws KernelFault and Abandoned.
   void begin_block(std::int64_t block);
   bool go_on();
-  // A block that did not end will not.
+  // A block in progress will not end.
   void forget_threads();
   std::int64_t block() const { return block_index_; }
 
-  // Of the thread that runs, and called on its fiber.
+  // These concern the running thread and are called on its fiber.
   Thread& running() { return *running_; }
-  int lane() const { return static_cast<int>(running_ - threads_.data()) % model::kWarpSize; }
-  void pause(State state);  // back to go_on, until the thread's turn comes again
-  // The thread is about to read that by an atomic or volatile access. Where it does so again and
-  // again it waits for somebody else, whose turn it then is.
+  const model::WarpGeometry& geometry() const { return geometry_; }
+  int lane() const { return geometry_.lane_of(static_cast<int>(running_ - threads_.data())); }
+  void pause(State state);  // back to go_on, until the thread's next turn
+  // The thread will read this address by an atomic or volatile access. If it does so repeatedly, it
+  // waits for another thread, which then gets its turn.
   void read_atomically(const void* address);
   std::uint64_t exchange(const Collective& collective);
   [[noreturn]] void fault(const std::string& what, const void* place);
-  // Also from a signal handler: the thread touched `address`, which is not there; none is known
-  // where the access was not aligned.
+  // May be called from a signal handler: the thread accessed `address`, which does not exist. It is
+  // empty for a misaligned access, whose address is unknown.
   [[noreturn]] void crash(std::optional<std::uintptr_t> address, std::uintptr_t instruction);
-  simt::BlockVote vote() const { return vote_; }  // at the barrier that was left last
+  simt::BlockVote vote() const { return vote_; }  // of the last barrier that was left
 
  private:
   struct Fault {
@@ -77,27 +80,28 @@ class Worker {
   [[noreturn]] void throw_fault(const Thread& thread, const std::string& what, const void* place);
   model::Hazard crash_of(const Thread& thread) const;
 
-  std::vector<Thread> threads_;  // as many as the largest block so far has
+  std::vector<Thread> threads_;  // as many as the largest block so far
   Stacks stacks_;
   HandlerStack handler_stack_;
   Context scheduler_;
   Thread* running_ = nullptr;
   BlockObserver* observer_ = nullptr;
 
+  model::WarpGeometry geometry_{};
   Extent grid_{}, block_{};
-  int count_ = 0;  // threads of a block
+  int count_ = 0;  // number of threads of a block
   void (*body_)(void*) = nullptr;
   void* context_ = nullptr;
   KernelMemory memory_{};
 
   std::int64_t block_index_ = 0;
   simt::BlockVote vote_{};
-  std::array<bool, kMostThreadsInBlock> has_left_{};  // the kernel, of this block's threads
+  std::array<bool, kMostThreadsInBlock> has_left_{};  // the kernel, called for this block's threads
   Fault fault_;
   Crash crash_;
 };
 
-// Whose thread runs on this thread of the operating system; null where none does.
+// The worker whose thread runs on this thread of the operating system; null if none does.
 extern __thread Worker* running_worker;
 
 }  // namespace machine

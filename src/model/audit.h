@@ -1,4 +1,4 @@
-// What an audit of the tracer came to: plain data, filled by trace/.
+// The result of an audit of the tracer: plain data, filled by trace/.
 #pragma once
 
 #include <array>
@@ -7,16 +7,16 @@
 
 namespace model {
 
-// What the first block of each launch really did to memory, held against what the tracer was told
-// of.
+// What the first block of each launch really did to memory, compared with what was announced to the
+// tracer.
 struct Audit {
-  std::int64_t most_accesses = 50'000;  // after so many the rest runs unaudited
-  int every = 1;              // of so many warps of a block one is audited, the first to begin with
-  int blocks = 0;             // that were audited
-  std::int64_t accesses = 0;  // that were held against the announcements
-  bool whole = true;          // they all came to their ends before there were too many
+  std::int64_t most_accesses = 50'000;  // after this many accesses the rest runs unaudited
+  int every = 1;   // one in this many warps of a block is audited, starting with the first
+  int blocks = 0;  // the number that were audited
+  std::int64_t accesses = 0;  // the number compared with announcements
+  bool whole = true;          // all threads finished before the limit was reached
 
-  // An access that nobody announced, or an announcement that no access followed.
+  // An access that was not announced, or an announcement without an access.
   struct Surprise {
     // In the program's code, the outermost call first, as in LineCounts; the rest is 0.
     std::array<std::uint32_t, 8> places;
@@ -25,7 +25,7 @@ struct Audit {
     bool stores, announced;
     int line = 0;  // as in LineCounts
   };
-  std::vector<Surprise> surprises;  // the first of each place and kind
+  std::vector<Surprise> surprises;  // the first for each place and kind
 
   bool complete() const { return blocks > 0 && surprises.empty(); }
 };

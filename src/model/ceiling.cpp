@@ -8,11 +8,9 @@ namespace model {
 
 namespace {
 
-constexpr int kSchedulers = 4;  // of an SM, from cc 7.0 on; each issues an instruction a cycle
-
-// What one block asks of the units.
+// The demand of one block on the units.
 struct Work {
-  double ffmas;  // warp instructions, as all of the following but the last
+  double ffmas;  // warp instructions, like all of the following except the last
   double instructions;
   double smem_load_wavefronts;
   double smem_store_wavefronts;
@@ -44,7 +42,7 @@ Work work_as_written(const Product& product, const Variant& variant, const Count
   };
   const double K = padded_K(product, variant);
   const double ffmas = warps(variant) * results_per_thread(variant) * K;
-  // A cp.async is one instruction, and counted on either side.
+  // A cp.async is one instruction, but is counted on both sides.
   const double accesses = a_block(
       counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
       counts.smem_stores.requests - counts.async_smem.requests);
@@ -82,11 +80,11 @@ Ceiling ceiling_of(
   result.bound_by = static_cast<UnitIndex>(slowest - result.ms.begin());
   const auto tflops = [&](double ms) { return 2 * M * N * K / ms * 1e-9; };
   result.tflops = tflops(*slowest);
-  const double copy_ms = std::max(
+  result.copy_ms = std::max(
       {result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(work.smem_store_wavefronts)});
-  const double multiply_ms =
+  result.multiply_ms =
       std::max({result.ms[kFma], result.ms[kIssue], on_sm(work.smem_load_wavefronts)});
-  result.no_overlap_tflops = tflops(copy_ms + multiply_ms);
+  result.no_overlap_tflops = tflops(result.copy_ms + result.multiply_ms);
   return result;
 }
 
@@ -115,14 +113,16 @@ SharedLoads shared_loads_as_compiled(
   SharedLoads loads{
       a_block(&InstructionMix::lds32) + wide_64 + wide_128,
       static_cast<double>(counts.smem_loads.pieces) / traced};
-  // Wide loads that the source has already were traced as such.
+  // Wide loads in the source were already traced as such.
   if (counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum) return loads;
 
-  // Which loads became wide is not recorded. A bound takes those that gain the most by it.
+  // The record does not say which loads became wide. For a bound, the loads are chosen that gain
+  // the most.
   struct Gain {
     double requests, wavefronts_saved_each;
   };
-  double left = (2 * wide_64 + 4 * wide_128) * traced;  // written requests that are now part of one
+  // Source requests that are now part of a wide one.
+  double left = (2 * wide_64 + 4 * wide_128) * traced;
   const double share_64 = left > 0 ? 2 * wide_64 * traced / left : 0;
   std::vector<Gain> gains;
   for (std::size_t w = 0; w < counts.widenable.size(); ++w) {

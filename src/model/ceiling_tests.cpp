@@ -6,7 +6,7 @@ namespace model {
 
 namespace {
 
-// A GPU whose every unit does one thing a nanosecond: 4 SMs of 32 lanes.
+// A GPU whose every unit does one operation per nanosecond: 4 SMs with 32 lanes.
 Gpu plain_gpu() {
   Gpu gpu{};
   gpu.name = "plain";
@@ -17,7 +17,7 @@ Gpu plain_gpu() {
   return gpu;
 }
 
-// Blocks of one warp, a result a lane.
+// Blocks of one warp, with one result per lane.
 Variant one_warp(int BK) {
   Variant variant{};
   variant.BM = 1;
@@ -28,7 +28,7 @@ Variant one_warp(int BK) {
   return variant;
 }
 
-// Eight blocks, of which the trace saw one that makes `loads` scalar loads from shared memory.
+// Eight blocks, one of which was traced and makes `loads` scalar loads from shared memory.
 Counts traced_loads(int loads, int wavefronts_each) {
   Counts counts;
   counts.blocks = 8;
@@ -44,14 +44,14 @@ const Product kProduct{8, 32, 100, false};
 
 }  // namespace
 
-TEST_CASE("the busiest unit bounds the rate, and every unit's time is its share of the work") {
+TEST_CASE("the busiest unit bounds the rate, and a unit's time is its share of the work") {
   Gpu gpu = plain_gpu();
   gpu.dram_gb_per_s = 1e6;
   Counts counts = traced_loads(300, 2);
   counts.gmem_loads.lines = 500;
   const auto ceiling = ceiling_as_written(gpu, kProduct, one_warp(0), counts);
   REQUIRE(ceiling);
-  // Eight blocks on four SMs: two each, one after the other.
+  // Eight blocks on four SMs: two per SM, one after the other.
   CHECK(ceiling->ms[kFma] == doctest::Approx(2 * 100e-6));
   CHECK(ceiling->ms[kIssue] == doctest::Approx(2 * (100 + 300) / 4 * 1e-6));
   CHECK(ceiling->ms[kSmem] == doctest::Approx(2 * 600e-6));
@@ -64,7 +64,7 @@ TEST_CASE("the busiest unit bounds the rate, and every unit's time is its share 
   CHECK(ceiling->no_overlap_tflops == doctest::Approx(2.0 * 8 * 32 * 100 / 2200e-9 * 1e-12));
 }
 
-TEST_CASE("each matrix travels from memory once, and C twice where beta reads it") {
+TEST_CASE("each matrix is read from memory once, and C is also read if beta is not 0") {
   const Counts counts = traced_loads(0, 0);
   const auto ms = [&](bool reads_C) {
     return ceiling_as_written(plain_gpu(), {8, 32, 100, reads_C}, one_warp(0), counts)->ms[kDram];
@@ -73,7 +73,7 @@ TEST_CASE("each matrix travels from memory once, and C twice where beta reads it
   CHECK(ms(true) == doctest::Approx(4 * (8 * 100 + 100 * 32 + 2 * 8 * 32) * 1e-6));
 }
 
-TEST_CASE("one block more than fills the SMs costs as much as a whole round of blocks") {
+TEST_CASE("one block more than the SMs hold costs as much as a whole wave of blocks") {
   const Counts counts = traced_loads(300, 1);
   const auto ceiling = [&](int M) {
     return *ceiling_as_written(plain_gpu(), {M, 32, 100, false}, one_warp(0), counts);
@@ -84,7 +84,7 @@ TEST_CASE("one block more than fills the SMs costs as much as a whole round of b
   CHECK(ceiling(5).busy_share == doctest::Approx(5 / 8.0));
 }
 
-TEST_CASE("the last tile is multiplied in full, and half a warp takes a warp's lanes") {
+TEST_CASE("the last tile is multiplied in full, and half a warp occupies a warp's lanes") {
   const Counts counts = traced_loads(0, 0);
   Variant variant = one_warp(16);
   CHECK(
@@ -97,8 +97,8 @@ TEST_CASE("the last tile is multiplied in full, and half a warp takes a warp's l
       doctest::Approx(16e-6));
 }
 
-TEST_CASE("the compiler's instructions replace the source's, and a wide load its wavefronts") {
-  // 200 loads as written: 100 that take one wavefront, and 100 of four that could be wide.
+TEST_CASE("the compiler's instructions replace the source's, and wide loads replace scalar ones") {
+  // 200 loads in the source: 100 that take one wavefront, and 100 that take four and could be wide.
   Counts counts = traced_loads(200, 1);
   counts.smem_loads.pieces = 500;
   counts.widenable[4] = {100, 200, 50};
@@ -115,7 +115,7 @@ TEST_CASE("the compiler's instructions replace the source's, and a wide load its
   CHECK(ceiling->ms[kIssue] == doctest::Approx(2 * 25 * 16 / 4 * 1e-6));
   CHECK(ceiling->ms[kSmem] == doctest::Approx(2 * 150e-6));
 
-  // Half as many wide loads, and those that gain the most are taken to be the wide ones.
+  // Half as many wide loads. The loads that gain the most are assumed to be the wide ones.
   counts.widenable[1] = {100, 50, 100};
   record.loop.lds128 = 0;
   record.loop.lds64 = 1;
@@ -123,7 +123,7 @@ TEST_CASE("the compiler's instructions replace the source's, and a wide load its
   CHECK(in_pairs.wavefronts == 500 - 50 * (4 - 2));
 }
 
-TEST_CASE("wide loads that the source has are not merged once more") {
+TEST_CASE("wide loads in the source are not merged again") {
   Counts counts = traced_loads(25, 4);
   counts.smem_loads.floats.sum *= 4;
   counts.widenable[4] = {25, 10, 5};
@@ -133,7 +133,7 @@ TEST_CASE("wide loads that the source has are not merged once more") {
   CHECK(shared_loads_as_compiled(kProduct, one_warp(0), counts, record).wavefronts == 100);
 }
 
-TEST_CASE("where nothing is multiplied or traced there is no ceiling") {
+TEST_CASE("without a multiplication or a trace there is no ceiling") {
   const Counts counts = traced_loads(1, 1);
   CHECK(!ceiling_as_written(plain_gpu(), {0, 32, 100, false}, one_warp(0), counts));
   CHECK(!ceiling_as_written(plain_gpu(), {8, 32, 0, false}, one_warp(0), counts));

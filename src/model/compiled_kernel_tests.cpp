@@ -14,7 +14,7 @@
 
 namespace model {
 
-TEST_CASE("every recorded kernel stands once for each architecture, with figures a GPU can have") {
+TEST_CASE("every kernel is recorded once per architecture, with plausible numbers") {
   std::set<std::string_view> kernels;
   std::set<int> architectures;
   std::set<std::pair<std::string_view, int>> records;
@@ -35,7 +35,7 @@ TEST_CASE("every recorded kernel stands once for each architecture, with figures
   CHECK(records.size() == kernels.size() * architectures.size());
 }
 
-TEST_CASE("a kernel is found for its own architecture, else for the nearest one below") {
+TEST_CASE("a kernel's record is that of its own architecture, else of the nearest older one") {
   const std::string_view kernel = compiled_kernels().front().kernel;
   const auto architecture_for = [&](int compute_capability) {
     const auto record = find_compiled_kernel(kernel, compute_capability);
@@ -84,7 +84,7 @@ TEST_CASE("cp.async is in the loop from sm_80 on, and plain copies below") {
     const auto record =
         find_compiled_loop("async_pipeline<64, 256, 8, 64, 64, 16, 8, 4, 4>", capability);
     REQUIRE(record);
-    // A thread copies 4 floats of A, and 4 times 4 of B. The edge's way through is not counted.
+    // A thread copies 4 floats of A, and 4 times 4 of B. The path for edges is not counted.
     const InstructionMix& loop = record->loop;
     CHECK(loop.ldgsts32 == (capability < 80 ? 0 : 4));
     CHECK(loop.ldgsts128 == (capability < 80 ? 0 : 4));
@@ -93,7 +93,7 @@ TEST_CASE("cp.async is in the loop from sm_80 on, and plain copies below") {
   }
 }
 
-TEST_CASE("rounds are those that do all multiplications of a thread") {
+TEST_CASE("the iterations do all multiplications of a thread") {
   CompiledKernel record{};
   record.loop.ffma = 32;
   CHECK(rounds(record, 2, 64, 0).loop == 4);
@@ -102,12 +102,12 @@ TEST_CASE("rounds are those that do all multiplications of a thread") {
   record.inner.ffma = 64;
   CHECK(rounds(record, 64, 256, 8).loop == 32);
   CHECK(rounds(record, 64, 256, 8).inner == 256);
-  record.loop.ffma = 64;  // a step before the loop inside
+  record.loop.ffma = 64;  // a step before the inner loop
   CHECK(rounds(record, 64, 256, 8).inner == 224);
   CHECK(rounds(CompiledKernel{}, 64, 256, 8).loop == 0);
 }
 
-TEST_CASE("a loop is found for its own architecture, else for the nearest one below") {
+TEST_CASE("a loop's record is that of its own architecture, else of the nearest older one") {
   const std::string_view kernel = "naive<32, 32>";
   REQUIRE(find_compiled_loop(kernel, 87));
   CHECK(find_compiled_loop(kernel, 87)->compute_capability == 86);
@@ -115,8 +115,8 @@ TEST_CASE("a loop is found for its own architecture, else for the nearest one be
   CHECK(!find_compiled_loop("no such kernel", 90));
 }
 
-// One of the sources profiled its 1D coarsening on an RTX 3090 at M N K = 2^31 (16 x 16 tiles, BK
-// 16, s results a thread), and counted 83.89, 50.33, 33.55, 25.17 and 41.94 million loads from
+// One of our sources profiled its 1D coarsening on an RTX 3090 at M N K = 2^31 (16 x 16 tiles, BK
+// 16, s results per thread). It counted 83.89, 50.33, 33.55, 25.17 and 41.94 million loads from
 // shared memory: M N K / 32 (1/4 + 1/s), because the compiler loads A's tile four words at a time.
 TEST_CASE("the recorded loops give the loads that a profiler counted for 1D coarsening") {
   constexpr double kProducts = 0x1p31;
@@ -138,7 +138,7 @@ TEST_CASE("the recorded loops give the loads that a profiler counted for 1D coar
       CHECK(millions(s, capability) == doctest::Approx(as_counted).epsilon(0.0002));
       CHECK(millions(s, capability) == doctest::Approx(kProducts / 32e6 * (0.25 + 1.0 / s)));
     }
-    // With 16 results nvcc 13 unrolls two steps and not four: it loads two words at a time.
+    // With 16 results nvcc 13 unrolls two steps instead of four, so it loads two words at a time.
     CHECK(millions(16, capability) == doctest::Approx(2 * kProducts / 32e6 * (0.5 + 1.0 / 16)));
   }
 }
@@ -154,14 +154,14 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// nvcc as the Makefile finds it, or "".
+// The path of nvcc as the Makefile finds it, or "".
 std::string nvcc_here() {
   if (std::system("command -v nvcc >/dev/null 2>&1") == 0) return "nvcc";
   const char* usual = "/usr/local/cuda/bin/nvcc";
   return std::filesystem::exists(usual) ? usual : "";
 }
 
-// The kernels' part of gemm_steps.cu with three of them, one of each kind.
+// The kernels in gemm_steps.cu, with explicit instances of three of them, one of each kind.
 void write_source(const std::string& path) {
   std::ifstream whole("gemm_steps.cu");
   std::ofstream source(path);
@@ -179,7 +179,7 @@ void write_source(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("nvcc makes of the kernels what is recorded, where it is the version that was recorded") {
+TEST_CASE("nvcc's output equals the record, if it is the recorded version") {
   const std::string nvcc = nvcc_here();
   if (nvcc.empty()) {
     MESSAGE("skipped: there is no nvcc here");
@@ -192,7 +192,7 @@ TEST_CASE("nvcc makes of the kernels what is recorded, where it is the version t
   const std::string made = folder / "kernels.inc";
   std::string source = "src/experiments/kernels.cu";
   if (!all) write_source(source = folder / "kernels.cu");
-  // What is there before is what stays of the main loops where nobody can read them.
+  // If nobody can read the new main loops, those in the old file must be kept.
   std::filesystem::copy_file(kRecorded, made);
   const std::string command = std::string(all ? "" : "ARCHITECTURES=86 ") +
                               "src/model/record_kernels.sh " + nvcc + " " + made + " " + source +
@@ -218,7 +218,7 @@ TEST_CASE("nvcc makes of the kernels what is recorded, where it is the version t
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("without a disassembler registers are recorded, and main loops stay as they were") {
+TEST_CASE("without a disassembler, registers are recorded and main loops are kept") {
   if (std::system("PATH=/usr/bin:/bin; command -v cuobjdump nvdisasm >/dev/null") == 0) {
     MESSAGE("skipped: there is a disassembler here");
     return;

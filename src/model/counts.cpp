@@ -45,7 +45,7 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   known->in_flight_bytes += more.in_flight_bytes;
   known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
   add_requests(*known, more);
-  // The same example, whichever thread came first.
+  // The same example hazard, whichever thread came first.
   if (more.worst_pieces > known->worst_pieces ||
       (more.worst_pieces == known->worst_pieces && more.worst_block < known->worst_block)) {
     known->worst_pieces = more.worst_pieces;
@@ -73,6 +73,7 @@ void add(Counts& to, const Counts& from) {
     to.widenable[w].wavefronts_64 += from.widenable[w].wavefronts_64;
     to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
   }
+  to.warp = from.warp;
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
   to.barriers += from.barriers;

@@ -13,17 +13,17 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSmallestFp32 = 0x1p-149;
 
-// The relative error that n roundings of unit u can add up to.
+// The largest relative error that n roundings of unit u can add up to.
 double gamma(double n, double u) {
   return n * u < 1 ? n * u / (1 - n * u) : kInfinity;
 }
 
-// 0 where the value is 0, even if nothing is known of the factor.
+// 0 if the value is 0, even if the factor is unknown.
 double scaled(double factor, double value) {
   return value == 0 ? 0 : factor * value;
 }
 
-// What one run of consecutive elements adds to the whole.
+// What one range of consecutive elements adds to the whole.
 struct Part {
   double difference_squared = 0;
   double reference_squared = 0;
@@ -32,12 +32,12 @@ struct Part {
   std::int64_t overflowed = 0;
 };
 
-// One element's sum: alpha times products, and beta C0.
+// The sum of one element: alpha times products, and beta C0.
 struct Sum {
   double exact, magnitude, from_c0, alpha, bound;
 
-  // Whether the terms of that sign can add up to more than fp32 holds, before or after they are
-  // scaled by alpha.
+  // Whether the terms with that sign can add up to more than fp32 holds, before or after scaling by
+  // alpha.
   bool overflows(double sign) const {
     const double rounding = std::min(bound, magnitude);
     const double products = std::max(0.0, (magnitude + sign * (exact - from_c0)) / 2) + rounding;
@@ -46,7 +46,7 @@ struct Sum {
   }
 };
 
-// Whether `value`, which is not finite, is what fp32 makes of that sum.
+// Whether `value`, which is not finite, is a possible fp32 result of that sum.
 bool is_overflow(double value, const Sum& sum) {
   if (std::isnan(value)) return sum.overflows(1) && sum.overflows(-1);
   return sum.overflows(value > 0 ? 1 : -1);
@@ -63,7 +63,7 @@ Error compare(
   const double of_c0 = gamma(2, precision.u_acc);
   const double underflow = (K * std::abs(double{alpha}) + 2) * kSmallestFp32;
 
-  // Parts of a fixed length, added up in order: the same sums with any number of threads.
+  // Ranges of a fixed length, added up in order, give the same sums with any number of threads.
   constexpr std::int64_t kPartLength = 1 << 14;
   const std::int64_t elements = std::int64_t{M} * N;
   const std::int64_t part_count = (elements + kPartLength - 1) / kPartLength;

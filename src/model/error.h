@@ -13,14 +13,15 @@ struct Mismatch {
 };
 
 struct Error {
-  double relative;  // Frobenius norm of the difference over that of the reference; 0/0 is 0
+  double relative;  // Frobenius norm of the difference divided by that of the reference; 0/0 is 0
   double max_abs;
-  bool bound_ok;                  // every element within the textbook bound, or overflowed
+  bool bound_ok;                  // every element is within the textbook bound, or overflowed
   std::optional<Mismatch> first;  // the first element that is neither, row by row
-  std::int64_t overflowed = 0;    // elements that left the range of fp32, as their products explain
+  // Elements whose overflow beyond the range of fp32 their products explain.
+  std::int64_t overflowed = 0;
 };
 
-// Unit roundoffs of a product: of the inputs as the multiplier sees them, and of the accumulator.
+// Unit roundoffs of a product: of the inputs as the multiplier uses them, and of the accumulator.
 struct Precision {
   double u_in;
   double u_acc;
@@ -31,7 +32,7 @@ inline constexpr Precision kTf32{0x1p-11, 0x1p-24};
 // Compares C with the exact result. All row-major M x N.
 //   exact      alpha*A*B + beta*C0, accumulated in fp64
 //   magnitude  |alpha| |A| |B|, fp64
-//   C0         C before the product, null where beta is 0
+//   C0         C before the product, null if beta is 0
 //   alpha      for the underflow term and for overflow, see below
 //
 // An element passes if it is within
@@ -39,18 +40,18 @@ inline constexpr Precision kTf32{0x1p-11, 0x1p-24};
 //     + (K |alpha| + 2) 2^-149,   gamma(n) = n u_acc / (1 - n u_acc),
 // the standard error bound of an inner product (Higham, Accuracy and Stability of Numerical
 // Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
-// also lose up to the smallest fp32 number to underflow. From K u_acc = 1 on, it bounds nothing.
+// also lose up to the smallest fp32 number to underflow. For K u_acc >= 1 there is no bound.
 //
-// Where exact is NaN, C must be NaN; where exact is infinite, C must be the same infinity.
+// If exact is NaN, C must be NaN; if exact is infinite, C must be the same infinity.
 //
-// Overflow is no mistake of a kernel: every BLAS leaves an infinity or a NaN where fp32 has no
-// better number, and reports nothing. Where exact is finite, +infinity passes if the positive terms
-// of the sum (A*B, alpha*A*B, or that and beta*C0) can add up to more than fp32 holds in some order
-// of adding, -infinity if the negative terms can, and NaN (infinity less infinity) if both can. So
-// an infinity passes where exact itself is beyond fp32, and a finite value does not.
+// Overflow is not an error of a kernel: every BLAS returns an infinity or a NaN if fp32 has no
+// better number, and reports nothing. If exact is finite, +infinity passes if the positive terms of
+// the sum (A*B, alpha*A*B, or that and beta*C0) can add up to more than fp32 holds in some order,
+// -infinity if the negative terms can, and NaN (infinity minus infinity) if both can. So if exact
+// itself is beyond fp32, an infinity passes and a finite value does not.
 //
-// All these agree: they add nothing to the norms. A NaN or infinity anywhere else is an infinite
-// difference.
+// All these elements count as equal: they add nothing to the norms. A NaN or infinity anywhere else
+// is an infinite difference.
 Error compare(
     int M, int N, int K, const float* C, const double* exact, const double* magnitude, float beta,
     const float* C0, Precision precision, float alpha = 1);

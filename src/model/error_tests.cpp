@@ -28,7 +28,7 @@ struct Product {
         M, N, K, C.data(), exact.data(), magnitude.data(), beta, beta == 0 ? nullptr : C0.data(),
         kFp32, alpha);
   }
-  // Half the width of the interval that an element may lie in, without the underflow term.
+  // Half the width of the interval in which an element may be, without the underflow term.
   double bound(int i) const {
     const double u = 0x1p-24, n = K + 2;
     return n * u / (1 - n * u) * magnitude[i] + 2 * u / (1 - 2 * u) * std::abs(beta * C0[i]);
@@ -61,7 +61,7 @@ Product product(int M, int N, int K, float alpha, float beta) {
   return p;
 }
 
-// A 1x1 result that should be `exact`, from products that add up to as much.
+// A 1x1 result that should be `exact`, with products of this total magnitude.
 Error one_element(float value, double exact) {
   const double magnitude = std::abs(exact);
   return compare(1, 1, 4, &value, &exact, &magnitude, 0, nullptr, kFp32);
@@ -80,7 +80,7 @@ TEST_CASE("a correct fp32 result is within the bound") {
   }
 }
 
-TEST_CASE("one element off by twice the bound fails and is named, the first row by row") {
+TEST_CASE("one element off by twice the bound fails; the first one, row by row, is named") {
   for (const float beta : {0.0f, 2.5f}) {
     Product p = product(17, 9, 64, -0.75f, beta);
     for (const int i : {7 * 9 + 4, 7 * 9 + 5, 12 * 9}) {
@@ -119,7 +119,7 @@ TEST_CASE("inputs rounded to tf32 have a wider bound than fp32") {
   CHECK(!compare(1, 1, 1 << 20, &outside, &none, &magnitude, 0, nullptr, kTf32).bound_ok);
 }
 
-TEST_CASE("norms are of the difference and of the reference") {
+TEST_CASE("the norms are those of the difference and of the reference") {
   const float C[] = {3, 0, 0, 4.5f};
   const double exact[] = {3, 0, 0, 4}, magnitude[] = {3, 0, 0, 4};
   const Error error = compare(2, 2, 1, C, exact, magnitude, 0, nullptr, kFp32);
@@ -130,7 +130,7 @@ TEST_CASE("norms are of the difference and of the reference") {
   CHECK(error.first->column == 1);
 }
 
-TEST_CASE("a NaN or an infinity that the reference does not have fails") {
+TEST_CASE("a NaN or an infinity fails unless the reference has it, too") {
   for (const float value : {kNan, kInf, -kInf}) {
     Product p = product(5, 5, 5, 1, 0);
     p.C[13] = value;
@@ -144,7 +144,7 @@ TEST_CASE("a NaN or an infinity that the reference does not have fails") {
   }
 }
 
-TEST_CASE("a NaN or an infinity of the reference must be there, and adds nothing to the norms") {
+TEST_CASE("a NaN or an infinity of the reference is required, and adds nothing to the norms") {
   CHECK(one_element(kNan, kNan).bound_ok);
   CHECK(one_element(kNan, kNan).relative == 0);
   CHECK(one_element(kInf, kInf).bound_ok);
@@ -155,7 +155,7 @@ TEST_CASE("a NaN or an infinity of the reference must be there, and adds nothing
   CHECK(!one_element(kNan, kInf).bound_ok);
 }
 
-TEST_CASE("an infinity is right where the exact result is beyond fp32") {
+TEST_CASE("an infinity is right if the exact result is beyond fp32") {
   CHECK(one_element(kInf, 1e39).bound_ok);
   CHECK(one_element(-kInf, -1e39).bound_ok);
   CHECK(one_element(-kInf, -1e39).relative == 0);
@@ -166,7 +166,7 @@ TEST_CASE("an infinity is right where the exact result is beyond fp32") {
 
 namespace {
 
-// A 1x1 result of these products, times alpha, and beta C0.
+// A 1x1 result of these products, times alpha, plus beta C0.
 Error one_sum(
     float value, const std::vector<double>& products, float alpha = 1, float beta = 0,
     float C0 = 0) {
@@ -182,7 +182,7 @@ Error one_sum(
       beta == 0 ? nullptr : &C0, kFp32, alpha);
 }
 
-// Whether a result that is not finite passes, and then as an overflow.
+// Whether a non-finite result passes, as an overflow.
 bool overflows(const Error& error) {
   CHECK(error.overflowed == (error.bound_ok ? 1 : 0));
   CHECK((error.bound_ok ? error.relative == 0 : std::isinf(error.relative)));
@@ -191,12 +191,12 @@ bool overflows(const Error& error) {
 
 }  // namespace
 
-TEST_CASE("a sum that leaves the range of fp32 on its way overflows, whatever its end") {
+TEST_CASE("a sum that leaves the range of fp32 on the way overflows, whatever the final value") {
   CHECK(overflows(one_sum(kInf, {3e38, 3e38, -3e38})));
   CHECK(overflows(one_sum(-kInf, {3e38, -3e38, -3e38})));
   CHECK(!overflows(one_sum(-kInf, {3e38, 3e38, -3e38})));  // one product of -3e38 is in range
   CHECK(!overflows(one_sum(kInf, {3e38, -3e38})));
-  CHECK(overflows(one_sum(kNan, {3e38, 3e38, -3e38, -3e38})));  // infinity less infinity
+  CHECK(overflows(one_sum(kNan, {3e38, 3e38, -3e38, -3e38})));  // infinity minus infinity
   CHECK(!overflows(one_sum(kNan, {3e38, 3e38, -3e38})));
   CHECK(!overflows(one_sum(kNan, {3e38, 3e38})));
 }
@@ -213,7 +213,7 @@ TEST_CASE("alpha and beta C0 can leave the range of fp32, too") {
   CHECK(!overflows(one_sum(kNan, {0}, 0, 1, 1)));
 }
 
-TEST_CASE("a finite result where the exact one is beyond fp32 is wrong and no overflow") {
+TEST_CASE("a finite result is wrong if the exact one is beyond fp32") {
   const Error error = one_sum(FLT_MAX, {3e38, 3e38});
   CHECK(!error.bound_ok);
   CHECK(error.overflowed == 0);
@@ -221,7 +221,7 @@ TEST_CASE("a finite result where the exact one is beyond fp32 is wrong and no ov
   CHECK(error.first->expected == 6e38);
 }
 
-TEST_CASE("overflows are counted, and the other elements judged as ever") {
+TEST_CASE("overflows are counted, and the other elements are judged as usual") {
   Product p = product(40, 50, 16, 1, 0);
   for (const int i : {3, 700, 1999}) {
     p.exact[i] = p.magnitude[i] = 1e39;
@@ -239,7 +239,7 @@ TEST_CASE("overflows are counted, and the other elements judged as ever") {
   CHECK(error.first->row == 16);
 }
 
-TEST_CASE("products too small for fp32 may vanish, as often as there are products") {
+TEST_CASE("products that are too small for fp32 may each vanish") {
   const double exact = 1e-46, magnitude = 1e-46;
   const float zero = 0, small = 1e-38f;
   CHECK(compare(1, 1, 1, &zero, &exact, &magnitude, 0, nullptr, kFp32).bound_ok);
@@ -265,7 +265,7 @@ TEST_CASE("empty matrices agree, and K = 0 leaves beta C0") {
   CHECK(zeros.relative == 0);
 }
 
-TEST_CASE("more products than 2^24 bound nothing, but a NaN still fails") {
+TEST_CASE("with more than 2^24 products there is no bound, but a NaN still fails") {
   const float wrong = 5, nan = kNan, nothing = 0;
   const double exact = 1, magnitude = 1, zero = 0;
   CHECK(compare(1, 1, 1 << 25, &wrong, &exact, &magnitude, 0, nullptr, kFp32).bound_ok);
@@ -274,7 +274,7 @@ TEST_CASE("more products than 2^24 bound nothing, but a NaN still fails") {
   CHECK(compare(1, 1, 1 << 25, &nothing, &zero, &zero, 0, nullptr, kFp32).bound_ok);
 }
 
-TEST_CASE("the comparison is the same to the last bit with any number of threads") {
+TEST_CASE("the comparison is bitwise the same with any number of threads") {
   Product p = product(300, 301, 3, 1, 0);
   p.C[299 * 301] = 9;
   p.C[150 * 301 + 3] = -9;

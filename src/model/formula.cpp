@@ -108,8 +108,8 @@ class Parser {
     return value;
   }
 
-  // The next character that is no space; kEnd after the last. A character NUL in the formula is
-  // passed on as an unprintable one, so that it does not look like the end.
+  // The next non-blank character; kEnd after the last. A NUL in the formula is passed on as an
+  // unprintable character, so that it does not look like the end.
   char next() {
     while (at_ < formula_.size() && formula_[at_] == ' ') ++at_;
     if (at_ == formula_.size()) return kEnd;

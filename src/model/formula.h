@@ -1,4 +1,5 @@
-// Evaluates the formulas of the stage table, so that the text a reader sees is what is computed.
+// Evaluates the formulas of the stage table, so that the formula that a reader sees is the one that
+// is computed.
 #pragma once
 
 #include <span>
@@ -11,9 +12,9 @@ struct Named {
   double value;
 };
 
-// Value of `formula`: numbers, names, + - * / ( ) and ceil(x), with the usual precedence.
-// Throws std::invalid_argument that quotes the formula and the place (the first character is 1), on
-// anything else, on a division by zero and on more than 100 brackets inside one another.
+// The value of `formula`: numbers, names, + - * / ( ) and ceil(x), with the usual precedence.
+// Throws std::invalid_argument with the formula and the place (the first character is 1) for
+// anything else, for a division by zero, and for brackets that are nested more than 100 deep.
 double evaluate(std::string_view formula, std::span<const Named> names);
 
 }  // namespace model

@@ -45,7 +45,7 @@ TEST_CASE("formulas have the usual precedence and associate to the left") {
   CHECK(value_of("  .5e1 ") == 5);
 }
 
-TEST_CASE("a minus sign may stand before any factor") {
+TEST_CASE("a minus sign may precede any factor") {
   CHECK(value_of("-K") == -256);
   CHECK(value_of("2 * -3") == -6);
   CHECK(value_of("2 - -3") == 5);
@@ -53,7 +53,7 @@ TEST_CASE("a minus sign may stand before any factor") {
   CHECK(value_of("-ceil(0.5)") == -1);
 }
 
-TEST_CASE("what is no formula is refused with the place") {
+TEST_CASE("text that is not a formula is refused with the place") {
   CHECK(complaint_about("2*L") == "formula \"2*L\": unknown name L at character 3");
   CHECK(contains(complaint_about(""), "expected a number, a name or ( at character 1"));
   CHECK(contains(complaint_about("1 +"), "at character 4"));
@@ -85,7 +85,7 @@ TEST_CASE("brackets nest a hundred deep, and a million do not overflow the stack
 
 namespace {
 
-// Writes formulas by the grammar, and works them out on the way.
+// Writes formulas by the grammar, and computes their values at the same time.
 struct Writer {
   testing::Fuzz& fuzz;
   std::string text = "";
@@ -138,7 +138,7 @@ struct Writer {
 
 }  // namespace
 
-TEST_CASE("any formula by the grammar has the value that its writer worked out") {
+TEST_CASE("any formula by the grammar has the value that its writer computed") {
   testing::Fuzz fuzz({""}, {""});
   for (int i = 0; i < testing::fuzz_count(); ++i) {
     Writer writer{fuzz};
@@ -151,7 +151,7 @@ TEST_CASE("any formula by the grammar has the value that its writer worked out")
   }
 }
 
-TEST_CASE("any text is worked out as a formula, or refused in a sentence") {
+TEST_CASE("any text is evaluated as a formula, or refused in one sentence") {
   testing::Fuzz fuzz(
       {"2*K + reads_C", "ceil(K / BK) * BK*BN / threads", "-(1 + 2) * 3", ".5e1", "((1))", "1e300"},
       {"ceil(", "(", ")", "K", "BK", "-", "1e", "1e999", "0", "/0", "0x1", "_", "\x1b[31m", "é",

@@ -7,9 +7,9 @@ namespace model {
 
 namespace {
 
-// What all GPUs of one compute capability share. Sources: the CUDA programming guide's table of
-// technical specifications per compute capability, and the toolkit's cuda_occupancy.h for blocks
-// per SM, granularity and carve-outs.
+// The properties that all GPUs of one compute capability share. Sources: the CUDA programming
+// guide's table of technical specifications per compute capability, and the toolkit's
+// cuda_occupancy.h for blocks per SM, granularity and carve-outs.
 struct Architecture {
   int compute_capability;
   int fp32_lanes_per_sm;
@@ -50,7 +50,31 @@ Gpu gpu(
       .bf16_tflops = bf16_tflops};
 }
 
-// A name as it is compared: lower case, without spaces and dashes.
+// The GPU of the walkthrough's worked examples, small enough to be drawn on a page: an SM holds
+// eight warps of four lanes, shared memory for 256 floats, and 64 registers for each of its
+// threads. A block may be as large as an H200's, so that every kernel can be counted on it; of one
+// that is larger than an SM, occupancy says that no block fits. Compiled code is sm_90's.
+Gpu paper_gpu() {
+  return {
+      .name = "paper GPU",
+      .compute_capability = kHopper.compute_capability,
+      .sms = 2,
+      .fp32_lanes_per_sm = kPaperWarp.lanes,
+      .boost_ghz = 0,
+      .dram_gb_per_s = 0,
+      .smem_bytes_per_sm = 1024,
+      .smem_bytes_per_block = kHopper.smem_kib_per_block * 1024,
+      .smem_reserved_bytes_per_block = 0,
+      .smem_granularity_bytes = kPaperWarp.row_bytes(),
+      .threads_per_sm = 8 * kPaperWarp.lanes,
+      .blocks_per_sm = 8,
+      .registers_per_sm = 2048,
+      .register_granularity = 8 * kPaperWarp.lanes,
+      .sub_partitions_per_sm = 1,
+      .warp = kPaperWarp};
+}
+
+// A name in the form used for comparison: lower case, without spaces and dashes.
 std::string plain(std::string_view name) {
   std::string result;
   for (const unsigned char c : name) {
@@ -69,11 +93,11 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 }  // namespace
 
 std::span<const Gpu> known_gpus() {
-  // SMs, boost clock and memory bandwidth are a product's: NVIDIA's data sheets. So are the dense
-  // rates of the tensor cores, which the architectures' whitepapers repeat (Turing, A100, GA102,
-  // Ada, H100, RTX Blackwell); where only the rate with sparsity is given, half of it. The L2
-  // cache's rate is stated for the A100 alone, in its whitepaper; the H200's was measured: the most
-  // that 16-byte loads past L1 by all SMs got (2 MiB read again and again; of 16 MiB and more,
+  // SMs, boost clock and memory bandwidth belong to a product: NVIDIA's data sheets. So do the
+  // dense rates of the tensor cores, which the architectures' whitepapers repeat (Turing, A100,
+  // GA102, Ada, H100, RTX Blackwell). If only the rate with sparsity is given, half of it is used.
+  // The L2 cache's rate is stated only for the A100, in its whitepaper. The H200's was measured:
+  // the best rate of 16-byte loads past L1 by all SMs (2 MiB read repeatedly; with 16 MiB and more,
   // 2240).
   constexpr double kUnknown = 0, kNone = 0;
   static const std::vector<Gpu> gpus = {
@@ -86,6 +110,7 @@ std::span<const Gpu> known_gpus() {
       gpu("H200", kHopper, 132, 1.98, 4800, 2600, 494.7, 989.4),
       gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250),
       gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5),
+      paper_gpu(),
   };
   return gpus;
 }

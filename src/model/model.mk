@@ -1,7 +1,7 @@
-# What the compiler makes of the kernels: recorded, compared and printed.
+# What the compiler makes of the kernels: rules to record, compare and print it.
 ARCH ?= $(firstword $(ARCHS))
 VARIANT ?=
-sass: $(PROGRAM) ## registers and instructions of a stage's kernels (STAGE=5 VARIANT= ARCH=80; nvcc, cuobjdump)
+sass: $(PROGRAM) ## print registers and instructions of a stage's kernels (STAGE=5 VARIANT= ARCH=80; nvcc, cuobjdump)
 	./$(PROGRAM) --list --format json | awk -v stages=$(STAGE) -v variant=$(VARIANT) ' \
 		BEGIN { split(stages "-" stages, of, "-") } \
 		{ key = $$1; value = $$0; sub(/^[^:]*: "?/, "", value); sub(/"?,?$$/, "", value) } \
@@ -11,10 +11,10 @@ sass: $(PROGRAM) ## registers and instructions of a stage's kernels (STAGE=5 VAR
 		key ~ /^"kernel(_any)?":$$/ && wanted && chosen { print value }' | \
 		src/model/print_sass.sh $(or $(NVCC),nvcc) $(ARCH)
 
-registers: ## record registers and main loops of every kernel again (nvcc)
+registers: ## record registers and main loops of every kernel (nvcc)
 	src/model/record_kernels.sh $(or $(NVCC),nvcc)
 
-check-registers: ## compare the recorded ones with what this nvcc makes; another version may well differ
+check-registers: ## compare the record with this nvcc's output; other versions may differ
 	mkdir -p $(BUILD) && cp src/model/compiled_kernels.inc $(BUILD)/compiled_kernels.inc
 	src/model/record_kernels.sh $(or $(NVCC),nvcc) $(BUILD)/compiled_kernels.inc
 	diff -I '^//' src/model/compiled_kernels.inc $(BUILD)/compiled_kernels.inc

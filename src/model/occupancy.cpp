@@ -7,11 +7,8 @@ namespace model {
 
 namespace {
 
-constexpr int kThreadsPerWarp = 32;
-constexpr int kMaxThreadsPerBlock = 1024;    // of every cc since 2.0
-constexpr int kMaxRegistersPerThread = 255;  // what an instruction can name
-constexpr int kRegisterGranularity = 256;    // registers are handed out to a warp by 256
-constexpr int kSubPartitionsPerSm = 4;       // a warp lives in one, with a quarter of the registers
+constexpr int kMaxThreadsPerBlock = 1024;    // for every cc since 2.0
+constexpr int kMaxRegistersPerThread = 255;  // the most that an instruction can name
 
 long long round_up(long long value, long long step) {
   return (value + step - 1) / step * step;
@@ -19,7 +16,7 @@ long long round_up(long long value, long long step) {
 
 int blocks_by_threads(const Gpu& gpu, const KernelResources& kernel, int warps_per_block) {
   if (kernel.threads_per_block < 1 || kernel.threads_per_block > kMaxThreadsPerBlock) return 0;
-  return gpu.threads_per_sm / kThreadsPerWarp / warps_per_block;
+  return gpu.threads_per_sm / gpu.warp.lanes / warps_per_block;
 }
 
 int blocks_by_smem(const Gpu& gpu, const KernelResources& kernel) {
@@ -34,17 +31,18 @@ int blocks_by_registers(const Gpu& gpu, const KernelResources& kernel, int warps
   if (kernel.registers_per_thread <= 0) return INT_MAX;
   if (kernel.registers_per_thread > kMaxRegistersPerThread) return 0;
   const long long per_warp =
-      round_up(kernel.registers_per_thread * kThreadsPerWarp, kRegisterGranularity);
-  const long long warps_per_partition = gpu.registers_per_sm / kSubPartitionsPerSm / per_warp;
-  return static_cast<int>(warps_per_partition * kSubPartitionsPerSm / warps_per_block);
+      round_up(kernel.registers_per_thread * gpu.warp.lanes, gpu.register_granularity);
+  const int partitions = gpu.sub_partitions_per_sm;
+  const long long warps_per_partition = gpu.registers_per_sm / partitions / per_warp;
+  return static_cast<int>(warps_per_partition * partitions / warps_per_block);
 }
 
 }  // namespace
 
 Occupancy occupancy(const Gpu& gpu, const KernelResources& kernel) {
-  // A block that has no thread is counted as one warp, so that there is something to divide by.
+  // A block without threads is counted as one warp, to avoid a division by zero.
   const int threads = kernel.threads_per_block < 1 ? 1 : kernel.threads_per_block;
-  const int warps_per_block = (threads - 1) / kThreadsPerWarp + 1;
+  const int warps_per_block = gpu.warp.warps_of(threads);
 
   Occupancy result{};
   result.resources = kernel;
@@ -65,7 +63,7 @@ Occupancy occupancy(const Gpu& gpu, const KernelResources& kernel) {
   limit(result.blocks_by_smem, "shared memory");
   limit(result.blocks_by_registers, "registers");
 
-  const double warps_per_sm = gpu.threads_per_sm / kThreadsPerWarp;
+  const double warps_per_sm = gpu.threads_per_sm / gpu.warp.lanes;
   result.percent = 100.0 * result.blocks_per_sm * warps_per_block / warps_per_sm;
   return result;
 }

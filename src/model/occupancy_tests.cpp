@@ -22,7 +22,7 @@ const Gpu& gpu_named(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("occupancy is what the sources work out for sm_86") {
+TEST_CASE("the occupancy for sm_86 is that of the published examples") {
   struct Line {
     KernelResources kernel;
     int blocks;
@@ -43,7 +43,7 @@ TEST_CASE("occupancy is what the sources work out for sm_86") {
   }
 }
 
-TEST_CASE("each limit is told: 1024 threads on sm_86 fit once, their shared memory eleven times") {
+TEST_CASE("each limit is known: 1024 threads fit once on sm_86, their shared memory eleven times") {
   const Occupancy result = occupancy(gpu_named("RTX A6000"), {1024, 37, 8192});
   CHECK(result.warps_per_block == 32);
   CHECK(result.blocks_by_threads == 1);
@@ -52,7 +52,7 @@ TEST_CASE("each limit is told: 1024 threads on sm_86 fit once, their shared memo
   CHECK(result.blocks_by_blocks == 16);
 }
 
-TEST_CASE("4096 blocks at 6 blocks an SM fill an RTX 3090 8.33 times") {
+TEST_CASE("4096 blocks at 6 blocks per SM fill an RTX 3090 8.33 times") {
   const Gpu& gpu = gpu_named("RTX 3090");
   CHECK(std::abs(waves(gpu, occupancy(gpu, {256, 38, 2048}), 4096) - 8.33) < 0.005);
   CHECK(waves(gpu, occupancy(gpu, {256, 38, 2048}), 0) == 0);
@@ -129,7 +129,7 @@ cudaOccResult by_nvidia(const Gpu& gpu, const KernelResources& kernel) {
   return result;
 }
 
-// One comparison a kernel; doctest's macros would take minutes for millions of them.
+// One comparison per kernel: doctest's macros would take minutes for millions of them.
 bool same(const Occupancy& ours, const cudaOccResult& theirs) {
   return ours.blocks_per_sm == theirs.activeBlocksPerMultiprocessor &&
          ours.blocks_by_threads == theirs.blockLimitWarps &&
@@ -141,8 +141,9 @@ bool same(const Occupancy& ours, const cudaOccResult& theirs) {
 
 }  // namespace
 
-TEST_CASE("occupancy equals NVIDIA's cuda_occupancy.h on every GPU of the table") {
+TEST_CASE("occupancy equals NVIDIA's cuda_occupancy.h on every real GPU of the table") {
   for (const Gpu& gpu : known_gpus()) {
+    if (!has_clock(gpu)) continue;
     long long kernels = 0;
     const auto compare_at = [&](const KernelResources& kernel) {
       ++kernels;

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Prints what nvcc makes of kernels of gemm_steps.cu, whose names are read from standard input, one a
-# line, as C++ spells them: registers, spills and the instruction mix.
+# Prints what nvcc makes of kernels of gemm_steps.cu: registers, spills and the instruction mix. The
+# kernels' names are read from standard input, one per line, in C++ syntax.
 #   src/model/print_sass.sh NVCC ARCH <NAMES
-# ARCH is what follows sm_, 90a for example. Needs awk and c++filt, and for the mix cuobjdump or
+# ARCH is the text after sm_, for example 90a. Needs awk and c++filt, and for the mix cuobjdump or
 # nvdisasm on the PATH or beside nvcc.
 set -eu
 
@@ -38,7 +38,7 @@ awk -F '\t' -v arch="$arch" '
     split(mix[name, "whole"], whole, ", ")
     split(mix[name, "loop"], loop, ", ")
     split(mix[name, "inner"], inner, ", ")
-    printf "  %-12s %8s %12s %12s\n", "", "whole", "main loop", "loop in it"
+    printf "  %-12s %8s %12s %12s\n", "", "whole", "main loop", "inner loop"
     for (i = 1; i <= kinds; ++i) {
       sums[1] += whole[i]
       sums[2] += loop[i]
@@ -57,7 +57,7 @@ awk -F '\t' -v arch="$arch" '
   }
   FILENAME ~ /ptxas$/ && /bytes spill stores/ { spilled = as_number("bytes spill stores") }
   FILENAME ~ /ptxas$/ && /Used [0-9]+ registers/ {
-    resources[kernel] = "  " as_number("registers") " registers a thread, " spilled \
+    resources[kernel] = "  " as_number("registers") " registers per thread, " spilled \
                         " bytes spilled, " as_number("bytes smem") " bytes of static shared memory"
   }
   FILENAME ~ /mix$/ { mix[$1, $2] = $3 }
@@ -74,7 +74,7 @@ awk -F '\t' -v arch="$arch" '
 ' "$work/ptxas" "$work/mix" -
 
 if [ -s "$work/mix" ]; then
-  echo "Instructions of a warp. main loop: one round along K, by the shortest way that copies, as a"
-  echo "block inside of the matrices takes it; loop in it: one round of what is not unrolled in there."
-  echo "A round is as many steps as the compiler unrolled: FFMA / results of a thread."
+  echo "Instructions per warp. main loop: one iteration along K, by the shortest path that copies, as a"
+  echo "block inside the matrices takes it; inner loop: one iteration of a loop in it that is not unrolled."
+  echo "An iteration covers as many steps as the compiler unrolled: FFMA / results per thread."
 fi

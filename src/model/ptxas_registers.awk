@@ -1,9 +1,10 @@
-# Makes of what `nvcc -Xptxas -v` says, demangled by c++filt -p, a record a kernel and architecture:
-#   {"kernel", compute capability, registers a thread, bytes spilled a thread, bytes of static
-#   shared memory a block},
-# ptxas names a kernel, then tells on the lines that follow what it spilled and what it uses.
+# Converts the output of `nvcc -Xptxas -v`, demangled by c++filt -p, to one record per kernel and
+# architecture:
+# {"kernel", compute capability, registers per thread, bytes spilled per thread, bytes of static
+# shared memory per block},
+# ptxas names a kernel, and prints on the following lines what it spilled and what it uses.
 
-# The number that stands before these words, 0 where they do not occur.
+# The number before these words, or 0 if they do not occur.
 function count_of(words) {
   if (!match($0, "[0-9]+ " words)) return 0
   return substr($0, RSTART, RLENGTH) + 0

@@ -3,10 +3,10 @@
 # includes it, for each architecture: registers, and the instructions of the main loop.
 #   src/model/record_kernels.sh NVCC [OUTPUT [SOURCE]]
 # OUTPUT is src/model/compiled_kernels.inc, which src/model/compiled_kernel.cpp includes; SOURCE is
-# src/experiments/kernels.cu, all kernels of this project. OUTPUT is replaced as a whole or not at
-# all. Main loops need cuobjdump or nvdisasm on the PATH or beside nvcc; where there is neither,
-# those that OUTPUT had stay, and a new kernel has none. ARCHITECTURES="86 90a" in the environment:
-# for those alone. Needs awk and c++filt.
+# src/experiments/kernels.cu, all kernels of this project. OUTPUT is replaced completely or not at
+# all. Main loops need cuobjdump or nvdisasm on the PATH or beside nvcc. Without either, OUTPUT
+# keeps its old main loops, and a new kernel has none. ARCHITECTURES="86 90a" in the environment
+# limits the record to these. Needs awk and c++filt.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -18,7 +18,7 @@ architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new"' EXIT
 
-# kernels.cu includes them; another SOURCE need not.
+# kernels.cu includes this file; another SOURCE need not.
 awk -f "$root/src/experiments/changed_kernels.awk" "$root/src/experiments/changes.txt" \
   "$root/gemm_steps.cu" >"$work/changed_kernels.cuh"
 
@@ -43,7 +43,7 @@ PATH=$PATH:$(dirname "$(command -v "$nvcc")")
 disassemble=$(command -v cuobjdump >/dev/null && echo "cuobjdump -sass" ||
   { command -v nvdisasm >/dev/null && echo "nvdisasm -c"; } || :)
 
-# Main loops, one a line: "kernel", compute capability|{one round of it}, {one of the loop in it}
+# Main loops, one per line: "kernel", compute capability|{one iteration}, {one of the inner loop}
 : >"$work/loops"
 if [ -n "$disassemble" ]; then
   for arch in $architectures; do
@@ -59,19 +59,19 @@ if [ -n "$disassemble" ]; then
     exit 1
   }
 else
-  echo "$0: neither cuobjdump nor nvdisasm is there, so the recorded main loops stay as they are" >&2
+  echo "$0: there is neither cuobjdump nor nvdisasm, so the recorded main loops do not change" >&2
   if [ -e "$output" ]; then
     sed -n 's/^{\(".*", [0-9]*\), [0-9]*, [0-9]*, [0-9]*, \({.*}\)},$/\1|\2/p' "$output" >"$work/loops"
     loops_version=$(sed -n 's/^.*Main loops: nvcc \(.*\)\.$/\1/p' "$output")
   fi
 fi
 
-# One architecture's registers; c++filt -p leaves out return types and parameters.
+# The registers of one architecture; c++filt -p omits return types and parameters.
 registers() {
   c++filt -p <"$work/$1.log" | awk -f "$root/src/model/ptxas_registers.awk" | LC_ALL=C sort
 }
 {
-  echo "// Written by src/model/record_kernels.sh: a CompiledKernel (src/model/compiled_kernel.h) a line."
+  echo "// Written by src/model/record_kernels.sh: one CompiledKernel (src/model/compiled_kernel.h) per line."
   echo "// Registers: nvcc $version. Main loops: nvcc ${loops_version:-unknown}."
   for arch in $architectures; do registers "$arch"; done | awk -v loops="$work/loops" '
     BEGIN { while ((getline line < loops) > 0) { split(line, part, "|"); loop[part[1]] = part[2] } }

@@ -1,4 +1,4 @@
-// Which blocks of traced launches are to be recorded, and what was.
+// Which blocks of traced launches to record, and the recordings.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace model {
 
 struct Recorder {
-  std::vector<std::int64_t> blocks;      // to record, linear; of those that the launch traces
-  std::size_t most_events = 1'000'000;   // of one launch: some 300 bytes each
-  std::vector<Recording> launches = {};  // one a launch; what there is where a KernelFault ends it
+  std::vector<std::int64_t> blocks;      // linear indices; the launch must trace them
+  std::size_t most_events = 1'000'000;   // per launch, at about 300 bytes each
+  std::vector<Recording> launches = {};  // one per launch; after a KernelFault, those so far
 
   bool records(std::int64_t block) const {
     return std::find(blocks.begin(), blocks.end(), block) != blocks.end();

@@ -1,10 +1,9 @@
-// What chosen blocks of a traced launch did, request by request: for stepping through it and for
-// drawing it. Plain data, filled by trace/, shown by step/ and pictures/. (src/model/counts.h has
-// the sums.)
+// What chosen blocks of a traced launch did, request by request, to step through it and to draw it.
+// Plain data, filled by trace/, shown by step/ and pictures/. (src/model/counts.h has the sums.)
 //
-// The order is the one in which the tracer runs a block: between two barriers warp after warp, each
-// as far as it gets. Within a warp that is the order of its instructions; between the warps of an
-// epoch a GPU may choose any other, so nothing may be concluded from it.
+// The order is the one in which the tracer runs a block: between two barriers one warp after the
+// other, each as far as it can run. Within a warp this is the order of its instructions. Between
+// the warps of an epoch a GPU may choose any other order, so it has no meaning.
 #pragma once
 
 #include <cstddef>
@@ -25,31 +24,32 @@ struct RecordedArray {
 
 // One place in the kernel, reached by one path of calls.
 struct RecordedSite {
-  int array = -1;  // in Recording::arrays; -1 for what is no access
+  int array = -1;  // in Recording::arrays; -1 if it is not an access
   Direction direction = Direction::load;
   bool atomic = false;
-  int line = 0;  // as in LineCounts: 0 until trace::resolve_lines, or not known
+  int line = 0;  // as in LineCounts: 0 until trace::resolve_lines, or if unknown
   std::vector<std::uint32_t> places;
 };
 
 struct RecordedEvent {
   enum class Kind {
     block_begin,
-    request,       // one instruction of a warp on one array; a cp.async is two: to, then from
+    // One instruction of a warp on one array; a cp.async is two: its destination, then its source.
+    request,
     warp_barrier,  // __syncwarp
-    commit,        // of the cp.async so far to a group
-    wait,          // for all groups but the latest access.address[lane] ones
-    barrier,       // __syncthreads: all threads of the block are there
+    commit,        // ends a group of the cp.async so far
+    wait,          // for all groups except the latest access.address[lane] ones
+    barrier,       // __syncthreads: all threads of the block have arrived
     block_end
   };
   Kind kind;
   std::int64_t block;  // linear
-  int warp = -1;       // in the block; -1 for what is the whole block's
-  int epoch = 0;       // barriers that the block has passed before
-  int site = -1;       // in Recording::sites; -1 for the block's begin and end
-  // The lanes, with bytes a lane; addresses count from the array's begin.
+  int warp = -1;       // in the block; -1 for an event of the whole block
+  int epoch = 0;       // barriers that the block has passed
+  int site = -1;       // in Recording::sites; -1 for the start and end of the block
+  // The lanes, with bytes per lane; addresses are relative to the array's start.
   WarpAccess access{};
-  int pieces = 0;          // it costs: sectors in global memory, wavefronts in shared memory
+  int pieces = 0;          // the cost: sectors in global memory, wavefronts in shared memory
   int ideal = 0;           // the fewest that the same lanes, or bytes, could take
   int bank_conflicts = 0;  // as in Traffic
   int uncoalesced = 0;
@@ -58,23 +58,24 @@ struct RecordedEvent {
 struct RecordedHazard {
   static constexpr std::size_t kNone = ~std::size_t{0};
   Hazard hazard;
-  std::size_t found_at;  // the event by which it was known, in Recording::events
-  std::size_t first = kNone, second = kNone;  // the events of its two sides, where recorded
+  std::size_t found_at;  // the event at which it was found, in Recording::events
+  std::size_t first = kNone, second = kNone;  // the events of its two accesses, if recorded
 };
 
 struct RecordedExtent {
   unsigned x, y, z;
 };
 
-// Of one launch.
+// The recording of one launch.
 struct Recording {
   const void* kernel = nullptr;
   RecordedExtent grid{}, block{};  // in blocks, in threads
+  WarpGeometry warp{};             // of the GPU that it was launched on
   std::vector<RecordedArray> arrays;
   std::vector<RecordedSite> sites;
   std::vector<RecordedEvent> events;
-  std::vector<RecordedHazard> hazards;  // those of the recorded blocks; by found_at
-  bool complete = true;                 // false: there was more than the recorder was to keep
+  std::vector<RecordedHazard> hazards;  // those of the recorded blocks; sorted by found_at
+  bool complete = true;                 // false: there was more than the recorder may keep
 };
 
 }  // namespace model

@@ -1,4 +1,4 @@
-// What a user's request cannot have, in one sentence: main prints it and exits with 2.
+// A request that cannot be met, explained in one sentence: main prints it and exits with 2.
 #pragma once
 
 #include <stdexcept>

@@ -3,17 +3,17 @@
 #   kernel<TAB>part<TAB>counts
 # with the kernel's mangled name and the counts in the order of kinds below. The parts:
 #   whole  every instruction of the kernel
-#   loop   one round of the main loop, which the loop with the most math tells: it itself, or where
-#          another loop encloses it, that one without it
-#   inner  one round of the loop with the most math where another loop encloses it, else zeros
-# A loop is what lies between a branch backwards and its target. Where there are several ways
-# through a round, the shortest that loads from global memory counts: that is the way of a block
-# that lies inside of the matrices.
+#   loop   one iteration of the main loop: the loop with the most math, or, if another loop encloses
+#          that, the enclosing loop without it
+#   inner  one iteration of the loop with the most math if another loop encloses it, else zeros
+# A loop is the code between a backward branch and its target. If there are several paths through an
+# iteration, the shortest one that loads from global memory counts: that is the path of a block
+# inside the matrices.
 #
-# Math is what multiplies and adds on any pipe: FFMA, DFMA, HFMA2 and IDP on the lanes, and what the
-# tensor cores do (HMMA, HGMMA and so on: `mma`). A warp's mma makes hundreds of products, so one
-# weighs as much as 64 of the others; a loop that only scales the results does not win against it.
-# IMAD is no math here: compilers work addresses out with it.
+# Math is every instruction that multiplies and adds, on any pipe: FFMA, DFMA, HFMA2 and IDP on the
+# lanes, and those of the tensor cores (HMMA, HGMMA and so on: `mma`). A warp's mma makes hundreds of
+# products, so it weighs as much as 64 of the others, and a loop that only scales the results cannot
+# outweigh it. IMAD does not count as math, because compilers compute addresses with it.
 
 BEGIN {
   count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 sts32 sts64 sts128 stg32 stg64 " \
@@ -37,7 +37,7 @@ function kind_of(opcode, name) {
   return name (opcode ~ /\.128/ ? 128 : opcode ~ /\.64/ ? 64 : 32)
 }
 
-# `text` is the whole instruction. HFMA2 of zeros is how the compiler moves a constant.
+# `text` is the whole instruction. The compiler moves constants by HFMA2 with zeros.
 function weight_of(opcode, text) {
   if (kind_of(opcode) == "mma") return 64
   if (opcode ~ /^HFMA2/) return text !~ /-RZ, RZ/
@@ -48,7 +48,7 @@ function weight_of(opcode, text) {
 /^\.text\..*:/ { finish(); kernel = $1; gsub(/^\.text\.|:$/, "", kernel) }
 /^\.L_.*:/ { label = $1; sub(/:$/, "", label); place[label] = instructions }
 
-# An instruction, maybe with a predicate in front: /*0100*/ @!P0 BRA 0xf70 ;
+# An instruction, possibly after a predicate: /*0100*/ @!P0 BRA 0xf70 ;
 /^[ \t]*\/\*[0-9a-f][0-9a-f][0-9a-f][0-9a-f]+\*\/[ \t]+[@A-Z]/ {
   address = $1
   gsub(/[\/*]/, "", address)
@@ -56,7 +56,7 @@ function weight_of(opcode, text) {
   predicated = $2 ~ /^@/
   opcode = predicated ? $3 : $2
   sub(/;$/, "", opcode)
-  kind[instructions] = $2 == "@!PT" ? "other" : kind_of(opcode)  # @!PT: takes no part, ever
+  kind[instructions] = $2 == "@!PT" ? "other" : kind_of(opcode)  # @!PT: never executed
   math[instructions] = $2 == "@!PT" ? 0 : weight_of(opcode, $0)
   target[instructions] = ""
   if (opcode ~ /^BRA/) {
@@ -87,14 +87,14 @@ function report(part, first, last, but_first, but_last, only_way, i, k, sum, lin
   print line
 }
 
-# Can `to` be reached sooner, with or without a load on the way?
+# Whether `to` can be reached by a shorter path, with or without a load on the way.
 function reach(to, loaded, steps, from) {
   if ((to, loaded) in fewest && fewest[to, loaded] <= steps) return
   fewest[to, loaded] = steps
   came_from[to, loaded] = from
 }
 
-# Marks the instructions of the shortest way from `first` to the branch back at `last`.
+# Marks the instructions of the shortest path from `first` to the backward branch at `last`.
 function find_way(first, last, i, loaded, after, to, at) {
   reach(first, 0, 0, "")
   for (i = first; i < last; ++i) {

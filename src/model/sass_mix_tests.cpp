@@ -1,4 +1,4 @@
-// What src/model/sass_mix.awk makes of SASS.
+// Tests of the instruction mix that src/model/sass_mix.awk computes from SASS.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ namespace model {
 
 namespace {
 
-// What src/model/sass_mix.awk makes of `sass`.
+// The output of src/model/sass_mix.awk for `sass`.
 std::string counted(const std::string& sass) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("gemm_steps_sass." + std::to_string(getpid()));
@@ -25,8 +25,8 @@ std::string counted(const std::string& sass) {
 
 }  // namespace
 
-TEST_CASE("of a loop in a loop, and of two ways to copy, the mix is what a warp goes through") {
-  // The outer loop begins at 0010, the inner one at 0060; 0030 is the way of a block at the edge.
+TEST_CASE("with nested loops and two paths for copies, the mix counts what a warp executes") {
+  // The outer loop begins at 0010, the inner one at 0060; 0030 is the path of a block at the edge.
   const std::string text = counted(R"(
 	Function : kernel
         /*0000*/                   S2R R0, SR_TID.X ;          /* 0x0000000000007919 */
@@ -54,14 +54,14 @@ TEST_CASE("of a loop in a loop, and of two ways to copy, the mix is what a warp 
       "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2\n");
 }
 
-TEST_CASE("a kernel that multiplies in no loop has no main loop") {
+TEST_CASE("a kernel without a loop that multiplies has no main loop") {
   CHECK(
       counted("\tFunction : f\n        /*0000*/                   EXIT ;\n") ==
       "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1\n");
   CHECK(counted("no SASS\n") == "");
 }
 
-TEST_CASE("the main loop is the one with the most math, whichever pipe does it") {
+TEST_CASE("the main loop is the one with the most math, on any pipe") {
   const auto looped = [](const std::string& math) {
     return counted(
         "\tFunction : k\n"
@@ -70,7 +70,7 @@ TEST_CASE("the main loop is the one with the most math, whichever pipe does it")
         math +
         " ;\n"
         "        /*0020*/               @P1 BRA 0x0 ;\n"
-        // What scales the results is a loop with more, but cheaper, instructions.
+        // The loop that scales the results has more instructions, but cheaper ones.
         "        /*0030*/                   FADD R4, R4, R5 ;\n"
         "        /*0040*/                   FFMA R6, R4, R5, R6 ;\n"
         "        /*0050*/                   FFMA R7, R4, R5, R7 ;\n"
@@ -85,14 +85,14 @@ TEST_CASE("the main loop is the one with the most math, whichever pipe does it")
         looped(mma).find("k\tloop\t1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1\n") !=
         std::string::npos);
   }
-  // Neither an address nor a moved constant is math.
+  // Neither an address computation nor a moved constant is math.
   for (const char* none : {"IMAD R4, R8, R12, R4", "HFMA2.MMA R4, -RZ, RZ, 0, 0"}) {
     CAPTURE(std::string(none));
     CHECK(
         looped(none).find("k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 2\n") !=
         std::string::npos);
   }
-  // A loop of fp64 products counts as well, though no column of its own has them.
+  // A loop of fp64 products counts, too, although it has no column of its own.
   const std::string fp64 = counted(
       "\tFunction : k\n"
       "        /*0000*/                   LDG.E.64 R2, [R2.64] ;\n"

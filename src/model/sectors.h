@@ -1,8 +1,7 @@
-// How a request to global memory splits into sectors, with the lanes of each. Counts are the sizes
-// of these lists and pictures draw them, so that the two cannot disagree.
+// How a request to global memory is split into sectors, with the lanes of each. The counts are the
+// lengths of these lists, and pictures draw the same lists, so that the two always agree.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "model/short_list.h"
@@ -10,22 +9,23 @@
 
 namespace model {
 
+// Of a real GPU, which no other geometry exceeds.
 inline constexpr int kSectorBytes = 32;
 inline constexpr int kSectorWords = kSectorBytes / kWordBytes;
 
 struct Sector {
-  std::uint64_t number;  // address / kSectorBytes
-  std::uint32_t lanes;   // that touch it
+  std::uint64_t number;  // address / bytes of a sector
+  std::uint32_t lanes;   // that access it
 };
 
-// A lane touches two sectors at most, and the second only where its address is not aligned.
+// A lane accesses at most two sectors, and the second only if its address is misaligned.
 using Sectors = ShortList<Sector, 2 * kWarpSize>;
 
-// Those that the active lanes touch, in ascending order. Loads and stores alike.
+// The sectors that the active lanes access, in ascending order. The same for loads and stores.
 Sectors sectors(const WarpAccess& access);
 
-// For each word of a sector the lanes that touch it.
-std::array<std::uint32_t, kSectorWords> lanes_at_words(
+// For each word of a sector, the lanes that access it.
+ShortList<std::uint32_t, kSectorWords> lanes_at_words(
     const WarpAccess& access, const Sector& sector);
 
 }  // namespace model

@@ -1,5 +1,5 @@
-// A list of at most `most` elements that lives where it is declared: what is split for every
-// request of a trace must not allocate.
+// A list of at most `most` elements, stored in place: splitting a request must not allocate,
+// because a trace does it for every request.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace model {
 template <class T, std::size_t most>
 class ShortList {
  public:
-  ShortList() {}  // the elements stay as memory has them
+  ShortList() {}  // the elements stay uninitialized
 
   void push_back(const T& element) { elements_[size_++] = element; }
   void insert(T* before, const T& element) {
@@ -29,7 +29,7 @@ class ShortList {
   const T* end() const { return elements_.data() + size_; }
 
  private:
-  std::array<T, most> elements_;  // the first size_ of them
+  std::array<T, most> elements_;  // the first size_ of them are used
   std::size_t size_ = 0;
 };
 

@@ -14,8 +14,8 @@ SharedCost cost_of(const Wavefronts& wavefronts) {
   return {static_cast<int>(wavefronts.size()), wavefronts.groups};
 }
 
-int sectors_of_bytes(std::uint64_t bytes) {
-  return static_cast<int>((bytes + kSectorBytes - 1) / kSectorBytes);
+int sectors_of_bytes(std::uint64_t bytes, WarpGeometry warp) {
+  return static_cast<int>((bytes + warp.sector_bytes - 1) / warp.sector_bytes);
 }
 
 }  // namespace
@@ -25,11 +25,10 @@ int global_sectors(const WarpAccess& access) {
 }
 
 int global_lines(const WarpAccess& access) {
-  constexpr std::uint64_t kSectorsALine = 128 / kSectorBytes;
   int lines = 0;
   std::uint64_t previous = 0;
   for (const Sector& sector : sectors(access)) {
-    const std::uint64_t line = sector.number / kSectorsALine;
+    const std::uint64_t line = sector.number / access.warp.sectors_a_line();
     if (lines == 0 || line != previous) ++lines;
     previous = line;
   }
@@ -44,12 +43,12 @@ int ideal_global_sectors(const WarpAccess& access) {
   const auto bytes = static_cast<std::uint64_t>(access.bytes);
   std::uint64_t distinct = lanes > 0 ? bytes : 0;
   for (std::size_t i = 1; i < lanes; ++i) distinct += std::min(bytes, begins[i] - begins[i - 1]);
-  return sectors_of_bytes(distinct);
+  return sectors_of_bytes(distinct, access.warp);
 }
 
 int uncoalesced_sectors(const WarpAccess& access) {
   const std::uint64_t bytes = std::popcount(access.active) * access.bytes;
-  return std::max(0, global_sectors(access) - sectors_of_bytes(bytes));
+  return std::max(0, global_sectors(access) - sectors_of_bytes(bytes, access.warp));
 }
 
 SharedCost shared_load(const WarpAccess& access) {

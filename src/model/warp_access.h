@@ -1,23 +1,27 @@
-// One access of one warp, and what it costs, by the rules measured on an H200
-// (src/model/data/*.csv). The rules themselves say how an access splits: sectors.h for global
-// memory, wavefronts.h for shared memory, async_copy.h for cp.async.
+// One access of one warp, and its cost, by rules measured on an H200 (src/model/data/*.csv). How an
+// access is split is defined elsewhere: sectors.h for global memory, wavefronts.h for shared
+// memory, async_copy.h for cp.async. The rules scale with the warp's geometry; the sizes in comments
+// are those of a real GPU.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
+#include "model/warp_geometry.h"
+
 namespace model {
 
+// The lanes of a real warp, which no other geometry exceeds.
 inline constexpr int kWarpSize = 32;
-inline constexpr int kWordBytes = 4;
 
-// One instruction of one warp: every active lane touches `bytes` bytes at its address.
-// Addresses are multiples of `bytes`, as the hardware demands; others crash nothing here.
+// One instruction of one warp: every active lane accesses `bytes` bytes at its address. Addresses
+// are multiples of `bytes`, as the hardware requires; other addresses are tolerated here.
 struct WarpAccess {
   std::uint32_t active;  // bit l: lane l takes part
-  int bytes;             // a lane: 1, 2, 4, 8 or 16
+  int bytes;             // per lane: 1, 2, 4, 8 or 16
   std::array<std::uint64_t, kWarpSize> address;
+  WarpGeometry warp{};  // of the GPU that makes the access
 };
 
 // Calls visit(lane) for each lane of the mask, lowest first.
@@ -26,7 +30,7 @@ void for_each_lane(std::uint32_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
 }
 
-// Calls visit(word) for each word (address / 4) that the lane touches.
+// Calls visit(word) for each word (address / 4) that the lane accesses.
 template <class Visit>
 void for_each_word(const WarpAccess& access, int lane, Visit visit) {
   const std::uint64_t last = (access.address[lane] + access.bytes - 1) / kWordBytes;
@@ -39,28 +43,28 @@ struct SharedCost {
   int bank_conflicts() const { return wavefronts - groups; }
 };
 
-// The cost of an access stays the same when one constant is added to every lane's address:
+// The cost of an access does not change when one constant is added to every lane's address:
 //   global_sectors      a multiple of 32, a sector
 //   global_lines        a multiple of 128, a line
 //   shared_load, shared_store, ldmatrix
-//                       a multiple of max(bytes, 4): aligned lanes need no more than their offsets
-//                       from each other, because the constant only turns the ring of banks
+//                       a multiple of max(bytes, 4): for aligned lanes only their relative offsets
+//                       matter, because the constant only rotates the banks
 //   async_copy          a multiple of 128, a line, on either side
+// and, of another geometry, of its sector or line instead.
 
-// Distinct 32-byte sectors that the active lanes touch. Loads and stores alike.
+// Distinct 32-byte sectors that the active lanes access. The same for loads and stores.
 int global_sectors(const WarpAccess& access);
 
-// Distinct 128-byte lines that the active lanes touch: what the L1 cache looks up, one a cycle.
+// Distinct 128-byte lines that the active lanes access: the L1 cache looks up one per cycle.
 int global_lines(const WarpAccess& access);
 
-// The fewest sectors that can hold the distinct bytes that the active lanes touch: 4, 8, 16 for a
-// full warp of 4, 8, 16 bytes per lane, each its own, and 1 where all lanes want the same address.
+// The fewest sectors that can hold the distinct bytes that the active lanes access: 4, 8, 16 for a
+// full warp with 4, 8, 16 bytes per lane at distinct addresses, and 1 if all addresses are equal.
 int ideal_global_sectors(const WarpAccess& access);
 
-// Sectors beyond those that as many lanes would touch if each had its own bytes, beside the next
-// lane's: 0 for a coalesced access. Lanes that share addresses may touch more sectors than the
-// ideal and still be coalesced: two rows of 16 lanes that want a float each are two sectors,
-// ideally one.
+// Sectors beyond those of the same number of lanes at contiguous, distinct addresses: 0 for a
+// coalesced access. Lanes that share addresses may access more sectors than the ideal and still be
+// coalesced: two groups of 16 lanes that each load one float take two sectors; the ideal is one.
 int uncoalesced_sectors(const WarpAccess& access);
 
 SharedCost shared_load(const WarpAccess& access);

@@ -20,7 +20,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// The lines of a CSV file after its header, cut at commas, each with `columns` fields.
+// The lines of a CSV file after its header, split at commas, each with `columns` fields.
 std::vector<Row> read_csv(const std::string& path, std::size_t columns) {
   std::ifstream file(path);
   std::vector<Row> rows;
@@ -36,7 +36,7 @@ std::vector<Row> read_csv(const std::string& path, std::size_t columns) {
   return rows;
 }
 
-// Lane offsets as the files give them, -1 for a lane that takes no part.
+// Lane offsets from the files; -1 for a lane that does not take part.
 WarpAccess read_access(int bytes, const std::string& offsets) {
   WarpAccess access{.active = 0, .bytes = bytes, .address = {}};
   std::istringstream stream(offsets);
@@ -57,7 +57,7 @@ WarpAccess full_warp(int bytes, int stride_bytes) {
   return access;
 }
 
-// A warp with any lanes active, at aligned addresses that often meet.
+// A warp with random active lanes, at aligned addresses that often coincide.
 WarpAccess random_warp(int bytes, std::mt19937& random) {
   WarpAccess access{
       .active = static_cast<std::uint32_t>(random() | 1), .bytes = bytes, .address = {}};
@@ -71,7 +71,7 @@ WarpAccess random_warp(int bytes, std::mt19937& random) {
   return access;
 }
 
-// The turns serve every one of `lanes` once, and in each of them a bank has one word to give.
+// The wavefronts serve each of `lanes` once, and in each wavefront a bank has one word.
 void check_turns(const Wavefronts& wavefronts, const WarpAccess& access, std::uint32_t lanes) {
   std::uint32_t served = 0;
   int group = 0;
@@ -99,7 +99,7 @@ void check_turns(const Wavefronts& wavefronts, const WarpAccess& access, std::ui
   CHECK(served == lanes);
 }
 
-// The sectors stand in ascending order, and each with the lanes that touch it.
+// The sectors are in ascending order, each with the lanes that access it.
 void check_sectors(const Sectors& sectors, const WarpAccess& access) {
   std::uint32_t touching = 0;
   for (const Sector& sector : sectors) {
@@ -188,7 +188,7 @@ TEST_CASE("cp.async from strided, permuted and predicated sources costs what the
   }
 }
 
-TEST_CASE("a full warp of 4, 8 and 16 bytes takes at best 4, 8 and 16 sectors") {
+TEST_CASE("a full warp with 4, 8 and 16 bytes per lane needs at least 4, 8 and 16 sectors") {
   for (const int bytes : {4, 8, 16}) {
     CHECK(ideal_global_sectors(full_warp(bytes, 1024)) == bytes);
     CHECK(global_sectors(full_warp(bytes, bytes)) == bytes);
@@ -227,7 +227,7 @@ TEST_CASE("sectors are the same in any order of the lanes") {
   CHECK(global_sectors(access) == ascending);
 }
 
-TEST_CASE("bytes and halves share the word that they stand in") {
+TEST_CASE("bytes and halves share the word that contains them") {
   CHECK(shared_load(full_warp(1, 1)).wavefronts == 1);
   CHECK(shared_store(full_warp(2, 2)).wavefronts == 1);
   CHECK(shared_load(full_warp(2, 128)).wavefronts == 32);
@@ -245,7 +245,7 @@ TEST_CASE("a warp without an active lane costs nothing") {
   CHECK(async_copy(access, access).shared.wavefronts == 0);
 }
 
-TEST_CASE("costs depend on the first address only as far as the header says") {
+TEST_CASE("costs depend on the first address only as the header says") {
   std::mt19937 random(7);
   for (int i = 0; i < 4000; ++i) {
     const int bytes = 1 << random() % 5;
@@ -268,7 +268,7 @@ TEST_CASE("costs depend on the first address only as far as the header says") {
           async_copy(access, source).shared.wavefronts);
     }
   }
-  // Less than that does matter.
+  // A smaller constant does matter.
   CHECK(global_sectors(moved(full_warp(4, 4), 4)) == 5);
   WarpAccess two_lanes = full_warp(2, 126);
   two_lanes.active = 3;
@@ -279,7 +279,7 @@ TEST_CASE("costs depend on the first address only as far as the header says") {
   CHECK(async_copy(moved(line, 32), line).shared.wavefronts == 8);
 }
 
-TEST_CASE("lines are 128 bytes: a warp of floats side by side touches one, down a column 32") {
+TEST_CASE("lines are 128 bytes: a warp touches one for a row of floats, 32 for a column") {
   WarpAccess access{~0u, 4, {}};
   const auto place = [&](std::uint64_t first, std::uint64_t step) {
     for (int lane = 0; lane < kWarpSize; ++lane) access.address[lane] = first + lane * step;

@@ -1,8 +1,7 @@
-// How a request to shared memory splits into wavefronts, with the lanes of each. Counts are the
-// sizes of these lists and pictures draw them, so that the two cannot disagree.
+// How a request to shared memory is split into wavefronts, with the lanes of each. The counts are
+// the lengths of these lists, and pictures draw the same lists, so that the two always agree.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "model/short_list.h"
@@ -10,12 +9,12 @@
 
 namespace model {
 
-inline constexpr int kBanks = 32;
+inline constexpr int kBanks = 32;  // of a real GPU, which no other geometry exceeds
 
-// One turn of shared memory: each bank gives or takes one word in it.
+// One cycle of shared memory, in which each bank reads or writes one word.
 struct Wavefront {
-  std::uint32_t lanes;  // that are served
-  int group;            // of lanes, from 0: the second turn of a group has had to wait
+  std::uint32_t lanes;  // the lanes that it serves
+  int group;            // the group of lanes, from 0; the second wavefront of a group is a conflict
 };
 
 struct Wavefronts : ShortList<Wavefront, kWarpSize> {
@@ -23,18 +22,19 @@ struct Wavefronts : ShortList<Wavefront, kWarpSize> {
 };
 
 // Shared memory has 32 banks of 4 bytes. Lanes are served in groups that could read 128 bytes: all
-// 32 lanes of up to 4 bytes, 16 lanes of 8, 8 lanes of 16. A group takes one wavefront for each
-// distinct word in its fullest bank. For loads, neighbouring groups are served as one where lanes
-// are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or
-// every active lane's l^2.
+// 32 lanes with up to 4 bytes, 16 lanes with 8, 8 lanes with 16. A group takes one wavefront for
+// each distinct word in its fullest bank. For loads, neighbouring groups are served as one if lanes
+// are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or the
+// same holds for every active lane's l^2. On a GPU of another geometry a group is as many lanes as
+// fill all banks once, and no more than the warp has: WarpGeometry::lanes_a_group.
 Wavefronts wavefronts_of_load(const WarpAccess& access);
 Wavefronts wavefronts_of_store(const WarpAccess& access);
 
-// ldmatrix.x1, .x2, .x4 (`matrices` is 1, 2, 4): lanes 8i to 8i+7 hold the addresses of matrix i's
-// eight rows of 16 bytes; each matrix is a group. `access.bytes` does not matter.
+// ldmatrix.x1, .x2, .x4 (`matrices` is 1, 2, 4): lanes 8i to 8i+7 hold the addresses of the eight
+// 16-byte rows of matrix i, and each matrix is a group. `access.bytes` does not matter.
 Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices);
 
-// For each bank those of `lanes` that have a word there.
-std::array<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);
+// For each bank, those of `lanes` that access a word in it.
+ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);
 
 }  // namespace model

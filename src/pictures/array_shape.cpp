@@ -13,8 +13,6 @@ namespace pictures {
 
 namespace {
 
-constexpr int kBanks = 32;
-
 // Names and values; the names stay where they are.
 struct Constants {
   std::deque<std::string> names;
@@ -99,8 +97,8 @@ int words_of_element(const std::string& declaration) {
 
 int declared_row_words(
     const std::vector<std::string>& source, int first, int last, const std::string& kernel,
-    const std::string& name, std::size_t bytes) {
-  if (first < 1 || last > static_cast<int>(source.size())) return kBanks;
+    const std::string& name, std::size_t bytes, int banks) {
+  if (first < 1 || last > static_cast<int>(source.size())) return banks;
   // float As[BM][BK], Bs[BK][BN]: the dimensions that follow the name.
   const std::regex declaration("\\b" + name + "\\s*((?:\\[[^\\]]*\\]\\s*)+)");
   for (int line = first; line <= last; ++line) {
@@ -111,7 +109,7 @@ int declared_row_words(
       continue;
     }
     const std::string dimensions = match[1].str();
-    if (std::count(dimensions.begin(), dimensions.end(), '[') < 2) return kBanks;
+    if (std::count(dimensions.begin(), dimensions.end(), '[') < 2) return banks;
     const std::size_t open = dimensions.rfind('['), close = dimensions.rfind(']');
     const std::string expression = dimensions.substr(open + 1, close - open - 1);
     try {
@@ -119,12 +117,12 @@ int declared_row_words(
       const double words = model::evaluate(expression, constants.values) * words_of_element(text);
       const bool fits = words >= 1 && words <= 65536 && words == std::floor(words) &&
                         bytes % (static_cast<std::size_t>(words) * 4) == 0;
-      return fits ? static_cast<int>(words) : kBanks;
+      return fits ? static_cast<int>(words) : banks;
     } catch (const std::invalid_argument&) {
-      return kBanks;
+      return banks;
     }
   }
-  return kBanks;
+  return banks;
 }
 
 }  // namespace pictures

@@ -30,7 +30,7 @@ model::AsyncCopySplit split_copy(const BlockRequests& block, std::size_t to) {
 BlockRequests requests_of_block(
     const model::Recording& recording, std::int64_t number, int M, int N, int K) {
   const auto& [x, y, z] = recording.block;
-  BlockRequests block{M, N, K, static_cast<int>(x * y * z), {}, {}};
+  BlockRequests block{M, N, K, static_cast<int>(x * y * z), {}, recording.warp};
   for (const model::RecordedEvent& event : recording.events) {
     if (event.kind != model::RecordedEvent::Kind::request || event.block != number) continue;
     const model::RecordedSite& site = recording.sites[event.site];
@@ -59,8 +59,8 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
     const Request& request = block.requests[r];
     // What a copy writes is known with the request behind it, which reads.
     if (request.shared && request.direction == model::Direction::copy) continue;
-    for (int lane = 0; lane < model::kWarpSize; ++lane) {
-      const int thread = request.warp * model::kWarpSize + lane;
+    for (int lane = 0; lane < block.warp.lanes; ++lane) {
+      const int thread = block.warp.thread_of(request.warp, lane);
       if (!is_active(request.access, lane) || thread >= block.threads) continue;
       Moved moved{thread, static_cast<int>(r), {}};
       for (int w = 0; w < words_of(request.access); ++w) {
@@ -96,9 +96,9 @@ Written written_by(const BlockRequests& block) {
   for (const Request& request : block.requests) {
     if (request.shared || request.array != "C" || request.direction != model::Direction::store)
       continue;
-    for (int lane = 0; lane < model::kWarpSize; ++lane) {
+    for (int lane = 0; lane < block.warp.lanes; ++lane) {
       if (!is_active(request.access, lane)) continue;
-      const int thread = request.warp * model::kWarpSize + lane;
+      const int thread = block.warp.thread_of(request.warp, lane);
       for (int w = 0; w < words_of(request.access); ++w) {
         const Element e = element_at(block, 'C', request.access.address[lane] + 4 * w);
         const auto [at, first] = writers.try_emplace({e.row, e.col}, thread);

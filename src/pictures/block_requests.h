@@ -33,6 +33,7 @@ struct BlockRequests {
   int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
   int threads;  // of the block
   std::vector<Request> requests;
+  model::WarpGeometry warp{};
   bool by_columns[3] = {false, false, false};  // which of A, B and C lie in memory column by column
 };
 

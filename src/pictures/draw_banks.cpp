@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "lab/worst_line.h"
 #include "pictures/pictures.h"
@@ -10,7 +11,6 @@ namespace pictures {
 
 namespace {
 
-using model::kBanks;
 constexpr double kLeft = 64, kCell = 22, kHigh = 20;
 constexpr std::size_t kMostTurns = 16;
 
@@ -65,88 +65,165 @@ std::string summary(const Shown& shown) {
   const std::string text =
       where + ", " +
       (request.direction == model::Direction::copy ? "cp.async" : lab::name_of(request.direction)) +
-      text::printed(" of %d bytes a lane: ", request.access.bytes);
+      text::printed(" of %d bytes per lane: ", request.access.bytes);
   return text + text::printed("%d wavefront%s, ", request.pieces, request.pieces == 1 ? "" : "s") +
-         (more == 0 ? "no conflict" : text::printed("where %d would do", request.ideal));
+         (more == 0 ? "no conflict" : text::printed("%d would be enough", request.ideal));
+}
+
+// Why a lane is not served in its group's first turn.
+struct Waits {
+  std::uint32_t for_bank = 0;  // another lane's word lies in its bank of shared memory
+  std::uint32_t for_l1 = 0;    // a cp.async reads another lane's word from its bank of L1
+};
+
+// The side of a cp.async of 4 or 8 bytes that reads; null for any other request. Wide copies move
+// whole sectors, and no bank of theirs is read twice.
+const model::WarpAccess* read_by_copy(const BlockRequests& block, const Shown& shown) {
+  const bool narrow = shown.request->direction == model::Direction::copy &&
+                      shown.request->access.bytes < 16 && shown.number + 1 < block.requests.size();
+  return narrow ? &block.requests[shown.number + 1].access : nullptr;
+}
+
+Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
+  Waits waits;
+  std::uint32_t earlier = 0;  // lanes of the same group
+  for (std::size_t t = 0; t < turns.size(); ++t) {
+    if (t == 0 || turns[t - 1].group != turns[t].group) {
+      earlier = turns[t].lanes;
+      continue;
+    }
+    std::uint32_t in_the_way = 0;
+    if (read) {
+      for (const std::uint32_t lanes : model::lanes_at_banks(*read, earlier | turns[t].lanes)) {
+        if ((lanes & earlier) != 0) in_the_way |= lanes & turns[t].lanes;
+      }
+    }
+    waits.for_l1 |= in_the_way;
+    waits.for_bank |= turns[t].lanes & ~in_the_way;
+    earlier |= turns[t].lanes;
+  }
+  return waits;
+}
+
+// One row: which lanes have a word in which bank.
+void draw_row(
+    Svg& svg, double y, const std::string& name,
+    const model::ShortList<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
+  const int all_banks = static_cast<int>(banks.size());
+  svg.text(24, y + 15, name, {.small = true});
+  svg.rect(kLeft, y, all_banks * kCell, kHigh, Fill::quiet);
+  for (int bank = 0; bank < all_banks;) {
+    int last = bank;
+    while (last < all_banks && banks[last] == banks[bank]) ++last;
+    const std::uint32_t lanes = banks[bank];
+    const double x = kLeft + bank * kCell, width = (last - bank) * kCell;
+    bank = last;
+    if (lanes == 0) continue;
+    svg.rect(
+        x, y, width, kHigh,
+        (lanes & waits.for_l1) != 0     ? Fill::waiting
+        : (lanes & waits.for_bank) != 0 ? Fill::trouble
+        : std::popcount(lanes) > 1      ? Fill::other
+                                        : Fill::warp);
+    std::string label = lanes_text(lanes);
+    if (text_width(label, {.small = true}) + 4 > width) {
+      label = text::printed("%d", std::countr_zero(lanes));
+    }
+    svg.text(
+        x + width / 2, y + 15, label, {.anchor = Anchor::middle, .small = true, .on_fill = true});
+  }
+}
+
+// "and 16 more" in place of the rows after the first kMostTurns; returns the y after all rows.
+template <class Row>
+double draw_rows(Svg& svg, double y, std::size_t rows, Row row) {
+  for (std::size_t r = 0; r < rows; ++r, y += kHigh + 2) {
+    if (r == kMostTurns) {
+      svg.text(24, y + 15, text::printed("and %zu more", rows - kMostTurns), {.small = true});
+      return y + kHigh + 2;
+    }
+    row(r, y);
+  }
+  return y;
+}
+
+// What a copy reads, a row for each line of L1.
+double draw_lines(
+    Svg& svg, double y, const model::WarpAccess& read, std::uint32_t lanes, const Waits& waits) {
+  const int line_bytes = read.warp.row_bytes();
+  std::map<std::uint64_t, std::uint32_t> lines;  // lanes, by the line that they read
+  model::for_each_lane(
+      lanes, [&](int lane) { lines[read.address[lane] / line_bytes] |= 1u << lane; });
+  svg.text(
+      kLeft, y + 13,
+      text::printed(
+          "reads from L1: a row is %d bytes, which lie in %d banks", line_bytes, read.warp.banks),
+      {.small = true});
+  auto line = lines.begin();
+  return draw_rows(svg, y + 20, lines.size(), [&](std::size_t r, double at) {
+    draw_row(
+        svg, at, text::printed("line %zu", r + 1), model::lanes_at_banks(read, line->second),
+        waits);
+    ++line;
+  });
 }
 
 double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& shown) {
   const model::Wavefronts turns = wavefronts_of(block, shown.number);
+  const model::WarpAccess* read = read_by_copy(block, shown);
+  const Waits waits = waits_of(turns, read);
   svg.text(24, y, summary(shown), {.bold = true});
   y += 10;
-  int turn_of_group = 0;
-  for (std::size_t t = 0; t < turns.size(); ++t) {
-    if (t == kMostTurns) {
-      svg.text(
-          24, y + 15, text::printed("and %zu more", turns.size() - kMostTurns), {.small = true});
-      return y + kHigh + 34;
-    }
-    const bool again = t > 0 && turns[t - 1].group == turns[t].group;
-    turn_of_group = again ? turn_of_group + 1 : 0;
-    svg.text(24, y + 15, text::printed("%zu", t + 1), {.small = true});
-    svg.rect(kLeft, y, kBanks * kCell, kHigh, Fill::quiet);
-    const auto banks = model::lanes_at_banks(shown.request->access, turns[t].lanes);
-    for (int bank = 0; bank < kBanks;) {
-      int last = bank;
-      while (last < kBanks && banks[last] == banks[bank]) ++last;
-      const std::uint32_t lanes = banks[bank];
-      if (lanes != 0) {
-        svg.rect(
-            kLeft + bank * kCell, y, (last - bank) * kCell, kHigh,
-            turn_of_group > 0          ? Fill::trouble
-            : std::popcount(lanes) > 1 ? Fill::other
-                                       : Fill::warp);
-        std::string label = lanes_text(lanes);
-        if (7.5 * text::display_width(label) > (last - bank) * kCell) {
-          label = text::printed("%d", std::countr_zero(lanes));
-        }
-        svg.text(
-            kLeft + (bank + last) / 2.0 * kCell, y + 15, label,
-            {.anchor = Anchor::middle, .small = true, .on_fill = true});
-      }
-      bank = last;
-    }
-    y += kHigh + 2;
+  if (waits.for_l1 != 0) {
+    y = draw_lines(svg, y, *read, shown.request->access.active & read->active, waits) + 4;
+    svg.text(kLeft, y + 13, "writes to shared memory: a row is a wavefront", {.small = true});
+    y += 20;
   }
+  y = draw_rows(svg, y, turns.size(), [&](std::size_t t, double at) {
+    draw_row(
+        svg, at, text::printed("%zu", t + 1),
+        model::lanes_at_banks(shown.request->access, turns[t].lanes), waits);
+  });
   return y + 32;
 }
 
 }  // namespace
 
-std::optional<Picture> draw_banks(const TracedStage& stage) {
-  return draw_banks(
-      text::printed("stage%d-banks", stage.stage->number),
-      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.block);
-}
-
-std::optional<Picture> draw_banks(
-    const std::string& file, const std::string& name, const BlockRequests& block) {
+std::optional<Drawing> draw_banks(const BlockRequests& block) {
   const std::vector<Shown> chosen = worst(block);
   if (chosen.empty()) return std::nullopt;
-  Picture picture;
-  picture.name = file;
-  picture.finding = "A warp's costliest request of each kind.";
-  for (const Shown& shown : chosen) picture.finding += " " + summary(shown) + ".";
-  Svg svg(name + ": the banks of shared memory", picture.finding);
+  std::string finding = "A warp's costliest request of each kind.";
+  bool waits_for_bank = false, waits_for_l1 = false;
+  for (const Shown& shown : chosen) {
+    const Waits waits = waits_of(wavefronts_of(block, shown.number), read_by_copy(block, shown));
+    finding +=
+        " " + summary(shown) + (waits.for_l1 != 0 ? ": its lanes read the same banks of L1." : ".");
+    waits_for_bank |= waits.for_bank != 0;
+    waits_for_l1 |= waits.for_l1 != 0;
+  }
+  Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "a lane's word");
-  x = svg.legend(x, 66, Fill::other, "one word for several lanes, at once");
-  svg.legend(x, 66, Fill::trouble, "has to wait: its bank was busy");
+  x = svg.legend(x, 66, Fill::other, "one word for several lanes");
+  if (waits_for_bank || !waits_for_l1) {
+    x = svg.legend(x, 66, Fill::trouble, "waits: its bank is busy");
+  }
+  if (waits_for_l1) svg.legend(x, 66, Fill::waiting, "waits: its bank of L1 is busy");
   svg.text(
       24, 90,
-      "A row is a wavefront: what the 32 banks hand over in one cycle. Numbers are lanes, the "
-      "first "
-      "of many.",
+      text::printed(
+          "A row is a wavefront: what the %d banks transfer in one cycle. Numbers are lanes; a "
+          "narrow box names only the first.",
+          block.warp.banks),
       {.small = true, .faint = true});
   svg.text(24, 114, "bank", {.small = true, .faint = true});
-  for (int bank = 0; bank < kBanks; bank += 4) {
+  for (int bank = 0; bank < block.warp.banks; bank += 4) {
     svg.text(
         kLeft + (bank + 0.5) * kCell, 114, text::printed("%d", bank),
         {.anchor = Anchor::middle, .small = true, .faint = true});
   }
   double y = 142;
   for (const Shown& shown : chosen) y = draw_turns(svg, y, block, shown);
-  picture.svg = svg.file(y - 12);
-  return picture;
+  return Drawing{finding, svg.elements(), y - 12};
 }
 
 }  // namespace pictures

@@ -10,26 +10,17 @@ namespace pictures {
 
 namespace {
 
-constexpr int kWords = model::kSectorWords;
 constexpr double kLeft = 24, kCell = 11, kGap = 6, kHigh = 18;
 constexpr int kSectorsAcross = 8;
 
-int used_bytes(const model::WarpAccess& access) {
-  int words = 0;
-  for (const model::Sector& sector : model::sectors(access)) {
-    for (const std::uint32_t lanes : model::lanes_at_words(access, sector)) words += lanes != 0;
-  }
-  return model::kWordBytes * words;
-}
-
 std::string summary(const Request& request, const model::Sectors& sectors) {
-  const int needed = (used_bytes(request.access) + model::kSectorBytes - 1) / model::kSectorBytes;
   const int touched = static_cast<int>(sectors.size());
   return request.array + ", " + lab::name_of(request.direction) +
          text::printed(
-             " of %d bytes a lane: %d sector%s, ", request.access.bytes, touched,
+             " of %d bytes per lane: %d sector%s, ", request.access.bytes, touched,
              touched == 1 ? "" : "s") +
-         (touched > needed ? text::printed("where %d would do", needed) : "no fewer would do");
+         (touched > request.ideal ? text::printed("%d would be enough", request.ideal)
+                                  : "the fewest possible");
 }
 
 // The first request of the shown warp for each array and direction: where it stands.
@@ -51,21 +42,20 @@ std::vector<std::size_t> typical(const BlockRequests& block) {
 }
 
 double draw_request(Svg& svg, double y, const Request& request, const model::Sectors& sectors) {
-  const bool in_vain = model::kSectorBytes * static_cast<int>(sectors.size()) >=
-                       used_bytes(request.access) + model::kSectorBytes;
+  const int words_of_sector = request.access.warp.sector_words();
   svg.text(kLeft, y, summary(request, sectors), {.bold = true});
   y += 12;
   int at = 0;
   for (const model::Sector& sector : sectors) {
     const auto words = model::lanes_at_words(request.access, sector);
-    const double x = kLeft + at % kSectorsAcross * (kWords * kCell + kGap);
+    const double x = kLeft + at % kSectorsAcross * (words_of_sector * kCell + kGap);
     if (at > 0 && at % kSectorsAcross == 0) y += kHigh + 24;
-    for (int w = 0; w < kWords;) {  // neighbours that are alike as one
+    for (int w = 0; w < words_of_sector;) {  // neighbours that are alike as one
       int last = w;
-      while (last < kWords && (words[last] != 0) == (words[w] != 0)) ++last;
+      while (last < words_of_sector && (words[last] != 0) == (words[w] != 0)) ++last;
       svg.rect(
           x + w * kCell, y, (last - w) * kCell, kHigh,
-          words[w] == 0                 ? (in_vain ? Fill::trouble : Fill::quiet)
+          words[w] == 0                 ? Fill::trouble
           : std::popcount(words[w]) > 1 ? Fill::other
                                         : Fill::warp);
       w = last;
@@ -73,13 +63,13 @@ double draw_request(Svg& svg, double y, const Request& request, const model::Sec
     svg.path(
         [&] {
           std::string d;
-          for (int w = 1; w < kWords; ++w)
+          for (int w = 1; w < words_of_sector; ++w)
             d += "M" + pixels(x + w * kCell) + " " + pixels(y) + "v" + pixels(kHigh);
           return d;
         }(),
         "hair");
     svg.text(
-        x + kWords * kCell / 2, y + kHigh + 14,
+        x + words_of_sector * kCell / 2, y + kHigh + 14,
         (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") + lanes_text(sector.lanes),
         {.anchor = Anchor::middle, .small = true});
     ++at;
@@ -89,36 +79,30 @@ double draw_request(Svg& svg, double y, const Request& request, const model::Sec
 
 }  // namespace
 
-Picture draw_coalescing(const TracedStage& stage) {
-  return draw_coalescing(
-      text::printed("stage%d-coalescing", stage.stage->number),
-      text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), stage.block);
-}
-
-Picture draw_coalescing(
-    const std::string& file, const std::string& name, const BlockRequests& block) {
-  Picture picture;
-  picture.name = file;
+Drawing draw_coalescing(const BlockRequests& block) {
+  std::string finding;
   const std::vector<std::size_t> chosen = typical(block);
   for (const std::size_t r : chosen) {
-    picture.finding += (picture.finding.empty() ? "One request of a warp each. " : " ") +
-                       summary(block.requests[r], sectors_of(block, r)) + ".";
+    finding += (finding.empty() ? "One request of a warp for each array. " : " ") +
+               summary(block.requests[r], sectors_of(block, r)) + ".";
   }
-  Svg svg(name + ": what a warp asks of global memory", picture.finding);
-  double x = svg.legend(24, 66, Fill::warp, "asked for by one lane");
-  x = svg.legend(x, 66, Fill::other, "by several lanes, fetched once");
-  svg.legend(x, 66, Fill::trouble, "in vain");
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "one lane asks for it");
+  x = svg.legend(x, 66, Fill::other, "several lanes ask for it; it moves once");
+  svg.legend(x, 66, Fill::trouble, "moved, but no lane asks for it");
   svg.text(
       24, 90,
-      "A box is a sector: 32 bytes, eight floats, the least that memory moves. Below it stand "
-      "the lanes that ask for it.",
+      text::printed(
+          "A box is a sector: %d bytes, %d floats, the least that memory moves. Below it: the "
+          "lanes "
+          "that touch it.",
+          block.warp.sector_bytes, block.warp.sector_words()),
       {.small = true, .faint = true});
   double y = 124;
   for (const std::size_t r : chosen) {
     y = draw_request(svg, y, block.requests[r], sectors_of(block, r));
   }
-  picture.svg = svg.file(y - 12);
-  return picture;
+  return {finding, svg.elements(), y - 12};
 }
 
 }  // namespace pictures

@@ -75,27 +75,27 @@ void draw(Svg& svg, double x, double y, const Layout& layout) {
 }  // namespace
 
 Picture draw_layouts() {
-  Picture picture;
-  picture.name = "padding-and-swizzle";
-  picture.finding = "A warp reads a row or a column of a 32 × 32 tile of floats in shared memory.";
+  std::string finding =
+      "A warp reads a row or a column of a 32 × 32 tile of floats in shared memory.";
   for (const Layout& layout : kLayouts) {
-    picture.finding += std::string(" The tile ") + layout.name + ": a row in " +
-                       wavefronts_text(load(layout, false)) + ", a column in " +
-                       wavefronts_text(load(layout, true)) + ", " +
-                       text::grouped(4 * layout.words) + " bytes.";
+    finding += std::string(" The tile ") + layout.name + ": a row in " +
+               wavefronts_text(load(layout, false)) + ", a column in " +
+               wavefronts_text(load(layout, true)) + ", " + text::grouped(4 * layout.words) +
+               " bytes.";
   }
-  Svg svg("Padding and swizzle: a column of a tile, over the banks", picture.finding);
-  double x = svg.legend(24, 66, Fill::one, text::printed("column %d, a word a lane", kColumn));
-  svg.legend(x, 66, Fill::warp, text::printed("row %d, a word a lane", kRow));
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::one, text::printed("column %d, one word per lane", kColumn));
+  svg.legend(x, 66, Fill::warp, text::printed("row %d, one word per lane", kRow));
   for (int i = 0; i < 3; ++i) draw(svg, 24 + i * 256.0, 102, kLayouts[i]);
   svg.text(
       24, 486,
-      "Across: the 32 banks. Down: the words of shared memory, 32 a line. Words below each "
-      "other are in "
-      "one bank.",
+      "Across: the 32 banks. Down: the words of shared memory, 32 per line. A column of this "
+      "picture is one bank.",
       {.small = true, .faint = true});
-  picture.svg = svg.file(506);
-  return picture;
+  return {
+      "padding-and-swizzle",
+      "Padding and swizzle: a column of a tile, over the banks",
+      {finding, svg.elements(), 506}};
 }
 
 }  // namespace pictures

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <map>
-#include <set>
+#include <cmath>
 
+#include "pictures/pace.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"
@@ -10,162 +10,142 @@ namespace pictures {
 
 namespace {
 
-constexpr double kLeft = 90, kHigh = 34;
-constexpr int kSpans = 9;  // that are shown
-constexpr double kWide = 76;
+constexpr double kLeft = 90, kWide = 684;
 
-// When one tile of A came to shared memory and when it was multiplied, in spans between barriers.
-struct Stay {
-  int place;  // in shared memory, from 0
-  int copied;
-  int first_read, last_read;
+std::string blocks_text(int blocks) {
+  return blocks == 1 ? "one block on an SM" : text::printed("%d blocks on an SM", blocks);
+}
+
+std::string percent(double share) {
+  return text::printed("%.0f %%", 100 * share);
+}
+
+// Time from left to right, as far as there is room.
+struct Time {
+  double scale;  // px per cycle
+  double x(double cycles) const { return kLeft + std::min(cycles * scale, kWide); }
+  bool shows(double cycles) const { return cycles * scale < kWide; }
 };
 
-struct Timeline {
-  std::vector<Stay> tiles;  // by number
-  int places = 0;
-  int barriers = 0;
-  bool in_flight(const Stay& stay, int span) const {
-    return stay.copied < span && span < stay.first_read;
-  }
-};
-
-Timeline timeline(const TracedStage& stage) {
-  Timeline result;
-  std::map<int, Stay> tiles;
-  std::map<std::uint64_t, int> places;  // by the lowest address of a tile of A
-  std::map<int, std::uint64_t> lowest;
-  const BlockRequests& block = stage.block;
-  const int BK = stage.variant->BK;
-  const auto seen_in_shared = [&](int tile, const Request& request, int lane, int epoch) {
-    tiles.try_emplace(tile, Stay{0, epoch, 1 << 30, -1});
-    const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
-    at->second = std::min(at->second, request.access.address[lane]);
-  };
-  for (const Moved& moved : elements_moved(block)) {
-    const Request& request = block.requests[moved.request];
-    const Element& e = moved.elements[0];
-    if (e.matrix != 'A') continue;
-    const int lane = moved.thread % model::kWarpSize, tile = e.col / BK;
-    if (request.direction == model::Direction::copy) {
-      seen_in_shared(tile, block.requests[moved.request - 1], lane, request.epoch);
-    } else if (request.shared && request.direction == model::Direction::store) {
-      seen_in_shared(tile, request, lane, request.epoch);
-    } else if (request.shared) {
-      Stay& stay = tiles.at(tile);
-      stay.first_read = std::min(stay.first_read, request.epoch);
-      stay.last_read = std::max(stay.last_read, request.epoch);
-    }
-  }
-  for (auto& [tile, stay] : tiles) {
-    const auto place = places.try_emplace(lowest[tile], static_cast<int>(places.size())).first;
-    stay.place = place->second;
-    result.tiles.push_back(stay);
-  }
-  result.places = static_cast<int>(places.size());
-  for (const Request& request : block.requests) {
-    result.barriers = std::max(result.barriers, request.epoch);
-  }
-  return result;
-}
-
-int most_in_flight(const Timeline& timeline) {
-  int most = 0;
-  for (int span = 0; span <= timeline.barriers; ++span) {
-    most = std::max(
-        most, static_cast<int>(std::count_if(
-                  timeline.tiles.begin(), timeline.tiles.end(),
-                  [&](const Stay& s) { return s.copied <= span && span < s.first_read; })));
-  }
-  return most;
-}
-
-int both_at_once(const Timeline& timeline) {
-  int spans = 0;
-  for (int span = 0; span <= timeline.barriers; ++span) {
-    bool copies = false, multiplies = false;
-    for (const Stay& s : timeline.tiles) {
-      copies |= s.copied == span;
-      multiplies |= s.first_read <= span && span <= s.last_read;
-    }
-    spans += copies && multiplies;
-  }
-  return spans;
-}
-
-std::string summary(const TracedStage& stage, const Timeline& t) {
-  const int both = both_at_once(t);
-  return text::printed(
-             "Stage %d has room for %d tile%s and comes to %d barriers for %zu tiles; ",
-             stage.stage->number, t.places, t.places == 1 ? "" : "s", t.barriers, t.tiles.size()) +
-         (both == 0 ? "between two of them it copies or multiplies, never both."
-                    : text::printed("between %d pairs of them it copies and multiplies.", both));
-}
-
-double draw(Svg& svg, double y, const TracedStage& stage, const Timeline& t) {
+void bar(
+    Svg& svg, const Time& time, double from, double to, double y, double high, Fill fill,
+    const std::string& words) {
+  if (!time.shows(from) || to - from < 0.5 / time.scale) return;
+  const double x = time.x(from), width = time.x(to) - x;
+  svg.rect(x, y, width, high, fill);
+  if (high < 16 || text_width(words, {.small = true}) > width) return;
   svg.text(
-      24, y, text::printed("Stage %d, %s", stage.stage->number, stage.stage->name), {.bold = true});
+      x + width / 2, y + high / 2 + 4.5, words,
+      {.anchor = Anchor::middle, .small = true, .on_fill = true});
+}
+
+// A row for each place in shared memory, of each block; returns the y below.
+double draw_blocks(
+    Svg& svg, double y, const Time& time, const std::string& name, const PacedStage& stage,
+    int blocks, double high) {
+  const std::vector<Work> work = schedule(stage.plan, stage.pace, blocks);
+  svg.text(
+      24, y,
+      name + ", " + blocks_text(blocks) + ": the SM multiplies " + percent(multiplying(work)) +
+          " of the time",
+      {.bold = true});
   y += 12;
-  for (int place = 0; place < t.places; ++place) {
-    svg.text(24, y + 22, text::printed("place %d", place), {.small = true});
-    svg.rect(kLeft, y, kSpans * kWide, kHigh, Fill::paper);
-    for (std::size_t tile = 0; tile < t.tiles.size(); ++tile) {
-      const Stay& stay = t.tiles[tile];
-      if (stay.place != place) continue;
-      for (int span = stay.copied; span <= stay.last_read && span < kSpans; ++span) {
-        const bool read = stay.first_read <= span;
-        const double x = kLeft + span * kWide;
-        svg.rect(
-            x, y, kWide, kHigh,
-            read                  ? Fill::one
-            : span == stay.copied ? Fill::warp
-                                  : Fill::waiting);
-        svg.text(
-            x + kWide / 2, y + 22,
-            (read                  ? "multiply "
-             : span == stay.copied ? "copy "
-                                   : "wait ") +
-                text::printed("%zu", tile),
-            {.anchor = Anchor::middle, .small = true, .on_fill = true});
-      }
+  const double top = y;
+  for (int block = 0; block < blocks; ++block) {
+    const double of_block = high * stage.plan.places;
+    svg.text(24, y + of_block / 2 + 4.5, text::printed("block %d", block), {.small = true});
+    svg.rect(kLeft, y, kWide, of_block, Fill::paper);
+    for (const Work& one : work) {
+      if (one.block != block) continue;
+      const double at = y + stage.plan.tiles[one.tile].place * high;
+      const auto words = [&](const char* what) { return text::printed("%s %d", what, one.tile); };
+      bar(svg, time, one.copy_begin, one.copy_end, at, high, Fill::warp, words("copy"));
+      bar(svg, time, one.copy_end, one.multiply_begin, at, high, Fill::waiting, words("wait"));
+      bar(svg, time, one.multiply_begin, one.multiply_end, at, high, Fill::one, words("multiply"));
     }
-    y += kHigh;
+    y += of_block;
+    svg.line(kLeft, y, kLeft + kWide, y, "thin");
   }
-  for (int span = 1; span < kSpans && span <= t.barriers; ++span) {
-    svg.line(kLeft + span * kWide, y - t.places * kHigh - 6, kLeft + span * kWide, y + 6, "thick");
+  if (blocks > 1) return y + 36;
+  // A block that waits for its copies comes to a barrier after each; every block after each tile.
+  for (const Work& one : work) {
+    for (const double end : {one.copy_end, one.multiply_end}) {
+      if (end == one.copy_end && !stage.plan.copies_wait) continue;
+      if (!time.shows(end)) continue;
+      svg.line(time.x(end), top - 7, time.x(end), top, "thick");
+      svg.line(time.x(end), y, time.x(end), y + 7, "thick");
+    }
   }
-  return y + 40;
+  return y + 36;
+}
+
+double ticks(Svg& svg, double y, const Time& time) {
+  constexpr int kStep = 1000;
+  svg.line(kLeft, y, kLeft + kWide, y, "thin");
+  for (int cycles = 0; time.shows(cycles); cycles += kStep) {
+    svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
+    svg.text(
+        time.x(cycles), y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
+  }
+  svg.text(24, y + 18, "cycles", {.small = true});
+  return y + 44;
+}
+
+std::string finding_of(
+    const PacedStage& before, const PacedStage& after, const RecordedLadder& measured) {
+  const auto share = [](const PacedStage& stage, int blocks) {
+    return percent(multiplying(schedule(stage.plan, stage.pace, blocks)));
+  };
+  const int old_number = before.stage->number, number = after.stage->number;
+  return text::printed(
+             "By the ceiling model, an SM needs %.0f cycles to copy a tile of stage %d and ",
+             before.pace.copy, old_number) +
+         text::grouped(std::lround(before.pace.multiply)) + " to multiply it. " +
+         text::printed("With one block of stage %d it multiplies ", old_number) + share(before, 1) +
+         text::printed(" of the time, with the %d that fit on it ", before.pace.blocks_per_sm) +
+         share(before, before.pace.blocks_per_sm) +
+         text::printed(
+             ", because one copies while another multiplies. A block of stage %d copies up to %d "
+             "tiles ahead: one block is enough for ",
+             number, after.plan.most_ahead()) +
+         share(after, 1) +
+         ". The model knows no latency and no waiting at barriers, so its ceilings are " +
+         text::significant(before.pace.ceiling_tflops) + " and " +
+         text::significant(after.pace.ceiling_tflops) +
+         text::printed(" TFLOP/s; measured, stage %d is ", number) +
+         text::brief(measured.of(number).tflops / measured.of(old_number).tflops) +
+         " times as fast.";
 }
 
 }  // namespace
 
-Picture draw_pipeline(const TracedStage& before, const TracedStage& after) {
-  const Timeline old_way = timeline(before), new_way = timeline(after);
-  Picture picture;
-  picture.name = text::printed("stage%d-pipeline", after.stage->number);
-  picture.finding = summary(before, old_way) + " " + summary(after, new_way) +
-                    text::printed(
-                        " Up to %d tiles are there ahead of their turn, or on their way.",
-                        most_in_flight(new_way));
-  Svg svg(
-      text::printed(
-          "Stage %d, %s: copying while multiplying", after.stage->number, after.stage->name),
-      picture.finding);
-  double x = svg.legend(24, 66, Fill::warp, "tile is copied");
-  x = svg.legend(x, 66, Fill::waiting, "on its way, or there and not needed yet");
-  x = svg.legend(x, 66, Fill::one, "is multiplied");
-  svg.line(x + 8, 54, x + 8, 70, "thick");
+Drawing draw_pipeline(
+    const PacedStage& before, const PacedStage& after, const RecordedLadder& measured) {
+  const std::string finding = finding_of(before, after, measured);
+  constexpr double kTilesShown = 3.5;  // of one block of the stage before
+  const Time time{kWide / (kTilesShown * (before.pace.copy + before.pace.multiply))};
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "a tile is copied");
+  x = svg.legend(x, 66, Fill::waiting, "it is there, and waits");
+  x = svg.legend(x, 66, Fill::one, "it is multiplied");
+  svg.line(x + 8, 56, x + 8, 63, "thick");
   svg.text(x + 18, 66, "a barrier", {.small = true});
-  double y = draw(svg, 108, before, old_way);
-  y = draw(svg, y, after, new_way);
   svg.text(
-      24, y - 8,
-      "Places in shared memory over time, from left to right: a column is what happens between "
-      "two barriers.",
+      24, 90,
+      "A row is a place for a tile in shared memory. Lengths are the ceiling model's, for 4096 × "
+      "4096 × 4096 on an H200.",
       {.small = true, .faint = true});
-  y = svg.paragraph(24, y + 18, picture.finding, 100);
-  picture.svg = svg.file(y + 4);
-  return picture;
+  double y = 122;
+  for (const PacedStage* stage : {&before, &after}) {
+    const std::string name = text::printed("Stage %d", stage->stage->number);
+    const bool several_places = stage->plan.places > 1;
+    y = draw_blocks(svg, y, time, name, *stage, 1, several_places ? 20 : 26);
+    y = draw_blocks(
+        svg, y, time, name, *stage, stage->pace.blocks_per_sm, several_places ? 12 : 20);
+  }
+  y = ticks(svg, y - 16, time);
+  y = svg.paragraph(24, y, finding, 752);
+  return {finding, svg.elements(), y + 4};
 }
 
 }  // namespace pictures

@@ -34,7 +34,7 @@ std::string text_of(std::pair<int, int> run) {
 
 // Everything below is counted from the block's first row and column, and from its first k.
 struct Tile {
-  int BM, BN, depth;  // depth: of K, as far as it is drawn
+  int BM, BN, depth;  // depth: of K, at a time; all of it where K has no tiles
   Owners owner;
   Cells warp_C, thread_C;
   Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
@@ -50,7 +50,7 @@ Tile tile_of(const TracedStage& stage) {
   Tile tile{};
   tile.BM = v.BM;
   tile.BN = v.BN;
-  tile.depth = v.BK > 0 ? v.BK : 8;
+  tile.depth = v.BK > 0 ? v.BK : block.K;
   tile.owner.assign(v.BM, std::vector<int>(v.BN, -1));
   const std::vector<Moved> all = elements_moved(block);
   const auto request = [&](const Moved& moved) -> const Request& {
@@ -71,7 +71,7 @@ Tile tile_of(const TracedStage& stage) {
   }
   for (const Moved& moved : all) {
     const bool is_thread = moved.thread == kThread,
-               is_warp = moved.thread / model::kWarpSize == kWarp;
+               is_warp = block.warp.warp_of(moved.thread) == kWarp;
     if (is_result(moved)) {
       for (const Element& e : moved.elements) {
         const int row = e.row - tile.row0, col = e.col - tile.col0;
@@ -120,7 +120,7 @@ constexpr double kTop = 92;
 // The whole matrices, to scale; returns the lowest y.
 double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
   const BlockRequests& s = stage.block;
-  const double scale = 150.0 / std::max(s.M, s.N), gap = 12;
+  const double scale = 98.0 / std::max({s.M, s.N, s.K}), gap = 12;
   const double a_width = s.K * scale, b_height = s.K * scale;
   const double x = 24 + a_width + gap, y = kTop + b_height + gap;
   const double width = s.N * scale, height = s.M * scale;
@@ -144,7 +144,7 @@ double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
 }
 
 // The block's tile of C with the parts of A and B that it is multiplied from.
-double draw_block(Svg& svg, const Tile& tile) {
+double draw_block(Svg& svg, const Tile& tile, int K) {
   constexpr double kLeft = 246, kDepth = 44, kGap = 12, kMost = 256;
   const double scale = kMost / std::max(tile.BM, tile.BN);
   const double k_scale = kDepth / tile.depth;
@@ -162,10 +162,10 @@ double draw_block(Svg& svg, const Tile& tile) {
   fill(svg, tile.thread_C, x, y, scale, scale, Fill::one);
   svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::outline);
   const double below = y + tile.BM * scale;
-  svg.text(kLeft, below + 18, text::printed("%d of K", tile.depth), {.small = true});
-  svg.text(
-      x + tile.BN * scale, kTop - 8, text::printed("%d of K", tile.depth),
-      {.anchor = Anchor::end, .small = true});
+  const std::string depth =
+      tile.depth < K ? text::printed("%d of K", tile.depth) : text::printed("K = %d", K);
+  svg.text(kLeft, below + 18, depth, {.small = true});
+  svg.text(x + tile.BN * scale, kTop - 8, depth, {.anchor = Anchor::end, .small = true});
   return below + 24;
 }
 
@@ -216,44 +216,46 @@ double draw_thread(Svg& svg, const Tile& tile) {
 
 std::string finding_of(const TracedStage& stage, const Tile& tile) {
   const int results = static_cast<int>(tile.thread_C.size());
-  const int reads = static_cast<int>(tile.thread_A.size() + tile.thread_B.size());
+  const int of_A = static_cast<int>(tile.thread_A.size()),
+            of_B = static_cast<int>(tile.thread_B.size());
   std::set<int> rows, cols;
   for (const auto& [row, col] : tile.warp_C) rows.insert(row), cols.insert(col);
   const auto number_of = [](int n, const char* one) {
     return text::printed("%d %s%s", n, one, n == 1 ? "" : "s");
   };
+  const bool tiles_of_K = stage.variant->BK > 0;
+  const std::vector<Rectangle> pieces = rectangles(tile.thread_C);
   return text::printed(
-             "A block of %d threads computes %d × %d of C", stage.block.threads, tile.BM, tile.BN) +
-         (stage.variant->BK > 0 ? text::printed(", %d of K at a time", tile.depth) : "") +
+             "A block of %s threads computes %d × %d of C",
+             text::grouped(stage.block.threads).c_str(), tile.BM, tile.BN) +
+         (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
          text::printed(
-             ", a warp %d × %d of it. ", static_cast<int>(rows.size()),
-             static_cast<int>(cols.size())) +
-         text::printed(
-             "In a step of k a thread reads %d of A and %d of B from %s memory: ",
-             static_cast<int>(tile.thread_A.size()), static_cast<int>(tile.thread_B.size()),
-             stage.variant->BK > 0 ? "shared" : "global") +
-         number_of(reads, "float") + " for " + number_of(results, "multiplication") + ".";
+             "; each warp computes %zu × %zu of it. For each step of k, a thread reads ",
+             rows.size(), cols.size()) +
+         number_of(of_A, "float") + text::printed(" of A and %d of B from ", of_B) +
+         (tiles_of_K ? "shared" : "global") + " memory: " + number_of(of_A + of_B, "float") +
+         " for " + number_of(results, "multiply-add") + "." +
+         (pieces.size() == 1 ? ""
+                             : text::printed(
+                                   " Its results are %zu pieces of %d × %d.", pieces.size(),
+                                   pieces[0].rows, pieces[0].cols));
 }
 
 }  // namespace
 
-Picture draw_tiles(const TracedStage& stage) {
+Drawing draw_tiles(const TracedStage& stage) {
   const Tile tile = tile_of(stage);
-  Picture picture;
-  picture.name = text::printed("stage%d-tiles", stage.stage->number);
-  picture.finding = finding_of(stage, tile);
-  Svg svg(
-      text::printed("Stage %d, %s: who computes what", stage.stage->number, stage.stage->name),
-      picture.finding);
-  double y =
-      std::max({draw_matrices(svg, stage, tile), draw_block(svg, tile), draw_thread(svg, tile)});
+  const std::string finding = finding_of(stage, tile);
+  Svg svg;
+  double y = std::max(
+      {draw_matrices(svg, stage, tile), draw_block(svg, tile, stage.block.K),
+       draw_thread(svg, tile)});
   y += 22;
   double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
   x = svg.legend(x, y, Fill::warp, text::printed("warp %d, and what it reads", kWarp));
   svg.legend(x, y, Fill::one, text::printed("thread %d, and its step k = %d", kThread, kStepShown));
-  y = svg.paragraph(24, y + 30, picture.finding, 100);
-  picture.svg = svg.file(y + 4);
-  return picture;
+  y = svg.paragraph(24, y + 30, finding, 752);
+  return {finding, svg.elements(), y + 4};
 }
 
 }  // namespace pictures

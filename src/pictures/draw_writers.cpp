@@ -8,12 +8,10 @@
 
 namespace pictures {
 
-Picture draw_writers(const std::string& file, const std::string& name, const BlockRequests& block) {
+Drawing draw_writers(const BlockRequests& block) {
   constexpr int kMostRows = 96, kMostCols = 188;
   constexpr Fill kWarpFills[] = {Fill::warp, Fill::other, Fill::waiting, Fill::one};
   const Written written = written_by(block);
-  Picture picture;
-  picture.name = file;
   const int rows = std::min(written.rows, kMostRows), cols = std::min(written.cols, kMostCols);
   Owners owner(rows, std::vector<int>(cols));
   std::map<int, Cells> of_warp;
@@ -22,23 +20,24 @@ Picture draw_writers(const std::string& file, const std::string& name, const Blo
     for (int col = 0; col < cols; ++col) {
       const int thread = written.thread[row][col];
       owner[row][col] = thread;
-      if (thread >= 0) of_warp[thread / model::kWarpSize].insert({row, col});
+      if (thread >= 0) of_warp[block.warp.warp_of(thread)].insert({row, col});
       if (thread == Written::kNobody) never.insert({row, col});
       if (thread == Written::kSeveral) twice.insert({row, col});
     }
   }
-  picture.finding =
+  const std::string finding =
       written.rows == 0
           ? "The first block stores nothing to C."
           : text::printed(
-                "The first block stores to %d × %d of C from row %d, column %d on; %zu of these "
-                "elements have several writers, %zu none.",
+                "The first block stores to %d × %d elements of C, from row %d, column %d on. %zu "
+                "of "
+                "them are written by several threads, %zu by none.",
                 written.rows, written.cols, written.row, written.col, twice.size(), never.size());
-  Svg svg(name + ": which thread writes which element of C", picture.finding);
+  Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "warp 0, 4, 8 …");
-  x = svg.legend(x, 66, Fill::other, "1, 5, 9 …");
-  x = svg.legend(x, 66, Fill::waiting, "2, 6, 10 …");
-  x = svg.legend(x, 66, Fill::one, "3, 7, 11 …");
+  x = svg.legend(x, 66, Fill::other, "warp 1, 5, 9 …");
+  x = svg.legend(x, 66, Fill::waiting, "warp 2, 6, 10 …");
+  x = svg.legend(x, 66, Fill::one, "warp 3, 7, 11 …");
   svg.legend(x, 66, Fill::trouble, "several threads");
   const double cell = cols == 0 ? 0 : std::min(26.0, 752.0 / cols), y = 92;
   for (const auto& [warp, cells] : of_warp) {
@@ -62,11 +61,10 @@ Picture draw_writers(const std::string& file, const std::string& name, const Blo
   const bool cut = rows < written.rows || cols < written.cols;
   const double below = svg.paragraph(
       24, y + rows * cell + 26,
-      picture.finding + (cell >= 23 ? " Numbers are threads." : " Lines part the threads.") +
+      finding + (cell >= 23 ? " Numbers are threads." : " Lines separate the threads.") +
           (cut ? text::printed(" Only %d × %d are drawn.", rows, cols) : ""),
-      100);
-  picture.svg = svg.file(below + 4);
-  return picture;
+      752);
+  return {finding, svg.elements(), below + 4};
 }
 
 }  // namespace pictures

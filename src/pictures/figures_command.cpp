@@ -2,11 +2,17 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <stdexcept>
+#include <optional>
+#include <utility>
 
+#include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
+#include "model/extrapolate.h"
 #include "model/refusal.h"
+#include "pictures/pace.h"
+#include "pictures/twins.h"
+#include "pictures/warp_times.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "trace/recorder.h"
@@ -19,33 +25,52 @@ namespace fs = std::filesystem;
 
 constexpr const char* kGpu = "H200";  // whose recorded times the ladder's pictures show
 
-// The default variant of that stage, on some of its blocks.
+// The default variant of that stage, on some of its blocks; `recorder` has the first.
 lab::Measurement measured(
     const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
-    trace::Recorder* recorder = nullptr) {
+    trace::Recorder* recorder) {
   lab::Means means{{model::find_gpu(kGpu), machine::Blocks::kSample}};
   means.machine.recorder = recorder;
   lab::Floats C;
   return lab::measure(p, {.traced = lab::gemm_of(table, stage.variants[0])}, means, C);
 }
 
-// What the first block does with so little of K that a picture can show it.
-TracedStage traced_stage(const model::StageTable& table, const model::Stage& stage) {
-  const lab::Problem p = lab::random_problem({256, 256, 64}, 1, 0, 1);
-  trace::Recorder recorder{.blocks = {0}};
-  measured(table, stage, p, &recorder);
-  return {
-      &stage, &stage.variants[0],
-      pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
+constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
+constexpr int kShort = 128;  // another K, for the rates at a larger one
+
+// The counts of a stage, and what its first block did.
+struct Traced {
+  lab::Row row;
+  TracedStage stage;
+};
+
+// How fast the stage goes in the product whose times were recorded: its counts there follow from
+// those of two short ones.
+PacedStage paced(const model::StageTable& table, const Traced& traced, int size) {
+  lab::Run run{};
+  run.M = run.N = run.K = size;
+  run.alpha = 1;
+  run.gpu = *model::find_gpu(kGpu);
+  const lab::Problem p = lab::random_problem({kSide, kSide, kShort}, 1, 0, 1);
+  const lab::Measurement near = measured(table, *traced.stage.stage, p, nullptr);
+  lab::Row row = traced.row;
+  row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
+  row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
+  return {traced.stage.stage, plan_of(traced.stage), pace_of(run, row)};
 }
 
-lab::Row counted(const model::StageTable& table, const model::Stage& stage, int size) {
-  lab::Row row{measured(table, stage, lab::random_problem({size, size, size}, 1, 0, 1))};
+Traced traced(const model::StageTable& table, const model::Stage& stage) {
+  const lab::Problem p = lab::random_problem({kSide, kSide, kSide}, 1, 0, 1);
+  trace::Recorder recorder{.blocks = {0}};
+  lab::Row row{measured(table, stage, p, &recorder)};
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &stage.variants[0];
-  return row;
+  return {
+      std::move(row),
+      {&stage, &stage.variants[0],
+       pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
 }
 
 void make_directory(const std::string& directory) {
@@ -64,28 +89,42 @@ void refuse_if(const std::string& directory, const std::string& what, const std:
 
 }  // namespace
 
-std::vector<Picture> draw_pictures(const model::StageTable& traced) {
-  std::vector<Picture> pictures;
-  std::vector<TracedStage> stages;
-  lab::Run run{};
-  run.M = run.N = run.K = 256;
-  run.gpu = *model::find_gpu(kGpu);
-  for (const model::Stage& stage : traced.stages) {
-    if (stage.variants.empty()) continue;
-    run.rows.push_back(counted(traced, stage, run.K));
-    const TracedStage& latest = stages.emplace_back(traced_stage(traced, stage));
-    pictures.push_back(draw_tiles(latest));
-    pictures.push_back(draw_coalescing(latest));
-    if (const auto banks = draw_banks(latest)) pictures.push_back(*banks);
-    const bool copies_ahead = latest.variant->pipeline > 1;
-    if (copies_ahead && stages.size() > 1) {
-      pictures.push_back(draw_pipeline(stages[stages.size() - 2], latest));
-    }
-  }
+std::vector<Picture> draw_pictures(const model::StageTable& table) {
   const std::vector<RecordedLadder> recorded = recorded_h200();
+  const RecordedLadder& main = main_run(recorded);
+  std::vector<Picture> pictures{draw_gpu()};
+  std::vector<OfStage> drawn;
+  std::optional<Traced> before;
+  std::optional<Picture> life;
+  bool warp_tiles = false;  // there was a stage with them
+  lab::Run run{};
+  run.M = run.N = run.K = kSide;
+  run.gpu = *model::find_gpu(kGpu);
+  for (const model::Stage& stage : table.stages) {
+    if (stage.variants.empty()) continue;
+    Traced latest = traced(table, stage);
+    run.rows.push_back(latest.row);
+    const auto add = [&](const Subject& subject, Drawing drawing) {
+      drawn.push_back({&stage, subject, std::move(drawing)});
+    };
+    add(kAboutTiles, draw_tiles(latest.stage));
+    add(kAboutCoalescing, draw_coalescing(latest.stage.block));
+    if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
+    if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {
+      add(kAboutLanes, draw_lanes(latest.stage));
+    }
+    if (latest.stage.variant->pipeline > 1 && before && !life) {
+      const PacedStage old = paced(table, *before, main.size);
+      add(kAboutPipeline, draw_pipeline(old, paced(table, latest, main.size), main));
+      life = draw_block_life(before->stage, old.pace);
+    }
+    before = std::move(latest);
+  }
+  for (Picture& picture : pictures_of_stages(drawn)) pictures.push_back(std::move(picture));
+  if (life) pictures.push_back(std::move(*life));
   pictures.push_back(draw_layouts());
-  pictures.push_back(draw_staircase(traced.stages, recorded));
-  pictures.push_back(draw_roofline(run, recorded[1]));
+  pictures.push_back(draw_staircase(table.stages, recorded));
+  pictures.push_back(draw_roofline(run, main));
   pictures.push_back(draw_loads(run));
   return pictures;
 }
@@ -94,18 +133,18 @@ void write_pictures(const std::string& directory, const std::vector<Picture>& pi
   make_directory(directory);
   for (const Picture& picture : pictures) {
     const std::string name = picture.name + ".svg";
-    refuse_if(directory, name, text::write_file(fs::path(directory) / name, {picture.svg}));
+    refuse_if(directory, name, text::write_file(fs::path(directory) / name, {svg_file(picture)}));
   }
 }
 
-void draw_figures(const std::string& directory, const model::StageTable& traced) {
+void draw_figures(const std::string& directory, const model::StageTable& table) {
   // Said before the work and not after it.
   make_directory(directory);
   refuse_if(directory, "a picture", text::problem_of_writing(fs::path(directory) / "tiles.svg"));
-  const std::vector<Picture> pictures = draw_pictures(traced);
+  const std::vector<Picture> pictures = draw_pictures(table);
   write_pictures(directory, pictures);
   for (const Picture& picture : pictures) {
-    std::printf("%s.svg: %s\n", picture.name.c_str(), picture.finding.c_str());
+    std::printf("%s.svg: %s\n", picture.name.c_str(), picture.drawing.finding.c_str());
   }
 }
 

@@ -3,21 +3,16 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "lab/run.h"
+#include "model/gpus.h"
 #include "model/stage.h"
 #include "pictures/block_requests.h"
+#include "pictures/picture.h"
+#include "pictures/recorded_speeds.h"
 
 namespace pictures {
-
-struct Picture {
-  std::string name;     // of the file, without its end: "stage5-tiles"
-  std::string finding;  // what it shows, in a sentence or two: for readers who do not see it
-  std::string svg;
-};
 
 // A stage with what one of its blocks did. The block's tile lies inside of C.
 struct TracedStage {
@@ -26,48 +21,36 @@ struct TracedStage {
   BlockRequests block;
 };
 
+// What a picture of a stage or of any kernel is about.
+struct Subject {
+  const char* name;   // in the file's name: "stage5-tiles"
+  const char* words;  // in the title, behind the stage's or the kernel's name
+};
+inline constexpr Subject kAboutTiles{"tiles", "who computes what"};
+inline constexpr Subject kAboutCoalescing{"coalescing", "what a warp asks of global memory"};
+inline constexpr Subject kAboutBanks{"banks", "the banks of shared memory"};
+inline constexpr Subject kAboutPipeline{"pipeline", "copying while multiplying"};
+inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
+inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
+
 // From the matrices to the block's tile and to one thread's results, with what is read for them.
-Picture draw_tiles(const TracedStage& stage);
+Drawing draw_tiles(const TracedStage& stage);
 
 // What one warp asks of global memory, on A, B and C: its lanes over 32-byte sectors.
-Picture draw_coalescing(const TracedStage& stage);
+Drawing draw_coalescing(const BlockRequests& block);
 
-// Its lanes over the banks of shared memory, turn by turn; none where the stage uses none.
-std::optional<Picture> draw_banks(const TracedStage& stage);
-
-// The same of any kernel: `file` names the picture, `name` the kernel.
-Picture draw_coalescing(
-    const std::string& file, const std::string& name, const BlockRequests& block);
-std::optional<Picture> draw_banks(
-    const std::string& file, const std::string& name, const BlockRequests& block);
+// Its lanes over the banks of shared memory, turn by turn; none where the kernel uses none.
+std::optional<Drawing> draw_banks(const BlockRequests& block);
 
 // Which thread of the block stores to which element of C.
-Picture draw_writers(const std::string& file, const std::string& name, const BlockRequests& block);
+Drawing draw_writers(const BlockRequests& block);
 
-// Which tile of A each place in shared memory holds between two barriers, in two stages.
-Picture draw_pipeline(const TracedStage& before, const TracedStage& after);
+// Which lane of a warp computes what of the warp's tile, and which lanes ask for the same float4 of
+// A and of B. Of a stage that says what a warp's tile is.
+Drawing draw_lanes(const TracedStage& stage);
 
 // A column of a 32 x 32 tile, read by a warp, in three layouts.
 Picture draw_layouts();
-
-// One stage's speed, as recorded on a GPU.
-struct RecordedSpeed {
-  int number;  // -1: cuBLAS fp32
-  double tflops;
-  double cublas_percent;  // of the same run
-  double times_before;    // the stage before it; 0 where there is none
-};
-struct RecordedLadder {
-  int size;  // M = N = K
-  std::vector<RecordedSpeed> speeds;
-};
-
-// The speeds in a table that print_table wrote; the stages and cuBLAS fp32. Throws
-// std::invalid_argument where it is no such table.
-RecordedLadder recorded_run(std::string_view table);
-
-// Those of an H200 in results/, by size.
-std::vector<RecordedLadder> recorded_h200();
 
 // The speeds of the stages that were recorded, one below the other. `runs` by size; the bars are
 // those of 4096.
@@ -77,8 +60,11 @@ Picture draw_staircase(
 // `run` has the traced counts of every stage, a row each.
 Picture draw_loads(const lab::Run& run);
 
-// Speed over the operations that a byte serves which was asked of global memory, on run.gpu; of the
-// stages that were measured.
+// Speed over the operations per byte that was asked of global memory, on run.gpu; of the stages
+// that were measured.
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
+
+// What a GPU consists of, where the words of the lesson live in it, and how much of each there is.
+Picture draw_gpu();
 
 }  // namespace pictures

@@ -1,8 +1,11 @@
+#include "pictures/recorded_speeds.h"
+
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
-#include <string_view>
+#include <string>
 
-#include "pictures/pictures.h"
+#include "text/numbers.h"
 
 namespace pictures {
 
@@ -32,14 +35,6 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-std::string_view last_word(std::string_view& line) {
-  line.remove_suffix(line.size() - (line.find_last_not_of(' ') + 1));
-  const std::size_t begin = line.rfind(' ') + 1;
-  const std::string_view word = line.substr(begin);
-  line.remove_suffix(word.size());
-  return word;
-}
-
 // "1,779" is 1779, "~491,253" is 491253, and "~491s", seconds among milliseconds, is 491000.
 double number(std::string_view written) {
   std::string word(written);
@@ -54,7 +49,63 @@ double number(std::string_view written) {
   return in_seconds ? 1000 * value : value;
 }
 
+// What is next to nothing ("<.01"), or is not there ("–").
+double number_or_zero(std::string_view word) {
+  return word.empty() || word.starts_with('<') || word == "–" ? 0 : number(word);
+}
+
+// Where in a row the speed stands: below the words "TFLOP/s", or below "Tera FLOP /s" in three
+// lines, as tables said before; those also said how many times as fast as the stage before it is.
+struct Heading {
+  int begin, end;  // columns
+  bool has_times;
+};
+
+int column(std::string_view line, std::size_t byte) {
+  return text::display_width(line.substr(0, byte));
+}
+
+Heading heading_of(std::string_view& table) {
+  std::string_view above;
+  while (!table.empty()) {
+    const std::string_view line = next_line(table);
+    if (line.find("# stage") != line.npos) {
+      const std::size_t old = line.find("/s"), now = above.find("TFLOP/s");
+      if (old != line.npos) return {column(line, old), column(line, old) + 2, true};
+      if (now != above.npos) return {column(above, now), column(above, now) + 7, false};
+      break;
+    }
+    above = line;
+  }
+  throw std::invalid_argument("no table: no speeds");
+}
+
+struct Words {
+  std::string_view time, speed;
+};
+
+// The word of `row` that stands, at least in part, below the heading, and the one before it. `row`
+// is left with what follows.
+Words words_below(const Heading& heading, std::string_view& row) {
+  const std::string_view all = row;
+  std::string_view before;
+  while (!row.empty()) {
+    const std::string_view word = next_word(row);
+    const int at = column(all, word.data() - all.data());
+    if (at < heading.end && at + text::display_width(word) > heading.begin) return {before, word};
+    before = word;
+  }
+  throw std::invalid_argument("no row: " + std::string(all));
+}
+
 }  // namespace
+
+RecordedSpeed RecordedLadder::of(int number) const {
+  for (const RecordedSpeed& speed : speeds) {
+    if (speed.number == number) return speed;
+  }
+  return {number, 0, 0, 0};
+}
 
 RecordedLadder recorded_run(std::string_view table) {
   RecordedLadder run{};
@@ -62,33 +113,26 @@ RecordedLadder recorded_run(std::string_view table) {
   if (!first.starts_with("problem  C (")) throw std::invalid_argument("no table: no problem");
   first.remove_prefix(12);
   run.size = static_cast<int>(number(next_word(first)));
-  // Speeds end, in every row, where the "/s" of the heading does; times stand before them.
-  std::string_view above, header;
-  while (!table.empty() && header.find("# stage") == header.npos) {
-    above = header;
-    header = next_line(table);
-  }
-  const std::size_t end = std::min(above.find("/s"), header.find("/s")) + 2;
-  if (end < 2) throw std::invalid_argument("no table: no speeds");
-  double time_before = 0;  // in ms, of the stage before; 0 where there is none
+  const Heading heading = heading_of(table);
+  double time_before = 0;  // of the row before; in ms
   while (!table.empty()) {
-    std::string_view line = next_line(table);
+    const std::string_view line = next_line(table);
     if (line.empty()) break;
-    if (line.size() < end) throw std::invalid_argument("no row: " + std::string(line));
     std::string_view rest = line;
     const std::string_view word = next_word(rest);  // numbers stand to the right in their column
     const bool is_stage = word.find_first_not_of("0123456789") == word.npos;
-    if (!is_stage && !line.starts_with("  cuBLAS fp32")) continue;
-    const int stage = is_stage ? static_cast<int>(number(word)) : -1;
-    std::string_view left = line.substr(0, end);
-    const std::string_view speed = last_word(left);
-    const double time = number(last_word(left));
-    line.remove_prefix(end);
-    const std::string_view percent = next_word(line);  // "<0.01" where it is next to nothing
-    run.speeds.push_back(
-        {stage, number(speed), percent.starts_with('<') ? 0 : number(percent),
-         is_stage && time > 0 ? time_before / time : 0});
-    time_before = time;
+    if (!is_stage && !line.substr(line.find(word)).starts_with("cuBLAS fp32")) continue;
+    rest = line;
+    const auto [time, speed] = words_below(heading, rest);
+    RecordedSpeed recorded{is_stage ? static_cast<int>(number(word)) : -1, number(speed), 0, 0};
+    recorded.cublas_percent = number_or_zero(next_word(rest));
+    if (heading.has_times) {
+      recorded.times_before = number_or_zero(next_word(rest));
+    } else if (is_stage && time_before > 0) {
+      recorded.times_before = time_before / number(time);
+    }
+    time_before = number(time);
+    run.speeds.push_back(recorded);
   }
   if (run.speeds.empty()) throw std::invalid_argument("no table: no stages");
   return run;
@@ -98,6 +142,13 @@ std::vector<RecordedLadder> recorded_h200() {
   return {
       recorded_run(recorded_h200_1024), recorded_run(recorded_h200_4096),
       recorded_run(recorded_h200_8192)};
+}
+
+const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs) {
+  constexpr int kMainSize = 4096;
+  const auto found = std::find_if(
+      runs.begin(), runs.end(), [](const RecordedLadder& run) { return run.size == kMainSize; });
+  return found == runs.end() ? runs.front() : *found;
 }
 
 }  // namespace pictures

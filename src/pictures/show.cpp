@@ -8,7 +8,6 @@
 #include "lab/worst_line.h"
 #include "pictures/lane_signs.h"
 #include "pictures/pictures.h"
-#include "pictures/svg.h"
 #include "text/numbers.h"
 
 namespace pictures {
@@ -17,15 +16,19 @@ namespace {
 
 constexpr std::size_t kMostLines = 12;  // of one request
 constexpr int kMostRows = 32;           // of C
+constexpr int kWidth = 80;              // of the pictures, in columns
 
 // One character a number: 0 to 9, a to z, then all over again.
 char sign(int number) {
   return "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36];
 }
 
+// "0 1 . *"
 std::string signs(std::span<const std::uint32_t> lanes) {
   std::string text;
-  for (const std::uint32_t mask : lanes) text += std::string(" ") + sign_of(mask);
+  for (const std::uint32_t mask : lanes) {
+    text += (text.empty() ? "" : " ") + std::string(1, sign_of(mask));
+  }
   return text;
 }
 
@@ -34,10 +37,10 @@ std::string sectors_picture(const model::WarpAccess& access, const model::Sector
   std::size_t at = 0;
   for (const model::Sector& sector : sectors) {
     if (at == 4 * kMostLines) {
-      return text + text::printed("\n      and %zu sectors more\n", sectors.size() - at);
+      return text + text::printed("\n      and %zu more sectors\n", sectors.size() - at);
     }
     text += at % 4 == 0 ? (at > 0 ? "\n     " : "     ") : "";
-    text += " [" + signs(model::lanes_at_words(access, sector)) + " ]";
+    text += " [" + signs(model::lanes_at_words(access, sector)) + "]";
     ++at;
   }
   return text + "\n";
@@ -45,11 +48,13 @@ std::string sectors_picture(const model::WarpAccess& access, const model::Sector
 
 std::string banks_picture(const model::WarpAccess& access, const model::Wavefronts& turns) {
   std::string text = "      bank ";
-  for (int bank = 0; bank < model::kBanks; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < access.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   for (std::size_t t = 0; t < turns.size(); ++t) {
-    if (t == kMostLines) return text + text::printed("      and %zu more\n", turns.size() - t);
-    text += text::printed("      %3zu  ", t + 1) +
+    if (t == kMostLines) {
+      return text + text::printed("      and %zu more wavefronts\n", turns.size() - t);
+    }
+    text += text::printed("      %3zu   ", t + 1) +
             signs(model::lanes_at_banks(access, turns[t].lanes)) + "\n";
   }
   return text;
@@ -83,7 +88,9 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
   for (const std::size_t r : costliest(block)) {
     const Request& request = block.requests[r];
     const std::string line = request.line > 0 ? text::printed(", line %d", request.line) : "";
-    const char* pieces = request.shared ? "wavefronts" : "sectors";
+    const bool one = request.pieces == 1;
+    const char* pieces =
+        request.shared ? (one ? "wavefront" : "wavefronts") : (one ? "sector" : "sectors");
     text += "  " + text::coloured(
                        text::printed(
                            "%s %s of %s%s", request.shared ? "SMEM" : "GMEM",
@@ -102,14 +109,19 @@ std::string requests_text(const BlockRequests& block, text::Style style) {
 std::string writers_text(const BlockRequests& block) {
   const Written written = written_by(block);
   if (written.rows == 0) return "  The first block stores nothing to C.\n";
-  constexpr int kNumbered = 16, kMostCols = 96;  // columns
-  const bool numbers = written.cols <= kNumbered;
+  constexpr int kNumbered = 16, kMostCols = 64;  // columns
+  int most = 0;
+  for (const std::vector<int>& row : written.thread) {
+    for (const int thread : row) most = std::max(most, thread);
+  }
+  const int digits = text::display_width(text::printed("%d", most));
+  const bool numbers = written.cols <= kNumbered && written.cols * (digits + 1) <= kWidth - 2;
   std::string text =
       text::printed(
           "  Rows %d to %d, columns %d to %d of C; ", written.row, written.row + written.rows - 1,
           written.col, written.col + written.cols - 1) +
-      (numbers ? "the number of the thread" : "the warp as 0-9, a-z") +
-      ". '.' nobody, '!' several threads.\n";
+      (numbers ? "numbers are threads" : "a sign is a warp: 0-9, then a-z") +
+      ";\n  '.' is no thread, '!' several.\n";
   for (int row = 0; row < std::min(written.rows, kMostRows); ++row) {
     text += "  ";
     for (int col = 0; col < std::min(written.cols, kMostCols); ++col) {
@@ -117,13 +129,14 @@ std::string writers_text(const BlockRequests& block) {
       const std::string one = thread == Written::kNobody    ? "."
                               : thread == Written::kSeveral ? "!"
                               : numbers                     ? text::printed("%d", thread)
-                                                            : std::string(1, sign(thread / 32));
-      text += numbers ? text::pad_left(one, 5) : one;
+                                        : std::string(1, sign(block.warp.warp_of(thread)));
+      text += numbers ? text::pad_left(one, digits + 1) : one;
     }
     text += "\n";
   }
   if (written.rows > kMostRows || written.cols > kMostCols) {
-    text += text::printed("  (of %d x %d elements the first)\n", written.rows, written.cols);
+    text += text::printed(
+        "  Only the first of %d x %d elements are shown.\n", written.rows, written.cols);
   }
   return text;
 }
@@ -181,9 +194,11 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
   for (const ShownKernel& kernel : show.kernels) {
     text += heading(kernel.name + ": " + kernel.launch);
     text += kernel.source;
-    text += heading(
-        "What a warp of the first block asks of memory, at worst (a lane is 0-9, a-v; * "
-        "several)");
+    text += heading("What a warp of the first block asks of memory: the costliest requests");
+    text += text::printed(
+        "  [ ] is a sector of %d floats, a numbered row a wavefront. A sign is a lane:\n"
+        "  0-9, then a-v; * is several lanes, . none.\n",
+        kernel.block.warp.sector_words());
     text += requests_text(kernel.block, style);
     if (has_another_result(kernel.block)) continue;
     text += heading("Which thread of the first block writes which element of C");
@@ -205,11 +220,12 @@ std::string html_page(const Show& show) {
         "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
     if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
     if (kernel.block.requests.empty()) continue;
-    html += draw_coalescing("", kernel.name, kernel.block).svg;
-    if (const auto banks = draw_banks("", kernel.name, kernel.block)) html += banks->svg;
-    if (!has_another_result(kernel.block)) {
-      html += draw_writers("", kernel.name, kernel.block).svg;
-    }
+    const auto add = [&](const Subject& subject, const Drawing& drawing) {
+      html += svg_file({"", kernel.name + ": " + subject.words, drawing});
+    };
+    add(kAboutCoalescing, draw_coalescing(kernel.block));
+    if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
+    if (!has_another_result(kernel.block)) add(kAboutWriters, draw_writers(kernel.block));
   }
   return html + "</body></html>\n";
 }

@@ -25,7 +25,7 @@ struct Show {
   std::vector<ShownKernel> kernels;
 };
 
-// At most 100 columns wide.
+// At most 100 columns wide, the pictures in it 80.
 void print_show(std::FILE* out, const Show& show, text::Style style);
 
 // Needs nothing else: no script, no file, no network. All text is escaped.

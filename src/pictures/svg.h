@@ -1,16 +1,15 @@
-// Writes SVG pictures: text in, the same bytes on every machine out.
+// Writes the elements of SVG pictures: text in, the same bytes on every machine out.
 //
-// A picture says what things are, by class; one style sheet says how that looks, on light paper and
-// on dark. Colours are Okabe and Ito's (Color Universal Design, 2008), which colour-blind readers
-// tell apart, and every one has a pattern of its own, so that a grey print says the same.
+// A picture says what things are, by class; one style sheet (picture.cpp) says how that looks, on
+// light paper and on dark. Colours are Okabe and Ito's (Color Universal Design, 2008), which
+// colour-blind readers tell apart, and every one has a pattern of its own, so that a grey print
+// says the same.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace pictures {
-
-inline constexpr int kPictureWidth = 800;  // px, what a page of the walkthrough has
 
 // How an area looks. The names are those of the classes in the style sheet.
 enum class Fill {
@@ -34,34 +33,31 @@ struct TextStyle {
   bool on_fill = false;  // on an area of a light colour, dark on dark paper too
 };
 
+// Lengths are in px, from the upper left corner.
 class Svg {
  public:
-  // `title` stands at the top of the picture; `finding`, a sentence or two, is what it shows, for
-  // readers who do not see it.
-  Svg(std::string_view title, std::string_view finding);
-
-  // Lengths in px, from the upper left corner.
   void rect(double x, double y, double width, double height, Fill fill);
   void line(double x1, double y1, double x2, double y2, const char* kind = "thin");
   void text(double x, double y, std::string_view words, TextStyle style = {});
+  // Marks of a value, that stand out from any area and from light and dark paper.
   void circle(double x, double y, double radius, Fill fill);
+  void diamond(double x, double y, double radius, Fill fill);
   void path(std::string_view d, const char* kind);  // d as SVG says, a line and no area
   // A lattice of columns x rows cells.
   void grid(double x, double y, double width, double height, int columns, int rows);
   // A sample of a fill with what it means; returns where the next may begin.
   double legend(double x, double y, Fill fill, std::string_view meaning);
-  // Words in lines of at most `columns` characters; returns the y of the line after the last.
-  double paragraph(double x, double y, std::string_view words, int columns, TextStyle style = {});
+  // Words in lines of at most `width` px; returns the y of the line after the last.
+  double paragraph(double x, double y, std::string_view words, double width, TextStyle style = {});
 
-  // The whole file, for a picture so high.
-  std::string file(double height) const;
+  const std::string& elements() const { return body_; }
 
  private:
-  std::string title_, finding_, body_;
+  std::string body_;
 };
 
-// With the characters that XML keeps for itself written out, and what no XML may hold left out.
-std::string xml_escaped(std::string_view text);
+// The width of words in the widest of the fonts that the style sheet names.
+double text_width(std::string_view words, TextStyle style = {});
 
 // At most one decimal: "12", "12.5". Never in exponents, and the same on every machine.
 std::string pixels(double value);

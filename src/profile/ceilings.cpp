@@ -17,10 +17,9 @@ constexpr std::string_view kData =
 
 constexpr std::string_view kCycles = "sm__cycles_elapsed.max";
 
-// By UnitIndex, and the cycles. For the L2 cache ncu's own percentage is of a peak that nothing
-// comes near; its sectors are held against the rate that the model has. Of the data stage that L1
-// and shared memory have in common ncu counts the whole and shared memory's part, and the rest is
-// L1's.
+// By UnitIndex, and the cycles. ncu's own percentage for the L2 cache is of a peak that no kernel
+// comes near, so its sectors are compared with the rate in the model. L1 and shared memory share a
+// data stage; ncu counts the whole stage and shared memory's part, and the rest is L1's.
 constexpr std::array<std::string_view, model::kUnits + 1> kUnitMetrics = {
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
@@ -42,7 +41,7 @@ std::optional<Shares> counted_shares(
         launch.values.begin(), launch.values.end(),
         [](const auto& value) { return value.has_value(); });
     if (!whole || !same_kernel(launch.kernel, kernel)) continue;
-    shares.emplace();  // the last launch of several, when clocks and caches are warm
+    shares.emplace();  // the last of several launches, when clocks and caches are warm
     for (int unit = 0; unit < model::kUnits; ++unit) (*shares)[unit] = *launch.values[unit];
     (*shares)[model::kL1] -= (*shares)[model::kSmem];
     constexpr double kSectorBytes = 32;
@@ -68,7 +67,7 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
   const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, kUnitMetrics);
   std::string text = report::about(timed) + "\n";
   text += text::printed(kHead, "", "", "TFLOP", "ceil-", "%") +
-          "   % of the time that a unit is busy: the model's, ncu's\n";
+          "   % of the time that a unit is busy: by the model, by ncu\n";
   text += text::printed(kHead, "#", "stage", "/s", "ing", "of");
   for (const std::string_view unit : model::kUnitNames) text += text::pad_left(unit, 8);
   text += " bound by\n";
@@ -105,16 +104,16 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
           text::printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages);
   text += text::labelled(
       "model", 8,
-      "what the unit needs for its share of the work, of the measured time; the "
+      "the time that the unit needs for its work, as a share of the measured time; the "
       "largest is the ceiling's unit");
-  text += "ncu     percent of what the unit can do at most, over the whole launch:\n";
+  text += "ncu     percent of the unit's maximum, over the whole launch:\n";
   for (int unit = 0; unit < model::kUnits; ++unit) {
     const std::string_view metric = kUnitMetrics[unit];
     text += text::pad_right("", 8) + text::pad_right(model::kUnitNames[unit], 7) +
             std::string(metric.substr(0, metric.find('.'))) +
-            (unit == model::kL1   ? ", less SMEM's"
+            (unit == model::kL1   ? ", minus SMEM's"
              : unit == model::kL2 ? text::printed(
-                                        ", 32 bytes each, of %.0f bytes a cycle",
+                                        ", 32 bytes each, of %.0f bytes per cycle",
                                         model::l2_bytes_per_clock(timed.gpu))
                                   : "") +
             "\n";

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Loads from shared memory while a thread of stage 4 computes 1, 2, 4, 8 and 16 results of a 16 x 16
-# tile, at M * N * K = 2^31: as written, by a published rule, by the recorded instructions, and on
-# this machine's GPU as ncu counts them.
-#   src/profile/coarsening_loads.sh PROGRAM
+# Loads from shared memory when a thread of stage 4 computes 1, 2, 4, 8 and 16 results of a 16 x 16
+# tile, at M * N * K = 2^31: as written, by a published rule, by the recorded instructions, and as
+# ncu counts them on this machine's GPU: src/profile/coarsening_loads.sh PROGRAM
 set -eu
 
 program=$1
@@ -56,11 +55,11 @@ awk '
   }
   {
     s = $1
-    # A block of 16 threads fills half of a warp, and needs as many warps again.
+    # A block of 16 threads fills half of a warp, so it needs twice as many warps.
     half = s == 16 ? 2 : 1
     rule = half * steps * (1 / 4 + 1 / s)
     printf "%14d  %7d  %10.2f  %11.2f  %12.2f  %10.2f  %s\n", s, 256 / s, $2 / 1e6, rule / 1e6,
-           $3 / 1e6, $4 / 1e6, $3 == $4 ? "=" : "differs from what is recorded"
+           $3 / 1e6, $4 / 1e6, $3 == $4 ? "=" : "differs from the record"
     same += $4 == rule
     recorded += $3 == $4
     if ($4 != rule && $5 > 0 && $6 == 0) {
@@ -74,7 +73,7 @@ awk '
     print ""
     print "published     counted on an RTX 3090 by the author of the sweep: 83.89, 50.33, 33.55, 25.17"
     print "              and 41.94, which is four loads along k of the A tile in one LDS.128"
-    print "recorded      src/model/compiled_kernels.inc: the LDS of a round of the main loop, times the rounds"
+    print "recorded      src/model/compiled_kernels.inc: the LDS of one iteration of the main loop, times the iterations"
     printf "\n%d of %d are as published, and %d of %d as recorded.\n%s", same, NR, recorded, NR, why
     exit recorded == NR ? 0 : 1
   }' "$work/rows"

@@ -18,14 +18,15 @@ namespace {
 
 enum class Must {
   equal,
-  nearly,   // wavefronts: the hardware's count may be off by as little as kJitter
-  if_wide,  // as nearly, where the source loads several words at once; else the compiler may
+  nearly,   // wavefronts: the hardware's count may differ by up to kJitter
+  if_wide,  // the same if the source loads several words at once; otherwise the compiler may
 };
 
 constexpr double kJitter = 0.05;
 
-// A counter of the GPU and the same count of the trace, an instruction each. The trace counts a
-// cp.async (LDGSTS) among the global loads and the shared stores as well; the GPU counts it alone.
+// A counter of the GPU and the trace's count of the same thing, per instruction. The trace counts a
+// cp.async (LDGSTS) among both the global loads and the shared stores; the GPU counts it
+// separately.
 struct Metric {
   const char* count;
   std::string_view name;
@@ -77,7 +78,8 @@ bool loads_wide(const model::Counts& counts) {
   return counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
 }
 
-// Prints a line a count that is not 0 on either side. Whether all that have to agree do.
+// Prints a line for each count that is not 0 on both sides. Returns whether all counts that must
+// agree do.
 bool compare_launch(
     std::FILE* out, const NcuLaunch& launch, const model::Counts& counts,
     const std::optional<model::SharedLoads>& compiled) {
@@ -148,7 +150,7 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
     }
     std::vector<std::vector<std::optional<double>>> seen;
     for (const NcuLaunch& launch : launches) {
-      // A warm-up and its repetitions count the same; they are said once.
+      // A warm-up and its repetitions have equal counts, which are printed once.
       const bool again = std::find(seen.begin(), seen.end(), launch.values) != seen.end();
       if (again || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
       seen.push_back(launch.values);
@@ -168,11 +170,11 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   text = "\nA count that is 0 on both sides is left out.\n";
   text += text::labelled("=", kTerm, "equal");
   text += text::labelled("≈", kTerm, "wavefronts, less than 5 % apart: the hardware's own jitter");
-  text += text::labelled("≠", kTerm, "not equal, and should be");
+  text += text::labelled("≠", kTerm, "not equal, but should be");
   text += text::labelled(
       "c", kTerm,
-      "not as written, and need not be: the compiler made wide loads from shared "
-      "memory of several, and the GPU counted what is recorded of its main loop "
+      "not as written, and need not be: the compiler merged loads from shared "
+      "memory into wide ones, and the GPU counted what the record of its main loop says "
       "(as compiled)");
   text += text::labelled(
       "?", kTerm, "the same, but not as recorded: this program's compiler made other choices");

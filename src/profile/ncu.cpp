@@ -12,7 +12,7 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-// The fields of one line of CSV. None where a quote is not closed.
+// The fields of one line of CSV. Nothing if a quote is not closed.
 std::optional<Fields> fields_of(const std::string& line) {
   Fields fields(1);
   bool quoted = false;
@@ -31,12 +31,12 @@ std::optional<Fields> fields_of(const std::string& line) {
   return quoted ? std::nullopt : std::optional(fields);
 }
 
-// A value as ncu prints it, "1,048,576" or "98.45"; none for "n/a" and the like.
+// A value as ncu prints it, "1,048,576" or "98.45"; nothing for "n/a" and similar text.
 std::optional<double> value_of(std::string text) {
   std::erase(text, ',');
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  constexpr double kLargest = 9e15;  // whole in a double
+  constexpr double kLargest = 9e15;  // exact in a double
   if (text.empty() || *end != '\0' || !(value >= 0 && value <= kLargest)) return std::nullopt;
   return value;
 }
@@ -59,7 +59,7 @@ std::string comparable(std::string_view name) {
   return text;
 }
 
-// Column of `name` in the header; none where it is missing.
+// The column of `name` in the header; nothing if it is missing.
 std::optional<std::size_t> column_of(const Fields& header, std::string_view name) {
   const auto found = std::find(header.begin(), header.end(), name);
   if (found == header.end()) return std::nullopt;
@@ -68,14 +68,14 @@ std::optional<std::size_t> column_of(const Fields& header, std::string_view name
 
 }  // namespace
 
-// With ncu's --kernel-name-base function a name has no template arguments.
+// With ncu's --kernel-name-base function, a name has no template arguments.
 bool same_kernel(const std::string& from_ncu, const char* ours) {
   const std::string left = comparable(from_ncu), right = comparable(ours);
   return left == right || left == right.substr(0, right.find('<'));
 }
 
-// ncu puts every field in quotes, which tells its lines from the program's own output and from
-// ncu's messages (==PROF== ...). The line after the header names units and has no ID.
+// ncu puts every field in quotes, which distinguishes its lines from the program's own output and
+// from ncu's messages (==PROF== ...). The line after the header names units and has no ID.
 std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_view> metrics) {
   Fields header;
   std::vector<NcuLaunch> launches;
@@ -90,7 +90,7 @@ std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_v
     if (!fields || fields->size() != header.size()) {
       throw model::Refusal(text::printed(
           "line %d of ncu's output is cut off or broken: its header has %zu columns "
-          "and the line has not; run ncu --csv --page raw again",
+          "and the line has a different number; run ncu --csv --page raw again",
           number, header.size()));
     }
     if ((*fields)[*column_of(header, "ID")].empty()) continue;
@@ -103,7 +103,7 @@ std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_v
   }
   if (header.empty()) {
     throw model::Refusal(
-        "found no table of ncu's: no line starts with a quote and has the columns \"ID\" and "
+        "found no table from ncu: no line starts with a quote and has the columns \"ID\" and "
         "\"Kernel Name\"; give the output of ncu --csv --page raw --metrics ...");
   }
   return launches;

@@ -1,4 +1,4 @@
-// What Nsight Compute printed: its CSV, read.
+// Reads the CSV output of Nsight Compute.
 #pragma once
 
 #include <istream>
@@ -11,19 +11,20 @@
 namespace profile {
 
 struct NcuLaunch {
-  std::string kernel;                         // as ncu spells it
-  std::vector<std::optional<double>> values;  // one for each metric asked for; none: "n/a", missing
+  std::string kernel;  // as ncu spells it
+  // One for each requested metric; none: "n/a" or missing.
+  std::vector<std::optional<double>> values;
 };
 
-// Reads what `ncu --csv --page raw --metrics ...` printed, together with whatever the profiled
-// program printed. Throws Refusal where there is no such table in it, or a line is cut off.
+// Reads the output of `ncu --csv --page raw --metrics ...` together with the profiled program's own
+// output. Throws a Refusal if it contains no such table, or if a line is incomplete.
 std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_view> metrics);
 
-// Whether ncu means the kernel that C++ spells like `ours`: "void tile<(int)32, (bool)1>(int, ...)"
-// is "tile<32, true>".
+// Whether ncu's name means the kernel that is `ours` in C++ syntax: "void tile<(int)32,
+// (bool)1>(int, ...)" is "tile<32, true>".
 bool same_kernel(const std::string& from_ncu, const char* ours);
 
-// The metrics as `ncu --metrics` takes them, separated by commas.
+// The metrics for `ncu --metrics`, separated by commas.
 std::string joined_metrics(std::span<const std::string_view> metrics);
 
 }  // namespace profile

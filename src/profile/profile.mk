@@ -3,12 +3,12 @@ PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-) $(if $(VARIANT),--variant 
 	$(if $(or $(SIZE),$(M)$(N)$(K)),,--size $(1)) $(if $(SIZE),--size $(SIZE)) \
 	$(if $(M),--m $(M)) $(if $(N),--n $(N)) $(if $(K),--k $(K))
 
-profile: $(PROGRAM) ## ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=)
+profile: $(PROGRAM) ## print ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=)
 	src/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS)
 
-ceilings: $(PROGRAM) ## how busy ncu sees each unit, beside the ceilings (GPU)
+ceilings: $(PROGRAM) ## print ncu's unit utilization beside the ceilings (GPU)
 	src/profile/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
 
-coarsening-loads: $(PROGRAM) ## ncu's loads of stage 4's sweep, beside published ones (GPU)
+coarsening-loads: $(PROGRAM) ## print ncu's loads for stage 4's sweep, beside published ones (GPU)
 	src/profile/coarsening_loads.sh ./$(PROGRAM)
 .PHONY: profile ceilings coarsening-loads

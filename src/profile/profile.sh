@@ -1,9 +1,9 @@
 #!/bin/sh
-# What ncu counts on this machine's GPU, beside the program's own figures:
+# Prints ncu's counts on this machine's GPU beside the program's own:
 #   src/profile/profile.sh counts PROGRAM FLAGS...   every kind of access, beside the traced ones
 #   src/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings
-# FLAGS choose stages and sizes, as for PROGRAM. Exits with 1 where they do not agree, and with 2
-# and one sentence where there is no GPU, no ncu, or ncu may not read the counters.
+# FLAGS choose stages and sizes, as for PROGRAM. Exits with 1 if the two do not agree, and with 2 and
+# one sentence if there is no GPU, no ncu, or no permission to read the counters.
 set -eu
 
 what=$1

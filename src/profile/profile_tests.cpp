@@ -23,7 +23,8 @@ using testing::line_with;
 using testing::widest;
 using testing::written;
 
-// What ncu prints for the tiling above: its messages, the program's output, a header, units, rows.
+// Sample output of ncu for the tiling above: its messages, the program's output, a header, units,
+// rows.
 std::string ncu_csv(const std::string& kernel, const std::string& first_value = "8,192") {
   std::string header = "\"ID\",\"Kernel Name\",\"Grid Size\"", units = "\"\",\"\",\"\"";
   std::istringstream metrics(ncu_metrics());
@@ -45,7 +46,7 @@ const char* const kNcuName =
     "void thread_tiling_2d<(int)128, (int)128, (int)8, (int)8, (int)8>(int, int, int, float, const "
     "float *, const float *, float, float *)";
 
-// The tiling alone: of the other rows the trace has a sample only.
+// Only the tiling: the other rows have only a traced sample.
 lab::Run profiled_run() {
   lab::Run run = traced_run();
   run.rows = {run.rows[3]};
@@ -68,7 +69,7 @@ Comparison compared(const std::string& csv, const lab::Run& run) {
 
 }  // namespace
 
-TEST_CASE("ncu's counts, thousands separators and all, are set beside the traced ones") {
+TEST_CASE("ncu's counts, with thousands separators, are printed beside the traced ones") {
   const auto [agrees, text] = compared(ncu_csv(kNcuName), profiled_run());
   CHECK(agrees);
   CHECK(widest(text) <= 100);
@@ -81,7 +82,7 @@ TEST_CASE("ncu's counts, thousands separators and all, are set beside the traced
   CHECK_FALSE(contains(text, "  LDGSTS requests                    0"));
 }
 
-TEST_CASE("loads that the compiler made wide are held against the recorded instructions") {
+TEST_CASE("loads that the compiler merged are compared with the recorded instructions") {
   const std::string csv = ncu_csv(kNcuName);
   CHECK(contains(
       compared(csv, profiled_run()).text,
@@ -90,7 +91,7 @@ TEST_CASE("loads that the compiler made wide are held against the recorded instr
   const auto [agrees, text] = compared(others, profiled_run());
   CHECK(agrees);
   CHECK(contains(text, "81,921         131,072         -49,151          81,920 ?"));
-  // Where the source has them wide, the compiler has no choice.
+  // If the source has wide loads, the compiler has no choice.
   lab::Run wide = profiled_run();
   wide.rows[0].counts->smem_loads.floats.sum *= 4;
   CHECK_FALSE(compared(csv, wide).agrees);
@@ -119,7 +120,7 @@ TEST_CASE("ncu counts cp.async as LDGSTS, and neither as LDG nor as STS") {
   CHECK(contains(text, "  LDGSTS requests                    0           4,096          -4,096"));
 }
 
-TEST_CASE("ncu output that is none is refused in one sentence") {
+TEST_CASE("text that is not ncu's output is refused in one sentence") {
   const lab::Run run = profiled_run();
   CHECK_THROWS_AS(compared("", run), model::Refusal);
   CHECK_THROWS_AS(compared("==ERROR== no permission\n", run), model::Refusal);
@@ -129,7 +130,7 @@ TEST_CASE("ncu output that is none is refused in one sentence") {
   CHECK_THROWS_AS(compared(csv.substr(0, csv.find("\"40,960") + 3), run), model::Refusal);
 }
 
-TEST_CASE("any text is read as ncu's output, or refused in a sentence") {
+TEST_CASE("any text is read as ncu's output, or refused in one sentence") {
   testing::Fuzz fuzz(
       {ncu_csv(kNcuName), ncu_csv("x", "n/a"), "\"ID\",\"Kernel Name\"\n\"0\",\"x\"\n"},
       {"\"", "\",\"", "\n", "\"ID\"", "\"Kernel Name\"", "1,048,576", "1e400", "inf", "-1",
@@ -146,13 +147,14 @@ TEST_CASE("any text is read as ncu's output, or refused in a sentence") {
       });
 }
 
-TEST_CASE("a sample cannot be held against ncu's totals") {
+TEST_CASE("a sample cannot be compared with ncu's totals") {
   CHECK_THROWS_AS(compared(ncu_csv(kNcuName), traced_run()), model::Refusal);
 }
 
 namespace {
 
-// Percent of the time that each unit is busy, the data stage of L1 and shared memory as a whole.
+// Percent of the time that each unit is busy, with the data stage of L1 and shared memory as a
+// whole.
 std::string ncu_unit_csv(const std::string& values) {
   std::string header = "\"ID\",\"Kernel Name\"", units = "\"\",\"\"";
   std::istringstream metrics(ncu_unit_metrics());
@@ -178,14 +180,14 @@ Comparison units_of(const std::string& csv, double of_ceiling) {
 
 }  // namespace
 
-TEST_CASE("the unit that bounds a stage has to be ncu's busiest, and the speed near the ceiling") {
+TEST_CASE("the unit that bounds a stage must be ncu's busiest, and the speed near the ceiling") {
   const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\"";
   const auto [agrees, text] = units_of(ncu_unit_csv(smem), 0.79);
   CHECK(agrees);
   CHECK(widest(text) <= 100);
   const std::string row = line_with(text, "5 2D thread tiling");
   CHECK(contains(row, "  79  77 "));  // SMEM: the model, ncu
-  CHECK(contains(row, "   6 "));      // L1: what is left of the data stage
+  CHECK(contains(row, "   6 "));      // L1: the rest of the data stage
   CHECK(contains(row, " SMEM ="));
   CHECK_FALSE(units_of(ncu_unit_csv(smem), 0.59).agrees);
   CHECK_FALSE(units_of(ncu_unit_csv(smem), 1.01).agrees);

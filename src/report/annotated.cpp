@@ -92,7 +92,7 @@ std::string picture_of_sectors(const model::WarpAccess& access, int most_rows) {
     }
     text += text::printed(
                 "  byte %10llu  [",
-                static_cast<unsigned long long>(sector.number * model::kSectorBytes)) +
+                static_cast<unsigned long long>(sector.number * access.warp.sector_bytes)) +
             signs(model::lanes_at_words(access, sector)) + " ]\n";
   }
   return text;
@@ -105,7 +105,7 @@ std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
                                            ? model::wavefronts_of_load(line.worst)
                                            : model::wavefronts_of_store(line.worst);
   std::string text = "  bank        ";
-  for (int bank = 0; bank < model::kBanks; ++bank) text += text::printed("%2d", bank % 10);
+  for (int bank = 0; bank < line.worst.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
   text += "\n";
   int row = 0;
   for (const model::Wavefront& wavefront : wavefronts) {

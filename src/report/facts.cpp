@@ -261,16 +261,23 @@ std::vector<Fact> run_facts(const lab::Run& run) {
   about("name", gpu.name);
   about("present", run.gpu_present);
   about("driver", run.driver.empty() ? FactValue() : FactValue(run.driver));
-  about("compute_capability", text::printed("%d.%d", cc / 10, cc % 10));
+  const bool is_real = model::has_clock(gpu);
+  about(
+      "compute_capability",
+      is_real ? FactValue(text::printed("%d.%d", cc / 10, cc % 10)) : FactValue());
   about("sms", gpu.sms);
   about("fp32_lanes_per_sm", gpu.fp32_lanes_per_sm);
-  about("boost_ghz", gpu.boost_ghz);
-  about("dram_gb_per_s", gpu.dram_gb_per_s);
-  about("l1_bytes_per_sm_clock", model::l1_bytes_per_sm_clock);
   const auto or_unknown = [](double rate) { return rate > 0 ? FactValue(rate) : FactValue(); };
+  about("boost_ghz", or_unknown(gpu.boost_ghz));
+  about("dram_gb_per_s", or_unknown(gpu.dram_gb_per_s));
+  about("l1_bytes_per_sm_clock", or_unknown(is_real ? model::l1_bytes_per_sm_clock : 0));
   about("l2_bytes_per_clock", or_unknown(gpu.l2_bytes_per_clock));
   about("tf32_tflops", or_unknown(gpu.tf32_tflops));
   about("bf16_tflops", or_unknown(gpu.bf16_tflops));
+  about("warp_lanes", gpu.warp.lanes);
+  about("sector_bytes", gpu.warp.sector_bytes);
+  about("line_bytes", gpu.warp.line_bytes);
+  about("banks", gpu.warp.banks);
   return facts;
 }
 

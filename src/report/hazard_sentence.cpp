@@ -31,22 +31,22 @@ std::string place(const model::Hazard& hazard) {
   return hazard.array + text::printed(" (byte %llu)", static_cast<unsigned long long>(hazard.byte));
 }
 
-// "thread (0, 0) reaches for element 100 of A on line 12, of which there are 100; ..."
+// "thread (0, 0) accesses element 100 of A on line 12, but there are only 100; ..."
 std::string out_of_bounds(const model::Hazard& hazard, const lab::Row& row) {
-  const std::string who = name(hazard.first, row) + " reaches for ";
+  const std::string who = name(hazard.first, row) + " accesses ";
   if (hazard.array.empty()) {
     return who + text::printed("the address 0x%llx", static_cast<unsigned long long>(hazard.byte)) +
            on_line(hazard.first) +
-           ", where there is no matrix and no shared array; look at how its pointer comes about";
+           ", where there is no matrix and no shared array; check how its pointer is computed";
   }
   // Rounded down: byte -1 is in element -1.
   const std::int64_t element = static_cast<std::int64_t>(hazard.byte) >> 2;
   const std::string which = hazard.array == "dynamic" ? "dynamic shared memory" : hazard.array;
   return who + "element " + (element < 0 ? "-" : "") + text::grouped(std::abs(element)) + " of " +
-         which + on_line(hazard.first) + ", of which there are " +
+         which + on_line(hazard.first) + ", but there are only " +
          text::grouped(hazard.extent / 4) +
-         (hazard.shared ? "; make it larger, or the index smaller"
-                        : "; compare row and column with the matrix's before the access");
+         (hazard.shared ? "; make it larger or the index smaller"
+                        : "; compare row and column with the matrix's size before the access");
 }
 
 // " stores on line 254"
@@ -73,9 +73,17 @@ std::string left_early(const model::Hazard& hazard, const lab::Row& row) {
 std::string different_barriers(const model::Hazard& hazard, const lab::Row& row) {
   return name(hazard.first, row) + " waits at the barrier" + on_line(hazard.first) + " while " +
          name(hazard.second, row) + ", of another warp, waits at the one" + on_line(hazard.second) +
-         "; GPUs since Volta take the two for one, but CUDA promises that only where all threads "
-         "of "
-         "a block come to the same __syncthreads()";
+         "; GPUs since Volta treat the two as one barrier, but CUDA guarantees that only where all "
+         "threads of a block come to the same __syncthreads()";
+}
+
+// "1, 2 or 4".
+std::string powers_of_two(std::int64_t last) {
+  std::string text = "1";
+  for (std::int64_t power = 2; power <= last; power *= 2) {
+    text += (power == last ? " or " : ", ") + std::to_string(power);
+  }
+  return text;
 }
 
 std::string never_written(const model::Hazard& hazard, const lab::Run& run) {
@@ -86,7 +94,7 @@ std::string never_written(const model::Hazard& hazard, const lab::Run& run) {
              ": no thread stores row %lld, column %lld", static_cast<long long>(element / N),
              static_cast<long long>(element % N)) +
          (others > 0 ? ", nor " + text::grouped(others) + " more" : std::string()) +
-         "; launch enough blocks for all of " + hazard.array + ", and let each result be stored";
+         "; launch enough blocks for all of " + hazard.array + ", and store every result";
 }
 
 }  // namespace
@@ -107,20 +115,20 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
   const std::string in_block = in_kernel + block(hazard.block) + ": ";
   switch (hazard.kind) {
     case model::HazardKind::index_out_of_range:
-      return in_block + name(hazard.first, row) + " takes index " +
+      return in_block + name(hazard.first, row) + " uses index " +
              text::printed("%lld of ", static_cast<long long>(hazard.index)) + hazard.array +
              on_line(hazard.first) +
              text::printed(
-                 ", in a dimension of %lld: from 0 to %lld; ",
-                 static_cast<long long>(hazard.extent), static_cast<long long>(hazard.extent - 1)) +
-             "make the array larger, or the loop shorter";
+                 ", in a dimension whose indices go from 0 to %lld; ",
+                 static_cast<long long>(hazard.extent - 1)) +
+             "make the array larger or the loop shorter";
     case model::HazardKind::out_of_bounds:
       return in_block + out_of_bounds(hazard, row);
     case model::HazardKind::foreign_local:
       return in_block + first +
              (hazard.second.thread >= 0 ? " a local variable of " + name(hazard.second, row)
-                                        : " a local variable that is gone") +
-             "; local variables are a thread's own, so hand values on through shared memory";
+                                        : " a local variable that no longer exists") +
+             "; local variables belong to one thread, so pass values through shared memory";
     case model::HazardKind::barrier_divergence:
       return in_block + divergence(hazard, row);
     case model::HazardKind::never_written:
@@ -140,16 +148,17 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
              "atomic between them";
     case model::HazardKind::read_only_is_stored:
       return in_kernel + where + ": " + block(hazard.block) + " loads" + on_line(hazard.first) +
-             " by __ldg what " + block(hazard.other_block) + plain_deed(hazard.second) +
-             " in the same launch; __ldg is for what no thread of the launch stores: load it "
+             " with __ldg what " + block(hazard.other_block) + plain_deed(hazard.second) +
+             " in the same launch; __ldg is only for what no thread of the launch stores, so load "
+             "it "
              "without";
     case model::HazardKind::copy_of_bad_size:
       return in_block + name(hazard.first, row) + " copies " + text::grouped(hazard.index) +
-             " bytes by one cp.async" + on_line(hazard.first) + "; one copies 4, 8 or 16";
+             " bytes with one cp.async" + on_line(hazard.first) + "; it can copy 4, 8 or 16";
     case model::HazardKind::copy_of_bad_zeros:
       return in_block + name(hazard.first, row) + " fills " + text::grouped(hazard.index) +
-             " bytes with zeros by a cp.async of " + text::grouped(hazard.extent) +
-             on_line(hazard.first) + "; the zeros are part of its size";
+             " bytes with zeros in a cp.async of " + text::grouped(hazard.extent) +
+             on_line(hazard.first) + "; the zeros count towards its size";
     case model::HazardKind::copy_to_global:
       return in_block + name(hazard.first, row) + " makes a cp.async" + on_line(hazard.first) +
              " whose destination is not in shared memory; it copies from global to shared memory";
@@ -164,11 +173,11 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
              "): the value is undefined; ask only lanes of the mask that have not left the kernel";
     case model::HazardKind::bad_width:
       return in_block + name(hazard.first, row) + " shuffles in segments of " +
-             text::grouped(hazard.index) + on_line(hazard.first) +
-             "; the width is 1, 2, 4, 8, 16 or 32";
+             text::grouped(hazard.index) + on_line(hazard.first) + "; the width must be " +
+             powers_of_two(hazard.extent);
     case model::HazardKind::uninitialized:
       return in_block + first + " from " + where +
-             ", which nobody has stored to; store every element first, zeros outside of the matrix";
+             ", to which no thread has stored; store every element first, zeros outside the matrix";
     case model::HazardKind::copy_not_waited_for:
       return in_block + second + (hazard.second.stores ? " to " : " from ") + where +
              " while the cp.async" + on_line(hazard.first) +
@@ -176,19 +185,19 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
     case model::HazardKind::misaligned:
       if (hazard.array.empty()) {
         return in_block + name(hazard.first, row) + " makes an access" + on_line(hazard.first) +
-               " whose address is not a multiple of its size; take narrower accesses there";
+               " whose address is not a multiple of its size; use narrower accesses there";
       }
       return in_block + first + " at " + where +
-             ", which is not a multiple of the access's size; take narrower accesses there";
+             ", which is not a multiple of the access's size; use narrower accesses there";
     case model::HazardKind::race_on_result:
       if (hazard.other_block < 0) {
         return in_block + "race on " + where + ": " + first + " and so does " +
                name(hazard.second, row) + on_line(hazard.second) +
-               "; an element must have one owner, or atomicAdd";
+               "; let one thread own each element, or use atomicAdd";
       }
       return in_kernel + "race on " + where + ": " + block(hazard.block) +
              plain_deed(hazard.first) + " and so does " + block(hazard.other_block) +
-             on_line(hazard.second) + "; an element must have one owner, or atomicAdd";
+             on_line(hazard.second) + "; let one thread own each element, or use atomicAdd";
   }
   return "";
 }

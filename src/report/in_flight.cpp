@@ -14,7 +14,7 @@ constexpr int kLabel = 18;  // as the other sections of --explain have it
 
 double warps_of_block(const model::Counts& counts) {
   const double threads = static_cast<double>(counts.threads_traced);
-  return std::ceil(threads / static_cast<double>(counts.blocks_traced) / model::kWarpSize);
+  return std::ceil(threads / static_cast<double>(counts.blocks_traced) / counts.warp.lanes);
 }
 
 }  // namespace

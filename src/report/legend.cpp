@@ -36,6 +36,10 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
          names +
              text::printed(": %d columns are too few; --wide prints all", text::report_width())});
   }
+  if (!model::has_clock(run.gpu)) {
+    entries.push_back(
+        {"no clock", "the " + run.gpu.name + " only counts: it has no times and no ceilings"});
+  }
   if (any_row([](const lab::Row& row) { return row.error && row.error->overflowed > 0; })) {
     entries.push_back(
         {"over", "ok, but some results are beyond the range of fp32: infinity or NaN"});
@@ -60,7 +64,9 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
   entries.push_back(
       {"loads", "as written: a float4 or a cp.async is one. GMEM, SMEM: global, shared memory"});
   entries.push_back(
-      {"per request", "of a warp: 32-byte sectors of a GMEM load; bank conflicts in SMEM"});
+      {"per request", text::printed(
+                          "of a warp: %d-byte sectors of a GMEM load; bank conflicts in SMEM",
+                          run.gpu.warp.sector_bytes)});
   if (any_row([](const lab::Row& row) { return row.time && row.time->partial; })) {
     entries.push_back({"~", "scaled up from the first rows of C"});
   }

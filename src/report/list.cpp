@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "report/csv.h"
 #include "report/facts.h"
 #include "report/json.h"
 #include "text/numbers.h"
+#include "text/terminal.h"
 
 namespace report {
 
@@ -54,45 +56,68 @@ std::string count(int value) {
 }
 
 using Cells = std::array<std::string, 11>;
+constexpr std::size_t kName = 1, kVariant = 2;
 
-std::string line(const Cells& cells) {
-  constexpr std::array<int, 11> kWidths = {2, 22, 18, 8, 3, 6, 5, 5, 7, 7, 5};
-  constexpr int kNumber = 0, kName = 1, kVariant = 2;
-  std::string text = text::pad_left(cells[kNumber], kWidths[kNumber]) + " ";
-  for (int column : {kName, kVariant}) {
-    text += ' ';
-    text += text::pad_right(text::shortened(cells[column], kWidths[column]), kWidths[column]);
+std::array<int, 11> widths_of(const std::vector<Cells>& lines) {
+  std::array<int, 11> widths{};
+  for (const Cells& cells : lines) {
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      widths[column] = std::max(widths[column], text::display_width(cells[column]));
+    }
   }
-  for (std::size_t column = kVariant + 1; column < cells.size(); ++column) {
-    text += ' ';
-    text += text::pad_left(cells[column], kWidths[column]);
+  return widths;
+}
+
+// Where the terminal is too narrow, a stage's name has a line of its own, above its variants.
+std::string laid_out(const std::vector<Cells>& lines) {
+  const std::array<int, 11> widths = widths_of(lines);
+  int all = static_cast<int>(widths.size()) - 1;
+  for (const int width : widths) all += width;
+  const bool narrow = all > text::report_width();
+  std::string text;
+  for (const Cells& cells : lines) {
+    std::string line = text::pad_left(cells[0], widths[0]);
+    if (narrow && !cells[kName].empty()) {
+      text += line + " " + cells[kName] + "\n";
+      line = text::repeated(" ", widths[0]);
+    } else if (!narrow) {
+      line += " " + text::pad_right(cells[kName], widths[kName]);
+    }
+    line += " " + text::pad_right(cells[kVariant], widths[kVariant]);
+    for (std::size_t column = kVariant + 1; column < cells.size(); ++column) {
+      line += " " + text::pad_left(cells[column], widths[column]);
+    }
+    text += text::without_trailing_spaces(line) + "\n";
   }
-  return text + "\n";
+  return text;
 }
 
 std::string as_table(std::span<const model::Stage> stages) {
   const std::string none = "–";
-  std::string text =
-      line({"", "", "", "block", "", "warp", "thrd", "", "threads", "dynamic", "needs"}) +
-      line(
-          {"#", "stage", "variant", "BMxBN", "BK", "WMxWN", "TMxTN", "tiles", "a block", "SMEM B",
-           "sm_"}) +
-      line({"0", kSerial, "", none, none, none, none, none, none, none, none});
+  std::vector<Cells> lines = {
+      {"", "", "", "block", "", "warp", "thread", "", "threads", "dynamic", "needs"},
+      {"#", "stage", "variant", "BMxBN", "BK", "WMxWN", "TMxTN", "tiles", "per block", "SMEM B",
+       "sm_"},
+      {"0", kSerial, "", none, none, none, none, none, none, none, none}};
   for (const model::Stage& stage : stages) {
     for (const model::Variant& v : stage.variants) {
       const bool first = &v == stage.variants.data();
       const char* mark = first && stage.variants.size() > 1 ? " *" : "";
-      text += line(
+      lines.push_back(
           {first ? std::to_string(stage.number) : "", first ? stage.name : "",
            std::string(v.name) + mark, tile(v.BM, v.BN), count(v.BK), tile(v.WM, v.WN),
-           tile(v.TM, v.TN), count(v.pipeline), std::to_string(v.threads()), count(v.shared_bytes),
+           tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
+           v.shared_bytes > 0 ? text::grouped(v.shared_bytes) : none,
            stage.needs > 0 ? std::to_string(stage.needs) : "any"});
     }
   }
-  return text +
-         "\n*      runs unless --variant NAME names another\n"
-         "tiles  in flight at once\n"
-         "SMEM   shared memory asked for at launch; what a kernel declares comes on top\n";
+  constexpr int kTerm = 7;
+  return laid_out(lines) + "\n" +
+         text::labelled("*", kTerm, "runs unless --variant NAME names another") +
+         text::labelled("tiles", kTerm, "in flight at once") +
+         text::labelled(
+             "SMEM", kTerm,
+             "shared memory requested at launch; what a kernel declares is added to it");
 }
 
 }  // namespace

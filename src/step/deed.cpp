@@ -30,20 +30,20 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
   const std::string warp =
       text::printed("warp %d, %d lane%s: ", event.warp, lanes, lanes == 1 ? "" : "s");
   const int threads = threads_of(recording);
-  const int warps = (threads + model::kWarpSize - 1) / model::kWarpSize;
+  const int warps = warps_of(recording);
   switch (event.kind) {
     case Kind::block_begin:
       return {{text::printed(
-          "the block begins: %d threads in %d warp%s; shared memory holds nothing yet", threads,
-          warps, warps == 1 ? "" : "s")}};
+          "the block begins: %d threads in %d warp%s; shared memory is empty", threads, warps,
+          warps == 1 ? "" : "s")}};
     case Kind::block_end:
       return {{"the block ends: all its threads have left the kernel"}};
     case Kind::barrier:
-      return {{"barrier: every thread of the block has come to __syncthreads()"}};
+      return {{"barrier: every thread of the block has reached __syncthreads()"}};
     case Kind::warp_barrier:
-      return {{warp + "__syncwarp(), they wait for each other"}};
+      return {{warp + "__syncwarp(): they wait for each other"}};
     case Kind::commit:
-      return {{warp + "commit, the copies so far are a group"}};
+      return {{warp + "commit: the copies so far become a group"}};
     case Kind::wait: {
       std::uint64_t groups = 0;
       model::for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
@@ -51,7 +51,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
       return {
           {warp + (groups == 0 ? "wait for all their copies"
                                : text::printed(
-                                     "wait for their copies, but for the last %llu "
+                                     "wait for their copies, except the last %llu "
                                      "group%s",
                                      still, groups == 1 ? "" : "s"))}};
     }
@@ -78,7 +78,7 @@ Line deed(const StepScene& scene, const model::RecordedEvent& event) {
 Line chosen_lane(const StepScene& scene, const StepState& state) {
   const model::RecordedEvent& event = scene.recording.events[state.at];
   const int warp = event.warp >= 0 ? event.warp : state.warp;
-  const int thread = warp * model::kWarpSize + state.lane;
+  const int thread = scene.recording.warp.thread_of(warp, state.lane);
   std::string text = text::printed("lane %d", state.lane);
   if (thread >= threads_of(scene.recording)) return {{text + ": the block has no such thread"}};
   text += " is thread " + thread_text(scene.recording, thread);
@@ -92,7 +92,7 @@ Line chosen_lane(const StepScene& scene, const StepState& state) {
       static_cast<unsigned long long>(word / columns),
       static_cast<unsigned long long>(word % columns));
   if (array_of(scene, event)->shared)
-    text += text::printed(", bank %d", static_cast<int>(word % model::kBanks));
+    text += text::printed(", bank %d", static_cast<int>(word % scene.recording.warp.banks));
   return {{text + text::printed(", drawn as %c", pictures::lane_sign(state.lane))}};
 }
 

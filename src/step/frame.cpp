@@ -23,7 +23,7 @@ std::vector<std::string> render(
     std::vector<Line> access = picture_of_access(scene, state);
     const StepWindow window = window_of(scene, state);
 
-    // Header, deed, lane, counts, footer, and what hazards take: the pictures share the rest.
+    // Header, deed, lane, counts, footer, and the lines for hazards; the pictures share the rest.
     const int taken = 2 + 1 + 1 + static_cast<int>(counts.size()) + 1;
     hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
     const int left = std::max(0, rows - taken - static_cast<int>(hazards.size()));
@@ -39,14 +39,14 @@ std::vector<std::string> render(
     if (static_cast<int>(access.size()) > for_access && for_access > 0) {
       const std::size_t more = access.size() - (for_access - 1);
       access.resize(for_access - 1);
-      access.push_back({{text::printed("  ... and %zu rows more", more)}});
+      access.push_back({{text::printed("  ... and %zu more rows", more)}});
     }
     if (for_access > 0) append(lines, access);
     append(lines, picture_of_array(scene, state, for_array, columns));
     append(lines, hazards);
     append(lines, counts);
   }
-  lines.resize(rows - 1);  // filled up, or cut off where the window is very small
+  lines.resize(rows - 1);  // padded, or truncated if the window is very small
   lines.push_back(state.help ? Line{} : footer(state));
 
   std::vector<std::string> frame;

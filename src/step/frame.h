@@ -1,4 +1,4 @@
-// A state of stepping as a frame of text.
+// One state of stepping, drawn as a frame of text.
 #pragma once
 
 #include <string>

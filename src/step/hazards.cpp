@@ -27,7 +27,7 @@ std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, in
   const bool is_last = state.at + 1 == scene.recording.events.size();
   if (is_last && !scene.fault.empty()) say("! " + scene.fault);
   if (is_last && !scene.recording.complete) {
-    say("! There was more to record than is kept; a smaller --m, --n or --k shows the end.");
+    say("! The recording is full and ends here; a smaller --m, --n or --k shows the end.");
   }
   if (lines.empty() && !hazards.empty()) {
     lines.push_back(

@@ -14,16 +14,11 @@ std::vector<Line> header(const StepScene& scene, const StepState& state, StepSty
   const BlockSteps block = steps_of_block(recording, state.at);
   const std::string bar = style.ascii ? " | " : " │ ";
   const std::int64_t across = std::max<std::int64_t>(recording.grid.x, 1);
-  const std::int64_t threads = threads_of(recording);
-  const std::string where =
-      text::printed(
-          "block (%lld, %lld)", static_cast<long long>(event.block % across),
-          static_cast<long long>(event.block / across)) +
-      bar +
-      text::printed(
-          "warp %d of %lld", state.warp,
-          static_cast<long long>((threads + model::kWarpSize - 1) / model::kWarpSize)) +
-      bar + text::printed("lane %d", state.lane);
+  const std::string where = text::printed(
+                                "block (%lld, %lld)", static_cast<long long>(event.block % across),
+                                static_cast<long long>(event.block / across)) +
+                            bar + text::printed("warp %d of %d", state.warp, warps_of(recording)) +
+                            bar + text::printed("lane %d", state.lane);
   return {
       {bold(scene.name), {bar + where}},
       {{text::printed("step %zu of %zu", state.at - block.begin, block.end - 1 - block.begin) +

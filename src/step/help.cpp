@@ -8,19 +8,19 @@ namespace step {
 
 std::vector<Line> help_lines() {
   const char* const kHelp[][2] = {
-      {"n, space, right", "the next step: a request of a warp, or a barrier"},
+      {"n, space, right", "next step: a request of a warp, or a barrier"},
       {"p, left", "back"},
-      {"b  B", "to the next barrier, and back"},
-      {"w  W", "the next warp, the one before; f: n and p stay with it"},
-      {"l  L", "the next lane, the one before"},
-      {"o  O", "the next block that is recorded, the one before"},
-      {"s  S", "the next stage (or launch), the one before"},
-      {"g  G", "to the block's beginning, to its end"},
-      {"x  X", "to the next hazard, to the one before"},
-      {"/text  r", "search a line with that text, or of that number; again"},
-      {"a", "the next array's picture; behind the last it follows the steps"},
+      {"b  B", "next barrier, previous barrier"},
+      {"w  W", "next warp, previous warp; f: n and p stay with it"},
+      {"l  L", "next lane, previous lane"},
+      {"o  O", "next recorded block, previous one"},
+      {"s  S", "next stage (or launch), previous one"},
+      {"g  G", "start of the block, its end"},
+      {"x  X", "next hazard, previous hazard"},
+      {"/text  r", "search for a line by text or number; repeat"},
+      {"a", "next array's picture; after the last, follow the steps"},
       {"up down < >", "move the picture; pageup, pagedown by eight rows"},
-      {"12n", "a number before a key: so many times"},
+      {"12n", "a number before a key repeats it"},
       {"q", "quit"},
   };
   std::vector<Line> lines{{bold("Keys")}};
@@ -30,8 +30,8 @@ std::vector<Line> help_lines() {
   for (const char* text :
        {"", "Between two barriers a GPU runs warps in any order; here one after the other.",
         "A lane is 0 to 9, then a to v; * is more than one. Global memory is fetched in",
-        "sectors of 32 B; in one wavefront each of the 32 banks of shared memory gives",
-        "one word.", "", "Any key goes back."}) {
+        "sectors of 32 B (paper GPU: 16); in one wavefront each of the 32 banks (8) of",
+        "shared memory gives one word.", "", "Any key goes back."}) {
     lines.push_back({{text}});
   }
   return lines;

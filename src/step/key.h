@@ -1,9 +1,9 @@
-// Keys, as a terminal or a script gives them.
+// Keys from a terminal or a script.
 #pragma once
 
 namespace step {
 
-// A character as it is typed, or one of these.
+// A typed character, or one of these.
 using Key = int;
 enum SpecialKey : Key {
   kBackspaceKey = 8,

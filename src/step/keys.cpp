@@ -47,14 +47,14 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
     case kRightKey:
       go_along(
           scene, state, 1, any_step,
-          "this is the block's end: o is the next block, s the next stage");
+          "this is the end of the block: o goes to the next block, s to the next stage");
       break;
     case 'p':
     case kLeftKey:
-      go_along(scene, state, -1, any_step, "this is the block's beginning");
+      go_along(scene, state, -1, any_step, "this is the start of the block");
       break;
     case 'b':
-      go_along(scene, state, 1, barrier, "no barrier follows; G is the block's end");
+      go_along(scene, state, 1, barrier, "no barrier follows; G goes to the end of the block");
       break;
     case 'B':
       go_along(scene, state, -1, barrier, "there is no barrier before this step");
@@ -78,10 +78,10 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
       choose_warp(scene, state, -1);
       break;
     case 'l':
-      choose_lane(state, 1);
+      choose_lane(scene, state, 1);
       break;
     case 'L':
-      choose_lane(state, -1);
+      choose_lane(scene, state, -1);
       break;
     case 'f':
       state.one_warp = !state.one_warp;
@@ -135,7 +135,7 @@ StepState apply(const StepScene& scene, StepState state, Key key) {
       state.help = true;
       break;
     case 'q':
-    case 3:  // Ctrl-C, where the terminal hands it over
+    case 3:  // Ctrl-C, if the terminal passes it on
       state.quit = true;
       break;
     case kEscapeKey:

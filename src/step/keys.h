@@ -1,4 +1,4 @@
-// What each key does.
+// The effect of each key.
 #pragma once
 
 #include "step/key.h"
@@ -7,8 +7,8 @@
 
 namespace step {
 
-// The state after that key. Where state.scene changes, the caller must bring that scene and put the
-// state at its beginning with first_state.
+// The state after that key. If state.scene changes, the caller must load that scene and reset the
+// state to its start with first_state.
 StepState apply(const StepScene& scene, StepState state, Key key);
 
 }  // namespace step

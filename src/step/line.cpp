@@ -8,7 +8,7 @@ namespace step {
 
 namespace {
 
-// Tabs and characters that would move a terminal's cursor become harmless.
+// Replaces tabs and characters that would move a terminal's cursor.
 std::string printable(const std::string& text, bool ascii) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -20,7 +20,7 @@ std::string printable(const std::string& text, bool ascii) {
     } else if (c < 0x80 || !ascii) {
       plain += text[i];
     } else if (c >= 0xc0) {
-      plain += '?';  // and nothing for the bytes that continue the character
+      plain += '?';  // and nothing for continuation bytes
     }
   }
   return plain;
@@ -44,7 +44,7 @@ std::string shown(const Line& line, int columns, StepStyle style) {
     left -= std::min(width, left);
     text += span.colour ? text::coloured(part, *span.colour, {style.colour}) : part;
   }
-  // A colour ends with a letter, so only plain blanks are cut off.
+  // A colour sequence ends with a letter, so only plain blanks are removed.
   return text::without_trailing_spaces(text);
 }
 

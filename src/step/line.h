@@ -23,7 +23,7 @@ using Line = std::vector<Span>;
 
 Span bold(const std::string& text);
 
-// At most `columns` columns, with nothing in it that could command a terminal.
+// At most `columns` columns, without control characters.
 std::string shown(const Line& line, int columns, StepStyle style);
 
 void append(std::vector<Line>& to, const std::vector<Line>& more);

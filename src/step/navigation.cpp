@@ -10,7 +10,8 @@ namespace step {
 
 namespace {
 
-// The nearest step of the block after (or, with `by` -1, before) the present one that `is_wanted`.
+// The nearest step of the block after the present one (or before it, with `by` -1) that
+// `is_wanted`.
 std::optional<std::size_t> find_step(
     const StepScene& scene, const StepState& state, int by, const IsWanted& is_wanted) {
   const BlockSteps block = steps_of_block(scene.recording, state.at);
@@ -59,7 +60,7 @@ void choose_warp(const StepScene& scene, StepState& state, int by) {
   if (last) {
     go_to(scene, state, *last);
   } else {
-    state.message = text::printed("warp %d does nothing that is recorded", warp);
+    state.message = text::printed("warp %d has no recorded steps", warp);
   }
 }
 
@@ -68,8 +69,7 @@ void choose_block(const StepScene& scene, StepState& state, int by) {
   const BlockSteps block = steps_of_block(scene.recording, state.at);
   const std::size_t from_begin = state.at - block.begin;
   if (by > 0 ? block.end == events.size() : block.begin == 0) {
-    state.message = by > 0 ? "this is the last block that is recorded"
-                           : "this is the first block that is recorded";
+    state.message = by > 0 ? "this is the last recorded block" : "this is the first recorded block";
     return;
   }
   const BlockSteps other = steps_of_block(scene.recording, by > 0 ? block.end : block.begin - 1);
@@ -86,9 +86,10 @@ void choose_scene(StepState& state, int by) {
   state.scene = scene;
 }
 
-void choose_lane(StepState& state, int by) {
-  const int lanes = by * std::max(state.count, 1) % model::kWarpSize;
-  state.lane = (state.lane + lanes + model::kWarpSize) % model::kWarpSize;
+void choose_lane(const StepScene& scene, StepState& state, int by) {
+  const int all = scene.recording.warp.lanes;
+  const int lanes = by * std::max(state.count, 1) % all;
+  state.lane = (state.lane + lanes + all) % all;
 }
 
 void go_to_hazard(const StepScene& scene, StepState& state, int by) {

@@ -13,17 +13,18 @@ namespace step {
 
 std::vector<Line> header(const StepScene& scene, const StepState& state, StepStyle style);
 
-// The lines of the kernel around the `current` one; 0 where there is none.
+// The lines of the kernel around the `current` one; 0 if there is none.
 std::vector<Line> source_around(const StepScene& scene, int current, int rows);
 
 Line deed(const StepScene& scene, const model::RecordedEvent& event);  // the step in words
-Line chosen_lane(const StepScene& scene, const StepState& state);      // its part in the step
+// The chosen lane's part in the step.
+Line chosen_lane(const StepScene& scene, const StepState& state);
 
-// Who wants which word. Of global memory rows of 128 bytes, with the sectors that are fetched
-// between bars; of shared memory a row for each turn, with its banks side by side.
+// Which lane accesses which word. For global memory: rows of 128 bytes, with the fetched sectors
+// between bars. For shared memory: a row for each wavefront, with its banks side by side.
 std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state);
 
-// The title and up to `rows` rows of the window on an array, a sign for each word.
+// The title and up to `rows` rows of the visible part of an array, with a sign for each word.
 std::vector<Line> picture_of_array(
     const StepScene& scene, const StepState& state, int rows, int columns);
 
@@ -33,6 +34,6 @@ std::vector<Line> counts_so_far(const StepScene& scene, std::size_t at);  // of 
 
 Line footer(const StepState& state);
 
-std::vector<Line> help_lines();  // instead of all but the footer
+std::vector<Line> help_lines();  // replaces everything but the footer
 
 }  // namespace step

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/sectors.h"
 #include "pictures/lane_signs.h"
@@ -14,12 +14,14 @@ namespace step {
 
 namespace {
 
-// Rows of 128 bytes, with the sectors that are fetched between bars.
+// Rows as long as L1's lines, with the fetched sectors between bars.
 std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chosen) {
-  constexpr int kSectorsARow = model::kBanks / model::kSectorWords;
-  std::map<std::uint64_t, std::array<std::string, kSectorsARow>> rows;
+  const std::size_t sectors_a_row = access.warp.sectors_a_line();
+  std::map<std::uint64_t, std::vector<std::string>> rows;
   for (const model::Sector& sector : model::sectors(access)) {
-    std::string& signs = rows[sector.number / kSectorsARow][sector.number % kSectorsARow];
+    std::vector<std::string>& row = rows[sector.number / sectors_a_row];
+    row.resize(sectors_a_row);
+    std::string& signs = row[sector.number % sectors_a_row];
     for (const std::uint32_t lanes : model::lanes_at_words(access, sector)) {
       signs += pictures::sign_of(lanes);
     }
@@ -27,12 +29,11 @@ std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chose
   std::vector<Line> picture;
   for (const auto& [number, sectors] : rows) {
     Line line{{text::printed(
-        "  from byte %9llu ",
-        static_cast<unsigned long long>(number * model::kBanks * model::kWordBytes))}};
+        "  from byte %9llu ", static_cast<unsigned long long>(number * access.warp.line_bytes))}};
     for (const std::string& signs : sectors) {
       const bool fetched = !signs.empty();
       line.push_back({fetched ? "[" : " "});
-      for (const char sign : fetched ? signs : std::string(model::kSectorWords, ' ')) {
+      for (const char sign : fetched ? signs : std::string(access.warp.sector_words(), ' ')) {
         line.push_back({std::string(1, sign)});
         if (sign == chosen) line.back().colour = text::Colour::bold;
       }
@@ -43,10 +44,15 @@ std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chose
   return picture;
 }
 
-// A row for each turn that shared memory takes, its banks side by side.
+// A row for each wavefront in shared memory, with its banks side by side.
 std::vector<Line> picture_of_banks(
     const model::WarpAccess& access, const model::Wavefronts& turns, char chosen) {
-  std::vector<Line> picture{{{"  bank           0       8       16      24"}}};
+  std::string banks = "  bank           ";
+  for (int bank = 0; bank < access.warp.banks; bank += 8) {
+    banks += text::pad_right(text::printed("%d", bank), 8);
+  }
+  banks.erase(banks.find_last_not_of(' ') + 1);
+  std::vector<Line> picture{{{banks}}};
   for (std::size_t i = 0; i < turns.size(); ++i) {
     Line line{{text::printed("  wavefront %3zu  ", i + 1)}};
     for (const std::uint32_t lanes : model::lanes_at_banks(access, turns[i].lanes)) {

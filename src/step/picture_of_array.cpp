@@ -33,7 +33,7 @@ std::vector<Line> picture_of_array(
   constexpr int kLabel = 8;
   const int height = std::min(rows - 1, window.rows);
   const int width = std::clamp(columns - kLabel, 1, window.columns);
-  // What was scrolled to stands first; an access has a line above it where there is room.
+  // The row that the user scrolled to comes first; an access has a row above it if there is room.
   const int above = state.row || height < 3 ? 0 : 1;
   const int first_row = std::clamp(window.row - above, 0, window.rows - height);
   const int first_column = std::clamp(

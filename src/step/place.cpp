@@ -30,7 +30,7 @@ StepState move_to(
   const char* end = digits.data() + digits.size();
   const auto parsed = std::from_chars(digits.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end) {
-    refuse("no whole number after the colon; write for example barrier:2");
+    refuse("there is no whole number after the colon; write for example barrier:2");
   }
   const auto of = [](const char* name, std::size_t count) {
     return text::printed(
@@ -68,7 +68,7 @@ StepState move_to(
   refuse(
       what == "barrier"
           ? of("barrier", barriers)
-          : "no step is on that line; the kernel stands on lines " +
+          : "no step is on that line; the kernel is on lines " +
                 std::to_string(scene.source_first) + " to " + std::to_string(scene.source_last));
   return state;
 }

@@ -1,4 +1,4 @@
-// A place in a block's work, in words: "barrier:2".
+// A place in a block's work, given in words: "barrier:2".
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace step {
 
 // The state at "barrier:2", "line:171", "step:40", "hazard:1" or "end" of the block. Throws a
-// Refusal, which begins with `asked`, where `text` is none of these or there is no such place.
+// Refusal that begins with `asked` if `text` is none of these or there is no such place.
 StepState move_to(
     const StepScene& scene, StepState state, const std::string& text, const std::string& asked);
 

@@ -52,7 +52,8 @@ StepScene scene_of(
   for (const model::RecordedArray& array : recording.arrays) {
     scene.row_words.push_back(
         array.shared ? pictures::declared_row_words(
-                           scene.source, lines.first, lines.last, kernel, array.name, array.bytes)
+                           scene.source, lines.first, lines.last, kernel, array.name, array.bytes,
+                           recording.warp.banks)
                      : std::max(1, array.name == "A" ? K : N));
   }
 

@@ -1,4 +1,4 @@
-// A run that is recorded, to be stepped through.
+// A recorded run to step through.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ namespace step {
 // A traced run with the first two blocks of each of its launches recorded.
 struct RecordedRun {
   std::vector<model::Recording> launches;
-  std::string fault;  // what a kernel did so that it could not go on; empty where all went on
+  std::string fault;  // the fault that stopped a kernel; empty if there was none
 };
 RecordedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host);
 
-// A recorded launch on a problem of that size, made ready to be shown.
+// A recorded launch on a problem of that size, prepared for display.
 StepScene scene_of(
     model::Recording recording, const std::string& name, const std::string& fault, int M, int N,
     int K);

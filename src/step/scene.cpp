@@ -9,7 +9,7 @@ int threads_of(const model::Recording& recording) {
 }
 
 int warps_of(const model::Recording& recording) {
-  return (threads_of(recording) + model::kWarpSize - 1) / model::kWarpSize;
+  return recording.warp.warps_of(threads_of(recording));
 }
 
 const model::RecordedSite* site_of(const StepScene& scene, const model::RecordedEvent& event) {

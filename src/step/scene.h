@@ -1,4 +1,4 @@
-// What is stepped through: the recorded work of the first blocks of one launch.
+// A scene: the recorded work of the first blocks of one launch.
 #pragma once
 
 #include <cstddef>
@@ -9,34 +9,33 @@
 
 namespace step {
 
-// What is stepped through, one launch; it does not change.
+// The recording of one launch. It does not change.
 struct StepScene {
   std::string name;                       // "stage 3, shared-memory tiling (32x32)"
   std::string problem;                    // "C (32 x 64), K = 64"
-  model::Recording recording;             // lines known; at least one event
+  model::Recording recording;             // with lines; at least one event
   std::vector<std::string> source;        // the lines of the kernel's file
-  int source_first = 0, source_last = 0;  // the kernel's, from 1; 0 where not known
+  int source_first = 0, source_last = 0;  // the kernel's lines, from 1; 0 if unknown
   std::vector<std::string> sentences;     // for each of recording.hazards
-  std::string fault;                      // why the kernel could not go on; empty where it could
-  std::vector<int> row_words;             // of each of recording.arrays, for its picture
+  std::string fault;                      // why the kernel could not continue; empty if it could
+  std::vector<int> row_words;             // for each of recording.arrays, for its picture
 };
 
 int threads_of(const model::Recording& recording);  // of a block
 int warps_of(const model::Recording& recording);
 
-// Where the event's access stands in the kernel; null for an event that is on no line.
+// The line of the kernel of this event's access; null for an event without a line.
 const model::RecordedSite* site_of(const StepScene& scene, const model::RecordedEvent& event);
 // What a request accesses; null for other events.
 const model::RecordedArray* array_of(const StepScene& scene, const model::RecordedEvent& event);
 
-// The steps of the block that the event `at` belongs to: they lie side by side in
-// recording.events.
+// The steps of the block that the event `at` belongs to. They are consecutive in recording.events.
 struct BlockSteps {
   std::size_t begin, end;
 };
 BlockSteps steps_of_block(const model::Recording& recording, std::size_t at);
 
-// The event at which a hazard is best looked at: its second side, where there is one.
+// The event that shows a hazard best: its second access if it has one.
 std::size_t shown_at(const model::RecordedHazard& hazard);
 
 }  // namespace step

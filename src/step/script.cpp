@@ -54,7 +54,7 @@ std::vector<ScriptStep> parse_script(std::string_view text) {
         throw model::Refusal(
             text::printed("--script, line %zu: ", line) + text::echoed(word) + ": \"" +
             text::echoed(word.substr(wrong, length)) +
-            "\" is no key; write keys like 3n or b, right, print or /text");
+            "\" is not a key; write keys like 3n or b, right, print or /text");
       }
       for (const char key : word) steps.push_back({Key{key}});
     }

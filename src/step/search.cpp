@@ -21,7 +21,7 @@ std::string lower(std::string text) {
 
 void search(const StepScene& scene, StepState& state) {
   if (state.search.empty()) {
-    state.message = "nothing to search for: type / and a part of a line, or its number";
+    state.message = "nothing to search for: type / and part of a line, or its number";
     return;
   }
   const std::string wanted = lower(state.search);
@@ -35,7 +35,7 @@ void search(const StepScene& scene, StepState& state) {
     return line > 0 && line <= static_cast<int>(scene.source.size()) &&
            lower(scene.source[line - 1]).find(wanted) != std::string::npos;
   };
-  // Forward to another line, or to this one again after others, and from the beginning.
+  // Searches forward for another line (or this one again after others), and then from the start.
   const BlockSteps block = steps_of_block(scene.recording, state.at);
   const std::vector<model::RecordedEvent>& events = scene.recording.events;
   const std::size_t steps = block.end - block.begin;

@@ -1,4 +1,4 @@
-// A search for a line of the kernel, by a part of its text or by its number.
+// A search for a line of the kernel, by part of its text or by its number.
 #pragma once
 
 #include "step/key.h"
@@ -7,10 +7,10 @@
 
 namespace step {
 
-// Goes on to the next step that is on such a line, from the end of the block to its beginning.
+// Goes to the next step on such a line. After the end of the block it continues at the start.
 void search(const StepScene& scene, StepState& state);
 
-// A key while what is searched for is being typed.
+// Handles a key while the search text is being typed.
 void type(const StepScene& scene, StepState& state, Key key);
 
 }  // namespace step

@@ -11,7 +11,7 @@ std::vector<Line> source_around(const StepScene& scene, int current, int rows) {
   std::vector<Line> lines;
   const int last = static_cast<int>(scene.source.size());
   if (scene.source_first <= 0 || last == 0) {
-    if (rows > 0) lines.push_back({{"  the kernel's source is not at hand"}});
+    if (rows > 0) lines.push_back({{"  the kernel's source is not available"}});
     return lines;
   }
   const int centre = current > 0 ? current : scene.source_first + rows / 2;

@@ -17,7 +17,7 @@ namespace step {
 namespace {
 
 constexpr int kRows = 24, kColumns = 80;           // of a frame as text
-constexpr std::size_t kMostScriptBytes = 1 << 16;  // more is nothing that anybody typed
+constexpr std::size_t kMostScriptBytes = 1 << 16;  // nobody types a longer one
 
 std::string keys_in(const std::string& path) {
   text::ReadFile file = text::read_file(path, kMostScriptBytes);
@@ -55,7 +55,7 @@ void step_at_terminal(Stepper& stepper) {
   }
 }
 
-// Two blocks side by side and two tiles of K, or eight steps of K where there are no tiles.
+// Two neighbouring blocks and two tiles of K, or eight steps of K if there are no tiles.
 flags::Flags at_teaching_size(flags::Flags flags, const model::Variant& variant) {
   if (!flags.a.empty() || flags.size) return flags;
   constexpr int kUntiled = 8;
@@ -69,7 +69,7 @@ StepScene stage_scene(
     const flags::Flags& asked, const model::StageTable& traced, const model::Stage& stage,
     const model::Variant& variant) {
   const lab::Problem p = lab::load_problem(at_teaching_size(asked, variant), false);
-  if (p.results() == 0) throw model::Refusal("--step: C has no element here, so no kernel runs");
+  if (p.results() == 0) throw model::Refusal("--step: C has no elements, so no kernel runs");
   const model::Gpu gpu = lab::choose_model(asked, false);
   lab::Floats C = p.C;
   RecordedRun run = record_run(

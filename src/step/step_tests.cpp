@@ -30,7 +30,7 @@ model::RecordedEvent event(Kind kind, std::int64_t block, int warp, int epoch, i
   return of;
 }
 
-// Lanes `stride` floats apart from `first`; its cost is told, not worked out.
+// Lanes at addresses `stride` floats apart from `first`; the cost is given, not computed.
 model::RecordedEvent request(
     int warp, int epoch, int site, int first, int stride, int pieces, int ideal) {
   model::RecordedEvent of = event(Kind::request, 0, warp, epoch, site);
@@ -41,7 +41,7 @@ model::RecordedEvent request(
   return of;
 }
 
-// Two warps that each copy a row of A to As, and after a barrier read a column of it; a second
+// Two warps that each copy a row of A to As and, after a barrier, read a column of As; a second
 // block that does nothing.
 StepScene scene() {
   StepScene s;
@@ -108,28 +108,28 @@ TEST_CASE("next and back go through a block's steps and stop at its ends") {
   CHECK(press(s, begin(s), "5n").at == 5);
   const StepState end = press(s, begin(s), "100n");
   CHECK(end.at == 8);
-  CHECK(contains(end.message, "the block's end"));
+  CHECK(contains(end.message, "the end of the block"));
   CHECK(press(s, end, "n").at == 8);
   const StepState before = press(s, begin(s), "p");
   CHECK(before.at == 0);
-  CHECK(contains(before.message, "the block's beginning"));
+  CHECK(contains(before.message, "the start of the block"));
   CHECK(press(s, begin(s), "G").at == 8);
   CHECK(press(s, begin(s), "end home").at == 0);
 }
 
-TEST_CASE("a barrier, a warp, a lane, a block and a stage have their keys") {
+TEST_CASE("keys move to a barrier, a warp, a lane, a block and a stage") {
   const StepScene s = scene();
   CHECK(press(s, begin(s), "b").at == 5);
   CHECK(contains(press(s, begin(s), "bb").message, "no barrier follows"));
   CHECK(press(s, begin(s), "G B").at == 5);
   CHECK(press(s, begin(s), "w").at == 3);     // of warp 1, before the barrier
-  CHECK(press(s, begin(s), "6n w").at == 7);  // and behind it
+  CHECK(press(s, begin(s), "6n w").at == 7);  // and after it
   CHECK(press(s, begin(s), "W W").warp == 0);
   CHECK(press(s, begin(s), "3l").lane == 3);
   CHECK(press(s, begin(s), "L").lane == 31);
   CHECK(press(s, begin(s), "o").at == 9);
   CHECK(press(s, begin(s), "o O").at == 0);
-  CHECK(contains(press(s, begin(s), "oo").message, "last block"));
+  CHECK(contains(press(s, begin(s), "oo").message, "last recorded block"));
   StepState of_three = begin(s);
   of_three.scenes = 3;
   CHECK(press(s, of_three, "s").scene == 1);
@@ -138,7 +138,7 @@ TEST_CASE("a barrier, a warp, a lane, a block and a stage have their keys") {
   CHECK(press(s, begin(s), "q").quit);
 }
 
-TEST_CASE("with one warp followed, next leaves the steps of others out but no barrier") {
+TEST_CASE("while one warp is followed, next skips the steps of others but not barriers") {
   const StepScene s = scene();
   CHECK(press(s, begin(s), "f 3n").at == 5);
   CHECK(press(s, begin(s), "f 4n").at == 6);
@@ -146,11 +146,11 @@ TEST_CASE("with one warp followed, next leaves the steps of others out but no ba
   CHECK(press(s, begin(s), "f f 3n").at == 3);
 }
 
-TEST_CASE("a search finds a line by its text or number, goes on, and says where there is none") {
+TEST_CASE("a search finds a line by its text or number, repeats, and says if there is none") {
   const StepScene s = scene();
-  CHECK(press(s, begin(s), "/threadidx").at == 6);  // whatever the case
+  CHECK(press(s, begin(s), "/threadidx").at == 6);  // case does not matter
   CHECK(press(s, begin(s), "/threadIdx\nr").at == 7);
-  CHECK(press(s, begin(s), "/threadIdx\nr r").at == 6);  // around
+  CHECK(press(s, begin(s), "/threadIdx\nr r").at == 6);  // wraps around
   CHECK(press(s, begin(s), "/4").at == 5);
   const StepState missing = press(s, begin(s), "n /nowhere");
   CHECK(missing.at == 1);
@@ -162,14 +162,14 @@ TEST_CASE("a search finds a line by its text or number, goes on, and says where 
   CHECK(!apply(s, typing, kEscapeKey).typing);
 }
 
-TEST_CASE("any script is a sequence of keys, or refused in a sentence") {
+TEST_CASE("any script is a sequence of keys, or refused in one sentence") {
   testing::Fuzz fuzz(
       {"3n b /As[row]\nprint", "right left up down\npageup # a comment\n12n\nenter escape space q"},
       {"print", "right", "/", "#", "\n", "\t", "é", "\x1b[2J", "999999999999n", "pageup"});
   testing::fuzz<model::Refusal>([&] { return fuzz.next(); }, parse_script);
 }
 
-TEST_CASE("any sequence of any keys leaves a state that can be drawn at any size") {
+TEST_CASE("any sequence of keys leaves a state that can be drawn at any size") {
   const StepScene scenes[] = {scene(), racy_scene()};
   for (const StepScene& s : scenes) {
     StepState state = begin(s);
@@ -190,7 +190,7 @@ TEST_CASE("any sequence of any keys leaves a state that can be drawn at any size
   }
 }
 
-TEST_CASE("a frame shows the line, the lanes, the tile that fills and the counts so far") {
+TEST_CASE("a frame shows the line, the lanes, the tile being filled and the counts so far") {
   const StepScene s = scene();
   const std::string empty = frame(s, begin(s));
   CHECK(contains(empty, "As 64 x 32  . empty o filled # this access ! conflict, race"));
@@ -219,10 +219,10 @@ TEST_CASE("a frame shows the line, the lanes, the tile that fills and the counts
   CHECK(contains(column, "1 barrier passed"));
 }
 
-TEST_CASE("a hazard has its mark and its sentence where it happens") {
+TEST_CASE("a hazard has a mark and a sentence where it happens") {
   const StepScene s = racy_scene();
   CHECK(contains(frame(s, begin(s)), "! 0 hazards found up to here, 1 in all: x goes to the next"));
-  for (const char* keys : {"x", "4n"}) {  // its second side, and its first
+  for (const char* keys : {"x", "4n"}) {  // its second access, and its first
     const std::string text = frame(s, press(s, begin(s), keys));
     CHECK(contains(text, "! test, block (0, 0): race on As"));
     CHECK(contains(text, keys[0] == 'x' ? "     1  !!oooooo" : "     1  #!######"));
@@ -232,7 +232,7 @@ TEST_CASE("a hazard has its mark and its sentence where it happens") {
   CHECK(contains(press(scene(), begin(scene()), "x").message, "no hazard was found"));
 }
 
-TEST_CASE("an async copy is under way until its thread waits for its group") {
+TEST_CASE("an async copy is in flight until its thread waits for its group") {
   StepScene s = scene();
   model::Recording& r = s.recording;
   r.sites = {{1, model::Direction::copy, false, 2, {}}, {-1, model::Direction::load, false, 3, {}}};
@@ -256,7 +256,7 @@ TEST_CASE("an async copy is under way until its thread waits for its group") {
   CHECK(contains(frame(s, press(s, begin(s), "6n")), second + std::string(32, 'o')));
 }
 
-TEST_CASE("a frame is plain ASCII where asked for, and no source text can command the terminal") {
+TEST_CASE("a frame is plain ASCII on request, and source text cannot control the terminal") {
   const StepScene s = scene();
   const StepState state = press(s, begin(s), "7n");
   for (const bool ascii : {false, true}) {
@@ -270,7 +270,7 @@ TEST_CASE("a frame is plain ASCII where asked for, and no source text can comman
   CHECK(contains(frame(s, state, 24, 80, {true, false}), "\033[1m"));
 }
 
-TEST_CASE("colour only repeats what signs say") {
+TEST_CASE("colour only repeats what signs show") {
   const StepScene s = racy_scene();
   for (const char* keys : {"n", "4n", "6n", "?"}) {
     std::string coloured = frame(s, press(s, begin(s), keys), 24, 80, {true, false});
@@ -281,7 +281,7 @@ TEST_CASE("colour only repeats what signs say") {
   }
 }
 
-TEST_CASE("a place is a barrier, a line, a step, a hazard or the end, and else it is refused") {
+TEST_CASE("a place is a barrier, a line, a step, a hazard or the end; anything else is refused") {
   const StepScene s = racy_scene();
   const auto at = [&](const std::string& place) {
     return move_to(s, begin(s), place, "--until " + place).at;
@@ -297,7 +297,7 @@ TEST_CASE("a place is a barrier, a line, a step, a hazard or the end, and else i
   CHECK_THROWS_WITH_AS(
       at("step:9"), "--until step:9: the last step of this block is 8", model::Refusal);
   CHECK_THROWS_WITH_AS(
-      at("line:1"), "--until line:1: no step is on that line; the kernel stands on lines 1 to 7",
+      at("line:1"), "--until line:1: no step is on that line; the kernel is on lines 1 to 7",
       model::Refusal);
   for (const char* place :
        {"", ":", "barrier:", "barrier:x", "hazard:0", "hazard:2", "4", "line:-1",
@@ -306,7 +306,7 @@ TEST_CASE("a place is a barrier, a line, a step, a hazard or the end, and else i
   }
 }
 
-TEST_CASE("a script is the keys as they are typed, and what is none is refused with its line") {
+TEST_CASE("a script has keys as they are typed; other words are refused with their line") {
   const auto keys = [](const std::string& text) {
     std::string typed;
     for (const ScriptStep& step : parse_script(text)) {
@@ -320,7 +320,7 @@ TEST_CASE("a script is the keys as they are typed, and what is none is refused w
   CHECK(parse_script("pagedown")[0].key == Key{kPageDownKey});
   CHECK_THROWS_WITH_AS(
       parse_script("n\nnz"),
-      "--script, line 2: nz: \"z\" is no key; write keys like 3n or b, right, "
+      "--script, line 2: nz: \"z\" is not a key; write keys like 3n or b, right, "
       "print or /text",
       model::Refusal);
 }
@@ -344,7 +344,7 @@ TEST_CASE("the rows of a shared array are as wide as it is declared") {
   CHECK(words("flat", 128) == 32);
   CHECK(words("odd", 128) == 32);
   CHECK(words("dynamic", 128) == 32);
-  CHECK(words("As", 12) == 32);  // which is not what was declared
+  CHECK(words("As", 12) == 32);  // which differs from the declaration
   CHECK(pictures::declared_row_words(source, 0, 0, "tiled<8, 4u>", "As", 160) == 32);
 }
 

@@ -1,4 +1,4 @@
-// The scenes that there are to step through, and where in them the reader is.
+// The scenes to step through, and the reader's position in them.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace step {
 
-// `count` scenes, of which the one numbered `first` comes first.
+// `count` scenes; the one numbered `first` is shown first.
 struct StepScenes {
   int count = 1, first = 0;
   std::function<StepScene(int number)> load;
@@ -22,12 +22,12 @@ struct StepScenes {
 class Stepper {
  public:
   Stepper(const StepScenes& scenes, StepStyle style);
-  const StepScene& scene();  // loaded when it is first come to
+  const StepScene& scene();  // loaded when first shown
   const StepState& state() const { return state_; }
   void press(Key key);
-  void go_to(const std::string& place, const std::string& asked);  // as move_to does
+  void go_to(const std::string& place, const std::string& asked);  // like move_to
   std::vector<std::string> frame(int rows, int columns);
-  bool is_faulty();  // a hazard or a fault was found in the present scene
+  bool is_faulty();  // the present scene has a hazard or a fault
 
  private:
   const StepScenes& scenes_;

@@ -20,15 +20,16 @@ namespace step {
 
 namespace {
 
-// ECMA-48 and xterm's: the other screen, no wrapping at the right edge, no cursor; and back.
+// ECMA-48 and xterm's sequences: alternate screen, no wrapping at the right edge, no cursor; and
+// back.
 constexpr std::string_view kTake = "\033[?1049h\033[?7l\033[?25l\033[H\033[2J";
 constexpr std::string_view kGiveBack = "\033[0m\033[?25h\033[?7h\033[?1049l";
 
-// Signals that end the process unless it does something about them.
+// Signals that end the process by default.
 constexpr int kFatal[] = {SIGINT, SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE, SIGSEGV, SIGBUS,  SIGFPE,
                           SIGILL, SIGABRT, SIGTRAP, SIGSYS,  SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
 
-// Handlers read these, so they are plain.
+// Plain variables, because signal handlers read them.
 int terminal = -1;
 volatile sig_atomic_t taken = 0, changed = 0;
 termios before, while_taken;
@@ -61,7 +62,7 @@ void on_fatal(int signal) {
   for (std::size_t i = 0; i < std::size(kFatal); ++i) {
     if (kFatal[i] == signal) sigaction(signal, &fatal_before[i], nullptr);
   }
-  raise(signal);  // comes when this handler returns, and then does what it did before
+  raise(signal);  // arrives when this handler returns, and then has its usual effect
 }
 
 void on_stop(int) {
@@ -75,7 +76,7 @@ void on_stop(int) {
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
   raise(SIGTSTP);
-  sigprocmask(SIG_UNBLOCK, &stop, &blocked);  // here it stops
+  sigprocmask(SIG_UNBLOCK, &stop, &blocked);  // the process stops here
   sigprocmask(SIG_SETMASK, &blocked, nullptr);
   sigaction(SIGTSTP, &mine, nullptr);
   take();
@@ -83,7 +84,7 @@ void on_stop(int) {
   errno = error;
 }
 
-// Also after a SIGSTOP, which nobody is told of: the shell may have changed the terminal since.
+// Also after a SIGSTOP, which cannot be caught: the shell may have changed the terminal since.
 void on_continue(int) {
   const int error = errno;
   if (taken) take();
@@ -101,10 +102,10 @@ void install(int signal, void (*handler)(int), struct sigaction* old) {
   action.sa_flags = SA_ONSTACK;
   sigfillset(&action.sa_mask);
   sigaction(signal, &action, old);
-  if (old->sa_handler == SIG_IGN) sigaction(signal, old, nullptr);  // nohup
+  if (old->sa_handler == SIG_IGN) sigaction(signal, old, nullptr);  // ignored by nohup
 }
 
-// Those that read_key() waits for, and that come at no other time.
+// Signals that read_key() waits for, and that arrive at no other time.
 sigset_t expected_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -125,7 +126,8 @@ Terminal::Terminal() {
     throw model::Refusal(
         "--step: there is no terminal to draw on; --step --print prints a frame as text");
   }
-  // Keys one at a time and not echoed. Ctrl-C is a key, too; Ctrl-Z stops as everywhere.
+  // Keys arrive one at a time and are not echoed. Ctrl-C is a key, too; Ctrl-Z stops the process as
+  // usual.
   while_taken = before;
   while_taken.c_lflag &= ~(ICANON | ECHO | IEXTEN);
   while_taken.c_iflag &= ~(ICRNL | IXON);
@@ -133,7 +135,7 @@ Terminal::Terminal() {
   while_taken.c_cc[VMIN] = 1;
   while_taken.c_cc[VTIME] = 0;
 
-  // A stack that ran over has no room for a handler.
+  // After a stack overflow the handler needs another stack.
   static char stack_memory[64 * 1024];
   stack_t stack{};
   if (sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE)) {
@@ -182,7 +184,7 @@ void Terminal::draw(const std::vector<std::string>& lines) {
   write_all(screen + "\033[J");
 }
 
-// None where none came in time or a signal did. The end of input is 'q'.
+// Returns nothing if no key came in time or a signal came first. The end of input is 'q'.
 std::optional<int> Terminal::read_byte(int wait_ms) {
   sigset_t while_waiting;
   sigprocmask(SIG_SETMASK, nullptr, &while_waiting);
@@ -197,9 +199,9 @@ std::optional<int> Terminal::read_byte(int wait_ms) {
   return got < 0 && (errno == EINTR || errno == EAGAIN) ? std::nullopt : std::optional<int>('q');
 }
 
-// What follows an escape character: a key that has no character, or nothing, and it was Escape.
+// Reads what follows an escape character: a special key, or nothing, which means the Escape key.
 Key Terminal::read_sequence() {
-  constexpr int kWithinMs = 50;  // bytes of one key come together
+  constexpr int kWithinMs = 50;  // the bytes of one key arrive together
   const std::optional<int> kind = read_byte(kWithinMs);
   if (!kind || (*kind != '[' && *kind != 'O')) return kEscapeKey;
   int number = 0;
@@ -228,7 +230,7 @@ Key Terminal::read_sequence() {
                : number == 4 || number == 8 ? kEndKey
                                             : Key{kEscapeKey};
       case ';':
-        number = 0;  // shift, control and the like are told behind it
+        number = 0;  // shift, control and other modifiers come after it
         break;
       default:
         if (*byte >= 0x40) return kEscapeKey;

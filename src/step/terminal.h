@@ -1,4 +1,4 @@
-// The terminal as a screen of text and a source of keys: termios and ECMA-48's sequences, no more.
+// The terminal as a screen of text and a source of keys, with termios and ECMA-48's sequences only.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace step {
 
-// Whether whoever started this sits at a terminal that can be drawn on: input and output are one,
-// and TERM is neither missing nor dumb.
+// Whether the program can draw on a terminal: input and output are one, and TERM is neither missing
+// nor dumb.
 bool at_terminal();
 
-// Takes the terminal over while it lives, and gives it back as it was: when it ends, at exit(), and
-// where a signal ends or stops the process. One at a time.
+// Takes over the terminal, and restores it in the destructor, at exit(), and when a signal ends or
+// stops the process. Only one may exist at a time.
 class Terminal {
  public:
-  Terminal();  // throws a Refusal where there is no terminal
+  Terminal();  // throws a Refusal if there is no terminal
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -25,12 +25,12 @@ class Terminal {
   struct Size {
     int rows, columns;
   };
-  Size size() const;  // 24 x 80 where the terminal does not tell
+  Size size() const;  // 24 x 80 if the terminal does not report its size
 
-  void draw(const std::vector<std::string>& lines);  // of no more than size()
+  void draw(const std::vector<std::string>& lines);  // not larger than size()
 
-  // Waits for a key. None where the screen has to be drawn again first, because the window changed
-  // its size or the process was stopped. 'q' where the terminal is gone.
+  // Waits for a key. Returns nothing if the screen must be redrawn first, because the window's size
+  // changed or the process was stopped. 'q' if the terminal is gone.
   std::optional<Key> read_key();
 
  private:

@@ -19,7 +19,7 @@ StepWindow window_of(const StepScene& scene, const StepState& state) {
     return of.kind == Kind::request ? recording.sites[of.site].array : -1;
   };
   const auto is_shared = [&](int array) { return array >= 0 && recording.arrays[array].shared; };
-  // The one of the access, if it is shared; else the shared one before; else the first one.
+  // The array of the access if it is shared; else the previous shared one; else the first one.
   StepWindow window;
   if (state.array) {
     window.array = *state.array;

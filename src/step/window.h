@@ -1,4 +1,4 @@
-// The part of an array whose picture is shown.
+// The visible part of an array's picture.
 #pragma once
 
 #include "step/scene.h"
@@ -6,8 +6,8 @@
 
 namespace step {
 
-// The array whose picture is shown, and the word of it that the picture begins near: where the
-// access is, or what was scrolled to. No array: -1.
+// The array that is shown, and the word near which the picture starts: that of the access, or the
+// one that the user scrolled to. No array: -1.
 struct StepWindow {
   int array = -1;
   int row = 0, column = 0;
@@ -15,10 +15,11 @@ struct StepWindow {
 };
 StepWindow window_of(const StepScene& scene, const StepState& state);
 
-// Takes the next array that something touches; behind the last comes the one of each access.
+// Selects the next array that some step accesses. After the last comes the choice to follow each
+// access.
 void choose_array(const StepScene& scene, StepState& state);
 
-// Moves the window by so many rows and columns, as many times as the state's count says.
+// Moves the visible part by these rows and columns, as many times as the state's count says.
 void scroll(const StepScene& scene, StepState& state, int rows, int columns);
 
 }  // namespace step

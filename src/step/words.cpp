@@ -23,22 +23,22 @@ void mark(std::string& signs, std::uint64_t word, char sign) {
 // The async copies that a thread has begun and not waited for.
 struct Copies {
   struct Copy {
-    std::uint64_t first, last, group;  // the words from first to last
+    std::uint64_t first, last, group;  // all words
   };
   std::vector<Copy> coming;
-  std::uint64_t group = 0;  // the one that is open
+  std::uint64_t group = 0;  // the open one
 };
 
-// What the block's steps up to `at` have brought to the array.
+// What the block's steps up to `at` have written to the array.
 void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
   const model::Recording& recording = scene.recording;
   const bool shared = recording.arrays[array].shared;
-  std::vector<Copies> of_thread(threads_of(recording) + model::kWarpSize);
+  std::vector<Copies> of_thread(threads_of(recording) + recording.warp.lanes);
   for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
     const model::RecordedEvent& event = recording.events[i];
     const model::WarpAccess& access = event.access;
     const auto copies_of = [&](int lane) -> Copies& {
-      return of_thread[event.warp * model::kWarpSize + lane];
+      return of_thread[recording.warp.thread_of(event.warp, lane)];
     };
     if (event.kind == Kind::commit) {
       model::for_each_lane(access.active, [&](int lane) { ++copies_of(lane).group; });
@@ -67,12 +67,12 @@ void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, i
   }
 }
 
-// Where the turns of one group differ in the words of a bank, all of these are in conflict.
+// If the wavefronts of one group use different words of a bank, all of these are in conflict.
 void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) {
   std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
   for (const model::Wavefront& turn : wavefronts_at(scene, at)) {
     for_each_word(scene.recording.events[at].access, turn.lanes, [&](std::uint64_t word) {
-      words[{turn.group, word % model::kBanks}].insert(word);
+      words[{turn.group, word % scene.recording.warp.banks}].insert(word);
     });
   }
   for (const auto& [place, wanted] : words) {
@@ -81,7 +81,7 @@ void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) 
   }
 }
 
-// From a hazard's step to the next barrier, and where else it shows.
+// From a hazard's step to the next barrier, and in its other step.
 void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, int array) {
   const model::Recording& recording = scene.recording;
   const model::RecordedEvent& now = recording.events[at];

@@ -1,4 +1,4 @@
-// What is in the words of an array at one step, and what happens to them there.
+// The state of an array's words at one step, and what the step does to them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace step {
 
-// A sign for each word of the array: . empty, ~ an async copy is coming, o filled, # accessed in
+// A sign for each word of the array: . empty, ~ an async copy is in flight, o filled, # accessed in
 // this step, ! in a bank conflict or a race in this step.
 std::string signs_of_words(const StepScene& scene, std::size_t at, int array);
 

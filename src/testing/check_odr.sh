@@ -1,7 +1,7 @@
 #!/bin/bash
-# check_odr.sh BUILD COMPILE SOURCES...: compiles them for link-time analysis and lets the linker compare
-# what they say of each type and function. Only the comparison counts: without a main and the kernels
-# the link itself comes to no program.
+# check_odr.sh BUILD COMPILE SOURCES...: compiles the sources for link-time optimization and lets
+# the linker compare their definitions of each type and function. Only the comparison matters; the
+# link does not produce a program, because main and the kernels are missing.
 set -uo pipefail
 folder=$1/odr
 compile=$2

@@ -1,7 +1,7 @@
 #!/bin/sh
-# deps.sh CXX: installs what is missing to build and test, from Debian's packages: as root, where sudo
-# asks for no password, and for doctest, which is one header, also without either: into build/deps.
-# Where none of that goes, it says what to install and exits with 2.
+# deps.sh CXX: installs Debian packages that are missing to build and test. It needs root, or sudo
+# without a password. It can also unpack doctest, which is one header, into build/deps without
+# either. If none of this works, it says what to install and exits with 2.
 set -u
 packages=
 command -v "$1" >/dev/null || packages="$packages g++"
@@ -18,7 +18,7 @@ if command -v apt-get >/dev/null; then
   fi
 fi
 
-# Unpacked, not installed. The lists of packages may be missing as well.
+# Unpacks the package without installing it. The package lists may be missing, too.
 unpack_doctest() {
   folder=$PWD/build/deps
   private="-o Dir::State::lists=$folder/lists -o Dir::Cache=$folder/cache -o Debug::NoLocking=1"

@@ -1,4 +1,4 @@
-// A variable of the environment as a test wants it; it is as before when the object goes.
+// Sets an environment variable for a test. The destructor restores the old value.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@ namespace testing {
 
 class Variable {
  public:
-  // Null: not set.
+  // Null: unset.
   Variable(const char* name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name)) before_ = before;
     set(value);

@@ -1,5 +1,4 @@
-// A folder of a test's own, which goes with the object: no two tests, and no two processes that
-// run the same tests, share one.
+// A temporary folder for one test, removed by the destructor. Tests and processes never share one.
 #pragma once
 
 #include <stdlib.h>
@@ -34,7 +33,7 @@ class Folder {
   const std::filesystem::path& path() const { return path_; }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
 
-  // Writes a file, and the folders that it lies in.
+  // Writes a file, and creates its folders.
   void write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << text;

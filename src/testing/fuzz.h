@@ -1,5 +1,5 @@
-// Inputs that nobody thought of: valid ones changed, and mixed with each other. The same seed gives
-// the same inputs, on every machine.
+// Random inputs: valid ones, changed and mixed with each other. The same seed gives the same inputs
+// on every machine.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@
 
 namespace testing {
 
-// How many inputs a parser is tried with. GEMM_STEPS_FUZZ in the environment says another number.
+// The number of inputs per parser. GEMM_STEPS_FUZZ in the environment overrides it.
 inline int fuzz_count() {
   const char* asked = std::getenv("GEMM_STEPS_FUZZ");
   return asked != nullptr ? std::atoi(asked) : 10'000;
@@ -26,11 +26,11 @@ inline int fuzz_count() {
 
 class Fuzz {
  public:
-  // `valid` inputs to begin with, and `words` that mean something to the parser.
+  // `valid` are inputs to start from, and `words` are words that the parser knows.
   Fuzz(std::vector<std::string> valid, std::vector<std::string> words)
       : known_(std::move(valid)), valid_(known_.size()), words_(std::move(words)) {}
 
-  // Below `end`.
+  // A random number below `end`.
   std::size_t upto(std::size_t end) { return end == 0 ? 0 : random_() % end; }
   bool one_in(std::size_t n) { return upto(n) == 0; }
   template <class List>
@@ -38,9 +38,9 @@ class Fuzz {
     return list[upto(std::size(list))];
   }
 
-  // One of those known, changed in up to six places. Some are known from then on.
+  // One of the known inputs, changed in up to six places. Some of the results become known inputs.
   std::string next() {
-    // Most changes spoil an input, so every other one begins with a valid one.
+    // Most changes spoil an input, so every second one starts from a valid one.
     std::string input = known_[upto(one_in(2) ? valid_ : known_.size())];
     for (std::size_t changes = upto(7); changes > 0; --changes) change(input);
     constexpr std::size_t kMostKnown = 200, kMostBytes = 4000;
@@ -57,13 +57,13 @@ class Fuzz {
   void change(std::string& input) {
     const std::size_t at = upto(input.size() + 1), length = upto(one_in(4) ? 200 : 5);
     switch (upto(9)) {
-      case 0:  // a bit
+      case 0:  // flip a bit
         if (at < input.size()) input[at] = static_cast<char>(input[at] ^ (1 << upto(8)));
         break;
       case 1:  // any byte
         input.insert(at, 1, static_cast<char>(upto(256)));
         break;
-      case 2:  // a byte that is often special
+      case 2:  // a byte that often has a meaning
         if (at < input.size()) input[at] = one_of(kSpecial);
         break;
       case 3:
@@ -75,19 +75,19 @@ class Fuzz {
       case 5:
         input.insert(at, one_of(words_));
         break;
-      case 6: {  // a piece of another
+      case 6: {  // insert a piece of another input
         const std::string& other = one_of(known_);
         const std::size_t from = upto(other.size() + 1);
         input.insert(at, other.substr(from, length));
         break;
       }
-      case 7: {  // the beginning of this, and the end of another
+      case 7: {  // join the beginning of this one and the end of another
         input.resize(at);
         const std::string& other = one_of(known_);
         input += other.substr(upto(other.size() + 1));
         break;
       }
-      case 8: {  // a piece of it again and again
+      case 8: {  // repeat a piece of this one
         const std::string piece = input.substr(at, 1 + length % 8);
         for (std::size_t times = one_in(10) ? 300 : upto(4); times > 0; --times) {
           input.insert(at, piece);
@@ -106,15 +106,14 @@ class Fuzz {
   std::vector<std::string> words_;
 };
 
-// Whether `text` is fit for a message: one line of visible characters, not longer than a reader
-// takes in.
+// Whether `text` is fit for a message: one line of visible characters that is not too long to read.
 inline bool is_sentence(std::string_view text) {
   constexpr int kMost = 500;  // columns
   return !text.empty() && text::echoed(text, kMost) == text;
 }
 
-// Tries `parse` with the inputs of `next`. It may take an input or throw a `Refused` with a
-// sentence; both have to happen. Anything else fails the test, with the number of the input.
+// Calls `parse` with the inputs of `next`. It may accept an input or throw a `Refused` with a
+// sentence, and both must happen. Anything else fails the test, with the number of the input.
 template <class Refused, class Next, class Parse>
 void fuzz(Next next, Parse parse) {
   int taken = 0, refused = 0;

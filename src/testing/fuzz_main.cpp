@@ -1,4 +1,4 @@
-// The main of `make fuzz`: those tests alone that try a parser with random inputs.
+// The main of `make fuzz`: runs only the tests that try a parser with random inputs.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// src/README.md is the map of the rooms; here the code is held to it.
+// Checks the code against src/README.md, the map of the rooms.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// Of each room of the map, the rooms that it may use.
+// For each room of the map, the rooms that it may use.
 std::map<std::string, Rooms> map_of_the_house() {
   std::map<std::string, Rooms> map;
   std::istringstream lines(text_of("src/README.md"));
@@ -36,7 +36,7 @@ std::map<std::string, Rooms> map_of_the_house() {
   return map;
 }
 
-// A program of its own, or a test, may use every room.
+// Stand-alone programs and tests may use every room.
 bool is_free(const fs::path& path) {
   return path.filename().string().ends_with("_tests.cpp") ||
          path.filename() == "bench_tracer.cpp" || path.filename() == "ladder.cpp";
@@ -48,7 +48,7 @@ bool is_source(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("the map names every room, and no other") {
+TEST_CASE("the map names every room and no others") {
   Rooms mapped, there;
   for (const auto& [room, used] : map_of_the_house()) {
     mapped.insert(room);
@@ -60,7 +60,7 @@ TEST_CASE("the map names every room, and no other") {
   CHECK(mapped == there);
 }
 
-TEST_CASE("a room includes only what the map says it may use") {
+TEST_CASE("a room includes only from rooms that the map allows") {
   const std::map<std::string, Rooms> map = map_of_the_house();
   const std::regex include("#include \"([a-z]+)/[^\"]*\"");
   int includes = 0;
@@ -87,9 +87,9 @@ TEST_CASE("two rooms never use each other") {
   }
 }
 
-TEST_CASE("what a room declares stands in its namespace") {
+TEST_CASE("a room's declarations are in its namespace") {
   const std::map<std::string, std::string> named = {{"try", "attempt"}, {"cuda", "simt"}};
-  // Hooks, entry points and what a student's kernel sees have the names that others call.
+  // Hooks, entry points and what a student's kernel sees have fixed names.
   const std::regex called_by_others("\\bint main\\(|extern \"C\"|\\bcuda_main\\(|void run\\(Shape");
   for (const auto& [room, used] : map_of_the_house()) {
     const std::string name = named.contains(room) ? named.at(room) : room;

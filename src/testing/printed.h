@@ -1,4 +1,4 @@
-// What was printed, and what a test looks for in it.
+// Captures printed output, and helps tests to search it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace testing {
 
-// What `print` writes, also where it throws on the way.
+// The output of `print`, even if it throws.
 inline std::string written(const std::function<void(std::FILE*)>& print) {
   char* text = nullptr;
   std::size_t size = 0;
@@ -40,7 +40,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The first line with `words` in it, empty where there is none.
+// The first line that contains `words`; empty if there is none.
 inline std::string line_with(const std::string& text, const std::string& words) {
   for (const std::string& line : lines_of(text)) {
     if (line.find(words) != std::string::npos) return line;

@@ -1,4 +1,4 @@
-// Runs a program as a user would at a shell, and keeps what it says.
+// Runs a program as a user would in a shell, and keeps its output.
 #pragma once
 
 #include <sys/wait.h>
@@ -12,20 +12,22 @@
 namespace testing {
 
 struct Output {
-  int exit_code;  // -1 where a signal ended it
+  int exit_code;  // -1 if a signal ended it
   std::string out, err;
 };
 
-// What make's and the scripts' users may set. A test says itself what it wants to be set: whatever
-// stands in the environment of its user must not change it.
+// Variables that users of make and of the scripts may set. They are unset for a test's programs, so
+// that the user's environment cannot change a test.
 inline constexpr const char* kSettings =
     "MAKEFLAGS MAKEOVERRIDES MAKELEVEL MFLAGS MAKE_TERMOUT MAKE_TERMERR "
-    "ANSWER_S ARCH ARCHITECTURES ARCHS BLOCK BRIEF BUILD COMPILE_GB COMPILE_S DIR EX FACTS FILE "
+    "ANSWERS ANSWER_S ARCH ARCHITECTURES ARCHS BLOCK BRIEF BUILD COMPILE_GB COMPILE_S DIR EX FACTS "
+    "FILE "
     "FLAGS GDB_FLAGS HINT "
     "JOBS KERNEL LIMIT LOOK LOOK_FLAGS MEMORY_GB OUT PAGE RECORD SEED SIMILAR STAGE STUDENT "
     "TEST_FLAGS THREAD TRY_FLAGS VARIANT WORK SIZE M N K";
 
-// Runs a bash command line with `input` on its stdin. Write 2>&1 behind it for out and err as one.
+// Runs a bash command line with `input` on its stdin. Append 2>&1 to get stdout and stderr
+// together.
 inline Output run(const std::string& command, const std::string& input = "") {
   const Folder folder;
   folder.write("command", std::string("unset ") + kSettings + "\n" + command + "\n");
@@ -38,7 +40,7 @@ inline Output run(const std::string& command, const std::string& input = "") {
       contents(folder / "err")};
 }
 
-// The program that make built; the Makefile says where.
+// The program that make built. The Makefile passes its path.
 inline std::string program() {
   const char* built = std::getenv("GEMM_STEPS");
   return built != nullptr ? built : "./gemm_steps";
@@ -48,7 +50,7 @@ inline Output gemm_steps(const std::string& arguments, const std::string& input 
   return run(program() + " " + arguments, input);
 }
 
-// The build folder: it holds the tests.
+// The build folder, which contains the tests.
 inline std::filesystem::path built() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }

@@ -9,7 +9,7 @@
 
 namespace testing {
 
-TEST_CASE("a program that a test runs has its exit code, its outputs and its input") {
+TEST_CASE("a test gets a program's exit code and outputs, and gives it its input") {
   const Output output = run("cat; echo \"it's\" >&2; exit 3", "typed\n");
   CHECK(output.exit_code == 3);
   CHECK(output.out == "typed\n");
@@ -17,14 +17,14 @@ TEST_CASE("a program that a test runs has its exit code, its outputs and its inp
   CHECK(run("echo a; echo b >&2", "").out == "a\n");
 }
 
-TEST_CASE("what the user of make has set in the environment does not reach a test's programs") {
+TEST_CASE("variables that a user of make has set do not reach a test's programs") {
   const Variable out("OUT", "/nonexistent"), seed("SEED", "x"), make("MAKEFLAGS", "n");
   const Output output = run("echo \"${OUT-none} ${SEED-none} ${MAKEFLAGS-none}\"");
   CHECK(output.out == "none none none\n");
   CHECK(run("SEED=5 bash -c 'echo $SEED'").out == "5\n");
 }
 
-TEST_CASE("a test's folder is no other's, and gone with the object") {
+TEST_CASE("a test's folder is not shared, and is removed with its object") {
   std::filesystem::path gone;
   {
     const Folder folder, other;
@@ -36,7 +36,7 @@ TEST_CASE("a test's folder is no other's, and gone with the object") {
   CHECK(!std::filesystem::exists(gone));
 }
 
-TEST_CASE("a variable of the environment is as before when a test is over") {
+TEST_CASE("an environment variable has its old value after a test") {
   const auto value = [] { return run("echo \"${GEMM_STEPS_TESTED-none}\"").out; };
   CHECK(value() == "none\n");
   {

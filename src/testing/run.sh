@@ -1,6 +1,6 @@
 #!/bin/bash
-# run.sh TESTS [DOCTEST_FLAGS...]: runs doctest's test cases on all cores, a few at a time, and ends with
-# one line of totals as doctest writes it. With flags of one's own, doctest runs once, as it is.
+# run.sh TESTS [DOCTEST_FLAGS...]: runs doctest's test cases on all cores, a few at a time, and ends
+# with one line of totals in doctest's format. With flags, it runs doctest once with these flags.
 set -uo pipefail
 tests=$1
 shift
@@ -11,7 +11,7 @@ log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to the others
 chunk=4
-# Each chunk's output is kept together.
+# The output of each chunk is kept together.
 seq 1 $chunk "$count" | xargs -P "$(nproc)" -I{} bash -c '
   said=$("$1" --first="$2" --last="$(($2 + $3 - 1))" --no-intro 2>&1)
   code=$?

@@ -1,4 +1,4 @@
-// JSON, taken at its word.
+// A strict JSON parser for tests.
 #pragma once
 
 #include <cctype>
@@ -9,8 +9,8 @@
 
 namespace testing {
 
-// JSON by the letter of RFC 8259: every value by its path, strings without their quotes and with
-// escapes as they stand. Throws on anything else.
+// JSON as RFC 8259 defines it: maps each path to its value, with strings unquoted but escapes kept.
+// Throws for anything else.
 class StrictJson {
  public:
   explicit StrictJson(const std::string& text) : text_(text) {

@@ -1,5 +1,5 @@
-# Tests also look at doctest, where make deps has unpacked it, and at the toolkit's headers: model/ is
-# compared with cuda_occupancy.h.
+# Tests may also include doctest, where make deps unpacked it, and the toolkit's headers: the tests
+# of model/ compare it with cuda_occupancy.h.
 WITH_DOCTEST := $(BUILD)/src/testing/standard_with_doctest.h
 OF_TESTS := -O0 -isystem build/deps/usr/include $(addprefix -isystem ,$(wildcard $(CUDA)/include))
 %_tests.o $(BUILD)/tests.o $(WITH_DOCTEST).gch: private CXXFLAGS += $(OF_TESTS)
@@ -7,12 +7,12 @@ OF_TESTS := -O0 -isystem build/deps/usr/include $(addprefix -isystem ,$(wildcard
 $(BUILD)/tests.o: private HEADERS :=
 $(filter %_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
 
-test-hardened: ## the tests as distributions harden programs: fibers and hooks must survive that
+test-hardened: ## run the tests with the hardening flags that distributions use
 	+$(MAKE) --no-print-directory NVCC= $(PROGRAM) $(BUILD)/tests
 	+GEMM_STEPS_SOLUTIONS=1 $(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \
 		EXTRA_CXXFLAGS="-D_FORTIFY_SOURCE=3 -fcf-protection -fstack-clash-protection"
 
-# The parsers are compiled with sanitizers; what else they need is taken as it is.
+# The parsers are compiled with sanitizers; the other code that they need is not.
 FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/formula.cpp \
 	src/lab/npy_header.cpp src/profile/ncu.cpp src/step/script.cpp $(ANSWER) \
 	src/testing/fuzz_main.cpp $(shell grep -l testing/fuzz.h src/*/*_tests.cpp)
@@ -23,19 +23,19 @@ $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(CXX) $(CXXFLAGS) $(subst -O0,,$(OF_TESTS)) $(SANITIZED) $(DEPENDENCIES) -c $< -o $@
 $(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $@
-fuzz: $(BUILD)/fuzz/parsers ## every parser with random inputs, under sanitizers (INPUTS=1000000)
+fuzz: $(BUILD)/fuzz/parsers ## try every parser with random inputs, under sanitizers (INPUTS=1000000)
 	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'
 
-deps: ## install what is missing, or say what is
+deps: ## install missing packages, or name them
 	src/testing/deps.sh $(CXX)
 
-format: ## lay out every C++ and CUDA file as .clang-format says
+format: ## format every C++ and CUDA file as .clang-format says
 	git ls-files -z '*.h' '*.cpp' '*.cu' | xargs -0 clang-format -i
-check-format: ## whether every C++ and CUDA file is laid out as .clang-format says (clang-format 14)
+check-format: ## check that every C++ and CUDA file is formatted (clang-format 14)
 	src/testing/check_format.sh
 
-# Two rooms that give one name two meanings: the compiler sees it when it links all of them at once.
-check-odr: ## whether a name means the same thing everywhere (link-time analysis)
+# Finds a name with two meanings in two rooms: the compiler sees it when it links all rooms at once.
+check-odr: ## check that every name means the same thing everywhere (link-time analysis)
 	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(wildcard src/try/*.cpp) \
 		$(ANSWER) $(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))

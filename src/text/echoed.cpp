@@ -22,7 +22,8 @@ std::string echoed(std::string_view typed, int most) {
   };
   const std::string whole = joined(signs.begin(), signs.end());
   if (display_width(whole) <= most) return whole;
-  // More of the beginning than of the end: but the end tells files apart.
+  // Keeps more of the beginning than of the end, but some of the end, because the ends of paths
+  // tell files apart.
   const int of_end = most / 3, of_beginning = most - 1 - of_end;
   auto first_left_out = signs.begin();
   for (int width = 0; (width += display_width(*first_left_out)) <= of_beginning;) ++first_left_out;

@@ -1,4 +1,4 @@
-// What somebody typed, or what a file holds, as a message may repeat it.
+// User input and file contents, in the form in which a message may repeat them.
 #pragma once
 
 #include <string>
@@ -9,14 +9,13 @@ namespace text {
 
 inline constexpr int kMostEchoed = 60;  // columns
 
-// `typed` on one line of at most `most` columns, where nothing acts on a terminal: control
-// characters, invisible ones and bytes that are no UTF-8 become \n, \t, \x1b ..., and the middle of
-// what is longer becomes "…". Every message that repeats what is not the program's own says it like
-// this.
+// `typed` on one line of at most `most` columns, without anything that acts on a terminal. Control
+// characters, invisible characters and bytes that are not UTF-8 become \n, \t, \x1b ..., and the
+// middle of a longer text becomes "…". Every message that repeats foreign text uses this.
 std::string echoed(std::string_view typed, int most = kMostEchoed);
 
-// The lines of somebody's source file, likewise, but whole; a tab is four blanks, and Windows' ends
-// of lines are ends of lines.
+// The lines of a user's source file, in the same form but whole. A tab becomes four blanks, and
+// Windows line endings are accepted.
 std::vector<std::string> shown_lines(std::string_view source);
 
 }  // namespace text

@@ -15,19 +15,19 @@ namespace text {
 
 namespace {
 
-// A file that is filled before it gets its name. It lies in the same folder, so that renaming it is
+// A file that is filled under a temporary name. It is in the same folder, so that renaming it is
 // one step.
 struct Partial {
   std::string problem;
-  std::string path;          // where it is to end, with links followed
-  std::string partial_path;  // where it is until then
+  std::string path;          // the final path, with links followed
+  std::string partial_path;  // the temporary path
   File file;
 };
 
-// Signals that end the program. While a partial file is there, they remove it first.
+// Signals that end the program. They first remove a partial file.
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 
-// The handler reads these, so they are plain.
+// Plain variables, because the signal handler reads them.
 char to_remove[PATH_MAX + 64];
 struct sigaction before[std::size(kEnding)];
 
@@ -36,10 +36,10 @@ void on_ending(int signal) {
   for (std::size_t i = 0; i < std::size(kEnding); ++i) {
     if (kEnding[i] == signal) sigaction(signal, &before[i], nullptr);
   }
-  raise(signal);  // comes when this handler returns, and then does what it did before
+  raise(signal);  // arrives when this handler returns, and then has its usual effect
 }
 
-// While it lives, a signal that ends the program removes the file first.
+// While this object lives, a signal that ends the program removes the file first.
 class RemovedAtTheEnd {
  public:
   explicit RemovedAtTheEnd(const std::string& path) {
@@ -70,7 +70,7 @@ std::string cannot_be_written(int error) {
   return cannot_be_written(std::strerror(error), what_to_do);
 }
 
-// Whether this program prints to that file: replaced, it would take along what is printed.
+// Whether this program prints to that file. Replacing it would lose the printed output.
 bool is_standard_stream(const struct stat& status) {
   for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat stream {};
@@ -80,10 +80,11 @@ bool is_standard_stream(const struct stat& status) {
   return false;
 }
 
-// Why what stands at `path` cannot be replaced by a file; empty where it can.
+// Why the file at `path` cannot be replaced; empty if it can.
 std::string problem_of_replacing(const std::string& path, const struct stat& status) {
   const char* const elsewhere = "give a file in a folder that you may write to";
-  if (S_ISLNK(status.st_mode)) return cannot_be_written("it is a link to no file", elsewhere);
+  if (S_ISLNK(status.st_mode))
+    return cannot_be_written("it is a link to a file that does not exist", elsewhere);
   if (S_ISDIR(status.st_mode)) return cannot_be_written("it is a folder", elsewhere);
   if (!S_ISREG(status.st_mode)) return cannot_be_written("it is a device or pipe", elsewhere);
   if (is_standard_stream(status)) {
@@ -96,7 +97,7 @@ Partial create_partial(const std::string& path) {
   Partial partial;
   partial.path = path;
   struct stat status {};
-  // A link that leads nowhere is itself what stands there.
+  // A dangling link counts as the file itself.
   const bool replaces = stat(path.c_str(), &status) == 0 || lstat(path.c_str(), &status) == 0;
   if (replaces) {
     partial.problem = problem_of_replacing(path, status);
@@ -106,7 +107,7 @@ Partial create_partial(const std::string& path) {
       std::free(real);
     }
   }
-  // Another program with this number, in another container, may have left one behind.
+  // Another program with this process number, in another container, may have left one.
   int descriptor = -1;
   for (int attempt = 0; attempt < 100; ++attempt) {
     partial.partial_path =
@@ -134,9 +135,9 @@ OpenedFile open_file(const std::string& path) {
                                      : "cannot be opened (" + std::string(std::strerror(error)) +
                                            "); check the name and the permissions";
   } else if (S_ISDIR(status.st_mode)) {
-    opened.problem = "a folder and no file; check the name";
+    opened.problem = "a folder, not a file; check the name";
   } else if (!S_ISREG(status.st_mode)) {
-    opened.problem = "a pipe or device and no file; write what it gives to a file first";
+    opened.problem = "a pipe or device, not a file; write its output to a file first";
   } else {
     opened.file.reset(std::fopen(path.c_str(), "rbe"));
     opened.bytes = static_cast<std::uint64_t>(status.st_size);
@@ -160,7 +161,7 @@ ReadFile read_file(const std::string& path, std::size_t most_bytes) {
         ""};
   };
   if (opened.bytes > most_bytes) return too_large();
-  // A file of the kernel's (/proc) says that it has no bytes.
+  // A file of the kernel (/proc) reports a size of 0 bytes.
   char piece[1 << 14];
   while (const std::size_t got = std::fread(piece, 1, sizeof piece, opened.file.get())) {
     read.contents.append(piece, got);

@@ -1,5 +1,5 @@
-// Files, in and out: those read are regular and of a known size, those written are whole or not
-// there.
+// Input and output files. Input files are regular and of known size. An output file appears whole
+// or not at all.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Where `problem` is not empty it says why this cannot be had, and what to do, as the rest of a
+// If `problem` is not empty, it says why the file cannot be read and what to do. It continues a
 // sentence that begins with the file's name: "no such file; check the name".
 struct OpenedFile {
   std::string problem;
@@ -28,18 +28,18 @@ struct ReadFile {
   std::string contents;
 };
 
-// Only a regular file is opened. A pipe or a device could wait for ever or never end.
+// Opens only a regular file. A pipe or a device could block forever or never end.
 OpenedFile open_file(const std::string& path);
 
-// All of a file that has at most `most_bytes`.
+// The whole contents of a file of at most `most_bytes`.
 ReadFile read_file(const std::string& path, std::size_t most_bytes);
 
-// Writes the pieces, one behind the other, to the file `path`, which appears or changes all at
-// once: what stood there before stays as it is where anything goes wrong, also where a signal ends
-// the program. A link stays a link. Returns the problem; empty: it is written.
+// Writes the pieces one after the other to the file `path`, which appears or changes all at once.
+// If anything goes wrong, or a signal ends the program, the old file stays unchanged. A link stays
+// a link. Returns the problem; empty if the file is written.
 std::string write_file(const std::string& path, std::initializer_list<std::string_view> pieces);
 
-// The problem that write_file would have now. Leaves nothing behind.
+// The problem that write_file would have now. Leaves no file.
 std::string problem_of_writing(const std::string& path);
 
 }  // namespace text

@@ -44,13 +44,13 @@ TEST_CASE("a regular file is read to its last byte") {
   CHECK(read_file("/proc/self/stat", 1000).contents.size() > 10);  // its size is 0
 }
 
-TEST_CASE("what would block, never end or is too large is not read, and nobody waits for it") {
+TEST_CASE("a file that would block, never end or is too large is refused at once") {
   const Folder folder;
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const std::string no_file = "a pipe or device and no file; write what it gives to a file first";
+  const std::string no_file = "a pipe or device, not a file; write its output to a file first";
   CHECK(problem_of_reading(folder / "pipe") == no_file);
   CHECK(problem_of_reading("/dev/zero") == no_file);
-  CHECK(problem_of_reading(folder.path().string()) == "a folder and no file; check the name");
+  CHECK(problem_of_reading(folder.path().string()) == "a folder, not a file; check the name");
   CHECK(problem_of_reading(folder / "none") == "no such file; check the name");
   fs::create_symlink("loop", folder / "loop");
   CHECK(problem_of_reading(folder / "loop").find("symbolic links") != std::string::npos);
@@ -75,18 +75,19 @@ TEST_CASE("a file is replaced as a whole, and keeps its mode and its link") {
   CHECK(names_in(folder).size() == 2);
 }
 
-TEST_CASE("a link to nothing or to itself is not written over") {
+TEST_CASE("a link to nothing or to itself is not overwritten") {
   const Folder folder;
   fs::create_symlink("none", folder / "dangling");
   fs::create_symlink("loop", folder / "loop");
   for (const std::string name : {"dangling", "loop"}) {
-    CHECK(write_file(folder / name, {"x"}).starts_with("cannot be written (it is a link to no"));
+    CHECK(
+        write_file(folder / name, {"x"}).starts_with("cannot be written (it is a link to a file"));
     CHECK(fs::is_symlink(folder / name));
   }
   CHECK(names_in(folder).size() == 2);
 }
 
-TEST_CASE("what an earlier program of the same number has left is not in the way") {
+TEST_CASE("a temporary file left by an earlier process with the same number does no harm") {
   const Folder folder;
   folder.write("x." + std::to_string(getpid()) + "-0.partial", "left");
   CHECK(write_file(folder / "x", {"new"}) == "");
@@ -94,7 +95,7 @@ TEST_CASE("what an earlier program of the same number has left is not in the way
   CHECK(names_in(folder).size() == 2);
 }
 
-TEST_CASE("where the size of a file is limited, the old one stays and nothing else") {
+TEST_CASE("if the file size limit is reached, only the old file remains") {
   const Folder folder;
   folder.write("x", "before");
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -112,12 +113,12 @@ TEST_CASE("where the size of a file is limited, the old one stays and nothing el
   CHECK(names_in(folder).size() == 1);
 }
 
-TEST_CASE("a signal that ends the program while it writes leaves no part of a file") {
+TEST_CASE("a signal that ends the program during a write leaves no partial file") {
   const Folder folder;
   const std::string piece(std::size_t{1} << 26, 'x');
   const pid_t child = fork();
   if (child == 0) {
-    std::signal(SIGTERM, SIG_DFL);  // doctest has something to say of it
+    std::signal(SIGTERM, SIG_DFL);  // doctest's handlers would report the signal
     for (int i = 0;; ++i) static_cast<void>(write_file(folder / "x", {piece}));
   }
   for (int tries = 0; names_in(folder).empty() && tries < 10'000; ++tries) usleep(1000);
@@ -126,7 +127,7 @@ TEST_CASE("a signal that ends the program while it writes leaves no part of a fi
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGTERM);
-  for (const std::string& name : names_in(folder)) CHECK(name == "x");  // if so, a whole one
+  for (const std::string& name : names_in(folder)) CHECK(name == "x");  // if it exists, it is whole
 }
 
 }  // namespace text

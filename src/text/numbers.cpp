@@ -25,7 +25,7 @@ std::string printed(const char* format, ...) {
 
 namespace {
 
-// Every byte but the continuations 10xxxxxx starts a code point.
+// Every byte except the continuation bytes 10xxxxxx starts a code point.
 bool starts_code_point(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
@@ -125,13 +125,13 @@ std::string exact(double value) {
 }
 
 std::string shortest(double value) {
-  char digits[32];  // the longest double takes 24
+  char digits[32];  // the longest double takes 24 characters
   return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
 }
 
 std::string significant(double value) {
   if (value == 0 || !std::isfinite(value)) return printed("%g", value);
-  // The exponent is read off the rounded number, so that 9.999 becomes 10.0 and not 10.00.
+  // The exponent is taken from the rounded number, so that 9.999 becomes 10.0 and not 10.00.
   const std::string rounded = printed("%.2e", value);
   const int exponent = std::atoi(rounded.substr(rounded.find('e') + 1).c_str());
   return exponent >= 3 ? grouped(std::llround(value))

@@ -10,7 +10,7 @@ namespace text {
 
 inline constexpr int kReportWidth = 100;  // columns at most; report_width() in text/terminal.h
 
-// What printf would print.
+// The text that printf would print.
 [[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
 
 int display_width(std::string_view utf8);
@@ -20,7 +20,7 @@ std::string repeated(std::string_view text, int times);
 
 std::string without_trailing_spaces(std::string text);
 
-// At most `width` columns; where the text is longer its end becomes "…".
+// At most `width` columns. A longer text ends with "…".
 std::string shortened(std::string_view text, int width);
 
 // The words of `text` in lines of at most `width` columns. A longer word is split.
@@ -30,10 +30,10 @@ std::vector<std::string> wrapped(std::string_view text, int width);
 std::string labelled(std::string_view label, int width, std::string_view words);
 
 std::string grouped(long long value);   // 196608 is "196,608"
-std::string exact(double value);        // up to four decimals, none that is 0; grouped
-std::string shortest(double value);     // as few digits as read back as the same double
-std::string significant(double value);  // three digits that count: 0.0213, 5.31, 387; "2,748"
+std::string exact(double value);        // up to four decimals without trailing zeros; grouped
+std::string shortest(double value);     // the fewest digits that read back as the same double
+std::string significant(double value);  // three significant digits: 0.0213, 5.31, 387; "2,748"
 std::string brief(double value);        // at most two decimals: 0.97, 98.6, 387; "131,072"
-std::string scientific(double value);   // how large it is, and no more: "1e-6"
+std::string scientific(double value);   // only the magnitude: "1e-6"
 
 }  // namespace text

@@ -8,7 +8,7 @@
 
 namespace text {
 
-TEST_CASE("numbers are written as a reader wants them") {
+TEST_CASE("numbers have separators, few digits and units") {
   CHECK(grouped(0) == "0");
   CHECK(grouped(999) == "999");
   CHECK(grouped(196608) == "196,608");
@@ -34,7 +34,7 @@ TEST_CASE("numbers are written as a reader wants them") {
   CHECK(brief(std::nan("")) == "nan");
 }
 
-TEST_CASE("a width is counted in characters and not in bytes") {
+TEST_CASE("a width counts characters, not bytes") {
   CHECK(display_width("–") == 1);
   CHECK(display_width("ceil × ≠") == 8);
   CHECK(pad_left("–", 3) == "  –");
@@ -45,7 +45,7 @@ TEST_CASE("a width is counted in characters and not in bytes") {
   CHECK(shortened("×××", 2) == "×…");
 }
 
-TEST_CASE("a paragraph is cut between words, and a word only where it must be") {
+TEST_CASE("a paragraph is broken between words, and inside a word only if necessary") {
   CHECK(wrapped("one two three", 7) == std::vector<std::string>{"one two", "three"});
   CHECK(wrapped("abcdefgh", 3) == std::vector<std::string>{"abc", "def", "gh"});
   CHECK(wrapped("", 10) == std::vector<std::string>{""});

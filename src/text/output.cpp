@@ -20,16 +20,18 @@ bool is_closed(int descriptor) {
 }  // namespace
 
 void open_standard_streams() {
-  // stdin has nothing to read, stdout can only fail, and nobody reads stderr.
+  // In place of a closed stream: stdin has nothing to read, every write to stdout fails, and stderr
+  // goes nowhere.
   const struct {
     int descriptor, mode;
   } streams[] = {{STDIN_FILENO, O_RDONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
   for (const auto& [descriptor, mode] : streams) {
-    // open() takes the lowest number that is free, which is this one.
+    // open() returns the lowest free number, which is this one.
     if (is_closed(descriptor)) static_cast<void>(open("/dev/null", mode));
   }
   std::signal(SIGXFSZ, SIG_IGN);
-  // Most of what is printed fits, and is written by finished(), which then knows why it cannot be.
+  // Most output fits into this buffer and is written by finished(), which then knows why a write
+  // fails.
   static char buffer[std::size_t{1} << 20];
   if (!isatty(STDOUT_FILENO)) std::setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 }
@@ -39,7 +41,7 @@ int finished(const char* program, int exit_code) {
   errno = 0;
   bool fails_now = std::fflush(stdout) != 0;
   if (!failed_before && !fails_now) return exit_code;
-  // Why an earlier write failed is not known any more, but a closed stream still says that it is.
+  // The reason of an earlier failure is lost, but a closed stream still reports that it is closed.
   fails_now = fails_now || write(STDOUT_FILENO, "", 0) < 0;
   std::string why;
   if (fails_now)

@@ -1,15 +1,15 @@
-// The standard streams of a program, from its first line to its last.
+// The standard streams of a program, from start to end.
 #pragma once
 
 namespace text {
 
-// Call this first in main. A standard stream that the caller has closed is opened so that nothing
-// else takes its place: a file opened later would get its number, and what is printed with it. And
-// a file that may not grow further (ulimit -f) fails a write instead of ending the program.
+// Call this first in main. If the caller closed a standard stream, this opens it, so that a file
+// opened later does not get its number and receive the program's output. A write beyond the limit
+// on file size (ulimit -f) then fails instead of ending the program.
 void open_standard_streams();
 
-// Call this last in main. Returns `exit_code`, or 2 where not all that was printed could be
-// written to stdout; stderr then says so in one sentence, in the name of `program`.
+// Call this last in main. Returns `exit_code`, or 2 if not all output could be written to stdout.
+// In that case it says so on stderr in one sentence that begins with `program`.
 int finished(const char* program, int exit_code);
 
 }  // namespace text

@@ -19,8 +19,8 @@ std::uint32_t code_point(std::string_view sequence) {
   return point;
 }
 
-// Whether it has a shape of its own. Others move the cursor, turn the direction of writing, or
-// hide: control characters and Unicode's formats (category Cf).
+// Whether the character is visible. Invisible ones move the cursor, change the direction of
+// writing, or hide: control characters and Unicode's format characters (category Cf).
 bool is_visible(std::uint32_t point) {
   struct Range {
     std::uint32_t first, last;

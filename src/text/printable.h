@@ -1,4 +1,4 @@
-// Text of somebody else's so that nothing in it acts on a terminal.
+// Foreign text, made so that nothing in it acts on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace text {
 
-// The first character of `rest` as it is shown, and how many bytes it takes: the next one only of
-// what has no shape.
+// The first character of `rest` in printable form, and the number of bytes that it takes. A
+// character that is not visible is shown byte by byte.
 struct Sign {
   std::string shown;
   std::size_t bytes;
 };
 Sign first_sign(std::string_view rest);
 
-// All of `text`, with \n, \x1b and the like for what has no shape; line breaks stay where they are
-// where it is `with_lines`.
+// All of `text`, with \n, \x1b and similar for invisible characters. With `with_lines`, line breaks
+// are kept.
 std::string printable(std::string_view text, bool with_lines = false);
 
 }  // namespace text

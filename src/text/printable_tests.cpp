@@ -4,7 +4,8 @@
 
 namespace text {
 
-TEST_CASE("what is no UTF-8, or has no shape, is shown byte by byte; line breaks may stay") {
+TEST_CASE(
+    "invalid UTF-8 and invisible characters are shown byte by byte; line breaks may be kept") {
   CHECK(printable("a\tb\nc") == R"(a\tb\nc)");
   CHECK(printable("a\tb\nc\n", true) == "a\\tb\nc\n");
   CHECK(
@@ -17,7 +18,7 @@ TEST_CASE("what is no UTF-8, or has no shape, is shown byte by byte; line breaks
   CHECK(printable("\xc0\xaf\xed\xa0\x80") == R"(\xc0\xaf\xed\xa0\x80)");  // too long; half a pair
   CHECK(
       printable("\xe2\x80\xae"
-                "live") == R"(\xe2\x80\xaelive)");  // right to left
+                "live") == R"(\xe2\x80\xaelive)");  // right-to-left override
   CHECK(printable("\xff\xfe\xf4\x90\x80\x80") == R"(\xff\xfe\xf4\x90\x80\x80)");
 }
 

@@ -6,8 +6,8 @@
 
 namespace text {
 
-// Whether `out` is a terminal that understands escape sequences: TERM in the environment says
-// which one it is, and where it says nothing or "dumb", it is none that does.
+// Whether `out` is a terminal that understands escape sequences. TERM in the environment names the
+// terminal; if it is unset, empty or "dumb", the terminal understands none.
 bool is_terminal(std::FILE* out);
 
 // Columns of a line of the report: those of the terminal behind stdout, or those that COLUMNS in

@@ -6,7 +6,7 @@
 
 namespace text {
 
-// Length of the well-formed sequence that `text` starts with, 0 where it is none or there is none.
+// The length of the well-formed sequence at the start of `text`; 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
 }  // namespace text

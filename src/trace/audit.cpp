@@ -23,8 +23,8 @@ namespace trace {
 namespace {
 
 constexpr std::uintptr_t kPage = 4096;
-constexpr std::uint64_t kTrapFlag = 0x100;  // of RFLAGS
-constexpr std::uint64_t kWriteFault = 2;    // of a page fault's error code
+constexpr std::uint64_t kTrapFlag = 0x100;  // in RFLAGS
+constexpr std::uint64_t kWriteFault = 2;    // in a page fault's error code
 
 struct Pages {
   std::uintptr_t begin, end;
@@ -45,7 +45,7 @@ void close(const Pages& pages) {
   protect(pages, PROT_NONE);
 }
 
-// What a statement is about to do.
+// An announced access of the next statement.
 struct Announced {
   std::uintptr_t address;
   std::size_t bytes;
@@ -61,14 +61,15 @@ struct Statement {
   bool begun = false;  // the first access was made
 };
 
-// The signal handlers' own, so it is no class with things to keep.
+// State of the signal handlers, so it has no members that own memory.
 struct State {
   bool active = false;
   model::Audit* into = nullptr;
+  model::WarpGeometry geometry{};
   bool closed_now = false;    // an audited thread runs
   std::vector<Pages> closed;  // matrices and shared memory
   Pages stacks{};
-  Pages own_stack{};  // of the thread that runs, which is open
+  Pages own_stack{};  // of the running thread, which is open
   std::vector<machine::MemoryRange> watched;
   std::vector<Statement> statements;  // by thread
   Pages stepped[4];                   // opened for one instruction
@@ -82,7 +83,7 @@ std::int64_t running_thread() {
       (state.own_stack.begin - state.stacks.begin) / machine::kStackBytes);
 }
 
-// Room for them was made beforehand: a handler allocates nothing.
+// Their memory was reserved before, because a handler must not allocate.
 void add_surprise(const model::Audit::Surprise& surprise) {
   std::vector<model::Audit::Surprise>& all = state.into->surprises;
   const bool known = std::any_of(all.begin(), all.end(), [&](const model::Audit::Surprise& one) {
@@ -92,7 +93,7 @@ void add_surprise(const model::Audit::Surprise& surprise) {
   if (!known && all.size() < all.capacity()) all.push_back(surprise);
 }
 
-// A statement is over: it must have touched what it announced.
+// A statement is complete: it must have touched what it announced.
 void settle(Statement& statement, std::int64_t thread) {
   for (int i = 0; i < statement.count; ++i) {
     const Announced& one = statement.announced[i];
@@ -108,7 +109,7 @@ bool is_watched(std::uintptr_t address) {
                                            [&](const auto& range) { return range.holds(address); });
 }
 
-// Where the kernel is, by the frames of its functions; what is no code of the program is left out.
+// The kernel's call path, from the frames of its functions. Code outside of the program is skipped.
 std::array<std::uint32_t, 8> places_of(const gregset_t& registers) {
   std::array<std::uint32_t, 8> places{};
   std::size_t count = 0;
@@ -120,7 +121,8 @@ std::array<std::uint32_t, 8> places_of(const gregset_t& registers) {
     }
     return count > 0;
   };
-  // A library has no frames: the call of it is the first on the stack that is the program's.
+  // A library has no frames: the call into it is the first address on the stack that is in the
+  // program.
   auto top = static_cast<std::uintptr_t>(registers[REG_RSP]);
   bool found = add(registers[REG_RIP]);
   for (; !found && state.own_stack.hold(top + 7); top += 8) {
@@ -129,7 +131,7 @@ std::array<std::uint32_t, 8> places_of(const gregset_t& registers) {
   auto frame = static_cast<std::uintptr_t>(registers[REG_RBP]);
   while (frame % 8 == 0 && state.own_stack.hold(frame) && state.own_stack.hold(frame + 15)) {
     const auto* const words = reinterpret_cast<const std::uintptr_t*>(frame);
-    add(words[1] - 1);  // the call, before the place to which it returns
+    add(words[1] - 1);  // the call, which is before the return address
     if (words[0] <= frame) break;
     frame = words[0];
   }
@@ -137,7 +139,7 @@ std::array<std::uint32_t, 8> places_of(const gregset_t& registers) {
   return places;
 }
 
-// An access of the kernel is about to be made.
+// The kernel is about to make an access.
 void hold_against_announcements(std::uintptr_t address, bool stores, const gregset_t& registers) {
   ++state.into->accesses;
   const std::int64_t thread = running_thread();
@@ -184,7 +186,7 @@ void pass_on(int number, siginfo_t* info, void* context) {
   if ((before.sa_flags & SA_SIGINFO) != 0) {
     before.sa_sigaction(number, info, context);
   } else {
-    // Where nobody handles it the system does: it happens again.
+    // A fault that is not ours is left to the system: without a handler it happens again.
     sigaction(number, &before, nullptr);
   }
 }
@@ -234,8 +236,8 @@ void restore_handlers() {
   sigaction(SIGTRAP, &state.before[1], nullptr);
 }
 
-// Closes a page, touches it twice, and looks whether both accesses were told, with their
-// directions.
+// Protects a page, accesses it twice, and checks whether both accesses were reported with the right
+// direction.
 std::string tried() {
   if (char line[64]; FILE* status = std::fopen("/proc/self/status", "r")) {
     int tracer = 0;
@@ -247,7 +249,7 @@ std::string tried() {
   }
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPage)) return "pages are not of 4096 bytes";
   void* const memory = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return "there is no memory for it";
+  if (memory == MAP_FAILED) return "there is not enough memory";
   const auto at = reinterpret_cast<std::uintptr_t>(memory);
   model::Audit audit;
   audit.surprises.reserve(4);
@@ -281,12 +283,15 @@ const std::string& why_no_audit() {
   return why;
 }
 
-AuditedBlock::AuditedBlock(const machine::KernelMemory& memory, int threads, model::Audit& into) {
+AuditedBlock::AuditedBlock(
+    model::WarpGeometry geometry, const machine::KernelMemory& memory, int threads,
+    model::Audit& into) {
   constexpr std::size_t kMostSurprises = 64;
   ++into.blocks;
   into.surprises.reserve(kMostSurprises);
   state = {};
   state.into = &into;
+  state.geometry = geometry;
   state.stacks = pages_of(memory.stacks.begin, memory.stacks.bytes);
   state.statements.resize(threads);
   for (const machine::KernelArray& array : memory.arrays) {
@@ -308,7 +313,7 @@ void AuditedBlock::resume(std::span<const char> stack) {
   if (!state.active) return;
   const Pages pages = pages_of(reinterpret_cast<std::uintptr_t>(stack.data()), stack.size());
   const auto thread = (pages.begin - state.stacks.begin) / machine::kStackBytes;
-  const bool is_audited = thread / model::kWarpSize % state.into->every == 0;
+  const bool is_audited = state.geometry.warp_of(static_cast<int>(thread)) % state.into->every == 0;
   if (is_audited != state.closed_now) is_audited ? close_all() : open_all();
   if (!is_audited || pages.begin == state.own_stack.begin) return;
   if (state.own_stack.end != 0) close(state.own_stack);
@@ -346,11 +351,11 @@ void audit_announced(
 namespace trace {
 
 const std::string& why_no_audit() {
-  static const std::string why = "an audit takes Linux on x86-64";
+  static const std::string why = "an audit needs Linux on x86-64";
   return why;
 }
 
-AuditedBlock::AuditedBlock(const machine::KernelMemory&, int, model::Audit&) {}
+AuditedBlock::AuditedBlock(model::WarpGeometry, const machine::KernelMemory&, int, model::Audit&) {}
 AuditedBlock::~AuditedBlock() = default;
 void AuditedBlock::resume(std::span<const char>) {}
 void AuditedBlock::end() {}

@@ -39,7 +39,7 @@ bool no_audit_here() {
 
 }  // namespace
 
-TEST_CASE("every access of every idiom was announced, and every announcement meant an access") {
+TEST_CASE("every access of every idiom is announced, and every announcement has its access") {
   if (no_audit_here()) return;
   const auto check = [](const char* text, void (*run)(const float*, float*)) {
     CAPTURE(std::string(text));
@@ -53,7 +53,7 @@ TEST_CASE("every access of every idiom was announced, and every announcement mea
   for (const Exchange& exchange : exchanges) check(exchange.text, exchange.run);
 }
 
-TEST_CASE("an audit counts the accesses that it saw, and stops where there are too many") {
+TEST_CASE("an audit counts the accesses that it sees, and stops if there are too many") {
   if (no_audit_here()) return;
   CHECK(audited(idioms.at(0).run).accesses == 64);  // out[t] = in[t] of 32 threads
   const model::Audit cut = audited(idioms.at(0).run, 10);
@@ -62,7 +62,7 @@ TEST_CASE("an audit counts the accesses that it saw, and stops where there are t
   CHECK(cut.complete());
 }
 
-TEST_CASE("of several warps one may be audited for all") {
+TEST_CASE("one of several warps may be audited in place of all") {
   if (no_audit_here()) return;
   const lab::Problem p = lab::random_problem({32, 32, 8}, 1, 0, 1);
   const model::Stage& coalesced = *model::find_stage(stage_table_traced.stages, 2);
@@ -83,7 +83,7 @@ TEST_CASE("of several warps one may be audited for all") {
   CHECK(accesses_of_every(4) == 8 * 32 * 17);
 }
 
-TEST_CASE("an audit finds what was not announced, and what was announced in vain") {
+TEST_CASE("an audit finds accesses without announcement and announcements without access") {
   if (no_audit_here()) return;
   REQUIRE(!unannounced.empty());
   for (const Unannounced& kernel : unannounced) {

@@ -9,11 +9,11 @@
 namespace trace {
 namespace {
 
-// The layouts that gcc and clang share (gcc/ubsan.cc; compiler-rt/lib/ubsan/ubsan_value.h).
+// Data layouts shared by gcc and clang (gcc/ubsan.cc; compiler-rt/lib/ubsan/ubsan_value.h).
 struct TypeDescriptor {
   std::uint16_t kind;
   std::uint16_t info;  // bit 0: signed
-  char name[1];        // "'float [8][128]'", as long as it is
+  char name[1];        // "'float [8][128]'", of any length
 };
 struct OutOfBoundsData {
   const char* file;
@@ -29,7 +29,7 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
   return source.substr(0, source.find('\n'));
 }
 
-// The name before the brackets that `at`, one of them, belongs to: "As" of "As[k][m]".
+// The name before the brackets that contain position `at`: "As" for "As[k][m]".
 std::string_view name_before(std::string_view text, std::size_t at) {
   if (at >= text.size()) return "";
   int depth = text[at] == '[' ? 1 : 0;

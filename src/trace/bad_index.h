@@ -1,4 +1,4 @@
-// What the compiler's check of array bounds (-fsanitize=bounds-strict) hands over.
+// Decodes what the compiler's check of array bounds (-fsanitize=bounds-strict) reports.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 
 namespace trace {
 
-// An index that is no element of a dimension of an array.
+// An index that is outside a dimension of an array.
 struct BadIndex {
-  std::string array;  // as the source calls it, or its type where the source is not there
+  std::string array;  // its name in the source, or its type without the source
   std::int64_t index, extent;
 };
 
-// `data` and `index` are what __ubsan_handle_out_of_bounds is called with, as numbers.
+// `data` and `index` are the arguments of __ubsan_handle_out_of_bounds, as numbers.
 BadIndex bad_index(std::uintptr_t data, std::uintptr_t index);
 
 }  // namespace trace

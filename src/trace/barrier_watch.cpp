@@ -33,8 +33,8 @@ std::vector<model::Hazard> BarrierWatch::barrier(
   std::vector<model::Hazard> found;
   const std::size_t waits = first_waiting(0, left.size());
   std::optional<std::size_t> elsewhere, gone, gone_between;
-  for (std::size_t warp = 0; warp < left.size(); warp += model::kWarpSize) {
-    const std::size_t end = std::min<std::size_t>(left.size(), warp + model::kWarpSize);
+  for (std::size_t warp = 0; warp < left.size(); warp += geometry_.lanes) {
+    const std::size_t end = std::min<std::size_t>(left.size(), warp + geometry_.lanes);
     const std::size_t lane = first_waiting(warp, end);
     for (std::size_t t = warp; t < end; ++t) {
       if (left[t]) {
@@ -49,7 +49,7 @@ std::vector<model::Hazard> BarrierWatch::barrier(
     }
   }
   ++count_;
-  // Warps that meet at different barriers have to come to as many of them.
+  // Warps that meet at different barriers must reach the same number of them.
   if ((said_several_ || elsewhere) && gone_between) {
     return {hazard(model::HazardKind::barrier_divergence, waits, *gone_between)};
   }

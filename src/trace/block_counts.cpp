@@ -65,7 +65,7 @@ void BlockCounts::request(
       tally(party->tally);
     } else {
       machine::for_each_lane(party->lanes & access.active, [&](int l) {
-        tally(threads_[warp * model::kWarpSize + l]);
+        tally(threads_[geometry_.thread_of(warp, l)]);
       });
     }
   }
@@ -73,14 +73,14 @@ void BlockCounts::request(
 
 void BlockCounts::add(int warp, const Party& party) {
   machine::for_each_lane(
-      party.lanes, [&](int l) { threads_[warp * model::kWarpSize + l].add(party.tally); });
+      party.lanes, [&](int l) { threads_[geometry_.thread_of(warp, l)].add(party.tally); });
 }
 
 model::Counts BlockCounts::result(const Sites& sites) const {
   model::Counts all = counts_;
   for (const Site& site : sites.all()) {
     add_requests(all.*kTraffic[site.traffic], site.counts);
-    // cp.async is a global load and a shared store as well.
+    // cp.async is both a global load and a shared store.
     if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
     if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
     all.lines.push_back(site.counts);

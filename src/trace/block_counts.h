@@ -1,4 +1,4 @@
-// What the blocks of one thread of the operating system are counted to do.
+// The counts of the blocks that run on one thread of the operating system.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,28 @@ namespace trace {
 
 class BlockCounts {
  public:
+  explicit BlockCounts(model::WarpGeometry geometry) : geometry_(geometry), in_flight_(geometry) {}
   void begin_block(std::int64_t block, int threads);
   void end_block();
   void barrier() { ++counts_.barriers; }
 
-  // A request at `site`, of lanes of `together`: of all of them, but where a cp.async fills with
-  // zeros.
+  // Counts a request at `site` by the lanes of `together`: all of them, except where a cp.async
+  // fills with zeros.
   void request(
       Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
       std::span<Party* const> together);
-  // What the lanes of a party did together, once it is known.
+  // Adds what the lanes of a party did together, when it is known.
   void add(int warp, const Party& party);
 
   CopiesInFlight& in_flight() { return in_flight_; }
 
-  // But for hazards.
+  // All counts except hazards.
   model::Counts result(const Sites& sites) const;
 
  private:
-  model::Counts counts_;        // but for what the sites tell
-  std::vector<Tally> threads_;  // of the block
+  const model::WarpGeometry geometry_;
+  model::Counts counts_;        // without what the sites count
+  std::vector<Tally> threads_;  // for the block
   CopiesInFlight in_flight_;
   std::int64_t block_ = 0;
 };

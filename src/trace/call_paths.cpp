@@ -27,7 +27,7 @@ std::vector<std::uint32_t> CallPaths::places_of(Token path, Token place) const {
 }
 
 bool CallPaths::goes_before(Position a, Position b) const {
-  // Where a lane is inside a call, the place of that call stands for it in the calling function.
+  // A lane inside a call is represented in the calling function by the place of that call.
   const auto caller = [this](Position p) -> Position {
     return {paths_[p.path].parent, paths_[p.path].call};
   };

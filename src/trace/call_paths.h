@@ -1,4 +1,4 @@
-// The functions that lanes are in, by the places of the calls that led there.
+// The function calls that lanes are in, identified by the places of the calls.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,29 @@
 
 namespace trace {
 
-// A path is a number; 0 is outside of all functions that are traced.
+// A path is a number; 0 is outside of all traced functions.
 class CallPaths {
  public:
-  // The path of a function that is called at `call` in `path`.
+  // The path of the function that is called at `call` in `path`.
   Token called(Token path, Token call);
   Token caller(Token path) const { return paths_[path].parent; }
 
-  // A lane came to `place` in `path`: the first one tells which function it is.
+  // A lane reached `place` in `path`. The first such place identifies the function.
   void came_to(Token path, Token place) {
     if (paths_[path].entry == 0) paths_[path].entry = place;
   }
-  // Whether any lane was in the function whose code begins at `function`.
+  // Whether any lane was in the function with this code.
   bool has_entered(Token function, Token bytes) const;
 
-  // The calls, outermost first, and `place` itself.
+  // The calls, outermost first, and then `place`.
   std::vector<std::uint32_t> places_of(Token path, Token place) const;
-  // The same of the call that led to `path`.
+  // The same for the call that led to `path`.
   std::vector<std::uint32_t> places_of_call(Token path) const {
     return places_of(paths_[path].parent, paths_[path].call);
   }
 
-  // Of lanes that have parted the ones at the lowest place in the code go first, so that they meet
-  // again behind the branch.
+  // When lanes have diverged, those at the lowest address in the code go first, so that they
+  // reconverge after the branch.
   struct Position {
     Token path, place;
   };

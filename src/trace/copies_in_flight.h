@@ -1,4 +1,4 @@
-// What cp.async has on its way: bytes that a thread asked for and has not waited for yet.
+// The cp.async copies in flight: bytes that a thread has requested and not yet waited for.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,28 @@
 
 namespace trace {
 
-// Of the threads of one block at a time.
+// For the threads of one block at a time.
 class CopiesInFlight {
  public:
+  explicit CopiesInFlight(model::WarpGeometry geometry = {}) : geometry_(geometry) {}
   void begin_block(int threads) {
     threads_.assign(threads, {});
-    warps_.assign((threads + model::kWarpSize - 1) / model::kWarpSize, 0);
+    warps_.assign(geometry_.warps_of(threads), 0);
   }
   void copy(int thread, int bytes) {
     threads_[thread].issue(bytes);
-    warps_[thread / model::kWarpSize] += bytes;
+    warps_[geometry_.warp_of(thread)] += bytes;
   }
   void commit(int thread) { threads_[thread].commit(); }
-  // Until no more than so many of the groups last committed are on their way.
+  // Waits until at most this many of the most recently committed groups are in flight.
   void wait(int thread, std::uint64_t groups_in_flight) {
-    std::int64_t& of_warp = warps_[thread / model::kWarpSize];
+    std::int64_t& of_warp = warps_[geometry_.warp_of(thread)];
     threads_[thread].wait(groups_in_flight, [&](int bytes) { of_warp -= bytes; });
   }
   std::int64_t bytes_of_warp(int warp) const { return warps_[warp]; }
 
  private:
+  const model::WarpGeometry geometry_;
   std::vector<machine::AsyncGroups<int>> threads_;  // bytes of each copy
   std::vector<std::int64_t> warps_;
 };

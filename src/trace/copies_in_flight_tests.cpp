@@ -9,7 +9,7 @@ TEST_CASE("a copy is in flight from its issue to the wait for its group, committ
   copies.begin_block(64);
   copies.copy(3, 16);
   CHECK(copies.bytes_of_warp(0) == 16);
-  copies.wait(3, 0);  // waits for groups, and there is none yet
+  copies.wait(3, 0);  // waits for groups when there is none yet
   CHECK(copies.bytes_of_warp(0) == 16);
   copies.commit(3);
   copies.copy(3, 4);

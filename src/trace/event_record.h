@@ -1,4 +1,4 @@
-// Puts down what a tracer sees of the blocks that are to be recorded (src/model/recording.h).
+// Writes what a tracer sees of the chosen blocks into a recording (src/model/recording.h).
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,30 @@ namespace trace {
 
 class EventRecord {
  public:
-  // Into the recorder's last launch; null: nothing is recorded.
+  // Records into the recorder's last launch. Null: nothing is recorded.
   EventRecord(model::Recorder* recorder, const std::vector<machine::KernelArray>& arrays);
 
   void begin_block(std::int64_t block);
   bool is_on() const { return recording_ != nullptr; }  // for this block
 
-  // Of here on, only where it is on.
+  // The following functions do something only while recording is on.
   void request(
       Site& site, const Sites& sites, const model::WarpAccess& access, const RequestCost& cost,
       int warp);
-  // `warp` is -1 for what is the whole block's.
+  // `warp` is -1 for an event of the whole block.
   void event(
       model::RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
       const model::WarpAccess& lanes, int warp);
   void begin_or_end(model::RecordedEvent::Kind kind);
-  // Found by what was recorded last.
+  // A hazard that was found at the most recent event.
   void hazards(std::span<const model::Hazard> found);
-  // An access was stopped by the system: nothing is known of it but that.
+  // The system stopped an access. Nothing else is known about it.
   void crash(const model::Hazard& hazard);
 
  private:
   const model::Recorder* const recorder_;
   model::Recording* const launch_;
-  model::Recording* recording_ = nullptr;  // null while a block runs that is not recorded
+  model::Recording* recording_ = nullptr;  // null while the running block is not recorded
   std::int64_t block_ = 0;
 };
 

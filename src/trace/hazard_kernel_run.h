@@ -1,4 +1,4 @@
-// What the files of small faulty and correct kernels have in common.
+// What the files of small correct and faulty kernels share.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -12,8 +12,8 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-// What a kernel gets: `in` and `out` of the caller; 1024 floats and 64 flags that are 0, both of
-// cudaMalloc.
+// The arguments of a kernel: the caller's `in` and `out`; 1024 floats and 64 flags from cudaMalloc
+// that are 0.
 using Body = void (*)(const float* in, float* out, float* partial, unsigned* flags);
 
 template <Body body>
@@ -43,8 +43,8 @@ __device__ inline float sum_of_warp(float value) {
 
 }  // namespace
 
-// The built-in indices, short, because every kernel uses them. (clang-format takes the lambdas in
-// KERNEL<> apart.)
+// Short names for the built-in indices, because every kernel uses them. (clang-format breaks up the
+// lambdas in KERNEL<>.)
 #define T (threadIdx.x)
 #define B (blockIdx.x)
 #define KERNEL(blocks, threads)                                         \

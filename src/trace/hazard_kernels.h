@@ -1,5 +1,5 @@
-// Small kernels as students and other repositories write them, some with one fault, and what must
-// be found in each: no more and no less.
+// Small kernels like those of students and other repositories, some with one fault, and exactly
+// what must be found in each.
 #pragma once
 
 #include <vector>

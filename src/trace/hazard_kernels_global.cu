@@ -3,7 +3,7 @@
 // clang-format off
 extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = {
     // Global memory.
-    {"beta * C, read and written by its owner", KERNEL(2, 64) {
+    {"beta * C, read and written by the same thread", KERNEL(2, 64) {
        out[64 * B + T] = 2 * out[64 * B + T] + in[T];
      }>, ""},
     {"a block loads what another one stores", KERNEL(2, 64) {
@@ -18,7 +18,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        out[T] = in[T];
        partial[T] = out[63 - T];
      }>, "race"},
-    {"a thread loads the result of its neighbour behind a barrier", KERNEL(1, 64) {
+    {"a thread loads the result of its neighbour after a barrier", KERNEL(1, 64) {
        out[T] = in[T];
        __syncthreads();
        partial[T] = out[63 - T];
@@ -34,7 +34,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
     {"two threads store the same element", KERNEL(1, 64) {
        out[T / 2] = T;
      }>, "race_on_result"},
-    {"two threads store the same element, one behind a barrier", KERNEL(1, 64) {
+    {"two threads store the same element, one after a barrier", KERNEL(1, 64) {
        if (T < 32) out[T] = in[T];
        __syncthreads();
        if (T >= 32) out[T - 32] += in[T];
@@ -77,7 +77,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        __syncthreads();
        if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3];
      }>, "race_between_blocks"},
-    {"the last block, where all threads store", KERNEL(4, 64) {
+    {"the last block, when all threads store", KERNEL(4, 64) {
        __shared__ unsigned ticket;
        partial[64 * B + T] = in[64 * B + T];
        __threadfence();
@@ -106,7 +106,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
          out[T] = in[T] + partial[T];
        }
      }>, ""},
-    {"stream-K with a volatile flag, in a chain", KERNEL(4, 32) {
+    {"stream-K with a chain of volatile flags", KERNEL(4, 32) {
        volatile unsigned* const ready = flags;
        float sum = in[T];
        if (B < 3) {
@@ -121,7 +121,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        if (T == 0) ready[B] = 1;
        if (B == 0) out[T] = sum;
      }>, ""},
-    {"stream-K whose flag is set before the part is stored", KERNEL(2, 64) {
+    {"stream-K with a flag that is set before the part is stored", KERNEL(2, 64) {
        if (B == 1) {
          __threadfence();
          if (T == 0) atomicAdd(&flags[0], 1u);
@@ -136,7 +136,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
          out[T] = in[T] + partial[T];
        }
      }>, "race_between_blocks"},
-    {"a barrier of all blocks, made of a counter", KERNEL(4, 64) {
+    {"a barrier of all blocks, built from a counter", KERNEL(4, 64) {
        partial[64 * B + T] = in[T];
        __syncthreads();
        if (T == 0) {
@@ -155,20 +155,20 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        cg::this_grid().sync();
        partial[64 * B + T] = other;
      }>, ""},
-    {"a barrier of the block where it takes one of the grid", KERNEL(4, 64) {
+    {"a block barrier where a grid barrier is needed", KERNEL(4, 64) {
        partial[64 * B + T] = in[T];
        cg::this_grid().sync();
        const float other = partial[64 * (3 - B) + T];
        cg::sync(cg::this_thread_block());
        partial[64 * B + T] = other;
      }>, "race_between_blocks"},
-    {"a ticket by atomicInc that gives every block another part", KERNEL(4, 64) {
+    {"a ticket from atomicInc that gives every block a different part", KERNEL(4, 64) {
        __shared__ unsigned ticket;
        if (T == 0) ticket = atomicInc(&flags[1], 100);
        __syncthreads();
        out[64 * ticket + T] = in[T];
      }>, ""},
-    {"parts that are reused: a buffer handed to and fro by two blocks", KERNEL(2, 32) {
+    {"a buffer that two blocks hand back and forth", KERNEL(2, 32) {
        volatile unsigned* const turn = flags;
        for (unsigned i = 0; i < 3; ++i) {
          while (*turn != 2 * i + B) {
@@ -196,7 +196,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
          atomicExch(&ready[T - 32], 1);
        }
      }>, ""},
-    {"producers and consumers that hand buffers over and back by flags", KERNEL(1, 64) {
+    {"producers and consumers that exchange buffers by flags", KERNEL(1, 64) {
        __shared__ float s[32];
        __shared__ volatile int full, empty;
        if (T == 0) {
@@ -224,7 +224,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = 
        }
        if (T < 32) out[T] = sum;
      }>, ""},
-    {"the consumer does not say that the buffer is empty before it has read it", KERNEL(1, 64) {
+    {"the consumer reports the buffer empty before it has read it", KERNEL(1, 64) {
        __shared__ float s[32];
        __shared__ volatile int full, empty;
        if (T == 0) {

@@ -21,7 +21,7 @@ __device__ float sum_of(Twelve v) {
 
 // clang-format off
 extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = {
-    // Shared memory, to the byte.
+    // Shared memory, byte by byte.
     {"flags in an array of bool", KERNEL(1, 64) {
        __shared__ bool seen[64];
        seen[T] = 3 < in[T];
@@ -50,14 +50,14 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __syncthreads();
        if (T < 16) out[T] = reinterpret_cast<const unsigned*>(s)[T];
      }>, ""},
-    {"a word that is loaded while one byte of it is stored", KERNEL(1, 64) {
+    {"a word is loaded while one of its bytes is stored", KERNEL(1, 64) {
        __shared__ __align__(4) unsigned char s[64];
        s[T] = T;
        __syncthreads();
        if (T == 5) s[7] = 1;
        if (T == 40) out[0] = reinterpret_cast<const unsigned*>(s)[1];
      }>, "race"},
-    {"structs that a function returns, and that one takes", KERNEL(1, 64) {
+    {"structs that functions return and take", KERNEL(1, 64) {
        __shared__ Twelve s[64];
        s[T] = twelve(in[T]);
        __syncthreads();
@@ -68,7 +68,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        s[T] = twelve(in[T]);
        out[T] = sum_of(s[63 - T]);
      }>, "race"},
-    {"a struct that nobody has stored is handed over by value", KERNEL(1, 64) {
+    {"a struct that nobody has stored is passed by value", KERNEL(1, 64) {
        __shared__ Twelve s[64];
        if (T < 32) s[T] = twelve(in[T]);
        __syncthreads();
@@ -111,7 +111,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __syncthreads();
        out[T] = count;
      }>, "uninitialized"},
-    {"a counter that is set to zero by all, to the same value", KERNEL(1, 32) {
+    {"a counter that all threads set to zero", KERNEL(1, 32) {
        __shared__ int count;
        if (T == 0) count = 0;
        __syncthreads();
@@ -119,8 +119,8 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __syncthreads();
        out[T] = count;
      }>, ""},
-    // Races among three.
-    {"two warps read, and one of them writes behind a __syncwarp", KERNEL(1, 64) {
+    // Races between three threads or warps.
+    {"two warps read, and one of them writes after a __syncwarp", KERNEL(1, 64) {
        __shared__ float s[32];
        if (T < 32) s[T] = in[T];
        __syncthreads();
@@ -129,7 +129,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        if (T == 32) s[0] = 1;
        out[T] = mine;
      }>, "race"},
-    {"three warps read, and the last writes what the first read", KERNEL(1, 96) {
+    {"three warps read, and the last one writes what the first one read", KERNEL(1, 96) {
        __shared__ float s[32];
        if (T < 32) s[T] = in[T];
        __syncthreads();
@@ -137,7 +137,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __syncwarp();
        if (T == 95) s[0] = 1;
      }>, "race"},
-    {"two warps add atomically, and one of them reads behind a __syncwarp", KERNEL(1, 64) {
+    {"two warps add atomically, and one of them reads after a __syncwarp", KERNEL(1, 64) {
        __shared__ int sum;
        if (T == 0) sum = 0;
        __syncthreads();
@@ -160,7 +160,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __syncthreads();
        if (T < 8) out[T] = bins[T];
      }>, "race"},
-    {"a tree that reduces with its barrier inside of the branch's loop", KERNEL(1, 64) {
+    {"a tree reduction with its barrier inside the loop", KERNEL(1, 64) {
        __shared__ float s[64];
        s[T] = in[T];
        __syncthreads();
@@ -170,7 +170,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        }
        if (T == 0) out[0] = s[0];
      }>, ""},
-    {"a tree that reduces without its barrier", KERNEL(1, 64) {
+    {"a tree reduction without its barrier", KERNEL(1, 64) {
        __shared__ float s[64];
        s[T] = in[T];
        __syncthreads();
@@ -179,7 +179,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        }
        if (T == 0) out[0] = s[0];
      }>, "race"},
-    {"a tile that is overwritten before all have read it", KERNEL(1, 64) {
+    {"a tile that is overwritten before all threads have read it", KERNEL(1, 64) {
        __shared__ float s[64];
        float sum = 0;
        for (int k = 0; k < 4; ++k) {
@@ -189,7 +189,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        }
        out[T] = sum;
      }>, "race"},
-    {"two buffers and one barrier a step", KERNEL(1, 64) {
+    {"two buffers and one barrier per step", KERNEL(1, 64) {
        __shared__ float s[2][64];
        float sum = 0;
        s[0][T] = in[T];
@@ -201,7 +201,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        }
        out[T] = sum;
      }>, ""},
-    {"a scan by Hillis and Steele, in place, one barrier short", KERNEL(1, 64) {
+    {"a Hillis-Steele scan in place, with one barrier missing", KERNEL(1, 64) {
        __shared__ float s[64];
        s[T] = in[T];
        __syncthreads();
@@ -211,7 +211,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        }
        out[T] = s[T];
      }>, "race"},
-    {"a scan by Hillis and Steele", KERNEL(1, 64) {
+    {"a Hillis-Steele scan", KERNEL(1, 64) {
        __shared__ float s[64];
        s[T] = in[T];
        __syncthreads();
@@ -246,7 +246,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __pipeline_wait_prior(0);
        out[T] = s[63 - T];
      }>, "race"},
-    {"a store over a cp.async on its way", KERNEL(1, 64) {
+    {"a store over a cp.async in flight", KERNEL(1, 64) {
        __shared__ float s[64];
        __pipeline_memcpy_async(&s[T], &in[T], 4);
        __pipeline_commit();
@@ -268,7 +268,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __pipeline_wait_prior(0);
        out[T] = s[T];
      }>, "copy_of_bad_zeros"},
-    {"cp.async with zeros behind the edge", KERNEL(1, 16) {
+    {"cp.async with zeros beyond the edge", KERNEL(1, 16) {
        __shared__ float s[16];
        __pipeline_memcpy_async(&s[T], in + T, 4, T < 10 ? 0 : 4);
        __pipeline_commit();
@@ -295,7 +295,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_in_shared_memory = 
        __pipeline_wait_prior(0);
        out[T] = 1;
      }>, "misaligned"},
-    // Where an array ends.
+    // The ends of arrays.
     {"a pointer that runs from one array into the next", KERNEL(1, 64) {
        __shared__ float first[32], second[32], third[32];
        if (T < 32) first[T] = second[T] = third[T] = in[T];

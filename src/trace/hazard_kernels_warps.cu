@@ -2,7 +2,7 @@
 
 namespace {
 
-// Mark Harris's last six steps, as they were right before Volta.
+// The last six steps of Mark Harris's reduction, which were correct before Volta.
 __device__ void volatile_steps(volatile float* s, unsigned t) {
   for (unsigned d = 16; d > 0; d /= 2) s[t] = s[t] + s[t + d];
 }
@@ -12,7 +12,7 @@ __device__ void volatile_steps(volatile float* s, unsigned t) {
 // clang-format off
 extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
     // Lanes of a warp, tiles, masks.
-    {"lanes that rely on running in step", KERNEL(1, 32) {
+    {"lanes that rely on running in lockstep", KERNEL(1, 32) {
        __shared__ float s[32];
        s[T] = in[T];
        out[T] = s[31 - T];
@@ -67,7 +67,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        tile.sync();
        out[T] = s[T ^ 3];
      }>, "race"},
-    {"tiles in lockstep, the smaller behind the larger", KERNEL(1, 64) {
+    {"tiles in lockstep, the smaller after the larger", KERNEL(1, 64) {
        __shared__ float s[64];
        const auto half = cg::tiled_partition<16>(cg::this_thread_block());
        const auto tile = cg::tiled_partition<4>(half);
@@ -79,7 +79,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        tile.sync();
        out[T] = s[T ^ 3];
      }>, ""},
-    {"each half of a warp behind a __syncwarp of its own", KERNEL(1, 32) {
+    {"each half of a warp after a __syncwarp of its own", KERNEL(1, 32) {
        __shared__ float s[32];
        s[T] = in[T];
        if (T < 16) {
@@ -90,7 +90,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
          out[T] = s[47 - T];
        }
      }>, ""},
-    {"either half of a warp meets the other at a __syncwarp of its own", KERNEL(1, 32) {
+    {"the two halves of a warp meet at different __syncwarps", KERNEL(1, 32) {
        __shared__ float s[32];
        if (T < 16) {
          __syncwarp();
@@ -141,12 +141,12 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        s[T] = in[T];
        if (__any_sync(kAll, in[T] > 0)) out[T] = s[31 - T];
      }>, "race"},
-    {"a shuffle from a lane outside of the mask", KERNEL(1, 32) {
+    {"a shuffle from a lane outside the mask", KERNEL(1, 32) {
        float value = in[T];
        if (T < 20) value += __shfl_down_sync(0x000fffffu, value, 16);
        out[T] = value;
      }>, "nothing_shuffled"},
-    {"a shuffle in a warp of which half has left", KERNEL(1, 32) {
+    {"a shuffle in a warp after half of it has left", KERNEL(1, 32) {
        if (T >= 16) return;
        out[T] = __shfl_down_sync(kAll, in[T], 8);
      }>, "nothing_shuffled"},
@@ -169,7 +169,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
          if (T == 0) out[0] = all;
        }
      }>, ""},
-    {"coalesced threads that add", KERNEL(1, 32) {
+    {"an atomic add by a coalesced group", KERNEL(1, 32) {
        __shared__ int count;
        if (T == 0) count = 0;
        __syncthreads();
@@ -182,7 +182,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        }
      }>, ""},
     // Warps with different tasks.
-    {"producers and consumers, with barriers in either branch", KERNEL(1, 64) {
+    {"producers and consumers, with barriers in both branches", KERNEL(1, 64) {
        __shared__ float s[2][32];
        if (T < 32) {
          for (int k = 0; k < 4; ++k) {
@@ -263,14 +263,14 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        }
      }>, "race"},
     // Barriers.
-    {"threads behind the edge leave before the barrier", KERNEL(1, 64) {
+    {"threads beyond the edge leave before the barrier", KERNEL(1, 64) {
        __shared__ float s[64];
        if (T >= 50) return;
        s[T] = in[T];
        __syncthreads();
        out[T] = s[49 - T];
      }>, "threads_left"},
-    {"a barrier in a branch that half a warp takes", KERNEL(1, 64) {
+    {"a barrier in a branch that half of a warp takes", KERNEL(1, 64) {
        if (T < 16) {
          __syncthreads();
        } else {
@@ -278,7 +278,7 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        }
        out[T] = 1;
      }>, "barrier_divergence"},
-    {"one warp comes to one barrier more", KERNEL(1, 64) {
+    {"one warp reaches one barrier more", KERNEL(1, 64) {
        __shared__ float s[64];
        if (T < 32) __syncthreads();
        s[T] = in[T];

@@ -12,8 +12,8 @@ bool is_somebody(HazardWatch::Actor actor) {
   return actor.site != HazardWatch::kNone;
 }
 
-// Adds a lane to those of its warp that did the same at the same moment. Those from before `start`
-// are ordered with all that is to come.
+// Adds a lane to the lanes of its warp that made the same access at the same moment. Entries from
+// before `start` are dropped, because they are ordered with everything that follows.
 void add(
     std::vector<Together>& all, std::uint64_t key, std::uint32_t lane, std::uint32_t site,
     ThreadOrder::Moment start) {
@@ -39,7 +39,7 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   block_ = block;
   cells_.begin_block();
   order_.begin_block(threads);
-  reads_of_nothing_.clear();  // of a block that was abandoned
+  reads_of_nothing_.clear();  // of an abandoned block
   copies_.assign(threads, {});
 }
 
@@ -51,18 +51,18 @@ HazardWatch::Actor HazardWatch::unordered_store(const Cell& cell, int thread) co
 HazardWatch::Actor HazardWatch::unordered(const Together& others, int thread) const {
   if (others.moment() < order_.block_start()) return kNobody;
   for (std::uint32_t lanes = others.lanes; lanes != 0; lanes &= lanes - 1) {
-    const int other = others.warp() * model::kWarpSize + std::countr_zero(lanes);
+    const int other = geometry_.thread_of(others.warp(), std::countr_zero(lanes));
     if (!order_.is_before(others.moment(), other, thread)) return {other, others.site};
   }
   return kNobody;
 }
 
-// Atomics do not race with each other, nor with volatile accesses of another warp. Within a warp a
-// volatile access is no more than what it was before Volta, when lanes ran in step.
+// Atomics do not race with each other, nor with volatile accesses of another warp. Within a warp, a
+// volatile access is treated as before Volta, when lanes ran in lockstep.
 bool HazardWatch::may_meet(const Together& others, int thread, How how) const {
   if (how == How::plain || others.how() == How::plain) return false;
   const bool both_volatile = how == How::is_volatile && others.how() == How::is_volatile;
-  return !both_volatile || others.warp() != thread / model::kWarpSize;
+  return !both_volatile || others.warp() != geometry_.warp_of(thread);
 }
 
 HazardWatch::Actor HazardWatch::unordered_atomic(const Cell& cell, int thread, How how) const {
@@ -90,17 +90,17 @@ HazardWatch::Actor HazardWatch::unordered_load(const Cell& cell, int thread, How
 }
 
 void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
-  const std::uint64_t key = Together::key_of(order_.now(actor.thread), actor.thread, how);
-  const std::uint32_t lane = 1u << actor.thread % model::kWarpSize;
+  const int warp = geometry_.warp_of(actor.thread);
+  const std::uint64_t key = Together::key_of(order_.now(actor.thread), warp, how);
+  const std::uint32_t lane = 1u << geometry_.lane_of(actor.thread);
   for (Together& known : cell.loads) {
     if (known.key != key) continue;
     known.lanes |= lane;
     return;
   }
-  const int warp = actor.thread / model::kWarpSize;
   bool all_plain_of_other_warps = how == How::plain && !order_.has_edges();
   for (Together& known : cell.loads) {
-    // One that says no more than this load does.
+    // Replaces an older load that finds no race that this load does not find, too.
     const bool same_but_before =
         known.warp() == warp && known.how() == how && known.moment() < order_.warp_start(warp);
     if (known.moment() < order_.block_start() || same_but_before) {
@@ -109,7 +109,7 @@ void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
     }
     all_plain_of_other_warps &= known.warp() != warp && known.how() == How::plain;
   }
-  // Of three warps two are enough: whoever stores there races with one of them.
+  // Of three warps two are enough: a thread that stores there races with at least one of them.
   if (all_plain_of_other_warps && cell.loads[0].warp() != cell.loads[1].warp()) return;
   add(cells_.make_more(cell).loads, key, lane, actor.site, order_.block_start());
 }
@@ -117,7 +117,7 @@ void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
 void HazardWatch::note_plain_store(Cell& cell, Actor actor) {
   cell.stored = order_.now(actor.thread) << Cell::kThreadBits | std::uint64_t(actor.thread);
   cell.store_site = actor.site;
-  // Who is ordered with this store is ordered with those before it, too.
+  // An access that is ordered with this store is also ordered with the accesses before it.
   cell.loads = {};
   if (cells_.more(cell) != nullptr) cells_.make_more(cell) = {};
 }
@@ -141,7 +141,7 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
 }
 
 void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
-  // A flag behind a fence, and no code from before Volta.
+  // A volatile store after a fence is a flag, and not code from before Volta.
   if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
@@ -159,8 +159,9 @@ void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor 
       cell.pending_in = 0;
       note_plain_store(cell, actor);
     } else {
-      const std::uint64_t key = Together::key_of(order_.now(actor.thread), actor.thread, how);
-      add(cells_.make_more(cell).atomics, key, 1u << actor.thread % model::kWarpSize, actor.site,
+      const std::uint64_t key =
+          Together::key_of(order_.now(actor.thread), geometry_.warp_of(actor.thread), how);
+      add(cells_.make_more(cell).atomics, key, 1u << geometry_.lane_of(actor.thread), actor.site,
           order_.block_start());
     }
   });
@@ -194,7 +195,7 @@ void HazardWatch::commit(int thread) {
 void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
   copies_[thread].wait(groups_in_flight, [&](const Copy& copy) {
     cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
-      // From here on it is as if the thread had just stored it.
+      // From here on, the copy acts like a store by the thread.
       cell.pending_in = 0;
       cell.initialized_in = word.initialized_in = cells_.serial();
       cell.stored = order_.now(thread) << Cell::kThreadBits | std::uint64_t(thread);

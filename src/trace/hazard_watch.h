@@ -1,5 +1,5 @@
-// What the threads of a block may not do with memory that they share: found in the order in which
-// warps run, which is one of those that a GPU may choose.
+// Finds what the threads of a block must not do with shared data. It follows the order in which the
+// warps ran, which is one of the orders that a GPU may choose.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,41 @@
 
 namespace trace {
 
-// Watches one block at a time, to the byte.
+// Watches one block at a time, byte by byte.
 class HazardWatch {
  public:
-  // An access, by the number that its site has for the caller.
+  // An access: its thread, and the caller's number for its site.
   struct Actor {
     int thread;
     std::uint32_t site;
   };
   struct Found {
     model::HazardKind kind;
-    Actor first, second;  // second.site == kNone where there is only one
+    Actor first, second;  // second.site == kNone if there is only one
     std::size_t array;
-    std::uint64_t byte;  // from the array's begin
+    std::uint64_t byte;  // from the start of the array
     std::int64_t block;
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // Watches memory of so many bytes under the caller's number. Of shared memory a block may load
-  // only what it stored.
+  explicit HazardWatch(model::WarpGeometry geometry = {}) : geometry_(geometry), order_(geometry) {}
+
+  // Watches an array of this size under the caller's number. A block may load from shared memory
+  // only what it stored there.
   void watch(std::size_t array, std::size_t bytes, bool shared = true);
   bool is_watched(std::size_t array) const { return cells_.is_watched(array); }
 
   void begin_block(std::int64_t block, int threads);
   void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
   void store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
-  void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);  // cp.async, issued
-  // The load of an atomic, whose store follows.
+  // A cp.async, at its issue.
+  void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  // The load of an atomic; its store follows.
   void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
   void fence(int thread) { order_.fence(thread); }
-  // An atomic or volatile load or store of that address: before it is loaded, behind its store.
+  // An atomic or volatile access to that address: acquire before its load, release after its store.
   void acquire(int thread, std::uint64_t address) { order_.atomic_load(thread, address); }
   void lock(int thread, std::uint64_t address) { order_.lock(thread, address); }
   void release(int thread, std::uint64_t address) { order_.atomic_store(thread, address); }
@@ -55,7 +58,7 @@ class HazardWatch {
   void end_block() { barrier(); }
   void misaligned(std::size_t array, std::uint64_t byte, Actor actor);
 
-  // One of every kind, array and pair of sites: the first.
+  // The first hazard for each kind, array and pair of sites.
   const std::vector<Found>& found() const { return found_; }
 
  private:
@@ -66,7 +69,8 @@ class HazardWatch {
     Actor actor;
   };
 
-  // A race, if somebody else writes there in the same epoch: but atomics do not race.
+  // A load of memory that nobody has stored to. If another thread writes there in the same epoch,
+  // it is a race instead, unless both are atomics.
   struct ReadOfNothing {
     Actor actor;
     std::size_t array;
@@ -74,7 +78,8 @@ class HazardWatch {
     bool by_atomic;
   };
 
-  // A thread's access that another one's may not be unordered with; kNone where there is none.
+  // An earlier access by another thread that must be ordered with this one but is not; kNone if
+  // there is none.
   Actor unordered_store(const Cell& cell, int thread) const;
   Actor unordered(const Together& others, int thread) const;
   Actor unordered_atomic(const Cell& cell, int thread, How how) const;
@@ -85,10 +90,11 @@ class HazardWatch {
   void report(
       model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
 
+  const model::WarpGeometry geometry_;
   ThreadOrder order_;
   WatchedCells cells_;
   std::vector<bool> is_shared_;                     // by array
-  std::vector<machine::AsyncGroups<Copy>> copies_;  // of each thread
+  std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
   std::vector<ReadOfNothing> reads_of_nothing_;     // in this epoch
   std::vector<Found> found_;
   std::int64_t block_ = 0;

@@ -6,7 +6,7 @@ namespace trace {
 
 namespace {
 
-// Sites 1 to 3 stand for three lines of a kernel; array 0 has 64 bytes.
+// Sites 1 to 3 represent three lines of a kernel; array 0 has 64 bytes.
 HazardWatch watch_of_block() {
   HazardWatch watch;
   watch.watch(0, 64);
@@ -25,7 +25,7 @@ const std::vector<model::HazardKind> kNone, kRace{model::HazardKind::race};
 
 }  // namespace
 
-TEST_CASE("a store and another thread's load without a barrier between are a race, either way") {
+TEST_CASE("a store and another thread's load without a barrier are a race, in either order") {
   HazardWatch stored_first = watch_of_block();
   stored_first.store(0, 8, 4, {0, 1});
   stored_first.load(0, 8, 4, {40, 2});
@@ -34,10 +34,10 @@ TEST_CASE("a store and another thread's load without a barrier between are a rac
   HazardWatch loaded_first = watch_of_block();
   loaded_first.load(0, 8, 4, {40, 2});
   loaded_first.store(0, 8, 4, {0, 1});
-  CHECK(kinds(loaded_first) == kRace);  // and not a load of nothing
+  CHECK(kinds(loaded_first) == kRace);  // and not a load of unwritten memory
 }
 
-TEST_CASE("a barrier orders, and so does being the same thread") {
+TEST_CASE("a barrier orders two accesses, and so does being in the same thread") {
   HazardWatch watch = watch_of_block();
   watch.store(0, 8, 4, {0, 1});
   watch.load(0, 8, 4, {0, 2});
@@ -49,7 +49,7 @@ TEST_CASE("a barrier orders, and so does being the same thread") {
   CHECK(kinds(watch) == kNone);
 }
 
-TEST_CASE("two stores to one word race, and the first of three loads is not forgotten") {
+TEST_CASE("two stores to one word race, and so does a store with the first of three loads") {
   HazardWatch stores = watch_of_block();
   stores.store(0, 0, 16, {0, 1});
   stores.store(0, 12, 4, {1, 3});
@@ -64,7 +64,7 @@ TEST_CASE("two stores to one word race, and the first of three loads is not forg
   CHECK(kinds(loads) == kRace);
 }
 
-TEST_CASE("__syncwarp orders the lanes of its warp and no others") {
+TEST_CASE("__syncwarp orders only the lanes of its warp") {
   HazardWatch same = watch_of_block();
   same.store(0, 0, 4, {0, 1});
   same.warp_barrier(0, ~0u, ~0u);
@@ -79,7 +79,7 @@ TEST_CASE("__syncwarp orders the lanes of its warp and no others") {
   CHECK(kinds(other) == kRace);
 }
 
-TEST_CASE("a load of what nobody has stored in this block is reported") {
+TEST_CASE("a load of shared memory that the block has not stored to is reported") {
   HazardWatch watch = watch_of_block();
   watch.store(0, 0, 4, {0, 1});
   watch.end_block();
@@ -88,8 +88,7 @@ TEST_CASE("a load of what nobody has stored in this block is reported") {
   CHECK(kinds(watch) == std::vector<model::HazardKind>{model::HazardKind::uninitialized});
 }
 
-TEST_CASE(
-    "a cp.async is there for its thread after the wait, and for others after a barrier, too") {
+TEST_CASE("a cp.async is visible to its thread after the wait, to others only after a barrier") {
   HazardWatch right = watch_of_block();
   right.copy(0, 0, 16, {0, 1});
   right.commit(0);
@@ -123,7 +122,7 @@ TEST_CASE(
   CHECK(kinds(no_barrier) == kRace);
 }
 
-TEST_CASE("atomics do not race with each other, but with loads and stores") {
+TEST_CASE("atomics race with loads and stores, but not with each other") {
   HazardWatch atomics = watch_of_block();
   atomics.store(0, 0, 4, {0, 1});
   atomics.barrier();

@@ -17,7 +17,7 @@ __thread Hooks hooks;
 
 namespace {
 
-// The compiler hands over return addresses; the instruction itself is before it.
+// The compiler passes return addresses; the instruction is before it.
 Token place(const void* return_address) {
   return machine::place_of_code(return_address) - 1;
 }
@@ -31,15 +31,15 @@ inline void step(Kind kind, const void* return_address) {
   if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
 }
 
-// `frame` is the hook's own, and the kernel itself called it: everything of the kernel is above.
+// `frame` belongs to the hook, and the kernel called the hook: all of the kernel's stack is above.
 inline void measure_stack(const void* const* frame) {
   const std::ptrdiff_t in_use = hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
   if (in_use > hooks.deepest) hooks.deepest = in_use;
 }
 
-// Every function of a traced kernel starts here, so a stack that runs out is seen before it does.
-// The caller's frame pointer lies where `frame` points to, and above that, two words up, is what
-// was in use when it was called.
+// Every function of a traced kernel starts here, so a stack overflow is detected before it happens.
+// `frame` points to the caller's frame pointer, and two words above it begins the part of the stack
+// that was in use when the caller was called.
 inline void enter(const void* caller, const void* here, const void* const* frame) {
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
@@ -54,20 +54,20 @@ inline void enter(const void* caller, const void* here, const void* const* frame
   append(*log, make_token(place(caller), Kind::kEnter));
 }
 
-// What else is thread-local is the tracer's own, and would not survive a store.
+// All other thread-local variables belong to the tracer, which would not survive a store to them.
 inline void require_shared(std::uintptr_t address, Token log2_bytes) {
   const std::size_t first = (address - hooks.locals) / 4;
   const std::size_t last = (address - hooks.locals + (std::size_t{1} << log2_bytes) - 1) / 4;
   if (!hooks.is_shared[first] || !hooks.is_shared[last]) machine::go_astray();
 }
 
-// Whether `address` is a variable of the thread that runs and of a function that is under way.
+// Whether `address` is a variable of the running thread in a function that has not returned.
 inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
   return address - reinterpret_cast<std::uintptr_t>(frame) <
          hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
 }
 
-// One access. Who calls this tells the audit, or makes the access itself.
+// Logs one access. The caller reports it to the audit, or makes the access itself.
 inline __attribute__((always_inline)) void log_access(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   LaneLog* log = hooks.log;
@@ -102,8 +102,8 @@ void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const voi
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
-// A copy of a larger object: as many accesses as the widest that its size, its address and the
-// widest that its type allows take.
+// A copy of a larger object. Its accesses are as wide as its size, its address and its type's
+// widest access allow.
 void log_pieces(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
     const void* return_address) {
@@ -122,8 +122,8 @@ void range(
   if (hooks.audited) tell_audit(kind, pointer, bytes, return_address);
 }
 
-// gcc announces an object of 2, 4, 8 or 16 bytes as a range where its type is aligned to less than
-// its size, and less than 8. Of other sizes it does not tell what the type is aligned to.
+// gcc announces an object of 2, 4, 8 or 16 bytes as a range if its type's alignment is less than
+// its size and less than 8. For other sizes it does not tell the alignment.
 std::size_t widest_of_range(std::size_t bytes) {
   return std::has_single_bit(bytes) && bytes <= 16 ? std::clamp<std::size_t>(bytes / 2, 1, 4) : 16;
 }
@@ -187,12 +187,12 @@ void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* a
 
 }  // namespace trace
 
-// What -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The names are the
-// compiler's; the sanitizers' own runtime is not linked.
+// The functions that -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The
+// compiler defines their names; the sanitizers' own runtime is not linked.
 #define HERE __builtin_return_address(0)
 extern "C" {
 void __tsan_init() {}
-// Host code of the traced copy: virtual tables. (Its atomics: src/trace/host_atomics.cpp.)
+// Virtual tables in host code of the traced copy. (For its atomics see src/trace/host_atomics.cpp.)
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
@@ -204,14 +204,15 @@ void __tsan_func_exit() {
   trace::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
 }
 void __sanitizer_cov_trace_pc() {
-  // The instruction behind a function's exit may begin a basic block. It is the function's last,
-  // but the log has left the function: as a place of the caller it would mislead the merge.
+  // The instruction after a function's exit may begin a basic block. It belongs to the function,
+  // but the log has already left the function. If it counted as a place in the caller, it would
+  // mislead the merge.
   constexpr std::uintptr_t kOneCall = 8;
   if (reinterpret_cast<std::uintptr_t>(HERE) - trace::hooks.exit <= kOneCall) return;
   trace::step(trace::Kind::kStep, HERE);
 }
 
-// The index is not used yet.
+// The index has not been used yet.
 void __ubsan_handle_out_of_bounds(void* data, void* index) {
   trace::LaneLog* log = trace::hooks.log;
   if (log == nullptr || !trace::hooks.looks_for_hazards) return;
@@ -304,8 +305,9 @@ void __tsan_write_range(void* p, std::size_t bytes) {
   trace::range(trace::Kind::kStore, p, bytes, trace::widest_of_range(bytes), HERE);
 }
 
-// The compiler announces no memcpy and its kin: in traced code they are these (Makefile). What
-// they move may be aligned to less than it happens to be, so they take it word by word.
+// The compiler does not announce memcpy, memmove and memset. Traced code calls these functions
+// instead (Makefile). The objects may have a type with a smaller alignment than their address, so
+// they are moved word by word.
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
   trace::log_pieces(trace::Kind::kLoad, from, bytes, 4, HERE);
   trace::log_pieces(trace::Kind::kStore, to, bytes, 4, HERE);

@@ -1,4 +1,4 @@
-// What the compiler's hooks know of the lane that runs on this thread of the operating system.
+// What the compiler's hooks know about the lane that runs on this thread of the operating system.
 #pragma once
 
 #include <cstddef>
@@ -14,44 +14,46 @@ namespace trace {
 class Watch;
 
 struct Hooks {
-  LaneLog* log;           // null while no traced thread runs
-  std::uintptr_t stacks;  // all fibers' stacks: registers and local memory, which are not counted
+  LaneLog* log;  // null while no traced thread runs
+  // The stacks of all fibers: registers and local memory, which are not counted.
+  std::uintptr_t stacks;
   std::size_t stack_bytes;
-  // Of the fiber that runs. Below its floor there is too little left for the hooks.
+  // The stack of the running fiber. Below the floor, too little is left for the hooks.
   std::uintptr_t stack_floor, stack_top;
-  // The kernel's code, and how much of a stack was in use when the kernel was called.
+  // The kernel's code, and how much of the stack was in use when the kernel was called.
   std::uintptr_t kernel;
   std::size_t kernel_bytes;
   std::ptrdiff_t above_kernel;
-  std::ptrdiff_t deepest;  // the most that was in use of any stack
+  std::ptrdiff_t deepest;  // the deepest use of any stack
   std::uintptr_t exit;     // where the last function returned
-  // The thread-local variables of the program, among them those that are shared memory, and of each
-  // of their words whether it is shared memory of the kernel.
+  // The program's thread-local variables, including shared memory, and for each of their words
+  // whether it is shared memory of the kernel.
   std::uintptr_t locals;
   std::size_t locals_bytes;
   const char* is_shared;
   bool looks_for_hazards;
-  bool audited;  // every access is told to audit_announced(), too
-  Watch* watch;  // told of volatile accesses before they are made
+  bool audited;  // every access is also reported to audit_announced()
+  Watch* watch;  // receives volatile accesses before they are made
 };
 extern __thread Hooks hooks;
 
-inline constexpr std::size_t kStackReserve = 8 * 1024;  // for the hooks and what they call
+// For the hooks and the functions that they call.
+inline constexpr std::size_t kStackReserve = 8 * 1024;
 
-// Of each word of the program's thread-local variables whether a kernel may touch it.
+// For each word of the program's thread-local variables, whether a kernel may access it.
 std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
 
-// What the compiler does not announce, logged for the lane that runs: that it came to `place`, a
-// wait also for how many groups it does not wait, and a barrier of the warp with its mask.
+// These log for the running lane what the compiler does not announce: that it reached `place`; for
+// a wait, how many groups may stay in flight; for a barrier of the warp, its mask.
 void log_step(Kind kind, const void* place);
 void log_value(Kind kind, std::uint64_t value, const void* place);
 void log_told(const Told& told, std::size_t bytes, const void* place);
-// `global` is null where a cp.async only fills with zeros.
+// `global` is null if a cp.async only fills with zeros.
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
-// An access of an object of any size, by pieces of at most `widest` bytes, a power of two.
+// Logs an access to an object of any size, in pieces of at most `widest` bytes, a power of two.
 void log_range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);
-// A load, of that kind, and a store.
+// Logs a load of that kind, and a store.
 void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* place);
 
 }  // namespace trace

@@ -1,7 +1,7 @@
-// What the compiler makes of std::atomic under -fsanitize=thread: calls that carry the order as a
-// number. Host code of the traced copy uses them (guards of static variables, std::shared_ptr, a
-// counter of its own); the strongest order serves all. CUDA's atomics are elsewhere
-// (src/cuda/collectives.h), and alone are counted.
+// The functions that the compiler calls for std::atomic under -fsanitize=thread. They receive the
+// memory order as a number. Host code of the traced copy uses them (guards of static variables,
+// std::shared_ptr, counters); they always use the strongest order. CUDA's atomics are elsewhere
+// (src/cuda/collectives.h), and only those are counted.
 #include <cstdint>
 
 #define ATOMICS(BITS, T)                                                                           \

@@ -9,7 +9,7 @@
 
 #include "cuda/launch.h"
 
-// What the compiler calls, here also by hand.
+// The functions that the compiler calls; some idioms call them directly.
 extern "C" void __tsan_read4(void*);
 extern "C" void __tsan_write4(void*);
 
@@ -38,7 +38,7 @@ struct Large {
   float4 part[4];
 };
 
-// Plain classes, which g++ hands over without announcing it.
+// Plain classes, which g++ copies without announcing it.
 template <class Part>
 struct Complex {
   Part re, im;
@@ -150,9 +150,9 @@ __device__ int after_a_barrier(int* s, int t) {
 
 }  // namespace
 
-// (clang-format takes the lambdas in BODY<> apart.)
+// (clang-format breaks up the lambdas in BODY<>.)
 // clang-format off
-// The built-in index, short, because every idiom uses it.
+// A short name for the built-in index, because every idiom uses it.
 #define T (threadIdx.x)
 #define BODY run<[](const float* in [[maybe_unused]], float* out [[maybe_unused]])
 
@@ -207,7 +207,7 @@ extern const std::vector<trace::Idiom> trace::idioms = {
     {"a struct of three floats", BODY {
        reinterpret_cast<Twelve*>(out)[T] = reinterpret_cast<const Twelve*>(in)[T];
      }>, 3, 12, 3, 12, 0, 0, 0, 0},
-    {"a struct of four floats, which is aligned as one is", BODY {
+    {"a struct of four floats, aligned like one float", BODY {
        as<Four>(out)[T] = as<Four>(in)[T];
      }>, 4, 16, 4, 16, 0, 0, 0, 0},
     {"a struct of four float4", BODY {
@@ -301,14 +301,14 @@ extern const std::vector<trace::Idiom> trace::idioms = {
        for (int i = 0; i < 4; ++i) sum += in[4 * T + i];
        out[T] = sum;
      }>, 4, 16, 1, 4, 0, 0, 0, 0},
-    {"a reference to threadIdx is no memory", BODY {
+    {"a reference to threadIdx is not memory", BODY {
        const uint3& t = threadIdx;
        const unsigned& width = blockDim.x;
        out[t.x] = width;
      }>, 0, 0, 1, 4, 0, 0, 0, 0},
-    {"threadIdx and blockIdx are no memory", BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>,
+    {"threadIdx and blockIdx are not memory", BODY { out[blockIdx.x * blockDim.x + T] = gridDim.x; }>,
      0, 0, 1, 4, 0, 0, 0, 0},
-    // What g++ does not announce by itself (announce/pass.h).
+    // What g++ does not announce itself (announce/pass.h).
     {"a struct as an argument", BODY { out[T] = sum_of(as<Twelve>(in)[T]); }>,
      3, 12, 1, 4, 0, 0, 0, 0},
     {"a struct of two floats as an argument", BODY { out[T] = sum_of(as<Complex<float>>(in)[T]); }>,
@@ -339,7 +339,7 @@ extern const std::vector<trace::Idiom> trace::idioms = {
        as<Doubles>(out)[T] = T < 4 ? as<Doubles>(in)[T] : as<Doubles>(in)[0];
      }>, 3, 24, 3, 24, 0, 0, 0, 0},
     {"a struct in braces", BODY { as<Doubles>(out)[T] = {1, 2, 3}; }>, 0, 0, 3, 24, 0, 0, 0, 0},
-    {"a struct in braces of what is loaded", BODY {
+    {"a struct in braces from loaded values", BODY {
        out[T] = sum_of(Twelve{in[T], in[T + 1], in[T + 2]});
      }>, 3, 12, 1, 4, 0, 0, 0, 0},
     {"a structured binding by value", BODY {
@@ -379,8 +379,8 @@ extern const std::vector<trace::Idiom> trace::idioms = {
        out[T] = s[T % 4];
      }>, 0, 0, 1, 4, 1, 4, 0, 0},
     {"recursion", BODY { out[T] = sum_from(in + T, 4); }>, 4, 16, 1, 4, 0, 0, 0, 0},
-    // What g++ folds before anything is announced. p[0] + p[0] is one load, as 2 * p[0] would be;
-    // other pairs are two, though every GPU compiler loads once.
+    // What g++ folds before it announces anything. p[0] + p[0] is one load, as 2 * p[0] would be;
+    // other pairs are two loads, though every GPU compiler loads once.
     {"p[0] + p[0]", BODY { out[T] = in[T] + in[T]; }>, 1, 4, 1, 4, 0, 0, 0, 0},
     {"p[0] - p[0] of floats", BODY { out[T] = in[T] - in[T]; }>, 2, 8, 1, 4, 0, 0, 0, 0},
     {"p[0] - p[0] of integers", BODY {
@@ -408,7 +408,7 @@ extern const std::vector<trace::Divergence> trace::divergences = {
        for (int i = 0; i < 4; ++i) sum += in[T + i];
        out[T] = sum;
      }>, 4, 19},
-    {"every second lane leaves out one iteration", BODY {
+    {"every second lane skips one iteration", BODY {
        float sum = 0;
        for (int i = 0; i < 4; ++i) {
          if (i == 1 && T % 2 == 0) continue;
@@ -425,7 +425,7 @@ extern const std::vector<trace::Divergence> trace::divergences = {
        }
        out[T] = value + in[T];
      }>, 3, 9},
-    {"lane t makes t + 1 rounds", BODY {
+    {"lane t makes t + 1 iterations", BODY {
        float sum = 0;
        for (unsigned i = 0; i <= T; ++i) sum += in[i];
        out[T] = sum;
@@ -461,12 +461,12 @@ extern const std::vector<trace::Divergence> trace::divergences = {
        }
        out[T] = sum;
      }>, 6, 6},
-    {"half the lanes exchange and meet the others again", BODY {
+    {"half the lanes exchange and rejoin the others", BODY {
        float value = 0;
        if (T < 16) value = __shfl_xor_sync(0xffffu, static_cast<float>(T), 1);
        out[T] = value + in[T];
      }>, 1, 4},
-    {"both halves exchange apart and meet again", BODY {
+    {"both halves exchange separately and reconverge", BODY {
        float value;
        if (T < 16) {
          value = __shfl_xor_sync(0xffffu, in[T], 1);
@@ -495,17 +495,17 @@ extern const std::vector<trace::Exchange> trace::exchanges = {
      [](int t) { return t + 3 < 32 ? t + 3 : t; }},
     {"__shfl_xor_sync", BODY { out[T] = __shfl_xor_sync(kAll, T, 5); }>,
      [](int t) { return t ^ 5; }},
-    {"__shfl_xor_sync reaches earlier segments only", BODY {
+    {"__shfl_xor_sync reaches only earlier segments", BODY {
        out[T] = __shfl_xor_sync(kAll, T, 8, 8);
      }>, [](int t) { return t & 8 ? t ^ 8 : t; }},
     {"__shfl_sync of a double", BODY { out[T] = __shfl_sync(kAll, T + 0.5, 7) - 0.5; }>,
      [](int) { return 7; }},
-    {"a hundred shuffles in a row do not mix", BODY {
+    {"a hundred shuffles in a row stay separate", BODY {
        int value = T;
        for (int i = 0; i < 100; ++i) value = __shfl_sync(kAll, value, T + 1);
        out[T] = value;
      }>, [](int t) { return (t + 100) % 32; }},
-    {"pairs that change do not mix", BODY {
+    {"changing pairs stay separate", BODY {
        int sum = 0;
        for (unsigned other = 1; other < 4; ++other) {
          if (T == 0 || T == other) sum += __shfl_xor_sync(1u | 1u << other, T + 1, other);
@@ -552,7 +552,7 @@ extern const std::vector<trace::Exchange> trace::exchanges = {
        __syncthreads();
        out[T] = sum;
      }>, [](int) { return 496; }},
-    {"atomicAdd returns what was there", BODY {
+    {"atomicAdd returns the old value", BODY {
        __shared__ unsigned next;
        next = 0;
        __syncthreads();
@@ -611,13 +611,13 @@ extern const std::vector<trace::Local> trace::locals = {
        };
        out[T] = last(T);
      }>, 256, 640, false},
-    {"a local variable of which the address is handed on", BODY {
+    {"a local variable whose address is passed on", BODY {
        float value = in[T];
        float* const mine = &value;
        *mine += 1;
        out[T] = *mine;
      }>, 0, 256, false},
-    {"what announces a struct by value is none of the kernel's", BODY {
+    {"the announcement of a struct by value does not use the kernel's stack", BODY {
        out[T] = sum_of(as<Doubles>(in)[T]);
      }>, 0, 256, false},
     {"another thread's local variable is loaded", BODY {
@@ -636,7 +636,7 @@ extern const std::vector<trace::Local> trace::locals = {
        __syncthreads();
        out[T] = value[0];
      }>, 0, 0, true},
-    {"another thread's struct is handed over by value", BODY {
+    {"another thread's struct is passed by value", BODY {
        __shared__ const Doubles* of_first;
        Doubles value = {in[T], 0, 0};
        if (T == 0) of_first = &value;
@@ -657,7 +657,7 @@ extern const std::vector<trace::Unannounced> trace::unannounced = {
     {"a store by the C library", BODY {
        if (T == 9) std::strcpy(reinterpret_cast<char*>(out), text);
      }>, true, false, 9},
-    {"another element than was announced", BODY {
+    {"another element than the announced one", BODY {
        __shared__ float s[64];
        if (T == 31) {
          __tsan_write4(&s[0]);
@@ -669,7 +669,7 @@ extern const std::vector<trace::Unannounced> trace::unannounced = {
        if (T == 7) __tsan_read4(const_cast<float*>(in));
        out[T] = 1;
      }>, false, true, 7},
-    {"the last announcement of a block comes to nothing", BODY {
+    {"the last announcement of a block has no access", BODY {
        if (T == 8) __tsan_write4(out);
      }>, true, true, 8},
 };
@@ -677,7 +677,7 @@ extern const std::vector<trace::Unannounced> trace::unannounced = {
 extern const std::vector<trace::Fault> trace::faults = {
     {"too much local memory", BODY { out[T] = too_deep(100); }>,
      "it needs more than 56 KB of local memory"},
-    {"a shuffle that a lane never comes to", BODY {
+    {"a shuffle that a lane never reaches", BODY {
        if (T != 7) out[T] = __shfl_down_sync(kAll, T, 1);
        __syncthreads();
      }>, "with mask 0xffffffff for thread (7, 0, 0), which waits at __syncthreads()"},

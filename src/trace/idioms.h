@@ -1,4 +1,4 @@
-// The ways in which C++ touches memory, one small kernel each, and what the tracer must see.
+// The ways in which C++ accesses memory, each as a small kernel with what the tracer must see.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@ namespace trace {
 struct Idiom {
   const char* text;
   void (*run)(const float* in, float* out);  // launches one block of 32 threads
-  // of one thread: accesses and bytes
+  // per thread: accesses and bytes
   int gmem_loads, gmem_load_bytes, gmem_stores, gmem_store_bytes;
   int smem_loads, smem_load_bytes, smem_stores, smem_store_bytes;
 };
 extern const std::vector<Idiom> idioms;
 
-// Kernels whose lanes part and meet again, and the requests that a warp makes in lockstep. Lanes
-// that meet at the wrong round make as many, but touch more sectors.
+// Kernels whose lanes diverge and reconverge, with the requests that a warp makes in lockstep.
+// Lanes that reconverge in the wrong iteration make as many requests, but touch more sectors.
 struct Divergence {
   const char* text;
   void (*run)(const float* in, float* out);
@@ -23,7 +23,7 @@ struct Divergence {
 };
 extern const std::vector<Divergence> divergences;
 
-// What threads do together: out[t] of every lane t, in a launch of one warp, over zeros.
+// Collective operations: out[t] of every lane t after a launch of one warp over zeros.
 struct Exchange {
   const char* text;
   void (*run)(const float* in, float* out);
@@ -31,8 +31,8 @@ struct Exchange {
 };
 extern const std::vector<Exchange> exchanges;
 
-// Local variables. Of one thread the bytes that they take, at least and at most; and whether the
-// kernel reaches for some that are not its own.
+// Local variables: the minimum and maximum of the bytes that they take per thread, and whether the
+// kernel accesses locals that are not its own.
 struct Local {
   const char* text;
   void (*run)(const float* in, float* out);
@@ -41,7 +41,7 @@ struct Local {
 };
 extern const std::vector<Local> locals;
 
-// Kernels of which the tracer is told too little or too much: what an audit must find.
+// Kernels that announce too little or too much to the tracer: what an audit must find.
 struct Unannounced {
   const char* text;
   void (*run)(const float* in, float* out);
@@ -50,7 +50,7 @@ struct Unannounced {
 };
 extern const std::vector<Unannounced> unannounced;
 
-// Kernels that cannot go on, and what is said about them.
+// Kernels that cannot continue, and the message about them.
 struct Fault {
   const char* text;
   void (*run)(const float* in, float* out);

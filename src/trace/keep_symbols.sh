@@ -1,17 +1,18 @@
 #!/bin/sh
-# keep_symbols.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: IN.o, showing none but SYMBOLS (separated by spaces)
-# after the renamings that the flags ask for. All else of it becomes local, or the linker would silently
-# merge two copies of one file in one program, function by function.
+# keep_symbols.sh IN.o OUT.o SYMBOLS [OBJCOPY_FLAG...]: writes IN.o to OUT.o with only SYMBOLS
+# visible (separated by spaces), after the renamings in the flags. All other symbols become local.
+# Otherwise the linker would silently merge two copies of one file in one program, function by
+# function.
 #
-# Between two __shared__ arrays there are bytes that are nobody's: a pointer that runs out of the one
-# does not come into the other.
+# Leaves unused bytes between two __shared__ arrays, so that a pointer that runs out of one does not
+# reach the next.
 #
-# Dynamic shared memory, whatever a kernel calls it, is the buffer of src/machine/kernel_memory.cpp.
+# Every name of dynamic shared memory becomes the buffer of src/machine/kernel_memory.cpp.
 set -e
 in=$1 out=$2 symbols=$3
 shift 3
 trap 'rm -f "$out.merged" "$out.script"' EXIT
-# Traced code has to have come through src/announce/wrapper.cpp, where that is of use.
+# Traced code must have passed through src/announce/wrapper.cpp on systems that need it.
 symbols_of_in=$(readelf -sW "$in")
 case "$(uname -m) $symbols_of_in" in
   *simt_accesses_are_announced*) ;;
@@ -29,7 +30,7 @@ ld -r --force-group-allocation "$in" -o "$out.merged"
 ld -r -T "$out.script" "$out.merged" -o "$out.apart"
 mv "$out.apart" "$out.merged"
 for name in $(echo "$symbols_of_in" | awk '$4 == "TLS" && $7 == "UND" &&
-    $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim)$/ { print $8 }' | sort -u); do
+    $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ { print $8 }' | sort -u); do
   set -- "$@" --redefine-sym "$name=simt_dynamic_shared"
 done
 objcopy "$@" "$out.merged"

@@ -34,8 +34,8 @@ model::Hazard::Actor actor(const Touch& touch, const std::vector<std::uint32_t>&
   return {-1, 0, stores(touch), places};
 }
 
-// Those of one place and way that reach furthest. Where nothing orders blocks, two of different
-// blocks say as much as all.
+// The touches of one place and way that reach furthest. If nothing orders blocks, those of two
+// different blocks are enough.
 class Reaching {
  public:
   explicit Reaching(bool keeps_all) : keeps_all_(keeps_all) {}
@@ -96,7 +96,7 @@ void LaunchTouches::add(std::span<const Touch> touches) {
 
 std::vector<model::Hazard> LaunchTouches::hazards(
     const BlockOrder& order, std::span<const machine::KernelArray> arrays) {
-  // Numbers of places depend on which block came first, the places do not.
+  // The numbers of places depend on which block ran first; the places do not.
   std::vector<std::uint32_t> ranks(numbers_.size());
   std::vector<std::vector<std::uint32_t>> places;
   for (const auto& [place, number] : numbers_) {
@@ -116,7 +116,7 @@ std::vector<model::Hazard> LaunchTouches::hazards(
   std::map<std::pair<std::uint32_t, Way>, Reaching> reaching;
   const auto report = [&](const Touch& before, const Touch& touch) {
     const bool read_only = is_read_only_and_stored(before, touch);
-    // The lower block is told first, and of one block the load.
+    // The lower block is named first, and within one block the load.
     const bool swap =
         std::pair(touch.block, stores(touch)) < std::pair(before.block, stores(before));
     const Touch &first = swap ? touch : before, &second = swap ? before : touch;

@@ -1,4 +1,4 @@
-// What the blocks of a launch touched in global memory, and where two of them may not both.
+// What the blocks of a launch touched in global memory, and where two of them conflict.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace trace {
 
-// A stretch of an array that a block touched in one epoch (from barrier to barrier), in one way, at
+// A range of an array that a block touched in one epoch (from barrier to barrier), in one way, at
 // one place.
 struct Touch {
   enum class Way : std::uint8_t { load, atomic_load, read_only_load, store, atomic_store };
@@ -24,18 +24,19 @@ struct Touch {
   Way way = Way::load;
 };
 
-// Sorts them and puts together those that are one.
+// Sorts the touches and merges those that can be one.
 void compact(std::vector<Touch>& touches);
 
-// Blocks run side by side; what is found does not depend on which of them came first.
+// Blocks run in parallel; the result does not depend on which of them ran first.
 class LaunchTouches {
  public:
-  // The number of a place, given as in Hazard::Actor, for Touch.
+  // A number for a place (given as in Hazard::Actor), for use in Touch.
   std::uint32_t number_of(const std::vector<std::uint32_t>& places);
   void add(std::span<const Touch> touches);
 
-  // The first of each array and pair of places, where one of two blocks stores and nothing orders
-  // them; and what is loaded as read-only, and stored by the same launch. Once, at the end.
+  // The first conflict for each array and pair of places: one of two blocks stores and nothing
+  // orders them, or data is loaded as read-only and stored by the same launch. Call this once, at
+  // the end.
   std::vector<model::Hazard> hazards(
       const BlockOrder& order, std::span<const machine::KernelArray> arrays);
 

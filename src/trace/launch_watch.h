@@ -1,4 +1,4 @@
-// What all who trace the blocks of a launch have to know of each other to find hazards.
+// What the tracers of the blocks of a launch share in order to find hazards.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ struct LaunchWatch {
   ResultWriters writers;
   BlockOrder order;
   LaunchTouches touches;
-  // A block counts in global memory, or lets others wait: what a launch does then may depend on the
+  // A block counts in global memory or lets others run. From then on the launch may depend on the
   // order of its blocks.
   std::atomic<bool> counts = false;
   bool depends_on_order() const { return counts || order.is_used(); }

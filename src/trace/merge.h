@@ -11,12 +11,12 @@
 
 namespace trace {
 
-// Lanes whose logs are the same, token for token: they are followed together.
+// Lanes with identical logs, which are followed together.
 struct Party {
   std::uint32_t lanes;
   std::span<const Token> tokens;
   Token path;
-  bool running;  // has more to come
+  bool running;  // will log more
   std::size_t tokens_used = 0, addresses_used = 0;
   Tally tally{};
   bool finished() const { return tokens_used == tokens.size(); }
@@ -27,11 +27,11 @@ class Merge {
  public:
   Merge(std::vector<Party>& parties, const CallPaths& paths) : parties_(parties), paths_(paths) {}
 
-  // The parties that execute the warp's next instruction, which is the next() of each. Empty when
-  // all are finished, or when one that has more to come might be the next.
+  // The parties that execute the warp's next instruction, which is the next() of each. Empty if all
+  // are finished, or if a running party without logged tokens might be the next.
   std::span<Party* const> next();
-  // Whether those execute the instruction behind it as well, because there are no others: then
-  // next() need not be asked.
+  // Whether these parties also execute the following instruction because there are no others. Then
+  // next() need not be called.
   bool stay_together() const { return parties_.size() == 1 && !together_[0]->finished(); }
 
  private:

@@ -1,9 +1,9 @@
-# Plants every mutant of gemm_steps.cu in one copy of it, each behind the condition that the variable
-# `mutant` holds its number; 0 is the program as it is. Lines keep their numbers. Mutants are:
-#   without   a barrier or a wait for copies is left out
-#   up, down  a barrier changes places with the statement before or behind it
+# Plants every mutant of gemm_steps.cu in one copy of it. Each is active only if the variable
+# `mutant` holds its number; 0 is the unchanged program. Lines keep their numbers. Mutants are:
+#   without   a barrier or a wait for copies is removed
+#   up, down  a barrier changes places with the statement before or after it
 #   unchecked a comparison with the size of a matrix always says: inside
-# Variables: list, the file to write "number|stages|line|kind|what" to, one mutant a line.
+# Variables: list, the file for "number|stages|line|kind|what", one mutant per line.
 
 function indent(l) { match(text[l], /^ */); return RLENGTH }
 function skipped(l) { return text[l] ~ /^ *($|\/\/|#)/ }
@@ -13,8 +13,8 @@ function plant(stages, l, kind, what) {
   return mutants
 }
 
-# Where the statement that ends on line l or above it begins, among the statements at depth d; 0
-# where the block begins there.
+# The first line of the statement at depth d that ends on line l or above; 0 if the block begins
+# there.
 function begin_of(l, d) {
   while (skipped(l)) --l
   if (indent(l) < d) return 0
@@ -24,7 +24,7 @@ function begin_of(l, d) {
 }
 { text[NR] = $0 }
 
-# A function or kernel, from its first line to its brace at the margin.
+# A function or kernel, from its first line to its closing brace in the first column.
 /^(template|__global__|__device__|__host__)/ && !first { first = NR }
 /^}/ && first {
   ++functions
@@ -47,7 +47,7 @@ function begin_of(l, d) {
 /^\/\/ Stage [0-9]+:/ { number = $3 + 0 }
 
 END {
-  # Which stages come to which function: callers stand behind what they call.
+  # Which stages reach which function. Callers come after the functions that they call.
   for (f = functions; f >= 1; --f) {
     if (stage[f]) used[f, stage[f]] = 1
     for (g = 1; g < f; ++g) {
@@ -91,14 +91,14 @@ function move(l, stages,   d, call, n, up, down, end) {
       behind[up - 1] = behind[up - 1] " if (mutant == " mutants ") " call
     }
     end = block_end(l + 1, d)
-    n = n " && mutant != " plant(stages, l, "down", call " behind line " end)
+    n = n " && mutant != " plant(stages, l, "down", call " after line " end)
     behind[end] = behind[end] " if (mutant == " mutants ") " call
   }
   text[l] = substr(text[l], 1, d) "if (" n ") " call
 }
 
-# The end of the statement behind a barrier at depth d. Where its block ends first: of the block, if
-# that is a loop, else of the statement behind the block.
+# The end of the statement after a barrier at depth d. If the block ends first: the end of the block
+# if it is a loop, else the end of the statement after the block.
 function block_end(l, d,   at) {
   while (skipped(l)) ++l
   if (indent(l) >= d) {
@@ -115,7 +115,7 @@ function block_end(l, d,   at) {
   return text[l] ~ /^ *for / ? at : block_end(at + 1, indent(at))
 }
 
-# From right to left, so that what is left of a comparison stays where it is.
+# From right to left, so that the text to the left of a comparison keeps its position.
 function uncheck(l, stages,   rest, at, left, begin, depth, c, operator, size, what) {
   rest = text[l]
   sub(/\/\/.*/, "", rest)

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# make mutants: every stage of gemm_steps.cu with one mistake in it (src/trace/mutants.awk), all of them in
-# one program, traced one after the other. A hazard must be named, of the kind that the mistake is.
-# Arguments: the build folder, and the commands that compile and link a traced copy (Makefile).
-# MUTANTS=n runs every n-th only.
+# make mutants: compiles every stage of gemm_steps.cu with one mistake at a time
+# (src/trace/mutants.awk), all in one program, and traces them one after the other. The tracer must
+# report a hazard that fits the mistake. Arguments: the build folder, and the commands that compile
+# and link a traced copy (Makefile). MUTANTS=n runs only every n-th mutant.
 set -euo pipefail
 build=$1 compile=$2 link=$3
 folder=$build/mutants
 every=${MUTANTS:-1}
 
-# Mistakes that are none, because the kernel does the same all the same; by stage and by the helper
-# that they are in, or stand behind.
+# Mutants without effect, because the kernel behaves the same. Each is named by its stage and by the
+# helper that contains or precedes it.
 equivalent=(
   "stage 1, update_if_inside, unchecked: col >= N -- the kernel has returned before"
   "stage 1, update_if_inside, unchecked: row >= M -- the kernel has returned before"
@@ -22,7 +22,7 @@ helper_at() { # line
 
 mkdir -p "$folder"
 awk -v list="$folder/list" -f src/trace/mutants.awk gemm_steps.cu > "$folder/gemm_steps.cu"
-# What is declared so, and defined elsewhere, is read without a call to the tracer.
+# A constant that is declared here and defined elsewhere is read without a call to the tracer.
 echo 'extern const int mutant;' > "$folder/mutant.h"
 printf '#include <cstdlib>\nextern const int mutant;\nconst int mutant = std::atoi(std::getenv("MUTANT"));\n' \
   > "$folder/mutant.cpp"
@@ -34,13 +34,12 @@ objcopy --redefine-sym stage_table=stage_table_traced --redefine-sym memcpy=simt
 objcopy --keep-global-symbol=stage_table_traced "$folder/renamed.o" "$folder/traced.o"
 $link -x c++ "$folder/mutant.cpp" -x none "$folder/traced.o" -o "$folder/gemm_steps"
 
-# What is said of a stage of the mutant, or of none with number 0. No tile divides these sizes; with
-# the second, where N and K are multiples of four, the kernels with float4 run.
+# The messages about a stage of the mutant; number 0 is the unchanged program. No tile divides these
+# sizes. With the second size, N and K are multiples of four, so the kernels with float4 run.
 hazards_of() { # number, stage, sizes
   MUTANT=$1 "$folder/gemm_steps" --device cpu --stage "$2" $3 --trace all 2>&1 > /dev/null || true
 }
-# What a check of N alone keeps from being read past the end of B is there only where the last tile
-# of K is whole.
+# A check of N alone prevents reads beyond the end of B only if the last tile of K is whole.
 sizes=("--m 150 --n 270 --k 43" "--m 150 --n 268 --k 44" "--m 150 --n 268 --k 48")
 
 for size in "${sizes[@]}"; do
@@ -52,7 +51,7 @@ total=0 caught=0 same=0
 while IFS='|' read -r number stages line kind what; do
   ((number % every == 0)) || continue
   case "$kind $what" in
-    unchecked*) expected='reaches for element [0-9,-]+ of [ABC] |race on C' ;;
+    unchecked*) expected='accesses element [0-9,-]+ of [ABC] |race on C' ;;
     *wait_prior*) expected='race on|is still on its way' ;;
     *) expected='race on' ;;
   esac

@@ -20,8 +20,8 @@ void add_event(const Recorder& recorder, model::Recording& recording, model::Rec
 std::size_t find_event(
     const model::Recording& recording, std::int64_t block, std::int64_t thread,
     const std::vector<std::uint32_t>& places, std::uint64_t byte) {
-  const int warp = static_cast<int>(thread / model::kWarpSize),
-            lane = static_cast<int>(thread % model::kWarpSize);
+  const int warp = recording.warp.warp_of(static_cast<int>(thread)),
+            lane = recording.warp.lane_of(static_cast<int>(thread));
   for (std::size_t i = recording.events.size(); i-- > 0;) {
     const model::RecordedEvent& event = recording.events[i];
     if (event.kind != model::RecordedEvent::Kind::request || event.block != block ||

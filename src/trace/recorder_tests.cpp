@@ -22,7 +22,7 @@ struct Recorded {
   model::Recording recording;
 };
 
-// Stage 3 with tiles of 8 x 8: two warps a block, 16 x 16 x 16 in four blocks.
+// Stage 3 with tiles of 8 x 8: two warps per block, 16 x 16 x 16 in four blocks.
 const model::Variant& small_tiles() {
   return model::find_stage(stage_table_traced.stages, 3)->variants[2];
 }
@@ -56,7 +56,7 @@ std::int64_t count(const model::Recording& recording, Kind kind) {
 
 }  // namespace
 
-TEST_CASE("a recording of all blocks holds every request that is counted, at the same cost") {
+TEST_CASE("a recording of all blocks has every counted request, with the same cost") {
   const auto [counts, recording] = record({0, 1, 2, 3});
   std::int64_t requests[2][2]{}, pieces[2][2]{}, ideal[2][2]{};
   for (const model::RecordedEvent& event : recording.events) {
@@ -85,7 +85,7 @@ TEST_CASE("a recording of all blocks holds every request that is counted, at the
   CHECK(recording.hazards.empty());
 }
 
-TEST_CASE("only the chosen blocks are recorded, warp after warp between two barriers") {
+TEST_CASE("only the chosen blocks are recorded, one warp after the other between two barriers") {
   const auto [counts, recording] = record({2});
   CHECK(counts.blocks_traced == 4);
   REQUIRE(recording.events.size() > 2);
@@ -120,7 +120,7 @@ TEST_CASE("a recorded event knows its line, its array and the lanes' addresses i
   };
   CHECK(text(next(Kind::barrier, "")).find("__syncthreads();") != std::string::npos);
 
-  // The second block row and column: A's rows from 8 on, 16 floats each, and B's columns.
+  // The block in the second row and column: A's rows from 8 on (16 floats each), and B's columns.
   const model::RecordedEvent a = next(Kind::request, "A"), b = next(Kind::request, "B");
   CHECK(text(a).find("As[row][col] = load_or_zero(A") != std::string::npos);
   CHECK(a.access.active == 0xffffffffu);
@@ -139,13 +139,13 @@ TEST_CASE("a recorded event knows its line, its array and the lanes' addresses i
     CHECK(store.access.address[lane] == lane * 4u);
 }
 
-TEST_CASE("a recording ends where it may not grow any more, and says so") {
+TEST_CASE("a recording ends at its size limit, and says so") {
   const model::Recording recording = record({0, 1}, 10).recording;
   CHECK(recording.events.size() == 10);
   CHECK(!recording.complete);
 }
 
-TEST_CASE("without a recorder nothing is recorded, and the counts are the same") {
+TEST_CASE("without a recorder the counts are the same") {
   const auto [counts, recording] = record({});
   CHECK(recording.events.empty());
   CHECK(counts.smem_loads.requests == record({0}).counts.smem_loads.requests);

@@ -8,18 +8,19 @@
 namespace trace {
 namespace {
 
-// The bytes modulo which the place of a load or store matters to its cost
-// (src/model/warp_access.h).
+// The cost of a load or store depends on its address modulo these bytes (src/model/warp_access.h), on
+// a real GPU and on one whose lines are shorter.
 constexpr int kAlignment[] = {128, 128, 16, 16};
 
-// Of a load of one word a lane, were it for two or four.
+// Adds the cost that a load of one word per lane would have as a load of two or four words.
 void add_wider(const model::WarpAccess& access, RequestCost& cost) {
   const auto word = [&](int lane) { return access.address[lane] / 4 % 4; };
   const std::uint64_t first = word(std::countr_zero(access.active));
   cost.widenable = true;
   machine::for_each_lane(access.active, [&](int l) { cost.widenable &= word(l) == first; });
   if (!cost.widenable) return;
-  // The request for the first of two or four words stands for the wide one, the others for none.
+  // The request for the first of two or four words counts as the wide one; the others count as
+  // none.
   model::WarpAccess wide = access;
   wide.bytes = 8;
   if (first % 2 == 0) cost.wavefronts_64 = model::shared_load(wide).wavefronts;
@@ -43,16 +44,17 @@ RequestCost compute(int traffic, const model::WarpAccess& access) {
 }  // namespace
 
 const RequestCost& RequestCosts::of(int traffic, const model::WarpAccess& access) {
-  // A loop repeats the lanes' distances from each other and, sooner or later, the alignment.
+  // A loop repeats the distances between the lanes' addresses and, sooner or later, the alignment.
   const std::uint64_t base = access.address[std::countr_zero(access.active)];
   Request request{
       access.active, access.bytes, traffic, static_cast<int>(base % kAlignment[traffic]), {}};
   machine::for_each_lane(
       access.active, [&](int l) { request.distances[l] = access.address[l] - base; });
 
-  const std::uint64_t mixed = (request.distances[1] + request.distances[31] * 3 +
-                               request.alignment * 5 + traffic * 1031 + access.active) *
-                              0x9e3779b97f4a7c15u;
+  const std::uint64_t last = request.distances[access.warp.lanes - 1];
+  const std::uint64_t mixed =
+      (request.distances[1] + last * 3 + request.alignment * 5 + traffic * 1031 + access.active) *
+      0x9e3779b97f4a7c15u;
   Remembered& slot = remembered_[mixed >> 54];
   static_assert(kRemembered == 1 << (64 - 54));
   if (slot.request != request) slot = {request, compute(traffic, access)};

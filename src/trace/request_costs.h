@@ -1,4 +1,5 @@
-// What a warp's request costs, remembered: a kernel's loops repeat a few patterns of addresses.
+// A cache of the costs of a warp's requests: the loops of a kernel repeat a few patterns of
+// addresses.
 #pragma once
 
 #include <array>
@@ -18,13 +19,13 @@ struct RequestCost {
 class RequestCosts {
  public:
   RequestCosts() : remembered_(kRemembered) {}
-  // Of a load or store; `traffic` is a TrafficIndex. Valid until the next call.
+  // The cost of a load or store; `traffic` is a TrafficIndex. Valid until the next call.
   const RequestCost& of(int traffic, const model::WarpAccess& access);
 
  private:
   static constexpr int kRemembered = 1024;
   struct Request {
-    std::uint32_t active;
+    std::uint32_t active;  // of one geometry only
     int bytes, traffic, alignment;
     std::array<std::uint64_t, model::kWarpSize> distances;
     bool operator==(const Request&) const = default;

@@ -4,7 +4,7 @@
 
 namespace trace {
 
-// Zeros that calloc need not write.
+// calloc provides zero pages without writing them.
 ResultWriters::ResultWriters(std::span<const machine::GlobalArray> matrices) {
   for (const machine::GlobalArray& matrix : matrices) {
     if (matrix.result) count_ += matrix.bytes / 4;

@@ -1,4 +1,4 @@
-// Which thread of a launch wrote which word of the result, shared by all who trace its blocks.
+// Which thread of a launch wrote which word of the result. Shared by all tracers of its blocks.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace trace {
 
 class ResultWriters {
  public:
-  // Nobody has written any word yet of the matrices that are results.
+  // Starts with no word of the result matrices written.
   explicit ResultWriters(std::span<const machine::GlobalArray> matrices);
 
-  // For each word the thread of the launch that wrote it last, plus 1; 0: nobody.
+  // For each word: the thread of the launch that wrote it last, plus 1; 0: none.
   std::span<const std::uint64_t> words() const { return {words_.get(), count_}; }
 
-  // Puts `writer` down for a word. Blocks run side by side.
+  // Records `writer` for a word. Blocks run in parallel.
   void put(std::size_t word, std::uint64_t writer) {
     __atomic_store_n(&words_.get()[word], writer, __ATOMIC_RELAXED);
   }

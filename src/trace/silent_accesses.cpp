@@ -1,4 +1,4 @@
-// What a kernel does to memory that the compiler is silent about: announce/pass.h puts a call of
+// The accesses of a kernel that the compiler does not announce. announce/pass.h puts a call of
 // simt_announce before each such instruction.
 #include <cstddef>
 
@@ -7,7 +7,7 @@
 #include "trace/hooks.h"
 
 #if defined(__x86_64__)
-// Of a caller that expects every register to be as it was. It has pushed what is announced.
+// The caller expects every register to be unchanged. It has pushed the announcement.
 asm(R"(
 	.text
 	.globl	simt_announce

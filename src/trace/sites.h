@@ -1,4 +1,4 @@
-// The places in a kernel that touch memory.
+// The places in a kernel that access memory.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace trace {
 
-// One place in the kernel, reached by one path, that touches one array.
+// A site: one place in the kernel, reached by one path, that accesses one array.
 struct Site {
   Token path, token;
   const machine::KernelArray* array;
@@ -27,11 +27,11 @@ struct Site {
 
 class Sites {
  public:
-  // Both have to outlive it.
+  // Both must outlive this object.
   Sites(const std::vector<machine::KernelArray>& arrays, const CallPaths& paths)
       : arrays_(arrays), paths_(paths) {}
 
-  // The site of that access; null where the address is in no array.
+  // The site of that access; null if the address is not in an array.
   Site* find(Token path, Token token, std::uintptr_t address) {
     Site*& last = last_[(token >> kPlaceShift ^ path * 31) % last_.size()];
     if (last != nullptr && is_site(*last, path, token, address)) return last;

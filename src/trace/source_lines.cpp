@@ -20,7 +20,7 @@
 
 #include "machine/code_place.h"
 
-// The text of gemm_steps.cu (Makefile: compiled again whenever it changes).
+// The text of gemm_steps.cu (the Makefile recompiles this file whenever it changes).
 asm(".pushsection .rodata\n"
     "kernel_source_begin: .incbin \"gemm_steps.cu\"\n"
     "kernel_source_end: .byte 0\n"
@@ -51,8 +51,7 @@ struct Frame {
 };
 using Frames = std::map<Place, std::vector<Frame>>;
 
-// For each place the lines that it stands in, innermost first: more than one where a function was
-// inlined.
+// For each place, its source lines, innermost first: more than one if a function was inlined.
 Frames lines_of(const std::vector<Place>& places) {
   std::istringstream answer(addr2line_elsewhere ? addr2line_elsewhere(places) : addr2line(places));
   Frames lines;
@@ -73,7 +72,7 @@ Frames lines_of(const std::vector<Place>& places) {
   return lines;
 }
 
-// What addr2line says of some places.
+// The output of addr2line for some places.
 class LineTable {
  public:
   explicit LineTable(std::vector<Place> places) {
@@ -82,8 +81,7 @@ class LineTable {
     if (!places.empty()) lines_ = lines_of(places);
   }
 
-  // The innermost line of `kernel` that the calls in `path`, outermost first, go through; 0 for
-  // none.
+  // The innermost line of `kernel` on the calls in `path`, outermost first; 0 for none.
   int line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
     int line = 0;
     for (const Place place : path) {
@@ -103,7 +101,7 @@ class LineTable {
   Frames lines_;
 };
 
-// The line with the brace that closes the first one opened on or after `first`.
+// The line of the brace that closes the first brace opened on or after `first`.
 int closing_line(std::string_view source, int first) {
   int line = 1, depth = 0;
   for (const char c : source) {
@@ -115,8 +113,8 @@ int closing_line(std::string_view source, int first) {
   return 0;
 }
 
-// The first line of the declaration that `line` stands in: the one after a comment or a blank line.
-// 0 where the text has no such line, as when the file is no more the one that was compiled.
+// The first line of the declaration that contains `line`: the one after a comment or a blank line.
+// 0 if the text has no such line, for example because the file changed after compilation.
 int heading_line(std::string_view source, int line) {
   std::vector<std::string_view> lines;
   for (std::size_t begin = 0; begin < source.size();) {
@@ -129,8 +127,8 @@ int heading_line(std::string_view source, int line) {
   return line;
 }
 
-// Somebody else's file may have the same name: ours is the one with this source below its folder,
-// or one that is not there any more.
+// A user's file may have the same name. Ours is the one with this source file below its folder, or
+// one that no longer exists.
 bool is_gemm_steps(const std::filesystem::path& file) {
   std::error_code unknown;
   return file.filename() == "gemm_steps.cu" &&
@@ -248,7 +246,7 @@ void resolve_lines(model::Recording& recording, const SourceRange& kernel) {
   for (const model::RecordedSite& site : recording.sites) {
     places.insert(places.end(), site.places.begin(), site.places.end());
   }
-  const LineTable known(places);  // those of the hazards are among them
+  const LineTable known(places);  // the sites of the hazards are among them
   for (model::RecordedSite& site : recording.sites) site.line = known.line_in(kernel, site.places);
   for (model::RecordedHazard& recorded : recording.hazards) {
     for (model::Hazard::Actor* actor : {&recorded.hazard.first, &recorded.hazard.second}) {

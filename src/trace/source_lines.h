@@ -1,4 +1,4 @@
-// From places in the program to lines of the kernels' source, by binutils' addr2line.
+// Maps places in the program to lines of the kernels' source, by addr2line from binutils.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace trace {
 
-// Places in this program, as distances from its begin.
+// Places in this program, as offsets from its start.
 using Places = std::vector<std::uint32_t>;
 
-// What `addr2line -a -i` prints of them; nothing where it is not to be had.
+// The output of `addr2line -a -i` for them; nothing if addr2line is not available.
 std::string addr2line(const Places& places);
 
-// Asked instead of addr2line() for all that follows, where it is not empty: by a process that may
-// start no other.
+// If not empty, this is called instead of addr2line() from now on, for a process that may not start
+// another.
 extern std::function<std::string(const Places&)> addr2line_elsewhere;
 
-// And instead of source_text(): by a process that may open no file.
+// The same for source_text(), for a process that may not open files.
 extern std::function<std::string(const std::string& file)> source_text_elsewhere;
 
 struct SourceRange {
@@ -30,25 +30,25 @@ struct SourceRange {
   int first = 0, last = 0;  // lines, from 1
 };
 
-// Where the kernel at `kernel` stands, a function compiled for the CPU; lines 0 to 0 where that
-// cannot be found: without addr2line, debug information or the file.
+// The lines of the kernel whose function, compiled for the CPU, is at `kernel`. Lines 0 to 0 if
+// they cannot be found: without addr2line, debug information or the file.
 SourceRange kernel_lines(const void* kernel);
 
-// The text of a source file: of gemm_steps.cu as it was when this was compiled.
+// The text of a source file. For gemm_steps.cu, the text at compile time.
 std::string source_text(const std::string& file);
 
-// Gives every one of `lines` its line of `kernel`: the innermost of the calls that led to it which
-// still stands in the kernel, so that an access inside a helper belongs to the line that calls it.
-// What then is the same line, array, direction and width becomes one; sorted by line.
+// Sets the line of `kernel` for each of `lines`: that of the innermost call on the path that is
+// still in the kernel, so that an access inside a helper belongs to the line that calls the helper.
+// Then merges entries with the same line, array, direction and width, and sorts them by line.
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel);
 
-// The same for hazards; sorted by kind and lines, and each pair of lines once.
+// The same for hazards; sorted by kind and lines, with each pair of lines once.
 void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel);
 
-// The same for what an audit found, but for what has its line already: of another kernel.
+// The same for the findings of an audit, except those that already have a line, in another kernel.
 void resolve_lines(model::Audit& audit, const SourceRange& kernel);
 
-// The same for the sites and hazards of a recording, whose order stays.
+// The same for the sites and hazards of a recording; their order does not change.
 void resolve_lines(model::Recording& recording, const SourceRange& kernel);
 
 }  // namespace trace

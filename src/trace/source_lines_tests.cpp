@@ -9,7 +9,7 @@
 
 namespace trace {
 
-TEST_CASE("somebody else's gemm_steps.cu is read, and ours is the text that was compiled") {
+TEST_CASE("a user's gemm_steps.cu is read from its file, ours from the compiled text") {
   const auto folder =
       std::filesystem::temp_directory_path() / ("gemm_steps_source_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -22,7 +22,7 @@ TEST_CASE("somebody else's gemm_steps.cu is read, and ours is the text that was 
 
   const std::string ours = source_text("gemm_steps.cu");
   CHECK(ours.find("stage_table") != std::string::npos);
-  CHECK(source_text(folder / "gemm_steps.cu") == ours);  // where the file is gone
+  CHECK(source_text(folder / "gemm_steps.cu") == ours);  // the file no longer exists
 }
 
 }  // namespace trace

@@ -1,4 +1,4 @@
-// What one thread did, by the kinds of traffic that are told apart.
+// What one thread did, by kind of traffic.
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@
 namespace trace {
 
 void ThreadOrder::begin_block(int threads) {
-  const std::size_t warps = (threads + model::kWarpSize - 1) / model::kWarpSize;
+  const std::size_t warps = geometry_.warps_of(threads);
   now_.assign(threads, 0);
   fenced_.assign(threads, 0);
   warp_start_.assign(warps, 0);
@@ -32,7 +32,7 @@ void ThreadOrder::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask
   auto round = std::find_if(
       rounds.begin(), rounds.end(), [&](const Round& known) { return known.mask == mask; });
   if (round == rounds.end()) round = rounds.insert(round, {mask, 0});
-  // Who comes again has gone on, and so have all others.
+  // A lane that arrives again has passed the barrier, and so have all others.
   if ((round->came & lanes) != 0) round->came = 0;
   round->came |= lanes;
   join(warp, round->came);
@@ -40,11 +40,11 @@ void ThreadOrder::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask
 }
 
 void ThreadOrder::join(int warp, std::uint32_t lanes) {
-  const int first = warp * model::kWarpSize;
-  const int count = std::min<int>(model::kWarpSize, static_cast<int>(now_.size()) - first);
+  const int first = geometry_.thread_of(warp, 0);
+  const int count = std::min<int>(geometry_.lanes, static_cast<int>(now_.size()) - first);
   const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
   lanes &= all;
-  // Where no lane knows of other warps, all that there is to say is one moment.
+  // If no lane has information about other warps, a single moment describes all.
   if (lanes == all && !has_edges_) {
     warp_start_[warp] = ++clock_;
     std::fill(now_.begin() + first, now_.begin() + first + count, clock_);
@@ -86,10 +86,11 @@ void ThreadOrder::atomic_store(int thread, std::uint64_t place) {
   released.resize(now_.size(), 0);
   const Known& known = known_[thread];
   for (std::size_t t = 0; t < known.size(); ++t) released[t] = std::max(released[t], known[t]);
-  // What the warp's last barrier ordered before this thread is before the fence as well.
-  const std::size_t first = thread / model::kWarpSize * model::kWarpSize;
-  const std::size_t end = std::min<std::size_t>(first + model::kWarpSize, now_.size());
-  const Moment warp_start = warp_start_[thread / model::kWarpSize];
+  // What the warp's last barrier ordered before this thread is also before the fence.
+  const int warp = geometry_.warp_of(thread);
+  const std::size_t first = geometry_.thread_of(warp, 0);
+  const std::size_t end = std::min<std::size_t>(first + geometry_.lanes, now_.size());
+  const Moment warp_start = warp_start_[warp];
   for (std::size_t t = first; t < end && warp_start > 0; ++t) {
     released[t] = std::max(released[t], warp_start - 1);
   }
@@ -100,7 +101,7 @@ void ThreadOrder::lock(int thread, std::uint64_t place) {
   has_edges_ = true;
   std::vector<std::uint64_t>& locks = locks_[thread];
   if (std::find(locks.begin(), locks.end(), place) == locks.end()) locks.push_back(place);
-  fence(thread);  // that it has, for all that is known
+  fence(thread);  // a lock implies a fence, as far as we know
 }
 
 bool ThreadOrder::share_a_lock(int other, int thread) const {

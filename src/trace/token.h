@@ -1,11 +1,11 @@
-// What a lane logs of what it does, one token after the other.
+// The log of a lane: a sequence of tokens.
 #pragma once
 
 #include <cstdint>
 
 namespace trace {
 
-// A token is one thing that a lane did, in 32 bits: the place in the code, the kind, log2 of the
+// A token is one action of a lane, in 32 bits: its place in the code, its kind, and log2 of its
 // bytes.
 using Token = std::uint32_t;
 enum class Kind : Token {
@@ -13,15 +13,15 @@ enum class Kind : Token {
   kEnter,  // a function, called from that place
   kExit,
   kWarpBarrier,
-  kCommit,  // of the async copies so far to a group
-  kWait,    // for all groups but so many
+  kCommit,  // ends a group of the async copies so far
+  kWait,    // for all groups except this many
   kLoad,
   kStore,
   kAsyncCopy,
-  kAtomicLoad,  // an atomic is both of these, and races with what is none
+  kAtomicLoad,  // an atomic is both of these, and races with non-atomics
   kAtomicStore,
-  kBadIndex,  // past a dimension of an array
-  kLockLoad,  // of an atomic that makes locks and flags: its store is a kAtomicStore
+  kBadIndex,  // beyond a dimension of an array
+  kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
   kVolatileLoad,
   kVolatileStore,
   kTold  // by the machine: see Told
@@ -53,12 +53,12 @@ constexpr bool is_atomic(Kind kind) {
   return kind == Kind::kAtomicLoad || kind == Kind::kLockLoad || kind == Kind::kAtomicStore;
 }
 
-// What the machine tells of a lane that is neither a step nor an access.
+// A report by the machine about a lane that is neither a step nor an access.
 struct Told {
   enum class What : std::uint8_t { fence, read_only_load, hazard } what;
   std::uint8_t kind = 0;     // of the hazard (model::HazardKind)
   std::uint32_t extent = 0;  // of the hazard
-  std::uint64_t value = 0;   // the hazard's index, or the address that is loaded
+  std::uint64_t value = 0;   // the hazard's index, or the loaded address
 
   std::uint64_t first_word() const {
     return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 |
@@ -71,13 +71,13 @@ struct Told {
   }
 };
 
-// What a lane did since its warp was last folded. The hooks write through these pointers.
+// What a lane did since its warp's logs were last folded. The hooks write through these pointers.
 struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
-  // A load or store has one; an async copy two: from and to; a wait the number of groups, a barrier
-  // of the warp its mask; a bad index two: what the compiler says of it, and the index; what is
-  // told two: see Told.
+  // The number of words per token: a load or store has one; an async copy two, its destination and
+  // source; a wait the number of groups; a barrier of the warp its mask; a bad index two, the
+  // compiler's type data and the index; a Told two.
   std::uintptr_t* next_address = nullptr;
   bool has_room() const { return next_token < tokens_end; }
 };

@@ -16,7 +16,7 @@
 namespace trace {
 namespace {
 
-// Of all launches of a host function: whose blocks are traced, and which words of the result they
+// For all launches of a host function: whose blocks are traced, and which words of the result they
 // wrote.
 class Tracing : public machine::LaunchObserver {
  public:
@@ -29,12 +29,13 @@ class Tracing : public machine::LaunchObserver {
     if (machine_.recorder == nullptr) return;
     model::Recording& recording = machine_.recorder->launches.emplace_back();
     recording.kernel = launch.kernel;
+    recording.warp = machine_.gpu->warp;
     recording.grid = {launch.grid.x, launch.grid.y, launch.grid.z};
     recording.block = {launch.block.x, launch.block.y, launch.block.z};
   }
 
-  // A recording is in the grid's order, and an audit is of one thread. Where blocks wait for each
-  // other, what they do depends on their order: then it is always the same one.
+  // A recording follows the order of the grid, and an audit needs a single thread. If blocks wait
+  // for each other, their actions depend on their order, so a fixed order is used.
   int most_workers() const override {
     const bool in_order = machine_.recorder != nullptr || machine_.audit != nullptr ||
                           (watch_ && watch_->depends_on_order());
@@ -44,7 +45,7 @@ class Tracing : public machine::LaunchObserver {
   std::unique_ptr<machine::BlockObserver> observe_blocks(
       const machine::KernelMemory& memory) override {
     return std::make_unique<WarpTracer>(
-        memory, watch_ ? &*watch_ : nullptr, machine_.recorder,
+        machine_.gpu->warp, memory, watch_ ? &*watch_ : nullptr, machine_.recorder,
         is_audited() ? std::exchange(audit_of_launch_, nullptr) : nullptr);
   }
 
@@ -53,7 +54,7 @@ class Tracing : public machine::LaunchObserver {
     if (!watch_) return {};
     std::vector<model::Hazard> found = watch_->touches.hazards(watch_->order, arrays);
     if (machine_.recorder == nullptr) return found;
-    // Known when all is over, and no single event is to blame.
+    // Known only after the launch, so no single event causes it.
     model::Recording& recording = machine_.recorder->launches.back();
     for (const model::Hazard& hazard : found) {
       if (recording.events.empty()) break;
@@ -73,8 +74,8 @@ class Tracing : public machine::LaunchObserver {
     if (machine_.wrote) machine_.wrote(writers);
   }
 
-  // Elements of C that no thread of all launches wrote, as one hazard. Only where all blocks were
-  // traced, and none was abandoned, is that known.
+  // Elements of C that no thread of any launch wrote, as one hazard. This is known only if all
+  // blocks were traced and none was abandoned.
   std::optional<model::Hazard> never_written(const model::Counts& counts) const {
     const auto first = std::find(written_.begin(), written_.end(), false);
     const auto result = std::find_if(
@@ -96,8 +97,8 @@ class Tracing : public machine::LaunchObserver {
 
   const machine::Machine& machine_;
   std::span<const machine::GlobalArray> matrices_;
-  model::Audit* audit_of_launch_ = nullptr;  // until its first block has it
-  std::optional<LaunchWatch> watch_;         // of the launch; none where hazards are not looked for
+  model::Audit* audit_of_launch_ = nullptr;  // until its first block takes it
+  std::optional<LaunchWatch> watch_;         // of the launch; empty if hazards are not looked for
   std::vector<bool> written_;                // of the words of the result, by any launch
   bool all_traced_ = true;                   // every block of every launch
 };

@@ -1,4 +1,4 @@
-# The kernels' text travels in the program, for --explain.
+# The program contains the kernels' source text, for --explain.
 $(BUILD)/src/trace/source_lines.o: gemm_steps.cu
 
 $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
@@ -11,7 +11,7 @@ $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o
 		16hazards_of_warpsE 24hazards_in_global_memoryE)" $(COUNTED)
 $(BUILD)/tests: $(HAZARD_KERNELS)
 
-mutants: $(PROGRAM) ## kernels with one mistake each: the tracer must name them all
+mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer must report each
 	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"
 .PHONY: mutants

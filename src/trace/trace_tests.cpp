@@ -26,9 +26,9 @@ struct alignas(256) Arrays {
 
 Arrays arrays;
 
-model::Counts trace_block(void (*run)(const float*, float*)) {
+model::Counts trace_block(void (*run)(const float*, float*), const char* name = "RTX 3090") {
   for (int i = 0; i < 1024; ++i) arrays.in[i] = static_cast<float>(i);
-  const model::Gpu& gpu = *model::find_gpu("RTX 3090");
+  const model::Gpu& gpu = *model::find_gpu(name);
   const machine::GlobalArray known[] = {
       {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out}};
   return trace({&gpu}, known, [&] { run(arrays.in, arrays.out); });
@@ -43,20 +43,23 @@ void check_equal_lanes(const model::Traffic& traffic, int accesses, int bytes) {
 
 }  // namespace
 
-TEST_CASE("every C++ idiom is seen as the accesses that are written") {
+TEST_CASE("the tracer sees every C++ idiom as the accesses in its source") {
   REQUIRE(!idioms.empty());
   for (const Idiom& idiom : idioms) {
     CAPTURE(std::string(idiom.text));
-    const model::Counts counts = trace_block(idiom.run);
-    CHECK(counts.threads_traced == 32);
-    check_equal_lanes(counts.gmem_loads, idiom.gmem_loads, idiom.gmem_load_bytes);
-    check_equal_lanes(counts.gmem_stores, idiom.gmem_stores, idiom.gmem_store_bytes);
-    check_equal_lanes(counts.smem_loads, idiom.smem_loads, idiom.smem_load_bytes);
-    check_equal_lanes(counts.smem_stores, idiom.smem_stores, idiom.smem_store_bytes);
+    for (const char* gpu : {"RTX 3090", "paper"}) {
+      CAPTURE(gpu);
+      const model::Counts counts = trace_block(idiom.run, gpu);
+      CHECK(counts.threads_traced == 32);
+      check_equal_lanes(counts.gmem_loads, idiom.gmem_loads, idiom.gmem_load_bytes);
+      check_equal_lanes(counts.gmem_stores, idiom.gmem_stores, idiom.gmem_store_bytes);
+      check_equal_lanes(counts.smem_loads, idiom.smem_loads, idiom.smem_load_bytes);
+      check_equal_lanes(counts.smem_stores, idiom.smem_stores, idiom.smem_store_bytes);
+    }
   }
 }
 
-TEST_CASE("lanes that part and meet again make the requests of a warp in lockstep") {
+TEST_CASE("lanes that diverge and reconverge make the requests of a warp in lockstep") {
   REQUIRE(!divergences.empty());
   for (const Divergence& divergence : divergences) {
     CAPTURE(std::string(divergence.text));
@@ -66,7 +69,7 @@ TEST_CASE("lanes that part and meet again make the requests of a warp in lockste
   }
 }
 
-TEST_CASE("what threads do together is what the GPU's threads do") {
+TEST_CASE("collective operations give the GPU's results") {
   REQUIRE(!exchanges.empty());
   for (const Exchange& exchange : exchanges) {
     CAPTURE(std::string(exchange.text));
@@ -79,7 +82,23 @@ TEST_CASE("what threads do together is what the GPU's threads do") {
   }
 }
 
-TEST_CASE("local variables are measured over all calls, and are a thread's own") {
+TEST_CASE("on the paper GPU warpSize is 4, and lanes exchange within 4") {
+  const auto result_of = [](const std::string& text) {
+    const auto wanted = std::find_if(
+        exchanges.begin(), exchanges.end(), [&](const Exchange& e) { return e.text == text; });
+    REQUIRE(wanted != exchanges.end());
+    trace_block(wanted->run, "paper");
+    return std::vector<float>(arrays.out, arrays.out + 32);
+  };
+  CHECK(result_of("dim3 and warpSize")[0] == 32 + 4);
+  const std::vector<float> moved = result_of("__shfl_down_sync");
+  for (int t = 0; t < 32; ++t) {
+    CAPTURE(t);
+    CHECK(moved[t] == (t % 4 + 3 < 4 ? t + 3 : t));
+  }
+}
+
+TEST_CASE("local variables are measured over all calls, and other threads must not access them") {
   REQUIRE(!locals.empty());
   for (const Local& local : locals) {
     CAPTURE(std::string(local.text));
@@ -96,7 +115,7 @@ TEST_CASE("local variables are measured over all calls, and are a thread's own")
   }
 }
 
-TEST_CASE("who stored each word of the result is told, and that nobody stored the others") {
+TEST_CASE("the trace tells which thread stored each word of the result, if any") {
   REQUIRE(!exchanges.empty());
   const machine::GlobalArray known[] = {
       {"in", arrays.in, sizeof arrays.in}, {"out", arrays.out, sizeof arrays.out, true}};
@@ -113,7 +132,7 @@ TEST_CASE("who stored each word of the result is told, and that nobody stored th
   }
 }
 
-TEST_CASE("a kernel that cannot go on is a fault with its block and thread") {
+TEST_CASE("a kernel that cannot continue is a fault with its block and thread") {
   REQUIRE(!faults.empty());
   for (const Fault& fault : faults) {
     CAPTURE(std::string(fault.text));
@@ -121,7 +140,7 @@ TEST_CASE("a kernel that cannot go on is a fault with its block and thread") {
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains(fault.says));
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains("block (0, 0, 0), thread ("));
   }
-  // And the next launch is none the worse for it.
+  // The next launch is not affected.
   CHECK(trace_block(idioms[0].run).gmem_loads.requests == 1);
 }
 

@@ -12,7 +12,7 @@ std::vector<Token> last_steps(const Party& party) {
   constexpr std::size_t kEnough = 6;
   std::vector<Token> steps;
   if (party.running) return steps;
-  // Behind the kernel's exit there are those of the functions that launch it.
+  // After the kernel's exit come the exits of the functions that launch it.
   std::size_t end = 0;
   for (std::size_t i = party.tokens.size(); i-- > 0;) {
     const Kind kind = kind_of(party.tokens[i]);
@@ -63,12 +63,12 @@ void WarpLog::begin_block(int threads) {
 std::vector<Party> WarpLog::parties(int warp, std::uint32_t running) {
   select(warp);
   std::vector<Party> all;
-  for (int l = 0; l < model::kWarpSize; ++l) {
+  for (int l = 0; l < geometry_.lanes; ++l) {
     const Lane& lane = (*lanes_)[l];
     const std::span<const Token> tokens(lane.tokens.data(), lane.log.next_token);
     const bool is_running = running >> l & 1u;
     if (tokens.empty() && !is_running) continue;
-    const Token path = paths_[warp * model::kWarpSize + l];
+    const Token path = paths_[geometry_.thread_of(warp, l)];
     auto same = std::find_if(all.begin(), all.end(), [&](const Party& party) {
       return party.running == is_running && party.path == path &&
              std::equal(tokens.begin(), tokens.end(), party.tokens.begin(), party.tokens.end());
@@ -83,7 +83,7 @@ std::vector<Party> WarpLog::parties(int warp, std::uint32_t running) {
 }
 
 model::WarpAccess WarpLog::gather(Token token, std::span<Party* const> together) const {
-  model::WarpAccess access{0, bytes_of(token), {}};
+  model::WarpAccess access{0, bytes_of(token), {}, geometry_};
   for (Party* party : together) {
     access.active |= party->lanes;
     const std::size_t index = party->addresses_used++;
@@ -97,7 +97,7 @@ void WarpLog::drop_used(int warp, std::span<const Party> parties) {
   for (const Party& party : parties) {
     const std::vector<Token> steps = last_steps(party);
     machine::for_each_lane(party.lanes, [&](int l) {
-      const int thread = warp * model::kWarpSize + l;
+      const int thread = geometry_.thread_of(warp, l);
       paths_[thread] = party.path;
       if (!steps.empty()) last_places_[thread] = steps;
       Lane& lane = (*lanes_)[l];

@@ -10,11 +10,14 @@
 namespace trace {
 
 WarpTracer::WarpTracer(
-    const machine::KernelMemory& memory, LaunchWatch* launch, model::Recorder* recorder,
-    model::Audit* audit)
-    : is_shared_(shared_words(memory.arrays)),
+    model::WarpGeometry geometry, const machine::KernelMemory& memory, LaunchWatch* launch,
+    model::Recorder* recorder, model::Audit* audit)
+    : geometry_(geometry),
+      is_shared_(shared_words(memory.arrays)),
       sites_(memory.arrays, paths_),
-      watch_(memory, sites_, paths_, launch),
+      log_(geometry),
+      counts_(geometry),
+      watch_(geometry, memory, sites_, paths_, launch),
       record_(recorder, memory.arrays),
       memory_(memory),
       audit_(audit) {}
@@ -43,8 +46,10 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   counts_.begin_block(block, threads);
   watch_.begin_block(block, threads);
   record_.begin_block(block);
-  audited_.reset();  // of a block that was abandoned
-  if (audit_ != nullptr) audited_.emplace(memory_, threads, *std::exchange(audit_, nullptr));
+  audited_.reset();  // of an abandoned block
+  if (audit_ != nullptr) {
+    audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
+  }
   if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_begin);
 }
 
@@ -122,7 +127,7 @@ bool WarpTracer::barrier(std::span<const bool> left) {
   counts_.barrier();
   watch_.barrier(left, log_);
   if (record_.is_on()) {
-    // Every thread that waits is inside of __syncthreads, and those that have left are nowhere.
+    // Every waiting thread is inside __syncthreads; threads that have left are nowhere.
     const std::vector<Token>& paths = log_.paths();
     const auto waits =
         std::find_if(paths.begin(), paths.end(), [](Token path) { return path != 0; });
@@ -216,7 +221,7 @@ void WarpTracer::access(const model::WarpAccess& access, Token token, Together t
 
 void WarpTracer::copy(
     model::WarpAccess from, const model::WarpAccess& to, Token token, Together together) {
-  // A lane that only fills with zeros reads nothing: its source is logged as null.
+  // A lane that only fills with zeros reads nothing; its source is logged as null.
   machine::for_each_lane(from.active, [&](int l) {
     if (from.address[l] == 0) from.active &= ~(1u << l);
   });
@@ -250,13 +255,13 @@ void WarpTracer::request(
 
 void WarpTracer::follow(Token token, Together together) {
   using Event = model::RecordedEvent::Kind;
-  model::WarpAccess lanes{};
+  model::WarpAccess lanes{.active = 0, .bytes = 0, .address = {}, .warp = geometry_};
   for (const Party* party : together) lanes.active |= party->lanes;
   Event event = Event::commit;
   if (kind_of(token) == Kind::kWarpBarrier) {
     event = Event::warp_barrier;
     const model::WarpAccess masks = log_.gather(token, together);
-    // Lanes with one mask came together.
+    // Lanes with the same mask arrived together.
     for (std::uint32_t left = lanes.active; left != 0;) {
       const auto mask = static_cast<std::uint32_t>(masks.address[std::countr_zero(left)]);
       std::uint32_t same = 0;
@@ -290,6 +295,7 @@ void WarpTracer::record_hazards() {
 
 model::Counts WarpTracer::result() const {
   model::Counts all = counts_.result(sites_);
+  all.warp = geometry_;
   if (watch_.looks()) all.hazards = watch_.found();
   all.local_bytes = hooks.deepest - hooks.above_kernel;
   return all;

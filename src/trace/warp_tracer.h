@@ -1,5 +1,5 @@
-// Makes requests of what the lanes of a warp logged, and sees to it that they are counted, watched
-// and recorded: for the blocks of one thread of the operating system, one warp at a time.
+// Folds the logs of a warp's lanes into requests, which are then counted, watched and recorded. It
+// handles the blocks of one thread of the operating system, one warp at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ namespace trace {
 
 class WarpTracer : public machine::BlockObserver {
  public:
-  // Made and used on one thread of the operating system. `launch` is null where nothing is
-  // checked, only counted; `recorder` where nothing is recorded; `audit` where no block is audited.
+  // Created and used on one thread of the operating system. `launch` is null if hazards are not
+  // looked for, `recorder` if nothing is recorded, `audit` if no block is audited.
   WarpTracer(
-      const machine::KernelMemory& memory, LaunchWatch* launch, model::Recorder* recorder,
-      model::Audit* audit);
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, LaunchWatch* launch,
+      model::Recorder* recorder, model::Audit* audit);
   ~WarpTracer() override;
   WarpTracer(const WarpTracer&) = delete;
   WarpTracer& operator=(const WarpTracer&) = delete;
@@ -65,8 +65,9 @@ class WarpTracer : public machine::BlockObserver {
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
   void follow(Token token, Together together);
   void record_hazards();
-  int thread_of(int lane) const { return warp_ * model::kWarpSize + lane; }
+  int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 
+  const model::WarpGeometry geometry_;
   const std::vector<char> is_shared_;  // see Hooks
   CallPaths paths_;
   Sites sites_;
@@ -76,8 +77,8 @@ class WarpTracer : public machine::BlockObserver {
   Watch watch_;
   EventRecord record_;
   const machine::KernelMemory& memory_;
-  model::Audit* audit_;                  // null once a block was audited
-  std::optional<AuditedBlock> audited_;  // the block that runs
+  model::Audit* audit_;                  // null after a block was audited
+  std::optional<AuditedBlock> audited_;  // the running block
   int warp_ = 0;
 };
 

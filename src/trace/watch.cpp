@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint32_t kNone = HazardWatch::kNone;
 
-int thread_of(int warp, int lane) {
-  return warp * model::kWarpSize + lane;
-}
-
 How how_of(Kind kind) {
   if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) return How::is_volatile;
   return is_atomic(kind) ? How::atomic : How::plain;
@@ -34,8 +30,16 @@ machine::MemoryRange thread_locals() {
 }  // namespace
 
 Watch::Watch(
-    const machine::KernelMemory& memory, Sites& sites, const CallPaths& paths, LaunchWatch* launch)
-    : memory_(memory), sites_(sites), paths_(paths), launch_(launch), locals_(thread_locals()) {
+    model::WarpGeometry geometry, const machine::KernelMemory& memory, Sites& sites,
+    const CallPaths& paths, LaunchWatch* launch)
+    : geometry_(geometry),
+      memory_(memory),
+      sites_(sites),
+      paths_(paths),
+      launch_(launch),
+      locals_(thread_locals()),
+      threads_(geometry),
+      barriers_(geometry) {
   for (std::size_t i = 0; i < memory.arrays.size(); ++i) {
     const machine::KernelArray& array = memory.arrays[i];
     if (array.shared || array.watched) threads_.watch(i, array.bytes, array.shared);
@@ -54,7 +58,7 @@ void Watch::begin_block(std::int64_t block, int threads) {
   fenced_in_.assign(threads, 0);
   read_atomically_.clear();
   read_last_.assign(threads, 0);
-  touches_.clear();  // of a block that was abandoned
+  touches_.clear();  // of an abandoned block
 }
 
 void Watch::end_block() {
@@ -98,8 +102,8 @@ void Watch::acquire(int thread, std::uintptr_t address) {
 
 void Watch::begin_fold(int warp) {
   if (!looks()) return;
-  const std::size_t first = warp * model::kWarpSize;
-  const std::size_t end = std::min(first + model::kWarpSize, read_last_.size());
+  const std::size_t first = thread_of(warp, 0);
+  const std::size_t end = std::min(first + geometry_.lanes, read_last_.size());
   for (std::size_t t = first; t < end; ++t) {
     if (read_last_[t] == 0) continue;
     acquire(static_cast<int>(t), std::exchange(read_last_[t], 0));
@@ -145,7 +149,7 @@ void Watch::request(const Site& site, model::WarpAccess access, int warp) {
 
 void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, int warp) {
   const Kind kind = kind_of(site.token);
-  if (kind == Kind::kLockLoad) return;  // its store says it all
+  if (kind == Kind::kLockLoad) return;  // its store covers this
   const How how = how_of(kind);
   const bool copies = kind == Kind::kAsyncCopy && site.array->shared, only_loads = loads(site);
   const std::size_t array = sites_.array_of(site);
@@ -166,7 +170,7 @@ void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, in
 
 void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access) {
   const Kind kind = kind_of(site.token);
-  if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store says it all
+  if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store covers this
   const bool strong = how_of(kind) != How::plain;
   const Touch::Way way = loads(site) ? (strong ? Touch::Way::atomic_load : Touch::Way::load)
                                      : (strong ? Touch::Way::atomic_store : Touch::Way::store);
@@ -275,7 +279,7 @@ void Watch::told(int thread, const Told& told, Token path, Token token) {
   add_other(hazard);
 }
 
-// The first of those that say the same.
+// Keeps the first of equal hazards.
 void Watch::add_other(const model::Hazard& hazard) {
   const bool known = std::any_of(others_.begin(), others_.end(), [&](const model::Hazard& other) {
     return other.kind == hazard.kind && other.first.places == hazard.first.places &&

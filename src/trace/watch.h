@@ -1,4 +1,4 @@
-// What a kernel may not do, found in the requests of its warps.
+// Finds hazards in the requests of a block's warps.
 #pragma once
 
 #include <cstdint>
@@ -19,37 +19,37 @@ namespace trace {
 
 class Watch {
  public:
-  // All have to outlive it. `launch` is null where nothing is to be watched.
+  // All arguments must outlive this object. `launch` is null if hazards are not looked for.
   Watch(
-      const machine::KernelMemory& memory, Sites& sites, const CallPaths& paths,
-      LaunchWatch* launch);
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, Sites& sites,
+      const CallPaths& paths, LaunchWatch* launch);
 
   bool looks() const { return launch_ != nullptr; }
-  // After that the block is to be abandoned.
+  // If true, the block must be abandoned.
   bool is_fatal() const { return fatal_; }
 
   void begin_block(std::int64_t block, int threads);
   void end_block();
 
-  // While a thread runs, and before what it does is folded: blocks that wait for each other go on
-  // when it is done.
+  // These are called while a thread runs, before its actions are folded, because they let waiting
+  // blocks continue.
   void will_run(int thread) { running_ = thread; }
   void will_fence() { fenced_in_[running_] = epoch_ + 1; }
   void will_access(const void* pointer, bool reads, bool stores);
   void will_count(const void* pointer);
 
-  // Of here on, all do nothing where nothing is watched.
+  // The following functions do nothing if hazards are not looked for.
 
-  // What is folded last of a thread may not have been done then.
+  // A thread may not yet have done the last action that is folded.
   void begin_fold(int warp);
   void request(const Site& site, model::WarpAccess access, int warp);
-  // An access of which no site is known.
+  // An access without a known site.
   void stray(Token path, Token token, const model::WarpAccess& access, int warp);
-  // What an atomic or volatile access, of whatever memory, says about order. Before request().
+  // How an atomic or volatile access, to any memory, orders threads. Called before request().
   void atomic_access(Token token, const model::WarpAccess& access, int warp);
-  // The same behind it.
+  // The same, called after request().
   void atomic_access_made(Token token, const model::WarpAccess& access, int warp);
-  // What the compiler's check of an index hands over, a word each.
+  // What the compiler's check of an index reports, one word each.
   void bad_index(
       const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
       int warp);
@@ -57,12 +57,12 @@ class Watch {
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
-  // Fatal where threads wait for each other that may not.
+  // Fatal if threads wait for each other that must not.
   void barrier(std::span<const bool> left, const WarpLog& log);
 
-  // All hazards so far, but for those between blocks.
+  // All hazards so far, except those between blocks.
   std::vector<model::Hazard> found() const;
-  // Those of this block that were not taken yet.
+  // The hazards of this block that were not taken yet.
   std::vector<model::Hazard> take_new();
 
  private:
@@ -78,25 +78,29 @@ class Watch {
   model::Hazard hazard_of(const HazardWatch::Found& found) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
 
+  int thread_of(int warp, int lane) const { return geometry_.thread_of(warp, lane); }
+
+  const model::WarpGeometry geometry_;
   const machine::KernelMemory& memory_;
   Sites& sites_;
   const CallPaths& paths_;
   LaunchWatch* const launch_;
   const machine::MemoryRange locals_;
-  HazardWatch threads_;  // array numbers are those of memory_.arrays
+  HazardWatch threads_;  // array numbers are indices into memory_.arrays
   BarrierWatch barriers_;
   std::vector<model::Hazard> others_;
   std::size_t threads_taken_ = 0, others_taken_ = 0;
   bool fatal_ = false;
   std::int64_t block_ = 0, block_threads_ = 0;
 
-  std::uint32_t epoch_ = 0;  // barriers of the block so far
+  std::uint32_t epoch_ = 0;  // number of barriers of the block so far
   int running_ = 0;
   std::vector<std::uint32_t> fenced_in_;  // by thread: the epoch of its last fence, plus 1
   std::unordered_set<std::uintptr_t> read_atomically_;
-  std::vector<std::uintptr_t> read_last_;     // by thread, atomically, in the last fold; 0: nothing
+  // By thread: the last atomic read in the last fold; 0: none.
+  std::vector<std::uintptr_t> read_last_;
   std::vector<Touch> touches_;                // of the block
-  std::vector<std::uint32_t> place_of_site_;  // as LaunchTouches numbers them; kNone: not asked yet
+  std::vector<std::uint32_t> place_of_site_;  // numbered by LaunchTouches; kNone: not requested yet
 };
 
 }  // namespace trace

@@ -1,4 +1,4 @@
-// Who touched which bytes of an array last, as far as a later access may race with it.
+// The last accesses to each byte of an array that a later access may race with.
 #pragma once
 
 #include <algorithm>
@@ -13,32 +13,34 @@ namespace trace {
 
 enum class How : std::uint64_t { plain, atomic, is_volatile };
 
-// The lanes of one warp that did the same at the same moment.
+// The lanes of one warp that made the same access at the same moment.
 struct Together {
   std::uint64_t key = 0;  // moment, warp, How
   std::uint32_t lanes = 0, site = 0;
 
-  static std::uint64_t key_of(ThreadOrder::Moment moment, int thread, How how) {
-    return moment << 7 | std::uint64_t(thread / model::kWarpSize) << 2 |
+  static constexpr int kHowBits = 2, kWarpBits = 10;
+  static std::uint64_t key_of(ThreadOrder::Moment moment, int warp, How how) {
+    return (moment << kWarpBits | std::uint64_t(warp)) << kHowBits |
            static_cast<std::uint64_t>(how);
   }
-  ThreadOrder::Moment moment() const { return key >> 7; }
-  int warp() const { return static_cast<int>(key >> 2 & 31u); }
+  ThreadOrder::Moment moment() const { return key >> (kHowBits + kWarpBits); }
+  int warp() const { return static_cast<int>(key >> kHowBits & ((1u << kWarpBits) - 1)); }
   How how() const { return static_cast<How>(key & 3u); }
 };
 
-// Four bytes, or one where they were touched apart. As long as there are no more than two of
-// `loads` and no atomics, there is nothing in `more`.
+// Four bytes, or one byte if the word was accessed in parts. `more` is used only for a third group
+// of `loads` or for atomics.
 struct Cell {
   std::uint64_t stored = 0;  // moment and thread of the last plain store
   std::uint32_t store_site = 0;
   std::uint32_t initialized_in = 0;  // serial number of the block
   std::array<Together, 2> loads{};
-  std::uint32_t pending_in = 0;           // the same, while a cp.async is on its way
-  std::uint32_t more = 0, more_in = 0;    // number in WatchedCells::more(), in that block
-  std::uint32_t split = 0, split_in = 0;  // number of the bytes' cells, in that block
+  std::uint32_t pending_in = 0;         // serial number of the block, while a cp.async is in flight
+  std::uint32_t more = 0, more_in = 0;  // index in WatchedCells::more(), valid in that block
+  std::uint32_t split = 0, split_in = 0;  // index of the bytes' cells, valid in that block
 
-  // Of a word that was split: whether any byte is. Nobody stores the padding of a struct.
+  // For a word that was split: whether any of its bytes is initialized, because nobody stores the
+  // padding of a struct.
   bool is_initialized(std::uint32_t serial) const { return initialized_in == serial; }
 
   static constexpr int kThreadBits = 10;
@@ -46,13 +48,13 @@ struct Cell {
   int store_thread() const { return static_cast<int>(stored & ((1u << kThreadBits) - 1)); }
 };
 
-// What does not fit into a cell, which is rare.
+// What does not fit into a cell. This is rare.
 struct MoreOfCell {
   std::vector<Together> loads, atomics;
 };
 
-// The cells of all arrays, for one block at a time. An array's cells are made when the block first
-// touches their part of it, and of global memory a block touches little.
+// The cells of all arrays, for one block at a time. Cells are created when the block first touches
+// their part of an array, because a block touches little of global memory.
 class WatchedCells {
  public:
   void watch(std::size_t array, std::size_t bytes, bool stays);
@@ -63,7 +65,7 @@ class WatchedCells {
   std::uint32_t serial() const { return serial_; }
 
   // Calls visit(cell, byte, word) for each cell of these bytes; `word` is the cell itself, or the
-  // one that was split.
+  // cell that was split.
   template <class Visit>
   void for_each(std::size_t array, std::uint64_t byte, int bytes, Visit visit) {
     const std::uint64_t end = std::min<std::uint64_t>(byte + bytes, arrays_[array].bytes);
@@ -87,7 +89,7 @@ class WatchedCells {
     return word.split_in == serial_ ? split_[word.split][byte % 4] : word;
   }
 
-  // Of a cell that has more; and for one that is to have.
+  // more() finds the part that does not fit into a cell; make_more() creates it.
   const MoreOfCell* more(const Cell& cell) const {
     return cell.more_in == serial_ ? &more_[cell.more] : nullptr;
   }
@@ -111,9 +113,9 @@ class WatchedCells {
   void split(Cell& word);
 
   std::vector<Array> arrays_;
-  std::deque<Page> pages_;  // all that there are
+  std::deque<Page> pages_;  // all pages
   std::vector<Page*> free_;
-  std::vector<Page**> in_use_;  // by this block only
+  std::vector<Page**> in_use_;  // used by this block
   std::deque<std::array<Cell, 4>> split_;
   std::deque<MoreOfCell> more_;
   std::uint32_t serial_ = 0;

@@ -23,7 +23,7 @@ std::string sentence_about(const model::Audit::Surprise& surprise) {
   const char* deed = surprise.stores ? "store" : "load";
   if (surprise.announced) {
     return where + thread + " does not make a " + deed +
-           " that the compiler announces; the counts would have it, so none are printed";
+           " that the compiler announces; the counts would include it, so none are printed";
   }
   return where + thread + " makes a " + deed +
          " that the compiler does not announce; the counts would miss it, so none are printed";
@@ -73,7 +73,7 @@ AuditResult audit_sgemm(const Options& options) {
     return guard::Outcome{is_true ? 0 : 1, ""};
   });
   if (ended.how != guard::Ended::done) {
-    return {"Not audited: the first block did not come to its end by itself.", ""};
+    return {"Not audited: the first block did not finish by itself.", ""};
   }
   return ended.exit_code == 0 ? AuditResult{ended.report, ""} : AuditResult{"", ended.report};
 }

@@ -1,5 +1,5 @@
-// Audits a tried file before it is counted: what the first block of each of its launches really
-// does to memory, held against what the tracer is told (trace/audit.h).
+// Audits a user's file before it is counted: compares what the first block of each launch does to
+// memory with what is announced to the tracer (trace/audit.h).
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace attempt {
 
 struct AuditResult {
-  std::string note;          // how much was audited, or why nothing was; for a reader of the counts
-  std::string why_withheld;  // a sentence, where the counts would not be true
+  std::string note;          // how much was audited, or why nothing was; printed with the counts
+  std::string why_withheld;  // a sentence if the counts would not be true
 };
 
-// In a child process of its own: that sgemm ends in another way than well is told by the run that
-// counts.
+// Runs in a child process of its own. If sgemm fails there, nothing is reported here; the counting
+// run reports it.
 AuditResult audit_sgemm(const Options& options);
 
 }  // namespace attempt

@@ -1,6 +1,6 @@
 #!/bin/sh
-# compile.sh OUT.o COMPILER FLAGS...: compiles the CUDA file named by KERNEL for the CPU, and says what
-# stands in the way: <<< >>>, which is not C++, or a missing sgemm.
+# compile.sh OUT.o COMPILER FLAGS...: compiles the CUDA file named by KERNEL for the CPU, and
+# explains two common errors: <<< >>>, which is not C++, and a missing sgemm.
 set -u
 out=$1
 shift

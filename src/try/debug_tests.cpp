@@ -9,8 +9,8 @@ namespace attempt {
 
 namespace {
 
-// A program under gdb, as make debug does it, with these commands in place of a keyboard; what is
-// said on stdout and stderr.
+// Runs a program under gdb, as make debug does, with these commands in place of a keyboard. Returns
+// stdout and stderr.
 testing::Output debug(
     const std::string& position, const std::string& commands,
     const std::string& program = testing::built() / "try/tiled.debug") {
@@ -21,12 +21,12 @@ testing::Output debug(
       program + " " + position + " --size 32 2>&1");
 }
 
-// gdb needs leave to trace a process, which a container may not have.
+// gdb needs permission to trace a process, which a container may deny.
 bool gdb_works() {
   static const bool works =
       testing::run("timeout 60 gdb -nx -batch -ex run -args true | grep -q 'exited normally'")
           .exit_code == 0;
-  if (!works) std::puts("skipped: there is no gdb here, or it may not trace");
+  if (!works) std::puts("skipped: there is no gdb here, or it may not trace a process");
   return works;
 }
 
@@ -36,7 +36,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("under gdb a kernel stops in the chosen thread, and next stays in it over a barrier") {
+TEST_CASE("under gdb a kernel stops in the chosen thread, and next stays in it across a barrier") {
   if (!gdb_works()) return;
   std::string commands = "at 24\ncontinue\n";  // the first __syncthreads()
   constexpr int kSteps = 6;
@@ -55,7 +55,7 @@ TEST_CASE("under gdb a kernel stops in the chosen thread, and next stays in it o
     ++at;
   }
   CHECK(stays == kSteps);
-  // Over the barrier to the loop, over the barrier behind it, and around.
+  // Across the barrier to the loop, across the barrier after it, and around.
   const std::size_t stop = output.out.find("24\t    __syncthreads();");
   const std::size_t multiply = output.out.find("26\t    for (uint k", stop);
   const std::size_t barrier = output.out.find("27\t    __syncthreads();", multiply);
@@ -63,7 +63,7 @@ TEST_CASE("under gdb a kernel stops in the chosen thread, and next stays in it o
   CHECK(again != std::string::npos);
 }
 
-TEST_CASE("under gdb step goes over the project's own functions, and into a student's") {
+TEST_CASE("under gdb, step skips the project's own functions and enters a student's") {
   if (!gdb_works()) return;
   const std::string over = debug("0,0 0", "at 22\ncontinue\nstep\n").out;  // __ldg
   CAPTURE(over);
@@ -71,8 +71,8 @@ TEST_CASE("under gdb step goes over the project's own functions, and into a stud
   CHECK(over.find("23\t    Bs[ty * WIDTH + tx]", stop) != std::string::npos);
   CHECK(!contains(over, "__ldg<"));
 
-  // In a folder that is called as one of the project's own is. What else debug.sh looks for stands
-  // beside it, so that this compiles at once.
+  // In a folder that has the name of one of the project's own. The files that debug.sh looks for
+  // are beside it, so that this compiles quickly.
   const testing::Folder home;
   home.write(
       "hw/src/trace/k.cu",
@@ -93,15 +93,15 @@ TEST_CASE("under gdb step goes over the project's own functions, and into a stud
   CHECK(contains(into, "twice (x=21)"));
 }
 
-TEST_CASE("a thread that no kernel has, or that is none, is said in a sentence") {
+TEST_CASE("a thread that does not exist or is malformed is reported in one sentence") {
   const testing::Output unreadable = debug("0,x 0", "");
   CHECK(unreadable.exit_code == 2);
   CHECK(
       unreadable.out ==
-      "debug: BLOCK=0,x: no position; write x, x,y or x,y,z, for example "
+      "debug: BLOCK=0,x: not a position; write x, x,y or x,y,z, for example "
       "BLOCK=1,0\n");
   if (!gdb_works()) return;
-  CHECK(contains(debug("7,7 0", "").out, "No kernel came to block (7, 7, 0), thread (0, 0, 0)"));
+  CHECK(contains(debug("7,7 0", "").out, "No kernel reached block (7, 7, 0), thread (0, 0, 0)"));
 }
 
 }  // namespace attempt

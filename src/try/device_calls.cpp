@@ -26,7 +26,7 @@ char held[1 << 20];
 std::atomic<std::size_t> held_bytes = 0;
 std::atomic<bool> holding = false;
 
-// Of one printf, under the lock of stdout.
+// The pieces of one printf, under the lock of stdout.
 void put(const char* text, std::size_t bytes) {
   if (holding && bytes <= sizeof held - held_bytes) {
     std::memcpy(held + held_bytes, text, bytes);
@@ -48,7 +48,7 @@ void hold_prints() {
 }
 void print_held() {
   holding = false;
-  // The watched code may have been stopped within stdio, so past that.
+  // The watched code may have been stopped inside stdio, so this bypasses stdio.
   const char* from = held;
   for (std::size_t left = held_bytes.exchange(0); left > 0;) {
     const ssize_t written = write(STDOUT_FILENO, from, left);

@@ -23,8 +23,8 @@ extern "C" char __executable_start, etext;
 namespace attempt {
 namespace {
 
-// Text in memory that is there already, as a signal handler needs it. What does not fit is left
-// out.
+// Builds text in memory that exists already, because a signal handler must not allocate. Text that
+// does not fit is dropped.
 class Words {
  public:
   Words(char* at, std::size_t bytes) : at_(at), end_(at + bytes - 1) { *at_ = '\0'; }
@@ -50,7 +50,7 @@ class Words {
   char *at_, *const end_;
 };
 
-// "tiled, block (0, 0, 0), thread (3, 0, 0)", or between two threads "tiled".
+// "tiled, block (0, 0, 0), thread (3, 0, 0)", or "tiled" if no thread runs.
 void describe(char* words, std::size_t bytes) {
   Words text(words, bytes);
   text << std::string_view(machine::kernel_name()).substr(0, 255);
@@ -70,9 +70,10 @@ std::optional<guard::Thrown> explain(const std::exception& thrown, bool watching
   return std::nullopt;
 }
 
-// Whether `file`, as a debugger names it, is no student's: the project's own source, the system's,
-// or unknown. Students may well have a folder called src; the project's own is known by where it
-// lies, or by what it holds, where an object was compiled in another copy of the project.
+// Whether `file`, as a debugger names it, is not the user's: the project's own source, the
+// system's, or unknown. Students may have a folder called src, so the project's own folder is
+// recognized by its path, or by its contents if an object was compiled in another copy of the
+// project.
 bool is_ours(const std::string& file) {
   static const std::filesystem::path own = std::filesystem::weakly_canonical(SOURCE_FOLDER);
   if (file.starts_with("??") || file.starts_with("/usr/") || file.starts_with("./") ||
@@ -89,7 +90,7 @@ std::string line_of(const std::vector<const void*>& frames) {
   trace::Places places;
   for (const void* frame : frames) {
     const auto* call = static_cast<const char*>(frame) - 1;
-    if (call < &__executable_start || call >= &etext) continue;  // a library's
+    if (call < &__executable_start || call >= &etext) continue;  // in a library
     places.push_back(static_cast<std::uint32_t>(call - &__executable_start));
   }
   if (places.empty()) return "";
@@ -105,7 +106,7 @@ std::string line_of(const std::vector<const void*>& frames) {
   return "";
 }
 
-// Places cross the boundary as they lie in memory: both sides are the same program.
+// Places are sent as their bytes in memory, because both sides are the same program.
 std::string ask_for_lines(const trace::Places& places) {
   return guard::ask(
       {reinterpret_cast<const char*>(places.data()), places.size() * sizeof places[0]});
@@ -116,7 +117,7 @@ std::string tell_lines(const std::string& question) {
   return places.empty() ? "" : trace::addr2line(places);
 }
 
-// The texts of these files, whatever way their names are written.
+// The texts of these files, for each spelling of their paths.
 std::function<std::string(const std::string&)> texts_of(const std::vector<std::string>& files) {
   const std::filesystem::path here = std::filesystem::current_path();
   const auto whole = [=](const std::string& file) { return (here / file).lexically_normal(); };
@@ -146,7 +147,7 @@ guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std:
 }
 
 void lock_kernels_child(std::size_t fresh_threads, const std::vector<std::string>& sources) {
-  machine::function_name(nullptr);  // reads the program's table of symbols, once
+  machine::function_name(nullptr);  // reads the program's symbol table, once
   trace::source_text_elsewhere = texts_of(sources);
   guard::lock(fresh_threads);
 }

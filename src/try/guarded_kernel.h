@@ -1,5 +1,5 @@
-// What a guard knows of kernels: which thread runs, how its faults are told, which lines are not
-// ours. For everybody's file and for answers to exercises alike.
+// What a guard needs to know about kernels: which thread runs, how to report its faults, and which
+// source lines are the user's. For users' files and for answers to exercises.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace attempt {
 
-// A guard that watches a host function `name` and the kernels that it launches. In its children
-// trace/source_lines.h asks the parent for lines, so that they need start no process.
+// A guard for a host function `name` and the kernels that it launches. In its children,
+// trace/source_lines.h asks the parent for lines, so that they need not start a process.
 guard::Guard kernel_guard(
     double limit_s, const std::string& said_by, const std::string& name = "sgemm");
 
-// guard::lock() in the child of such a guard, after what a run of kernels reads from files: the
-// program, and the files that it was compiled from.
+// Calls guard::lock() in the child of such a guard, after reading the files that a run of kernels
+// needs: the program, and its source files.
 void lock_kernels_child(std::size_t fresh_threads, const std::vector<std::string>& sources);
 
 }  // namespace attempt

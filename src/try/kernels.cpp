@@ -27,7 +27,7 @@ void Kernels::add_launch(const machine::Launch& launch, const model::Counts& cou
       launch.static_shared_bytes,
       launch.dynamic_shared_bytes,
       1};
-  // The part of C that falls to a block, if its blocks share C evenly.
+  // The part of C that each block computes, if the blocks share C evenly.
   const auto share = [](int of, unsigned blocks) {
     return static_cast<int>((of + std::int64_t{blocks} - 1) / blocks);
   };

@@ -1,4 +1,4 @@
-// The kernels of a tried file, their launches added up.
+// The kernels of a user's file, with the counts of their launches added up.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@
 
 namespace attempt {
 
-// What a report needs of a launch's kernel, and what its launches did, all together.
+// A launch's kernel as a report needs it, and the counts of all its launches.
 struct Kernels {
   struct Entry {
     const void* function;
@@ -23,18 +23,18 @@ struct Kernels {
     lab::LaunchShape shape;
     model::Counts counts;
   };
-  std::deque<Entry> entries;  // in the order of their first launches; stays where it is
+  std::deque<Entry> entries;  // in the order of their first launches; never moved
 
   void add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N);
-  // Of a launch of the other copy of a kernel, which has the same name.
+  // Adds a launch of the other copy of a kernel, which has the same name.
   void add_hazards(const machine::Launch& launch, const model::Counts& counts);
 
-  bool any_abandoned() const;  // at a hazard that is fatal
+  bool any_abandoned() const;  // in case of a fatal hazard
   bool several_launches() const;
   bool all_traced() const;  // every block
 };
 
-// Points into `entry`. `registers` of a thread; none: as nvcc compiled it, where that is known.
+// Points into `entry`. `registers` are per thread; none: as nvcc compiled it, if known.
 lab::Row row_of(
     const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers, int number);
 

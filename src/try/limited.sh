@@ -1,12 +1,12 @@
 #!/bin/bash
-# limited.sh FILE COMMAND...: runs a compiler, an assembler or a linker on somebody's FILE, which may take
-# any time and memory to compile: an endless constant expression, say. Ends as COMMAND does, or with 124
-# and a sentence on stderr where it takes more than
+# limited.sh FILE COMMAND...: runs a compiler, an assembler or a linker on a user's FILE, which may
+# need any time and memory to compile (an endless constant expression, for example). Exits like
+# COMMAND, or with 124 and a sentence on stderr if COMMAND needs more than
 #
 #   COMPILE_S   seconds, of the clock and of each process's own (60)
 #   COMPILE_GB  GB of memory, each process (4)
 #
-# or writes more than 256 MB to a file. Temporary files go where nothing is left of them.
+# or writes more than 256 MB to a file. Temporary files go to a folder that is removed.
 set -u
 file=$1
 shift
@@ -17,11 +17,11 @@ for setting in "COMPILE_S=$seconds" "COMPILE_GB=$gigabytes"; do
 done
 temporary=$(mktemp -d) || exit 2
 running=
-# What is sent to this script alone is for all that it has started.
+# A signal to this script alone is passed on to everything that it has started.
 trap '[ -z "$running" ] || kill "$running" 2> /dev/null; exit 130' INT TERM HUP
 trap 'rm -rf "$temporary"' EXIT
 (
-  # A limit that is lower already stays.
+  # A lower limit that is already set stays.
   ulimit -c 0
   ulimit -t "$seconds"
   ulimit -v $((gigabytes << 20))
@@ -35,12 +35,12 @@ code=$?
 says() { grep -qiE "$1" "$temporary/said"; }
 why=
 if [ $code -ne 0 ]; then
-  # (The system kills what takes all of its memory, too.)
+  # (The system also kills a process that uses up its memory.)
   if [ $code = 124 ] || [ $code = 152 ] || says 'CPU time limit exceeded' ||
     { [ "$SECONDS" -ge "$seconds" ] && { [ $code = 137 ] || says 'Killed signal'; }; }; then
     why="took too long to compile: more than $seconds s; COMPILE_S= allows more"
   elif [ $code = 153 ] || says 'File size limit exceeded|File too large'; then
-    why="is too large when it is compiled: a file of more than $megabytes MB"
+    why="is too large after compilation: a file of more than $megabytes MB"
   elif [ $code = 137 ] || says 'Killed signal|out of memory|memory exhausted|Cannot allocate memory|bad_alloc'; then
     why="needs more memory to compile than $gigabytes GB; COMPILE_GB= allows more"
   fi

@@ -15,18 +15,17 @@ const char* const kUsage =
     "  void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,\n"
     "             float* C)\n"
     "which launches its kernels by launch(kernel, grid, block, shared_bytes, arguments...).\n\n"
-    "  --limit S            seconds that sgemm may take; default: 10\n"
-    "  --registers N        registers of a thread, for occupancy; default: those that nvcc "
+    "  --limit S            time limit for sgemm in seconds; default: 10\n"
+    "  --registers N        registers per thread, for occupancy; default: those that nvcc "
     "reports,\n"
-    "                       where there is one\n"
+    "                       if it is installed\n"
     "  --show FILE.html     draw what the kernels do, here and as a page\n"
-    "  --name-threads       printf in a kernel says first which block and thread it is\n"
-    "  -I.. -D..            for the compiler\n"
-    "and of gemm_steps (its --help explains them) --size --m --n --k --alpha --beta --seed --a "
+    "  --name-threads       printf in a kernel starts with the block and the thread\n"
+    "  -I.. -D..            passed to the compiler\n"
+    "and these flags of gemm_steps (see its --help): --size --m --n --k --alpha --beta --seed --a "
     "--b\n"
     "--c --device --gpu --trace --reps --explain --section --format --wide --no-color, and --step "
-    "with "
-    "what belongs to it\n";
+    "with its own flags\n";
 
 namespace {
 
@@ -34,11 +33,11 @@ int parse_registers(const char* text) {
   const char* end = text + std::strlen(text);
   int registers = 0;
   const auto parsed = std::from_chars(text, end, registers);
-  constexpr int kMost = 255;  // a thread, on every GPU of the table
+  constexpr int kMost = 255;  // per thread, on every GPU of the table
   if (parsed.ec != std::errc() || parsed.ptr != end || registers < 1 || registers > kMost) {
     throw model::Refusal(
         "--registers " + text::echoed(text) +
-        ": no register count; give those of a thread, 1 to 255, for example --registers 64");
+        ": not a register count; give registers per thread, 1 to 255, for example --registers 64");
   }
   return registers;
 }
@@ -69,7 +68,7 @@ Options parse_options(int argc, char** argv) {
       if (parsed.ec != std::errc() || parsed.ptr != end || !fits) {
         throw model::Refusal(
             "--limit " + text::echoed(text) +
-            ": no time; give seconds, up to 86400, for example --limit 30");
+            ": not a time limit; give seconds, up to 86400, for example --limit 30");
       }
     } else {
       others.push_back(argv[i]);
@@ -80,7 +79,7 @@ Options parse_options(int argc, char** argv) {
   const flags::Flags& flags = options.flags;
   if (flags.ask) {
     throw model::Refusal(
-        "--ask is about the stages, whose counts follow from formulas; leave it out here");
+        "--ask works only for the stages, whose counts follow from formulas; leave it out");
   }
   const std::pair<bool, const char*> of_stages[] = {
       {!flags.stage.empty(), "--stage"},
@@ -95,7 +94,7 @@ Options parse_options(int argc, char** argv) {
       {flags.version, "--version"}};
   for (const auto& [given, name] : of_stages) {
     if (!given) continue;
-    throw model::Refusal(std::string(name) + " is about the stages; here your own file runs");
+    throw model::Refusal(std::string(name) + " works only for the stages, not for your own file");
   }
   if (!flags.out.empty()) {
     throw model::Refusal("--out: make try checks C and does not save it; leave --out out");

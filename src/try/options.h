@@ -1,4 +1,4 @@
-// The flags of make try, beside those of gemm_steps that it takes.
+// The flags of make try, in addition to those of gemm_steps that it accepts.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace attempt {
 
-extern const char* const kUsage;  // what --help prints
+extern const char* const kUsage;  // the text for --help
 
 struct Options {
   flags::Flags flags;
   double limit_s = 10;
   bool name_threads = false;
-  std::optional<int> registers;  // a thread, as --registers states them
+  std::optional<int> registers;  // per thread, from --registers
   std::string show;              // the page to write; empty: print tables
 };
 

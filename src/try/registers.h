@@ -1,4 +1,4 @@
-// What nvcc made of a tried file's kernels, where make had one to ask.
+// nvcc's register counts for a user's kernels, if make has an nvcc.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,11 @@
 
 namespace attempt {
 
-// Registers a thread of `kernel` (compared without spaces) on a GPU of that compute capability, or
-// on the nearest one before it that was compiled for. From the file that make leaves beside the
-// program, "<program>.registers", as src/model/ptxas_registers.awk writes it; none where there is
-// no such file, or not that kernel in it.
+// The registers per thread of `kernel` (compared without spaces) on a GPU of that compute
+// capability, or for the nearest older architecture that was compiled. They are read from the file
+// that make leaves beside the program, "<program>.registers", in the format of
+// src/model/ptxas_registers.awk. Nothing if there is no such file, or it does not contain the
+// kernel.
 std::optional<int> compiled_registers(const std::string& kernel, int compute_capability);
 
 }  // namespace attempt

@@ -22,9 +22,9 @@ extern "C" char __executable_start;
 
 namespace {
 
-constexpr std::size_t kMostEvents = 200'000;  // of a launch: more can nobody look at
+constexpr std::size_t kMostEvents = 200'000;  // per launch; nobody can look at more
 
-// The line of `kernel` that a return address belongs to; 0 where it is not known.
+// The line of `kernel` that a return address belongs to; 0 if unknown.
 int line_of(const void* place, const trace::SourceRange& kernel) {
   if (place == nullptr) return 0;
   std::vector<model::LineCounts> lines(1);
@@ -34,7 +34,7 @@ int line_of(const void* place, const trace::SourceRange& kernel) {
   return lines[0].line;
 }
 
-// The text of a kernel whose counts are not known.
+// The text of a kernel without counts.
 std::string plain_source(const trace::SourceRange& kernel) {
   const std::vector<std::string> lines = text::shown_lines(trace::source_text(kernel.file));
   const int last = std::min(kernel.last, static_cast<int>(lines.size()));
@@ -50,7 +50,7 @@ std::string launch_text(const model::Recording& recording) {
   const auto& [gx, gy, gz] = recording.grid;
   const auto& [bx, by, bz] = recording.block;
   return text::printed("grid %u x %u x %u, block %u x %u x %u", gx, gy, gz, bx, by, bz) +
-         (recording.complete ? "" : "; only the beginning of its first block is shown");
+         (recording.complete ? "" : "; only the first part of its first block is shown");
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ guard::Outcome ShowRecorder::show(
          counted.empty() ? plain_source(range) : counted});
   }
   pictures::print_show(out, show, style);
-  for (pictures::ShownKernel& kernel : show.kernels) {  // colours are for the terminal alone
+  for (pictures::ShownKernel& kernel : show.kernels) {  // colours are only for the terminal
     const std::size_t number = &kernel - show.kernels.data();
     if (!fault_ && number < run.rows.size())
       kernel.source = report::annotated_source(run.rows[number], {});

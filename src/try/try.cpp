@@ -1,7 +1,7 @@
-// make try KERNEL=file.cu: somebody's own sgemm, traced, checked and, where there is a GPU, timed.
+// make try KERNEL=file.cu: a user's sgemm, traced, checked and, if there is a GPU, timed.
 //
-// The file is compiled up to three times, as gemm_steps.cu is; the Makefile gives each copy's sgemm
-// its name. All of it runs in a child process (guard/guard.h).
+// The file is compiled up to three times, like gemm_steps.cu; the Makefile gives each copy's sgemm
+// its own name. Everything runs in a child process (guard/guard.h).
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -58,7 +58,8 @@ void print(
   std::fprintf(out, "%s\n", note.c_str());
 }
 
-// While it lives, stdout leads nowhere: the timed runs print what the first one printed.
+// While this object exists, stdout is discarded, because the timed runs would repeat the first
+// run's output.
 struct Muted {
   Muted() : stdout_before(dup(STDOUT_FILENO)) {
     std::fflush(stdout);
@@ -91,7 +92,7 @@ void run_on_gpu(
   guard::watched([&] { row.time = on_gpu.time(sgemm_gpu, flags.reps.value_or(0)); });
 }
 
-// Two tiles of up to 32 in K: what is wrong between two tiles shows.
+// Two tiles of up to 32 along K, so that a hazard between two tiles shows.
 flags::Flags at_teaching_size(flags::Flags flags) {
   if (!flags.a.empty() || flags.size) return flags;
   flags.m = flags.m.value_or(32);
@@ -100,11 +101,10 @@ flags::Flags at_teaching_size(flags::Flags flags) {
   return flags;
 }
 
-// A launch each is a scene.
+// Each launch is a scene.
 guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE* report) {
-  prctl(
-      PR_SET_PDEATHSIG,
-      SIGTERM);  // whoever waits for this is gone, so the terminal is given back
+  prctl(PR_SET_PDEATHSIG,
+        SIGTERM);  // the parent is gone, so the terminal must be restored
   const lab::Problem p = lab::load_problem(at_teaching_size(flags), false);
   const model::Gpu gpu = lab::choose_model(flags, false);
   lab::Floats C = p.C;
@@ -128,7 +128,7 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
-// `note` is for whoever reads the counts.
+// `note` is printed for readers of the counts.
 guard::Outcome try_sgemm(
     const Options& options, const std::string& command, const std::string& note, text::Style style,
     std::FILE* report) {
@@ -152,7 +152,8 @@ guard::Outcome try_sgemm(
   };
   ShowRecorder recorder(options.show);
   machine.recorder = recorder.wanted();
-  // Printed once: where all blocks run again, by that run, whose kernels see whole results.
+  // Output is printed once. If all blocks run again, that run prints, because its kernels see
+  // complete results.
   const bool runs_again = machine.blocks == machine::Blocks::kSample || run.gpu_present;
   if (runs_again) hold_prints();
   machine.arrays = arrays;
@@ -174,7 +175,7 @@ guard::Outcome try_sgemm(
   if (kernels.entries.empty() && p.results() > 0) {
     print_held();
     throw model::Refusal(
-        "sgemm launches no kernel; it has to call launch(kernel, grid, block, "
+        "sgemm launches no kernel; it must call launch(kernel, grid, block, "
         "shared_bytes, arguments...)");
   }
   if (!found.empty() && found.back().kind == model::HazardKind::never_written) {
@@ -183,7 +184,7 @@ guard::Outcome try_sgemm(
   const bool is_whole = kernels.all_traced() && !kernels.several_launches();
   if (machine.blocks == machine::Blocks::kSample && !run.gpu_present && !is_whole &&
       !kernels.any_abandoned()) {
-    // A launch may need all that the one before it did.
+    // A launch may need everything that the previous one did.
     const bool all_again = kernels.several_launches();
     machine.blocks = all_again ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
     machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
@@ -192,7 +193,7 @@ guard::Outcome try_sgemm(
     if (all_again) result = p.C;
     all_again ? drop_held() : print_held();
     host_is_silent = !all_again;
-    // The traced copy lets others run while it waits for a volatile flag.
+    // The traced copy lets other blocks run while it waits for a volatile flag.
     const auto sgemm = machine::blocks_may_wait() ? sgemm_traced : sgemm_plain;
     guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
   }
@@ -209,7 +210,7 @@ guard::Outcome try_sgemm(
     run.rows.push_back(
         row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
   }
-  // Of several kernels, one may load what another stored.
+  // If there are several kernels, one may load what another stored.
   if (run.rows.size() == 1) lab::note_never_written(p, result, *run.rows[0].counts);
   for (std::size_t i = 0; i < run.rows.size(); ++i)
     lab::annotate(run.rows[i], kernels.entries[i].function);

@@ -1,13 +1,13 @@
-# Anybody's CUDA file, compiled as gemm_steps.cu is, each copy's sgemm under a name of its own. Its
-# warnings are its author's business. A user's file is always called yours here, because make takes
-# no name with a space in it; samples keep theirs.
+# A user's CUDA file, compiled like gemm_steps.cu, with its own name for each copy's sgemm. Its
+# warnings are not shown. Here the file is always called yours, because make does not support names
+# with spaces; samples keep their names.
 YOURS := $(if $(KERNEL),$(BUILD)/try/yours)
 export KERNEL
 TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
 TRY_PROGRAM_FLAGS = $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS))
 TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -iquote src/try/headers -include src/cuda/headers/cuda_runtime.h \
 	-w -U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
-# One architecture after the other (--threads 1), so that ptxas speaks of one kernel at a time.
+# One architecture after the other (--threads 1), so that ptxas reports one kernel at a time.
 TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=-W%,$(NVCCFLAGS))) \
 	-Xcompiler=-iquote,src/try/headers -x cu -w -Xptxas -v
 try.flags = $(CXX) $(TRY_AS_CPU)
@@ -17,7 +17,7 @@ C_LIBRARY := $(foreach name,printf malloc rand,--redefine-sym $(name)=try_$(name
 COMPILE_TRIED = src/try/compile.sh $@ $(CXX) $(TRY_AS_CPU) $(DEPENDENCIES)
 SGEMM = _Z$(1)iiifPKfS0_fPf
 
-# Which folder is the instrument's own, when a failure is to be told by a line of somebody else's.
+# The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
 $(BUILD)/try/%.raw_traced.o: examples/%.cu $(BUILD)/try.flags $(ANNOUNCER)
@@ -55,18 +55,18 @@ $(BUILD)/try/%.debug: $(BUILD)/try/%.traced.o $(BUILD)/src/try/debug/main.o $(HA
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 
 WHICH = echo "which kernel? make $@ KERNEL=path/to/file.cu$(1)" >&2; exit 2
-try: $(YOURS) ## trace, check and time somebody's own sgemm (KERNEL=f.cu, TRY_FLAGS=--help)
+try: $(YOURS) ## trace, check and time your own sgemm (KERNEL=f.cu, TRY_FLAGS=--help)
 	$(if $(KERNEL),$< $(TRY_PROGRAM_FLAGS),$(WHICH))
 
 PAGE ?= $(BUILD)/show.html
 BLOCK ?= 0,0
 THREAD ?= 0,0
 ifeq ($(EX),)
-show: $(YOURS) ## draw what its warps ask for, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
+show: $(YOURS) ## draw the requests of a kernel's warps, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
 	$(if $(KERNEL),$< --size 64 --show $(PAGE) $(TRY_PROGRAM_FLAGS),$(call WHICH,$(comma) or EX=n for your answer))
-step: $(or $(YOURS),$(PROGRAM)) ## through a block's work, step by step (STAGE=n, KERNEL=f.cu or EX=n)
+step: $(or $(YOURS),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
 	./$< --step $(if $(and $(STAGE),$(if $(KERNEL),,1)),--stage $(STAGE)) $(TRY_PROGRAM_FLAGS) $(FLAGS)
-debug: $(YOURS:=.debug) ## gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
+debug: $(YOURS:=.debug) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
 	$(if $(KERNEL),src/try/debug/debug.sh $< '$(BLOCK)' '$(THREAD)' $(TRY_PROGRAM_FLAGS), \
 		$(call WHICH,$(comma) or EX=n for your answer))
 endif

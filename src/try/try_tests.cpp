@@ -15,7 +15,7 @@ namespace {
 
 using testing::Output, testing::run;
 
-// A sample, as make built it beside the tests.
+// A sample program, as make built it beside the tests.
 Output try_sample(const std::string& name, const std::string& flags) {
   return testing::run((testing::built() / "try" / name).string() + " --device cpu " + flags);
 }
@@ -54,7 +54,7 @@ TEST_CASE("one block is audited, and counts that would not be true are withheld"
   CHECK(contains(tiled.out, "of the first block were announced to the tracer, and no others."));
   CHECK(
       contains(try_sample("split_k", "--m 8 --n 8 --k 64").out, "the first blocks of 2 launches"));
-  // Where it waits for another block, no further.
+  // If a block waits for another one, the audit ends there.
   const Output waits = try_sample("stream_k", "--size 64");
   CHECK(contains(waits.out, "Audited: the first "));
   CHECK(contains(waits.out, " of the first block were announced"));
@@ -67,7 +67,7 @@ TEST_CASE("one block is audited, and counts that would not be true are withheld"
       "miss it, so none are printed"));
 }
 
-TEST_CASE("a kernel that was saved with the old name of launch.h still compiles") {
+TEST_CASE("a kernel that includes launch.h by its old name still compiles") {
   const Output output = try_sample("saved_kernel", "--m 50 --n 33 --k 71");
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);
@@ -81,7 +81,7 @@ TEST_CASE("every kernel of a file is counted on its own, and their result is che
   CHECK(contains(output.out, "\"name\": \"scale\""));
   CHECK(contains(output.out, "\"name\": \"dot\""));
   CHECK(contains(output.out, "\"bound_ok\": true"));
-  // Two loads of each of 8 * 8 * 2 warps, and an atomicAdd.
+  // Two loads by each of 8 * 8 * 2 warps, and an atomicAdd.
   CHECK(contains(output.out, "\"gmem_load_requests\": 384"));
 }
 
@@ -102,8 +102,8 @@ TEST_CASE("a race in other people's code is named with its lines, before the wro
 }
 
 TEST_CASE("elements that no thread writes are a hazard with their number, and C then is wrong") {
-  // 50 - 32 columns of all rows, and 50 - 48 rows of the others; a part of the blocks tells as
-  // much.
+  // 50 - 32 columns of all rows, and 50 - 48 rows of the others; tracing a part of the blocks gives
+  // the same.
   for (const char* flags :
        {"--size 50", "--size 50 --trace all", "--size 50 --trace all --beta 2"}) {
     CAPTURE(std::string(flags));
@@ -117,32 +117,32 @@ TEST_CASE("elements that no thread writes are a hazard with their number, and C 
   }
 }
 
-TEST_CASE("what goes wrong in other people's code is one sentence with line, block and thread") {
+TEST_CASE("an error in other people's code is one sentence with line, block and thread") {
   struct Case {
     const char* sample;
     const char* flags;
     int exit_code;
-    const char* line;  // where the sentence begins
+    const char* line;  // the beginning of the sentence
     const char* says;
   };
   const Case cases[] = {
       {"endless", "--limit 1", 1, "examples/endless.cu:8: endless, block (0, 0, 0), thread (",
        "still running after 1 s"},
       {"barriers", "--limit 1", 1, "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
-      {"crash", "--size 50", 1, "crash, block (0, 0): thread (5, 3) reaches for the address 0x10",
+      {"crash", "--size 50", 1, "crash, block (0, 0): thread (5, 3) accesses the address 0x10",
        " on line 7, where there is no matrix"},
       {"out_of_bounds", "--size 50", 1,
-       "out_of_bounds, block (0, 1): thread (0, 18) reaches for element 2,500 of A on line 8",
-       "of which there are 2,500; compare row and column"},
+       "out_of_bounds, block (0, 1): thread (0, 18) accesses element 2,500 of A on line 8",
+       "but there are only 2,500; compare row and column"},
       {"out_of_bounds", "--size 50 --hazards off", 1, "out_of_bounds, block (0, 1): thread (",
        "of A on line 8"},
       {"past_dimension", "--size 40", 1,
-       "past_dimension, block (0, 0): thread (15, 0) takes index 16 of Bs on line 14",
-       "in a dimension of 16: from 0 to 15"},
+       "past_dimension, block (0, 0): thread (15, 0) uses index 16 of Bs on line 14",
+       "in a dimension whose indices go from 0 to 15"},
       {"past_shared", "--size 40", 1,
-       "past_shared, block (0, 0): thread (0, 0) reaches for element 256 of dynamic shared memory "
+       "past_shared, block (0, 0): thread (0, 0) accesses element 256 of dynamic shared memory "
        "on line 12",
-       "of which there are 256; make it larger"},
+       "but there are only 256; make it larger"},
       {"divergent", "--size 32", 1,
        "divergent, block (0, 0): thread (0, 0) waits at the barrier on line 10 while thread (16, 0)"
        " waits at another on line 13",
@@ -155,8 +155,8 @@ TEST_CASE("what goes wrong in other people's code is one sentence with line, blo
       {"too_much_shared", "", 2, "too_much_shared: a block with 0 + 307200 bytes",
        "more than the RTX 3090 takes: at most 101376"},
       {"too_much_shared", "--gpu H100", 2, "too_much_shared: a block with", "at most 232448"},
-      {"naive", "--limit 0", 2, "--limit 0: no time", "for example"},
-      {"naive", "--stage 3", 2, "--stage", "your own file"},
+      {"naive", "--limit 0", 2, "--limit 0: not a time limit", "for example"},
+      {"naive", "--stage 3", 2, "--stage", "not for your own file"},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.sample));
@@ -169,7 +169,7 @@ TEST_CASE("what goes wrong in other people's code is one sentence with line, blo
   }
 }
 
-TEST_CASE("what only older GPUs mind is a note, and does not fail a run") {
+TEST_CASE("a fault on older GPUs only is a note, and does not fail a run") {
   const Output specialized = try_sample("specialized", "--size 40 --beta 0");
   CAPTURE(specialized.err);
   CHECK(specialized.exit_code == 0);
@@ -182,7 +182,7 @@ TEST_CASE("what only older GPUs mind is a note, and does not fail a run") {
   CHECK(contains(json.out, "\"hazards\": []"));
   CHECK(contains(json.out, "\"notes\": [\n        \"specialized, block (0, 0)"));
 
-  // Who has left stores nothing for the others: that is the hazard.
+  // A thread that has left stores nothing for the others: that is the hazard.
   const Output early = try_sample("leaves_early", "--size 40");
   CAPTURE(early.err);
   CHECK(early.exit_code == 1);
@@ -196,7 +196,7 @@ TEST_CASE("what only older GPUs mind is a note, and does not fail a run") {
       "thread (8, 0) has left the kernel on line 7; GPUs since Volta do not wait for it"));
 }
 
-TEST_CASE("blocks that add to the same element are told, the same way at every run") {
+TEST_CASE("blocks that add to the same element are reported, in the same way at every run") {
   for (const char* threads : {"1", "2", "7"}) {
     const Output output =
         run(std::string("OMP_NUM_THREADS=") + threads + " " +
@@ -206,12 +206,12 @@ TEST_CASE("blocks that add to the same element are told, the same way at every r
     CHECK(output.exit_code == 1);
     CHECK(output.err.starts_with(
         "try: between_blocks, race on C (byte 0): block (0, 0) stores on line 8 and so does block "
-        "(0, 1) on line 8; an element must have one owner, or atomicAdd\n"
+        "(0, 1) on line 8; let one thread own each element, or use atomicAdd\n"
         "try: between_blocks, race on C (byte 0): block (0, 0) "));
   }
 }
 
-TEST_CASE("blocks that wait for each other run side by side, on however few threads") {
+TEST_CASE("blocks that wait for each other make progress on any number of threads") {
   for (const char* settings : {"OMP_NUM_THREADS=1 ", "OMP_NUM_THREADS=3 "}) {
     for (const char* flags : {" --size 40", " --size 40 --trace all"}) {
       const Output output = run(
@@ -223,7 +223,7 @@ TEST_CASE("blocks that wait for each other run side by side, on however few thre
   }
 }
 
-TEST_CASE("inline PTX is said with file and line") {
+TEST_CASE("inline PTX is reported with file and line") {
   const Output output =
       run("g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/cuda/headers "
           "-include src/cuda/cpu.h "
@@ -233,7 +233,7 @@ TEST_CASE("inline PTX is said with file and line") {
   CHECK(contains(output.err, "examples/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
 }
 
-TEST_CASE("what a kernel or its host prints appears once, from the run that has whole results") {
+TEST_CASE("output of a kernel or its host appears once, from the run with complete results") {
   // Three rows, two parts: the second kernel is launched twice, so all of it runs again.
   const Output output = try_sample("prints", "--m 3 --n 70 --k 8");
   CAPTURE(output.err);
@@ -241,9 +241,9 @@ TEST_CASE("what a kernel or its host prints appears once, from the run that has 
   CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 8);
   CHECK(output.err.starts_with("on the host\ncleared\n"));
   CHECK(!contains(output.err, "nan"));
-  // Nine blocks, of which five are traced: with one kernel only the others run again.
+  // Nine blocks, five of them traced. With one kernel, only the others run again.
   CHECK(try_sample("tiled", "--size 48").err == "tiles of 16 x 16\n");
-  // Blocks run side by side, as on a GPU, so the order of their lines is anyone's.
+  // Blocks run in parallel, as on a GPU, so the order of their lines is arbitrary.
   const Output all_traced = try_sample("prints", "--m 3 --n 70 --k 8 --trace all");
   CHECK(sorted_lines(all_traced.err) == sorted_lines(output.err));
 }
@@ -264,7 +264,7 @@ TEST_CASE("host code may use atomics and locks") {
   CHECK(output.err == "");
 }
 
-TEST_CASE("a launch that no GPU takes, and a call of the host's in a kernel, are one sentence") {
+TEST_CASE("an invalid launch, and a call of a host function in a kernel, are each one sentence") {
   struct Case {
     const char* sample;
     int exit_code;
@@ -296,7 +296,7 @@ TEST_CASE("a launch that no GPU takes, and a call of the host's in a kernel, are
   }
 }
 
-TEST_CASE("registers that nobody knows can be stated, and limit the occupancy") {
+TEST_CASE("unknown registers can be given by a flag, and limit the occupancy") {
   const std::string unknown = try_sample("naive", "--size 64 --explain").out;
   CHECK(contains(unknown, "not known: there is no nvcc; --registers N states them"));
   const std::string stated = try_sample("naive", "--size 64 --explain --registers 128").out;
@@ -305,14 +305,15 @@ TEST_CASE("registers that nobody knows can be stated, and limit the occupancy") 
   for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
     const Output output = try_sample("naive", std::string("--registers '") + wrong + "'");
     CHECK(output.exit_code == 2);
-    CHECK(contains(output.err, "try: --registers " + std::string(wrong) + ": no register count"));
+    CHECK(
+        contains(output.err, "try: --registers " + std::string(wrong) + ": not a register count"));
   }
 }
 
-TEST_CASE("registers that ptxas reported are taken for the nearest architecture before the GPU's") {
+TEST_CASE("registers from ptxas are used for the nearest architecture up to the GPU's") {
   const testing::Folder folder;
   std::filesystem::copy_file(testing::built() / "try" / "tiled", folder / "tiled");
-  // As ptxas of CUDA 13 speaks, after c++filt -p.
+  // The output of ptxas from CUDA 13, after c++filt -p.
   std::ofstream(folder / "log")
       << "ptxas info    : 0 bytes gmem\n"
          "ptxas info    : Compiling entry function 'tiled<16u>' for 'sm_75'\n"
@@ -337,8 +338,7 @@ TEST_CASE("registers that ptxas reported are taken for the nearest architecture 
 
 namespace {
 
-// What make says when it compiles that file in a folder of its own, so that nothing that is built
-// is made anew.
+// The output of make when it compiles that file in a separate folder, so that existing builds stay.
 Output compiled(const testing::Folder& folder, const std::string& file) {
   return run(
       "make NVCC= BUILD=" + folder.path().string() + " KERNEL='" + file + "' " +
@@ -347,7 +347,7 @@ Output compiled(const testing::Folder& folder, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("make try says what stands for <<<>>>, and which function is missing") {
+TEST_CASE("make try says what replaces <<<>>>, and which function is missing") {
   const testing::Folder folder;
   const Output chevrons = compiled(folder, "examples/refused/chevrons.cu");
   CHECK(chevrons.exit_code != 0);
@@ -361,7 +361,7 @@ TEST_CASE("make try says what stands for <<<>>>, and which function is missing")
       contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
 }
 
-TEST_CASE("make try takes a file of any name") {
+TEST_CASE("make try accepts any file name") {
   const testing::Folder folder;
   for (const char* name : {"my own kernel.cu", "kernel.cuh", "naive.cu", "try.cu"}) {
     CAPTURE(name);
@@ -372,7 +372,7 @@ TEST_CASE("make try takes a file of any name") {
   }
 }
 
-TEST_CASE("what make try cannot write or does not do is said in a sentence") {
+TEST_CASE("make try says in one sentence what it cannot write or does not do") {
   const auto refused = [](const std::string& flags, const std::string& because) {
     CAPTURE(flags);
     const Output output = try_sample("tiled", flags);
@@ -384,9 +384,9 @@ TEST_CASE("what make try cannot write or does not do is said in a sentence") {
   refused("--size 8 --format json >&-", "stdout: not all of the output could be written");
   refused("--help >/dev/full", "stdout: not all of the output could be written");
   refused("--size 8 --show /proc/x.html", "--show /proc/x.html: cannot be written");
-  refused("--figures x", "--figures is about the stages");
+  refused("--figures x", "--figures works only for the stages");
   refused("--out C.npy", "--out: make try checks C and does not save it");
-  refused("--registers $'\\e[31m'", "--registers \\x1b[31m: no register count");
+  refused("--registers $'\\e[31m'", "--registers \\x1b[31m: not a register count");
 }
 
 }  // namespace attempt

@@ -1,4 +1,4 @@
-// Cooperative groups of a block and of tiles of a warp, where there is no toolkit.
+// Cooperative groups of a block and of tiles of a warp, for builds without the toolkit.
 #pragma once
 
 #include "cuda/cpu.h"
@@ -62,7 +62,7 @@ class thread_block_tile {
   static unsigned mask() { return (Size == 32 ? ~0u : (1u << Size % 32) - 1) << first(); }
 };
 
-// Of a block, or of a larger tile.
+// A tile of a block, or of a larger tile.
 template <unsigned Size, class Group>
 thread_block_tile<Size> tiled_partition(const Group&) {
   return {};
@@ -94,7 +94,7 @@ class coalesced_group {
   }
   int any(int predicate) const { return __any_sync(mask_, predicate); }
   int all(int predicate) const { return __all_sync(mask_, predicate); }
-  // Of ranks, not of lanes.
+  // A mask of ranks, not of lanes.
   unsigned ballot(int predicate) const {
     const unsigned lanes = __ballot_sync(mask_, predicate);
     unsigned ranks = 0;
@@ -117,7 +117,7 @@ __forceinline__ coalesced_group coalesced_threads() {
   return coalesced_group(__activemask());
 }
 
-// All blocks of the launch. Any launch is a cooperative one here.
+// All blocks of the launch. Here, every launch is a cooperative one.
 class grid_group {
  public:
   static void sync() { simt::grid_barrier(); }

@@ -1,4 +1,5 @@
-// Stands for the toolkit's header where there is no toolkit: the names that a file may mention.
+// Replaces the toolkit's header in builds without the toolkit: only the names that a file may
+// mention.
 #pragma once
 
 struct cublasContext;

@@ -1,2 +1,3 @@
-// Stands for the toolkit's header where there is no toolkit: src/cuda/cpu.h is included already.
+// Replaces the toolkit's header in builds without the toolkit. src/cuda/cpu.h, which is already
+// included, has its contents.
 #pragma once

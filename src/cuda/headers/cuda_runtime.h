@@ -1,4 +1,4 @@
-// What host code around a kernel calls most, where there is no toolkit.
+// The functions that host code around a kernel calls most, for builds without the toolkit.
 #pragma once
 
 #include <cstring>
@@ -32,7 +32,7 @@ inline const char* cudaGetErrorString(cudaError_t error) {
   return "unknown error";
 }
 
-// The GPU's memory is the CPU's. Macros, because the array is to bear the pointer's name.
+// The GPU's memory is the CPU's. These are macros so that the array can get the pointer's name.
 #define cudaMalloc(pointer, bytes) simt_cuda_malloc(pointer, bytes, #pointer)
 #define cudaMallocManaged(pointer, bytes) simt_cuda_malloc(pointer, bytes, #pointer)
 template <class T>
@@ -44,7 +44,7 @@ inline cudaError_t cudaFree(void* memory) {
   return simt::device_free(memory) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-// A launch has ended when launch() returns, and what is wrong with it was reported by then.
+// A launch is complete when launch() returns, and its errors have been reported by then.
 inline cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }

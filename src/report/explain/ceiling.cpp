@@ -22,7 +22,7 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   const model::Product product = lab::product_of(run);
   const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
   const model::Rounds times = model::rounds_along_K(product, v, *record);
-  const double warps = (v.threads() + 31) / 32;
+  const double warps = run.gpu.warp.warps_of(v.threads());
   const double traced_warps = warps * static_cast<double>(counts.blocks_traced);
   const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
   const auto compiled = [&](int model::InstructionMix::*kind) {
@@ -150,10 +150,19 @@ std::vector<Part> explain_ceiling(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.variant) return {};
   const bool is_stage = row.stage && row.counts;
+  const std::string in_flight = is_stage ? explain_in_flight(run, row) : "";
+  if (!model::has_clock(run.gpu)) {
+    return {
+        {heading("How fast it is", style) +
+         fact(
+             "no clock", "the " + run.gpu.name +
+                             " only counts: there are no times and no ceilings. Choose a real GPU, "
+                             "for example --gpu H200.") +
+         in_flight}};
+  }
   std::vector<Part> parts;
   if (!whole) parts.push_back({as_compiled(run, row, style)});
-  parts.push_back(
-      {ceilings(run, row, style) + (is_stage ? explain_in_flight(run, row) : std::string())});
+  parts.push_back({ceilings(run, row, style) + in_flight});
   return parts;
 }
 

@@ -43,20 +43,23 @@ Limit by_smem(const model::Gpu& gpu, const model::Occupancy& o) {
 }
 
 Limit by_registers(const model::Gpu& gpu, const model::Occupancy& o) {
-  constexpr int kGranularity = 256;  // a warp gets a multiple of 256 registers: cuda_occupancy.h
+  const int lanes = gpu.warp.lanes, unit = gpu.register_granularity;
   Limit limit{
       "registers", {"not known without nvcc; --registers N states them"}, o.blocks_by_registers};
-  const int used = o.resources.registers_per_thread * 32;
+  const int used = o.resources.registers_per_thread * lanes;
   if (used <= 0) return limit;
-  const int taken = (used + kGranularity - 1) / kGranularity * kGranularity;
-  std::string registers = text::printed("%d x 32 lanes = ", o.resources.registers_per_thread) +
-                          text::grouped(used) + " per warp";
+  const int taken = (used + unit - 1) / unit * unit;
+  std::string registers =
+      text::printed("%d x %d lanes = ", o.resources.registers_per_thread, lanes) +
+      text::grouped(used) + " per warp";
   if (taken != used) registers += ", rounded up to " + text::grouped(taken);
+  const int parts = gpu.sub_partitions_per_sm;
+  const std::string warps_per_part = "floor(" + text::grouped(gpu.registers_per_sm) +
+                                     (parts > 1 ? text::printed(" / %d", parts) : "") + " / " +
+                                     text::grouped(taken) + ")";
   limit.steps = {
-      registers, text::printed(
-                     "floor(floor(%s / 4 / %s) * 4 / %d warps per block)",
-                     text::grouped(gpu.registers_per_sm).c_str(), text::grouped(taken).c_str(),
-                     o.warps_per_block)};
+      registers, "floor(" + warps_per_part + (parts > 1 ? text::printed(" * %d", parts) : "") +
+                     text::printed(" / %d warps per block)", o.warps_per_block)};
   return limit;
 }
 
@@ -71,8 +74,8 @@ std::vector<Part> explain_occupancy(const Explained& explained) {
   const Limit limits[] = {
       {"threads",
        {text::printed(
-           "floor(%s threads per SM / 32 / %d warps per block)",
-           text::grouped(gpu.threads_per_sm).c_str(), o.warps_per_block)},
+           "floor(%s threads per SM / %d / %d warps per block)",
+           text::grouped(gpu.threads_per_sm).c_str(), gpu.warp.lanes, o.warps_per_block)},
        o.blocks_by_threads},
       {"blocks", {"the most that an SM can manage at a time"}, o.blocks_by_blocks},
       by_smem(gpu, o),
@@ -101,10 +104,11 @@ std::vector<Part> explain_occupancy(const Explained& explained) {
     }
   }
   text += fact(
-      "occupancy", text::printed(
-                       "%d block%s x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
-                       o.blocks_per_sm, o.blocks_per_sm == 1 ? "" : "s", o.warps_per_block,
-                       o.blocks_per_sm * o.warps_per_block, gpu.threads_per_sm / 32, o.percent));
+      "occupancy",
+      text::printed(
+          "%d block%s x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
+          o.blocks_per_sm, o.blocks_per_sm == 1 ? "" : "s", o.warps_per_block,
+          o.blocks_per_sm * o.warps_per_block, gpu.threads_per_sm / gpu.warp.lanes, o.percent));
   text += fact("limiter", limited_by);
   if (row.variant && o.blocks_per_sm > 0) {
     const lab::Grid blocks = lab::grid(run, *row.variant);

@@ -11,7 +11,10 @@ namespace {
 std::vector<Part> questions_with(const Explained& explained, bool answered) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.stage || !row.variant) return {};
-  const std::vector<model::Question>& asked = row.stage->questions;
+  std::vector<model::Question> asked = row.stage->questions;
+  if (run.gpu.warp != model::kGpuWarp) {
+    std::erase_if(asked, [](const model::Question& question) { return question.of_32_lanes; });
+  }
   if (asked.empty()) return {};
   std::string text = heading(
       answered ? "Questions and their answers"

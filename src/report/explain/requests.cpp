@@ -78,10 +78,15 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
                       text::printed("%.2f", ideal_per_request(traffic)).c_str(), last.c_str());
   };
 
-  std::string text =
-      heading("What its warp asks of memory (a request is one instruction of 32 threads)", style);
-  text +=
-      "  " + text::printed(kColumns, "", "requests", "32-byte sectors", "per request", "ideal", "");
+  std::string text = heading(
+      text::printed(
+          "What its warp asks of memory (a request is one instruction of %d threads)",
+          counts.warp.lanes),
+      style);
+  text += "  " + text::printed(
+                     kColumns, "", "requests",
+                     text::printed("%d-byte sectors", counts.warp.sector_bytes).c_str(),
+                     "per request", "ideal", "");
   for (const Line& loads_or_stores : global) {
     const model::Traffic& traffic = loads_or_stores.traffic;
     if (traffic.requests == 0) continue;

@@ -127,7 +127,8 @@ TEST_CASE("an explanation draws what each unit needs, and the busiest is as long
   CHECK(contains(line_with(text, "<- most"), "  SMEM  "));
   CHECK(contains(line_with(text, "<- most"), text::repeated("█", 50)));
   CHECK(contains(line_with(text, "  ceiling  "), "bound by SMEM"));
-  CHECK(contains(line_with(text, "  one block alone "), "TFLOP/s, if it copied, then multiplied, never both"));
+  CHECK(contains(
+      line_with(text, "  one block alone "), "TFLOP/s, if it copied, then multiplied, never both"));
   CHECK(contains(line_with(text, "  measured  "), "% of the ceiling"));
 }
 

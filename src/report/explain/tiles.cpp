@@ -39,7 +39,7 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
   text += fact(
       "block", text::printed(
                    "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
-                   (v.threads() + 31) / 32));
+                   run.gpu.warp.warps_of(v.threads())));
   const lab::Grid blocks = lab::grid(run, v);
   text += fact(
       "grid", text::printed(

@@ -1,9 +1,10 @@
 #!/bin/bash
-# make debug KERNEL=file.cu BLOCK=1,0 THREAD=3,2: gdb, stopped in that thread of the file's first
-# kernel. usage: debug.sh PROGRAM BLOCK THREAD [flags of the program]. GDB_FLAGS adds gdb's own.
+# make debug KERNEL=file.cu BLOCK=1,0 THREAD=3,2: starts gdb, stopped in that thread of the file's
+# first kernel. usage: debug.sh PROGRAM BLOCK THREAD [flags of the program]. GDB_FLAGS adds flags
+# for gdb.
 #
-# The threads of a block change places at barriers. gdb follows one of them over that by its frame,
-# because each has a stack of its own: nothing has to be done for `next`.
+# At barriers, the program switches between the threads of a block. Each thread has a stack of its
+# own, so gdb's `next` follows a thread by its frame, and needs no help.
 set -u
 program=$1
 own=$(cd "$(dirname "$0")/../.." && pwd -P)  # students may well have a folder called src
@@ -12,7 +13,7 @@ refuse() { echo "debug: $*" >&2; exit 2; }
 # x, x,y or x,y,z as three numbers.
 coordinates() {
   [[ $2 =~ ^[0-9]{1,9}(,[0-9]{1,9}){0,2}$ ]] ||
-    refuse "$1=$2: no position; write x, x,y or x,y,z, for example $1=1,0"
+    refuse "$1=$2: not a position; write x, x,y or x,y,z, for example $1=1,0"
   local parts
   IFS=, read -ra parts <<< "$2"
   echo "$((10#${parts[0]})) $((10#${parts[1]:-0})) $((10#${parts[2]:-0}))"
@@ -57,9 +58,9 @@ end
 if \$_isvoid(\$_exitcode)
   next
   echo \nblock ($bx, $by, $bz), thread ($tx, $ty, $tz). next stays in it; at LINE stops there in it;\n
-  echo print As, info locals and continue are gdb's own.\n
+  echo print As, info locals and continue are gdb's own commands.\n
 else
-  echo \nNo kernel came to block ($bx, $by, $bz), thread ($tx, $ty, $tz): choose others with BLOCK=x,y THREAD=x,y.\n
+  echo \nNo kernel reached block ($bx, $by, $bz), thread ($tx, $ty, $tz): choose others with BLOCK=x,y THREAD=x,y.\n
 end
 EOF2
 gdb -q -nx -x "$commands" ${GDB_FLAGS:-} --args "$program" "$@"

@@ -1,8 +1,7 @@
-// make debug KERNEL=file.cu: somebody's own sgemm under gdb (debug.sh), without any
-// tracing.
+// make debug KERNEL=file.cu: a user's sgemm under gdb (debug.sh), without tracing.
 //
-// The threads of a block are fibers that change places at barriers alone, and here one block runs
-// after the other, so that a thread can be followed as any program can.
+// The threads of a block are fibers that switch only at barriers, and here one block runs after the
+// other, so gdb can follow a thread like any program.
 #include <omp.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What cuda/launch.h was called once: kernels that were saved then still compile.
+// The old name of cuda/launch.h, so that kernels saved with it still compile.
 #pragma once
 
 #include "cuda/launch.h"

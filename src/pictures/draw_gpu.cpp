@@ -1,0 +1,173 @@
+#include "model/ceiling.h"
+#include "model/gpus.h"
+#include "model/sectors.h"
+#include "model/wavefronts.h"
+#include "pictures/pictures.h"
+#include "pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+// Sizes that the model has no use for.
+struct Sizes {
+  const char* gpu;
+  int l1_and_smem_kb;  // of an SM
+  int l2_mb;
+  int dram_gb;
+};
+// H200: 256 KB and 50 MB are those of the same chip in NVIDIA's H100 whitepaper, 141 GB are the
+// H200's data sheet. RTX 3090: NVIDIA's GA102 whitepaper.
+constexpr Sizes kH200{"H200", 256, 50, 141}, kRtx3090{"RTX 3090", 128, 6, 24};
+
+// A loop of fused multiply-adds on registers alone, measured on an H200 for this project.
+constexpr double kMeasuredFmaTflops = 64.3;
+
+double peak_tflops(const model::Gpu& gpu) {
+  return gpu.sms * gpu.fp32_lanes_per_sm * 2 * gpu.boost_ghz / 1e3;
+}
+
+std::string kb(int bytes) {
+  return text::printed("%d KB", bytes / 1024);
+}
+
+std::string tb_per_s(double bytes_per_clock, const model::Gpu& gpu) {
+  return text::significant(bytes_per_clock * gpu.boost_ghz / 1e3) + " TB/s";
+}
+
+void words(Svg& svg, double x, double y, const std::string& text, bool bold = false) {
+  svg.text(x, y, text, {.anchor = Anchor::middle, .bold = bold, .small = true, .on_fill = true});
+}
+
+void plain_words(Svg& svg, double x, double y, const std::string& text, bool bold = false) {
+  svg.text(x, y, text, {.anchor = Anchor::middle, .bold = bold, .small = true});
+}
+
+constexpr double kX = 24, kWide = 446, kSm = 84, kL1 = 306, kL2 = 432, kDram = 520, kBox = 50;
+
+// One of an SM's parts: what feeds and does the arithmetic of its warps.
+void draw_part(Svg& svg, double x, const model::Gpu& gpu) {
+  constexpr double kPart = 102;
+  const double middle = x + kPart / 2;
+  const int lanes = gpu.fp32_lanes_per_sm / model::kSchedulers;
+  svg.rect(x, kSm + 32, kPart, 178, Fill::paper);
+  svg.rect(x + 6, kSm + 38, kPart - 12, 42, Fill::waiting);
+  words(svg, middle, kSm + 55, "scheduler", true);
+  words(svg, middle, kSm + 72, "1 issue/cycle");
+  svg.rect(x + 6, kSm + 86, kPart - 12, 42, Fill::one);
+  words(svg, middle, kSm + 103, "registers", true);
+  words(svg, middle, kSm + 120, kb(4 * gpu.registers_per_sm / model::kSchedulers));
+  svg.rect(x + 6, kSm + 134, kPart - 12, 44, Fill::quiet);
+  svg.grid(x + 6, kSm + 134, kPart - 12, 44, lanes / 4, 4);
+  plain_words(svg, middle, kSm + 198, text::printed("%d FMA lanes", lanes));
+}
+
+void draw_arrow(Svg& svg, double from, double to, const std::string& text) {
+  const double x = kX + 60;
+  svg.line(x, from + 4, x, to - 4, "thick");
+  svg.path(
+      "M" + pixels(x - 5) + " " + pixels(from + 10) + "l5 -6l5 6M" + pixels(x - 5) + " " +
+          pixels(to - 10) + "l5 6l5 -6",
+      "thick");
+  svg.text(x + 16, (from + to) / 2 + 4, text, {.small = true});
+}
+
+void draw_chip(Svg& svg, const model::Gpu& gpu) {
+  const double sm_end = kL1 + 82;
+  for (const double behind : {12.0, 6.0, 0.0}) {  // the other SMs
+    svg.rect(kX + behind, kSm + 6 - behind / 2, kWide - 12, sm_end - kSm - 6, Fill::paper);
+  }
+  svg.text(kX + 12, kSm + 24, "SM: streaming multiprocessor", {.bold = true, .small = true});
+  svg.text(
+      kX + kWide - 20, kSm + 24, text::printed("a warp: %d threads, its lanes", model::kWarpSize),
+      {.anchor = Anchor::end, .small = true});
+  for (int part = 0; part < model::kSchedulers; ++part) draw_part(svg, kX + 8 + part * 105.0, gpu);
+  const double smem_wide = 262;
+  svg.rect(kX + 8, kL1, smem_wide, 74, Fill::other);
+  words(svg, kX + 8 + smem_wide / 2, kL1 + 18, "shared memory", true);
+  svg.rect(kX + 16, kL1 + 26, smem_wide - 16, 18, Fill::paper);
+  svg.grid(kX + 16, kL1 + 26, smem_wide - 16, 18, model::kBanks, 1);
+  words(
+      svg, kX + 8 + smem_wide / 2, kL1 + 62,
+      text::printed("%d banks, %d bytes per cycle each", model::kBanks, model::kWordBytes));
+  const double l1_x = kX + 8 + smem_wide + 6, l1_wide = kWide - 28 - smem_wide - 6 + 1;
+  svg.rect(l1_x, kL1, l1_wide, 74, Fill::warp);
+  words(svg, l1_x + l1_wide / 2, kL1 + 18, "L1 cache", true);
+  words(svg, l1_x + l1_wide / 2, kL1 + 38, "1 line per cycle:");
+  words(
+      svg, l1_x + l1_wide / 2, kL1 + 56, text::printed("%.0f bytes", model::l1_bytes_per_sm_clock));
+  draw_arrow(
+      svg, sm_end, kL2, text::printed("sectors of %d bytes, 4 to a line", model::kSectorBytes));
+  svg.rect(kX, kL2, kWide, kBox, Fill::warp);
+  words(svg, kX + kWide / 2, kL2 + 21, "L2 cache", true);
+  words(svg, kX + kWide / 2, kL2 + 39, "one for all SMs");
+  draw_arrow(svg, kL2 + kBox, kDram, "what no cache holds");
+  svg.rect(kX, kDram, kWide, kBox, Fill::warp);
+  words(svg, kX + kWide / 2, kDram + 21, "DRAM: global memory", true);
+  words(svg, kX + kWide / 2, kDram + 39, "A, B and C");
+}
+
+void draw_table(Svg& svg, const model::Gpu& a, const model::Gpu& b) {
+  constexpr double kName = 494, kFirst = 690, kSecond = 776;
+  const auto row = [&](double y, const char* name, const std::string& of_a, const std::string& of_b,
+                       bool bold = false) {
+    svg.text(kName, y, name, {.bold = bold, .small = true});
+    svg.text(kFirst, y, of_a, {.anchor = Anchor::end, .bold = bold, .small = true});
+    svg.text(kSecond, y, of_b, {.anchor = Anchor::end, .bold = bold, .small = true});
+  };
+  const auto number = [](int n) { return text::grouped(n); };
+  const auto ghz = [](const model::Gpu& gpu) { return text::shortest(gpu.boost_ghz) + " GHz"; };
+  const auto tflops = [](double value) { return text::significant(value); };
+  row(84, "", a.name, b.name, true);
+  row(106, "SMs", number(a.sms), number(b.sms));
+  row(128, "clock (boost)", ghz(a), ghz(b));
+  svg.text(kName, 156, "per SM", {.bold = true, .small = true});
+  row(178, "warps at a time", number(a.threads_per_sm / 32), number(b.threads_per_sm / 32));
+  row(200, "registers", kb(4 * a.registers_per_sm), kb(4 * b.registers_per_sm));
+  row(222, "FMA lanes", number(a.fp32_lanes_per_sm), number(b.fp32_lanes_per_sm));
+  svg.text(kName, 250, "all SMs, in TFLOP/s", {.bold = true, .small = true});
+  row(272, "FMA, peak", tflops(peak_tflops(a)), tflops(peak_tflops(b)));
+  row(294, "FMA, measured", tflops(kMeasuredFmaTflops), "–");
+  svg.text(kName, 326, "L1 and shared memory", {.bold = true, .small = true});
+  row(348, "both, per SM", number(kH200.l1_and_smem_kb) + " KB",
+      number(kRtx3090.l1_and_smem_kb) + " KB");
+  row(370, "shared, at most", kb(a.smem_bytes_per_sm), kb(b.smem_bytes_per_sm));
+  const auto l1 = [](const model::Gpu& gpu) {
+    return tb_per_s(gpu.sms * model::l1_bytes_per_sm_clock, gpu);
+  };
+  row(392, "rate, all SMs", l1(a), l1(b));
+  row(452, "L2, size", number(kH200.l2_mb) + " MB", number(kRtx3090.l2_mb) + " MB");
+  row(474, "L2, rate measured", tb_per_s(a.l2_bytes_per_clock, a), "–");
+  const auto dram = [](const model::Gpu& gpu) {
+    return text::significant(gpu.dram_gb_per_s / 1e3) + " TB/s";
+  };
+  row(540, "DRAM, size", number(kH200.dram_gb) + " GB", number(kRtx3090.dram_gb) + " GB");
+  row(562, "DRAM, rate", dram(a), dram(b));
+}
+
+}  // namespace
+
+Picture draw_gpu() {
+  const model::Gpu &h200 = *model::find_gpu(kH200.gpu), &rtx3090 = *model::find_gpu(kRtx3090.gpu);
+  const std::string finding =
+      text::printed(
+          "A GPU is many SMs that share an L2 cache and DRAM: %d on an H200, %d on an RTX 3090. In "
+          "each SM, %d schedulers issue the instructions of its warps, each to %d lanes; the "
+          "registers, shared memory and the L1 cache are the SM's own. ",
+          h200.sms, rtx3090.sms, model::kSchedulers, h200.fp32_lanes_per_sm / model::kSchedulers) +
+      "While DRAM brings one byte, the lanes of an H200 can do " +
+      text::significant(1e3 * peak_tflops(h200) / h200.dram_gb_per_s) + " operations.";
+  Svg svg;
+  svg.text(
+      24, 62,
+      "Sizes and rates are NVIDIA's, except where it says measured. A rate of L1 is a line per SM "
+      "and cycle.",
+      {.small = true, .faint = true});
+  draw_chip(svg, h200);
+  draw_table(svg, h200, rtx3090);
+  const double y = svg.paragraph(24, kDram + kBox + 32, finding, 752);
+  return {"gpu", "The GPU on one page", {finding, svg.elements(), y + 4}};
+}
+
+}  // namespace pictures

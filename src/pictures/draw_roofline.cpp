@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "pictures/pictures.h"
+#include "pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+// Between two powers of the base.
+struct LogScale {
+  double from, to, low, high;  // px, and what lies there
+  double operator()(double value) const {
+    return from + (to - from) * std::log(value / low) / std::log(high / low);
+  }
+};
+
+struct Roof {
+  const char* name;
+  double tb_per_s;
+};
+
+struct Dot {
+  const lab::Row* row;
+  double intensity, tflops;
+};
+
+std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
+  std::vector<Dot> dots;
+  for (const lab::Row& row : run.rows) {
+    const double tflops = measured.of(row.number).tflops;
+    if (tflops == 0) continue;
+    const double bytes = 32.0 * static_cast<double>(row.counts->gmem_loads.pieces) /
+                         static_cast<double>(row.counts->blocks_traced);
+    const double flops = 2.0 * row.variant->BM * row.variant->BN * run.K;
+    dots.push_back({&row, flops / bytes, tflops});
+  }
+  return dots;
+}
+
+std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, double peak) {
+  const Dot &first = dots.front(), &last = dots.back();
+  std::vector<int> cached;  // stages that are faster than DRAM alone could feed them
+  for (const Dot& dot : dots) {
+    if (dot.tflops > dot.intensity * dram.tb_per_s) cached.push_back(dot.row->number);
+  }
+  std::string finding =
+      text::printed(
+          "From stage %d to stage %d the operations per byte asked of global memory rise from ",
+          first.row->number, last.row->number) +
+      text::significant(first.intensity) + " to " + text::significant(last.intensity) + ". From " +
+      text::significant(peak / dram.tb_per_s) +
+      text::printed(
+          " operations per byte on, DRAM is no longer the limit. Stage %d reaches %.0f %% of the "
+          "multipliers' peak.",
+          last.row->number, 100 * last.tflops / peak);
+  if (!cached.empty()) {
+    finding += cached.size() == 1 ? " Stage " : " Stages ";
+    for (std::size_t i = 0; i < cached.size(); ++i) {
+      finding += (i == 0 ? "" : i + 1 == cached.size() ? " and " : ", ");
+      finding += text::printed("%d", cached[i]);
+    }
+    finding += cached.size() == 1 ? " lies" : " lie";
+    finding += " above DRAM's roof, because caches answer most of what is asked.";
+  }
+  return finding;
+}
+
+// What the picture shows, in numbers.
+void draw_table(
+    Svg& svg, double y, const std::vector<Dot>& dots, std::span<const Roof> roofs, double peak) {
+  constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
+  const auto row = [&](const std::string& name, const std::string& value) {
+    y += 24;
+    svg.text(kName, y, name, {.small = true});
+    svg.text(kSpeed, y, value, {.anchor = Anchor::end, .small = true});
+  };
+  svg.text(kName, y, "stage", {.bold = true, .small = true});
+  svg.text(kIntensity, y, "op/byte", {.anchor = Anchor::end, .bold = true, .small = true});
+  svg.text(kSpeed, y, "TFLOP/s", {.anchor = Anchor::end, .bold = true, .small = true});
+  for (const Dot& dot : dots) {
+    row(text::printed("%d %s", dot.row->number, dot.row->stage->name),
+        text::significant(dot.tflops));
+    svg.text(
+        kIntensity, y, text::significant(dot.intensity), {.anchor = Anchor::end, .small = true});
+  }
+  y += 38;
+  svg.text(kName, y, "roof", {.bold = true, .small = true});
+  for (const Roof& roof : roofs) row(roof.name, text::significant(roof.tb_per_s) + " TB/s");
+  row("FMA", text::significant(peak) + " TFLOP/s");
+}
+
+}  // namespace
+
+Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
+  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 452;
+  const LogScale x_of{kLeft, kRight, 0.03, 100}, y_of{kBottom, kTop, 0.2, 100};
+  const model::Gpu& gpu = run.gpu;
+  const Roof roofs[] = {
+      {"L1", gpu.sms * model::l1_bytes_per_sm_clock * gpu.boost_ghz / 1e3},
+      {"L2", model::l2_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
+      {"DRAM", gpu.dram_gb_per_s / 1e3}};
+  const double peak = gpu.sms * gpu.fp32_lanes_per_sm * 2 * gpu.boost_ghz / 1e3;
+  std::vector<Dot> dots = dots_of(run, measured);
+  const std::string finding = finding_of(dots, roofs[2], peak);
+  Svg svg;
+  svg.text(24, 66, "TFLOP/s, recorded", {.small = true});
+  for (const double tick : {0.1, 1.0, 10.0, 100.0}) {
+    svg.line(x_of(tick), kTop, x_of(tick), kBottom, "hair");
+    svg.text(
+        x_of(tick), kBottom + 16, text::exact(tick), {.anchor = Anchor::middle, .small = true});
+    if (tick < 0.2) continue;
+    svg.line(kLeft, y_of(tick), kRight, y_of(tick), "hair");
+    svg.text(kLeft - 8, y_of(tick) + 4, text::exact(tick), {.anchor = Anchor::end, .small = true});
+  }
+  svg.text(
+      (kLeft + kRight) / 2, kBottom + 36, "operations per byte asked of global memory, as traced",
+      {.anchor = Anchor::middle, .small = true});
+  for (const Roof& roof : roofs) {
+    const double ridge = peak / roof.tb_per_s, low = std::max(0.03, 0.2 / roof.tb_per_s);
+    svg.line(x_of(low), y_of(low * roof.tb_per_s), x_of(ridge), y_of(peak), "thick");
+    // Roofs may lie close together: the lowest is named below it, the others above.
+    constexpr double kNamedAt = 2.3;  // TFLOP/s
+    const bool lowest = &roof == std::end(roofs) - 1;
+    svg.text(
+        x_of(kNamedAt / roof.tb_per_s) + (lowest ? 8 : -8), y_of(kNamedAt) + (lowest ? 8 : 0),
+        roof.name, {.anchor = lowest ? Anchor::start : Anchor::end, .small = true});
+  }
+  svg.line(x_of(peak / roofs[0].tb_per_s), y_of(peak), kRight, y_of(peak), "thick");
+  svg.text(kRight, y_of(peak) - 8, "FMA", {.anchor = Anchor::end, .small = true});
+  draw_table(svg, kTop + 4, dots, roofs, peak);
+
+  // Where dots crowd, their numbers stand below each other beside them.
+  std::sort(
+      dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.tflops > b.tflops; });
+  const double slope = (y_of(10) - y_of(1)) / (x_of(10) - x_of(1));  // of the roofs
+  double above = 0, beside = 0;
+  for (const Dot& dot : dots) {
+    const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
+    const bool roof_follows =
+        std::any_of(std::begin(roofs), std::end(roofs), [&](const Roof& roof) {
+          const double at = x + (dot_y - y_of(dot.intensity * roof.tb_per_s)) / slope;
+          return x < at && at < x + 32;
+        });
+    const bool crowded = dot_y < above + 17 && std::abs(x + 16 - beside) < 20;
+    above = crowded ? above + 17 : dot_y;
+    beside = crowded ? std::max(beside, x + 24) : roof_follows ? x - 24 : x + 16;
+    svg.line(x, dot_y, roof_follows ? beside + 9 : beside - 3, above, "thin");
+    svg.circle(x, dot_y, 5, Fill::one);
+    svg.text(beside, above + 4.5, text::printed("%d", dot.row->number), {.bold = true});
+  }
+  const double y = svg.paragraph(24, kBottom + 70, finding, 752);
+  return {
+      "roofline",
+      "Roofline: all stages on an " + gpu.name +
+          text::printed(", %d × %d × %d", measured.size, measured.size, measured.size),
+      {finding, svg.elements(), y + 4}};
+}
+
+}  // namespace pictures

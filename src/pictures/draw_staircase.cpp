@@ -1,0 +1,99 @@
+#include <algorithm>
+
+#include "pictures/pictures.h"
+#include "pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+bool runs_on_gpu(const model::Stage* stage) {
+  return !stage->variants.empty();
+}
+
+// The recordings at other sizes are marks on the bars: those at smaller sizes diamonds, those at
+// larger ones circles.
+void mark(Svg& svg, double x, double y, bool smaller) {
+  constexpr double kRadius = 5;
+  if (smaller) {
+    svg.diamond(x, y, kRadius + 1, Fill::waiting);
+  } else {
+    svg.circle(x, y, kRadius, Fill::one);
+  }
+}
+
+}  // namespace
+
+Picture draw_staircase(
+    std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
+  const RecordedLadder& run = main_run(runs);
+  std::vector<const model::Stage*> stages;  // that were recorded
+  for (const model::Stage& stage : all_stages) {
+    if (run.of(stage.number).tflops > 0) stages.push_back(&stage);
+  }
+  constexpr double kLeft = 204, kRight = 716, kHigh = 22, kStep = 34;
+  const double cublas = run.of(-1).tflops;
+  double most = cublas;
+  for (const RecordedLadder& other : runs) {
+    for (const RecordedSpeed& speed : other.speeds) most = std::max(most, speed.tflops);
+  }
+  const double scale = (kRight - kLeft) / most;
+  const model::Stage& first = **std::find_if(stages.begin(), stages.end(), runs_on_gpu);
+  const model::Stage& last = *stages.back();
+  const std::string finding =
+      text::printed(
+          "On an H200 at %d × %d × %d the stages climb from ", run.size, run.size, run.size) +
+      text::significant(run.of(first.number).tflops) +
+      text::printed(" TFLOP/s (stage %d) to ", first.number) +
+      text::significant(run.of(last.number).tflops) +
+      text::printed(" TFLOP/s (stage %d): ", last.number) +
+      text::exact(run.of(last.number).cublas_percent) + " % of cuBLAS, which reaches " +
+      text::significant(cublas) + " TFLOP/s.";
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, text::printed("recorded at %d", run.size));
+  for (const RecordedLadder& other : runs) {
+    if (other.size == run.size) continue;
+    mark(svg, x + 8, 61, other.size < run.size);
+    svg.text(x + 20, 66, text::printed("at %d", other.size), {.small = true});
+    x += 84;
+  }
+  svg.line(x + 8, 61, x + 32, 61, "dashed");
+  svg.text(x + 38, 66, "cuBLAS fp32", {.small = true});
+  double y = 92;
+  const double top = y - 8, line = kLeft + cublas * scale;
+  for (const model::Stage* stage : stages) {
+    const double speed = run.of(stage->number).tflops;
+    svg.text(
+        kLeft - 10, y + 16, text::printed("%d %s", stage->number, stage->name),
+        {.anchor = Anchor::end});
+    svg.rect(kLeft, y, std::max(speed * scale, 0.5), kHigh, Fill::warp);
+    double label = kLeft + speed * scale;
+    for (const RecordedLadder& other : runs) {
+      const double there = other.of(stage->number).tflops, at = kLeft + there * scale;
+      if (other.size == run.size || there == 0 || !runs_on_gpu(stage)) continue;
+      mark(svg, at, y + kHigh / 2, other.size < run.size);
+      label = std::max(label, at + 6);
+    }
+    std::string text = speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed);
+    const double times = run.of(stage->number).times_before;
+    if (times > 0 && runs_on_gpu(stage) && stage != &first)
+      text += "  (× " + text::brief(times) + ")";
+    // Right of the bar, or in it where it would come to cuBLAS's line.
+    const bool inside = label + 8 + text_width(text) > line;
+    svg.text(inside ? kLeft + 12 : label + 8, y + 16, text, {.on_fill = inside});
+    y += kStep;
+  }
+  svg.line(line, top, line, y, "dashed");
+  svg.text(line, y + 16, text::significant(cublas), {.anchor = Anchor::middle, .small = true});
+  svg.line(kLeft, top, kLeft, y, "thin");
+  y = svg.paragraph(24, y + 46, finding + " In brackets: times the stage before.", 752);
+  return {
+      "staircase",
+      text::printed(
+          "The staircase: TFLOP/s of each stage on an H200, %d × %d × %d", run.size, run.size,
+          run.size),
+      {finding, svg.elements(), y + 4}};
+}
+
+}  // namespace pictures

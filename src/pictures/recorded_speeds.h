@@ -1,0 +1,35 @@
+// The ladder's recorded speeds, read from the tables in results/.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace pictures {
+
+// One stage's speed, as recorded on a GPU.
+struct RecordedSpeed {
+  int number;  // -1: cuBLAS fp32
+  double tflops;
+  double cublas_percent;  // of the same run
+  double times_before;    // the stage before it; 0 where there is none
+};
+
+struct RecordedLadder {
+  int size;  // M = N = K
+  std::vector<RecordedSpeed> speeds;
+
+  // Zeros where it was not recorded.
+  RecordedSpeed of(int number) const;
+};
+
+// The speeds in a table that print_table wrote; the stages and cuBLAS fp32. Throws
+// std::invalid_argument where it is no such table.
+RecordedLadder recorded_run(std::string_view table);
+
+// Those of an H200 in results/, by size.
+std::vector<RecordedLadder> recorded_h200();
+
+// The one of these that the lesson is about: 4096.
+const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs);
+
+}  // namespace pictures
