@@ -3,8 +3,8 @@
 //
 //   make build/try/eight && build/try/eight --size 8 --gpu paper
 //
-// Kernel 1 is stage 1's, and so on to 9; those behind them are what a chapter compares with.
-// Each computes C anew, and is counted on its own.
+// Kernels 1 to 9 are those of stages 1 to 9; the others are used for comparisons in the chapters.
+// Each computes C again and is counted separately.
 #include "gemm_steps.cu"
 
 // gemm_steps.cu comes with a main, which nobody calls here.
@@ -12,7 +12,7 @@ int cli::walk(int, char**, const model::StageTable&) {
   return 0;
 }
 
-// Stage 7 on paper. A's tile stands on its side, and two lanes side by side store to rows that are
+// Stage 7 on paper. A's tile is transposed, and two neighbouring lanes store to rows that are
 // four apart. Four rows of 8 words end at the bank where they began. Rows of 9 would end at
 // another, but a float4 begins at a multiple of 4 words. So one float4 of padding follows every
 // four rows: they take 36 words, and the next four begin at bank 4.

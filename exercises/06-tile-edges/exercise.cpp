@@ -76,7 +76,7 @@ extern const grade::Exercise grade::exercise = {
           "only one of them is not enough, because NaN times zero is NaN"},
          {[](const grade::Case& c) { return only_K_is_cut(c) && outside_of(c, "A"); },
           "K is not a multiple of BK: the last tile extends beyond the ends of the rows, and "
-          "behind the end of a row of A or B lies the next row, or nothing"},
+          "after the end of a row of A or B comes the next row, or nothing"},
          {[](const grade::Case& c) { return outside_of(c, "A") || outside_of(c, "B"); },
           "the tiles of the last blocks extend beyond the last row of A or B: M bounds the rows of "
           "A, and N bounds the rows of B"},

@@ -25,7 +25,7 @@ extern const grade::Exercise grade::exercise = {
               {64 * random.between(1, 2), 32 * random.between(1, 3), 16 * random.between(3, 6)}};
         },
     // A tile of A and of B is 4*BK*(BM + BN) bytes, a quarter of that for each of the 4 warps. What
-    // is not on its way yet, or no more, counts as the part of a load that it is of a tile.
+    // is not in flight yet, or no longer, counts as that part of a load.
     .targets =
         {{"loads without a copy", "smem_load_requests - in_flight_bytes/(BK*(BM + BN))",
           "smem_load_requests*BK/K"},
@@ -41,14 +41,14 @@ extern const grade::Exercise grade::exercise = {
           "no thread reads the other buffer any more. Start the next copy only after it"},
          {[](const grade::Case& c) { return has(c, model::HazardKind::copy_not_waited_for); },
           "no wait for the tile that is multiplied: __pipeline_wait_prior(n) waits until at most "
-          "the n groups committed last are on their way"},
+          "the n groups committed last are in flight"},
          {[](const grade::Case& c) {
             return misses(c, "loads without a copy") && c.measures.at("in_flight_bytes") == 0;
           },
-          "no copy is on its way while a tile is multiplied: start the copy of the next tile "
+          "no copy is in flight while a tile is multiplied: start the copy of the next tile "
           "before, and wait for it only after this tile is done"},
          {[](const grade::Case& c) { return misses(c, "loads without a copy"); },
-          "for part of the multiplication, the next tile is not on its way, or not all of it: "
+          "for part of the multiplication, the next tile is not in flight, or not all of it: "
           "start its whole copy before the first step of k"},
          {[](const grade::Case& c) { return misses(c, "barriers per block"); },
           "one barrier per tile is enough: the one after the wait, if the next copy starts after "
@@ -61,6 +61,6 @@ extern const grade::Exercise grade::exercise = {
           },
           "copy each tile once, sixteen bytes per copy, and load it as float4"},
          {[](const grade::Case& c) { return misses(c, "floats by cp.async"); },
-          "the copy on its way must be the next tile, from global memory: a copy within shared "
+          "the copy in flight must be the next tile, from global memory: a copy within shared "
           "memory, or a copy of zeros, gains nothing"}},
 };

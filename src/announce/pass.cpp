@@ -12,7 +12,8 @@
 namespace announce {
 namespace {
 
-constexpr std::string_view kBuiltIns[] = {"threadIdx@", "blockIdx@", "blockDim@", "gridDim@"};
+constexpr std::string_view kBuiltIns[] = {
+    "threadIdx@", "blockIdx@", "blockDim@", "gridDim@", "warpSize@"};
 
 bool is_built_in(std::string_view symbol) {
   return std::any_of(std::begin(kBuiltIns), std::end(kBuiltIns), [&](std::string_view name) {

@@ -187,7 +187,7 @@ TEST_CASE("one request at a time; no flag is accepted and then ignored") {
   CHECK(refusal({"--ncu=x", "--out=C.npy"}) == "accepted");
   CHECK(refusal({"--list", "--format=json"}) == "accepted");
   CHECK(refusal({"--list", "--legend"}).starts_with("--list and --legend: "));
-  CHECK(refusal({"--legend", "--explain"}).starts_with("--legend has no use for --explain"));
+  CHECK(refusal({"--legend", "--explain"}).starts_with("--legend does not use --explain"));
   CHECK(refusal({"--wide", "--explain"}).starts_with("--wide and --explain: only the table"));
   CHECK(refusal({"--wide", "--format=csv"}).starts_with("--wide and --format: only the table"));
   CHECK(refusal({"--wide", "--stage=3"}) == "accepted");

@@ -27,7 +27,7 @@ void run_traced(Case& c, machine::Machine machine);
 
 // The same under guard::watched, on threads of its own: shared memory is thread-local here, and
 // what another case left in it would change what a kernel reads that has stored nothing to it.
-// `audited`: its first block is held against what the tracer was told.
+// `audited`: its first block is compared with what was announced to the tracer.
 void run_watched(Case& c, bool audited = false);
 
 // Once more, with the blocks that `recorder` wants recorded.

@@ -83,4 +83,23 @@ TEST_CASE("what a compiler needs too much of is told, and nothing of its work is
   CHECK(limited("COMPILE_S=0", "true").err.starts_with("COMPILE_S=0: give a whole number"));
 }
 
+TEST_CASE(
+    "a sum that begins with whatever its register holds is wrong, where the compiler lets it") {
+  const std::string environment = testing::contents(testing::built() / "grade/environment");
+  if (environment.find("-ftrivial-auto-var-init") == std::string::npos) return;  // before g++ 12
+  const testing::Folder folder;
+  std::string answer = testing::contents("exercises/00-vector-add/kernel.cu");
+  folder.write(
+      "00-vector-add.cu", answer.insert(
+                              answer.find("  // ---- end of your code"),
+                              "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                              "  float sum;\n"
+                              "  if (i < n) sum += x[i] + y[i], z[i] = sum;\n"));
+  const testing::Output graded = testing::run(
+      "HINT=1 BUILD='" + testing::built().string() + "' src/grade/grade.sh 0 '" +
+      folder / "00-vector-add.cu" + "' 2>&1");
+  CHECK(graded.exit_code == 1);
+  CHECK(graded.out.find("a variable is used before") != std::string::npos);
+}
+
 }  // namespace grade

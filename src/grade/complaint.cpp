@@ -36,6 +36,11 @@ std::string wrong_pattern(const Case& c) {
     return "not every element of " + result_name() +
            " has a thread that stores it, or that thread leaves too early";
   }
+  // Of this size is what a variable holds that was never set (NOT_ZERO in grade.mk).
+  constexpr float kNeverSet = 1e37f;
+  if (std::abs(c.first.value) > kNeverSet) {
+    return "results are as large as no sum can be: a variable is used before it is set";
+  }
   if (c.wrong == static_cast<std::int64_t>(c.measures.at("results"))) {
     if (std::isnan(c.first.value)) return "every result is NaN: something is used before it is set";
     return sum ? "every result is wrong: look at which elements of x and y are added"

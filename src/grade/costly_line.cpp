@@ -118,7 +118,7 @@ std::string lines_with(const Case& c, std::string_view words) {
   return text;
 }
 
-// Where a load from shared memory waits for copies: the line with the least on its way.
+// Where a load from shared memory waits for copies: the line with the fewest bytes in flight.
 std::string least_in_flight(std::vector<const model::LineCounts*> lines) {
   const auto on_the_way = [](const model::LineCounts* line) {
     return double(line->in_flight_bytes) / double(line->requests);
@@ -128,7 +128,7 @@ std::string least_in_flight(std::vector<const model::LineCounts*> lines) {
   if (least == lines.end()) return "";
   return where(**least) + "at " + deed(**least) +
          text::printed(
-             ", a warp has %.4g bytes of cp.async on their way on average", on_the_way(*least));
+             ", a warp has %.4g bytes of cp.async in flight on average", on_the_way(*least));
 }
 
 std::string place_without_line(const Case& c, const Target& target) {
@@ -161,7 +161,7 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
   };
   Complaint complaint;
   if (mentions(target, "in_flight")) {
-    complaint.phase = "where loads from shared memory have no copy on its way";
+    complaint.phase = "where loads from shared memory have no copy in flight";
     complaint.place = least_in_flight(lines);
   } else if (
       const auto* line =

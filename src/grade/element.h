@@ -8,8 +8,8 @@
 
 namespace grade {
 
-// "A(57, 0)", or "x[57]" of a vector: the element of the matrix, 0 for A to 2 for C, that lies
-// `at` floats behind its begin in memory.
+// "A(57, 0)", or "x[57]" of a vector: the element of the matrix, 0 for A to 2 for C, that is
+// `at` floats after its start in memory.
 std::string element_text(const Case& c, int matrix, std::int64_t at);
 
 // Why there is none, to stand behind it: ", row 57; A has rows 0 to 56".

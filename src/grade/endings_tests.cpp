@@ -20,7 +20,7 @@ struct Stub {
         "Makefile", "SHELL := /bin/bash\nBUILD := build\n.SILENT:\ninclude " +
                         fs::absolute("src/grade/grade.mk").string() + "\n");
     for (const char* part :
-         {"cpu.flags", "link.flags", "grade/grader.o", "grade/assemble", "grade/cpu.h.gch",
+         {"grade.flags", "link.flags", "grade/grader.o", "grade/assemble", "grade/cpu.h.gch",
           "grade/environment"}) {
       folder.write(std::string("build/") + part, "");
     }
@@ -37,7 +37,7 @@ struct Stub {
 
 }  // namespace
 
-TEST_CASE("make ends a verdict without a word of its own, and with its exit code") {
+TEST_CASE("make prints nothing after a verdict, and keeps its exit code") {
   const Stub stub;
   for (const char* options : {"", "-s ", "-j3 ", "-k V=1 "}) {
     CAPTURE(options);

@@ -1,4 +1,4 @@
-// The formulas that a student hands in, held against the trace.
+// Compares the formulas that a student hands in with the trace.
 #pragma once
 
 #include <optional>

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -225,7 +226,7 @@ int grade_answer(Options options) {
   const Student student = student_of(text, options.student);
   const std::string asked_for = std::exchange(options.student, student.name);
   if (!options.brief) {
-    say("exercise", options.exercise + ": " + exercise.title);
+    say("exercise", std::to_string(std::atoi(options.exercise.c_str())) + ": " + exercise.title);
     say("answer", options.file);
     say("seed", std::to_string(options.seed));
     if (exercise.instance) {

@@ -11,15 +11,19 @@ $(GRADED)/similar: $(call OBJECTS,src/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
+# What a variable holds before it is set must not be 0 by luck (g++ 12 and later).
+NOT_ZERO := -ftrivial-auto-var-init=pattern
+IF_KNOWN = $(shell $(CXX) $(1) -x c++ -fsyntax-only - < /dev/null > /dev/null 2>&1 && echo $(1))
 # The headers that every answer includes, compiled beforehand.
-GRADE_AS_CPU = $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
+GRADE_AS_CPU = $(call IF_KNOWN,$(NOT_ZERO)) $(subst src/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
 	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
-$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/cpu.flags
+grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED)
+$(GRADED)/cpu.h.gch: $(wildcard src/cuda/*.h) $(BUILD)/grade.flags | $(ANNOUNCER)
 	$(call say,g++,src/cuda/cpu.h)
 	mkdir -p $(@D)
 	echo '#include "cuda/cpu.h"' > $(GRADED)/cpu.h
 	$(CXX) -x c++-header $(filter-out -x c++ -include %/cpu.h,$(GRADE_AS_CPU)) $(TRACED) $(GRADED)/cpu.h -o $@
-$(GRADED)/environment: $(BUILD)/cpu.flags
+$(GRADED)/environment: $(BUILD)/grade.flags
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'AS_CPU="$(GRADE_AS_CPU) $(TRACED)"' 'COUNTED="$(COUNTED)"' \
 		'LIBRARIES="-fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $@
@@ -65,7 +69,7 @@ TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
 $(GRADED)/time: $(BUILD)/src/grade/time.o $(BUILD)/src/gpu/gpu.o $(INSTRUMENT) $(GRADED)/assemble FORCE
 	$(GRADED)/assemble exercises/$(TIMED)/kernel.cu $(or $(FILE),answers/$(TIMED).cu) > $@.cu
 	$(NVCC) $(TRY_NVCCFLAGS) -c $@.cu -o $@.kernel.o 2> $@.log || { cat $@.log >&2; exit 1; }
-	sed -n 's/.*: Used \([0-9]* registers\).*/\1 a thread, as nvcc compiles it/p' $@.log
+	sed -n 's/.*: Used \([0-9]* registers\).*/\1 per thread, as nvcc compiles it/p' $@.log
 	$(CXX) -fopenmp $(filter %.o %.a,$^) $@.kernel.o $(LIBRARIES) -o $@
 time: $(if $(and $(HAS_GPU),$(TIMED)),$(GRADED)/time) ## time an answer's kernel on the GPU, at 4096^3 (EX=15)
 	$(if $(TIMED),,echo "which exercise? make time EX=15" >&2; exit 2;) \

@@ -26,7 +26,7 @@ any_name=-10000 # less than every attempt: a file's own name goes before any oth
 
 leave_out() { printf 'grade-class: %q: left out, it is %s\n' "$1" "$2" >&2; }
 
-# Sets `name` and `id` from what stands before an answer's name in an export; fails for what is none.
+# Sets `name` and `id` from the text before an answer's name in an export; fails for other text.
 read_prefix() {
   local moodle='^(.*)_([0-9]+)_assignsubmission_(file|onlinetext)_?$'
   local canvas='^(.+)_([0-9]+)_[0-9]+$' blackboard='^(.*_)?([^_]+)_attempt_[-0-9]+$'
@@ -62,19 +62,26 @@ read_file_name() {
   return 1
 }
 
+# Whether a file in a student's folder has the name of exercise $2.
+is_called() {
+  local base=${1##*/}
+  [[ ${base,,} =~ ^"$2"( ?\([0-9]+\))?\."${kinds[$2]}"$ ]]
+}
+
 # Sets `file` to what a student's folder $1 holds for exercise $2, and `others` to the files of its kind
 # where that cannot be told.
 look_into() {
-  local kind=${kinds[$2]} each lower
+  local kind=${kinds[$2]} each exercise
   file=$1/$2.$kind others=()
   [ ! -e "$file" ] && [ ! -L "$file" ] || return 0
   for each in "$1"/*; do
-    lower=${each##*/} lower=${lower,,}
-    if [[ $lower =~ ^"$2"( ?\([0-9]+\))?\."$kind"$ ]]; then
-      file=$each
+    if is_called "$each" "$2"; then
+      file=$each others=()
       return 0
     fi
-    [[ $lower != *."$kind" ]] || others+=("$each")
+    [[ ${each,,} == *."$kind" ]] || continue
+    for exercise in "${known[@]}"; do is_called "$each" "$exercise" && continue 2; done
+    others+=("$each")
   done
   if [ ${#asked[@]} = 1 ] && [ ${#others[@]} = 1 ]; then file=${others[0]} others=(); fi
 }

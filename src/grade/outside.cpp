@@ -34,7 +34,8 @@ const lab::Floats& floats_of(const Case& c, int matrix) {
   return matrix == 0 ? c.A : matrix == 1 ? c.B : c.C;
 }
 
-// Where a byte of that matrix, or of the memory beside it, lies in floats from the matrix's begin.
+// The position of a byte in that matrix, or in the memory beside it, in floats from the matrix's
+// start.
 std::int64_t float_at(const Case& c, int matrix, const std::string& array, std::uint64_t byte) {
   const std::int64_t at = static_cast<std::int64_t>(byte) >> 2;
   if (array.starts_with(kBefore)) return at - static_cast<std::int64_t>(kFence);
@@ -43,7 +44,7 @@ std::int64_t float_at(const Case& c, int matrix, const std::string& array, std::
 }
 
 struct Reach {
-  std::int64_t block, thread, at;  // `at`: in floats from the matrix's begin
+  std::int64_t block, thread, at;  // `at`: in floats from the matrix's start
 };
 
 // The first thread of the recorded blocks that reaches beside the matrix on that line. The request

@@ -117,6 +117,9 @@ TEST_CASE("a class's answers are graded with the numbers of the names that they 
   folder.write("hoppergrace_LATE_5_7_07-Occupancy (1).txt", wrong_for("Ada, \"=1\" Lovelace"));
   folder.write("Emmy Noether/my answer.txt", wrong_for(""));
   folder.write("bob/07-occupancy.txt", wrong_for("=Bob\x1b[2J"));
+  folder.write("of another/02-count-loads.txt", wrong_for("of another"));
+  folder.write("of another/02-Count-Loads (1).txt", wrong_for("of another"));
+  folder.write("Ada King_14_assignsubmission_file_02-count-loads.txt", wrong_for("Ada King"));
   folder.write("two files/a.txt", wrong_for("a"));
   folder.write("two files/b.txt", wrong_for("b"));
   if (!nameless.empty()) folder.write("nameless/07-occupancy.txt", nameless);
@@ -136,7 +139,10 @@ TEST_CASE("a class's answers are graded with the numbers of the names that they 
   CHECK(has_row("hoppergrace", "another name,–,–,–,no,Ada   =1  Lovelace,,5,"));
   CHECK(has_row("Emmy Noether", "failed,0,–,–,no,Emmy Noether,,5,"));
   CHECK(has_row("bob", "another name,–,–,–,no,Bob\\x1b[2J,,5,"));
-  CHECK(has_row("two files", "not handed in,0,"));
+  // What is the answer to another exercise by its name is not taken for this one's.
+  for (const char* student : {"two files", "of another", "Ada King"}) {
+    CHECK(has_row(student, "not handed in,0,"));
+  }
   CHECK(
       contains(output.out, "a folder of several files; name the one that counts 07-occupancy.txt"));
   CHECK(contains(output.out, "answers that say another name than the student's: 2"));

@@ -7,8 +7,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
+#include <fstream>
 #include <functional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "cpu_reference.h"
@@ -69,6 +72,21 @@ void threaded(int rows, const float* A, const float* B_transposed, float* C) {
   }
 }
 
+std::string cpu_name() {
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(": ") + 2);
+  }
+  return "unknown";
+}
+
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%FT%TZ", std::gmtime(&now));
+  return text;
+}
+
 // The median of five runs, in GFLOP/s.
 double speed(int rows, const std::function<void()>& multiply) {
   std::vector<double> seconds;
@@ -104,7 +122,10 @@ int main() {
        [&](int n) { threaded(n, A.data(), B_transposed.data(), C.data()); }},
       {"blocked and packed: openmp_gemm", kSize,
        [&](int n) { openmp_gemm(n, kSize, kSize, 1, A.data(), B.data(), 0, C.data()); }}};
-  std::printf("%d x %d x %d, fp32, %d threads\n\n", kSize, kSize, kSize, cores);
+  std::printf(
+      "problem  C (%d x %d) = A * B with K = %d, fp32, %d threads\n", kSize, kSize, kSize, cores);
+  std::printf("CPU      %s\n", cpu_name().c_str());
+  std::printf("run      %s, make bench-cpu\n\n", date().c_str());
   std::printf("%-34s %10s %16s\n", "", "GFLOP/s", "x the row above");
   double before = 0;
   for (const Row& row : rows) {

@@ -1,5 +1,5 @@
-record: $(PROGRAM) ## record the tables of results/ for this machine's GPU
-	src/lab/record.sh ./$(PROGRAM)
+record: $(PROGRAM) $(BUILD)/bench_cpu ## record the tables of results/ for this machine's GPU
+	src/lab/record.sh ./$(PROGRAM) $(BUILD)/bench_cpu
 
 $(BUILD)/bench_tracer: $(BUILD)/src/lab/bench_tracer.o $(WITHOUT_MAIN) $(COPIES) $(INSTRUMENT)
 	$(call say,link,$@)

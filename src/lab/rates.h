@@ -22,8 +22,8 @@ std::optional<double> times_the_stage_before(const Run& run, const Row& row);
 std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row);
 
 // Ceilings on the run's GPU, from the trace alone and with the compiler's instructions. Nothing if
-// nothing is multiplied, nothing was traced, no block fits, or the GPU has no clock. The second also
-// needs a record.
+// nothing is multiplied, nothing was traced, no block fits, or the GPU has no clock. The second
+// also needs a record.
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 

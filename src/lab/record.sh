@@ -1,9 +1,10 @@
 #!/bin/sh
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all:
-# src/lab/record.sh PROGRAM
+# src/lab/record.sh PROGRAM BENCH_CPU
 set -eu
 
 program=$1
+bench_cpu=$2
 lab=$(dirname "$0")
 src=$(dirname "$lab")
 results=$(dirname "$src")/results
@@ -33,8 +34,10 @@ record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --size 256
 record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --m 251 --n 509 --k 127 --beta 1.5
 record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --m 252 --n 508 --k 132 --beta 1.5
 record ceilings-4096 "$src/profile/profile.sh" units "$program" --stage 1- --size 4096
+record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 9
 record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done
 record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --no-color
+record host-cpu "$bench_cpu"

@@ -1,4 +1,4 @@
-// The numbers that walkthrough.md works out "on paper", held to the paper GPU.
+// Checks the numbers that walkthrough.md works out "on paper" against the paper GPU.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace lesson {
 
 namespace {
 
-// What --explain says of each kernel of examples/eight.cu, by the kernel's name.
+// The output of --explain for each kernel of examples/eight.cu, by the kernel's name.
 std::map<std::string, std::string> explained() {
   const testing::Output output = testing::run(
       (testing::built() / "try" / "eight").string() +
@@ -111,7 +111,7 @@ TEST_CASE("chapter 6 on paper: 8 float4 from global memory, 16 from shared") {
   CHECK(asked(name, "SMEM load  Bs") == Asked{8, 1});
 }
 
-TEST_CASE("chapter 7 on paper: rows of 8 and of 12 conflict, a float4 behind four rows helps") {
+TEST_CASE("chapter 7 on paper: rows of 8 and of 12 conflict, a float4 after four rows helps") {
   for (int store = 0; store < 4; ++store) {
     CAPTURE(store);
     CHECK(asked("vectorized<8, 8, 8, 4, 4, 4>", "SMEM store As", store) == Asked{4, 2});
@@ -131,7 +131,7 @@ TEST_CASE("chapter 8 on paper: lanes in a column need 10 floats per step, in a s
   };
   CHECK(floats_per_step("thread_tiling_2d<8, 2, 4, 2, 2>") == 10);
   CHECK(floats_per_step("thread_tiling_2d<4, 4, 4, 2, 2>") == 8);
-  // Stage 8's own kernel: two lanes side by side want the same float4.
+  // Stage 8's own kernel: two neighbouring lanes load the same float4.
   CHECK(asked("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  As") == Asked{8, 1});
   CHECK(asked("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  Bs") == Asked{8, 1});
 }
@@ -140,7 +140,7 @@ TEST_CASE("chapter 9 on paper: a step is read twice, and both tiles are copied a
   const std::string name = "async_pipeline<8, 8, 4, 8, 8, 4, 4, 3, 4>";
   CHECK(asked(name, "GMEM copy  A") == Asked{16, 1});
   CHECK(asked(name, "GMEM copy  B") == Asked{4, 4});
-  CHECK(asked(name, "SMEM load  dynamic", 0) == Asked{9, 1});  // 8 steps, and the last once more
+  CHECK(asked(name, "SMEM load  dynamic", 0) == Asked{9, 1});  // 8 steps, and the last one twice
   CHECK(asked(name, "SMEM load  dynamic", 1) == Asked{9, 1});
 }
 
@@ -154,7 +154,7 @@ TEST_CASE(
       "4 blocks x 1 warps = 4 of the 8 warps that an SM can hold: 50.00 %"));
 }
 
-TEST_CASE("the paper GPU has no clock, and every way to print says so") {
+TEST_CASE("the paper GPU has no clock, and every output format says so") {
   const std::string on_paper = "--gpu paper --size 32 --stage 1-3 ";
   const testing::Output table = testing::gemm_steps(on_paper);
   CHECK(table.exit_code == 0);
@@ -171,7 +171,7 @@ TEST_CASE("the paper GPU has no clock, and every way to print says so") {
   CHECK(testing::contains(json.out, "\"warp_lanes\": 4"));
 }
 
-TEST_CASE("the paper GPU is traced, also where a GPU is asked for") {
+TEST_CASE("the paper GPU is traced, even if a GPU is requested") {
   const testing::Output refused = testing::gemm_steps("--gpu paper --device gpu");
   CHECK(refused.exit_code == 2);
   CHECK(testing::contains(refused.err, "the paper GPU is only traced"));

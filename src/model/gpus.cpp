@@ -52,8 +52,8 @@ Gpu gpu(
 
 // The GPU of the walkthrough's worked examples, small enough to be drawn on a page: an SM holds
 // eight warps of four lanes, shared memory for 256 floats, and 64 registers for each of its
-// threads. A block may be as large as an H200's, so that every kernel can be counted on it; of one
-// that is larger than an SM, occupancy says that no block fits. Compiled code is sm_90's.
+// threads. A block may be as large as an H200's, so that every kernel can be counted on it. If a
+// block is larger than an SM, the occupancy says that no block fits. Compiled code is sm_90's.
 Gpu paper_gpu() {
   return {
       .name = "paper GPU",

@@ -70,7 +70,7 @@ TEST_CASE("a block may opt in to all of an SM's shared memory except the reserve
   }
 }
 
-TEST_CASE("one GPU is made of paper: it has no clock, and the walkthrough's warps") {
+TEST_CASE("the paper GPU has no clock, and the walkthrough's warps") {
   CHECK(known_gpus().size() == real_gpus().size() + 1);
   const Gpu& paper = *find_gpu("paper");
   CHECK_FALSE(has_clock(paper));

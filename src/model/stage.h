@@ -52,7 +52,7 @@ struct Question {
   const char* answer;        // a formula
   const char* unit;          // of the answer
   const char* because;       // in one or two sentences
-  bool of_32_lanes = false;  // one of them speaks of 32 lanes, and so of no other geometry
+  bool of_32_lanes = false;  // whether it is about 32 lanes, and so only about real GPUs
 };
 
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,

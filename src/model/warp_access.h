@@ -1,7 +1,7 @@
 // One access of one warp, and its cost, by rules measured on an H200 (src/model/data/*.csv). How an
 // access is split is defined elsewhere: sectors.h for global memory, wavefronts.h for shared
-// memory, async_copy.h for cp.async. The rules scale with the warp's geometry; the sizes in comments
-// are those of a real GPU.
+// memory, async_copy.h for cp.async. The rules scale with the warp's geometry; the sizes in
+// comments are those of a real GPU.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct SharedCost {
 //                       a multiple of max(bytes, 4): for aligned lanes only their relative offsets
 //                       matter, because the constant only rotates the banks
 //   async_copy          a multiple of 128, a line, on either side
-// and, of another geometry, of its sector or line instead.
+// For another geometry, its own sector or line counts instead.
 
 // Distinct 32-byte sectors that the active lanes access. The same for loads and stores.
 int global_sectors(const WarpAccess& access);

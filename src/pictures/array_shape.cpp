@@ -24,7 +24,7 @@ struct Constants {
       names.push_back(name);
       values.push_back({names.back(), value});
     } catch (const std::invalid_argument&) {
-      // Not a number that can be known: whoever uses it is not understood either.
+      // Not a number that can be known, so expressions that use it cannot be evaluated, either.
     }
   }
 };

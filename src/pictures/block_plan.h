@@ -21,7 +21,7 @@ struct BlockPlan {
   int spans;         // from barrier to barrier
   bool copies_wait;  // a thread waits for what it copies at once: no cp.async
 
-  // Tiles that are copied in advance at most, or on their way.
+  // The most tiles that are copied in advance, or in flight.
   int most_ahead() const;
 };
 

@@ -23,7 +23,7 @@ struct Request {
   std::string array;
   bool shared;  // else global
   model::Direction direction;
-  model::WarpAccess access;  // addresses from the array's begin
+  model::WarpAccess access;  // addresses relative to the array's start
   int pieces;                // sectors in global memory, wavefronts in shared memory
   int ideal;                 // the fewest that the same lanes, or bytes, could take
   int excess = 0;            // bank conflicts, or uncoalesced sectors

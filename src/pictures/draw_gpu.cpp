@@ -10,7 +10,7 @@ namespace pictures {
 
 namespace {
 
-// Sizes that the model has no use for.
+// Sizes that the model does not use.
 struct Sizes {
   const char* gpu;
   int l1_and_smem_kb;  // of an SM

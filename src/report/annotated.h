@@ -9,7 +9,7 @@
 namespace report {
 
 // Empty where row.counts knows no lines. `folded`: of the source only what accesses memory,
-// synchronizes or multiplies, and what stands around it.
+// synchronizes or multiplies, and the lines around it.
 std::string annotated_source(const lab::Row& row, text::Style style, bool folded = false);
 
 // A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,

@@ -36,7 +36,7 @@ struct Fact {
 // Facts whose paths share a first part stand together. The paths are the same for every row.
 std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row);
 
-// Time and error only: all there is to say about a row that is no stage. A part of stage_facts.
+// Time and error only: all there is to say about a row that is not a stage. A part of stage_facts.
 std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row);
 
 std::vector<Fact> run_facts(const lab::Run& run);

@@ -1,4 +1,4 @@
-// What is on its way to shared memory while a block multiplies, and how often it waits for all.
+// The bytes in flight to shared memory while a block multiplies, and how often it waits for all.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ TEST_CASE("the 2D tiling's formulas give what its loops do") {
     run.alpha = 0;
     CHECK(predicted(run, row)->smem_loads == 0);
   }
-  SUBCASE("a row that is no kernel has none") {
+  SUBCASE("a row that is not a kernel has none") {
     CHECK_FALSE(predicted(run, run.rows[0]));
   }
 }

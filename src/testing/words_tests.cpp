@@ -34,7 +34,8 @@ const Rule kRules[] = {
      "multiply-adds|FMAs|accesses|results|warps)" +
          kAUnit,
      "per: 4 sectors per request"},
-    {" an ", "\\b(blocks|warps|bytes|registers|threads|instructions|lines|wavefronts)" + kAUnit,
+    {" an ",
+     "\\b([0-9.,]+ blocks|warps|bytes|registers|threads|instructions|lines|wavefronts)" + kAUnit,
      "per: 2 blocks per SM"},
     {" a ",
      "\\b([0-9.,]+|global|shared|GMEM|SMEM) (loads|stores|requests|floats|blocks|threads)" + kAUnit,
@@ -165,7 +166,7 @@ TEST_CASE("a phrase to avoid is found across lines, and its right form is not") 
   CHECK(of("It makes 32 sectors per request. ").empty());
   CHECK(of("registers a thread uses").empty());
   CHECK(of("a thread loads a tile, then stores a result.").empty());
-  CHECK(of("2 blocks an SM and ").starts_with("t:1: \"blocks an SM and \""));
+  CHECK(of("2 blocks an SM and ").starts_with("t:1: \"2 blocks an SM and \""));
   CHECK(
       of("512 loads a thread, 3 stores a thread").find("512 loads a thread,") != std::string::npos);
   CHECK(of("it waits for ever").starts_with("t:1: \"for ever\""));

@@ -8,8 +8,8 @@
 namespace trace {
 namespace {
 
-// The cost of a load or store depends on its address modulo these bytes (src/model/warp_access.h), on
-// a real GPU and on one whose lines are shorter.
+// The cost of a load or store depends on its address modulo these bytes (src/model/warp_access.h),
+// on a real GPU and on one whose lines are shorter.
 constexpr int kAlignment[] = {128, 128, 16, 16};
 
 // Adds the cost that a load of one word per lane would have as a load of two or four words.

@@ -47,7 +47,7 @@ class WarpLog {
     std::vector<std::uintptr_t> addresses;
   };
 
-  using Lanes = std::array<Lane, model::kWarpSize>;  // of which a warp may have fewer
+  using Lanes = std::array<Lane, model::kWarpSize>;  // a warp may have fewer
   static std::unique_ptr<Lanes> empty_lanes();
   void select(int warp);
 

@@ -58,7 +58,7 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
   return text;
 }
 
-// Of a kernel that is no stage.
+// For a kernel that is not a stage.
 std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Style style) {
   const lab::LaunchShape& shape = *row.launch;
   const auto extent = [](lab::LaunchShape::Extent e) {

@@ -1,0 +1,33 @@
+#!/bin/sh
+# ncu's report of a few stages, for the walkthrough's chapter about reading one:
+#   src/profile/report.sh PROGRAM SIZE STAGE...
+# Exits with 2 and one sentence where there is no GPU, no ncu, or ncu may not read the counters.
+set -eu
+
+program=$1
+size=$2
+shift 2
+
+"$program" --device gpu --size 1 --reps 1 >/dev/null
+ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2>/dev/null) || {
+  echo "$0: there is no ncu on the PATH; install NVIDIA Nsight Compute" >&2
+  exit 2
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$ncu" --version | tail -n 1 | sed 's/^/ncu      /'
+for stage; do
+  # All launches of a stage are alike, and the first is enough. cuBLAS has kernels of other names.
+  "$ncu" --log-file "$work/report" --clock-control none --launch-count 1 \
+    --kernel-name 'regex:^(naive|coalesced|shared_memory|thread_|vectorized|conflict_|warp_|async_)' \
+    --section SpeedOfLight --section SchedulerStats --section WarpStateStats --section Occupancy \
+    --section MemoryWorkloadAnalysis --section MemoryWorkloadAnalysis_Tables \
+    "$program" --device gpu --stage "$stage" --size "$size" --reps 1 --hazards off >"$work/table" || {
+    echo "$0: ncu failed: $(grep -m 1 '==ERROR==' "$work/report" "$work/table" || :)" >&2
+    exit 2
+  }
+  echo
+  grep -E '^(problem|GPU|driver|run) ' "$work/table" || :
+  grep -v '^==' "$work/report"
+done
