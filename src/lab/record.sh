@@ -2,6 +2,7 @@
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all:
 # src/lab/record.sh PROGRAM BENCH_CPU
 set -eu
+export COLUMNS=100 # of a recorded table, on every terminal
 
 program=$1
 bench_cpu=$2

@@ -12,7 +12,7 @@ $(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(LESSON)
 	mkdir -p $(@D)
 	$(CXX) $^ -o $@
 walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output that walkthrough.md and TEACHING.md quote
-	$(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
+	COLUMNS=100 $(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
 	mkdir -p $(BUILD)
 	src/lesson/slides.sh $(BUILD)/slides$(if $(filter 1,$(ANSWERS)),-answers).html '$(ANSWERS)'

@@ -94,16 +94,15 @@ std::string short_legend(const lab::Run& run, const std::vector<std::string>& le
 
 void print_legend(std::FILE* out) {
   const Entry entries[] = {
-      {"#, stage", "the number and the name of the stage; below them yardsticks of the same run"},
+      {"#, stage",
+       "the stage's number and name. Rows without a number are yardsticks: the CPU and cuBLAS"},
       {"time",
        "the median of many launches in ms, each between two events, after unmeasured ones; "
-       "--explain gives the spread. ~: scaled up from the first rows of C, because the "
-       "whole takes too long"},
+       "--explain gives the spread. ~: scaled up from the first rows of C, because all of C would "
+       "take too long"},
       {"TFLOP/s", "1e12 operations per second, 2*M*N*K of them in all"},
       {"% of cuBLAS", "speed over that of cuBLAS fp32 in the same run"},
-      {"times the",
-       "stage before: speed over that of the stage before, where both have a time "
-       "(--wide)"},
+      {"times the", "stage before: its speed divided by that of the stage before (--wide)"},
       {"ceiling",
        "the TFLOP/s at which one unit of this GPU, the one named, would be busy all the "
        "time with the compiled kernel, at this size; --explain shows every unit. ≤: not "
@@ -122,7 +121,9 @@ void print_legend(std::FILE* out) {
        "accesses as written, of the thread with the most: one float4 is one, one "
        "cp.async is one. GMEM: global memory. SMEM: shared memory"},
       {"loads/result", "the same, divided by the results of C that a thread computes (--wide)"},
-      {"sectors", "of 32 bytes that a request (one instruction of a warp) loads from GMEM"},
+      {"sectors",
+       "of 32 bytes (16 on the paper GPU) that a request, one instruction of a warp, loads from "
+       "GMEM"},
       {"ideal",
        "the fewest sectors that can hold the bytes that the request wants: 4 for 32 floats, "
        "16 for 32 float4, 1 where all lanes want the same float (--wide)"},
@@ -145,7 +146,7 @@ void print_legend(std::FILE* out) {
       {"colour",
        "in each row the count that differs most from the stage before, by its ratio: "
        "emphasis, and no more than the numbers say"},
-      {"–", "nothing to say: not measured, or no such accesses"}};
+      {"–", "not measured, or there is no such access"}};
   std::string text = "What the columns of the table mean:\n\n";
   for (const Entry& entry : entries) text += text::labelled(entry.term, kTerm + 1, entry.words);
   std::fputs(text.c_str(), out);

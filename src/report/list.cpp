@@ -79,6 +79,7 @@ std::string laid_out(const std::vector<Cells>& lines) {
     std::string line = text::pad_left(cells[0], widths[0]);
     if (narrow && !cells[kName].empty()) {
       text += line + " " + cells[kName] + "\n";
+      if (cells[kName] == kSerial) continue;  // it has no variants
       line = text::repeated(" ", widths[0]);
     } else if (!narrow) {
       line += " " + text::pad_right(cells[kName], widths[kName]);

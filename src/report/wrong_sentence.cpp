@@ -15,8 +15,8 @@ std::string wrong_sentence(const std::string& name, const model::Error& error) {
              " is wrong: row %lld, column %lld is %.9g, but should be ",
              static_cast<long long>(first.row), static_cast<long long>(first.column), first.value) +
          (beyond ? text::printed(
-                       "%sinf, for %.9g is more than fp32 can hold", first.expected < 0 ? "-" : "",
-                       first.expected)
+                       "%sinf, because %.9g is beyond the range of fp32",
+                       first.expected < 0 ? "-" : "", first.expected)
                  : text::printed("%.9g", first.expected));
 }
 

@@ -4,6 +4,7 @@
 set -uo pipefail
 tests=$1
 shift
+export COLUMNS=100 # reports are as wide as here on every terminal
 [ $# = 0 ] || exec "$tests" "$@"
 
 count=$("$tests" --count | sed -n 's/.*: *//p')
