@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/gpus.h"
 #include "report/csv.h"
 #include "report/facts.h"
 #include "report/json.h"
@@ -70,6 +71,12 @@ std::string line(const Cells& cells) {
   return text + "\n";
 }
 
+std::string gpu_names() {
+  std::string names;
+  for (const model::Gpu& gpu : model::known_gpus()) names += (names.empty() ? "" : ", ") + gpu.name;
+  return names;
+}
+
 std::string as_table(std::span<const model::Stage> stages) {
   const std::string none = "–";
   std::string text =
@@ -92,7 +99,8 @@ std::string as_table(std::span<const model::Stage> stages) {
   return text +
          "\n*      runs unless --variant NAME names another\n"
          "tiles  in flight at once\n"
-         "SMEM   shared memory asked for at launch; what a kernel declares comes on top\n";
+         "SMEM   shared memory asked for at launch; what a kernel declares comes on top\n" +
+         text::labelled("GPUs", 7, "for --gpu: " + gpu_names());
 }
 
 }  // namespace
