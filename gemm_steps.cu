@@ -13,7 +13,7 @@
 //   6  vectorized            four floats per instruction, wherever data moves
 //   7  conflict-free         no two lanes of a warp ask the same memory bank for different words
 //   8  warp tiling           a warp computes a tile of its own, and its lanes share what they read
-//   9  async pipeline        the next tiles are on their way while this one is multiplied
+//   9  async pipeline        the next tiles are in flight while this one is multiplied
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs, traced, on the CPU: make finds out by itself.
@@ -686,8 +686,8 @@ model::Variant async_pipeline_variant(const char* name) {
   return v;
 }
 
-// What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: what sets them
-// apart is what stands in for the tile sizes.
+// What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: they
+// differ only in the tile sizes.
 const model::Predicted kUntiled = {
     .gmem_loads = "2*K + reads_C",
     .gmem_floats = "2*K + reads_C",
@@ -875,7 +875,7 @@ const std::vector<model::Stage> stages = {
          {{"How many warps does an SM hold, and why is that enough?", "warps_per_sm", "warps",
            "What hides the way from global memory is no longer other warps, but the tiles in "
            "flight."},
-          {"How many bytes are on their way while a tile is multiplied?", "pipeline*BK*(BM + BN)*4",
+          {"How many bytes are in flight while a tile is multiplied?", "pipeline*BK*(BM + BN)*4",
            "bytes", "A tile of A and of B for each that is in flight, of every block of the SM."}},
      .conflict_free = true},
 };

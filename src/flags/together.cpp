@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "model/gpus.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
 
@@ -76,6 +77,14 @@ void refuse_two_requests(const Flags& flags) {
       {!flags.ncu_units.empty(), "--ncu-units"},
       {flags.ncu_metrics, "--ncu-metrics"},
       {flags.ncu_unit_metrics, "--ncu-unit-metrics"}};
+  const model::Gpu* const gpu = model::find_gpu(flags.gpu);
+  if (!flags.figures.empty() && gpu != nullptr && !model::has_clock(*gpu)) {
+    throw model::Refusal(
+        "--gpu " + text::echoed(flags.gpu) +
+        ": --figures draws the ladder as it was recorded on an H200; make show draws what a kernel "
+        "does on the " +
+        gpu->name);
+  }
   const char* first = nullptr;
   for (const auto& [given, name] : requests) {
     if (!given) continue;

@@ -69,7 +69,7 @@ TEST_CASE("what a compiler needs too much of is told, and nothing of its work is
       memory.err == "yours.cu: needs more memory to compile than 1 GB; COMPILE_GB= allows more\n");
   const testing::Output size = limited(here, "bash -c 'head -c 300M /dev/zero > $TMPDIR/out'");
   CHECK(size.exit_code == 124);
-  CHECK(size.err == "yours.cu: is too large when it is compiled: a file of more than 256 MB\n");
+  CHECK(size.err == "yours.cu: is too large after compilation: a file of more than 256 MB\n");
   const testing::Output time = limited(here + " COMPILE_S=1", "bash -c 'while :; do :; done'");
   CHECK(time.exit_code == 124);
   CHECK(time.err.starts_with("yours.cu: took too long to compile: more than 1 s"));

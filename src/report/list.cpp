@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "model/gpus.h"
 #include "report/csv.h"
 #include "report/facts.h"
 #include "report/json.h"
@@ -93,6 +94,12 @@ std::string laid_out(const std::vector<Cells>& lines) {
   return text;
 }
 
+std::string gpu_names() {
+  std::string names;
+  for (const model::Gpu& gpu : model::known_gpus()) names += (names.empty() ? "" : ", ") + gpu.name;
+  return names;
+}
+
 std::string as_table(std::span<const model::Stage> stages) {
   const std::string none = "–";
   std::vector<Cells> lines = {
@@ -118,7 +125,8 @@ std::string as_table(std::span<const model::Stage> stages) {
          text::labelled("tiles", kTerm, "in flight at once") +
          text::labelled(
              "SMEM", kTerm,
-             "shared memory requested at launch; what a kernel declares is added to it");
+             "shared memory requested at launch; what a kernel declares is added to it") +
+         text::labelled("GPUs", kTerm, "for --gpu: " + gpu_names());
 }
 
 }  // namespace

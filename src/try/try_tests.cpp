@@ -187,8 +187,8 @@ TEST_CASE("a fault on older GPUs only is a note, and does not fail a run") {
   CAPTURE(early.err);
   CHECK(early.exit_code == 1);
   CHECK(early.err.starts_with(
-      "try: leaves_early, block (2, 0): thread (0, 0) loads on line 17 from As (byte 32), which "
-      "nobody has stored to"));
+      "try: leaves_early, block (2, 0): thread (0, 0) loads on line 17 from As (byte 32), to "
+      "which no thread has stored"));
   CHECK(contains(
       early.err,
       "\ntry: note: leaves_early, block (2, 0): thread (0, 0) waits at the barrier on line 16 "
@@ -298,9 +298,9 @@ TEST_CASE("an invalid launch, and a call of a host function in a kernel, are eac
 
 TEST_CASE("unknown registers can be given by a flag, and limit the occupancy") {
   const std::string unknown = try_sample("naive", "--size 64 --explain").out;
-  CHECK(contains(unknown, "not known: there is no nvcc; --registers N states them"));
+  CHECK(contains(unknown, "not known without nvcc; --registers N states them"));
   const std::string stated = try_sample("naive", "--size 64 --explain --registers 128").out;
-  CHECK(contains(stated, "128 x 32 lanes = 4,096 a warp"));
+  CHECK(contains(stated, "128 x 32 lanes = 4,096 per warp"));
   CHECK(contains(stated, "2 blocks x 8 warps = 16 of the 48 warps"));
   for (const char* wrong : {"0", "256", "-1", "many", "1e9", ""}) {
     const Output output = try_sample("naive", std::string("--registers '") + wrong + "'");
