@@ -1,22 +1,22 @@
 // gemm_steps: how a matrix multiplication becomes fast on a GPU, one idea per stage.
 //
 // Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
-// B is K x N, C is M x N. Read from top to bottom, slow to fast; each stage is the one before it
-// plus one idea, and `src/lesson/diff.sh naive coalesced` shows what changed between two of them.
+// B is K x N, C is M x N. Read it from top to bottom, from slow to fast. Each stage is the previous
+// one plus one idea; `src/lesson/diff.sh naive coalesced` shows what changed between two of them.
 //
 //   0  serial                the triple loop on one CPU core (cpu_reference.cpp)
-//   1  naive                 a thread for every element of C; warps walk down columns
+//   1  naive                 one thread per element of C; warps walk down columns
 //   2  coalesced             neighbouring threads read neighbouring addresses
-//   3  shared-memory tiling  a block shares tiles of A and B, so that each is fetched once
+//   3  shared-memory tiling  the threads of a block share tiles of A and B
 //   4  1D thread coarsening  a thread computes TM results and reuses an element of B for all
 //   5  2D thread tiling      a thread computes TM x TN results from TM + TN elements
 //   6  vectorized            four floats per instruction, wherever data moves
 //   7  conflict-free         no two lanes of a warp ask the same memory bank for different words
-//   8  warp tiling           a warp computes a tile of its own, and its lanes share what they read
+//   8  warp tiling           a warp computes its own tile, and its lanes share what they read
 //   9  async pipeline        the next tiles are in flight while this one is multiplied
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
-// Without a GPU the same source runs, traced, on the CPU: make finds out by itself.
+// Without a GPU the same source runs on the CPU, traced. make finds out which.
 
 #include <cuda_pipeline.h>
 
@@ -32,23 +32,23 @@
 #include "model/refusal.h"
 #include "model/stage.h"
 
-// What the kernels share: edges and float4. No stage's idea is in here.
+// What the kernels share: edges and float4. No stage's idea is here.
 
 __host__ __device__ constexpr int ceil_div(int a, int b) {
   return (a + b - 1) / b;
 }
 
-// Where (row, col) lies in a row-major matrix: 64 bits, since matrices can pass 2^31 elements.
+// The index of (row, col) in a row-major matrix. 64 bits, since matrices can exceed 2^31 elements.
 __device__ __forceinline__ long long offset(int row, int col, int cols) {
   return static_cast<long long>(row) * cols + col;
 }
 
-// Tiles reach beyond the matrix's edge. A zero there adds nothing to any sum.
+// Tiles can extend beyond the edge of the matrix. A zero there adds nothing to any sum.
 __device__ inline float load_or_zero(const float* matrix, int rows, int cols, int row, int col) {
   return row < rows && col < cols ? matrix[offset(row, col, cols)] : 0.0f;
 }
 
-// C = alpha * sum + beta * C at one element. Where beta is 0 BLAS never reads C: a NaN stays out.
+// C = alpha * sum + beta * C for one element. As in BLAS, C is not read if beta is 0.
 __device__ inline void update_if_inside(
     float* C, int M, int N, int row, int col, float alpha, float sum, float beta) {
   if (row >= M || col >= N) return;
@@ -64,8 +64,8 @@ __device__ inline const float4& as_float4(const float& first) {
   return reinterpret_cast<const float4&>(first);
 }
 
-// The same two helpers for four neighbours in a row. VEC is 4 where every row is 16-byte aligned
-// and holds a multiple of four floats: the four are inside or outside together. Otherwise VEC is 1.
+// The same two helpers for four neighbours in a row. VEC is 4 if every row is 16-byte aligned and
+// has a multiple of four floats: then all four are inside or all are outside. Otherwise VEC is 1.
 template <int VEC>
 __device__ inline float4 load4_or_zero(const float* matrix, int rows, int cols, int row, int col) {
   if constexpr (VEC == 4) {
@@ -103,7 +103,7 @@ __device__ inline void update4_if_inside(
 }
 
 // Stage 1: naive
-// The obvious translation of the triple loop: a thread for every element of C.
+// The direct translation of the triple loop: one thread per element of C.
 // Each thread loads a row of A and a column of B from global memory: 2K loads for one result.
 // The lanes of a warp have consecutive threadIdx.x, here consecutive rows. Their elements of A are
 // K floats apart: one request touches 32 sectors and uses 4 bytes of each. Stage 2 shows what that
@@ -124,8 +124,8 @@ __global__ void naive(
 }
 
 // Stage 2: coalesced
-// threadIdx.x and threadIdx.y change places, and nothing else: a warp now walks along a row of C.
-// Its lanes read one element of A together and 32 neighbours of B: 1 + 4 sectors instead of
+// threadIdx.x and threadIdx.y change places, and nothing else changes: a warp now walks along a row
+// of C. Its lanes read the same element of A and 32 neighbours of B: 1 + 4 sectors instead of
 // 32 + 1. Each thread still makes the same 2K loads; the hardware fetches far less for them.
 template <int BM, int BN>
 __global__ void coalesced(
@@ -143,8 +143,8 @@ __global__ void coalesced(
 }
 
 // Stage 3: shared-memory tiling
-// The threads of a block need the same rows of A and columns of B. They copy them together, one
-// tile at a time, into shared memory, and all of them multiply from there.
+// The threads of a block need the same rows of A and columns of B. Together they copy one tile of
+// each at a time into shared memory, and all of them multiply from there.
 // A thread loads 2 floats for BK steps: 2K/BK from global memory in all, and 2K from shared memory.
 // The first barrier waits until the tile is complete, the second until no thread needs it any more.
 template <int BM, int BN, int BK>
@@ -174,8 +174,8 @@ __global__ void shared_memory_tiling(
 // Stage 4: 1D thread coarsening
 // A thread computes TM results, one below the other. An element of B, once in a register, serves
 // all TM of them: TM + 1 loads from shared memory for TM multiplications instead of 2 TM.
-// The tile can grow without more threads, so global memory is read less often, too:
-// K (BM + BN) / threads loads per thread.
+// The tile can grow without more threads. Each thread then makes K (BM + BN) / threads loads from
+// global memory.
 template <int BM, int BN, int BK, int TM>
 __global__ void thread_coarsening_1d(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -216,7 +216,7 @@ __global__ void thread_coarsening_1d(
 // Stage 5: 2D thread tiling
 // A thread computes TM x TN results. In every step of k it loads TM elements of A and TN of B into
 // registers and multiplies each by each: at 8 x 8, 16 loads for 64 multiplications, where a column
-// of eight took 9 for 8. The multipliers wait far less for shared memory.
+// of eight took 9 for 8. Shared memory is still the busiest unit, but each load feeds more.
 template <int BM, int BN, int BK, int TM, int TN>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN)) thread_tiling_2d(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -262,10 +262,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) thread_tiling_2d(
 
 // Stage 6: vectorized
 // Wherever data moves, one instruction moves four floats: the same bytes with a quarter of the
-// loads. That takes four neighbours in memory that one thread wants together. For B they are
-// neighbours already; A's tile is transposed as it is stored, As[k][m] instead of As[m][k].
+// loads. That takes four neighbours in memory that one thread wants together. For B they already
+// are neighbours. A's tile is transposed as it is stored: As[k][m] instead of As[m][k].
 // A step of k is short now, so `#pragma unroll` writes out all BK of them: no counter, no branch,
-// and the loads of one step can come before the multiplications of another.
+// and the loads of one step can be issued before the multiplications of another.
 template <int BM, int BN, int BK, int TM, int TN, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN)) vectorized(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -316,17 +316,17 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) vectorized(
 }
 
 // From stage 7 on, a thread's results come in groups of four, with its neighbours' groups between
-// them. This is where its i-th row or column lies, counted from its first.
+// them. Returns the distance of its i-th row or column from its first.
 __device__ constexpr int spread(int i, int neighbours) {
   return i / 4 * 4 * neighbours + i % 4;
 }
 
 // Stage 7: conflict-free
-// Shared memory has 32 banks, and each gives one word per cycle; lanes that want different words of
-// one bank take turns. In stage 6 a load of B takes twice as long as it could: neighbouring lanes
-// read 8 floats apart. Now a thread's results are squares of 4 x 4 with its neighbours' squares in
-// between, so that the lanes' float4 lie side by side. And the stores of A fell on 16 banks: a row
-// of As is padded by four words, which moves the lanes with the higher k to the other 16.
+// Shared memory has 32 banks, and each delivers one word per cycle. Lanes that want different words
+// of one bank take turns. In stage 6 a load of B takes twice as long as it could: neighbouring
+// lanes read 8 floats apart. Now a thread's results are squares of 4 x 4 with its neighbours'
+// squares in between, so that the lanes' float4 lie side by side. And the stores of A used only 16
+// banks: four words of padding per row of As move the lanes with the higher k to the other 16.
 template <int BM, int BN, int BK, int TM, int TN, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN)) conflict_free(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -378,11 +378,11 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) conflict_free(
 }
 
 // Stage 8: warp tiling
-// A level between block and thread: a warp computes a tile of WM x WN, a lane 16 x 8 results of it,
-// and 24 floats from shared memory feed 128 multiplications, where stage 7 took 16 for 64. Lanes
-// are numbered so that bit 0 moves along columns and bit 1 along rows: two lanes side by side ask
-// for the same float4, and shared memory serves 16 lanes at once instead of 8. The 3 in the launch
-// bounds keeps the registers at 168, so that three blocks fit on an SM.
+// A level between block and thread: a warp computes a tile of WM x WN, and a lane 16 x 8 results of
+// it. 24 floats from shared memory feed 128 multiplications, where stage 7 took 16 for 64. Lanes
+// are numbered so that bit 0 moves along columns and bit 1 along rows. So two neighbouring lanes
+// ask for the same float4, and shared memory serves 16 lanes at once instead of 8. The 3 in the
+// launch bounds keeps the registers at 168, so that three blocks fit on an SM.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -438,8 +438,8 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
   }
 }
 
-// cp.async: copies to shared memory without a register in between and without waiting. An element
-// outside the matrix arrives as zero, and nothing is read for it. `all_inside` spares the check.
+// cp.async copies to shared memory without a register in between and without waiting. An element
+// outside the matrix arrives as zero, and nothing is read for it. `all_inside` skips the check.
 __device__ inline void copy_or_zero_async(
     float* to, const float* matrix, int rows, int cols, int row, int col, bool all_inside) {
   const bool inside = all_inside || (row < rows && col < cols);
@@ -463,10 +463,10 @@ __device__ inline void copy4_or_zero_async(
 
 // Stage 9: async pipeline
 // Until now a block copied, waited, multiplied, waited. Now shared memory has room for STAGES tiles
-// of A and of B: while one is multiplied, the STAGES - 1 after it are on their way. The same again
+// of A and of B: while one is multiplied, the STAGES - 1 after it are in flight. The same happens
 // one level down: the floats of step k + 1 come to registers while those of step k are multiplied.
 // One barrier per tile is left: it says that the next tile is complete and the last one's place is
-// free. The multiplications go back and forth along the rows: two in a row share two operands.
+// free. The multiplications go back and forth along the rows: each shares an operand with the last.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -484,7 +484,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
   const int row = warp_row + lane_row * 4;  // and this thread's first result
   const int col = warp_col + lane_col * 4;
 
-  // Called with true and with false: with true the compiler leaves out the check of every element.
+  // Called with true and with false. With true the compiler leaves out the check of every element.
   const auto copy = [&](int tile, bool all_inside) {
     const int k0 = tile * BK, s = tile % STAGES;
     for (int i = 0; i < BM; i += kThreads / BK) {
@@ -496,7 +496,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
       copy4_or_zero_async<VEC>(&Bs[s][k][n], B, K, N, k0 + k, block_col + n, all_inside);
     }
   };
-  const int tiles = max(1, ceil_div(K, BK));  // where K is 0, one tile of zeros
+  const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
   const auto start_copy = [&](int tile) {
     if (block_row + BM <= M && block_col + BN <= N && (tile + 1) * BK <= K) {
       copy(tile, true);
@@ -549,8 +549,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
   }
 }
 
-// The ladder as data. Each *_variant function names a kernel's tile sizes once, and says what they
-// must satisfy.
+// The ladder as data. Each *_variant function names a kernel's tile sizes once and checks them.
 
 // A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
 template <auto kernel>
@@ -676,7 +675,7 @@ model::Variant async_pipeline_variant(const char* name) {
       "the threads must copy whole rows of a tile at a time");
   static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
   static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
-  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is on its way");
+  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is in flight");
   model::Variant v = variant(
       name, BM, BN, BK, WM, WN, TM, TN, kThreads, 1,
       ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
@@ -739,7 +738,8 @@ const std::vector<model::Stage> stages = {
          {naive_variant<32, 32>("32x32"), naive_variant<16, 16>("16x16"),
           naive_variant<8, 8>("8x8")},
      .questions =
-         {{"How many bytes do all threads together load, and how often is that each element of A?",
+         {{"How many bytes do all threads load together, and how often is each element of A "
+           "loaded?",
            "M*N*2*K*4", "bytes",
            "Every thread loads a row of A and a column of B, so that an element of A is loaded N "
            "times and one of B M times."},
@@ -759,9 +759,9 @@ const std::vector<model::Stage> stages = {
            "sectors",
            "One for A, which all lanes read at the same address, and four for 32 neighbours of B.",
            true},
-          {"By how much did the loads of one thread become fewer?", "0", "loads",
+          {"By how many did the loads per thread fall?", "0", "loads",
            "By none: 2K as before. What changed is which lanes ask for neighbours, and so the "
-           "sectors of a request."}}},
+           "sectors per request."}}},
     {.number = 3,
      .name = "shared-memory tiling",
      .idea = "The threads of a block fetch a tile of A and of B together, and multiply from shared "
@@ -774,12 +774,12 @@ const std::vector<model::Stage> stages = {
           shared_memory_tiling_variant<8, 8, 8>("8x8")},
      .questions =
          {{"How often is an element of A loaded from global memory now?", "ceil(N/BN)", "times",
-           "Once for each block of its rows' tiles, and no longer once for every column of C."},
+           "Once per block in its row of tiles, and no longer once per column of C."},
           {"How many barriers does a block pass on its way along K?", "2*ceil(K/BK)", "barriers",
-           "Two for every tile: until it is complete, and until nobody needs it any more."}}},
+           "Two per tile: one until it is complete, one until no thread needs it any more."}}},
     {.number = 4,
      .name = "1D thread coarsening",
-     .idea = "A thread computes TM results below each other, and an element of B in a register "
+     .idea = "A thread computes TM results in a column, and an element of B in a register "
              "serves all of them.",
      .needs = 0,
      .predicted = kTiled,
@@ -793,11 +793,11 @@ const std::vector<model::Stage> stages = {
      .questions =
          {{"How many loads from shared memory does one product cost now?", "(TM + TN)/(TM*TN)",
            "loads",
-           "TM of A and one of B serve TM products; in the stage before it were two for one."},
-          {"Why not make TM larger and larger? How many results must lie in registers at TM = 64?",
+           "TM of A and one of B serve TM products; the previous stage needed two for one."},
+          {"Why not make TM larger and larger? How many registers do the results take at TM = 64?",
            "64*TN", "registers",
-           "Every result is a register. They are what a block soon has too many of, and an SM then "
-           "holds fewer blocks."}}},
+           "Every result is a register. A block soon needs too many of them, and an SM then holds "
+           "fewer blocks."}}},
     {.number = 5,
      .name = "2D thread tiling",
      .idea = "A thread computes TM x TN results from TM + TN elements in registers.",
@@ -807,17 +807,17 @@ const std::vector<model::Stage> stages = {
          {thread_tiling_2d_variant<128, 128, 8, 8, 8>("128x128x8"),
           thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8")},
      .questions =
-         {{"How many products does a thread make of each float that it loads from shared memory?",
-           "TM*TN/(TM + TN)", "products a float",
-           "TM + TN floats make TM x TN products: the surface and the area."},
-          {"How many wavefronts does a load from shared memory take on the average, and why not "
+         {{"How many products does a thread make per float that it loads from shared memory?",
+           "TM*TN/(TM + TN)", "products per float",
+           "TM + TN floats make TM x TN products: half the perimeter and the area."},
+          {"How many wavefronts does a load from shared memory take on average, and why not "
            "one?",
            "wavefronts", "wavefronts",
-           "Lanes side by side want words TN apart: several of them fall into one bank."}}},
+           "Neighbouring lanes want words TN apart, so several of them are in one bank."}}},
     {.number = 6,
      .name = "vectorized",
-     .idea = "One instruction moves four floats wherever data moves; A's tile is turned on its "
-             "side as it is stored.",
+     .idea = "One instruction moves four floats wherever data moves; A's tile is "
+             "transposed as it is stored.",
      .needs = 0,
      .predicted = kFloat4,
      .variants =
@@ -825,11 +825,11 @@ const std::vector<model::Stage> stages = {
           vectorized_variant<64, 64, 8, 8, 8>("64x64x8")},
      .questions =
          {{"How many instructions store a thread's results to C, and how many before?", "TM*TN/vec",
-           "stores", "A float4 is four results; the stage before stored each on its own."},
+           "stores", "A float4 is four results; the previous stage stored each alone."},
           {"How many wavefronts does a 16-byte load of a full warp take at best?", "32*16/128",
            "wavefronts",
-           "A wavefront brings at most 32 banks of 4 bytes, so 512 bytes take four; fewer "
-           "only where lanes want the same words.",
+           "A wavefront delivers at most 32 banks of 4 bytes, so 512 bytes take four; fewer "
+           "only if lanes want the same words.",
            true}}},
     {.number = 7,
      .name = "conflict-free",
@@ -844,28 +844,31 @@ const std::vector<model::Stage> stages = {
          {{"How many bank conflicts are left?", "conflicts", "conflicts",
            "Squares of 4 x 4 put the lanes' float4 side by side, and a padded row starts in "
            "another bank than the one before."},
-          {"How many bytes does the padding of As cost, with 4 floats a row?", "BK*4*4", "bytes",
-           "One float4 behind each of BK rows: little beside BK rows of BM floats."}},
+          {"How many bytes does the padding of As cost, with 4 floats per row?", "BK*4*4", "bytes",
+           "One float4 after each of BK rows, which is little compared with BK rows of BM "
+           "floats."}},
      .conflict_free = true},
     {.number = 8,
      .name = "warp tiling",
-     .idea = "A warp computes a tile of its own, a lane 16 x 8 results, and lanes side by side ask "
-             "shared memory for the same float4.",
+     .idea =
+         "A warp computes its own tile, a lane 16 x 8 results, and neighbouring lanes ask shared "
+         "memory for the same float4.",
      .needs = 0,
      .predicted = kFloat4,
      .variants =
          {warp_tiling_variant<128, 128, 8, 32, 128, 16, 8>("128x128x8"),
           warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8")},
      .questions =
-         {{"How many threads has a block now, half as many as before?", "threads", "threads",
-           "Fewer threads with larger tiles: more products for each float from shared memory."},
-          {"And how many products does it make of a float from shared memory, where it was 4?",
-           "TM*TN/(TM + TN)", "products a float",
-           "The tile of a thread is no square any more, but larger than 8 x 8, whose share is 4."}},
+         {{"How many threads does a block have now?", "threads", "threads",
+           "Half as many as before, each with a larger tile: more products per float from shared "
+           "memory."},
+          {"How many products does it make per float from shared memory, where it was 4?",
+           "TM*TN/(TM + TN)", "products per float",
+           "A thread's tile is no longer square, but larger than 8 x 8, which makes 4 per float."}},
      .conflict_free = true},
     {.number = 9,
      .name = "async pipeline",
-     .idea = "While one tile is multiplied, the next ones travel to shared memory by cp.async.",
+     .idea = "While one tile is multiplied, cp.async copies the next ones to shared memory.",
      .needs = 80,
      .predicted = kPipelined,
      .variants =
@@ -873,10 +876,9 @@ const std::vector<model::Stage> stages = {
           async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8")},
      .questions =
          {{"How many warps does an SM hold, and why is that enough?", "warps_per_sm", "warps",
-           "What hides the way from global memory is no longer other warps, but the tiles in "
-           "flight."},
+           "Other warps no longer hide the latency of global memory; the tiles in flight do."},
           {"How many bytes are in flight while a tile is multiplied?", "pipeline*BK*(BM + BN)*4",
-           "bytes", "A tile of A and of B for each that is in flight, of every block of the SM."}},
+           "bytes", "A tile of A and one of B for each stage in flight, per block."}},
      .conflict_free = true},
 };
 

@@ -62,10 +62,13 @@ bool is_one_limit_the_least(const model::Occupancy& o) {
 // Draws until `limiter` is what limits, exactly one change helps and the GPU is not `other`.
 Instance drawn(grade::Random& random, std::string_view limiter, const model::Gpu* other) {
   constexpr int kThreads[] = {32, 64, 96, 128, 192, 256, 384, 512, 768};
-  const auto gpus = model::known_gpus();
+  std::vector<const model::Gpu*> gpus;
+  for (const model::Gpu& gpu : model::known_gpus()) {
+    if (model::has_clock(gpu)) gpus.push_back(&gpu);  // all but the paper GPU
+  }
   for (;;) {
     Instance instance;
-    instance.gpu = &gpus[random.between(0, static_cast<int>(gpus.size()) - 1)];
+    instance.gpu = gpus[random.between(0, static_cast<int>(gpus.size()) - 1)];
     if (instance.gpu == other) continue;
     instance.kernel = {
         kThreads[random.between(0, 8)], random.between(24, 168), 256 * random.between(4, 128)};
