@@ -9,7 +9,8 @@
 namespace machine {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
+// Whole pages: an audit protects the pages of each array, and nothing else may lie in them.
+constexpr std::size_t kAlignment = 4096;
 
 struct Allocation {
   std::string name;

@@ -17,9 +17,10 @@ struct Sizes {
   int l2_mb;
   int dram_gb;
 };
-// H200: 256 KB and 50 MB are those of the same chip in NVIDIA's H100 whitepaper, 141 GB are the
+// H200: 256 KB are those of the same chip in NVIDIA's H100 whitepaper, 60 MB what
+// cudaDeviceProp::l2CacheSize says (62,914,560 bytes), 141 GB the
 // H200's data sheet. RTX 3090: NVIDIA's GA102 whitepaper.
-constexpr Sizes kH200{"H200", 256, 50, 141}, kRtx3090{"RTX 3090", 128, 6, 24};
+constexpr Sizes kH200{"H200", 256, 60, 141}, kRtx3090{"RTX 3090", 128, 6, 24};
 
 // A loop of fused multiply-adds on registers alone, measured on an H200 for this project.
 constexpr double kMeasuredFmaTflops = 64.3;
