@@ -34,6 +34,7 @@ for stage; do
     exit 2
   }
   echo
-  grep -E '^(problem|GPU|driver|run) ' "$work/table" || :
+  # ncu starts the program by its whole path.
+  grep -E '^(problem|GPU|driver|run) ' "$work/table" | sed 's|, /[^ ]*/|, ./|' || :
   grep -v '^==' "$work/report"
 done
