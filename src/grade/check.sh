@@ -3,8 +3,9 @@
 # exercise: its solution passes, its skeleton is the solution with the regions emptied and fails,
 # and so do the ladder's kernels and at least three typical wrong answers, these with their own hints.
 # Honest answers in many styles pass. And every attempt to deceive the grader fails, for the right
-# reason. With GEMM_STEPS_TEST_ALL=1 all of that; else of an exercise every third kernel of the ladder
-# and two honest answers; and with GEMM_STEPS_SOLUTIONS=1 solutions and skeletons alone.
+# reason. With GEMM_STEPS_TEST_ALL=1 all of that; otherwise every third kernel of the ladder, five
+# wrong answers and two honest ones per exercise; with GEMM_STEPS_SOLUTIONS=1 only solutions and
+# skeletons.
 #
 # A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
 set -uo pipefail
@@ -93,7 +94,7 @@ for exercise in "$@"; do
     [ -e "$begin" ] && tasks+=("$begin" begins "$exercise" "$begin" "")
   done
   made=0
-  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" wrong
+  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" wrong ${SOME:+5}
   solution=$(ls exercises/solutions/"$exercise".* 2> /dev/null)
   if [ -z "$solution" ]; then
     echo "$exercise: no solution here, so neither it nor the wrong answers made of it are checked" >&2
