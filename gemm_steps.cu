@@ -16,7 +16,7 @@
 //   9  async pipeline        the next tiles are in flight while this one is multiplied
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
-// Without a GPU the same source runs on the CPU, traced. make finds out which.
+// Without a GPU the same source runs on the CPU, traced.
 
 #include <cuda_pipeline.h>
 
@@ -466,7 +466,7 @@ __device__ inline void copy4_or_zero_async(
 // of A and of B: while one is multiplied, the STAGES - 1 after it are in flight. The same happens
 // one level down: the floats of step k + 1 come to registers while those of step k are multiplied.
 // One barrier per tile is left: it says that the next tile is complete and the last one's place is
-// free. The multiplications go back and forth along the rows: each shares an operand with the last.
+// free. The multiplications go back and forth along the rows, so that neighbours share an operand.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
@@ -685,8 +685,8 @@ model::Variant async_pipeline_variant(const char* name) {
   return v;
 }
 
-// What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: they
-// differ only in the tile sizes.
+// What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: they differ only in
+// the tile sizes.
 const model::Predicted kUntiled = {
     .gmem_loads = "2*K + reads_C",
     .gmem_floats = "2*K + reads_C",
@@ -745,7 +745,8 @@ const std::vector<model::Stage> stages = {
            "times and one of B M times."},
           {"How many of the floats in the sectors of one load of A does a warp use, in percent?",
            "100*32/(32*8)", "%",
-           "32 rows are 32 sectors of 8 floats each, and one float of each is wanted.", true}}},
+           "32 rows are 32 sectors of 8 floats each, and one float of each is wanted.",
+           model::kOf32Lanes}}},
     {.number = 2,
      .name = "coalesced",
      .idea = "Neighbouring threads read neighbouring addresses: a warp walks along a row of C.",
@@ -758,7 +759,7 @@ const std::vector<model::Stage> stages = {
          {{"How many sectors do the two loads of one step of k take together?", "2*sectors",
            "sectors",
            "One for A, which all lanes read at the same address, and four for 32 neighbours of B.",
-           true},
+           model::kOf32Lanes},
           {"By how many did the loads per thread fall?", "0", "loads",
            "By none: 2K as before. What changed is which lanes ask for neighbours, and so the "
            "sectors per request."}}},
@@ -830,7 +831,7 @@ const std::vector<model::Stage> stages = {
            "wavefronts",
            "A wavefront delivers at most 32 banks of 4 bytes, so 512 bytes take four; fewer "
            "only if lanes want the same words.",
-           true}}},
+           model::kOf32Lanes}}},
     {.number = 7,
      .name = "conflict-free",
      .idea = "A thread's results come in squares of 4 x 4 and As is padded, so that no two lanes "

@@ -89,7 +89,7 @@ const std::vector<Experiment> kExperiments = {
      "tiles of A and B that a block's shared memory holds; with a depth of 1 the next copy "
      "starts when the previous multiplication has finished"},
     {"one-change",
-     "What is each change between stages 3 and 9 worth alone? And some changes in no stage?",
+     "What is each change between stages 3 and 9 worth alone, and some that no stage has?",
      "change",
      0,
      "",

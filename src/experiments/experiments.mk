@@ -1,8 +1,8 @@
-# The kernels of changes.txt. A compilation of kernels.cu finds them by -iquote $(BUILD).
+# The kernels of changes.txt. Whatever compiles kernels.cu finds them by -iquote $(BUILD).
 CHANGED_KERNELS := $(BUILD)/changed_kernels.cuh
-$(CHANGED_KERNELS): src/experiments/changed_kernels.awk src/experiments/changes.txt gemm_steps.cu
+$(CHANGED_KERNELS): src/experiments/changed_kernels.sh src/experiments/changes.txt src/text/edits.awk gemm_steps.cu
 	mkdir -p $(@D)
-	awk -f $^ > $@.new
+	$< > $@.new
 	mv $@.new $@
 $(BUILD)/traced/src/experiments/kernels.o $(BUILD)/plain/src/experiments/kernels.o: $(CHANGED_KERNELS)
 

@@ -4,7 +4,7 @@
 
 #include "gemm_steps.cu"
 
-// The stages' kernels with the edits of changes.txt, written by changed_kernels.awk.
+// The stages' kernels with the edits of changes.txt, written by changed_kernels.sh.
 #include "changed_kernels.cuh"
 
 // Stages 1 and 2 with the grid's M and N exchanged: blocks that start one after the other are below

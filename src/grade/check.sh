@@ -75,7 +75,7 @@ add_edits() {
   local folder name answer words file exercise
   made=0
   folder=$(mktemp -d -p "$checks") || exit 2
-  awk -v into="$folder" -f src/grade/edits.awk "$1" 2>&1 > "$folder/list"
+  awk -v into="$folder" -f src/text/edits.awk "$1" 2>&1 > "$folder/list"
   while IFS=$'\t' read -r name answer words file; do
     exercise=${file#exercises/} exercise=${exercise#solutions/}
     [ "$2" != honest ] || words=

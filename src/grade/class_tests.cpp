@@ -34,7 +34,7 @@ bool contains(const std::string& text, const std::string& part) {
 fs::path edited(const testing::Folder& folder, const std::string& list, const std::string& name) {
   if (fs::exists(list)) {
     const Output made =
-        bash("awk -v into='" + folder.path().string() + "' -f src/grade/edits.awk " + list);
+        bash("awk -v into='" + folder.path().string() + "' -f src/text/edits.awk " + list);
     CAPTURE(made.text);
     REQUIRE(made.exit_code == 0);
     const fs::path answer = folder.path() / (name + ".cu");

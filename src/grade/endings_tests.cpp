@@ -14,8 +14,8 @@ namespace {
 
 // A folder in which make finds grade.mk, all that it builds, and for grade.sh something that says
 // "said" and ends with the exit code EX.
-struct Stub {
-  Stub() {
+struct SmallTree {
+  SmallTree() {
     folder.write(
         "Makefile", "SHELL := /bin/bash\nBUILD := build\n.SILENT:\ninclude " +
                         fs::absolute("src/grade/grade.mk").string() + "\n");
@@ -38,31 +38,31 @@ struct Stub {
 }  // namespace
 
 TEST_CASE("make prints nothing after a verdict, and keeps its exit code") {
-  const Stub stub;
+  const SmallTree tree;
   for (const char* options : {"", "-s ", "-j3 ", "-k V=1 "}) {
     CAPTURE(options);
-    const testing::Output passed = stub.make(options + std::string("grade EX=0"));
+    const testing::Output passed = tree.make(options + std::string("grade EX=0"));
     CHECK(passed.out == "said\n");
     CHECK(passed.exit_code == 0);
     for (const char* code : {"1", "2", "4"}) {
-      const testing::Output failed = stub.make(options + std::string("grade EX=") + code);
+      const testing::Output failed = tree.make(options + std::string("grade EX=") + code);
       CHECK(failed.out == "said\n");
       CHECK(failed.exit_code != 0);
     }
   }
-  CHECK(stub.make("show EX=1").out == "said show\n");
-  CHECK(stub.make("show EX=1").exit_code != 0);
-  for (const auto& file : fs::directory_iterator(stub.folder / "build/grade")) {
+  CHECK(tree.make("show EX=1").out == "said show\n");
+  CHECK(tree.make("show EX=1").exit_code != 0);
+  for (const auto& file : fs::directory_iterator(tree.folder / "build/grade")) {
     CHECK_FALSE(file.path().filename().string().starts_with("verdict"));
   }
 }
 
 TEST_CASE("make grade fails the recipe of another make, and make -n grade does nothing") {
-  const Stub stub;
-  const testing::Output inner = stub.make("grade EX=1", "MAKELEVEL=1");
+  const SmallTree tree;
+  const testing::Output inner = tree.make("grade EX=1", "MAKELEVEL=1");
   CHECK(inner.out.find("said\n") != std::string::npos);
   CHECK(inner.exit_code == 2);
-  const testing::Output dry = stub.make("-n grade EX=1");
+  const testing::Output dry = tree.make("-n grade EX=1");
   CHECK(dry.out.find("said\n") == std::string::npos);
   CHECK(dry.exit_code == 0);
 }

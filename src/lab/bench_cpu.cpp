@@ -7,28 +7,20 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "cpu_reference.h"
+#include "lab/matrices.h"
+#include "text/date.h"
 #include "text/numbers.h"
 
 namespace {
 
 constexpr int kSize = 4096;
-using Matrix = std::vector<float>;
-
-Matrix random_matrix(unsigned seed) {
-  Matrix matrix(std::size_t{kSize} * kSize);
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  for (float& element : matrix) element = uniform(random);
-  return matrix;
-}
+using Matrix = lab::Floats;
 
 Matrix transposed(const Matrix& B) {
   Matrix result(std::size_t{kSize} * kSize);
@@ -80,13 +72,6 @@ std::string cpu_name() {
   return "unknown";
 }
 
-std::string date() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%FT%TZ", std::gmtime(&now));
-  return text;
-}
-
 // The median of five runs, in GFLOP/s.
 double speed(int rows, const std::function<void()>& multiply) {
   std::vector<double> seconds;
@@ -103,8 +88,10 @@ double speed(int rows, const std::function<void()>& multiply) {
 }  // namespace
 
 int main() {
-  const Matrix A = random_matrix(1), B = random_matrix(2), B_transposed = transposed(B);
-  Matrix C(std::size_t{kSize} * kSize);
+  constexpr std::size_t kElements = std::size_t{kSize} * kSize;
+  const Matrix A = lab::random_floats(kElements, 1), B = lab::random_floats(kElements, 2);
+  const Matrix B_transposed = transposed(B);
+  Matrix C(kElements);
   const int cores = omp_get_max_threads();
 
   struct Row {
@@ -125,7 +112,7 @@ int main() {
   std::printf(
       "problem  C (%d x %d) = A * B with K = %d, fp32, %d threads\n", kSize, kSize, kSize, cores);
   std::printf("CPU      %s\n", cpu_name().c_str());
-  std::printf("run      %s, make bench-cpu\n\n", date().c_str());
+  std::printf("run      %s, make bench-cpu\n\n", text::now_utc().c_str());
   std::printf("%-34s %10s %16s\n", "", "GFLOP/s", "x the row above");
   double before = 0;
   for (const Row& row : rows) {

@@ -1,22 +1,10 @@
 #include "lab/run.h"
 
-#include <ctime>
-
 #include "gpu/gpu.h"
 #include "lab/device.h"
+#include "text/date.h"
 
 namespace lab {
-
-namespace {
-
-std::string now_utc() {
-  const std::time_t now = std::time(nullptr);
-  char text[sizeof "2026-01-01T00:00:00Z"];
-  std::strftime(text, sizeof text, "%FT%TZ", std::gmtime(&now));
-  return text;
-}
-
-}  // namespace
 
 const Row* Run::cublas() const {
   for (const Row& row : rows) {
@@ -34,7 +22,7 @@ Run new_run(const Request& request, bool gpu_present, const std::string& command
   run.gpu_present = gpu_present;
   if (gpu_present) run.driver = gpu::driver_and_runtime();
   run.command = command;
-  run.date = now_utc();
+  run.date = text::now_utc();
   return run;
 }
 

@@ -19,8 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new"' EXIT
 
 # kernels.cu includes this file; another SOURCE need not.
-awk -f "$root/src/experiments/changed_kernels.awk" "$root/src/experiments/changes.txt" \
-  "$root/gemm_steps.cu" >"$work/changed_kernels.cuh"
+"$root/src/experiments/changed_kernels.sh" >"$work/changed_kernels.cuh"
 
 jobs=
 for arch in $architectures; do

@@ -52,8 +52,9 @@ struct Question {
   const char* answer;        // a formula
   const char* unit;          // of the answer
   const char* because;       // in one or two sentences
-  bool of_32_lanes = false;  // whether it is about 32 lanes, and so only about real GPUs
+  bool of_32_lanes = false;  // it is about 32 lanes, so it is not asked on the paper GPU
 };
+inline constexpr bool kOf32Lanes = true;
 
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,
 // or the number of stages. Numbers ascend but may have gaps.

@@ -8,11 +8,7 @@ program=$1
 shape="--m 2048 --n 1024 --k 1024"
 metric=smsp__sass_inst_executed_op_shared_ld.sum
 
-"$program" --device gpu --size 1 --reps 1 >/dev/null
-ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2>/dev/null) || {
-  echo "$0: there is no ncu on the PATH; install NVIDIA Nsight Compute" >&2
-  exit 2
-}
+. "$(dirname "$0")/find_ncu.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

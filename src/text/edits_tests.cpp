@@ -10,13 +10,13 @@
 
 #include "testing/folder.h"
 
-namespace grade {
+namespace text {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-// A kernel to edit, a list of edits of it, and what src/grade/edits.awk makes of them.
+// A kernel to edit, a list of edits of it, and what src/text/edits.awk makes of them.
 struct Edits {
   Edits() : folder(fs::temp_directory_path() / ("edits_tests_" + std::to_string(getpid()))) {
     fs::create_directories(folder);
@@ -43,7 +43,7 @@ struct Edits {
     std::ofstream(folder / "list") << list;
     std::FILE* out = popen(
         ("cd '" + folder.string() + "' && awk -v into=. -f '" +
-         fs::absolute("src/grade/edits.awk").string() + "' list 2>&1")
+         fs::absolute("src/text/edits.awk").string() + "' list 2>&1")
             .c_str(),
         "r");
     REQUIRE(out != nullptr);
@@ -123,7 +123,7 @@ TEST_CASE("an edit that cannot be made is refused with its line") {
            {of + "n: w\n\nm: w\n-  a = 1;\n", "list:2: n changes nothing"},
            {of + "n: w\n-  a = 1;\nn: w\n-  c = 3;\n", "list:4: there is another n"},
            {of + "-  a = 1;\n",
-            "list:2: first give the edit a name, and what a student must be told: NAME: WORDS"},
+            "list:2: first give the edit a name and words about it: NAME: WORDS"},
            {of + "n:\n-  a = 1;\n", "list:2: no line of an edit: n:"},
            {std::string("n: w\n-  a = 1;\n"), "list:1: first say what is edited: edits of FILE"},
            {std::string("edits of other.cu\n"), "list:1: other.cu cannot be read"},
@@ -134,4 +134,4 @@ TEST_CASE("an edit that cannot be made is refused with its line") {
   }
 }
 
-}  // namespace grade
+}  // namespace text

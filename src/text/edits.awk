@@ -1,14 +1,16 @@
-# edits.awk: makes files out of others by small edits, as exercises/*/wrong.txt list them.
+# edits.awk: makes files out of others by small edits, as exercises/*/wrong.txt and
+# src/experiments/changes.txt list them.
 #
-#   awk -v into=FOLDER -f src/grade/edits.awk LIST
+#   awk -v into=FOLDER -f src/text/edits.awk LIST
 #
-# Prints a line for each file it made: the edit's name, the file's path, what its author must be
-# told, and FILE, separated by tabs. The list:
+# Prints a line for each file it made: the edit's name, the file's path, its words, and FILE,
+# separated by tabs. The list:
 #
 #   # ...            a comment
 #   edits of FILE    the edits that follow are edits of FILE. If FILE is a solution and is not here,
 #                    they are left out
-#   NAME: WORDS      an edit: a name for it, and words that the student must be told
+#   NAME: WORDS      an edit: a name for it, and words about it. Those of a wrong answer are what the
+#                    student must be told
 #   -LINE            a line of FILE that is taken out
 #   +LINE            a line that is put in
 #    LINE            a line of FILE that stays; it says where the others are
@@ -116,7 +118,7 @@ function end_edit(    i, path) {
 /^\.\.\.$/ { end_place(); next }
 
 /^[-+ ]/ {
-  if (!name) refuse(FNR, "first give the edit a name, and what a student must be told: NAME: WORDS")
+  if (!name) refuse(FNR, "first give the edit a name and words about it: NAME: WORDS")
   if (!place) blanks = 0
   for (place = place ? place : FNR; blanks > 0; --blanks) {
     old[olds++] = ""
