@@ -567,6 +567,12 @@ model::Variant variant(
   return {name, BM, BN, BK, WM, WN, TM, TN, 0, block_x, block_y, 0, kernel, kernel_any};
 }
 
+// A variant that runs without being named where C is too small for the first one's tile.
+model::Variant for_small(model::Variant variant) {
+  variant.for_small = true;
+  return variant;
+}
+
 // Whether the threads copy a tile of rows x cols in whole rows, each `vec` neighbours at a time.
 constexpr bool copies_whole_rows(int threads, int vec, int rows, int cols) {
   const int floats = threads * vec;
@@ -806,7 +812,7 @@ const std::vector<model::Stage> stages = {
      .predicted = kTiled,
      .variants =
          {thread_tiling_2d_variant<128, 128, 8, 8, 8>("128x128x8"),
-          thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8")},
+          for_small(thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8"))},
      .questions =
          {{"How many products does a thread make per float that it loads from shared memory?",
            "TM*TN/(TM + TN)", "products per float",
@@ -823,7 +829,7 @@ const std::vector<model::Stage> stages = {
      .predicted = kFloat4,
      .variants =
          {vectorized_variant<128, 128, 8, 8, 8>("128x128x8"),
-          vectorized_variant<64, 64, 8, 8, 8>("64x64x8")},
+          for_small(vectorized_variant<64, 64, 8, 8, 8>("64x64x8"))},
      .questions =
          {{"How many instructions store a thread's results to C, and how many before?", "TM*TN/vec",
            "stores", "A float4 is four results; the previous stage stored each alone."},
@@ -840,7 +846,7 @@ const std::vector<model::Stage> stages = {
      .predicted = kFloat4,
      .variants =
          {conflict_free_variant<128, 128, 8, 8, 8>("128x128x8"),
-          conflict_free_variant<64, 64, 8, 8, 8>("64x64x8")},
+          for_small(conflict_free_variant<64, 64, 8, 8, 8>("64x64x8"))},
      .questions =
          {{"How many bank conflicts are left?", "conflicts", "conflicts",
            "Squares of 4 x 4 put the lanes' float4 side by side, and a padded row starts in "

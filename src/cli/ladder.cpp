@@ -13,6 +13,7 @@
 #include "lab/measure.h"
 #include "lab/progress.h"
 #include "lab/remedy.h"
+#include "model/choice.h"
 #include "trace/source_lines.h"
 
 namespace cli {
@@ -91,7 +92,8 @@ const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   for (const model::Stage& stage : ladder.tables.traced.stages) {
     if (stage.number != row.before_number || stage.variants.empty()) continue;
-    const model::Variant& variant = stage.variants.front();
+    const model::Variant& variant = model::comparable_variant(
+        *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
     row.before_kernel = ladder.problem.kernel_of(ladder.tables.traced, variant).name;
@@ -167,7 +169,8 @@ void climb(
     if (stage->variants.empty()) {
       run.rows.push_back(serial_row(ladder, *stage, result));
     } else {
-      const model::Variant& variant = flags::select_variant(*stage, flags.variant);
+      const model::Variant& variant =
+          flags::select_variant(*stage, flags.variant, run.gpu, problem.M, problem.N);
       run.rows.push_back(stage_row(ladder, *stage, variant, result));
     }
     const bool whole_ladder = flags.stage.empty();

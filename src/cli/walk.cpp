@@ -87,7 +87,8 @@ int walk_stages(
     const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
   const std::vector<const model::Stage*> stages = flags::select_stages(flags.stage, table.stages);
   for (const model::Stage* stage : stages) {
-    if (!flags.variant.empty()) flags::select_variant(*stage, flags.variant);
+    const bool is_named = !flags.variant.empty() && flags.variant != flags::kFirstVariant;
+    if (is_named) flags::select_variant(*stage, flags.variant);
   }
   if (!flags.out.empty()) lab::check_writable(flags.out);
   const std::string ncu_csv = read_ncu_csv(flags);
@@ -112,6 +113,14 @@ int walk_stages(
   return report_failures(run) || !agrees ? 1 : 0;
 }
 
+// What would run with these flags is marked.
+void list_stages(const flags::Flags& flags, const model::StageTable& table) {
+  const bool on_gpu = lab::choose_device(flags);
+  const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);
+  report::print_list(
+      stdout, table.stages, {lab::choose_model(flags, on_gpu), sides.M, sides.N}, flags.format);
+}
+
 int run_program(int argc, char** argv, const model::StageTable& table) {
   const flags::Flags flags = flags::parse_flags(argc, argv);
   lab::prepare_threads();
@@ -122,7 +131,7 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
   if (flags.ncu_unit_metrics) return std::puts(profile::ncu_unit_metrics().c_str()), 0;
   if (flags.step) return step::step_stages(flags, stage_table_traced);
-  if (flags.list) return report::print_list(stdout, table.stages, flags.format), 0;
+  if (flags.list) return list_stages(flags, table), 0;
   if (!flags.figures.empty()) return pictures::draw_figures(flags.figures, stage_table_traced), 0;
   if (!flags.experiment.empty()) return experiments::run_experiment(flags, command);
   return walk_stages(flags, table, command);

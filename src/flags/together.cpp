@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "flags/select.h"
 #include "model/gpus.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
@@ -99,6 +100,7 @@ void refuse_two_requests(const Flags& flags) {
   const char* useless = has_report                                          ? nullptr
                         : flags.explain                                     ? "--explain"
                         : !flags.out.empty() && !compares                   ? "--out"
+                        : flags.list && !flags.a.empty()                    ? "--a"
                         : compares && flags.format != report::Format::table ? "--format"
                                                                             : nullptr;
   if (!useless) return;
@@ -124,7 +126,7 @@ void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
   if (flags.ask && flags.format != report::Format::table) {
     throw model::Refusal("--ask: it cannot be combined with --format; leave one of them out");
   }
-  if (!flags.variant.empty() && flags.stage.empty()) {
+  if (!flags.variant.empty() && flags.variant != kFirstVariant && flags.stage.empty()) {
     throw model::Refusal(
         "--variant " + text::echoed(flags.variant) +
         ": the stage is missing; give it too, for example --stage 4");

@@ -19,15 +19,16 @@ struct KernelRef {
 
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {
-  const char* name;      // the value for --variant: "128x128x8"
-  int BM, BN, BK;        // a block computes BM x BN of C, BK of K at a time
-  int WM, WN;            // a warp's part of it
-  int TM, TN;            // a thread's part of it
-  int pipeline;          // tiles in flight
-  int block_x, block_y;  // threads of a block
-  int shared_bytes;      // bytes of dynamic shared memory per block
-  KernelRef kernel;      // if rows of A, B and C are 16-byte aligned
-  KernelRef kernel_any;  // for every other shape and pointer; the same kernel in scalar stages
+  const char* name;        // the value for --variant: "128x128x8"
+  int BM, BN, BK;          // a block computes BM x BN of C, BK of K at a time
+  int WM, WN;              // a warp's part of it
+  int TM, TN;              // a thread's part of it
+  int pipeline;            // tiles in flight
+  int block_x, block_y;    // threads of a block
+  int shared_bytes;        // bytes of dynamic shared memory per block
+  KernelRef kernel;        // if rows of A, B and C are 16-byte aligned
+  KernelRef kernel_any;    // for every other shape and pointer; the same kernel in scalar stages
+  bool for_small = false;  // may run in place of an earlier one where C is small (model/choice.h)
 
   int threads() const { return block_x * block_y; }
 };
@@ -64,7 +65,7 @@ struct Stage {
   const char* idea;  // one or two sentences
   int needs;         // lowest compute capability with the hardware that it uses, 0 for any
   Predicted predicted;
-  std::vector<Variant> variants;  // the first is the default
+  std::vector<Variant> variants;  // the first is for large products (model/choice.h)
   std::vector<Question> questions = {};
   Precision precision = kFp32;  // how it rounds, for its error bound
   bool conflict_free = false;   // no load from or store to shared memory has a bank conflict

@@ -96,6 +96,9 @@ void print_legend(std::FILE* out) {
   const Entry entries[] = {
       {"#, stage",
        "the stage's number and name. Rows without a number are yardsticks: the CPU and cuBLAS"},
+      {"variant",
+       "the tile sizes that ran: those that suit the GPU and the size, unless --variant names "
+       "others (--wide)"},
       {"time",
        "the median of many launches in ms, each between two events, after unmeasured ones; "
        "--explain gives the spread. ~: scaled up from the first rows of C, because all of C would "
