@@ -46,10 +46,10 @@ std::span<const Section> sections() {
                 &Flags::device, {{"gpu", lab::Device::gpu}, {"cpu", lab::Device::cpu}})},
            {.name = "--gpu",
             .value = "NAME",
-            .help = "the GPU for which tiles are chosen and occupancy is computed; default: the\n"
-                    "one present, else RTX 3090. paper: the walkthrough's GPU with 4 lanes per "
-                    "warp, where every\n"
-                    "count can be worked out by hand",
+            .help =
+                "the GPU for which tiles are chosen and occupancy is computed; default: the one\n"
+                "present, else RTX 3090. paper: the walkthrough's GPU with 4 lanes per warp,\n"
+                "where every count can be worked out by hand",
             .hint = "give a GPU by its name, for example --gpu \"RTX 3090\"",
             .set = name(&Flags::gpu, "not a GPU")},
            {.name = "--trace",
