@@ -16,10 +16,10 @@ Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
 // The variant of `stage` for C (M x N) on `gpu`. The stage has at least one.
 //
 // The first variant has the tile for large products: a larger tile makes fewer loads per result.
-// But a small C has few large tiles. Some SMs then get no tile, or fewer than the busiest one,
-// which the others wait for. So a later variant that is marked `for_small` is taken if it leaves
-// the busiest SM at most 3/4 of the results of the one chosen so far. The margin pays for the
-// loads: a variant that saves less than a quarter of the results may well be slower.
+// But a small C has few large tiles. Then some SMs compute fewer tiles than others, or none, and
+// the product takes as long as the busiest SM. So a later variant that is marked `for_small` is
+// taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so far. The margin
+// pays for the additional loads.
 //
 // If C gives each SM at least three of the first variant's tiles, that variant is chosen, unless
 // much of the tiles' area lies outside of C. Twice the rows and columns never get a smaller tile,
