@@ -117,6 +117,7 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
 lab::Measurement measure_variant(
     Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
   const lab::Problem& p = ladder.problem;
+  const int sms = ladder.run.gpu.sms;
   const auto& [own, traced, plain] = ladder.tables;
   const std::int64_t blocks =
       std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
@@ -129,10 +130,11 @@ lab::Measurement measure_variant(
       .hazards = ladder.flags.hazards,
       .progress = [&](std::int64_t done) { progress.advance(done); }};
   const lab::Kernel kernel{
-      .traced = lab::gemm_of(traced, same(variant, own, traced)),
-      .plain = lab::gemm_of(plain, same(variant, own, plain)),
-      .gpu = lab::gemm_of(own, variant),
-      .precision = stage.precision};
+      .traced = lab::gemm_of(traced, same(variant, own, traced), sms),
+      .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
+      .gpu = lab::gemm_of(own, variant, sms),
+      .precision = stage.precision,
+      .sample = lab::sample_of(p, variant, sms)};
   return lab::measure(p, kernel, means, result);
 }
 

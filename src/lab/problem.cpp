@@ -76,10 +76,10 @@ ProblemSize size_to_run(const Request& request, bool on_gpu) {
   return problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
 }
 
-Gemm gemm_of(const model::StageTable& table, const model::Variant& variant) {
-  return [&table, &variant](
+Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms) {
+  return [&table, &variant, sms](
              int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-             float* C) { table.run(variant, M, N, K, alpha, A, B, beta, C); };
+             float* C) { table.run(variant, sms, M, N, K, alpha, A, B, beta, C); };
 }
 
 std::vector<machine::GlobalArray> Problem::arrays(const Floats& result) const {
