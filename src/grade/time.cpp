@@ -26,8 +26,8 @@ int main() {
       matrix->upload(values.data());
     }
     std::vector<double> times = gpu::time_ms(0, [&] {
-      run({kSize, kSize, kSize}, A.data(), B.data(), C.data());
-    });
+                                  run({kSize, kSize, kSize}, A.data(), B.data(), C.data());
+                                }).ms;
     gpu::synchronize();
     std::sort(times.begin(), times.end());
     const double median_ms = times[times.size() / 2];
