@@ -25,8 +25,9 @@ std::string ncu_unit_metrics();
 
 // Reads ncu's output in the same way. For every timed stage of `timed` it writes the speed and the
 // ceiling, and for each unit how much of the time it is busy: by the model at the measured speed,
-// and as counted by ncu. Returns whether every stage with a ceiling is in the CSV, is between 0.6
-// and 1.0 of its ceiling, and is bound by the unit that was busiest in ncu.
+// and as counted by ncu in a launch of as many blocks. Returns whether every stage with a ceiling
+// is in the CSV, is between 0.6 and 1.0 of its ceiling, and is bound by the unit that was busiest
+// in ncu.
 bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed);
 
 // The same for print_caches.

@@ -181,7 +181,7 @@ Comparison units_of(const std::string& csv, double of_ceiling) {
 }  // namespace
 
 TEST_CASE("the unit that bounds a stage must be ncu's busiest, and the speed near the ceiling") {
-  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\"";
+  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\",\"4\"";
   const auto [agrees, text] = units_of(ncu_unit_csv(smem), 0.79);
   CHECK(agrees);
   CHECK(widest(text) <= 100);
@@ -197,6 +197,10 @@ TEST_CASE("the unit that bounds a stage must be ncu's busiest, and the speed nea
   CHECK(widest(issue.text) <= 100);
   CHECK_FALSE(
       units_of(replaced_once(ncu_unit_csv(smem), "thread_tiling_2d", "other"), 0.79).agrees);
+  // The same kernel in a larger problem.
+  const auto larger = units_of(ncu_unit_csv(replaced_once(smem, "\"4\"", "\"1,024\"")), 0.79);
+  CHECK_FALSE(larger.agrees);
+  CHECK(contains(larger.text, "SMEM, and ncu did not see this launch  ≠"));
 }
 
 namespace {
