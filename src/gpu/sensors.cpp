@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -125,15 +126,20 @@ std::optional<model::DeviceState> Sensors::read_during(const std::function<void(
   const auto begin = std::chrono::steady_clock::now();
   {
     // The destructor stops and joins, also if the work throws.
-    std::jthread reader([&](std::stop_token stop) {
-      std::mutex mutex;
-      std::condition_variable_any stopped;
-      std::unique_lock lock(mutex);
-      const auto is_stopped = [&] { return stop.stop_requested(); };
-      while (!stopped.wait_for(lock, stop, kPeriod, is_stopped)) {
-        readings.push_back(nvml_->read(instant));
-      }
-    });
+    std::jthread reader;
+    try {
+      reader = std::jthread([&](std::stop_token stop) {
+        std::mutex mutex;
+        std::condition_variable_any stopped;
+        std::unique_lock lock(mutex);
+        const auto is_stopped = [&] { return stop.stop_requested(); };
+        while (!stopped.wait_for(lock, stop, kPeriod, is_stopped)) {
+          readings.push_back(nvml_->read(instant));
+        }
+      });
+    } catch (const std::system_error&) {
+      // Where no thread may start, the reading at the end remains.
+    }
     work();
   }
   const double ms = ms_since(begin);
