@@ -87,8 +87,7 @@ TEST_CASE("an explanation says how fast the GPU's clock was, and how long it had
   const std::string text = time_of(run_in(steady()));
   CHECK(contains(
       line_with(text, "clocks"), "SM 1980 MHz throughout, 655 W of 700 W, not throttled, 54 °C"));
-  CHECK(
-      contains(line_with(text, "busy before"), "3.21 s of work for this program, without"));
+  CHECK(contains(line_with(text, "busy before"), "3.21 s of work for this program, without"));
   CHECK(contains(line_with(time_of(run_in({})), "clocks"), "not known: the driver's NVML"));
   // A time of the CPU has no clock of a GPU.
   CHECK_FALSE(contains(time_of(lab::example::timed_run()), "clocks"));
