@@ -76,8 +76,11 @@ void refuse_two_requests(const Flags& flags) {
       {flags.step, "--step"},
       {!flags.ncu.empty(), "--ncu"},
       {!flags.ncu_units.empty(), "--ncu-units"},
+      // Below an experiment's table, too.
+      {!flags.ncu_caches.empty() && flags.experiment.empty(), "--ncu-caches"},
       {flags.ncu_metrics, "--ncu-metrics"},
-      {flags.ncu_unit_metrics, "--ncu-unit-metrics"}};
+      {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
+      {flags.ncu_cache_metrics, "--ncu-cache-metrics"}};
   const model::Gpu* const gpu = model::find_gpu(flags.gpu);
   if (!flags.figures.empty() && gpu != nullptr && !model::has_clock(*gpu)) {
     throw model::Refusal(
@@ -95,8 +98,10 @@ void refuse_two_requests(const Flags& flags) {
     }
     first = name;
   }
-  const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty();
-  const bool has_report = !first || !flags.experiment.empty();  // an experiment has its own message
+  if (!flags.ncu_caches.empty()) first = "--ncu-caches";
+  const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty() || !flags.ncu_caches.empty();
+  // An experiment has its own message.
+  const bool has_report = !first || (!flags.experiment.empty() && !compares);
   const char* useless = has_report                                          ? nullptr
                         : flags.explain                                     ? "--explain"
                         : !flags.out.empty() && !compares                   ? "--out"

@@ -37,6 +37,7 @@ record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --
 record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 252 --n 508 --k 132 --beta 1.5
 record ceilings-4096 "$src/profile/profile.sh" units "$program" --stage 1- --size 4096
 record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 9
+record ncu-swapped-grid "$src/profile/profile.sh" caches "$program" --experiment swapped-grid
 record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color

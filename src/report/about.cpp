@@ -4,6 +4,7 @@
 
 #include "lab/rates.h"
 #include "model/choice.h"
+#include "report/device_words.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 #include "text/terminal.h"
@@ -88,7 +89,8 @@ std::string about(const lab::Run& run) {
   const int room = text::report_width() - kTerm;
   return problem + text::labelled("GPU", kTerm, what) +
          text::labelled("driver", kTerm, text::shortened(run.driver, room)) +
-         text::labelled("run", kTerm, text::shortened(run.date + ", " + command, room));
+         text::labelled("run", kTerm, text::shortened(run.date + ", " + command, room)) +
+         clocks_line(run.rows, kTerm);
 }
 
 }  // namespace report
