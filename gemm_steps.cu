@@ -643,8 +643,8 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
 // shorter, and each part has a block.
 struct Shares {
   int whole, parts, depth;
-  float* sums;   // of the parts, until they are added up
-  int* arrived;  // how many parts of each cut tile are done; 0 before and after
+  float* sums;        // of the parts, until they are added up
+  unsigned* arrived;  // how many parts of each cut tile are done; 0 before and after
 };
 
 // The work of one block: K tiles of C's tile (BM, BN) at (row, col), the first at k0.
@@ -692,14 +692,15 @@ __device__ inline Target target_of(const Work& work, const Shares& shares) {
 // bits of C do not depend on who is last. Nobody waits.
 template <int BM, int BN, int kThreads, int VEC>
 __device__ inline void add_up_parts(const Work& work, const Shares& shares, const Target& to) {
-  __shared__ int before;
+  __shared__ unsigned before;
+  const unsigned last = shares.parts - 1;
   __threadfence();  // the sums are visible before the arrival is
   __syncthreads();
-  if (threadIdx.x == 0) before = atomicAdd(&shares.arrived[work.cut_tile], 1);
+  // Counts up to `last`, and from there to 0 again, for the next launch.
+  if (threadIdx.x == 0) before = atomicInc(&shares.arrived[work.cut_tile], last);
   __syncthreads();
-  if (before < shares.parts - 1) return;
-  __threadfence();
-  if (threadIdx.x == 0) shares.arrived[work.cut_tile] = 0;  // for the next launch
+  if (before < last) return;
+  __threadfence();  // and the others' sums are not read before they are visible
 
   const float* const sums =
       shares.sums + static_cast<long long>(work.cut_tile) * shares.parts * BM * BN;
@@ -1233,7 +1234,7 @@ const model::KernelRef& kernel_for(
 // is allocated once, and again if a launch needs more. Only one launch at a time may use it.
 Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& variant, int tiles) {
   static float* sums = nullptr;
-  static int* arrived = nullptr;
+  static unsigned* arrived = nullptr;
   static std::size_t floats_allocated = 0, tiles_allocated = 0;
   const std::size_t cut = tiles - shares.whole;
   const std::size_t floats = cut * shares.parts * variant.BM * variant.BN;
@@ -1241,11 +1242,11 @@ Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& var
     cudaFree(sums);
     cudaFree(arrived);
     if (cudaMalloc(&sums, floats * sizeof(float)) != cudaSuccess ||
-        cudaMalloc(&arrived, cut * sizeof(int)) != cudaSuccess) {
+        cudaMalloc(&arrived, cut * sizeof(unsigned)) != cudaSuccess) {
       throw model::Refusal(
           "there is no memory for the sums of " + std::to_string(cut) + " tiles in parts");
     }
-    cudaMemset(arrived, 0, cut * sizeof(int));
+    cudaMemset(arrived, 0, cut * sizeof(unsigned));
     floats_allocated = floats;
     tiles_allocated = cut;
   }
