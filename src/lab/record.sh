@@ -1,11 +1,12 @@
 #!/bin/sh
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all:
-# src/lab/record.sh PROGRAM BENCH_CPU
+# src/lab/record.sh PROGRAM BENCH_CPU LATENCY
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
 program=$1
 bench_cpu=$2
+latency=$3
 lab=$(dirname "$0")
 src=$(dirname "$lab")
 results=$(dirname "$src")/results
@@ -41,4 +42,5 @@ for name in coarsening block-shape swapped-grid tile-sizes padding stages one-ch
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done
 record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --no-color
+record latency "$latency"
 record host-cpu "$bench_cpu"
