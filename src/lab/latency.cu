@@ -1,6 +1,7 @@
 // make latency: the cycles that a result takes, on this machine's GPU. Each operation needs the
 // result of the one before, so nothing overlaps and the time per operation is its latency. One warp
-// does everything, except the barrier, which needs a block.
+// does everything, except the barrier, which needs a block. Then the cycles that shared memory
+// takes for a load when a full block only loads: there, nothing waits.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -57,6 +58,32 @@ __global__ void chase_shared(int steps, double* cycles, std::uint64_t* last) {
     }
   });
   *last = address + b + c + d;
+}
+
+// Every thread loads again and again, without using the results. kBroadcast: all lanes load the
+// same words, else each its own.
+template <int Bytes, bool kBroadcast>
+__global__ void load_shared(int steps, double* cycles, std::uint64_t* last) {
+  __shared__ alignas(16) unsigned words[32 * Bytes / 4];
+  const unsigned lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) words[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const auto address =
+      static_cast<unsigned>(__cvta_generic_to_shared(words + (kBroadcast ? 0 : lane * Bytes / 4)));
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const double each = cycles_each(steps, [&] {
+    if constexpr (Bytes == 4) {
+      asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(a) : "r"(address));
+    } else if constexpr (Bytes == 8) {
+      asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(address));
+    } else {
+      asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                   : "r"(address));
+    }
+  });
+  if (threadIdx.x == 0) *cycles = each / (blockDim.x / 32);
+  *last = a + b + c + d;
 }
 
 // Every line of the array holds the address of another; all lanes load the same. kPastL1: only L2
@@ -180,6 +207,24 @@ void measure_on_chip(const Results& results) {
       "__syncthreads of " + std::to_string(kBarrierThreads) + " threads that arrive together");
 }
 
+template <int Bytes>
+void measure_loads(const Results& results) {
+  double* cycles = results.cycles.data();
+  std::uint64_t* last = results.last.data();
+  constexpr int kThreads = 1024;
+  const std::string what = "shared memory, " + std::to_string(Bytes) + " bytes";
+  print(
+      what.c_str(),
+      median_cycles(
+          results, [&] { load_shared<Bytes, false><<<1, kThreads>>>(kSteps, cycles, last); }),
+      "each lane its own");
+  print(
+      what.c_str(),
+      median_cycles(
+          results, [&] { load_shared<Bytes, true><<<1, kThreads>>>(kSteps, cycles, last); }),
+      "all lanes the same");
+}
+
 void measure_caches(const Results& results) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, 0));
@@ -229,8 +274,13 @@ int measure(const std::string& command) {
   std::printf("%-28s %7s\n", "latency", "cycles");
   measure_on_chip(results);
   measure_caches(results);
+  std::printf("\n%-28s %7s\n", "throughput", "cycles");
+  measure_loads<4>(results);
+  measure_loads<8>(results);
+  measure_loads<16>(results);
   std::printf(
       "\ncycles   of the SM's clock, between an operation and the next one that needs its result;\n"
+      "         throughput: per load of a warp, when the SM's 32 warps only load; each is the\n"
       "         median of %d launches\n",
       kLaunches);
   return 0;
