@@ -12,7 +12,7 @@ struct Block {
   std::array<double, kUnits> demand;  // of the SM's units
   double issue;                       // on its schedulers, of which it may not occupy all
   double scheduler_share;             // of the SM's schedulers that it occupies
-  double smem_latency, smem_hidden;
+  double smem_latency, smem_hidden;   // hidden: what it issues during its loads
   double gmem_latency, gmem_hidden;
   double barriers;
 };
@@ -29,10 +29,13 @@ double gmem_latency_each(
   const double K = padded_K(product, variant);
   const double matrices = 4 * K * (static_cast<double>(product.M) + product.N);
   const double beyond_l1 = matrices <= gpu.l2_mib * 0x1p20 ? cycles.l2 : cycles.dram;
-  if (has_barriers(record)) return beyond_l1;
+  const InstructionMix& loop = record.loop;
+  if (has_barriers(record) || loop.gmem_waits == 0) return beyond_l1;
   const double bytes = 4 * K * (variant.BM + variant.BN);
   const double misses = std::min(1.0, bytes / (l1_bytes_per_sm_clock * std::max(1.0, l1_lines)));
-  return cycles.l1 + misses * (beyond_l1 - cycles.l1);
+  const double loads = loop.ldg32 + loop.ldg64 + loop.ldg128;
+  const double any_misses = 1 - std::pow(1 - misses, loads / loop.gmem_waits);
+  return cycles.l1 + any_misses * (beyond_l1 - cycles.l1);
 }
 
 Block block_of(
@@ -53,8 +56,8 @@ Block block_of(
   block.issue = std::max(block.demand[kFma], block.demand[kIssue]) / block.scheduler_share;
 
   const double others = block.issue * (1 - 1 / warps_each);  // while one warp of them waits
-  block.smem_latency = std::max(0.0, along_K(&InstructionMix::smem_waits) * cycles.smem - others);
-  block.smem_hidden = along_K(&InstructionMix::smem_ahead) * warps_each;
+  block.smem_latency = along_K(&InstructionMix::smem_waits) * cycles.smem;
+  block.smem_hidden = along_K(&InstructionMix::smem_ahead) * warps_each + others;
   block.barriers = along_K(&InstructionMix::bar) * cycles.barrier;
 
   const double each = gmem_latency_each(gpu, product, variant, record, block.demand[kL1]);
@@ -65,7 +68,6 @@ Block block_of(
   } else {
     block.gmem_latency = along_K(&InstructionMix::gmem_waits) * each;
     block.gmem_hidden = along_K(&InstructionMix::gmem_ahead) * warps_each;
-    if (!has_barriers(record)) block.gmem_hidden += others;
   }
   return block;
 }
@@ -77,11 +79,17 @@ struct Round {
 };
 
 std::array<Round, 2> rounds_of(const Block& block, int most, int rest) {
-  const double busiest = *std::max_element(block.demand.begin(), block.demand.end());
+  // L1 and shared memory are one memory with one data stage.
+  const double data = block.demand[kSmem] + block.demand[kL1];
+  const double busiest =
+      std::max(data, *std::max_element(block.demand.begin(), block.demand.end()));
   std::array<double, kUnits> queue{};
   std::array<Round, 2> result{};
   for (int n = 1; n <= most; ++n) {
-    const auto at = [&](int unit) { return block.demand[unit] * (1 + queue[unit]); };
+    const auto at = [&](int unit) {
+      const bool is_data = unit == kSmem || unit == kL1;
+      return block.demand[unit] * (1 + (is_data ? queue[kSmem] + queue[kL1] : queue[unit]));
+    };
     const double issue = block.issue * (1 + block.scheduler_share * queue[kIssue]);
     const double copies = at(kL1) + at(kL2) + at(kDram);
     Round round{

@@ -9,15 +9,18 @@
 //
 // This is mean value analysis of a closed queueing network (Reiser and Lavenberg, 1980): a block
 // that joins n - 1 others finds at each unit the queue that those n - 1 leave there on average. The
-// customers are blocks, because barriers keep the warps of a block together. Three things shorten a
-// wait. Instructions between a load and the first use of its result run meanwhile. So do the other
-// warps of the block, while one waits for shared memory. And cp.async with several tiles in flight
-// copies while the block multiplies.
+// customers are blocks, because barriers keep the warps of a block together. L1 and shared memory
+// have one queue, because they share one data stage.
+//
+// Three things shorten a wait. Instructions between a load and the first use of its result run
+// meanwhile. So do the other warps of the block, while one waits for shared memory. And cp.async
+// with several tiles in flight copies while the block multiplies.
 //
 // A barrier makes a block wait for the slowest of its loads. Blocks that run together need the same
-// parts of A and B at about the same time, so the slowest load waits for DRAM, unless A and B fit
-// in the L2 cache. Without barriers a warp waits only for its own loads, most of which find their
-// line in L1.
+// parts of A and B at about the same time, so the slowest load waits for DRAM, unless A and B fit in
+// the L2 cache. Without barriers a warp waits for the slowest of the few loads that are under way
+// together, and often all of them find their line in L1. The other warps of its block need the same
+// lines and wait with it.
 //
 // Limits. Only the main loop counts, as in ceiling.h. Bank conflicts between registers, the
 // instruction cache and the queues inside the memory are not in the model.
