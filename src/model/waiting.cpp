@@ -119,13 +119,13 @@ Latencies latencies() {
 std::optional<Waiting> with_waiting(
     const Gpu& gpu, const Product& product, const Variant& variant, const Ceiling& ceiling,
     const CompiledKernel& record, const Occupancy& occupancy) {
-  if (occupancy.blocks_per_sm < 1 || !(ceiling.blocks_per_sm >= 1)) return std::nullopt;
+  if (occupancy.blocks_per_sm < 1 || !(ceiling.blocks_per_sm > 0)) return std::nullopt;
   const Block block = block_of(gpu, product, variant, ceiling, record);
-  const int resident =
-      static_cast<int>(std::min<double>(occupancy.blocks_per_sm, ceiling.blocks_per_sm));
+  const auto whole = [](double blocks) { return static_cast<int>(std::ceil(blocks)); };
+  const int resident = std::min(occupancy.blocks_per_sm, whole(ceiling.blocks_per_sm));
   // The SM's blocks run in waves; the last wave may have fewer.
   const double full_waves = std::floor(ceiling.blocks_per_sm / resident);
-  const int rest = static_cast<int>(ceiling.blocks_per_sm - full_waves * resident);
+  const int rest = whole(ceiling.blocks_per_sm - full_waves * resident);
   const auto [full, last] = rounds_of(block, resident, rest);
   const double cycles = full_waves * full.total() + last.total();
 
