@@ -99,7 +99,8 @@ std::span<const Gpu> known_gpus() {
   // GA102, Ada, H100, RTX Blackwell). If only the rate with sparsity is given, half of it is used.
   // The L2 cache's rate is stated only for the A100, in its whitepaper. The H200's was measured:
   // the best rate of 16-byte loads past L1 by all SMs (2 MiB read repeatedly; with 16 MiB and more,
-  // 2240). The L2 cache's size is from the data sheets and whitepapers.
+  // 2240). The L2 cache's size is from the data
+  // sheets and whitepapers, the H200's from its driver.
   constexpr double kUnknown = 0, kNone = 0;
   static const std::vector<Gpu> gpus = {
       gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, kNone, 4),

@@ -59,11 +59,12 @@ model::UnitIndex busiest(const Shares& shares) {
       std::max_element(shares.begin(), shares.end()) - shares.begin());
 }
 
-// The shares that the model of waiting predicts, beside ncu's.
+// The shares that the model of waiting predicts, beside ncu's. Its rows are indented, so that a
+// search for the rows of the table above does not find them.
 std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run& timed) {
-  std::string text = text::printed("%-22s %5s %6s   ", "", "TFLOP", "pre-") +
-                     "% of the time that a unit is busy: with waiting, by ncu\n" +
-                     text::printed("%-2s%-20s %5s %6s", "#", "stage", "/s", "dicted");
+  std::string text = text::printed(" %-22s %5s %6s   ", "", "TFLOP", "pre-") +
+                     "busy % of each unit: predicted with waiting, by ncu\n" +
+                     text::printed(" %-2s%-20s %5s %6s", "#", "stage", "/s", "dicted");
   for (const std::string_view unit : model::kUnitNames) text += text::pad_left(unit, 8);
   text += "  off\n";
   int stages = 0, close = 0;
@@ -75,7 +76,8 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
         counted_shares(launches, lab::kernel_name(row), timed.gpu);
     if (!counted) continue;
     ++stages;
-    text += text::printed("%-2d", row.number) + text::pad_right(text::shortened(row.name, 20), 20) +
+    text += text::printed(" %-2d", row.number) +
+            text::pad_right(text::shortened(row.name, 20), 20) +
             text::printed(
                 " %5s %6s", text::significant(*tflops).c_str(),
                 text::significant(waiting->tflops).c_str());
