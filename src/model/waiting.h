@@ -17,10 +17,10 @@
 // with several tiles in flight copies while the block multiplies.
 //
 // A barrier makes a block wait for the slowest of its loads. Blocks that run together need the same
-// parts of A and B at about the same time, so the slowest load waits for DRAM, unless A and B fit in
-// the L2 cache. Without barriers a warp waits for the slowest of the few loads that are under way
-// together, and often all of them find their line in L1. The other warps of its block need the same
-// lines and wait with it.
+// parts of A and B at about the same time, so the slowest load waits for DRAM, unless A and B fit
+// in the L2 cache. Without barriers a warp waits for the slowest of the few loads that are under
+// way together, and often all of them find their line in L1. The other warps of its block need the
+// same lines and wait with it.
 //
 // Limits. Only the main loop counts, as in ceiling.h. Bank conflicts between registers, the
 // instruction cache and the queues inside the memory are not in the model.
