@@ -14,11 +14,14 @@
 //   7  conflict-free         no two lanes of a warp ask the same memory bank for different words
 //   8  warp tiling           a warp computes its own tile, and its lanes share what they read
 //   9  async pipeline        the next tiles are in flight while this one is multiplied
+//  10  register pipeline     the next fragments come to registers while these are multiplied
+//  11  balanced              the last wave of blocks is shared out, so that no SM idles
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
 
 #include <cuda_pipeline.h>
+#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <climits>
@@ -30,6 +33,7 @@
 #include "cli/walk.h"
 #include "cuda/launch.h"
 #include "model/refusal.h"
+#include "model/share_out.h"
 #include "model/stage.h"
 
 // What the kernels share: edges and float4. No stage's idea is here.
@@ -438,42 +442,70 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
   }
 }
 
-// cp.async copies to shared memory without a register in between and without waiting. An element
-// outside the matrix arrives as zero, and nothing is read for it. `all_inside` skips the check.
-__device__ inline void copy_or_zero_async(
-    float* to, const float* matrix, int rows, int cols, int row, int col, bool all_inside) {
-  const bool inside = all_inside || (row < rows && col < cols);
-  __pipeline_memcpy_async(
-      to, matrix + offset(row, col, cols), sizeof(float), inside ? 0 : sizeof(float));
+// Stages 9 to 11 keep several tiles in shared memory, each with A transposed and padded as before.
+template <int BM, int BN, int BK>
+struct Tiles {
+  float A[BK][BM + 4];
+  float B[BK][BN];
+};
+
+// cp.async copies VEC floats to shared memory without a register in between and without waiting. If
+// `zero`, zeros arrive and nothing is read.
+template <int VEC>
+__device__ inline void copy_async(float* to, const float* from, bool zero) {
+  __pipeline_memcpy_async(to, from, VEC * sizeof(float), zero ? VEC * sizeof(float) : 0);
 }
 
-template <int VEC>
-__device__ inline void copy4_or_zero_async(
-    float* to, const float* matrix, int rows, int cols, int row, int col, bool all_inside) {
-  if constexpr (VEC == 4) {
-    const bool inside = all_inside || (row < rows && col < cols);
-    __pipeline_memcpy_async(
-        to, matrix + offset(row, col, cols), sizeof(float4), inside ? 0 : sizeof(float4));
-  } else {
-    for (int i = 0; i < 4; ++i) {
-      copy_or_zero_async(to + i, matrix, rows, cols, row, col + i, all_inside);
+// One thread's part of all copies of a block: from left to right through BM rows of A, and down
+// through BN columns of B. Only the first tile can be short, so no later copy checks K. None checks
+// M and N: a row or column past the edge is replaced by the last one. What is computed from it is
+// never stored.
+template <int BM, int BN, int BK, int kThreads, int VEC>
+struct Copies {
+  static constexpr int kRowsA = kThreads / BK, kRowsB = VEC * kThreads / BN;  // copied at a time
+  int cols, a_m, a_k, b_k, b_n;
+  const float* from_A[BM / kRowsA];
+  const float* from_B;
+
+  __device__ Copies(
+      const float* A, const float* B, int M, int N, int K, int block_row, int block_col, int k0)
+      : cols(N) {
+    const int thread = threadIdx.x;
+    a_m = thread / BK, a_k = thread % BK;
+    b_k = VEC * thread / BN, b_n = VEC * thread % BN;
+    for (int i = 0; i < BM / kRowsA; ++i) {
+      from_A[i] = A + offset(min(block_row + a_m + i * kRowsA, M - 1), k0 + a_k, K);
     }
+    from_B = B + offset(k0 + b_k, min(block_col + b_n, N - VEC), N);
   }
-}
+
+  // Starts to copy the next tile. The first `zeros` columns of A and rows of B are zeros. Where the
+  // compiler sees that there are none, it leaves out the checks.
+  __device__ void start(Tiles<BM, BN, BK>& to, int zeros) {
+    for (int i = 0; i < BM / kRowsA; ++i) {
+      copy_async<1>(&to.A[a_k][a_m + i * kRowsA], from_A[i], zeros > 0 && a_k < zeros);
+      from_A[i] += BK;
+    }
+    for (int i = 0; i < BK; i += kRowsB) {
+      copy_async<VEC>(
+          &to.B[b_k + i][b_n], from_B + offset(i, 0, cols), zeros > 0 && b_k + i < zeros);
+    }
+    from_B += offset(BK, 0, cols);
+    __pipeline_commit();
+  }
+};
 
 // Stage 9: async pipeline
-// Until now a block copied, waited, multiplied, waited. Now shared memory has room for STAGES tiles
-// of A and of B: while one is multiplied, the STAGES - 1 after it are in flight. The same happens
-// one level down: the floats of step k + 1 come to registers while those of step k are multiplied.
-// One barrier per tile is left: it says that the next tile is complete and the last one's place is
-// free. The multiplications go back and forth along the rows, so that neighbours share an operand.
+// Until now a block copied, waited, multiplied, waited. Now shared memory is a ring of STAGES tiles
+// of A and B: while one is multiplied, the STAGES - 1 after it are in flight. One barrier per tile
+// is left. It says that a tile is complete, and that all are done with the one before, so that its
+// place in the ring is free. The last tiles have a loop of their own, which copies nothing.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
-__global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
   extern __shared__ float4 shared[];
-  const auto As = reinterpret_cast<float(*)[BK][BM + 4]>(shared);   // (STAGES, BK, BM)
-  const auto Bs = reinterpret_cast<float(*)[BK][BN]>(As + STAGES);  // (STAGES, BK, BN)
+  const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
 
   const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
   const int thread = threadIdx.x;
@@ -484,53 +516,98 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
   const int row = warp_row + lane_row * 4;  // and this thread's first result
   const int col = warp_col + lane_col * 4;
 
-  // Called with true and with false. With true the compiler leaves out the check of every element.
-  const auto copy = [&](int tile, bool all_inside) {
-    const int k0 = tile * BK, s = tile % STAGES;
-    for (int i = 0; i < BM; i += kThreads / BK) {
-      const int m = i + thread / BK, k = thread % BK;
-      copy_or_zero_async(&As[s][k][m], A, M, K, block_row + m, k0 + k, all_inside);
-    }
-    for (int i = 0; i < BK; i += 4 * kThreads / BN) {
-      const int k = i + 4 * thread / BN, n = 4 * thread % BN;
-      copy4_or_zero_async<VEC>(&Bs[s][k][n], B, K, N, k0 + k, block_col + n, all_inside);
-    }
-  };
   const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
-  const auto start_copy = [&](int tile) {
-    if (block_row + BM <= M && block_col + BN <= N && (tile + 1) * BK <= K) {
-      copy(tile, true);
-    } else if (tile < tiles) {
-      copy(tile, false);
+  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
+  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
+
+  alignas(16) float sum[TM][TN] = {};
+  const auto multiply = [&](const Tiles<BM, BN, BK>& tile) {
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      alignas(16) float a[TM], b[TN];
+      for (int i = 0; i < TM; i += 4)
+        as_float4(a[i]) = as_float4(tile.A[k][row + spread(i, WM / TM)]);
+      for (int j = 0; j < TN; j += 4)
+        as_float4(b[j]) = as_float4(tile.B[k][col + spread(j, WN / TN)]);
+      for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+          sum[i][j] += a[i] * b[j];
+        }
+      }
     }
-    __pipeline_commit();  // also where nothing was left to copy: a wait counts groups
   };
+
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
+    copies.start(ring[tile], tile == 0 ? -k0 : 0);
+  }
+  int tile = 0;
+  for (; tile + STAGES - 1 < tiles; ++tile) {
+    __pipeline_wait_prior(STAGES - 2);
+    __syncthreads();
+    copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
+    multiply(ring[tile % STAGES]);
+  }
+  for (; tile < tiles; ++tile) {
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    multiply(ring[tile % STAGES]);
+  }
+
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; j += 4) {
+      update4_if_inside<VEC>(
+          C, M, N, block_row + row + spread(i, WM / TM), block_col + col + spread(j, WN / TN),
+          alpha, as_float4(sum[i][j]), beta);
+    }
+  }
+}
+
+// Stage 10: register pipeline
+// The same one level down: the floats of step k + 1 come to registers while those of step k are
+// multiplied. The last step of a tile loads from the next one, so nobody waits for shared memory
+// behind the barrier. And the multiplications go back and forth along the rows, so that neighbours
+// share an operand: the register file then reads two operands for each instead of three.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  extern __shared__ float4 shared[];
+  const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
+
+  const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
+  const int thread = threadIdx.x;
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
+  const int warp_col = thread / 32 % (BN / WN) * WN;
+  const int lane_row = thread % 32 / 2 % (WM / TM);
+  const int lane_col = thread % 32 / 2 / (WM / TM) * 2 + thread % 2;
+  const int row = warp_row + lane_row * 4;  // and this thread's first result
+  const int col = warp_col + lane_col * 4;
+
+  const int tiles = max(1, ceil_div(K, BK));  // if K is 0, one tile of zeros
+  const int k0 = K - tiles * BK;              // where the first tile starts: it can be short
+  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
 
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
-  const auto load_step = [&](int tile, int k) {
-    const int s = min(tile, tiles - 1) % STAGES;  // after the last step there is no other
-    for (int i = 0; i < TM; i += 4) {
-      as_float4(a[k % 2][i]) = as_float4(As[s][k][row + spread(i, WM / TM)]);
-    }
-    for (int j = 0; j < TN; j += 4) {
-      as_float4(b[k % 2][j]) = as_float4(Bs[s][k][col + spread(j, WN / TN)]);
-    }
+  const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
+    for (int j = 0; j < TN; j += 4)
+      as_float4(b[k % 2][j]) = as_float4(tile.B[k][col + spread(j, WN / TN)]);
+    for (int i = 0; i < TM; i += 4)
+      as_float4(a[k % 2][i]) = as_float4(tile.A[k][row + spread(i, WM / TM)]);
   };
-
-  for (int tile = 0; tile < STAGES - 1; ++tile) start_copy(tile);
-  __pipeline_wait_prior(STAGES - 2);
-  __syncthreads();
-  load_step(0, 0);
-  for (int tile = 0; tile < tiles; ++tile) {
+  const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
-      if (k == BK - 1) {  // the step after this one is the next tile's first
-        __pipeline_wait_prior(STAGES - 2);
+      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
+      if (k + 1 < BK) {
+        load(ring[tile % STAGES], k + 1);
+      } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
+        __pipeline_wait_prior(copy ? STAGES - 2 : 0);
         __syncthreads();
+        load(ring[(tile + 1) % STAGES], 0);
       }
-      load_step(tile + (k + 1) / BK, (k + 1) % BK);
-      if (k == BK / 2) start_copy(tile + STAGES - 1);
       for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; ++j) {
           const int turn = i % 2 == 0 ? j : TN - 1 - j;
@@ -538,15 +615,193 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN)) async_pipeline(
         }
       }
     }
-  }
+  };
 
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
+    copies.start(ring[tile], tile == 0 ? -k0 : 0);
+  }
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  load(ring[0], 0);
+  int tile = 0;
+  for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
+  for (; tile < tiles; ++tile) multiply(tile, false);
+
+#pragma unroll
   for (int i = 0; i < TM; ++i) {
+#pragma unroll
     for (int j = 0; j < TN; j += 4) {
       update4_if_inside<VEC>(
           C, M, N, block_row + row + spread(i, WM / TM), block_col + col + spread(j, WN / TN),
           alpha, as_float4(sum[i][j]), beta);
     }
   }
+}
+
+// How stage 11 shares out its work: the first `whole` tiles of C have a block each. Each of the
+// others is cut along K into `parts` parts of `depth` K tiles, except that the last part may be
+// shorter, and each part has a block.
+struct Shares {
+  int whole, parts, depth;
+  float* sums;        // of the parts, until they are added up
+  unsigned* arrived;  // how many parts of each cut tile are done; 0 before and after
+};
+
+// The work of one block: K tiles of C's tile (BM, BN) at (row, col), the first at k0.
+struct Work {
+  int row, col;
+  int tiles, k0;
+  bool is_part;
+  int cut_tile, part;
+};
+
+template <int BM, int BN, int BK>
+__device__ inline Work work_of(int block, int M, int N, int K, const Shares& shares) {
+  const int rows = ceil_div(M, BM), cols = ceil_div(N, BN), all = max(1, ceil_div(K, BK));
+  int number = block, cut_tile = 0, part = 0, begin = 0, tiles = all;
+  if (block >= shares.whole) {
+    const int cut_tiles = rows * cols - shares.whole;
+    cut_tile = (block - shares.whole) % cut_tiles;
+    part = (block - shares.whole) / cut_tiles;
+    number = shares.whole + cut_tile;
+    begin = part * shares.depth;
+    tiles = min(shares.depth, all - begin);
+  }
+  // Down a column of 8 tiles, then down the next: blocks that run together share rows and columns.
+  constexpr int kHeight = 8;
+  const int first_row = number / (kHeight * cols) * kHeight;
+  const int height = min(kHeight, rows - first_row), in_band = number - first_row * cols;
+  const int row = first_row + in_band % height, col = in_band / height;
+  return {row * BM, col * BN, tiles, K - (all - begin) * BK, block >= shares.whole, cut_tile, part};
+}
+
+// Where a block's results go: to C, or, if they are sums of a part, to a matrix of their own.
+struct Target {
+  float* C;
+  int M, N, row, col;
+  float alpha, beta;
+};
+
+template <int BM, int BN>
+__device__ inline Target target_of(const Work& work, const Shares& shares) {
+  const long long part = static_cast<long long>(work.cut_tile) * shares.parts + work.part;
+  return {shares.sums + part * BM * BN, BM, BN, 0, 0, 1.0f, 0.0f};
+}
+
+// The last block to arrive at a cut tile adds up its parts, always in the order of K, so that the
+// bits of C do not depend on who is last. Nobody waits.
+template <int BM, int BN, int kThreads, int VEC>
+__device__ inline void add_up_parts(const Work& work, const Shares& shares, const Target& to) {
+  __shared__ unsigned before;
+  const unsigned last = shares.parts - 1;
+  __threadfence();  // the sums are visible before the arrival is
+  __syncthreads();
+  // Counts up to `last`, and from there to 0 again, for the next launch.
+  if (threadIdx.x == 0) before = atomicInc(&shares.arrived[work.cut_tile], last);
+  __syncthreads();
+  if (before < last) return;
+  __threadfence();  // and the others' sums are not read before they are visible
+
+  const float* const sums =
+      shares.sums + static_cast<long long>(work.cut_tile) * shares.parts * BM * BN;
+  constexpr int kAtOnce = 8;  // loads that do not wait for each other
+  for (int first = 4 * threadIdx.x; first < BM * BN; first += 4 * kThreads * kAtOnce) {
+    float4 sum[kAtOnce] = {};
+    for (int part = 0; part < shares.parts; ++part) {
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const float4 more = __ldcg(&as_float4(sums[part * BM * BN + first + 4 * kThreads * i]));
+        sum[i].x += more.x;
+        sum[i].y += more.y;
+        sum[i].z += more.z;
+        sum[i].w += more.w;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int at = first + 4 * kThreads * i;
+      update4_if_inside<VEC>(
+          to.C, to.M, to.N, to.row + at / BN, to.col + at % BN, to.alpha, sum[i], to.beta);
+    }
+  }
+}
+
+// Stage 11: balanced
+// The blocks of a launch run in waves, as many at a time as fit on the GPU. If few are left for the
+// last wave, most SMs idle. So the tiles of the last wave are cut along K, and the idle SMs take
+// the parts. Who comes last to a cut tile adds up its parts. Nobody waits for another block.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
+    Shares shares) {
+  constexpr int kThreads = (BM / TM) * (BN / TN);
+  extern __shared__ float4 shared[];
+  const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
+
+  const Work work = work_of<BM, BN, BK>(blockIdx.x, M, N, K, shares);
+  const int block_row = work.row, block_col = work.col;  // C's tile (BM, BN)
+  const int thread = threadIdx.x;
+  const int warp_row = thread / 32 / (BN / WN) * WM;  // in it, this warp's tile (WM, WN)
+  const int warp_col = thread / 32 % (BN / WN) * WN;
+  const int lane_row = thread % 32 / 2 % (WM / TM);
+  const int lane_col = thread % 32 / 2 / (WM / TM) * 2 + thread % 2;
+  const int row = warp_row + lane_row * 4;  // and this thread's first result
+  const int col = warp_col + lane_col * 4;
+
+  const int tiles = work.tiles;
+  const int k0 = work.k0;  // where the first tile starts: it can be short
+  Copies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, block_row, block_col, k0);
+
+  alignas(16) float sum[TM][TN] = {};
+  alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
+  const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
+    for (int j = 0; j < TN; j += 4)
+      as_float4(b[k % 2][j]) = as_float4(tile.B[k][col + spread(j, WN / TN)]);
+    for (int i = 0; i < TM; i += 4)
+      as_float4(a[k % 2][i]) = as_float4(tile.A[k][row + spread(i, WM / TM)]);
+  };
+  const auto multiply = [&](int tile, bool copy) {
+#pragma unroll
+    for (int k = 0; k < BK; ++k) {
+      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
+      if (k + 1 < BK) {
+        load(ring[tile % STAGES], k + 1);
+      } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
+        __pipeline_wait_prior(copy ? STAGES - 2 : 0);
+        __syncthreads();
+        load(ring[(tile + 1) % STAGES], 0);
+      }
+      for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+          const int turn = i % 2 == 0 ? j : TN - 1 - j;
+          sum[i][turn] += a[k % 2][i] * b[k % 2][turn];
+        }
+      }
+    }
+  };
+
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
+    copies.start(ring[tile], tile == 0 ? -k0 : 0);
+  }
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  load(ring[0], 0);
+  int tile = 0;
+  for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
+  for (; tile < tiles; ++tile) multiply(tile, false);
+
+  const Target c = {C, M, N, block_row, block_col, alpha, beta};
+  const Target to = work.is_part ? target_of<BM, BN>(work, shares) : c;
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; j += 4) {
+      update4_if_inside<VEC>(
+          to.C, to.M, to.N, to.row + row + spread(i, WM / TM), to.col + col + spread(j, WN / TN),
+          to.alpha, as_float4(sum[i][j]), to.beta);
+    }
+  }
+  if (work.is_part) add_up_parts<BM, BN, kThreads, VEC>(work, shares, c);
 }
 
 // The ladder as data. Each *_variant function names a kernel's tile sizes once and checks them.
@@ -558,13 +813,20 @@ model::KernelRef ref() {
     const std::size_t begin = pretty.find("kernel = ") + 9;
     return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
   }(__PRETTY_FUNCTION__);
-  return {kernel, name.c_str()};
+  // Through a pointer without parameters, since stage 11 has one parameter more than the others.
+  return {reinterpret_cast<model::Kernel*>(reinterpret_cast<void (*)()>(kernel)), name.c_str()};
 }
 
 model::Variant variant(
     const char* name, int BM, int BN, int BK, int WM, int WN, int TM, int TN, int block_x,
     int block_y, model::KernelRef kernel, model::KernelRef kernel_any) {
   return {name, BM, BN, BK, WM, WN, TM, TN, 0, block_x, block_y, 0, kernel, kernel_any};
+}
+
+// A variant that runs without being named where C is too small for the first one's tile.
+model::Variant for_small(model::Variant variant) {
+  variant.for_small = true;
+  return variant;
 }
 
 // Whether the threads copy a tile of rows x cols in whole rows, each `vec` neighbours at a time.
@@ -665,23 +927,47 @@ model::Variant warp_tiling_variant(const char* name) {
       ref<warp_tiling<BM, BN, BK, WM, WN, TM, TN, 1>>());
 }
 
+// Stages 9 to 11, whose launches differ only in the kernel.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
-model::Variant async_pipeline_variant(const char* name) {
+model::Variant ring_variant(
+    const char* name, model::KernelRef kernel, model::KernelRef kernel_any) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
   static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
   static_assert((WM / TM) * (WN / TN) == 32, "a warp has 32 lanes, each with TM x TN results");
   static_assert(
-      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
+      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN) &&
+          copies_whole_rows(kThreads, 4, BK, BN),
       "the threads must copy whole rows of a tile at a time");
   static_assert(TM % 4 == 0 && TN % 4 == 0, "a float4 holds four neighbours");
   static_assert(BK == 8 && BM % 32 == 0, "the padding of As keeps the banks of 8 rows apart");
   static_assert(STAGES >= 2, "one tile is multiplied while at least one other is in flight");
-  model::Variant v = variant(
-      name, BM, BN, BK, WM, WN, TM, TN, kThreads, 1,
-      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
-      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
+  model::Variant v = variant(name, BM, BN, BK, WM, WN, TM, TN, kThreads, 1, kernel, kernel_any);
   v.pipeline = STAGES - 1;
-  v.shared_bytes = STAGES * BK * (BM + 4 + BN) * sizeof(float);
+  v.shared_bytes = STAGES * sizeof(Tiles<BM, BN, BK>);
+  return v;
+}
+
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
+model::Variant async_pipeline_variant(const char* name) {
+  return ring_variant<BM, BN, BK, WM, WN, TM, TN, STAGES>(
+      name, ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
+      ref<async_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
+}
+
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
+model::Variant register_pipeline_variant(const char* name) {
+  return ring_variant<BM, BN, BK, WM, WN, TM, TN, STAGES>(
+      name, ref<register_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
+      ref<register_pipeline<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
+}
+
+// With `cuts`, the last wave is shared out; without, only the order of the blocks is new.
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
+model::Variant balanced_variant(const char* name, bool cuts = true) {
+  model::Variant v = ring_variant<BM, BN, BK, WM, WN, TM, TN, STAGES>(
+      name, ref<balanced<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
+      ref<balanced<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());
+  v.sharing = cuts ? model::Sharing::cut : model::Sharing::ordered;
   return v;
 }
 
@@ -711,14 +997,23 @@ const model::Predicted kFloat4 = {
     .gmem_stores = "TM*TN/vec",
     .smem_stores = "ceil(K/BK)*BK*(BM + BN/4)/threads",
     .async_copies = "0"};
-const model::Predicted kPipelined = {
+const model::Predicted kRing = {
     .gmem_loads = "ceil(K/BK)*BK*(BM + BN/vec)/threads + TM*TN*reads_C/vec",
     .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
-    .smem_loads = "(ceil(K/BK)*BK + 1)*(TM + TN)/4",
-    .smem_floats = "(ceil(K/BK)*BK + 1)*(TM + TN)",
+    .smem_loads = "ceil(K/BK)*BK*(TM + TN)/4",
+    .smem_floats = "ceil(K/BK)*BK*(TM + TN)",
     .gmem_stores = "TM*TN/vec",
     .smem_stores = "ceil(K/BK)*BK*(BM + BN/vec)/threads",
     .async_copies = "ceil(K/BK)*BK*(BM + BN/vec)/threads"};
+// The same for `depth` K tiles, and for thread 0 of the block that adds up `adds` parts.
+const model::Predicted kShared = {
+    .gmem_loads = "depth*BK*(BM + BN/vec)/threads + adds*TM*TN + TM*TN*reads_C/vec",
+    .gmem_floats = "depth*BK*(BM + BN)/threads + adds*TM*TN + TM*TN*reads_C",
+    .smem_loads = "depth*BK*(TM + TN)/4",
+    .smem_floats = "depth*BK*(TM + TN)",
+    .gmem_stores = "TM*TN/vec + cuts*TM*TN",
+    .smem_stores = "depth*BK*(BM + BN/vec)/threads",
+    .async_copies = "depth*BK*(BM + BN/vec)/threads"};
 
 const std::vector<model::Stage> stages = {
     {.number = 0,
@@ -806,7 +1101,8 @@ const std::vector<model::Stage> stages = {
      .predicted = kTiled,
      .variants =
          {thread_tiling_2d_variant<128, 128, 8, 8, 8>("128x128x8"),
-          thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8")},
+          thread_tiling_2d_variant<64, 64, 8, 8, 8>("64x64x8"),
+          for_small(thread_tiling_2d_variant<64, 64, 8, 8, 4>("64x64x8-8x4"))},
      .questions =
          {{"How many products does a thread make per float that it loads from shared memory?",
            "TM*TN/(TM + TN)", "products per float",
@@ -823,7 +1119,8 @@ const std::vector<model::Stage> stages = {
      .predicted = kFloat4,
      .variants =
          {vectorized_variant<128, 128, 8, 8, 8>("128x128x8"),
-          vectorized_variant<64, 64, 8, 8, 8>("64x64x8")},
+          vectorized_variant<64, 64, 8, 8, 8>("64x64x8"),
+          for_small(vectorized_variant<64, 64, 8, 8, 4>("64x64x8-8x4"))},
      .questions =
          {{"How many instructions store a thread's results to C, and how many before?", "TM*TN/vec",
            "stores", "A float4 is four results; the previous stage stored each alone."},
@@ -840,7 +1137,8 @@ const std::vector<model::Stage> stages = {
      .predicted = kFloat4,
      .variants =
          {conflict_free_variant<128, 128, 8, 8, 8>("128x128x8"),
-          conflict_free_variant<64, 64, 8, 8, 8>("64x64x8")},
+          conflict_free_variant<64, 64, 8, 8, 8>("64x64x8"),
+          for_small(conflict_free_variant<64, 64, 8, 8, 4>("64x64x8-8x4"))},
      .questions =
          {{"How many bank conflicts are left?", "conflicts", "conflicts",
            "Squares of 4 x 4 put the lanes' float4 side by side, and a padded row starts in "
@@ -858,7 +1156,8 @@ const std::vector<model::Stage> stages = {
      .predicted = kFloat4,
      .variants =
          {warp_tiling_variant<128, 128, 8, 32, 128, 16, 8>("128x128x8"),
-          warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8")},
+          warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8"),
+          for_small(warp_tiling_variant<64, 64, 8, 32, 32, 8, 4>("64x64x8"))},
      .questions =
          {{"How many threads does a block have now?", "threads", "threads",
            "Half as many as before, each with a larger tile: more products per float from shared "
@@ -871,15 +1170,53 @@ const std::vector<model::Stage> stages = {
      .name = "async pipeline",
      .idea = "While one tile is multiplied, cp.async copies the next ones to shared memory.",
      .needs = 80,
-     .predicted = kPipelined,
+     .predicted = kRing,
      .variants =
-         {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("64x256x8"),
-          async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8")},
+         {async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"),
+          for_small(async_pipeline_variant<64, 128, 8, 32, 64, 8, 8, 4>("64x128x8")),
+          for_small(async_pipeline_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8"))},
      .questions =
          {{"How many warps does an SM hold, and why is that enough?", "warps_per_sm", "warps",
            "Other warps no longer hide the latency of global memory; the tiles in flight do."},
           {"How many bytes are in flight while a tile is multiplied?", "pipeline*BK*(BM + BN)*4",
            "bytes", "A tile of A and one of B for each stage in flight, per block."}},
+     .conflict_free = true},
+    {.number = 10,
+     .name = "register pipeline",
+     .idea = "The floats of the next step come to registers while those of this step are "
+             "multiplied, back and forth along the rows.",
+     .needs = 80,
+     .predicted = kRing,
+     .variants =
+         {register_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"),
+          for_small(register_pipeline_variant<64, 128, 8, 32, 64, 8, 8, 4>("64x128x8")),
+          for_small(register_pipeline_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8"))},
+     .questions =
+         {{"How many registers do the fragments of A and B take now, and how many before?",
+           "2*(TM + TN)", "registers",
+           "Two steps are in registers at a time, one being multiplied and one being loaded; "
+           "before it was one."},
+          {"How many loads from shared memory did that save?", "0", "loads",
+           "None: every fragment is loaded once, as before, but one step earlier."}},
+     .conflict_free = true},
+    {.number = 11,
+     .name = "balanced",
+     .idea = "The tiles of the last wave of blocks are cut along K, and SMs that would idle take "
+             "the parts.",
+     .needs = 80,
+     .predicted = kShared,
+     .variants =
+         {balanced_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"),
+          for_small(balanced_variant<64, 128, 8, 32, 64, 8, 8, 4>("64x128x8")),
+          for_small(balanced_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8")),
+          balanced_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8-ordered", false)},
+     .questions =
+         {{"How many blocks does the launch have, and how many tiles has C?", "blocks", "blocks",
+           "ceil(M/BM) * ceil(N/BN) tiles, and a tile that is cut has a block for each part."},
+          {"How many floats does a cut tile's sum pass through memory, per part?", "BM*BN",
+           "floats",
+           "Each part stores a sum for every element of the tile, and the last block to arrive "
+           "loads all of them."}},
      .conflict_free = true},
 };
 
@@ -893,10 +1230,33 @@ const model::KernelRef& kernel_for(
   return use_float4 ? variant.kernel : variant.kernel_any;
 }
 
+// Memory in which the blocks of stage 11 leave sums for one another: at most two tiles per SM. It
+// is allocated once, and again if a launch needs more. Only one launch at a time may use it.
+Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& variant, int tiles) {
+  static float* sums = nullptr;
+  static unsigned* arrived = nullptr;
+  static std::size_t floats_allocated = 0, tiles_allocated = 0;
+  const std::size_t cut = tiles - shares.whole;
+  const std::size_t floats = cut * shares.parts * variant.BM * variant.BN;
+  if (floats > floats_allocated || cut > tiles_allocated) {
+    cudaFree(sums);
+    cudaFree(arrived);
+    if (cudaMalloc(&sums, floats * sizeof(float)) != cudaSuccess ||
+        cudaMalloc(&arrived, cut * sizeof(unsigned)) != cudaSuccess) {
+      throw model::Refusal(
+          "there is no memory for the sums of " + std::to_string(cut) + " tiles in parts");
+    }
+    cudaMemset(arrived, 0, cut * sizeof(unsigned));
+    floats_allocated = floats;
+    tiles_allocated = cut;
+  }
+  return {shares.whole, shares.parts, shares.depth, sums, arrived};
+}
+
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
 void run(
-    const model::Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
-    float beta, float* C) {
+    const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
+    const float* B, float beta, float* C) {
   constexpr int kLargest = INT_MAX - 1023;  // the last tile's rows and columns must be ints as well
   if (const int largest = std::max({M, N, K}); largest > kLargest) {
     throw model::Refusal(
@@ -908,13 +1268,24 @@ void run(
   if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
   const model::KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
+  const dim3 block(variant.block_x, variant.block_y);
 
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
   while (M > 0) {
     const int rows = std::min(M, kMostBlockRows * variant.BM);
-    const dim3 grid(ceil_div(N, variant.BN), ceil_div(rows, variant.BM));
-    const dim3 block(variant.block_x, variant.block_y);
-    launch(kernel.function, grid, block, variant.shared_bytes, rows, N, K, alpha, A, B, beta, C);
+    if (variant.sharing == model::Sharing::grid) {
+      const dim3 grid(ceil_div(N, variant.BN), ceil_div(rows, variant.BM));
+      launch(kernel.function, grid, block, variant.shared_bytes, rows, N, K, alpha, A, B, beta, C);
+    } else {
+      const int tiles = model::tiles_of(variant, rows, N);
+      const model::ShareOut shares = model::share_out(variant, rows, N, K, sms);
+      using Balanced =
+          void(int, int, int, float, const float*, const float*, float, float*, Shares);
+      launch(
+          reinterpret_cast<Balanced*>(reinterpret_cast<void (*)()>(kernel.function)),
+          model::blocks_of(shares, tiles), block, variant.shared_bytes, rows, N, K, alpha, A, B,
+          beta, C, shares_in_memory(shares, variant, tiles));
+    }
     A += static_cast<std::size_t>(rows) * K;
     C += static_cast<std::size_t>(rows) * N;
     M -= rows;

@@ -601,7 +601,7 @@ TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
   const lab::Floats values(64);
   lab::Floats C(1);
   const auto product = [&] {
-    stage_table_plain.run(variant, 1, 1, 1, 1, values.data(), values.data(), 0, C.data());
+    stage_table_plain.run(variant, 0, 1, 1, 1, 1, values.data(), values.data(), 0, C.data());
   };
   CHECK_THROWS_WITH(
       machine::run({&small}, product),

@@ -120,7 +120,8 @@ TEST_CASE("an input that never comes or never ends is refused at once") {
   REQUIRE(in_folder("mkfifo pipe; truncate -s 8G sparse; mkdir folder").exit_code == 0);
   for (const std::string flag :
        {"--step --script", "--stage 1 --size 16 --trace all --ncu",
-        "--stage 1 --size 16 --ncu-units", "--stage 1 --b pipe --a"}) {
+        "--stage 1 --size 16 --ncu-units", "--experiment coarsening --size 16 --ncu-caches",
+        "--stage 1 --b pipe --a"}) {
     for (const std::string file : {"pipe", "/dev/zero", "sparse", "folder", "none"}) {
       CAPTURE(flag);
       CAPTURE(file);

@@ -13,6 +13,7 @@
 #include "lab/measure.h"
 #include "lab/progress.h"
 #include "lab/remedy.h"
+#include "model/choice.h"
 #include "trace/source_lines.h"
 
 namespace cli {
@@ -91,7 +92,8 @@ const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   for (const model::Stage& stage : ladder.tables.traced.stages) {
     if (stage.number != row.before_number || stage.variants.empty()) continue;
-    const model::Variant& variant = stage.variants.front();
+    const model::Variant& variant = model::comparable_variant(
+        *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
     row.before_kernel = ladder.problem.kernel_of(ladder.tables.traced, variant).name;
@@ -115,6 +117,7 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
 lab::Measurement measure_variant(
     Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
   const lab::Problem& p = ladder.problem;
+  const int sms = ladder.run.gpu.sms;
   const auto& [own, traced, plain] = ladder.tables;
   const std::int64_t blocks =
       std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
@@ -127,10 +130,11 @@ lab::Measurement measure_variant(
       .hazards = ladder.flags.hazards,
       .progress = [&](std::int64_t done) { progress.advance(done); }};
   const lab::Kernel kernel{
-      .traced = lab::gemm_of(traced, same(variant, own, traced)),
-      .plain = lab::gemm_of(plain, same(variant, own, plain)),
-      .gpu = lab::gemm_of(own, variant),
-      .precision = stage.precision};
+      .traced = lab::gemm_of(traced, same(variant, own, traced), sms),
+      .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
+      .gpu = lab::gemm_of(own, variant, sms),
+      .precision = stage.precision,
+      .sample = lab::sample_of(p, variant, sms)};
   return lab::measure(p, kernel, means, result);
 }
 
@@ -167,7 +171,8 @@ void climb(
     if (stage->variants.empty()) {
       run.rows.push_back(serial_row(ladder, *stage, result));
     } else {
-      const model::Variant& variant = flags::select_variant(*stage, flags.variant);
+      const model::Variant& variant =
+          flags::select_variant(*stage, flags.variant, run.gpu, problem.M, problem.N);
       run.rows.push_back(stage_row(ladder, *stage, variant, result));
     }
     const bool whole_ladder = flags.stage.empty();

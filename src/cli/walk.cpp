@@ -65,12 +65,22 @@ bool report_failures(const lab::Run& run) {
 // ncu's output; empty if it was not requested.
 std::string read_ncu_csv(const flags::Flags& flags) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-  const std::string& path = flags.ncu.empty() ? flags.ncu_units : flags.ncu;
-  if (path.empty()) return "";
-  text::ReadFile file = text::read_file(path, kMostBytes);
-  if (file.problem.empty()) return std::move(file.contents);
-  throw model::Refusal(
-      (flags.ncu.empty() ? "--ncu-units " : "--ncu ") + text::echoed(path) + ": " + file.problem);
+  for (const auto& [path, flag] :
+       {std::pair(&flags.ncu, "--ncu"),
+        {&flags.ncu_units, "--ncu-units"},
+        {&flags.ncu_caches, "--ncu-caches"}}) {
+    if (path->empty()) continue;
+    text::ReadFile file = text::read_file(*path, kMostBytes);
+    if (file.problem.empty()) return std::move(file.contents);
+    throw model::Refusal(std::string(flag) + " " + text::echoed(*path) + ": " + file.problem);
+  }
+  return "";
+}
+
+void print_caches(const flags::Flags& flags, const std::string& ncu_csv) {
+  if (flags.ncu_caches.empty()) return;
+  std::istringstream csv(ncu_csv);
+  profile::print_caches(stdout, csv);
 }
 
 // Prints the rows, or ncu's counts beside them. Returns whether the two agree.
@@ -79,7 +89,15 @@ bool print_or_compare(const flags::Flags& flags, const lab::Run& run, const std:
   if (!flags.ncu.empty()) return profile::print_profile(stdout, csv, run);
   if (!flags.ncu_units.empty()) return profile::print_units(stdout, csv, run);
   print(flags, run);
+  print_caches(flags, ncu_csv);
   return true;
+}
+
+int run_experiment(const flags::Flags& flags, const std::string& command) {
+  const std::string ncu_csv = read_ncu_csv(flags);
+  const int exit_code = experiments::run_experiment(flags, command);
+  print_caches(flags, ncu_csv);
+  return exit_code;
 }
 
 // Runs all stages, or those that were asked for.
@@ -87,7 +105,8 @@ int walk_stages(
     const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
   const std::vector<const model::Stage*> stages = flags::select_stages(flags.stage, table.stages);
   for (const model::Stage* stage : stages) {
-    if (!flags.variant.empty()) flags::select_variant(*stage, flags.variant);
+    const bool is_named = !flags.variant.empty() && flags.variant != flags::kFirstVariant;
+    if (is_named) flags::select_variant(*stage, flags.variant);
   }
   if (!flags.out.empty()) lab::check_writable(flags.out);
   const std::string ncu_csv = read_ncu_csv(flags);
@@ -112,6 +131,14 @@ int walk_stages(
   return report_failures(run) || !agrees ? 1 : 0;
 }
 
+// What would run with these flags is marked.
+void list_stages(const flags::Flags& flags, const model::StageTable& table) {
+  const bool on_gpu = lab::choose_device(flags);
+  const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);
+  report::print_list(
+      stdout, table.stages, {lab::choose_model(flags, on_gpu), sides.M, sides.N}, flags.format);
+}
+
 int run_program(int argc, char** argv, const model::StageTable& table) {
   const flags::Flags flags = flags::parse_flags(argc, argv);
   lab::prepare_threads();
@@ -121,10 +148,11 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (flags.legend) return report::print_legend(stdout), 0;
   if (flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
   if (flags.ncu_unit_metrics) return std::puts(profile::ncu_unit_metrics().c_str()), 0;
+  if (flags.ncu_cache_metrics) return std::puts(profile::ncu_cache_metrics().c_str()), 0;
   if (flags.step) return step::step_stages(flags, stage_table_traced);
-  if (flags.list) return report::print_list(stdout, table.stages, flags.format), 0;
+  if (flags.list) return list_stages(flags, table), 0;
   if (!flags.figures.empty()) return pictures::draw_figures(flags.figures, stage_table_traced), 0;
-  if (!flags.experiment.empty()) return experiments::run_experiment(flags, command);
+  if (!flags.experiment.empty()) return run_experiment(flags, command);
   return walk_stages(flags, table, command);
 }
 

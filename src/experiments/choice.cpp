@@ -16,8 +16,13 @@ namespace experiments {
 
 namespace {
 
-// The kernel of an experiment with only one; --stage and --variant choose another.
-Place kernel_of(const flags::Flags& flags, const Experiment& experiment) {
+bool has_own_shapes(const Experiment& experiment) {
+  return experiment.otherwise.N == 0;
+}
+
+// The kernel of an experiment with only one; --stage and --variant choose another. Where the
+// experiment has shapes of its own, every row has the same tile.
+Place kernel_of(const flags::Flags& flags, const model::Gpu& gpu, const Experiment& experiment) {
   if (flags.stage.empty()) return find(experiment.one_kernel, experiment.variant);
   const std::vector<const model::Stage*> chosen =
       flags::select_stages(flags.stage, stage_table_plain.stages);
@@ -28,7 +33,12 @@ Place kernel_of(const flags::Flags& flags, const Experiment& experiment) {
   }
   const Place place = find(chosen.front()->number, "");
   const model::Stage& stage = own_table().stages[place.stage];
-  return find(stage.number, flags::select_variant(stage, flags.variant).name);
+  const Sides sides = sides_of(flags, experiment);
+  const model::Variant& variant =
+      has_own_shapes(experiment)
+          ? flags::select_variant(stage, flags.variant)
+          : flags::select_variant(stage, flags.variant, gpu, sides.M, sides.N);
+  return find(stage.number, variant.name);
 }
 
 }  // namespace
@@ -57,8 +67,7 @@ void refuse_useless_flags(const flags::Flags& flags, const Experiment& experimen
   if (!flags.variant.empty() && experiment.one_kernel == 0) {
     throw model::Refusal(name + " chooses its variants itself; leave --variant out");
   }
-  const bool has_shapes = experiment.otherwise.N == 0;
-  if (has_shapes && (flags.n || flags.k)) {
+  if (has_own_shapes(experiment) && (flags.n || flags.k)) {
     throw model::Refusal(
         name +
         " has its own shapes; leave --n and --k out, and give --size for the "
@@ -68,7 +77,7 @@ void refuse_useless_flags(const flags::Flags& flags, const Experiment& experimen
 
 Sides sides_of(const flags::Flags& flags, const Experiment& experiment) {
   const Sides& otherwise = experiment.otherwise;
-  if (otherwise.N == 0) {  // its own shapes: for that many tokens, and of that size
+  if (has_own_shapes(experiment)) {  // for that many tokens, and of that size
     return {flags.m.value_or(otherwise.M), 0, flags.size.value_or(otherwise.K)};
   }
   const auto side = [&](const std::optional<int>& own, int usual) {
@@ -81,7 +90,7 @@ std::vector<Launch> launches_of(
     const flags::Flags& flags, const lab::Run& about, const Experiment& experiment) {
   Plan plan{sides_of(flags, experiment), about.gpu, nullptr, nullptr, std::nullopt};
   if (experiment.one_kernel > 0) {
-    const Place place = kernel_of(flags, experiment);
+    const Place place = kernel_of(flags, about.gpu, experiment);
     plan.stage = &own_table().stages[place.stage];
     plan.variant = &plan.stage->variants[place.variant];
     plan.occupancy = lab::occupancy_of(flags, about, *plan.variant, plan.variant->kernel);

@@ -7,6 +7,7 @@
 #include "experiments/compare.h"
 #include "experiments/figures.h"
 #include "lab/rates.h"
+#include "model/choice.h"
 #include "text/numbers.h"
 
 namespace experiments {
@@ -143,7 +144,9 @@ std::string tile_sizes_shows(Trials trials) {
     const std::vector<Trial> here = of_stage(trials, number);
     const Trial& winner = fastest(here);
     const auto is_default = [](const Trial& trial) {
-      return std::string_view(trial.row.variant->name) == trial.row.stage->variants[0].name;
+      const lab::Run& run = trial.run;
+      const model::Variant& chosen = model::suited_variant(*trial.row.stage, run.gpu, run.M, run.N);
+      return std::string_view(trial.row.variant->name) == chosen.name;
     };
     const auto own = std::find_if(here.begin(), here.end(), is_default);
     if (own != here.end() && !same(speed_of(winner), speed_of(*own))) {

@@ -20,7 +20,7 @@ struct Sides {
 struct Launch {
   std::string setting;      // how it differs from the others: "8x8", "+4"
   int stage;                // with `variant`, in the table of src/experiments/kernels.cu
-  std::string variant;      // "": the stage's default
+  std::string variant;      // "": the stage's first
   std::optional<Sides> of;  // empty: the experiment's problem
   int padding_bytes = 0;    // of dynamic shared memory, beyond what the kernel needs
 };
@@ -56,7 +56,7 @@ struct Experiment {
   const char* question;
   const char* setting;  // heading of Trial::setting
   int one_kernel;       // the stage whose kernel all launches use; 0: each launch says it
-  const char* variant;  // its variant, "" for the default
+  const char* variant;  // its variant, "" for the stage's first
   Sides otherwise;      // the problem, unless flags change it
   std::vector<Launch> (*launches)(const Plan& plan);
   std::vector<const Column*> columns;

@@ -128,6 +128,16 @@ TEST_CASE("occupancy goes down one block at a time as shared memory goes up") {
   CHECK(has(other.text, "thread_tiling_2d<64, 64, 8, 8, 8>"));
 }
 
+TEST_CASE(
+    "the kernel of --stage has the tile that suits the problem, --variant first the large one") {
+  const std::string large = "thread_tiling_2d<128, 128, 8, 8, 8>";
+  const std::string flags = "occupancy --hazards off --size 64 --k 8 --stage 5 --format json";
+  const Output suited = experiment(flags), first = experiment(flags + " --variant first");
+  CHECK(suited.exit_code == 0);
+  CHECK_FALSE(has(suited.text, large));
+  CHECK(has(first.text, large));
+}
+
 TEST_CASE("a shape's tiles and waves follow from its sides") {
   const Output output =
       experiment("shapes --size 256 --m 1 --hazards off --gpu H200 --format json");

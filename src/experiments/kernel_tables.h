@@ -19,7 +19,7 @@ struct Place {
   std::size_t stage, variant;
 };
 
-// The position of that variant in a table; "" is the stage's default.
+// The position of that variant in a table; "" is the stage's first.
 Place find(int number, const std::string& variant);
 
 // The variant from the table, with this much more shared memory.

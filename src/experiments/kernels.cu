@@ -233,27 +233,30 @@ const std::vector<model::Stage> experiment_stages = {
             warp_tiling_variant<128, 64, 8, 64, 64, 16, 8>("128x64x8"),
             warp_tiling_variant<64, 128, 8, 64, 64, 16, 8>("64x128x8"),
             any_registers<128, 128, 32, 128, 16, 8>("any-registers"),
-            any_registers<128, 128, 32, 64, 8, 8>("any-registers-8x8")}),
+            any_registers<128, 128, 32, 64, 8, 8>("any-registers-8x8"),
+            any_registers<128, 256, 64, 64, 16, 8>("any-registers-128x256")}),
     with_more(
-        9, {async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 2>("64x256x8-2"),
-            async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 3>("64x256x8-3"),
-            async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 5>("64x256x8-5"),
+        9, {async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 2>("128x256x8-2"),
+            async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 3>("128x256x8-3"),
+            async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 5>("128x256x8-5"),
             changed<
-                pipeline_forwards<64, 256, 8, 64, 64, 16, 8, 4, 4>,
-                pipeline_forwards<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                "forwards", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("")),
+                ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 4>,
+                ring_checked<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
+                "checked", async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("")),
             changed<
-                pipeline_by_columns<64, 256, 8, 64, 64, 16, 8, 4, 4>,
-                pipeline_by_columns<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                "by-columns", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>("")),
-            changed<
-                pipeline_copies_first<64, 256, 8, 64, 64, 16, 8, 4, 4>,
-                pipeline_copies_first<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
-                "copies-first", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))}),
-    with_other_shared_loads(
-        9, kFloat4.smem_loads, kFloat4.smem_floats,
-        changed<ring<64, 256, 8, 64, 64, 16, 8, 4, 4>, ring<64, 256, 8, 64, 64, 16, 8, 4, 1>>(
-            "ring", async_pipeline_variant<64, 256, 8, 64, 64, 16, 8, 4>(""))),
+                ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 4>,
+                ring_copies_later<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
+                "copies-later", async_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>(""))}),
+    with_more(
+        10, {changed<
+                 fragments_forwards<128, 256, 8, 64, 64, 16, 8, 4, 4>,
+                 fragments_forwards<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
+                 "forwards", register_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>("")),
+             changed<
+                 fragments_by_columns<128, 256, 8, 64, 64, 16, 8, 4, 4>,
+                 fragments_by_columns<128, 256, 8, 64, 64, 16, 8, 4, 1>>(
+                 "by-columns", register_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>(""))}),
+    with_more(11, {}),
 };
 
 extern const model::StageTable experiment_table{experiment_stages, kernel_for, run};

@@ -57,14 +57,14 @@ std::vector<Launch> padding(const Plan&) {
 // A depth of 1 is not a pipeline: copy, wait, multiply, as stage 8 does with the same tile.
 std::vector<Launch> pipeline_stages(const Plan&) {
   return {
-      {"1", 8, "64x256x8", {}},
-      {"2", 9, "64x256x8-2", {}},
-      {"3", 9, "64x256x8-3", {}},
-      {"4", 9, "64x256x8", {}},
-      {"5", 9, "64x256x8-5", {}}};
+      {"1", 8, "any-registers-128x256", {}},
+      {"2", 9, "128x256x8-2", {}},
+      {"3", 9, "128x256x8-3", {}},
+      {"4", 9, "128x256x8", {}},
+      {"5", 9, "128x256x8-5", {}}};
 }
 
-// From stage 3 to stage 9, one change at a time; then separate changes.
+// From stage 3 to stage 11, one change at a time; then separate changes.
 std::vector<Launch> one_change(const Plan&) {
   return {
       {"stage 3", 3, "32x32", {}},
@@ -79,16 +79,19 @@ std::vector<Launch> one_change(const Plan&) {
       {"results 16x8", 7, "128x128x8-16x8", {}},
       {"warp tiles", 8, "any-registers", {}},
       {"registers for 3 blocks per SM: stage 8", 8, "128x128x8", {}},
-      {"tile 64x256x8", 8, "64x256x8", {}},
-      {"cp.async, 4 tiles", 9, "ring", {}},
-      {"fragments one step ahead", 9, "forwards", {}},
-      {"back and forth: stage 9", 9, "64x256x8", {}},
+      {"tile 128x256x8, 1 block per SM", 8, "any-registers-128x256", {}},
+      {"cp.async, 4 tiles, checks", 9, "checked", {}},
+      {"no checks in the loop: stage 9", 9, "128x256x8", {}},
+      {"fragments one step ahead", 10, "forwards", {}},
+      {"back and forth: stage 10", 10, "128x256x8", {}},
+      {"blocks in bands of 8 tile rows", 11, "128x256x8-ordered", {}},
+      {"last wave cut along K: stage 11", 11, "128x256x8", {}},
       {"5 unrolled, rows as (i + thread) / BK", 5, "unrolled-other-index", {}},
       {"6 not unrolled", 6, "not-unrolled", {}},
       {"6 with B padded", 6, "padded-b", {}},
       {"7 with warp tiles, still 8x8", 8, "any-registers-8x8", {}},
-      {"9 by columns, back and forth", 9, "by-columns", {}},
-      {"9, copies before loads", 9, "copies-first", {}}};
+      {"9, copies after the first loads", 9, "copies-later", {}},
+      {"10 by columns, back and forth", 10, "by-columns", {}}};
 }
 
 // Squares and other shapes with about as much work, and the products by which two language models

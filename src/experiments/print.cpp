@@ -5,6 +5,7 @@
 #include "experiments/figures.h"
 #include "lab/rates.h"
 #include "report/csv.h"
+#include "report/device_words.h"
 #include "report/json.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
@@ -60,6 +61,9 @@ std::string about(
     text += text::labelled("driver", kTerm, run.driver) +
             text::labelled(
                 "run", kTerm, run.date + ", " + text::echoed(run.command, 2 * text::kReportWidth));
+    std::vector<lab::Row> rows;
+    for (const Trial& trial : trials) rows.push_back(trial.row);
+    text += report::clocks_line(rows, kTerm);
   }
   return text;
 }

@@ -20,6 +20,7 @@ struct Flags : lab::Request {
   bool wide = false, legend = false;  // of the table
   bool ncu_metrics = false;
   bool ncu_unit_metrics = false;
+  bool ncu_cache_metrics = false;
   std::vector<std::string> sections;  // of --explain; empty: all
   bool ask = false;                   // asks for predictions before it shows the counts
   std::string stage;                  // as typed; select_stages resolves it
@@ -27,9 +28,10 @@ struct Flags : lab::Request {
   std::string experiment;             // as typed; run_experiment resolves it
   std::string out;                    // a .npy file
   report::Format format = report::Format::table;
-  std::string figures;    // the directory for the pictures
-  std::string ncu;        // ncu's CSV, printed beside the traced counts
-  std::string ncu_units;  // ncu's CSV, printed beside the ceilings
+  std::string figures;     // the directory for the pictures
+  std::string ncu;         // ncu's CSV, printed beside the traced counts
+  std::string ncu_units;   // ncu's CSV, printed beside the ceilings
+  std::string ncu_caches;  // ncu's CSV, printed below the table
   // --step and the flags that belong to it
   bool step = false, ascii = false, print = false, print_each = false;
   std::string until, script;  // a place as move_to (src/step/place.h) reads it; a file of keys

@@ -185,6 +185,11 @@ TEST_CASE("one request at a time; no flag is accepted and then ignored") {
   CHECK(refusal({"--list", "--section=idea"}).starts_with("--list does not use --explain"));
   CHECK(refusal({"--ncu=x", "--format=json"}).starts_with("--ncu does not use --format"));
   CHECK(refusal({"--ncu=x", "--out=C.npy"}) == "accepted");
+  CHECK(refusal({"--ncu-caches=x", "--experiment=y"}) == "accepted");
+  CHECK(refusal({"--ncu-caches=x", "--ncu=y"}).starts_with("--ncu and --ncu-caches: "));
+  CHECK(refusal({"--ncu-caches=x", "--explain"}).starts_with("--ncu-caches does not use --expl"));
+  CHECK(refusal({"--ncu-caches=x", "--experiment=y", "--format=csv"})
+            .starts_with("--ncu-caches does not use --format"));
   CHECK(refusal({"--list", "--format=json"}) == "accepted");
   CHECK(refusal({"--list", "--legend"}).starts_with("--list and --legend: "));
   CHECK(refusal({"--legend", "--explain"}).starts_with("--legend does not use --explain"));

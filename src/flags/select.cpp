@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "flags/value.h"
+#include "model/choice.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
 
@@ -84,13 +85,19 @@ std::vector<const model::Stage*> select_stages(
 const model::Variant& select_variant(const model::Stage& stage, const std::string& name) {
   std::string names;
   for (const model::Variant& variant : stage.variants) {
-    if (name.empty() || name == variant.name) return variant;
+    if (name.empty() || name == kFirstVariant || name == variant.name) return variant;
     names += (names.empty() ? "" : ", ") + std::string(variant.name);
   }
   const std::string stage_name = "stage " + std::to_string(stage.number) + " (" + stage.name + ")";
   throw model::Refusal(
       "--variant " + text::echoed(name) + ": " + stage_name + " has " +
       (names.empty() ? "no variants; leave --variant out" : "no such variant; it has " + names));
+}
+
+const model::Variant& select_variant(
+    const model::Stage& stage, const std::string& name, const model::Gpu& gpu, int M, int N) {
+  if (name.empty() && !stage.variants.empty()) return model::suited_variant(stage, gpu, M, N);
+  return select_variant(stage, name);
 }
 
 }  // namespace flags

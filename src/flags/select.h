@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/gpus.h"
 #include "model/stage.h"
 
 namespace flags {
@@ -15,8 +16,15 @@ namespace flags {
 std::vector<const model::Stage*> select_stages(
     const std::string& text, std::span<const model::Stage> stages);
 
-// The variant with that name, or the default if `name` is empty. Throws a Refusal that lists the
+// The value for --variant that names the first variant of every stage.
+inline constexpr const char* kFirstVariant = "first";
+
+// The variant with that name, or the first if `name` is empty. Throws a Refusal that lists the
 // stage's variants if it has none of that name, or none at all (the serial stage).
 const model::Variant& select_variant(const model::Stage& stage, const std::string& name);
+
+// The same, but if `name` is empty, the variant that suits C (M x N) on that GPU (model/choice.h).
+const model::Variant& select_variant(
+    const model::Stage& stage, const std::string& name, const model::Gpu& gpu, int M, int N);
 
 }  // namespace flags

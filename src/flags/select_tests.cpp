@@ -72,16 +72,35 @@ TEST_CASE("an unknown stage is refused with a list of the stages") {
   CHECK(stage_refusal("4-1") == "--stage 4-1: the range runs backwards; write --stage 1-4");
 }
 
-TEST_CASE("a variant must be one of its stage's; the default is the first") {
+TEST_CASE("a variant must be one of its stage's; without a name it is the first") {
   const std::vector<model::Stage> stages = some_stages();
   CHECK(std::string(select_variant(stages[1], "").name) == "32x32");
   CHECK(std::string(select_variant(stages[1], "8x8").name) == "8x8");
+  CHECK(std::string(select_variant(stages[1], "first").name) == "32x32");
   CHECK_THROWS_WITH_AS(
       select_variant(stages[1], "8"),
       "--variant 8: stage 1 (naive) has no such variant; it has 32x32, 8x8", model::Refusal);
   CHECK_THROWS_WITH_AS(
       select_variant(stages[0], "8"),
       "--variant 8: stage 0 (serial) has no variants; leave --variant out", model::Refusal);
+}
+
+TEST_CASE("where the GPU and C are known, a variant without a name is the one that suits") {
+  std::vector<model::Stage> stages = some_stages();
+  model::Variant &large = stages[1].variants[0], &small = stages[1].variants[1];
+  large.BM = large.BN = 32;
+  small.BM = small.BN = 8;
+  small.for_small = true;
+  const auto selected = [&](const std::string& name, int side) {
+    return select_variant(stages[1], name, *model::find_gpu("H200"), side, side).name;
+  };
+  CHECK(selected("", 64) == small.name);
+  CHECK(selected("", 4096) == large.name);
+  CHECK(selected("first", 64) == large.name);
+  CHECK(selected("32x32", 64) == large.name);
+  CHECK(selected("8x8", 4096) == small.name);
+  CHECK_THROWS_AS(selected("8", 64), model::Refusal);
+  CHECK_THROWS_AS(select_variant(stages[0], "", *model::find_gpu("H200"), 64, 64), model::Refusal);
 }
 
 }  // namespace flags

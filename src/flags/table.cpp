@@ -15,8 +15,10 @@ std::span<const Section> sections() {
             .set = name(&Flags::stage, "not a stage")},
            {.name = "--variant",
             .value = "NAME",
-            .help = "another choice of tile sizes for the stage; --list shows them",
-            .hint = "give one that --list shows, for example --variant 64x64x8",
+            .help =
+                "other tile sizes than those that suit the GPU and the size; --list shows them. "
+                "first: each stage's first, whatever the size",
+            .hint = "give one that --list shows, for example --variant 64x64x8, or first",
             .set = name(&Flags::variant, "not a variant")},
            {.name = "--explain",
             .help = "explain each stage: launch shape, predicted and traced counts, occupancy",
@@ -44,9 +46,10 @@ std::span<const Section> sections() {
                 &Flags::device, {{"gpu", lab::Device::gpu}, {"cpu", lab::Device::cpu}})},
            {.name = "--gpu",
             .value = "NAME",
-            .help = "the GPU for which occupancy is computed; default: the one present, else\n"
-                    "RTX 3090. paper: the walkthrough's GPU with 4 lanes per warp, where every\n"
-                    "count can be worked out by hand",
+            .help =
+                "the GPU for which tiles are chosen and occupancy is computed; default: the one\n"
+                "present, else RTX 3090. paper: the walkthrough's GPU with 4 lanes per warp,\n"
+                "where every count can be worked out by hand",
             .hint = "give a GPU by its name, for example --gpu \"RTX 3090\"",
             .set = name(&Flags::gpu, "not a GPU")},
            {.name = "--trace",
@@ -197,17 +200,23 @@ std::span<const Section> sections() {
             .help = "print ncu's unit utilization (CSV) beside the ceilings (make ceilings)",
             .hint = "give the CSV that ncu wrote, for example --ncu-units build/ncu.csv",
             .set = file(&Flags::ncu_units)},
+           {.name = "--ncu-caches",
+            .value = "FILE",
+            .help = "print ncu's hit rates of L1 and L2 (CSV) below the table (make caches)",
+            .hint = "give the CSV that ncu wrote, for example --ncu-caches build/ncu.csv",
+            .set = file(&Flags::ncu_caches)},
            {.name = "--ncu-metrics", .set = yes(&Flags::ncu_metrics), .then = ", "},
-           {.name = "--ncu-unit-metrics",
+           {.name = "--ncu-unit-metrics", .set = yes(&Flags::ncu_unit_metrics), .then = ", "},
+           {.name = "--ncu-cache-metrics",
             .help = "print the metrics to request from ncu",
-            .set = yes(&Flags::ncu_unit_metrics)},
+            .set = yes(&Flags::ncu_cache_metrics)},
            {.name = "--figures",
             .value = "DIR",
             .help = "draw the lesson's figures as SVG in DIR, and say what each shows",
             .hint = "give the directory for the figures, for example --figures figures",
             .set = name(&Flags::figures, "not a directory")},
            {.name = "--list",
-            .help = "list the stages and their variants",
+            .help = "list the stages, their variants, and which of them runs with these flags",
             .set = yes(&Flags::list)},
            {.name = "--help", .short_name = "-h", .set = yes(&Flags::help), .then = "  "},
            {.name = "--version", .set = yes(&Flags::version)},

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "flags/select.h"
 #include "model/gpus.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
@@ -75,8 +76,11 @@ void refuse_two_requests(const Flags& flags) {
       {flags.step, "--step"},
       {!flags.ncu.empty(), "--ncu"},
       {!flags.ncu_units.empty(), "--ncu-units"},
+      // Below an experiment's table, too.
+      {!flags.ncu_caches.empty() && flags.experiment.empty(), "--ncu-caches"},
       {flags.ncu_metrics, "--ncu-metrics"},
-      {flags.ncu_unit_metrics, "--ncu-unit-metrics"}};
+      {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
+      {flags.ncu_cache_metrics, "--ncu-cache-metrics"}};
   const model::Gpu* const gpu = model::find_gpu(flags.gpu);
   if (!flags.figures.empty() && gpu != nullptr && !model::has_clock(*gpu)) {
     throw model::Refusal(
@@ -94,11 +98,14 @@ void refuse_two_requests(const Flags& flags) {
     }
     first = name;
   }
-  const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty();
-  const bool has_report = !first || !flags.experiment.empty();  // an experiment has its own message
+  if (!flags.ncu_caches.empty()) first = "--ncu-caches";
+  const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty() || !flags.ncu_caches.empty();
+  // An experiment has its own message.
+  const bool has_report = !first || (!flags.experiment.empty() && !compares);
   const char* useless = has_report                                          ? nullptr
                         : flags.explain                                     ? "--explain"
                         : !flags.out.empty() && !compares                   ? "--out"
+                        : flags.list && !flags.a.empty()                    ? "--a"
                         : compares && flags.format != report::Format::table ? "--format"
                                                                             : nullptr;
   if (!useless) return;
@@ -124,7 +131,7 @@ void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
   if (flags.ask && flags.format != report::Format::table) {
     throw model::Refusal("--ask: it cannot be combined with --format; leave one of them out");
   }
-  if (!flags.variant.empty() && flags.stage.empty()) {
+  if (!flags.variant.empty() && flags.variant != kFirstVariant && flags.stage.empty()) {
     throw model::Refusal(
         "--variant " + text::echoed(flags.variant) +
         ": the stage is missing; give it too, for example --stage 4");

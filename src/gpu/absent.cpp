@@ -37,7 +37,7 @@ Resources resources(model::Kernel*) {
 void allow_shared_bytes(model::Kernel*, int) {
   refuse();
 }
-std::vector<double> time_ms(int, const std::function<void()>&) {
+Times time_ms(int, const std::function<void()>&) {
   refuse();
 }
 void synchronize() {

@@ -4,8 +4,11 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 
+#include "gpu/busy.h"
+#include "gpu/sensors.h"
 #include "model/refusal.h"
 
 namespace gpu {
@@ -105,6 +108,32 @@ class Event {
   cudaEvent_t event_;
 };
 
+double now_ms() {
+  const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::milli>(since_start).count();
+}
+
+// While the host waits for the GPU, the GPU works: that is what is added up.
+Busy& busy() {
+  static Busy since_start;
+  return since_start;
+}
+
+void wait_for(const std::function<void()>& work) {
+  const double begin = now_ms();
+  work();
+  busy().add(begin, now_ms());
+}
+
+const Sensors& sensors() {
+  static const Sensors of_device = [] {
+    char id[32] = "";
+    check(cudaDeviceGetPCIBusId(id, sizeof id, 0));
+    return Sensors(id);
+  }();
+  return of_device;
+}
+
 double time_once_ms(const std::function<void()>& launch) {
   Event start, stop;
   start.record();
@@ -165,20 +194,28 @@ void allow_shared_bytes(model::Kernel* kernel, int bytes) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-std::vector<double> time_ms(int repetitions, const std::function<void()>& launch) {
-  launch();
-  const double estimate_ms = time_once_ms(launch);
+Times time_ms(int repetitions, const std::function<void()>& launch) {
+  const Sensors& of_device = sensors();  // NVML takes long to start
+  double estimate_ms = 0;
+  wait_for([&] {
+    launch();
+    estimate_ms = time_once_ms(launch);
+  });
   if (repetitions == 0) {
     constexpr double kBudgetMs = 500;
     repetitions = static_cast<int>(std::clamp(kBudgetMs / estimate_ms, 5.0, 100.0));
   }
-  std::vector<double> times(repetitions);
-  for (double& ms : times) ms = time_once_ms(launch);
+  Times times{std::vector<double>(repetitions), busy().before(now_ms()), {}};
+  times.state = of_device.read_during([&] {
+    wait_for([&] {
+      for (double& ms : times.ms) ms = time_once_ms(launch);
+    });
+  });
   return times;
 }
 
 void synchronize() {
-  check(cudaDeviceSynchronize());
+  wait_for([] { check(cudaDeviceSynchronize()); });
 }
 
 void cublas_sgemm(

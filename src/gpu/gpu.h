@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/device_state.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 
@@ -49,9 +50,15 @@ Resources resources(model::Kernel* kernel);
 // together with the kernel's static shared memory.
 void allow_shared_bytes(model::Kernel* kernel, int bytes);
 
+struct Times {
+  std::vector<double> ms;
+  double busy_before_ms;                    // see gpu/busy.h; the unmeasured calls count
+  std::optional<model::DeviceState> state;  // during the measured calls; empty: no NVML
+};
+
 // Milliseconds between events around each of `repetitions` calls, after two unmeasured calls. With
 // 0 repetitions: as many as fit into about half a second, at least 5 and at most 100.
-std::vector<double> time_ms(int repetitions, const std::function<void()>& launch);
+Times time_ms(int repetitions, const std::function<void()>& launch);
 
 // Waits for the GPU and reports its errors.
 void synchronize();

@@ -1,5 +1,5 @@
 # The kernels for the GPU, with those of the experiments, and the main program with and without
-# nvcc.
+# nvcc. NVML is found by dlopen, so the sensors are compiled everywhere.
 ifneq ($(NVCC),)
 CUDA := $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
 endif
@@ -19,7 +19,7 @@ LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -
 else
 MAIN := $(BUILD)/gemm_steps_main.o $(call OBJECTS,src/gpu/absent.cpp)
 WITHOUT_MAIN := $(call OBJECTS,src/gpu/absent.cpp)
-LIBRARIES :=
+LIBRARIES := -ldl
 endif
 
 $(BUILD)/src/gpu/gpu.o: src/gpu/gpu.cu $(BUILD)/gpu.flags

@@ -10,7 +10,7 @@
 void run(Shape shape, const float* A, const float* B, float* C) {
   const int number = std::atoi(std::getenv("LADDER_STAGE"));
   const auto stage = std::ranges::find(stage_table_traced.stages, number, &model::Stage::number);
-  stage_table_traced.run(stage->variants[0], shape.M, shape.N, shape.K, 1, A, B, 0, C);
+  stage_table_traced.run(stage->variants[0], 0, shape.M, shape.N, shape.K, 1, A, B, 0, C);
 }
 
 // The ladder's own main asks for it; nobody calls that here.

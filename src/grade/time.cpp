@@ -8,6 +8,7 @@
 #include "gpu/gpu.h"
 #include "grade/shape.h"
 #include "model/refusal.h"
+#include "report/device_words.h"
 
 // The answer's.
 void run(Shape shape, const float* A, const float* B, float* C);
@@ -25,16 +26,18 @@ int main() {
       for (float& value : values) value = static_cast<float>(random() % 2001) / 1000 - 1;
       matrix->upload(values.data());
     }
-    std::vector<double> times = gpu::time_ms(0, [&] {
+    const gpu::Times measured = gpu::time_ms(0, [&] {
       run({kSize, kSize, kSize}, A.data(), B.data(), C.data());
     });
     gpu::synchronize();
+    std::vector<double> times = measured.ms;
     std::sort(times.begin(), times.end());
     const double median_ms = times[times.size() / 2];
     std::printf(
         "%.3f ms, %.2f TFLOP/s at %d^3 on %s: the median of %zu runs, %.3f to %.3f ms\n", median_ms,
         2.0 * kSize * kSize * kSize / median_ms * 1e-9, kSize, search.found->name.c_str(),
         times.size(), times.front(), times.back());
+    if (measured.state) std::printf("%s\n", report::clocks_words(*measured.state).c_str());
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "time: %s\n", refusal.what());
     return 2;

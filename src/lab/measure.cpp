@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "model/share_out.h"
 #include "trace/source_lines.h"
 #include "trace/trace.h"
 
@@ -31,17 +32,26 @@ void check(
   }
 }
 
-// Runs the blocks that were not traced.
+// Runs the blocks that were not traced. Blocks that hand data to one another all run again.
 void compute_the_rest(
     const Problem& p, const Kernel& kernel, machine::Machine machine, Floats& result,
     model::Counts& counts) {
-  machine.blocks = machine::Blocks::kAllButSample;
+  machine.blocks = kernel.sample ? machine::Blocks::kAll : machine::Blocks::kAllButSample;
+  if (kernel.sample) result = p.C;
   const auto stray = machine::run(machine, p.product_by(kernel.plain, result));
   counts.hazards.insert(counts.hazards.end(), stray.begin(), stray.end());
   note_never_written(p, result, counts);
 }
 
 }  // namespace
+
+machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms) {
+  const int K = p.alpha == 0 ? 0 : p.K;
+  const model::ShareOut shares = model::share_out(variant, p.M, p.N, K, sms);
+  if (shares.parts == 1) return {};
+  const int tiles = model::tiles_of(variant, p.M, p.N);
+  return [=](machine::Extent) { return model::sample_of(shares, tiles); };
+}
 
 Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, Floats& result) {
   Measurement measurement;
@@ -52,6 +62,7 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
     const std::vector<machine::GlobalArray> arrays = p.arrays(result);
     machine::Machine machine = means.machine;
     machine.arrays = arrays;
+    machine.sample = kernel.sample;
     model::Counts& counts = measurement.counts.emplace(
         trace::trace(machine, arrays, p.product_by(kernel.traced, result)));
     if (model::has_fatal(counts)) return measurement;

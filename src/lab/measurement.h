@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/counts.h"
+#include "model/device_state.h"
 #include "model/error.h"
 #include "model/occupancy.h"
 
@@ -17,6 +18,11 @@ struct Timing {
   double max_ms;
   int repetitions;
   bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
+
+  // On a GPU: how long it had worked for this program before, without a pause of more than a
+  // second, and its sensors during the measurement, if they could be read.
+  std::optional<double> busy_before_ms = {};
+  std::optional<model::DeviceState> device = {};
 };
 
 // Requires at least one time.

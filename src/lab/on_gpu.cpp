@@ -23,7 +23,11 @@ void OnGpu::compute(const Gemm& gemm, Floats& result) {
 }
 
 Timing OnGpu::time(const Gemm& gemm, int repetitions) {
-  return summary(gpu::time_ms(repetitions, [&] { launch(gemm); }));
+  const gpu::Times times = gpu::time_ms(repetitions, [&] { launch(gemm); });
+  Timing timing = summary(times.ms);
+  timing.busy_before_ms = times.busy_before_ms;
+  timing.device = times.state;
+  return timing;
 }
 
 }  // namespace lab

@@ -72,10 +72,14 @@ ProblemSize problem_size(const Request& request, int otherwise) {
   return {request.m.value_or(side), request.n.value_or(side), request.k.value_or(side)};
 }
 
-Gemm gemm_of(const model::StageTable& table, const model::Variant& variant) {
-  return [&table, &variant](
+ProblemSize size_to_run(const Request& request, bool on_gpu) {
+  return problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
+}
+
+Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms) {
+  return [&table, &variant, sms](
              int M, int N, int K, float alpha, const float* A, const float* B, float beta,
-             float* C) { table.run(variant, M, N, K, alpha, A, B, beta, C); };
+             float* C) { table.run(variant, sms, M, N, K, alpha, A, B, beta, C); };
 }
 
 std::vector<machine::GlobalArray> Problem::arrays(const Floats& result) const {
@@ -112,7 +116,7 @@ Problem random_problem(
 
 Problem load_problem(const Request& request, bool on_gpu) {
   if (!request.a.empty()) return problem_of_files(request, on_gpu);
-  const ProblemSize sides = problem_size(request, on_gpu ? kSizeOnGpu : kSizeTraced);
+  const ProblemSize sides = size_to_run(request, on_gpu);
   require_memory_for(request, on_gpu, sides.M, sides.N, sides.K);
   return random_problem(sides, request.alpha, request.beta, request.seed);
 }

@@ -30,13 +30,15 @@ record() {
 for size in 1024 4096 8192; do
   record $size "$program" --device gpu --size $size --no-color
 done
-record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --size 256
+# These are small, so each stage's first variant, which the lesson is about, has to be named.
+record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
 # First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the
 # matrices.
-record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --m 251 --n 509 --k 127 --beta 1.5
-record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --m 252 --n 508 --k 132 --beta 1.5
+record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 251 --n 509 --k 127 --beta 1.5
+record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 252 --n 508 --k 132 --beta 1.5
 record ceilings-4096 "$src/profile/profile.sh" units "$program" --stage 1- --size 4096
 record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 9
+record ncu-swapped-grid "$src/profile/profile.sh" caches "$program" --experiment swapped-grid
 record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color

@@ -2,6 +2,7 @@
 
 #include "lab/measure.h"
 #include "lab/worst_line.h"
+#include "model/choice.h"
 #include "model/refusal.h"
 
 namespace lab {
@@ -11,8 +12,7 @@ namespace {
 // Traces a sample of the blocks without looking for hazards; the stage's own run does that.
 Row traced_row(
     const Problem& p, const model::Gpu& gpu, const model::StageTable& table,
-    const model::Stage& stage) {
-  const model::Variant& variant = stage.variants.front();
+    const model::Stage& stage, const model::Variant& variant) {
   const Means means{{&gpu, machine::Blocks::kSample, /*hazards=*/false}};
   Floats result;
   Row row{measure(p, {.traced = gemm_of(table, variant)}, means, result)};
@@ -39,7 +39,9 @@ std::optional<Remedy> find_remedy(
   for (const model::Stage& stage : table.stages) {
     if (stage.number <= row.number || stage.variants.empty()) continue;
     try {
-      const Row later = traced_row(problem, gpu, table, stage);
+      const model::Variant& variant =
+          model::comparable_variant(*row.variant, stage, gpu, problem.M, problem.N);
+      const Row later = traced_row(problem, gpu, table, stage, variant);
       const model::LineCounts* same = same_request(later, *worst);
       if (same == nullptr || !costs_less(*same, *worst)) continue;
       return Remedy{stage.number, stage.name, *same};

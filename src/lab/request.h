@@ -31,4 +31,7 @@ struct ProblemSize {
 // --m, --n and --k override --size, which overrides `otherwise`, for each side separately.
 ProblemSize problem_size(const Request& request, int otherwise);
 
+// The same with the size that runs if none was given, which is larger on a GPU.
+ProblemSize size_to_run(const Request& request, bool on_gpu);
+
 }  // namespace lab

@@ -44,8 +44,8 @@ model::Counts run_in(Session chosen, const std::function<void()>& host) {
 // The blocks of a launch that are to run. Each is handed out once, in the grid's order.
 class ChosenBlocks {
  public:
-  ChosenBlocks(Extent grid, Blocks which)
-      : sample_(sample_of(grid)), which_(which), volume_(grid.volume()) {}
+  ChosenBlocks(Extent grid, Blocks which, const SampleOf& sample)
+      : sample_(sample ? sample(grid) : sample_of(grid)), which_(which), volume_(grid.volume()) {}
 
   bool are_all() const { return extended_ || candidates() == volume_; }
   // Numbers from 0; each is a block or none.
@@ -111,7 +111,7 @@ Launch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes
 void run_blocks(const Launch& launch, void (*body)(void*), void* context, const void* frame) {
   const Machine& machine = *session->machine;
   LaunchObserver* const observer = session->observer;
-  ChosenBlocks chosen(launch.grid, machine.blocks);
+  ChosenBlocks chosen(launch.grid, machine.blocks, machine.sample);
   const std::vector<MemoryRange> uncounted = uncounted_memory(frame);
   watch_for_access_errors();
   if (observer != nullptr) observer->begin_launch(launch);
@@ -160,8 +160,9 @@ void run_blocks(const Launch& launch, void (*body)(void*), void* context, const 
     model::add(counts, block_observer.result());
   };
   const auto most_workers = [&]() -> std::int64_t {
-    const std::int64_t most =
-        observer != nullptr ? observer->most_workers() : omp_get_max_threads();
+    const std::int64_t most = observer == nullptr ? omp_get_max_threads()
+                              : machine.sample    ? 1
+                                                  : observer->most_workers();
     return std::clamp<std::int64_t>(chosen.candidates() - next, 1, most);
   };
   // The number of threads never changes: OpenMP ends threads when a team shrinks, and it could not

@@ -17,17 +17,26 @@ struct KernelRef {
   const char* name = "";  // in C++ syntax: "thread_tiling_2d<128, 128, 8, 8, 8>"
 };
 
+// How the tiles of C become blocks.
+enum class Sharing {
+  grid,     // a block per tile, in a grid with C's rows and columns
+  ordered,  // a block per tile, in an order of the kernel's own
+  cut       // the same, but the tiles of the last wave are cut along K (model/share_out.h)
+};
+
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {
-  const char* name;      // the value for --variant: "128x128x8"
-  int BM, BN, BK;        // a block computes BM x BN of C, BK of K at a time
-  int WM, WN;            // a warp's part of it
-  int TM, TN;            // a thread's part of it
-  int pipeline;          // tiles in flight
-  int block_x, block_y;  // threads of a block
-  int shared_bytes;      // bytes of dynamic shared memory per block
-  KernelRef kernel;      // if rows of A, B and C are 16-byte aligned
-  KernelRef kernel_any;  // for every other shape and pointer; the same kernel in scalar stages
+  const char* name;        // the value for --variant: "128x128x8"
+  int BM, BN, BK;          // a block computes BM x BN of C, BK of K at a time
+  int WM, WN;              // a warp's part of it
+  int TM, TN;              // a thread's part of it
+  int pipeline;            // tiles in flight
+  int block_x, block_y;    // threads of a block
+  int shared_bytes;        // bytes of dynamic shared memory per block
+  KernelRef kernel;        // if rows of A, B and C are 16-byte aligned
+  KernelRef kernel_any;    // for every other shape and pointer; the same kernel in scalar stages
+  bool for_small = false;  // may run in place of an earlier one where C is small (model/choice.h)
+  Sharing sharing = Sharing::grid;
 
   int threads() const { return block_x * block_y; }
 };
@@ -64,7 +73,7 @@ struct Stage {
   const char* idea;  // one or two sentences
   int needs;         // lowest compute capability with the hardware that it uses, 0 for any
   Predicted predicted;
-  std::vector<Variant> variants;  // the first is the default
+  std::vector<Variant> variants;  // the first is for large products (model/choice.h)
   std::vector<Question> questions = {};
   Precision precision = kFp32;  // how it rounds, for its error bound
   bool conflict_free = false;   // no load from or store to shared memory has a bank conflict
@@ -84,11 +93,11 @@ struct StageTable {
   // The kernel of a variant that `run` launches for these matrices.
   const KernelRef& (*kernel_for)(
       const Variant& variant, int N, int K, const float* A, const float* B, const float* C);
-  // Computes C with `variant` on that machine. A, B and C are in that machine's memory. Any M, N, K
-  // >= 0.
+  // Computes C with `variant` on that machine, whose GPU has `sms` SMs; with 0, no tile is cut. A,
+  // B and C are in that machine's memory. Any M, N, K >= 0.
   void (*run)(
-      const Variant& variant, int M, int N, int K, float alpha, const float* A, const float* B,
-      float beta, float* C);
+      const Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
+      const float* B, float beta, float* C);
 };
 
 }  // namespace model

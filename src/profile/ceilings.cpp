@@ -16,19 +16,22 @@ namespace {
 constexpr std::string_view kData =
     "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed";
 
-constexpr std::string_view kCycles = "sm__cycles_elapsed.max";
+// Indices of kUnitMetrics behind the units'.
+constexpr std::size_t kCycles = model::kUnits, kBlocks = model::kUnits + 1;
 
-// By UnitIndex, and the cycles. ncu's own percentage for the L2 cache is of a peak that no kernel
-// comes near, so its sectors are compared with the rate in the model. L1 and shared memory share a
-// data stage; ncu counts the whole stage and shared memory's part, and the rest is L1's.
-constexpr std::array<std::string_view, model::kUnits + 1> kUnitMetrics = {
+// By UnitIndex, then the cycles and the number of blocks. ncu's own percentage for the L2 cache is
+// of a peak that no kernel comes near, so its sectors are compared with the rate in the model. L1
+// and shared memory share a data stage; ncu counts the whole stage and shared memory's part, and
+// the rest is L1's.
+constexpr std::array<std::string_view, model::kUnits + 2> kUnitMetrics = {
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
     kData,
     "lts__t_sectors.sum",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-    kCycles};
+    "sm__cycles_elapsed.max",
+    "launch__grid_size"};
 
 constexpr double kClose = 10;  // points between a predicted share and ncu's
 
@@ -36,20 +39,23 @@ constexpr double kLeast = 0.6, kMost = 1.0;  // of the ceiling
 
 using Shares = std::array<double, model::kUnits>;  // in percent of the time
 
+// Nothing if the kernel is not there with the row's number of blocks: then ncu saw another problem,
+// whose shares do not belong beside this one's ceiling.
 std::optional<Shares> counted_shares(
-    const std::vector<NcuLaunch>& launches, const char* kernel, const model::Gpu& gpu) {
+    const std::vector<NcuLaunch>& launches, const lab::Row& row, const model::Gpu& gpu) {
   std::optional<Shares> shares;
   for (const NcuLaunch& launch : launches) {
     const bool whole = std::all_of(
         launch.values.begin(), launch.values.end(),
         [](const auto& value) { return value.has_value(); });
-    if (!whole || !same_kernel(launch.kernel, kernel)) continue;
+    if (!whole || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
+    if (*launch.values[kBlocks] != static_cast<double>(row.counts->blocks)) continue;
     shares.emplace();  // the last of several launches, when clocks and caches are warm
     for (int unit = 0; unit < model::kUnits; ++unit) (*shares)[unit] = *launch.values[unit];
     (*shares)[model::kL1] -= (*shares)[model::kSmem];
     constexpr double kSectorBytes = 32;
     (*shares)[model::kL2] *=
-        100 * kSectorBytes / (*launch.values[model::kUnits] * model::l2_bytes_per_clock(gpu));
+        100 * kSectorBytes / (*launch.values[kCycles] * model::l2_bytes_per_clock(gpu));
   }
   return shares;
 }
@@ -122,15 +128,14 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
             text::printed(
                 " %5s %6s %3.0f", text::significant(*lab::tflops(timed, row)).c_str(),
                 text::significant(ceiling->tflops).c_str(), 100 * *ratio);
-    const std::optional<Shares> counted =
-        counted_shares(launches, lab::kernel_name(row), timed.gpu);
+    const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     for (int unit = 0; unit < model::kUnits; ++unit) {
       text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / row.time->median_ms) +
               (counted ? text::printed(" %3.0f", (*counted)[unit]) : "   –");
     }
     const std::string_view named = model::kUnitNames[ceiling->bound_by];
     if (!counted) {
-      text += " " + std::string(named) + ", and ncu did not see this kernel  ≠\n";
+      text += " " + std::string(named) + ", and ncu did not see this launch  ≠\n";
       continue;
     }
     const bool same = busiest(*counted) == ceiling->bound_by;

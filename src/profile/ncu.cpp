@@ -50,11 +50,8 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return result.append(text);
 }
 
-std::string comparable(std::string_view name) {
-  if (name.starts_with("void ")) name.remove_prefix(5);
-  std::string text = replaced(replaced(name, "(int)", ""), "(bool)", "");
-  text = replaced(replaced(text, "true", "1"), "false", "0");
-  text = text.substr(0, text.find('('));
+std::string comparable(const std::string& name) {
+  std::string text = replaced(replaced(short_name(name), "true", "1"), "false", "0");
   std::erase(text, ' ');
   return text;
 }
@@ -67,6 +64,13 @@ std::optional<std::size_t> column_of(const Fields& header, std::string_view name
 }
 
 }  // namespace
+
+std::string short_name(const std::string& from_ncu) {
+  std::string_view name = from_ncu;
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  const std::string text = replaced(replaced(name, "(int)", ""), "(bool)", "");
+  return text.substr(0, text.find('('));
+}
 
 // With ncu's --kernel-name-base function, a name has no template arguments.
 bool same_kernel(const std::string& from_ncu, const char* ours) {

@@ -20,6 +20,10 @@ struct NcuLaunch {
 // output. Throws a Refusal if it contains no such table, or if a line is incomplete.
 std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_view> metrics);
 
+// ncu's name without what repeats in all of them: "void tile<(int)32, (bool)1>(int, ...)" is
+// "tile<32, 1>".
+std::string short_name(const std::string& from_ncu);
+
 // Whether ncu's name means the kernel that is `ours` in C++ syntax: "void tile<(int)32,
 // (bool)1>(int, ...)" is "tile<32, true>".
 bool same_kernel(const std::string& from_ncu, const char* ours);

@@ -9,6 +9,9 @@ profile: $(PROGRAM) ## print ncu's counts beside the traced ones (GPU; STAGE=, S
 ceilings: $(PROGRAM) ## print ncu's unit utilization beside the ceilings (GPU)
 	src/profile/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
 
+caches: $(PROGRAM) ## print ncu's hit rates of L1 and L2 (GPU; FLAGS="--stage 5", or an experiment)
+	src/profile/profile.sh caches ./$(PROGRAM) $(or $(FLAGS),--experiment swapped-grid)
+
 coarsening-loads: $(PROGRAM) ## print ncu's loads for stage 4's sweep, beside published ones (GPU)
 	src/profile/coarsening_loads.sh ./$(PROGRAM)
-.PHONY: profile ceilings coarsening-loads
+.PHONY: profile ceilings caches coarsening-loads

@@ -2,7 +2,8 @@
 # Prints ncu's counts on this machine's GPU beside the program's own:
 #   src/profile/profile.sh counts PROGRAM FLAGS...   every kind of access, beside the traced ones
 #   src/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings
-# FLAGS choose stages and sizes, as for PROGRAM. Exits with 1 if the two do not agree, and with 2 and
+#   src/profile/profile.sh caches PROGRAM FLAGS...   hit rates of L1 and L2, below the times
+# FLAGS choose stages and sizes, as for PROGRAM, and for caches also an experiment. Exits with 1 if the two do not agree, and with 2 and
 # one sentence if there is no GPU, no ncu, or no permission to read the counters.
 set -eu
 
@@ -17,12 +18,13 @@ trap 'rm -f "$csv"' EXIT
 case $what in
   counts) metrics=$("$program" --ncu-metrics) ;;
   units) metrics=$("$program" --ncu-unit-metrics) ;;
+  caches) metrics=$("$program" --ncu-cache-metrics) ;;
   *)
-    echo "$0: $what: give counts or units" >&2
+    echo "$0: $what: give counts, units or caches" >&2
     exit 2
     ;;
 esac
-"$ncu" --csv --page raw --clock-control none --metrics "$metrics" \
+"$ncu" --csv --page raw --print-units base --clock-control none --metrics "$metrics" \
   "$program" --device gpu --reps 1 --hazards off "$@" >"$csv" 2>&1 || {
   echo "$0: ncu failed: $(grep -m 1 '==ERROR==' "$csv" || tail -n 1 "$csv")" >&2
   exit 2
@@ -31,4 +33,5 @@ esac
 case $what in
   counts) "$program" --device gpu --reps 1 --trace all "$@" --ncu "$csv" ;;
   units) "$program" --device gpu "$@" --ncu-units "$csv" ;;
+  caches) "$program" --device gpu --no-color "$@" --ncu-caches "$csv" ;;
 esac

@@ -181,7 +181,7 @@ Comparison units_of(const std::string& csv, double of_ceiling) {
 }  // namespace
 
 TEST_CASE("the unit that bounds a stage must be ncu's busiest, and the speed near the ceiling") {
-  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\"";
+  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\",\"4\"";
   const auto [agrees, text] = units_of(ncu_unit_csv(smem), 0.79);
   CHECK(agrees);
   CHECK(widest(text) <= 100);
@@ -197,6 +197,71 @@ TEST_CASE("the unit that bounds a stage must be ncu's busiest, and the speed nea
   CHECK(widest(issue.text) <= 100);
   CHECK_FALSE(
       units_of(replaced_once(ncu_unit_csv(smem), "thread_tiling_2d", "other"), 0.79).agrees);
+  // The same kernel in a larger problem.
+  const auto larger = units_of(ncu_unit_csv(replaced_once(smem, "\"4\"", "\"1,024\"")), 0.79);
+  CHECK_FALSE(larger.agrees);
+  CHECK(contains(larger.text, "SMEM, and ncu did not see this launch  ≠"));
+}
+
+namespace {
+
+// A launch's values: blocks, bytes of shared memory, ns, L1 hits in percent, sectors and hits in
+// L2, bytes from DRAM, warps that wait for a load and for the queue.
+std::string ncu_cache_csv(const std::vector<std::string>& launches) {
+  std::string text = "==PROF== Connected\n\"ID\",\"Kernel Name\"", units = "\"\",\"\"";
+  std::istringstream metrics(ncu_cache_metrics());
+  for (std::string name; std::getline(metrics, name, ',');) {
+    text += ",\"" + name + "\"";
+    units += ",\"sector\"";
+  }
+  text += "\n" + units + "\n";
+  for (const std::string& launch : launches) text += "\"0\"," + launch + "\n";
+  return text + "==PROF== Disconnected\n";
+}
+
+std::string caches_of(const std::vector<std::string>& launches) {
+  return written([&](std::FILE* out) {
+    std::istringstream in(ncu_cache_csv(launches));
+    print_caches(out, in);
+  });
+}
+
+const std::string kColdSwapped =
+    "\"void swapped_untiled<(int)32, (int)32, (bool)0>(int, int)\",\"16,384\",\"0\","
+    "\"24,000,000\",\"90.00\",\"2,000,000\",\"500,000\",\"1\",\"1\",\"1\"";
+const std::string kSwapped =
+    "\"void swapped_untiled<(int)32, (int)32, (bool)0>(int, int)\",\"16,384\",\"0\","
+    "\"21,900,000\",\"95.35\",\"8,000,000\",\"6,000,000\",\"1,250,000,000\",\"16.66\",\"8.76\"";
+
+}  // namespace
+
+TEST_CASE("what the caches did is a line for each kernel, of its last launch") {
+  const std::string text = caches_of({kColdSwapped, kSwapped});
+  CHECK(widest(text) <= 100);
+  CHECK(
+      line_with(text, "swapped_untiled") ==
+      "swapped_untiled<32, 32, 0>             16,384    21.9  95.3     8.00  75.0    1,250    16.7 "
+      "  8.8");
+  CHECK_FALSE(contains(text, "90.0"));
+}
+
+TEST_CASE("launches with another grid or more shared memory have lines of their own") {
+  const std::string other_grid = replaced_once(kSwapped, "16,384", "128");
+  const std::string more_shared = replaced_once(kSwapped, "\"0\"", "\"1,024\"");
+  const std::string text = caches_of({kSwapped, other_grid, more_shared, kSwapped});
+  std::size_t lines = 0;
+  for (const std::string& line : testing::lines_of(text)) {
+    lines += contains(line, "swapped_untiled");
+  }
+  CHECK(lines == 3);
+}
+
+TEST_CASE("a kernel that asks nothing of L2, or whose metric is missing, has a dash there") {
+  const std::string none = replaced_once(kSwapped, "\"8,000,000\"", "\"0\"");
+  CHECK(contains(line_with(caches_of({none}), "swapped"), " 95.3        0     –    1,250 "));
+  const std::string missing = replaced_once(kSwapped, "\"95.35\"", "\"n/a\"");
+  CHECK(contains(line_with(caches_of({missing}), "swapped"), " 21.9     –     8.00 "));
+  CHECK_THROWS_AS(caches_of({}), model::Refusal);
 }
 
 TEST_CASE("the shares that the model of waiting predicts stand beside ncu's") {

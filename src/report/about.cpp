@@ -1,6 +1,10 @@
 #include "report/about.h"
 
+#include <vector>
+
 #include "lab/rates.h"
+#include "model/choice.h"
+#include "report/device_words.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 #include "text/terminal.h"
@@ -17,14 +21,61 @@ std::string kind_of(const model::Gpu& gpu) {
       gpu.warp.sector_words(), gpu.warp.banks);
 }
 
+// The stages that run the same variant because C is small.
+struct ChosenForSize {
+  std::string variant;
+  std::vector<int> stages;
+};
+
+std::vector<ChosenForSize> chosen_for_size(const lab::Run& run) {
+  std::vector<ChosenForSize> all;
+  for (const lab::Row& row : run.rows) {
+    if (!row.stage || !row.variant || row.variant == row.stage->variants.data()) continue;
+    if (row.variant != &model::suited_variant(*row.stage, run.gpu, run.M, run.N)) continue;
+    if (all.empty() || all.back().variant != row.variant->name) {
+      all.push_back({row.variant->name, {}});
+    }
+    all.back().stages.push_back(row.number);
+  }
+  return all;
+}
+
+// "stage 5", "stages 5 and 7", "stages 5 to 7".
+std::string listed(const std::vector<int>& numbers) {
+  const std::string first = std::to_string(numbers.front());
+  const std::string last = std::to_string(numbers.back());
+  if (numbers.size() == 1) return "stage " + first;
+  const auto count = static_cast<int>(numbers.size());
+  if (count > 2 && numbers.back() - numbers.front() == count - 1) {
+    return "stages " + first + " to " + last;
+  }
+  std::string text = "stages " + first;
+  for (int i = 1; i < count - 1; ++i) text += ", " + std::to_string(numbers[i]);
+  return text + " and " + last;
+}
+
+// Which stages run another variant than their first, so that nobody compares unequal tiles
+// unknowingly. Empty if none does.
+std::string tiles(const lab::Run& run, int width) {
+  std::string text;
+  for (const ChosenForSize& chosen : chosen_for_size(run)) {
+    text += (text.empty() ? "" : ", ") + chosen.variant + " in " + listed(chosen.stages);
+  }
+  if (text.empty()) return "";
+  return text::labelled(
+      "tiles", width, text + ", because C is small; --variant first keeps the large tiles");
+}
+
 }  // namespace
 
 std::string about(const lab::Run& run) {
   const model::Gpu& gpu = run.gpu;
   constexpr int kTerm = 9;
   const std::string what = gpu.name + text::printed(", %d SMs, ", gpu.sms) + kind_of(gpu);
-  const std::string problem = text::labelled(
-      "problem", kTerm, lab::product(run) + text::printed(", fp32, seed %llu", run.seed));
+  const std::string problem =
+      text::labelled(
+          "problem", kTerm, lab::product(run) + text::printed(", fp32, seed %llu", run.seed)) +
+      tiles(run, kTerm);
   if (!run.gpu_present) {
     return problem +
            text::labelled(
@@ -38,7 +89,8 @@ std::string about(const lab::Run& run) {
   const int room = text::report_width() - kTerm;
   return problem + text::labelled("GPU", kTerm, what) +
          text::labelled("driver", kTerm, text::shortened(run.driver, room)) +
-         text::labelled("run", kTerm, text::shortened(run.date + ", " + command, room));
+         text::labelled("run", kTerm, text::shortened(run.date + ", " + command, room)) +
+         clocks_line(run.rows, kTerm);
 }
 
 }  // namespace report

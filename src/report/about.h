@@ -7,7 +7,8 @@
 
 namespace report {
 
-// Problem, GPU, driver and command, a line each: what a recorded table has to tell.
+// Problem, tiles that were chosen for a small C, GPU, driver and command, a line each: what a
+// recorded table has to tell.
 std::string about(const lab::Run& run);
 
 }  // namespace report

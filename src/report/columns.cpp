@@ -24,6 +24,10 @@ std::string name_of_row(const lab::Run&, const lab::Row& row) {
   return row.name;
 }
 
+std::string variant_name(const lab::Run&, const lab::Row& row) {
+  return row.variant ? row.variant->name : "–";
+}
+
 std::string time_in_ms(const lab::Run&, const lab::Row& row) {
   if (!row.time) return "–";
   return (row.time->partial ? "~" : "") + text::significant(row.time->median_ms);
@@ -116,6 +120,13 @@ const std::array kColumns = {
         .cells = Align::left,
         .label = Align::left,
         .cell = name_of_row},
+    Column{
+        .top = "",
+        .bottom = "variant",
+        .in = In::wide,
+        .cells = Align::left,
+        .label = Align::left,
+        .cell = variant_name},
     Column{
         .top = "time",
         .bottom = "ms",

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lab/rates.h"
+#include "report/device_words.h"
 #include "report/in_flight.h"
 #include "report/predicted.h"
 #include "text/numbers.h"
@@ -214,6 +215,25 @@ void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row&
   add("smem_load_wavefronts", std::round(loads.wavefronts * blocks));
 }
 
+// The sensors while it was timed.
+void add_device(std::vector<Fact>& facts, const std::optional<model::DeviceState>& measured) {
+  const model::DeviceState state = measured.value_or(model::DeviceState{});
+  const Writer add{facts, "device.", measured.has_value()};
+  add("readings", state.readings);
+  add("measured_ms", state.measured_ms);
+  add("sm_mhz_median", or_null(state.median_mhz));
+  add("sm_mhz_min", or_null(state.min_mhz));
+  add("sm_mhz_max", or_null(state.max_mhz));
+  add("watts_mean", or_null(state.mean_watts));
+  add("watts_max", or_null(state.max_watts));
+  add("watts_limit", or_null(state.limit_watts));
+  add("watts_are_averages", state.watts_are_averages);
+  add("celsius_max", or_null(state.max_celsius));
+  const bool known = state.throttles.has_value();
+  add("throttled", known ? FactValue(!state.throttles->empty()) : FactValue());
+  add("throttled_by", known ? FactValue(reasons_words(*state.throttles)) : FactValue());
+}
+
 void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const model::Error error = row.error.value_or(model::Error{});
   const Writer of_error{facts, "error.", row.error.has_value()};
@@ -230,6 +250,8 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   time("max_ms", timing.max_ms);
   time("repetitions", timing.repetitions);
   time("partial", timing.partial);
+  time("busy_before_ms", or_null(timing.busy_before_ms));
+  add_device(facts, timing.device);
   add("tflops", or_null(lab::tflops(run, row)));
   add("cublas_ratio", or_null(lab::cublas_ratio(run, row)));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lab/rates.h"
+#include "report/device_words.h"
 #include "text/numbers.h"
 #include "text/terminal.h"
 
@@ -35,6 +36,14 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
         {"left out",
          names +
              text::printed(": %d columns are too few; --wide prints all", text::report_width())});
+  }
+  std::string throttled;
+  for (const lab::Row& row : run.rows) {
+    if (was_throttled(row)) throttled += (throttled.empty() ? "" : ", ") + row.name;
+  }
+  if (!throttled.empty()) {
+    entries.push_back(
+        {"throttled", throttled + ": the GPU lowered its clock; --explain says why, and how far"});
   }
   if (!model::has_clock(run.gpu)) {
     entries.push_back(
@@ -96,6 +105,9 @@ void print_legend(std::FILE* out) {
   const Entry entries[] = {
       {"#, stage",
        "the stage's number and name. Rows without a number are yardsticks: the CPU and cuBLAS"},
+      {"variant",
+       "the tile sizes that ran: those that suit the GPU and the size, unless --variant names "
+       "others (--wide)"},
       {"time",
        "the median of many launches in ms, each between two events, after unmeasured ones; "
        "--explain gives the spread. ~: scaled up from the first rows of C, because all of C would "

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "model/gpus.h"
+#include "model/choice.h"
 #include "report/csv.h"
 #include "report/facts.h"
 #include "report/json.h"
@@ -17,12 +17,19 @@ namespace {
 
 constexpr const char* kSerial = "serial";  // stage 0 is no kernel, and in no stage table
 
-std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v) {
+bool is_chosen(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
+  return &v == &model::suited_variant(stage, choice.gpu, choice.M, choice.N);
+}
+
+// "default" is the stage's first variant, for large products, and "chosen" the one that runs.
+std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v, bool chosen) {
   return {
       {"number", stage.number},
       {"name", stage.name},
       {"variant", v.name},
       {"default", &v == stage.variants.data()},
+      {"for_small", v.for_small},
+      {"chosen", chosen},
       {"BM", v.BM},
       {"BN", v.BN},
       {"BK", v.BK},
@@ -38,10 +45,13 @@ std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v) {
       {"needs_compute_capability", stage.needs}};
 }
 
-std::vector<std::vector<Fact>> all_facts(std::span<const model::Stage> stages) {
+std::vector<std::vector<Fact>> all_facts(
+    std::span<const model::Stage> stages, const ChoiceFor& choice) {
   std::vector<std::vector<Fact>> all;
   for (const model::Stage& stage : stages) {
-    for (const model::Variant& variant : stage.variants) all.push_back(facts_of(stage, variant));
+    for (const model::Variant& variant : stage.variants) {
+      all.push_back(facts_of(stage, variant, is_chosen(stage, variant, choice)));
+    }
   }
   return all;
 }
@@ -100,7 +110,14 @@ std::string gpu_names() {
   return names;
 }
 
-std::string as_table(std::span<const model::Stage> stages) {
+// How the variants of a stage with several are marked.
+std::string mark(const model::Stage& stage, const model::Variant& v, const ChoiceFor& choice) {
+  if (stage.variants.size() == 1) return "";
+  if (is_chosen(stage, v, choice)) return " *";
+  return v.for_small || &v == stage.variants.data() ? " +" : "";
+}
+
+std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choice) {
   const std::string none = "–";
   std::vector<Cells> lines = {
       {"", "", "", "block", "", "warp", "thread", "", "threads", "dynamic", "needs"},
@@ -110,18 +127,25 @@ std::string as_table(std::span<const model::Stage> stages) {
   for (const model::Stage& stage : stages) {
     for (const model::Variant& v : stage.variants) {
       const bool first = &v == stage.variants.data();
-      const char* mark = first && stage.variants.size() > 1 ? " *" : "";
       lines.push_back(
           {first ? std::to_string(stage.number) : "", first ? stage.name : "",
-           std::string(v.name) + mark, tile(v.BM, v.BN), count(v.BK), tile(v.WM, v.WN),
-           tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
+           std::string(v.name) + mark(stage, v, choice), tile(v.BM, v.BN), count(v.BK),
+           tile(v.WM, v.WN), tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
            v.shared_bytes > 0 ? text::grouped(v.shared_bytes) : none,
            stage.needs > 0 ? std::to_string(stage.needs) : "any"});
     }
   }
   constexpr int kTerm = 7;
   return laid_out(lines) + "\n" +
-         text::labelled("*", kTerm, "runs unless --variant NAME names another") +
+         text::labelled(
+             "*", kTerm,
+             "runs unless --variant NAME names another: it suits C (" + std::to_string(choice.M) +
+                 " x " + std::to_string(choice.N) + ") on the " + choice.gpu.name) +
+         text::labelled(
+             "+", kTerm,
+             "runs for other sizes or GPUs (--size, --gpu). A stage's first variant is for large "
+             "products. One below it runs if the SM with the most tiles then computes at most 3/4 "
+             "of the results") +
          text::labelled("tiles", kTerm, "in flight at once") +
          text::labelled(
              "SMEM", kTerm,
@@ -131,15 +155,16 @@ std::string as_table(std::span<const model::Stage> stages) {
 
 }  // namespace
 
-void print_list(std::FILE* out, std::span<const model::Stage> stages, Format format) {
+void print_list(
+    std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice, Format format) {
   std::string text;
   if (format == Format::table) {
-    text = as_table(stages);
+    text = as_table(stages, choice);
   } else if (format == Format::json) {
-    text = "{\n" + json_array("variants", all_facts(stages)) + "\n}\n";
+    text = "{\n" + json_array("variants", all_facts(stages, choice)) + "\n}\n";
   } else {
-    text = csv_names(facts_of(model::Stage{}, model::Variant{}));
-    for (const std::vector<Fact>& facts : all_facts(stages)) text += csv_values(facts);
+    text = csv_names(facts_of(model::Stage{}, model::Variant{}, false));
+    for (const std::vector<Fact>& facts : all_facts(stages, choice)) text += csv_values(facts);
   }
   std::fputs(text.c_str(), out);
 }

@@ -4,12 +4,20 @@
 #include <cstdio>
 #include <span>
 
+#include "model/gpus.h"
 #include "model/stage.h"
 #include "report/format.h"
 
 namespace report {
 
-// Every stage with its variants.
-void print_list(std::FILE* out, std::span<const model::Stage> stages, Format format);
+// What variants are chosen for: C (M x N) on this GPU.
+struct ChoiceFor {
+  model::Gpu gpu;
+  int M, N;
+};
+
+// Every stage with its variants: which of them can be chosen by size, and which one is.
+void print_list(
+    std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice, Format format);
 
 }  // namespace report

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "model/share_out.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -10,10 +11,14 @@ namespace report {
 std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row) {
   const model::Variant& v = *row.variant;
   const auto number = [](int value) { return static_cast<double>(value); };
+  const int K_read = run.alpha != 0 ? run.K : 0;
+  const model::ShareOut shares = model::share_out(v, run.M, run.N, K_read, run.gpu.sms);
+  const bool all_cut = shares.whole == 0;
+  const int k_tiles = v.BK > 0 ? (K_read + v.BK - 1) / v.BK : 0;
   return {
       {"M", number(run.M)},
       {"N", number(run.N)},
-      {"K", run.alpha != 0 ? number(run.K) : 0},
+      {"K", number(K_read)},
       {"BM", number(v.BM)},
       {"BN", number(v.BN)},
       {"BK", number(v.BK)},
@@ -23,7 +28,11 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
       {"TN", number(v.TN)},
       {"threads", number(v.threads())},
       {"reads_C", run.beta != 0 ? 1.0 : 0.0},
-      {"vec", row.aligned ? 4.0 : 1.0}};
+      {"vec", row.aligned ? 4.0 : 1.0},
+      {"blocks", number(model::blocks_of(shares, model::tiles_of(v, run.M, run.N)))},
+      {"cuts", shares.parts > 1 ? 1.0 : 0.0},
+      {"depth", number(all_cut ? shares.depth : k_tiles)},
+      {"adds", number(all_cut ? shares.parts : 0)}};
 }
 
 std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row) {

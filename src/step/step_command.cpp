@@ -67,10 +67,14 @@ flags::Flags at_teaching_size(flags::Flags flags, const model::Variant& variant)
 
 StepScene stage_scene(
     const flags::Flags& asked, const model::StageTable& traced, const model::Stage& stage,
-    const model::Variant& variant) {
-  const lab::Problem p = lab::load_problem(at_teaching_size(asked, variant), false);
+    const std::string& variant_name) {
+  const model::Variant& named = flags::select_variant(stage, variant_name);
+  const lab::Problem p = lab::load_problem(at_teaching_size(asked, named), false);
   if (p.results() == 0) throw model::Refusal("--step: C has no elements, so no kernel runs");
   const model::Gpu gpu = lab::choose_model(asked, false);
+  const bool has_own_size = !asked.a.empty() || asked.size || (asked.m && asked.n);
+  const model::Variant& variant =
+      has_own_size ? flags::select_variant(stage, variant_name, gpu, p.M, p.N) : named;
   lab::Floats C = p.C;
   RecordedRun run = record_run(
       machine::Machine{&gpu}, p.arrays(C), p.product_by(lab::gemm_of(traced, variant), C));
@@ -116,8 +120,8 @@ int step_stages(const flags::Flags& flags, const model::StageTable& traced) {
   flags::select_variant(asked, flags.variant);
   scenes.load = [&](int number) {
     const model::Stage& stage = *stages[number];
-    return stage_scene(
-        flags, traced, stage, flags::select_variant(stage, &stage == &asked ? flags.variant : ""));
+    const bool is_named = &stage == &asked || flags.variant == flags::kFirstVariant;
+    return stage_scene(flags, traced, stage, is_named ? flags.variant : "");
   };
   return step(flags, scenes, steps_on_terminal(flags), stdout);
 }

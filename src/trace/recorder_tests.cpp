@@ -40,7 +40,7 @@ Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'00
   machine.recorder = &recorder;
   const model::Variant& variant = small_tiles();
   model::Counts counts = trace(machine, arrays, [&] {
-    stage_table_traced.run(variant, kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data());
+    stage_table_traced.run(variant, 0, kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data());
   });
   REQUIRE(recorder.launches.size() == 1);
   model::Recording recording = recorder.launches[0];

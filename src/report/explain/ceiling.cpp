@@ -124,7 +124,7 @@ std::string what_it_cannot_see(const lab::Run& run, const lab::Row& row) {
     return fact("not seen", "waiting, for results and at barriers: a ceiling counts only work");
   }
   const std::string unit(model::kUnitNames[bound->unit]);
-  return fact("measured", text::printed("%d %% of the ceiling", bound->percent)) +
+  return fact("measured", text::printed("%d %% of the ceiling at this size", bound->percent)) +
          fact(
              "bound by", bound->latency
                              ? text::printed(

@@ -129,7 +129,7 @@ TEST_CASE("an explanation draws what each unit needs, and the busiest is as long
   CHECK(contains(line_with(text, "  ceiling  "), "bound by SMEM"));
   CHECK(contains(
       line_with(text, "  one block alone "), "TFLOP/s, if it copied, then multiplied, never both"));
-  CHECK(contains(line_with(text, "  measured  "), "% of the ceiling"));
+  CHECK(contains(line_with(text, "  measured  "), "% of the ceiling at this size"));
 }
 
 TEST_CASE("an explanation says what the ceiling cannot see, and calls it latency where it counts") {

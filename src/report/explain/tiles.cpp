@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lab/rates.h"
+#include "model/choice.h"
 #include "pictures/tile_picture.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
@@ -13,6 +14,50 @@ namespace {
 
 std::string problem(const lab::Run& run) {
   return fact("problem", product(run) + ", fp32, row-major");
+}
+
+// The variant that may be chosen in place of the first, and leaves the busiest SM the fewest
+// results. Null if there is none.
+const model::Variant* best_other(
+    const lab::Run& run, const model::Stage& stage, const model::Variant& first) {
+  const model::Variant* best = nullptr;
+  const auto results = [&](const model::Variant& v) {
+    return model::spread(v, run.gpu, run.M, run.N).results;
+  };
+  for (const model::Variant& v : stage.variants) {
+    if (!v.for_small || &v == &first) continue;
+    if (best == nullptr || results(v) < results(*best)) best = &v;
+  }
+  return best;
+}
+
+// Why this variant runs, where the stage has several to choose from.
+std::string choice(const lab::Run& run, const lab::Row& row) {
+  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0) return "";
+  const model::Variant& first = row.stage->variants.front();
+  const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
+  const bool is_first = &chosen == &first;
+  const model::Variant* const other = is_first ? best_other(run, *row.stage, first) : &first;
+  if (other == nullptr) return "";
+  const std::string name = chosen.name, of_other = other->name;
+  if (row.variant != &chosen) {
+    return fact("choice", "by --variant; without it, " + name + " would be chosen for this C");
+  }
+  const model::Spread now = model::spread(chosen, run.gpu, run.M, run.N);
+  const model::Spread instead = model::spread(*other, run.gpu, run.M, run.N);
+  std::string why = name + " was chosen: with " + of_other + ", ";
+  if (!is_first && instead.tiles < run.gpu.sms) {
+    why +=
+        text::printed("only %lld of %d SMs would have a block, and ", instead.tiles, run.gpu.sms);
+  }
+  const std::string results = text::grouped(instead.results) + " results";
+  why += "the busiest SM would " +
+         (instead.results == now.results
+              ? "also compute " + results
+              : "compute " + results + " instead of " + text::grouped(now.results));
+  return fact(
+      "choice", why + (is_first ? ". A smaller tile is chosen only where they are at most 3/4."
+                                : ". --variant " + of_other + " overrides."));
 }
 
 std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool whole) {
@@ -26,6 +71,7 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
   const std::string depth =
       v.BK > 0 ? text::printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
   text += fact("block's tile", text::printed("%d x %d of C", v.BM, v.BN) + depth);
+  text += choice(run, row);
   // What the picture below says as well.
   if (v.WM > 0 && !whole)
     text += fact("warp's tile", text::printed("%d x %d of C: WM x WN", v.WM, v.WN));

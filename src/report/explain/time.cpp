@@ -2,12 +2,30 @@
 
 #include "lab/rates.h"
 #include "report/bound_by.h"
+#include "report/device_words.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
 
 namespace report {
 
 namespace {
+
+// The GPU while it was measured: a throttled or cold GPU makes any kernel slow.
+std::string device(const lab::Timing& time) {
+  std::string text;
+  if (time.device) {
+    text += fact("clocks", clocks_words(*time.device) + temperature_words(*time.device));
+    text += fact("", readings_words(*time.device));
+  } else if (time.busy_before_ms) {
+    text += fact("clocks", "not known: the driver's NVML could not be read");
+  }
+  if (time.busy_before_ms) {
+    text += fact(
+        "busy before", text::brief(*time.busy_before_ms / 1e3) +
+                           " s of work for this program, without a pause of more than a second");
+  }
+  return text;
+}
 
 std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) {
   std::string text = heading("Time and error", style);
@@ -35,7 +53,7 @@ std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) 
   if (const auto ratio = lab::times_the_stage_before(run, row)) {
     text += fact("", text::brief(*ratio) + " times the speed of the stage before");
   }
-  return text;
+  return text + device(time);
 }
 
 std::string result(const lab::Row& row, text::Style style) {

@@ -1,0 +1,42 @@
+#include "model/choice.h"
+
+#include <string_view>
+
+namespace model {
+
+namespace {
+
+long long ceil_div(long long a, long long b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
+  const long long tiles = ceil_div(M, variant.BM) * ceil_div(N, variant.BN);
+  return {tiles, ceil_div(tiles, gpu.sms) * variant.BM * variant.BN};
+}
+
+const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
+  constexpr double kWorthIt = 0.75;
+  const Variant* chosen = &stage.variants.front();
+  if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
+  for (const Variant& variant : stage.variants) {
+    if (!variant.for_small) continue;
+    const auto now = static_cast<double>(spread(*chosen, gpu, M, N).results);
+    if (static_cast<double>(spread(variant, gpu, M, N).results) <= kWorthIt * now) {
+      chosen = &variant;
+    }
+  }
+  return *chosen;
+}
+
+const Variant& comparable_variant(
+    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N) {
+  for (const Variant& candidate : other.variants) {
+    if (std::string_view(candidate.name) == variant.name) return candidate;
+  }
+  return suited_variant(other, gpu, M, N);
+}
+
+}  // namespace model

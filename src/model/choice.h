@@ -1,0 +1,35 @@
+// Which variant of a stage suits a product on a GPU.
+#pragma once
+
+#include "model/gpus.h"
+#include "model/stage.h"
+
+namespace model {
+
+// How the tiles of C are spread over the SMs.
+struct Spread {
+  long long tiles;    // one for each block
+  long long results;  // that the busiest SM computes: whole tiles, even where C ends within one
+};
+Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
+
+// The variant of `stage` for C (M x N) on `gpu`. The stage has at least one.
+//
+// The first variant has the tile for large products: a larger tile makes fewer loads per result.
+// But a small C has few large tiles. Then some SMs compute fewer tiles than others, or none, and
+// the product takes as long as the busiest SM. So a later variant that is marked `for_small` is
+// taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so far. The margin
+// pays for the additional loads.
+//
+// If C gives each SM at least three of the first variant's tiles, that variant is chosen, unless
+// much of the tiles' area lies outside of C. Twice the rows and columns never get a smaller tile,
+// but a few more may: 11 x 11 tiles are at most one for each of 132 SMs, and of 12 x 12 tiles, 12
+// SMs compute two. The paper GPU has no clock and nothing to gain: it gets the first variant.
+const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N);
+
+// The variant of another stage to set beside `variant`: the one with the same name, so that only
+// the idea differs, else the one that suits.
+const Variant& comparable_variant(
+    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N);
+
+}  // namespace model

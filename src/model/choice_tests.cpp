@@ -1,0 +1,171 @@
+#include "model/choice.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "lab/stage_tables.h"
+
+namespace model {
+
+namespace {
+
+Variant tile(const char* name, int BM, int BN, bool for_small) {
+  Variant variant{};
+  variant.name = name;
+  variant.BM = BM;
+  variant.BN = BN;
+  variant.for_small = for_small;
+  return variant;
+}
+
+// The third variant has the smallest tile but is not marked.
+const Stage kStage{
+    .number = 1,
+    .name = "",
+    .idea = "",
+    .needs = 0,
+    .predicted = {},
+    .variants = {
+        tile("128x128", 128, 128, false), tile("64x128", 64, 128, true), tile("8x8", 8, 8, false),
+        tile("64x64", 64, 64, true)}};
+
+std::string suited(const char* gpu, int M, int N) {
+  return suited_variant(kStage, *find_gpu(gpu), M, N).name;
+}
+
+// Stages of the lesson that have kernels.
+std::vector<const Stage*> stages() {
+  std::vector<const Stage*> all;
+  for (const Stage& stage : stage_table_plain.stages) {
+    if (!stage.variants.empty()) all.push_back(&stage);
+  }
+  return all;
+}
+
+const Variant* chosen(const Stage& stage, const Gpu& gpu, int M, int N) {
+  return &suited_variant(stage, gpu, M, N);
+}
+
+}  // namespace
+
+TEST_CASE("the busiest SM computes whole tiles, and one more than its share if there is a rest") {
+  const Gpu& h200 = *find_gpu("H200");  // 132 SMs
+  CHECK(spread(kStage.variants[0], h200, 1408, 1408).tiles == 121);
+  CHECK(spread(kStage.variants[0], h200, 1408, 1408).results == 128 * 128);
+  CHECK(spread(kStage.variants[0], h200, 1409, 1408).tiles == 132);
+  CHECK(spread(kStage.variants[0], h200, 1409, 1408).results == 128 * 128);
+  CHECK(spread(kStage.variants[0], h200, 1409, 1409).results == 2 * 128 * 128);
+  CHECK(spread(kStage.variants[0], h200, 1, 1).results == 128 * 128);
+  CHECK(spread(kStage.variants[0], h200, 2147483647, 2147483647).tiles == 1LL << 48);
+}
+
+TEST_CASE(
+    "a smaller tile is chosen where the busiest SM then computes at most 3/4 of the results") {
+  // 64 tiles of 128 x 128: 68 SMs of an H200 would have none. 128 of 64 x 128 are one per SM, and
+  // 256 of 64 x 64 are two for some, which is as much.
+  CHECK(suited("H200", 1024, 1024) == "64x128");
+  CHECK(suited("H200", 256, 256) == "64x64");
+  // One tile per SM, 121 of 132: 4 small tiles per SM would be as much.
+  CHECK(suited("H200", 1408, 1408) == "128x128");
+  // 144 tiles: 12 SMs would compute two. Of 288 tiles the busiest computes three, which is 3/4.
+  CHECK(suited("H200", 1536, 1536) == "64x128");
+  // 82 SMs: 64 tiles leave 18 idle, but of 128 and 256 smaller ones the busiest computes as much.
+  CHECK(suited("RTX 3090", 1024, 1024) == "128x128");
+  // A single row of C: the tiles' rows are wasted alike, and their columns decide.
+  CHECK(suited("H200", 1, 14336) == "64x128");
+  CHECK(suited("H200", 1, 128) == "64x64");
+}
+
+TEST_CASE("an empty C and the paper GPU get the first variant") {
+  CHECK(suited("H200", 0, 256) == "128x128");
+  CHECK(suited("H200", 256, 0) == "128x128");
+  CHECK(suited("paper", 256, 256) == "128x128");
+}
+
+TEST_CASE("beside a variant stands the one of its name, or the one that suits") {
+  const Gpu& h200 = *find_gpu("H200");
+  const auto beside = [&](const char* name) {
+    return std::string(comparable_variant(tile(name, 1, 1, false), kStage, h200, 256, 256).name);
+  };
+  CHECK(beside("128x128") == "128x128");
+  CHECK(beside("8x8") == "8x8");
+  CHECK(beside("32x32") == "64x64");
+}
+
+TEST_CASE("every stage runs its first variant at 4096 and 8192, on every GPU") {
+  for (const Gpu& gpu : known_gpus()) {
+    CAPTURE(gpu.name);
+    for (const Stage* stage : stages()) {
+      CAPTURE(stage->number);
+      CHECK(chosen(*stage, gpu, 4096, 4096) == &stage->variants.front());
+      CHECK(chosen(*stage, gpu, 8192, 8192) == &stage->variants.front());
+      CHECK(chosen(*stage, gpu, 8192, 4096) == &stage->variants.front());
+    }
+  }
+}
+
+TEST_CASE("no stage runs a variant that is not marked for small products, and some run one") {
+  int small = 0;
+  for (const Gpu& gpu : known_gpus()) {
+    for (const Stage* stage : stages()) {
+      CAPTURE(stage->number);
+      for (const int M : {1, 64, 255, 512, 1024, 1500, 3000}) {
+        for (const int N : {1, 64, 255, 512, 1024, 1500, 3000}) {
+          const Variant* variant = chosen(*stage, gpu, M, N);
+          if (variant == &stage->variants.front()) continue;
+          CHECK(variant->for_small);
+          ++small;
+        }
+      }
+    }
+  }
+  CHECK(small > 0);
+}
+
+TEST_CASE("a stage's variants for small products have smaller tiles, the larger ones first") {
+  for (const Stage* stage : stages()) {
+    CAPTURE(stage->number);
+    int area = stage->variants.front().BM * stage->variants.front().BN;
+    CHECK(!stage->variants.front().for_small);
+    for (const Variant& variant : stage->variants) {
+      if (!variant.for_small) continue;
+      CAPTURE(std::string(variant.name));
+      CHECK(variant.BM * variant.BN < area);
+      area = variant.BM * variant.BN;
+    }
+  }
+}
+
+TEST_CASE("twice the rows and columns never get a smaller tile") {
+  std::vector<const Stage*> all = stages();
+  all.push_back(&kStage);
+  for (const Gpu& gpu : known_gpus()) {
+    CAPTURE(gpu.name);
+    for (const Stage* stage : all) {
+      CAPTURE(stage->number);
+      for (int side = 64; side <= 4096; side += 64) {
+        CAPTURE(side);
+        CHECK(chosen(*stage, gpu, 2 * side, 2 * side) <= chosen(*stage, gpu, side, side));
+      }
+    }
+  }
+}
+
+TEST_CASE("with three tiles per SM or more, the first variant runs") {
+  for (const Gpu& gpu : known_gpus()) {
+    CAPTURE(gpu.name);
+    for (const Stage* stage : stages()) {
+      CAPTURE(stage->number);
+      for (int side = 256; side <= 8192; side += 256) {
+        const Variant& first = stage->variants.front();
+        if (spread(first, gpu, side, side).tiles < 3LL * gpu.sms) continue;
+        CAPTURE(side);
+        CHECK(chosen(*stage, gpu, side, side) == &first);
+      }
+    }
+  }
+}
+
+}  // namespace model

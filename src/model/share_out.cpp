@@ -1,0 +1,62 @@
+#include "model/share_out.h"
+
+#include <algorithm>
+
+namespace model {
+
+namespace {
+
+int ceil_div(std::int64_t a, std::int64_t b) {
+  return static_cast<int>((a + b - 1) / b);
+}
+
+}  // namespace
+
+ShareOut share_out(int tiles, int k_tiles, int sms) {
+  // In K tiles. To start a block, to store its sums and to add them up costs about as much as a few
+  // K tiles, so less than kLeastSaved is not worth it (measured on an H200, results/fp32-log.md).
+  constexpr int kOverhead = 4, kLeastSaved = 16;
+  const ShareOut none{tiles, 1, k_tiles};
+  const int left = sms > 0 ? tiles % sms : 0;
+  if (left == 0) return none;
+  int depth = k_tiles;
+  if (const int parts = sms / left; parts >= 2) {
+    depth = ceil_div(k_tiles, parts);
+  } else if (const int idle = sms - left; idle > 0) {
+    // Every tile loses its last part to the idle SMs, which compute several of them, one after the
+    // other. All are done at the same time if depth = rounds * (k_tiles - depth + kOverhead).
+    const int rounds = ceil_div(left, idle);
+    depth = ceil_div(std::int64_t{rounds} * (k_tiles + kOverhead), rounds + 1);
+  }
+  if (k_tiles - depth < kLeastSaved) return none;
+  return {tiles - left, ceil_div(k_tiles, depth), depth};
+}
+
+int tiles_of(const Variant& variant, int M, int N) {
+  return ceil_div(M, variant.BM) * ceil_div(N, variant.BN);
+}
+
+ShareOut share_out(const Variant& variant, int M, int N, int K, int sms) {
+  const int k_tiles = variant.BK > 0 ? std::max(1, ceil_div(K, variant.BK)) : 1;
+  return share_out(tiles_of(variant, M, N), k_tiles, variant.sharing == Sharing::cut ? sms : 0);
+}
+
+int blocks_of(const ShareOut& shares, int tiles) {
+  return shares.whole + (tiles - shares.whole) * shares.parts;
+}
+
+std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles) {
+  std::vector<std::int64_t> blocks;
+  if (shares.whole > 0) blocks = {0, shares.whole / 2, shares.whole - 1};
+  const int cut = tiles - shares.whole;
+  for (int part = 0; part < shares.parts && cut > 0; ++part) {
+    const std::int64_t first = shares.whole + std::int64_t{part} * cut;
+    blocks.push_back(first);
+    blocks.push_back(first + cut - 1);
+  }
+  std::sort(blocks.begin(), blocks.end());
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+  return blocks;
+}
+
+}  // namespace model

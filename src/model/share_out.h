@@ -1,0 +1,36 @@
+// How the tiles of C are shared out among the SMs of a GPU, if some are cut along K.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/stage.h"
+
+namespace model {
+
+// The first `whole` tiles have a block each. Each of the others is cut along K into `parts` parts,
+// with a block each: `depth` K tiles, and in the last part what is left. Blocks are numbered whole
+// tiles first, then the first parts of all cut tiles, then the second parts, and so on.
+struct ShareOut {
+  int whole;
+  int parts;  // of a tile that is cut; 1 if none is
+  int depth;  // K tiles
+};
+
+// For `tiles` tiles of C with `k_tiles` K tiles each. All SMs get equally many tiles, and the rest,
+// tiles % sms, would occupy only some of them. These are cut, unless that saves too little. With 0
+// SMs no tile is cut.
+ShareOut share_out(int tiles, int k_tiles, int sms);
+
+// For a product. Only a variant with Sharing::cut cuts tiles.
+ShareOut share_out(const Variant& variant, int M, int N, int K, int sms);
+int tiles_of(const Variant& variant, int M, int N);
+
+// The number of blocks.
+int blocks_of(const ShareOut& shares, int tiles);
+
+// Blocks that represent all others: the first, middle and last whole tile, and every part of the
+// first and of the last tile that is cut. In ascending order.
+std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles);
+
+}  // namespace model
