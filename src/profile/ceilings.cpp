@@ -78,8 +78,7 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
     const std::optional<model::Waiting> waiting = lab::with_waiting(timed, row);
     const std::optional<double> tflops = lab::tflops(timed, row);
     if (!waiting || !tflops) continue;
-    const std::optional<Shares> counted =
-        counted_shares(launches, lab::kernel_name(row), timed.gpu);
+    const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     if (!counted) continue;
     ++stages;
     text += text::printed(" %-2d", row.number) +
