@@ -129,8 +129,9 @@ lab::Measurement measure_variant(
           ladder.flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample,
       .hazards = ladder.flags.hazards,
       .progress = [&](std::int64_t done) { progress.advance(done); }};
+  const bool is_traced = ladder.flags.trace != lab::Trace::none;
   const lab::Kernel kernel{
-      .traced = lab::gemm_of(traced, same(variant, own, traced), sms),
+      .traced = is_traced ? lab::gemm_of(traced, same(variant, own, traced), sms) : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
       .gpu = lab::gemm_of(own, variant, sms),
       .precision = stage.precision,
@@ -149,7 +150,7 @@ lab::Row stage_row(
   const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
   row.aligned = &kernel == &variant.kernel;
   row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, variant, kernel);
-  annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
+  if (row.counts) annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
   return row;
 }
 

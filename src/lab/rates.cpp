@@ -56,6 +56,13 @@ std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
   return model::ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
 }
 
+std::optional<model::Waiting> with_waiting(const Run& run, const Row& row) {
+  const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
+  if (!ceiling || !row.occupancy) return std::nullopt;
+  return model::with_waiting(
+      run.gpu, product_of(run), *row.variant, *ceiling, *compiled_loop(run, row), *row.occupancy);
+}
+
 std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
   const std::optional<double> measured = tflops(run, row);
   const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);

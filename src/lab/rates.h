@@ -5,6 +5,7 @@
 
 #include "lab/run.h"
 #include "model/ceiling.h"
+#include "model/waiting.h"
 
 namespace lab {
 
@@ -26,6 +27,9 @@ std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& ro
 // also needs a record.
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
+
+// The same kernel if its blocks also wait. Needs the compiled ceiling and an occupancy.
+std::optional<model::Waiting> with_waiting(const Run& run, const Row& row);
 
 // Measured speed divided by compiled_ceiling() for the run's size: the part of the time in which
 // the ceiling's unit is busy.

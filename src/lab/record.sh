@@ -1,11 +1,12 @@
 #!/bin/sh
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all:
-# src/lab/record.sh PROGRAM BENCH_CPU
+# src/lab/record.sh PROGRAM BENCH_CPU LATENCY
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
 program=$1
 bench_cpu=$2
+latency=$3
 lab=$(dirname "$0")
 src=$(dirname "$lab")
 results=$(dirname "$src")/results
@@ -26,10 +27,12 @@ record() {
   mv "$file.tmp" "$file.txt"
 }
 
-for size in 512 1024 2048 4096 8192 4095; do
-  record $size "$program" --device gpu --size $size --no-color
+record 4096 "$program" --device gpu --size 4096 --no-color
+# Times alone: what the kernels do is the same at every size.
+for size in 512 1024 2048 8192 4095; do
+  record $size "$program" --device gpu --trace none --size $size --no-color
 done
-record 8192x4096x2048 "$program" --device gpu --m 8192 --n 4096 --k 2048 --no-color
+record 8192x4096x2048 "$program" --device gpu --trace none --m 8192 --n 4096 --k 2048 --no-color
 # These are small, so each stage's first variant, which the lesson is about, has to be named.
 record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
 # First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the
@@ -47,4 +50,5 @@ for name in coarsening block-shape swapped-grid tile-sizes padding stages one-ch
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done
 record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --variant 64x64x8 --no-color
+record latency "$latency"
 record host-cpu "$bench_cpu"

@@ -64,6 +64,7 @@ Ceiling ceiling_of(
   const auto on_sm = [&](double cycles) { return most_blocks * cycles / cycles_per_ms; };
 
   Ceiling result{};
+  result.blocks_per_sm = most_blocks;
   result.busy_share = all_blocks / (most_blocks * gpu.sms);
   result.ms[kFma] = on_sm(work.ffmas * 32 / gpu.fp32_lanes_per_sm);
   result.ms[kIssue] = on_sm(work.instructions / kSchedulers);

@@ -7,15 +7,15 @@
 // bound, and a kernel comes near it if its warps hide all their latency.
 //
 // Limits. At 4096^3 an H200 reaches 0.66 to 0.99 of it with the fp32 stages. The rest is waiting,
-// which the model leaves out: for loads when there are few other warps to run (25 to 50 % occupancy
-// once a thread has several results), at two barriers per tile, and for the epilogue. The naive
-// kernel has so many requests in flight that nothing is lost. The async pipeline copies ahead and
-// comes closest of the kernels that mostly multiply. results/h200-ceilings-4096.txt has, for every
-// unit, the busy share by the model beside the hardware's. They agree within a few points, and the
-// model names the busiest unit. L1 and shared memory are two units here but share one data stage in
-// the hardware, so the traffic of cp.async is under L1 here and under shared memory there. The
-// register banks and the instruction cache are not in the model. For L2 the model has only the
-// traffic that no L1 cache could save.
+// which this model leaves out and waiting.h adds: for loads when there are few other warps to run
+// (25 to 50 % occupancy once a thread has several results), at two barriers per tile, and for the
+// epilogue. The naive kernel has so many requests in flight that nothing is lost. The async
+// pipeline copies ahead and comes closest of the kernels that mostly multiply.
+// results/h200-ceilings-4096.txt has, for every unit, the busy share by the model beside the
+// hardware's. They agree within a few points, and the model names the busiest unit. L1 and shared
+// memory are two units here but share one data stage in the hardware, so the traffic of cp.async is
+// under L1 here and under shared memory there. The register banks and the instruction cache are not
+// in the model. For L2 the model has only the traffic that no L1 cache could save.
 #pragma once
 
 #include <array>
@@ -51,6 +51,7 @@ struct Ceiling {
                              // SMEM), ...
   double multiply_ms;        // ... and for multiplications (FMA, issue, loads from SMEM)
   double no_overlap_tflops;  // if a block first copies and then multiplies, never both
+  double blocks_per_sm;      // of the busiest SM, over the whole launch
   double busy_share;         // of the SMs, until the last block is done: 1 means no tail
 };
 

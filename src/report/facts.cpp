@@ -157,6 +157,25 @@ void add_ceiling(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
   for (int i = 0; i < model::kUnits; ++i) unit(kNames[i], ceiling.ms[i]);
 }
 
+void add_waiting(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const std::optional<model::Waiting> predicted = lab::with_waiting(run, row);
+  const model::Waiting waiting = predicted.value_or(model::Waiting{});
+  const Writer add{facts, "waiting.", predicted.has_value()};
+  add("tflops", waiting.tflops);
+  add("busiest", std::string(model::kUnitNames[waiting.busiest]));
+  add("resident_blocks", waiting.resident_blocks);
+  add("warps_per_scheduler", waiting.warps_per_scheduler);
+  const Writer busy{facts, "waiting.busy.", predicted.has_value()};
+  constexpr std::array<const char*, model::kUnits> kNames = {"fma", "issue", "smem",
+                                                             "l1",  "l2",    "dram"};
+  for (int i = 0; i < model::kUnits; ++i) busy(kNames[i], waiting.busy[i]);
+  const Writer spent{facts, "waiting.block_time.", predicted.has_value()};
+  spent("issuing", waiting.issuing);
+  spent("smem", waiting.waiting_for_smem);
+  spent("gmem", waiting.waiting_for_gmem);
+  spent("barriers", waiting.at_barriers);
+}
+
 // One round of the main loop, and of the loop in it.
 void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
@@ -179,6 +198,10 @@ void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row&
     add("ffma", mix.ffma);
     add("bar", mix.bar);
     add("all", mix.all());
+    add("gmem_waits", mix.gmem_waits);
+    add("gmem_ahead", mix.gmem_ahead);
+    add("smem_waits", mix.smem_waits);
+    add("smem_ahead", mix.smem_ahead);
   }
   // Of the whole launch, where every block does the same.
   const bool counted = record && row.counts && row.counts->blocks_traced > 0;
@@ -255,6 +278,7 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   add_per_thread(facts, run, row);
   add_occupancy(facts, run, row);
   add_ceiling(facts, run, row);
+  add_waiting(facts, run, row);
   add_compiled(facts, run, row);
   add_result(facts, run, row);
   add_bound(facts, run, row);

@@ -80,10 +80,47 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   return text;
 }
 
+int percent(double share) {
+  return static_cast<int>(std::lround(100 * share));
+}
+
+// The speed that the model of waiting predicts, and what a block spends its time on.
+std::string predicted_waiting(const model::Waiting& waiting) {
+  std::string units;
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    if (percent(waiting.busy[unit]) == 0) continue;
+    units += (units.empty() ? "" : ", ") + std::string(model::kUnitNames[unit]) +
+             text::printed(" %d %%", percent(waiting.busy[unit]));
+  }
+  const bool alone = waiting.resident_blocks == 1;
+  std::string spent =
+      (alone ? "the only block on an SM"
+             : text::printed("each of the %d blocks on an SM", waiting.resident_blocks)) +
+      text::printed(" issues %d %% of its time", percent(waiting.issuing));
+  for (const auto& [share, what] :
+       {std::pair(waiting.waiting_for_smem, "waits %d %% for SMEM"),
+        {waiting.waiting_for_gmem, "waits %d %% for GMEM"},
+        {waiting.at_barriers, "is at barriers %d %%"}}) {
+    if (percent(share) > 0) spent += ", " + text::printed(what, percent(share));
+  }
+  return fact("with waiting", tflops_words(waiting.tflops) + " TFLOP/s predicted: " + units) +
+         fact("", spent);
+}
+
 // What keeps a kernel below its ceiling: waiting, which the ceiling does not count.
 std::string what_it_cannot_see(const lab::Run& run, const lab::Row& row) {
   const auto bound = lab::bound_by(run, row);
   if (!bound) {
+    if (const auto waiting = lab::with_waiting(run, row)) {
+      const int busy = percent(waiting->busy[waiting->busiest]);
+      const std::string unit(model::kUnitNames[waiting->busiest]);
+      return fact(
+          "bound by", busy < lab::kBusy
+                          ? text::printed(
+                                "latency, by the prediction: even %s is idle %d %% of the time",
+                                unit.c_str(), 100 - busy)
+                          : unit + ", by the prediction");
+    }
     return fact("not seen", "waiting, for results and at barriers: a ceiling counts only work");
   }
   const std::string unit(model::kUnitNames[bound->unit]);
@@ -141,6 +178,7 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
         "", "with enough blocks for all SMs: " + tflops_words(ceiling.tflops / ceiling.busy_share) +
                 " TFLOP/s");
   }
+  if (const auto waiting = lab::with_waiting(run, row)) text += predicted_waiting(*waiting);
   return text + what_it_cannot_see(run, row);
 }
 
