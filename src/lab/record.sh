@@ -1,6 +1,7 @@
 #!/bin/sh
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all:
 # src/lab/record.sh PROGRAM BENCH_CPU LATENCY
+# ONLY="4096 latency" in the environment limits it to these tables.
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
@@ -20,6 +21,7 @@ trap 'rm -f "$results/$gpu"-*.tmp' EXIT
 
 # The remaining arguments are the command to run.
 record() {
+  case " ${ONLY:-$1} " in *" $1 "*) ;; *) return 0 ;; esac
   file=$results/$gpu-$1
   shift
   echo "$file.txt" >&2
