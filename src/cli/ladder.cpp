@@ -12,6 +12,7 @@
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/progress.h"
+#include "lab/rates.h"
 #include "lab/remedy.h"
 #include "model/choice.h"
 #include "trace/source_lines.h"
@@ -119,9 +120,8 @@ lab::Measurement measure_variant(
   const lab::Problem& p = ladder.problem;
   const int sms = ladder.run.gpu.sms;
   const auto& [own, traced, plain] = ladder.tables;
-  const std::int64_t blocks =
-      std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
-  lab::Progress progress(stage.name, blocks);
+  const lab::Grid grid = lab::grid(ladder.run, variant);
+  lab::Progress progress(stage.name, std::int64_t{grid.x} * grid.y);
   lab::Means means = ladder.means();
   means.machine = {
       .gpu = &ladder.run.gpu,

@@ -5,6 +5,7 @@
 
 #include "lab/run.h"
 #include "model/ceiling.h"
+#include "model/share_out.h"
 #include "model/waiting.h"
 
 namespace lab {
@@ -51,7 +52,11 @@ model::Product product_of(const Run& run);
 // The number of elements of C that a thread of an interior block computes.
 double results_per_thread(const model::Variant& variant);
 
-// ceil(N/BN) times ceil(M/BM) blocks.
+// How the tiles of C are shared out on the run's GPU.
+model::ShareOut shares(const Run& run, const model::Variant& variant);
+
+// The launch has x times y blocks: ceil(N/BN) times ceil(M/BM), or one row of them where the kernel
+// orders the tiles itself or cuts some.
 struct Grid {
   long long x;
   long long y;

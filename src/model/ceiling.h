@@ -2,7 +2,8 @@
 // work.
 //
 // Assumptions. Every unit works all the time, at the boost clock, and never waits. Blocks are
-// distributed evenly, so the busiest SM has ceil(blocks / SMs). Only the main loop counts, not the
+// distributed evenly, so the busiest SM has ceil(blocks / SMs); where tiles are cut along K, it has
+// some whole tiles and the longest part of another. Only the main loop counts, not the
 // code before and after it, nor the launch itself (a few microseconds). So a ceiling is an upper
 // bound, and a kernel comes near it if its warps hide all their latency.
 //
@@ -36,7 +37,9 @@ inline constexpr int kUnits = 6;
 // issue  instructions: each of an SM's four schedulers issues one warp instruction per cycle
 // SMEM   wavefronts of shared memory, loads and stores: one per cycle and SM
 // L1     128-byte lines that a request to global memory touches: one per cycle and SM
-// L2     bytes of A and B that a block fetches once per K tile, and its part of C
+// L2     bytes of A and B that a block fetches once per K tile, its part of C, and the sums of
+// tiles
+//        that are cut
 // DRAM   the bytes of A, B and C, each once: what no cache can save
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",
                                                                     "L1",  "L2",    "DRAM"};
@@ -58,6 +61,7 @@ struct Ceiling {
 struct Product {
   int M, N, K;
   bool reads_C;  // beta is not 0
+  int sms = 0;   // among which tiles that are cut are shared out (model/share_out.h); 0: none is
 };
 
 // K rounded up to whole tiles: the last one is filled with zeros and multiplied like the others.
@@ -78,8 +82,14 @@ std::optional<Ceiling> ceiling_as_compiled(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
     const CompiledKernel& record);
 
-// Per block, on average over the traced ones: the compiled loads from shared memory along all of K,
-// as requests, and their wavefronts.
+// How many tiles of C the traced blocks computed. Where tiles are cut, a block with a part of one
+// counts for the share of K tiles that it has. So what was traced, divided by this, is the work of
+// a whole tile, whichever mixture of whole tiles and parts a sample has. It includes that the
+// parts' sums are stored and added up.
+double traced_tiles(const Product& product, const Variant& variant, const Counts& counts);
+
+// Per tile of C, on average over the traced ones: the compiled loads from shared memory along all
+// of K, as requests, and their wavefronts. A block computes a tile, unless tiles are cut.
 struct SharedLoads {
   double requests;
   double wavefronts;

@@ -41,6 +41,20 @@ FactValue limit(int blocks) {
   return blocks;
 }
 
+// How the tiles of C are shared out among the SMs. Where none is cut, a tile has one part.
+void add_shares(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const bool known = row.stage && row.variant;
+  const Writer add{facts, "shares.", known};
+  const model::ShareOut shares = known ? lab::shares(run, *row.variant) : model::ShareOut{};
+  const int tiles = known ? model::tiles_of(*row.variant, run.M, run.N) : 0;
+  const std::int64_t sums = known ? model::floats_of_sums(shares, *row.variant, tiles) : 0;
+  add("whole_tiles", shares.whole);
+  add("cut_tiles", tiles - shares.whole);
+  add("parts", shares.parts);
+  add("depth", shares.depth);
+  add("workspace_bytes", std::int64_t{4 * sums});
+}
+
 void add_variant(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const model::Variant v = row.variant ? *row.variant : model::Variant{};
   const Writer add{facts, "", row.variant != nullptr};
@@ -60,6 +74,7 @@ void add_variant(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
   add("results_per_thread", lab::results_per_thread(v));
   const lab::Grid blocks = lab::grid(run, v);
   add("blocks", row.counts ? row.counts->blocks : std::int64_t{blocks.x * blocks.y});
+  add_shares(facts, run, row);
 }
 
 void add_per_thread(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
@@ -210,9 +225,9 @@ void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row&
                     lab::product_of(run), *row.variant, *row.counts, *record)
               : model::SharedLoads{};
   const Writer add{facts, "compiled.", counted};
-  const double blocks = static_cast<double>(row.counts.value_or(model::Counts{}).blocks);
-  add("smem_load_requests", std::round(loads.requests * blocks));
-  add("smem_load_wavefronts", std::round(loads.wavefronts * blocks));
+  const double tiles = counted ? model::tiles_of(*row.variant, run.M, run.N) : 0;
+  add("smem_load_requests", std::round(loads.requests * tiles));
+  add("smem_load_wavefronts", std::round(loads.wavefronts * tiles));
 }
 
 // The sensors while it was timed.
