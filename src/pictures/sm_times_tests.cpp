@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "model/gpus.h"
 #include "pictures/pictures.h"
