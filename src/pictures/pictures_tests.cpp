@@ -118,7 +118,7 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("stage11-sms", "132 SMs need 4 waves of blocks, and in the last one 16 SMs are idle"));
   CHECK(says("stage11-sms", "1,995 K tiles instead of 2,048: 3.90 waves instead of 4"));
   CHECK(says("padding-and-swizzle", "as it is: a row in 1 wavefront, a column in 32 wavefronts"));
-  CHECK(says("loads", "48.19 floats in 12.05 loads from shared memory"));
+  CHECK(says("loads", "48 floats in 12 loads from shared memory"));
 }
 
 TEST_CASE(
@@ -199,10 +199,9 @@ TEST_CASE(
   const std::string table = text_of("results/h200-ceilings-4096.txt");
   const std::string svg = figures().at("stage9-pipeline");
   std::smatch row;
-  for (const char* stage : {"8 warp tiling", "9 async pipeline"}) {
+  for (const std::string stage : {"8 warp tiling", "9 async pipeline"}) {
     CAPTURE(stage);
-    const std::string text(table, table.find(std::string("\n") + stage));
-    REQUIRE(std::regex_search(text, row, std::regex("^\\n\\d [a-z ]+ [\\d.]+ +([\\d.]+) ")));
+    REQUIRE(std::regex_search(table, row, std::regex("\\n *" + stage + " +[\\d.]+ +([\\d.]+) ")));
     CHECK(svg.find(row[1].str()) < svg.find("</desc>"));
   }
 }
