@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_map>
 #include <utility>
 
 #include "model/async_copy.h"
@@ -53,12 +54,15 @@ Element element_at(const BlockRequests& block, char matrix, std::uint64_t addres
 
 std::vector<Moved> elements_moved(const BlockRequests& block) {
   std::vector<Moved> all;
-  std::map<std::pair<std::string, std::uint64_t>, Element> shared;  // by array and word
-  std::vector<std::deque<Element>> loaded(block.threads);           // and not stored yet
+  std::map<std::string, std::unordered_map<std::uint64_t, Element>> shared;  // by array, by word
+  std::vector<std::deque<Element>> loaded(block.threads);                    // and not stored yet
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
     const Request& request = block.requests[r];
     // What a copy writes is known with the request behind it, which reads.
     if (request.shared && request.direction == model::Direction::copy) continue;
+    const bool copies = request.direction == model::Direction::copy && r > 0;
+    const Request& on_shared = copies ? block.requests[r - 1] : request;
+    auto& words = shared[on_shared.array];
     for (int lane = 0; lane < block.warp.lanes; ++lane) {
       const int thread = block.warp.thread_of(request.warp, lane);
       if (!is_active(request.access, lane) || thread >= block.threads) continue;
@@ -69,18 +73,14 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
         if (!request.shared) {
           element = element_at(block, request.array[0], address);
           if (request.direction == model::Direction::load) loaded[thread].push_back(element);
-          if (request.direction == model::Direction::copy && r > 0) {
-            const Request& to = block.requests[r - 1];
-            shared[{to.array, to.access.address[lane] / 4 + w}] = element;
-          }
+          if (copies) words[on_shared.access.address[lane] / 4 + w] = element;
         } else if (request.direction == model::Direction::store) {
           if (!loaded[thread].empty()) {
             element = loaded[thread].front();
             loaded[thread].pop_front();
           }
-          shared[{request.array, address / 4}] = element;
-        } else if (const auto known = shared.find({request.array, address / 4});
-                   known != shared.end()) {
+          words[address / 4] = element;
+        } else if (const auto known = words.find(address / 4); known != words.end()) {
           element = known->second;
         }
         moved.elements.push_back(element);

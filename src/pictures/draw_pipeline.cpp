@@ -140,6 +140,7 @@ Drawing draw_pipeline(
     const std::string name = text::printed("Stage %d", stage->stage->number);
     const bool several_places = stage->plan.places > 1;
     y = draw_blocks(svg, y, time, name, *stage, 1, several_places ? 20 : 26);
+    if (stage->pace.blocks_per_sm == 1) continue;
     y = draw_blocks(
         svg, y, time, name, *stage, stage->pace.blocks_per_sm, several_places ? 12 : 20);
   }

@@ -12,6 +12,7 @@
 #include "model/refusal.h"
 #include "pictures/pace.h"
 #include "pictures/twins.h"
+#include "pictures/warp_steps.h"
 #include "pictures/warp_times.h"
 #include "text/echoed.h"
 #include "text/file.h"
@@ -37,6 +38,9 @@ lab::Measurement measured(
 
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
+
+constexpr int kManyTiles = 8192;    // M and N of a product with many tiles of C for each SM
+constexpr double kLoadCycles = 23;  // of a load from shared memory, measured on an H200
 
 // The counts of a stage, and what its first block did.
 struct Traced {
@@ -73,6 +77,25 @@ Traced traced(const model::StageTable& table, const model::Stage& stage) {
        pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
 }
 
+// The pictures of how the blocks of `now` share out the work, if they do it in another way than
+// those of the stage before.
+void add_shares(
+    const model::StageTable& table, const Traced& before, const Traced& now, int size,
+    std::vector<OfStage>& drawn) {
+  const model::Gpu& gpu = *model::find_gpu(kGpu);
+  const auto wave = [&](const TracedStage& one) {
+    return WaveOfStage{
+        one.stage, one.variant, first_wave(table, *one.variant, gpu, kManyTiles, kManyTiles)};
+  };
+  if (before.stage.variant->sharing == now.stage.variant->sharing) return;
+  drawn.push_back(
+      {now.stage.stage, kAboutWave,
+       draw_first_wave(wave(before.stage), wave(now.stage), kManyTiles, kManyTiles)});
+  if (auto sms = draw_sm_times(*now.stage.variant, gpu, size, size, size)) {
+    drawn.push_back({now.stage.stage, kAboutSms, std::move(*sms)});
+  }
+}
+
 void make_directory(const std::string& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
@@ -96,7 +119,8 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   std::vector<OfStage> drawn;
   std::optional<Traced> before;
   std::optional<Picture> life;
-  bool warp_tiles = false;  // there was a stage with them
+  bool warp_tiles = false;   // there was a stage with them
+  bool steps_ahead = false;  // and one that loads them
   lab::Run run{};
   run.M = run.N = run.K = kSide;
   run.gpu = *model::find_gpu(kGpu);
@@ -117,6 +141,14 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       const PacedStage old = paced(table, *before, main.size);
       add(kAboutPipeline, draw_pipeline(old, paced(table, latest, main.size), main));
       life = draw_block_life(before->stage, old.pace);
+    }
+    if (before) {
+      add_shares(table, *before, latest, main.size, drawn);
+      // The first stage that loads a step of k ahead.
+      if (latest.stage.variant->pipeline > 1 && !steps_ahead && step_plan(latest.stage).ahead > 0) {
+        add(kAboutSteps, draw_steps(before->stage, latest.stage, run.gpu, kLoadCycles));
+        steps_ahead = true;
+      }
     }
     before = std::move(latest);
   }

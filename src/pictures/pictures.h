@@ -9,6 +9,7 @@
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "pictures/block_requests.h"
+#include "pictures/first_wave.h"
 #include "pictures/picture.h"
 #include "pictures/recorded_speeds.h"
 
@@ -30,6 +31,9 @@ inline constexpr Subject kAboutTiles{"tiles", "who computes what"};
 inline constexpr Subject kAboutCoalescing{"coalescing", "what a warp asks of global memory"};
 inline constexpr Subject kAboutBanks{"banks", "the banks of shared memory"};
 inline constexpr Subject kAboutPipeline{"pipeline", "copying while multiplying"};
+inline constexpr Subject kAboutSteps{"steps", "loading while multiplying"};
+inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
+inline constexpr Subject kAboutWave{"wave", "what the blocks that run together read"};
 inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
 inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
 
@@ -48,6 +52,27 @@ Drawing draw_writers(const BlockRequests& block);
 // Which lane of a warp computes what of the warp's tile, and which lanes ask for the same float4 of
 // A and of B. Of a stage that says what a warp's tile is.
 Drawing draw_lanes(const TracedStage& stage);
+
+// When a warp loads and when it multiplies, step by step of k: of a stage that loads a step when it
+// multiplies it, and of one that loads ahead. A load takes so many cycles.
+Drawing draw_steps(
+    const TracedStage& before, const TracedStage& after, const model::Gpu& gpu, double load_cycles);
+
+// Which SM computes which tile or part of a tile, if no tile is cut and if some are. Nothing if the
+// variant cuts none in such a product.
+std::optional<Drawing> draw_sm_times(
+    const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K);
+
+// The first blocks of a stage's launch, one for each SM.
+struct WaveOfStage {
+  const model::Stage* stage;
+  const model::Variant* variant;
+  FirstWave wave;
+};
+
+// Which tiles of C they compute, and what they read of A and B: of two stages that differ in the
+// order of the blocks.
+Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int M, int N);
 
 // A column of a 32 x 32 tile, read by a warp, in three layouts.
 Picture draw_layouts();
