@@ -4,7 +4,8 @@
 # with the kernel's mangled name and the counts in the order of kinds below. The parts:
 #   whole  every instruction of the kernel
 #   loop   one iteration of the main loop: the loop with the most math, or, if another loop encloses
-#          that, the enclosing loop without it
+#          that, the enclosing loop without it. Of loops with the same math it is the one that loads
+#          from global memory: the last tiles of a pipeline have a loop of their own.
 #   inner  one iteration of the loop with the most math if another loop encloses it, else zeros
 # A loop is the code between a backward branch and its target. If there are several paths through an
 # iteration, the shortest one that loads from global memory counts: that is the path of a block
@@ -84,6 +85,12 @@ function math_between(first, last, i, sum) {
   return sum + 0
 }
 
+# Whether the loop loads from global memory.
+function copies_between(first, last, i) {
+  for (i = first; i <= last; ++i) if (kind[i] ~ /^ldg/) return 1
+  return 0
+}
+
 function report(part, first, last, but_first, but_last, only_way, i, k, sum, line) {
   for (i = first; i <= last; ++i) {
     if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
@@ -159,7 +166,7 @@ function clear(array, key) {
   for (key in array) delete array[key]
 }
 
-function finish(i, start, work, best, first, last, outer_first, outer_last) {
+function finish(i, start, work, best, copies, best_copies, first, last, outer_first, outer_last) {
   if (kernel != "" && instructions > 0) {
     first = outer_first = -1
     for (i = 0; i < instructions; ++i) {
@@ -167,8 +174,10 @@ function finish(i, start, work, best, first, last, outer_first, outer_last) {
       start = place[target[i]]
       if (start >= i) continue
       work = math_between(start, i)
-      if (work > best || work == best && first >= 0 && i - start < last - first) {
+      copies = copies_between(start, i)
+      if (work > best || work == best && first >= 0 && (copies > best_copies || copies == best_copies && i - start < last - first)) {
         best = work
+        best_copies = copies
         first = start
         last = i
       }

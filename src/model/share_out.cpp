@@ -69,12 +69,12 @@ std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int 
 
 std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles) {
   std::vector<std::int64_t> blocks;
-  if (shares.whole > 0) blocks = {0, shares.whole / 2, shares.whole - 1};
+  if (shares.whole > 0) blocks = {0};
   const int cut = tiles - shares.whole;
   for (int part = 0; part < shares.parts && cut > 0; ++part) {
     const std::int64_t first = shares.whole + std::int64_t{part} * cut;
-    blocks.push_back(first);
-    blocks.push_back(first + cut - 1);
+    if (shares.whole == 0) blocks.push_back(first);
+    blocks.push_back(first + cut - 1);  // the corner of C, where both edges are
   }
   std::sort(blocks.begin(), blocks.end());
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());

@@ -40,8 +40,8 @@ double tiles_computed(
 // The floats that the parts' sums take in memory; 0 if no tile is cut.
 std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int tiles);
 
-// Blocks that represent all others: the first, middle and last whole tile, and every part of the
-// first and of the last tile that is cut. In ascending order.
+// Blocks that represent all others, in ascending order: every part of the last tile, and a whole
+// tile if there is one, else every part of the first. Few, since they are traced one by one.
 std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles);
 
 }  // namespace model
