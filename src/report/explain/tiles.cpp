@@ -69,18 +69,14 @@ std::string grid_of_blocks(const lab::Run& run, const model::Variant& v) {
                   text::grouped(blocks.x * blocks.y) + " blocks");
 }
 
-// "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "3 parts of 9, 9 and 2 K tiles".
+// "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "5 parts of 7 K tiles, the last of 4".
 std::string parts_of_a_tile(const model::ShareOut& shares, int k_tiles) {
   const int last = k_tiles - (shares.parts - 1) * shares.depth;
-  std::string of = std::to_string(shares.depth);
-  if (last != shares.depth) {
-    if (shares.parts > 2)
-      of += " each, the last of";
-    else
-      of += " and";
-    of += " " + std::to_string(last);
+  if (shares.parts == 2 && last != shares.depth) {
+    return text::printed("2 parts of %d and %d K tiles", shares.depth, last);
   }
-  return text::printed("%d parts of ", shares.parts) + of + " K tiles";
+  return text::printed("%d parts of %d K tiles", shares.parts, shares.depth) +
+         (last != shares.depth ? text::printed(", the last of %d", last) : "");
 }
 
 // For a launch whose blocks are not arranged like the tiles of C.
@@ -111,7 +107,9 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
                         "%s whole, %s cut along K in ", text::grouped(shares.whole).c_str(),
                         text::grouped(cut).c_str()) +
                         parts_of_a_tile(shares, k_tiles));
-  text += fact("grid", blocks + ", one per whole tile and one per part");
+  text += fact(
+      "grid",
+      blocks + (shares.whole > 0 ? ", one per whole tile and one per part" : ", one per part"));
   return text + fact(
                     "sums", text::significant(bytes / 1e6) +
                                 " MB in memory for the sums of the parts, allocated once");
