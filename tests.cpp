@@ -181,7 +181,7 @@ void check_all_variants(Where where) {
 std::vector<Case> cut_cases(const model::Variant& v) {
   std::vector<Case> cases = {
       {v.BM, v.BN, 256, 1, 0, 0, 3},
-      {v.BM, v.BN, 256, 1, 1, 0, 82},
+      {v.BM, v.BN, 216, 1, 1, 0, 82},
       {v.BM - 3, v.BN - 5, 203, 1.5f, 0, 0, 5},
       {v.BM + 1, v.BN, 212, 1, 0, 1, 7},
       {2 * v.BM - 4, 2 * v.BN - 8, 300, 1, 2.5f, 0, 3},
@@ -308,7 +308,7 @@ TEST_CASE("the traced copy computes cut tiles without a hazard, launch after lau
   for_each_cutting_variant(stage_table_traced, [](const auto& stage, const auto& variant) {
     if (!variant.for_small) return;  // the counts of the large tile are compared below
     for (const Case& c : cut_cases(variant)) {
-      const bool is_large = c.M > variant.BM + 1 || c.N > variant.BN + 1 || c.K > 260;
+      const bool is_large = c.M > variant.BM + 1 || c.N > variant.BN + 1 || c.K > 216;
       if (is_large) continue;  // a traced launch takes its time
       check_right(Where::traced, stage, variant, c);
       check_right(Where::traced, stage, variant, c);

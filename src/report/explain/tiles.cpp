@@ -102,11 +102,9 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
   }
   const int k_tiles = model::padded_K(lab::product_of(run), v) / v.BK;
   const double bytes = 4.0 * static_cast<double>(model::floats_of_sums(shares, v, tiles));
-  text += fact(
-      "shared out", text::printed(
-                        "%s whole, %s cut along K in ", text::grouped(shares.whole).c_str(),
-                        text::grouped(cut).c_str()) +
-                        parts_of_a_tile(shares, k_tiles));
+  const std::string which =
+      shares.whole == 0 ? "all" : text::grouped(shares.whole) + " whole, " + text::grouped(cut);
+  text += fact("shared out", which + " cut along K in " + parts_of_a_tile(shares, k_tiles));
   text += fact(
       "grid",
       blocks + (shares.whole > 0 ? ", one per whole tile and one per part" : ", one per part"));
@@ -117,9 +115,11 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
 
 std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
-  const bool cut = lab::shares(run, v).parts > 1;
-  const char* const sample =
-      cut ? " (whole tiles, and all parts of two tiles that are cut)" : " (corners, edges, middle)";
+  const model::ShareOut shares = lab::shares(run, v);
+  const char* const sample = shares.parts == 1 ? " (corners, edges, middle)"
+                             : shares.whole == 0
+                                 ? " (all parts of two tiles)"
+                                 : " (three whole tiles and all parts of two others)";
   return fact(
       "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
                     " blocks, " + text::grouped(counts.threads_traced) + " threads" +
