@@ -1006,14 +1006,15 @@ const model::Predicted kRing = {
     .gmem_stores = "TM*TN/vec",
     .smem_stores = "ceil(K/BK)*BK*(BM + BN/vec)/threads",
     .async_copies = "ceil(K/BK)*BK*(BM + BN/vec)/threads"};
-// The same for `depth` K tiles, and for thread 0 of the block that adds up `adds` parts.
+// The same for `depth` K tiles. If all tiles are cut, it is thread 0 of a block that adds up `adds`
+// parts: `cuts` is 1 then, for the sums it stores, the counter and `before`.
 const model::Predicted kShared = {
-    .gmem_loads = "depth*BK*(BM + BN/vec)/threads + adds*TM*TN + TM*TN*reads_C/vec",
-    .gmem_floats = "depth*BK*(BM + BN)/threads + adds*TM*TN + TM*TN*reads_C",
-    .smem_loads = "depth*BK*(TM + TN)/4",
-    .smem_floats = "depth*BK*(TM + TN)",
-    .gmem_stores = "TM*TN/vec + cuts*TM*TN",
-    .smem_stores = "depth*BK*(BM + BN/vec)/threads",
+    .gmem_loads = "depth*BK*(BM + BN/vec)/threads + adds*TM*TN/4 + TM*TN*reads_C/vec + cuts",
+    .gmem_floats = "depth*BK*(BM + BN)/threads + adds*TM*TN + TM*TN*reads_C + cuts",
+    .smem_loads = "depth*BK*(TM + TN)/4 + cuts",
+    .smem_floats = "depth*BK*(TM + TN) + cuts",
+    .gmem_stores = "(1 + cuts)*TM*TN/vec + cuts",
+    .smem_stores = "depth*BK*(BM + BN/vec)/threads + cuts",
     .async_copies = "depth*BK*(BM + BN/vec)/threads"};
 
 const std::vector<model::Stage> stages = {

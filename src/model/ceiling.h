@@ -3,9 +3,9 @@
 //
 // Assumptions. Every unit works all the time, at the boost clock, and never waits. Blocks are
 // distributed evenly, so the busiest SM has ceil(blocks / SMs); where tiles are cut along K, it has
-// some whole tiles and the longest part of another. Only the main loop counts, not the
-// code before and after it, nor the launch itself (a few microseconds). So a ceiling is an upper
-// bound, and a kernel comes near it if its warps hide all their latency.
+// some whole tiles and the longest part of another. Only the main loop counts, not the code before
+// and after it, nor the launch itself (a few microseconds). So a ceiling is an upper bound, and a
+// kernel comes near it if its warps hide all their latency.
 //
 // Limits. At 4096^3 an H200 reaches 0.66 to 0.99 of it with the fp32 stages. The rest is waiting,
 // which this model leaves out and waiting.h adds: for loads when there are few other warps to run
@@ -37,9 +37,7 @@ inline constexpr int kUnits = 6;
 // issue  instructions: each of an SM's four schedulers issues one warp instruction per cycle
 // SMEM   wavefronts of shared memory, loads and stores: one per cycle and SM
 // L1     128-byte lines that a request to global memory touches: one per cycle and SM
-// L2     bytes of A and B that a block fetches once per K tile, its part of C, and the sums of
-// tiles
-//        that are cut
+// L2     bytes of A and B that a block fetches once per K tile, its part of C, and sums of parts
 // DRAM   the bytes of A, B and C, each once: what no cache can save
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",
                                                                     "L1",  "L2",    "DRAM"};

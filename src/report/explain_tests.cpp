@@ -42,7 +42,7 @@ TEST_CASE("under the costliest request stands the same request of the stage that
         {"--size 128 --stage 6", "32 lanes, 2 wavefronts.",
          "Stage 7, conflict-free, mends it: its store of As takes 1.00 wavefronts",
          "32 lanes, 1 wavefront."},
-        {"--size 128 --stage 5", "32 lanes, 32 sectors.",
+        {"--size 128 --stage 5 --variant first", "32 lanes, 32 sectors.",
          "Stage 7, conflict-free, mends it: its store of C takes 16.00 sectors", "[ 0 0 0 0 1 "}}) {
     CAPTURE(std::string(c.flags));
     const Output output = explain_with(c.flags);

@@ -22,9 +22,14 @@ double warps_of_block(const model::Counts& counts) {
 Barriers barriers(const lab::Run& run, const lab::Row& row) {
   const double a_block =
       static_cast<double>(row.counts->barriers) / static_cast<double>(row.counts->blocks_traced);
-  const int BK = row.variant->BK;
-  const int K = lab::product_of(run).K;
-  return {a_block, BK > 0 && K > 0 ? a_block / std::ceil(static_cast<double>(K) / BK) : 0};
+  const model::Variant& v = *row.variant;
+  const model::Product product = lab::product_of(run);
+  if (v.BK == 0 || product.K == 0) return {a_block, 0};
+  // Of C's tiles, as far as the traced blocks computed them.
+  const double tiles = row.stage ? model::traced_tiles(product, v, *row.counts)
+                                 : static_cast<double>(row.counts->blocks_traced);
+  const double k_tiles = tiles * model::padded_K(product, v) / v.BK;
+  return {a_block, static_cast<double>(row.counts->barriers) / k_tiles};
 }
 
 InFlight in_flight(const lab::Row& row, const model::LineCounts& line) {

@@ -13,7 +13,7 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
   const auto number = [](int value) { return static_cast<double>(value); };
   const int K_read = run.alpha != 0 ? run.K : 0;
   const model::ShareOut shares = model::share_out(v, run.M, run.N, K_read, run.gpu.sms);
-  const bool all_cut = shares.whole == 0;
+  const bool all_cut = shares.parts > 1 && shares.whole == 0;
   const int k_tiles = v.BK > 0 ? (K_read + v.BK - 1) / v.BK : 0;
   return {
       {"M", number(run.M)},
@@ -30,7 +30,7 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
       {"reads_C", run.beta != 0 ? 1.0 : 0.0},
       {"vec", row.aligned ? 4.0 : 1.0},
       {"blocks", number(model::blocks_of(shares, model::tiles_of(v, run.M, run.N)))},
-      {"cuts", shares.parts > 1 ? 1.0 : 0.0},
+      {"cuts", all_cut ? 1.0 : 0.0},
       {"depth", number(all_cut ? shares.depth : k_tiles)},
       {"adds", number(all_cut ? shares.parts : 0)}};
 }

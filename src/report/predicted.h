@@ -25,9 +25,10 @@ struct PredictedCounts {
 
 // What the formulas may name: M N K, the variant's sizes, `threads`, `blocks` of the launch,
 // `reads_C` (1 where beta is not 0) and `vec` (floats a copy moves: 4 where the aligned kernel ran,
-// else 1). K is 0 where alpha is, because the kernels then have nothing to multiply. Where tiles are
-// cut along K, `cuts` is 1, `depth` is the number of K tiles of the longest block, and `adds` the
-// parts that a block adds up at the end, if no block has a whole tile; else 0.
+// else 1). K is 0 where alpha is, because the kernels then have nothing to multiply. If all tiles
+// are cut along K, `cuts` is 1, `depth` the number of K tiles of a part, and `adds` the number of
+// parts that a block adds up at the end. Otherwise a thread with a whole tile is meant: `cuts` and
+// `adds` are 0, and `depth` is the number of all K tiles.
 std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row);
 
 // None where the row is no GPU stage. Throws what evaluate() throws.

@@ -143,11 +143,13 @@ std::string work_of_an_sm(const lab::Run& run, const model::Variant& v) {
     return text::grouped(tiles) +
            text::printed(" blocks on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
   }
-  return text::printed(
-      "%s tiles on %d SMs, %s of them cut: at most %d whole ones and a part of %d of %d K tiles "
-      "on one",
-      text::grouped(tiles).c_str(), sms, text::grouped(tiles - shares.whole).c_str(),
-      shares.whole / sms, shares.depth, model::padded_K(lab::product_of(run), v) / v.BK);
+  const bool all = shares.whole == 0;
+  return text::grouped(tiles) + text::printed(" tiles on %d SMs, ", sms) +
+         (all ? "all" : text::grouped(tiles - shares.whole)) + " of them cut: at most " +
+         (all ? "" : text::printed("%d whole ones and ", shares.whole / sms)) +
+         text::printed(
+             "%d of %d K tiles on one", shares.depth,
+             model::padded_K(lab::product_of(run), v) / v.BK);
 }
 
 std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style) {

@@ -52,6 +52,16 @@ std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
     return "C is smaller than a block's tile: no block is an interior one, so no thread does all "
            "that the formula counts.";
   }
+  const model::ShareOut shares = lab::shares(run, v);
+  if (shares.parts > 1 && shares.whole > 0) {
+    return "Some tiles of C are whole and others are cut along K: the formula counts for a thread "
+           "with a whole tile. A thread that adds up parts stores more, and one with a part alone "
+           "loads less.";
+  }
+  if (shares.parts > 1 && run.K % (shares.depth * v.BK) != 0) {
+    return "The parts of a tile differ in length: the formula counts for a long part whose block "
+           "also adds up, and here the block with the short one did that.";
+  }
   if (v.BK > 0 && run.K % v.BK != 0) {
     return text::printed(
         "K = %d is not a multiple of BK = %d: in the last tile some threads have nothing to copy.",

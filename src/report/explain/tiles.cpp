@@ -69,18 +69,14 @@ std::string grid_of_blocks(const lab::Run& run, const model::Variant& v) {
                   text::grouped(blocks.x * blocks.y) + " blocks");
 }
 
-// "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "3 parts of 9, 9 and 2 K tiles".
+// "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "5 parts of 7 K tiles, the last of 4".
 std::string parts_of_a_tile(const model::ShareOut& shares, int k_tiles) {
   const int last = k_tiles - (shares.parts - 1) * shares.depth;
-  std::string of = std::to_string(shares.depth);
-  if (last != shares.depth) {
-    if (shares.parts > 2)
-      of += " each, the last of";
-    else
-      of += " and";
-    of += " " + std::to_string(last);
+  if (shares.parts == 2 && last != shares.depth) {
+    return text::printed("2 parts of %d and %d K tiles", shares.depth, last);
   }
-  return text::printed("%d parts of ", shares.parts) + of + " K tiles";
+  return text::printed("%d parts of %d K tiles", shares.parts, shares.depth) +
+         (last != shares.depth ? text::printed(", the last of %d", last) : "");
 }
 
 // For a launch whose blocks are not arranged like the tiles of C.
@@ -106,12 +102,12 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
   }
   const int k_tiles = model::padded_K(lab::product_of(run), v) / v.BK;
   const double bytes = 4.0 * static_cast<double>(model::floats_of_sums(shares, v, tiles));
+  const std::string which =
+      shares.whole == 0 ? "all" : text::grouped(shares.whole) + " whole, " + text::grouped(cut);
+  text += fact("shared out", which + " cut along K in " + parts_of_a_tile(shares, k_tiles));
   text += fact(
-      "shared out", text::printed(
-                        "%s whole, %s cut along K in ", text::grouped(shares.whole).c_str(),
-                        text::grouped(cut).c_str()) +
-                        parts_of_a_tile(shares, k_tiles));
-  text += fact("grid", blocks + ", one per whole tile and one per part");
+      "grid",
+      blocks + (shares.whole > 0 ? ", one per whole tile and one per part" : ", one per part"));
   return text + fact(
                     "sums", text::significant(bytes / 1e6) +
                                 " MB in memory for the sums of the parts, allocated once");
@@ -119,9 +115,11 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
 
 std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
-  const bool cut = lab::shares(run, v).parts > 1;
-  const char* const sample =
-      cut ? " (whole tiles, and all parts of two tiles that are cut)" : " (corners, edges, middle)";
+  const model::ShareOut shares = lab::shares(run, v);
+  const char* const sample = shares.parts == 1 ? " (corners, edges, middle)"
+                             : shares.whole == 0
+                                 ? " (all parts of two tiles)"
+                                 : " (three whole tiles and all parts of two others)";
   return fact(
       "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
                     " blocks, " + text::grouped(counts.threads_traced) + " threads" +
