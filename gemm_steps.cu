@@ -433,7 +433,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
     __syncthreads();
   }
 
+#pragma unroll
   for (int i = 0; i < TM; ++i) {
+#pragma unroll
     for (int j = 0; j < TN; j += 4) {
       update4_if_inside<VEC>(
           C, M, N, block_row + row + spread(i, WM / TM), block_col + col + spread(j, WN / TN),
@@ -522,13 +524,12 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
 
   alignas(16) float sum[TM][TN] = {};
   const auto multiply = [&](const Tiles<BM, BN, BK>& tile) {
+    const auto& [As, Bs] = tile;
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
       alignas(16) float a[TM], b[TN];
-      for (int i = 0; i < TM; i += 4)
-        as_float4(a[i]) = as_float4(tile.A[k][row + spread(i, WM / TM)]);
-      for (int j = 0; j < TN; j += 4)
-        as_float4(b[j]) = as_float4(tile.B[k][col + spread(j, WN / TN)]);
+      for (int i = 0; i < TM; i += 4) as_float4(a[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
+      for (int j = 0; j < TN; j += 4) as_float4(b[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
       for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; ++j) {
           sum[i][j] += a[i] * b[j];
@@ -592,10 +593,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
   const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
-    for (int j = 0; j < TN; j += 4)
-      as_float4(b[k % 2][j]) = as_float4(tile.B[k][col + spread(j, WN / TN)]);
-    for (int i = 0; i < TM; i += 4)
-      as_float4(a[k % 2][i]) = as_float4(tile.A[k][row + spread(i, WM / TM)]);
+    const auto& [As, Bs] = tile;
+    float *const a_k = a[k % 2], *const b_k = b[k % 2];
+    for (int j = 0; j < TN; j += 4) as_float4(b_k[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
+    for (int i = 0; i < TM; i += 4) as_float4(a_k[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
   };
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
@@ -755,10 +756,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   alignas(16) float sum[TM][TN] = {};
   alignas(16) float a[2][TM], b[2][TN];  // one is multiplied while the other is loaded
   const auto load = [&](const Tiles<BM, BN, BK>& tile, int k) {
-    for (int j = 0; j < TN; j += 4)
-      as_float4(b[k % 2][j]) = as_float4(tile.B[k][col + spread(j, WN / TN)]);
-    for (int i = 0; i < TM; i += 4)
-      as_float4(a[k % 2][i]) = as_float4(tile.A[k][row + spread(i, WM / TM)]);
+    const auto& [As, Bs] = tile;
+    float *const a_k = a[k % 2], *const b_k = b[k % 2];
+    for (int j = 0; j < TN; j += 4) as_float4(b_k[j]) = as_float4(Bs[k][col + spread(j, WN / TN)]);
+    for (int i = 0; i < TM; i += 4) as_float4(a_k[i]) = as_float4(As[k][row + spread(i, WM / TM)]);
   };
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll

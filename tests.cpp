@@ -4,10 +4,14 @@
 #include <doctest/doctest.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <random>
 #include <regex>
 #include <sstream>
@@ -22,6 +26,7 @@
 #include "machine/symbols.h"
 #include "model/ceiling.h"
 #include "model/compiled_kernel.h"
+#include "model/share_out.h"
 #include "report/predicted.h"
 #include "testing/program.h"
 #include "trace/audit.h"
@@ -38,11 +43,12 @@ struct Case {
   int M, N, K;
   float alpha = 1, beta = 0;
   int misaligned_floats = 0;  // distance of A, B and C from a 256-byte boundary
+  int sms = 0;                // among which tiles are shared out; with 0, none is cut
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.M << " x " << c.N << " x " << c.K << ", alpha " << c.alpha << ", beta " << c.beta
-             << ", " << c.misaligned_floats << " floats off";
+             << ", " << c.misaligned_floats << " floats off, " << c.sms << " SMs";
 }
 
 enum class Where { plain, traced, gpu };
@@ -68,11 +74,13 @@ Outcome multiply(
     model::Precision precision = model::kFp32) {
   const lab::Problem p =
       lab::random_problem({c.M, c.N, c.K}, c.alpha, c.beta, 1, c.misaligned_floats);
-  const lab::Gemm gemm = lab::gemm_of(table_of(where), variant);
+  const lab::Gemm gemm = lab::gemm_of(table_of(where), variant, c.sms);
   lab::Floats result = p.C;
   model::Counts counts;
   if (where == Where::traced) {
-    counts = *lab::measure(p, {.traced = gemm}, {{&limits()}}, result).counts;
+    // With a sample, blocks run in order. Who comes last to a cut tile is then always the same.
+    const lab::Kernel kernel{.traced = gemm, .sample = lab::sample_of(p, variant, c.sms)};
+    counts = *lab::measure(p, kernel, {{&limits()}}, result).counts;
   } else if (where == Where::plain) {
     counts.hazards = machine::run({&limits()}, p.product_by(gemm, result));
   } else {
@@ -168,6 +176,43 @@ void check_all_variants(Where where) {
   for_each_variant(table_of(where), check);
 }
 
+// Products whose tiles, or some of them, are cut along K: all kinds of edges, few and many parts,
+// whole tiles beside cut ones, and a tile for each of many SMs.
+std::vector<Case> cut_cases(const model::Variant& v) {
+  std::vector<Case> cases = {
+      {v.BM, v.BN, 256, 1, 0, 0, 3},
+      {v.BM, v.BN, 256, 1, 1, 0, 82},
+      {v.BM - 3, v.BN - 5, 203, 1.5f, 0, 0, 5},
+      {v.BM + 1, v.BN, 212, 1, 0, 1, 7},
+      {2 * v.BM - 4, 2 * v.BN - 8, 300, 1, 2.5f, 0, 3},
+      {3 * v.BM + 1, v.BN + 7, 201, -0.5f, 2.5f, 2, 5},
+      {1, 1, 299, 1, 0, 0, 82},
+      {2, 300, 333, 0.5f, 1, 3, 7}};
+  std::mt19937 random(11);
+  const auto upto = [&](int n) { return 1 + static_cast<int>(random() % n); };
+  while (cases.size() < 14) {
+    const int sms = std::array{3, 5, 7, 82}[random() % 4];
+    const Case c{upto(2 * v.BM), upto(2 * v.BN), 200 + upto(200), 1, upto(2) - 1.0f, 0, sms};
+    if (model::share_out(v, c.M, c.N, c.K, c.sms).parts > 1) cases.push_back(c);
+  }
+  for (const Case& c : cases) {
+    CAPTURE(c);
+    REQUIRE(model::share_out(v, c.M, c.N, c.K, c.sms).parts > 1);
+  }
+  return cases;
+}
+
+template <class Visit>
+void for_each_cutting_variant(const model::StageTable& table, Visit visit) {
+  int visited = 0;
+  for_each_variant(table, [&](const model::Stage& stage, const model::Variant& variant) {
+    if (variant.sharing != model::Sharing::cut) return;
+    visit(stage, variant);
+    ++visited;
+  });
+  CHECK(visited > 0);
+}
+
 // `count` random shapes in total, distributed over the variants in turn.
 void check_random_shapes(Where where, int count) {
   std::vector<std::pair<const model::Stage*, const model::Variant*>> variants;
@@ -234,9 +279,68 @@ TEST_CASE("no stage has a hazard at any shape") {
   }
 }
 
+TEST_CASE("a variant that cuts tiles is right where it does, launch after launch") {
+  for_each_cutting_variant(stage_table_plain, [](const auto& stage, const auto& variant) {
+    for (const Case& c : cut_cases(variant)) {
+      // The second launch finds the sums and the counters as the first one left them.
+      check_right(Where::plain, stage, variant, c);
+      check_right(Where::plain, stage, variant, c);
+    }
+  });
+}
+
+TEST_CASE("the traced copy computes cut tiles without a hazard, launch after launch") {
+  for_each_cutting_variant(stage_table_traced, [](const auto& stage, const auto& variant) {
+    for (const Case& c : cut_cases(variant)) {
+      if (c.M > 2 * variant.BM || c.N > 2 * variant.BN) continue;
+      check_right(Where::traced, stage, variant, c);
+      check_right(Where::traced, stage, variant, c);
+    }
+  });
+}
+
+TEST_CASE("the bits of C do not depend on the order of the blocks") {
+  for_each_cutting_variant(stage_table_plain, [](const auto&, const auto& variant) {
+    for (const Case& c : cut_cases(variant)) {
+      CAPTURE(std::string(variant.kernel.name));
+      CAPTURE(c);
+      const lab::Problem p =
+          lab::random_problem({c.M, c.N, c.K}, c.alpha, c.beta, 1, c.misaligned_floats);
+      const lab::Gemm gemm = lab::gemm_of(stage_table_plain, variant, c.sms);
+      machine::Machine machine{&limits()};
+      lab::Floats expected = p.C;
+      machine::run(machine, p.product_by(gemm, expected));
+      for (unsigned seed = 0; seed < 6; ++seed) {
+        bool shuffled = false;
+        machine.order = [&](machine::Extent grid) {
+          std::vector<std::int64_t> order(grid.volume());
+          std::iota(order.begin(), order.end(), 0);
+          // The first order is the grid's from its end: the parts come in reverse.
+          if (seed == 0)
+            std::reverse(order.begin(), order.end());
+          else
+            std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+          shuffled = true;
+          return order;
+        };
+        lab::Floats result = p.C;
+        machine::run(machine, p.product_by(gemm, result));
+        CHECK(shuffled);
+        CHECK(std::memcmp(result.data(), expected.data(), 4 * result.size()) == 0);
+      }
+    }
+  });
+}
+
 TEST_CASE("the GPU computes every stage and variant right" * doctest::skip(!gpu_is_here())) {
   check_all_variants(Where::gpu);
   check_random_shapes(Where::gpu, 200);
+  for_each_cutting_variant(table_of(Where::gpu), [](const auto& stage, const auto& variant) {
+    for (const Case& c : cut_cases(variant)) {
+      check_right(Where::gpu, stage, variant, c);
+      check_right(Where::gpu, stage, variant, c);
+    }
+  });
 }
 
 TEST_CASE(
@@ -397,6 +501,21 @@ TEST_CASE("an access in a helper belongs to the line that calls it, with the arr
   CHECK(seen == std::vector<std::string>{"A", "As", "As", "B", "Bs", "Bs", "C"});
 }
 
+namespace {
+
+void check_equal(const std::vector<model::Counts>& counts) {
+  for (const model::Counts& c : counts) {
+    CHECK(c.gmem_loads.accesses.min == counts[0].gmem_loads.accesses.min);
+    CHECK(c.gmem_loads.accesses.sum == counts[0].gmem_loads.accesses.sum);
+    CHECK(c.gmem_loads.pieces == counts[0].gmem_loads.pieces);
+    CHECK(c.smem_loads.pieces == counts[0].smem_loads.pieces);
+    CHECK(c.smem_stores.requests == counts[0].smem_stores.requests);
+    REQUIRE(c.lines.size() == counts[0].lines.size());
+  }
+}
+
+}  // namespace
+
 TEST_CASE("the counts do not depend on the number of OpenMP threads") {
   const model::Variant& variant = variant_of(stage_table_traced, 3, "16x16");
   const int threads_before = omp_get_max_threads();
@@ -406,14 +525,22 @@ TEST_CASE("the counts do not depend on the number of OpenMP threads") {
     counts.push_back(multiply(Where::traced, variant, {35, 79, 19}).counts);
   }
   omp_set_num_threads(threads_before);
-  for (const model::Counts& c : counts) {
-    CHECK(c.gmem_loads.accesses.min == counts[0].gmem_loads.accesses.min);
-    CHECK(c.gmem_loads.accesses.sum == counts[0].gmem_loads.accesses.sum);
-    CHECK(c.gmem_loads.pieces == counts[0].gmem_loads.pieces);
-    CHECK(c.smem_loads.pieces == counts[0].smem_loads.pieces);
-    CHECK(c.smem_stores.requests == counts[0].smem_stores.requests);
-    REQUIRE(c.lines.size() == counts[0].lines.size());
-  }
+  check_equal(counts);
+}
+
+TEST_CASE("the counts do not depend on the number of OpenMP threads where tiles are cut") {
+  const int threads_before = omp_get_max_threads();
+  for_each_cutting_variant(stage_table_traced, [](const auto&, const auto& variant) {
+    std::vector<model::Counts> counts;
+    for (int threads : {1, 2, 3}) {
+      omp_set_num_threads(threads);
+      const Case c{variant.BM + 1, variant.BN, 260, 1, 1, 0, 5};
+      REQUIRE(model::share_out(variant, c.M, c.N, c.K, c.sms).parts > 1);
+      counts.push_back(multiply(Where::traced, variant, c).counts);
+    }
+    check_equal(counts);
+  });
+  omp_set_num_threads(threads_before);
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/progress.h"
+#include "lab/rates.h"
 #include "lab/remedy.h"
 #include "model/choice.h"
 #include "trace/source_lines.h"
@@ -119,9 +120,8 @@ lab::Measurement measure_variant(
   const lab::Problem& p = ladder.problem;
   const int sms = ladder.run.gpu.sms;
   const auto& [own, traced, plain] = ladder.tables;
-  const std::int64_t blocks =
-      std::int64_t{(p.M + variant.BM - 1) / variant.BM} * ((p.N + variant.BN - 1) / variant.BN);
-  lab::Progress progress(stage.name, blocks);
+  const lab::Grid grid = lab::grid(ladder.run, variant);
+  lab::Progress progress(stage.name, std::int64_t{grid.x} * grid.y);
   lab::Means means = ladder.means();
   means.machine = {
       .gpu = &ladder.run.gpu,
@@ -129,8 +129,9 @@ lab::Measurement measure_variant(
           ladder.flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample,
       .hazards = ladder.flags.hazards,
       .progress = [&](std::int64_t done) { progress.advance(done); }};
+  const bool is_traced = ladder.flags.trace != lab::Trace::none;
   const lab::Kernel kernel{
-      .traced = lab::gemm_of(traced, same(variant, own, traced), sms),
+      .traced = is_traced ? lab::gemm_of(traced, same(variant, own, traced), sms) : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
       .gpu = lab::gemm_of(own, variant, sms),
       .precision = stage.precision,
@@ -149,7 +150,7 @@ lab::Row stage_row(
   const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
   row.aligned = &kernel == &variant.kernel;
   row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, variant, kernel);
-  annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
+  if (row.counts) annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
   return row;
 }
 

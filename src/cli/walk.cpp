@@ -112,6 +112,9 @@ int walk_stages(
   const std::string ncu_csv = read_ncu_csv(flags);
 
   lab::Run run = lab::new_run(flags, lab::choose_device(flags), command);
+  if (flags.trace == lab::Trace::none && !run.gpu_present) {
+    throw model::Refusal("--trace none: without a GPU there are no times; leave it out");
+  }
   const lab::Problem p = lab::load_problem(flags, run.gpu_present);
   run.M = p.M;
   run.N = p.N;

@@ -35,9 +35,9 @@ std::optional<double> shared_loads_written(const Trial& trial) {
 std::optional<double> shared_loads_compiled(const Trial& trial) {
   const auto record = lab::compiled_loop(trial.run, trial.row);
   if (!record || !trial.row.counts || trial.row.counts->blocks_traced == 0) return std::nullopt;
-  const model::SharedLoads a_block = model::shared_loads_as_compiled(
+  const model::SharedLoads a_tile = model::shared_loads_as_compiled(
       lab::product_of(trial.run), *trial.row.variant, *trial.row.counts, *record);
-  return a_block.requests * static_cast<double>(trial.row.counts->blocks);
+  return a_tile.requests * model::tiles_of(*trial.row.variant, trial.run.M, trial.run.N);
 }
 
 Quantization quantization(const Trial& trial) {

@@ -53,12 +53,14 @@ std::span<const Section> sections() {
             .hint = "give a GPU by its name, for example --gpu \"RTX 3090\"",
             .set = name(&Flags::gpu, "not a GPU")},
            {.name = "--trace",
-            .value = "sample|all",
+            .value = "sample|all|none",
             .help = "trace the corner, middle and edge blocks (default), or every block, which "
-                    "gives totals for the whole launch",
-            .hint = "give sample or all",
+                    "gives totals for the whole launch, or none: times alone, on a GPU",
+            .hint = "give sample, all or none",
             .set = choice<lab::Trace>(
-                &Flags::trace, {{"sample", lab::Trace::sample}, {"all", lab::Trace::all}})},
+                &Flags::trace, {{"sample", lab::Trace::sample},
+                                {"all", lab::Trace::all},
+                                {"none", lab::Trace::none}})},
            {.name = "--hazards",
             .value = "on|off",
             .help =

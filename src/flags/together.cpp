@@ -128,6 +128,12 @@ void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
         std::string("--wide and ") + (flags.explain ? "--explain" : "--format") +
         ": only the table has more columns; leave one of them out");
   }
+  if (flags.trace == lab::Trace::none &&
+      (flags.explain || flags.step || !flags.experiment.empty() || !flags.ncu.empty() ||
+       !flags.ncu_units.empty())) {
+    throw model::Refusal(
+        "--trace none: only the table, JSON and CSV do without counts; leave it out");
+  }
   if (flags.ask && flags.format != report::Format::table) {
     throw model::Refusal("--ask: it cannot be combined with --format; leave one of them out");
   }

@@ -60,7 +60,8 @@ model::Gpu describe() {
       .registers_per_sm = properties.regsPerMultiprocessor,
       .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0,
       .tf32_tflops = known != nullptr ? known->tf32_tflops : 0,
-      .bf16_tflops = known != nullptr ? known->bf16_tflops : 0};
+      .bf16_tflops = known != nullptr ? known->bf16_tflops : 0,
+      .l2_mib = properties.l2CacheSize / 0x1p20};
 }
 
 std::string version_text(int version) {

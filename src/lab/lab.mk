@@ -1,5 +1,5 @@
-record: $(PROGRAM) $(BUILD)/bench_cpu ## record the tables of results/ for this machine's GPU
-	src/lab/record.sh ./$(PROGRAM) $(BUILD)/bench_cpu
+record: $(PROGRAM) $(BUILD)/bench_cpu $(if $(HAS_GPU),$(BUILD)/latency) ## record the tables of results/ for this machine's GPU
+	src/lab/record.sh ./$(PROGRAM) $(BUILD)/bench_cpu $(BUILD)/latency
 
 $(BUILD)/bench_tracer: $(BUILD)/src/lab/bench_tracer.o $(WITHOUT_MAIN) $(COPIES) $(INSTRUMENT)
 	$(call say,link,$@)
@@ -13,4 +13,15 @@ $(BUILD)/bench_cpu: src/lab/bench_cpu.cpp $(INSTRUMENT)
 	$(CXX) $(CXXFLAGS) -O3 -march=native $^ -o $@
 bench-cpu: $(BUILD)/bench_cpu ## measure the steps from the serial loop to openmp_gemm
 	$(BUILD)/bench_cpu
-.PHONY: record bench-tracer bench-cpu
+
+# The cycles that the model of waiting (model/waiting.h) takes from a GPU.
+$(BUILD)/src/lab/latency.o: src/lab/latency.cu $(BUILD)/gpu.flags
+	$(call say,nvcc,$< ($(ARCHS)))
+	mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/latency: $(BUILD)/src/lab/latency.o $(BUILD)/src/gpu/gpu.o $(INSTRUMENT)
+	$(call say,link,$@)
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+latency: $(if $(HAS_GPU),$(BUILD)/latency) ## measure the cycles of a load, an FFMA and a barrier (GPU)
+	$(or $(filter $(BUILD)/latency,$^),echo "make latency: build this program with nvcc on a machine with a GPU" >&2; exit 2)
+.PHONY: record bench-tracer bench-cpu latency

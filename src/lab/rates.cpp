@@ -28,7 +28,7 @@ std::optional<double> times_the_stage_before(const Run& run, const Row& row) {
 }
 
 model::Product product_of(const Run& run) {
-  return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0};
+  return {run.M, run.N, run.alpha != 0 ? run.K : 0, run.beta != 0, run.gpu.sms};
 }
 
 std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row) {
@@ -56,6 +56,13 @@ std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row) {
   return model::ceiling_as_compiled(run.gpu, product_of(run), *row.variant, *row.counts, *record);
 }
 
+std::optional<model::Waiting> with_waiting(const Run& run, const Row& row) {
+  const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
+  if (!ceiling || !row.occupancy) return std::nullopt;
+  return model::with_waiting(
+      run.gpu, product_of(run), *row.variant, *ceiling, *compiled_loop(run, row), *row.occupancy);
+}
+
 std::optional<double> ceiling_ratio(const Run& run, const Row& row) {
   const std::optional<double> measured = tflops(run, row);
   const std::optional<model::Ceiling> ceiling = compiled_ceiling(run, row);
@@ -75,7 +82,15 @@ double results_per_thread(const model::Variant& variant) {
   return static_cast<double>(variant.BM) * variant.BN / variant.threads();
 }
 
+model::ShareOut shares(const Run& run, const model::Variant& variant) {
+  return model::share_out(variant, run.M, run.N, run.alpha != 0 ? run.K : 0, run.gpu.sms);
+}
+
 Grid grid(const Run& run, const model::Variant& variant) {
+  if (variant.sharing != model::Sharing::grid) {
+    const int tiles = model::tiles_of(variant, run.M, run.N);
+    return {model::blocks_of(shares(run, variant), tiles), 1};
+  }
   const long long BM = std::max(variant.BM, 1), BN = std::max(variant.BN, 1);
   return {(run.N + BN - 1) / BN, (run.M + BM - 1) / BM};
 }

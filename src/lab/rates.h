@@ -5,6 +5,8 @@
 
 #include "lab/run.h"
 #include "model/ceiling.h"
+#include "model/share_out.h"
+#include "model/waiting.h"
 
 namespace lab {
 
@@ -27,6 +29,9 @@ std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& ro
 std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
 std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
 
+// The same kernel if its blocks also wait. Needs the compiled ceiling and an occupancy.
+std::optional<model::Waiting> with_waiting(const Run& run, const Row& row);
+
 // Measured speed divided by compiled_ceiling() for the run's size: the part of the time in which
 // the ceiling's unit is busy.
 std::optional<double> ceiling_ratio(const Run& run, const Row& row);
@@ -47,7 +52,11 @@ model::Product product_of(const Run& run);
 // The number of elements of C that a thread of an interior block computes.
 double results_per_thread(const model::Variant& variant);
 
-// ceil(N/BN) times ceil(M/BM) blocks.
+// How the tiles of C are shared out on the run's GPU.
+model::ShareOut shares(const Run& run, const model::Variant& variant);
+
+// The launch has x times y blocks: ceil(N/BN) times ceil(M/BM), or one row of them where the kernel
+// orders the tiles itself or cuts some.
 struct Grid {
   long long x;
   long long y;

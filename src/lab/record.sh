@@ -1,11 +1,13 @@
 #!/bin/sh
 # Writes the tables of results/ for this machine's GPU, each one completely or not at all:
-# src/lab/record.sh PROGRAM BENCH_CPU
+# src/lab/record.sh PROGRAM BENCH_CPU LATENCY
+# ONLY="4096 latency" in the environment limits it to these tables.
 set -eu
 export COLUMNS=100 # of a recorded table, on every terminal
 
 program=$1
 bench_cpu=$2
+latency=$3
 lab=$(dirname "$0")
 src=$(dirname "$lab")
 results=$(dirname "$src")/results
@@ -19,6 +21,7 @@ trap 'rm -f "$results/$gpu"-*.tmp' EXIT
 
 # The remaining arguments are the command to run.
 record() {
+  case " ${ONLY:-$1} " in *" $1 "*) ;; *) return 0 ;; esac
   file=$results/$gpu-$1
   shift
   echo "$file.txt" >&2
@@ -26,9 +29,12 @@ record() {
   mv "$file.tmp" "$file.txt"
 }
 
-for size in 1024 4096 8192; do
-  record $size "$program" --device gpu --size $size --no-color
+record 4096 "$program" --device gpu --size 4096 --no-color
+# Times alone: what the kernels do is the same at every size.
+for size in 512 1024 2048 8192 4095; do
+  record $size "$program" --device gpu --trace none --size $size --no-color
 done
+record 8192x4096x2048 "$program" --device gpu --trace none --m 8192 --n 4096 --k 2048 --no-color
 # These are small, so each stage's first variant, which the lesson is about, has to be named.
 record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
 # First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the
@@ -36,11 +42,15 @@ record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --variant 
 record ncu-251x509x127 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 251 --n 509 --k 127 --beta 1.5
 record ncu-252x508x132 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --m 252 --n 508 --k 132 --beta 1.5
 record ceilings-4096 "$src/profile/profile.sh" units "$program" --stage 1- --size 4096
-record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 9
+record ncu-report-4096 "$src/profile/report.sh" "$program" 4096 2 5 11
 record ncu-swapped-grid "$src/profile/profile.sh" caches "$program" --experiment swapped-grid
+# The grid's order of blocks, and the bands of stage 11.
+record ncu-caches-grid "$src/profile/profile.sh" caches "$program" --stage 10 --size 8192
+record ncu-caches-bands "$src/profile/profile.sh" caches "$program" --stage 11 --variant 128x256x8-ordered --size 8192
 record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color
 done
-record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --no-color
+record experiment-occupancy-stage-9 "$program" --device gpu --experiment occupancy --stage 9 --variant 64x64x8 --no-color
+record latency "$latency"
 record host-cpu "$bench_cpu"

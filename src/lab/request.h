@@ -8,7 +8,7 @@
 namespace lab {
 
 enum class Device { automatic, gpu, cpu };
-enum class Trace { sample, all };
+enum class Trace { sample, all, none };
 
 // An empty string or optional was not given. The help text says what each field means.
 struct Request {

@@ -41,11 +41,16 @@ model::Counts run_in(Session chosen, const std::function<void()>& host) {
   return std::move(chosen.counts);
 }
 
-// The blocks of a launch that are to run. Each is handed out once, in the grid's order.
+// The blocks of a launch that are to run. Each is handed out once, in the grid's order unless the
+// machine has another.
 class ChosenBlocks {
  public:
-  ChosenBlocks(Extent grid, Blocks which, const SampleOf& sample)
-      : sample_(sample ? sample(grid) : sample_of(grid)), which_(which), volume_(grid.volume()) {}
+  ChosenBlocks(Extent grid, const Machine& machine)
+      : sample_(machine.sample ? machine.sample(grid) : sample_of(grid)),
+        which_(machine.blocks),
+        volume_(grid.volume()) {
+    if (machine.order && which_ == Blocks::kAll) order_ = machine.order(grid);
+  }
 
   bool are_all() const { return extended_ || candidates() == volume_; }
   // Numbers from 0; each is a block or none.
@@ -55,6 +60,7 @@ class ChosenBlocks {
     return which_ != Blocks::kSample ? volume_ : extended_ ? sampled + volume_ : sampled;
   }
   std::optional<std::int64_t> block(std::int64_t candidate) const {
+    if (!order_.empty()) return order_[candidate];
     if (which_ == Blocks::kAll || which_ == Blocks::kFirst) return candidate;
     if (which_ == Blocks::kSample) {
       const auto sampled = static_cast<std::int64_t>(sample_.size());
@@ -72,6 +78,7 @@ class ChosenBlocks {
 
  private:
   std::vector<std::int64_t> sample_;
+  std::vector<std::int64_t> order_;  // empty: the grid's
   Blocks which_;
   std::int64_t volume_;
   bool extended_ = false;
@@ -111,7 +118,7 @@ Launch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes
 void run_blocks(const Launch& launch, void (*body)(void*), void* context, const void* frame) {
   const Machine& machine = *session->machine;
   LaunchObserver* const observer = session->observer;
-  ChosenBlocks chosen(launch.grid, machine.blocks, machine.sample);
+  ChosenBlocks chosen(launch.grid, machine);
   const std::vector<MemoryRange> uncounted = uncounted_memory(frame);
   watch_for_access_errors();
   if (observer != nullptr) observer->begin_launch(launch);

@@ -41,6 +41,9 @@ enum class Blocks { kAll, kFirst, kSample, kAllButSample };
 // Blocks of a grid, in ascending order.
 using SampleOf = std::function<std::vector<std::int64_t>(Extent grid)>;
 
+// All blocks of a grid, each once, in the order in which they start.
+using OrderOf = std::function<std::vector<std::int64_t>(Extent grid)>;
+
 // The environment of the launches that `host` makes.
 struct Machine {
   const model::Gpu* gpu;  // the GPU whose limits a launch must keep
@@ -58,10 +61,11 @@ struct Machine {
   // Audits the first block of each launch while blocks are traced; may be null. Blocks then run in
   // order, as with a recorder.
   model::Audit* audit = nullptr;
-  // Which blocks Blocks::kSample runs; empty: those of machine/block_sample.h. If blocks hand data to
-  // one another, the sample must contain all that work together, and blocks run in order, so that
-  // the counts do not depend on who comes last.
+  // Which blocks Blocks::kSample runs; empty: those of machine/block_sample.h. If blocks hand data
+  // to one another, the sample must contain all that work together, and blocks run in order, so
+  // that the counts do not depend on who comes last.
   SampleOf sample = {};
+  OrderOf order = {};         // for Blocks::kAll; empty: the grid's order
   bool own_variables = true;  // the program has __device__ variables, to which a kernel may store
   std::span<const GlobalArray> arrays = {};  // for run(): used to name what an access missed
 };

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <vector>
 
+#include "model/share_out.h"
+
 namespace model {
 
 namespace {
 
-// The demand of one block on the units.
+// The demand of one tile of C on the units.
 struct Work {
   double ffmas;  // warp instructions, like all of the following except the last
   double instructions;
@@ -26,9 +28,12 @@ double results_per_thread(const Variant& variant) {
   return static_cast<double>(variant.BM) * variant.BN / variant.threads();
 }
 
-double blocks(const Product& product, const Variant& variant) {
-  return std::ceil(static_cast<double>(product.M) / variant.BM) *
-         std::ceil(static_cast<double>(product.N) / variant.BN);
+int k_tiles(const Product& product, const Variant& variant) {
+  return variant.BK > 0 ? padded_K(product, variant) / variant.BK : 1;
+}
+
+ShareOut shares_of(const Product& product, const Variant& variant) {
+  return share_out(variant, product.M, product.N, product.K, product.sms);
 }
 
 bool is_known(const Product& product, const Variant& variant, const Counts& counts) {
@@ -37,41 +42,47 @@ bool is_known(const Product& product, const Variant& variant, const Counts& coun
 }
 
 Work work_as_written(const Product& product, const Variant& variant, const Counts& counts) {
-  const auto a_block = [&](std::int64_t total) {
-    return static_cast<double>(total) / static_cast<double>(counts.blocks_traced);
-  };
+  const double traced = traced_tiles(product, variant, counts);
+  const auto a_tile = [&](std::int64_t total) { return static_cast<double>(total) / traced; };
   const double K = padded_K(product, variant);
   const double ffmas = warps(variant) * results_per_thread(variant) * K;
   // A cp.async is one instruction, but is counted on both sides.
-  const double accesses = a_block(
+  const double accesses = a_tile(
       counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
       counts.smem_stores.requests - counts.async_smem.requests);
   const double of_C = static_cast<double>(variant.BM) * variant.BN * (product.reads_C ? 2 : 1);
   return {
       .ffmas = ffmas,
       .instructions = ffmas + accesses,
-      .smem_load_wavefronts = a_block(counts.smem_loads.pieces),
-      .smem_store_wavefronts = a_block(counts.smem_stores.pieces),
-      .l1_lines = a_block(counts.gmem_loads.lines + counts.gmem_stores.lines),
+      .smem_load_wavefronts = a_tile(counts.smem_loads.pieces),
+      .smem_store_wavefronts = a_tile(counts.smem_stores.pieces),
+      .l1_lines = a_tile(counts.gmem_loads.lines + counts.gmem_stores.lines),
       .l2_bytes = 4 * ((variant.BM + variant.BN) * K + of_C)};
 }
 
 Ceiling ceiling_of(
     const Gpu& gpu, const Product& product, const Variant& variant, const Work& work) {
   const double cycles_per_ms = gpu.boost_ghz * 1e6;
-  const double all_blocks = blocks(product, variant);
-  const double most_blocks = std::ceil(all_blocks / gpu.sms);  // of one SM
-  const auto on_sm = [&](double cycles) { return most_blocks * cycles / cycles_per_ms; };
+  const int tiles = tiles_of(variant, product.M, product.N);
+  const ShareOut shares = shares_of(product, variant);
+  const double most = most_tiles(shares, tiles, k_tiles(product, variant), gpu.sms);  // of one SM
+  const auto on_sm = [&](double cycles) { return most * cycles / cycles_per_ms; };
+  // The parts' sums: each is stored once and loaded once. One SM adds up all parts of a tile.
+  const double sums_bytes = 4.0 * static_cast<double>(floats_of_sums(shares, variant, tiles));
+  const double most_sums_bytes =
+      shares.parts > 1 ? 4.0 * (1 + shares.parts) * variant.BM * variant.BN : 0;
 
   Ceiling result{};
-  result.busy_share = all_blocks / (most_blocks * gpu.sms);
+  result.blocks_per_sm = most;
+  result.busy_share = tiles / (most * gpu.sms);
   result.ms[kFma] = on_sm(work.ffmas * 32 / gpu.fp32_lanes_per_sm);
   result.ms[kIssue] = on_sm(work.instructions / kSchedulers);
   result.ms[kSmem] = on_sm(work.smem_load_wavefronts + work.smem_store_wavefronts);
   result.ms[kL1] = on_sm(work.l1_lines);
   result.ms[kL2] = std::max(
-      all_blocks * work.l2_bytes / (l2_bytes_per_clock(gpu) * cycles_per_ms),
-      on_sm(work.l2_bytes / l2_bytes_per_sm_clock));
+      (tiles * work.l2_bytes + 2 * sums_bytes) / (l2_bytes_per_clock(gpu) * cycles_per_ms),
+      on_sm(work.l2_bytes / l2_bytes_per_sm_clock) +
+          most_sums_bytes / (l2_bytes_per_sm_clock * cycles_per_ms));
   const double M = product.M, N = product.N, K = product.K;
   const double dram_bytes = 4 * (M * K + K * N + M * N * (product.reads_C ? 2 : 1));
   result.ms[kDram] = dram_bytes / (gpu.dram_gb_per_s * 1e6);
@@ -100,18 +111,27 @@ Rounds rounds_along_K(
   return rounds(record, results_per_thread(variant), padded_K(product, variant), variant.BK);
 }
 
+double traced_tiles(const Product& product, const Variant& variant, const Counts& counts) {
+  const int tiles = tiles_of(variant, product.M, product.N);
+  const ShareOut shares = shares_of(product, variant);
+  // A trace may be of a launch that cuts no tile, although this product's would.
+  const bool cut = shares.parts > 1 && counts.blocks == blocks_of(shares, tiles);
+  if (!cut) return static_cast<double>(counts.blocks_traced);
+  if (counts.blocks_traced == counts.blocks) return tiles;
+  return tiles_computed(shares, tiles, k_tiles(product, variant), sample_of(shares, tiles));
+}
+
 SharedLoads shared_loads_as_compiled(
     const Product& product, const Variant& variant, const Counts& counts,
     const CompiledKernel& record) {
-  const auto traced = static_cast<double>(counts.blocks_traced);
+  const double traced = traced_tiles(product, variant, counts);
   const Rounds times = rounds_along_K(product, variant, record);
-  const auto a_block = [&](int InstructionMix::*kind) {
+  const auto a_tile = [&](int InstructionMix::*kind) {
     return warps(variant) * (times.loop * record.loop.*kind + times.inner * record.inner.*kind);
   };
-  const double wide_64 = a_block(&InstructionMix::lds64),
-               wide_128 = a_block(&InstructionMix::lds128);
+  const double wide_64 = a_tile(&InstructionMix::lds64), wide_128 = a_tile(&InstructionMix::lds128);
   SharedLoads loads{
-      a_block(&InstructionMix::lds32) + wide_64 + wide_128,
+      a_tile(&InstructionMix::lds32) + wide_64 + wide_128,
       static_cast<double>(counts.smem_loads.pieces) / traced};
   // Wide loads in the source were already traced as such.
   if (counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum) return loads;

@@ -2,20 +2,21 @@
 // work.
 //
 // Assumptions. Every unit works all the time, at the boost clock, and never waits. Blocks are
-// distributed evenly, so the busiest SM has ceil(blocks / SMs). Only the main loop counts, not the
+// distributed evenly, so the busiest SM has ceil(blocks / SMs); where tiles are cut along K, it has
+// some whole tiles and the longest part of another. Only the main loop counts, not the
 // code before and after it, nor the launch itself (a few microseconds). So a ceiling is an upper
 // bound, and a kernel comes near it if its warps hide all their latency.
 //
 // Limits. At 4096^3 an H200 reaches 0.66 to 0.99 of it with the fp32 stages. The rest is waiting,
-// which the model leaves out: for loads when there are few other warps to run (25 to 50 % occupancy
-// once a thread has several results), at two barriers per tile, and for the epilogue. The naive
-// kernel has so many requests in flight that nothing is lost. The async pipeline copies ahead and
-// comes closest of the kernels that mostly multiply. results/h200-ceilings-4096.txt has, for every
-// unit, the busy share by the model beside the hardware's. They agree within a few points, and the
-// model names the busiest unit. L1 and shared memory are two units here but share one data stage in
-// the hardware, so the traffic of cp.async is under L1 here and under shared memory there. The
-// register banks and the instruction cache are not in the model. For L2 the model has only the
-// traffic that no L1 cache could save.
+// which this model leaves out and waiting.h adds: for loads when there are few other warps to run
+// (25 to 50 % occupancy once a thread has several results), at two barriers per tile, and for the
+// epilogue. The naive kernel has so many requests in flight that nothing is lost. The async
+// pipeline copies ahead and comes closest of the kernels that mostly multiply.
+// results/h200-ceilings-4096.txt has, for every unit, the busy share by the model beside the
+// hardware's. They agree within a few points, and the model names the busiest unit. L1 and shared
+// memory are two units here but share one data stage in the hardware, so the traffic of cp.async is
+// under L1 here and under shared memory there. The register banks and the instruction cache are not
+// in the model. For L2 the model has only the traffic that no L1 cache could save.
 #pragma once
 
 #include <array>
@@ -36,7 +37,9 @@ inline constexpr int kUnits = 6;
 // issue  instructions: each of an SM's four schedulers issues one warp instruction per cycle
 // SMEM   wavefronts of shared memory, loads and stores: one per cycle and SM
 // L1     128-byte lines that a request to global memory touches: one per cycle and SM
-// L2     bytes of A and B that a block fetches once per K tile, and its part of C
+// L2     bytes of A and B that a block fetches once per K tile, its part of C, and the sums of
+// tiles
+//        that are cut
 // DRAM   the bytes of A, B and C, each once: what no cache can save
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",
                                                                     "L1",  "L2",    "DRAM"};
@@ -51,12 +54,14 @@ struct Ceiling {
                              // SMEM), ...
   double multiply_ms;        // ... and for multiplications (FMA, issue, loads from SMEM)
   double no_overlap_tflops;  // if a block first copies and then multiplies, never both
+  double blocks_per_sm;      // of the busiest SM, over the whole launch
   double busy_share;         // of the SMs, until the last block is done: 1 means no tail
 };
 
 struct Product {
   int M, N, K;
   bool reads_C;  // beta is not 0
+  int sms = 0;   // among which tiles that are cut are shared out (model/share_out.h); 0: none is
 };
 
 // K rounded up to whole tiles: the last one is filled with zeros and multiplied like the others.
@@ -77,8 +82,14 @@ std::optional<Ceiling> ceiling_as_compiled(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
     const CompiledKernel& record);
 
-// Per block, on average over the traced ones: the compiled loads from shared memory along all of K,
-// as requests, and their wavefronts.
+// How many tiles of C the traced blocks computed. Where tiles are cut, a block with a part of one
+// counts for the share of K tiles that it has. So what was traced, divided by this, is the work of
+// a whole tile, whichever mixture of whole tiles and parts a sample has. It includes that the
+// parts' sums are stored and added up.
+double traced_tiles(const Product& product, const Variant& variant, const Counts& counts);
+
+// Per tile of C, on average over the traced ones: the compiled loads from shared memory along all
+// of K, as requests, and their wavefronts. A block computes a tile, unless tiles are cut.
 struct SharedLoads {
   double requests;
   double wavefronts;

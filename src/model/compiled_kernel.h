@@ -22,8 +22,14 @@ struct InstructionMix {
   int bar;
   int other;
 
+  // How often the warp waits for loads of one kind, and the sum over these waits of the
+  // instructions between the load and the first use of its result. Loads that were issued before a
+  // wait began arrive with it.
+  int gmem_waits, gmem_ahead;
+  int smem_waits, smem_ahead;
+
   int lds() const { return lds32 + lds64 + lds128; }
-  int all() const;
+  int all() const;  // instructions
 };
 
 struct CompiledKernel {

@@ -74,6 +74,8 @@ TEST_CASE("a main loop multiplies, and copies what it multiplies") {
     CHECK(copies > 0);
     const bool uses_smem = loop.lds() + record.inner.lds() > 0;
     CHECK((loop.bar > 0) == uses_smem);
+    CHECK((loop.smem_waits + record.inner.smem_waits > 0) == uses_smem);
+    CHECK((loop.gmem_waits > 0) == (loop.ldg32 + loop.ldg64 + loop.ldg128 > 0));
     CHECK(record.inner.ffma + record.inner.mma <= record.inner.all());
   }
 }

@@ -29,7 +29,7 @@ constexpr Architecture kBlackwell{120, 128, 100, 99, 1536, 24};
 
 Gpu gpu(
     std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s,
-    double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops) {
+    double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops, double l2_mib) {
   const bool before_ampere = of.compute_capability < 80;
   return {
       .name = std::move(name),
@@ -47,7 +47,8 @@ Gpu gpu(
       .registers_per_sm = 65536,
       .l2_bytes_per_clock = l2_bytes_per_clock,
       .tf32_tflops = tf32_tflops,
-      .bf16_tflops = bf16_tflops};
+      .bf16_tflops = bf16_tflops,
+      .l2_mib = l2_mib};
 }
 
 // The GPU of the walkthrough's worked examples, small enough to be drawn on a page: an SM holds
@@ -98,18 +99,19 @@ std::span<const Gpu> known_gpus() {
   // GA102, Ada, H100, RTX Blackwell). If only the rate with sparsity is given, half of it is used.
   // The L2 cache's rate is stated only for the A100, in its whitepaper. The H200's was measured:
   // the best rate of 16-byte loads past L1 by all SMs (2 MiB read repeatedly; with 16 MiB and more,
-  // 2240).
+  // 2240). The L2 cache's size is from the data
+  // sheets and whitepapers, the H200's from its driver.
   constexpr double kUnknown = 0, kNone = 0;
   static const std::vector<Gpu> gpus = {
-      gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, kNone),
-      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 156, 312),
-      gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 35.6, 71),
-      gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 77.4, 154.8),
-      gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 82.6, 165.2),
-      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 494.7, 989.4),
-      gpu("H200", kHopper, 132, 1.98, 4800, 2600, 494.7, 989.4),
-      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250),
-      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5),
+      gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, kNone, 4),
+      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 156, 312, 40),
+      gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 35.6, 71, 6),
+      gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 77.4, 154.8, 6),
+      gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 82.6, 165.2, 72),
+      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 494.7, 989.4, 50),
+      gpu("H200", kHopper, 132, 1.98, 4800, 2600, 494.7, 989.4, 60),
+      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250, 126),
+      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5, 96),
       paper_gpu(),
   };
   return gpus;

@@ -14,6 +14,11 @@
 # lanes, and those of the tensor cores (HMMA, HGMMA and so on: `mma`). A warp's mma makes hundreds of
 # products, so it weighs as much as 64 of the others, and a loop that only scales the results cannot
 # outweigh it. IMAD does not count as math, because compilers compute addresses with it.
+#
+# After the kinds come four counts of waiting: how often a warp waits for loads from global memory,
+# the sum over these waits of the instructions between the load and the first use of its result, and
+# the same two for shared memory. Loads that were issued before the wait began arrive with it. For a
+# loop, they are those of an iteration that follows another.
 
 BEGIN {
   count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 sts32 sts64 sts128 stg32 stg64 " \
@@ -58,6 +63,8 @@ function weight_of(opcode, text) {
   sub(/;$/, "", opcode)
   kind[instructions] = $2 == "@!PT" ? "other" : kind_of(opcode)  # @!PT: never executed
   math[instructions] = $2 == "@!PT" ? 0 : weight_of(opcode, $0)
+  operands[instructions] = substr($0, index($0, opcode) + length(opcode))
+  sub(/;.*/, "", operands[instructions])
   target[instructions] = ""
   if (opcode ~ /^BRA/) {
     if (match($0, /`\(\.L_[^)]*\)/)) {
@@ -83,8 +90,45 @@ function report(part, first, last, but_first, but_last, only_way, i, k, sum, lin
     ++sum[kind[i]]
   }
   line = kernel "\t" part "\t"
-  for (k = 1; k <= count_of_kinds; ++k) line = line (k > 1 ? ", " : "") sum[kinds[k]] + 0
-  print line
+  for (k = 1; k <= count_of_kinds; ++k) line = line sum[kinds[k]] + 0 ", "
+  print line waits(first, last, but_first, but_last, only_way, part != "whole")
+}
+
+# The memory that a load of this kind reads into registers.
+function memory_of(kind) {
+  return kind ~ /^ldg[0-9]/ ? "global" : kind ~ /^lds/ ? "shared" : ""
+}
+
+# The waits of a part, as the heading says. `again`: runs it twice and counts the second time.
+function waits(first, last, but_first, but_last, only_way, again,
+               i, pass, now, rest, r, n, memory, issued, loaded_from, began, times, ahead) {
+  for (pass = 1; pass <= 1 + again; ++pass) {
+    clear(times)
+    clear(ahead)
+    for (i = first; i <= last; ++i) {
+      if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+      ++now
+      for (rest = " " operands[i]; match(rest, /[^A-Z]R[0-9]+/); rest = substr(rest, RSTART + RLENGTH)) {
+        r = substr(rest, RSTART + 2, RLENGTH - 2)
+        if (!(r in issued)) continue
+        memory = loaded_from[r]
+        if (issued[r] >= began[memory] + 0) {
+          ++times[memory]
+          ahead[memory] += now - issued[r] - 1
+          began[memory] = now
+        }
+        delete issued[r]
+      }
+      memory = memory_of(kind[i])
+      if (memory == "" || !match(operands[i], /[^A-Z]R[0-9]+/)) continue
+      r = substr(operands[i], RSTART + 2, RLENGTH - 2) + 0
+      for (n = kind[i] ~ /128/ ? 4 : kind[i] ~ /64/ ? 2 : 1; n > 0; --n) {
+        issued[r + n - 1] = now
+        loaded_from[r + n - 1] = memory
+      }
+    }
+  }
+  return times["global"] + 0 ", " ahead["global"] + 0 ", " times["shared"] + 0 ", " ahead["shared"] + 0
 }
 
 # Whether `to` can be reached by a shorter path, with or without a load on the way.
@@ -152,6 +196,7 @@ function finish(i, start, work, best, first, last, outer_first, outer_last) {
   clear(place)
   clear(kind)
   clear(math)
+  clear(operands)
   clear(target)
   clear(conditional)
   clear(fewest)

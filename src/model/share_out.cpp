@@ -45,6 +45,28 @@ int blocks_of(const ShareOut& shares, int tiles) {
   return shares.whole + (tiles - shares.whole) * shares.parts;
 }
 
+double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms) {
+  if (shares.parts == 1) return ceil_div(tiles, sms);
+  return static_cast<double>(shares.whole) / sms + static_cast<double>(shares.depth) / k_tiles;
+}
+
+double tiles_computed(
+    const ShareOut& shares, int tiles, int k_tiles, const std::vector<std::int64_t>& blocks) {
+  std::int64_t computed = 0;  // K tiles
+  for (const std::int64_t block : blocks) {
+    const std::int64_t part =
+        block < shares.whole ? 0 : (block - shares.whole) / (tiles - shares.whole);
+    computed += block < shares.whole
+                    ? k_tiles
+                    : std::min<std::int64_t>(shares.depth, k_tiles - part * shares.depth);
+  }
+  return static_cast<double>(computed) / k_tiles;
+}
+
+std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int tiles) {
+  return std::int64_t{tiles - shares.whole} * shares.parts * variant.BM * variant.BN;
+}
+
 std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles) {
   std::vector<std::int64_t> blocks;
   if (shares.whole > 0) blocks = {0, shares.whole / 2, shares.whole - 1};

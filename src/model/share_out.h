@@ -29,6 +29,17 @@ int tiles_of(const Variant& variant, int M, int N);
 // The number of blocks.
 int blocks_of(const ShareOut& shares, int tiles);
 
+// The work of the SM that is done last, in whole tiles. The parts are chosen so that no SM takes
+// longer for its other parts than for a first one.
+double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms);
+
+// The work of those blocks, in whole tiles.
+double tiles_computed(
+    const ShareOut& shares, int tiles, int k_tiles, const std::vector<std::int64_t>& blocks);
+
+// The floats that the parts' sums take in memory; 0 if no tile is cut.
+std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int tiles);
+
 // Blocks that represent all others: the first, middle and last whole tile, and every part of the
 // first and of the last tile that is cut. In ascending order.
 std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles);

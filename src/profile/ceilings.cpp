@@ -1,6 +1,7 @@
 // How busy each unit of the GPU was: the model's share beside ncu's count.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "lab/rates.h"
 #include "profile/ncu.h"
@@ -32,6 +33,8 @@ constexpr std::array<std::string_view, model::kUnits + 2> kUnitMetrics = {
     "sm__cycles_elapsed.max",
     "launch__grid_size"};
 
+constexpr double kClose = 10;  // points between a predicted share and ncu's
+
 constexpr double kLeast = 0.6, kMost = 1.0;  // of the ceiling
 
 using Shares = std::array<double, model::kUnits>;  // in percent of the time
@@ -60,6 +63,42 @@ std::optional<Shares> counted_shares(
 model::UnitIndex busiest(const Shares& shares) {
   return static_cast<model::UnitIndex>(
       std::max_element(shares.begin(), shares.end()) - shares.begin());
+}
+
+// The shares that the model of waiting predicts, beside ncu's. Its rows are indented, so that a
+// search for the rows of the table above does not find them.
+std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run& timed) {
+  std::string text = text::printed(" %-22s %5s %6s   ", "", "TFLOP", "pre-") +
+                     "busy % of each unit: predicted with waiting, by ncu\n" +
+                     text::printed(" %-2s%-20s %5s %6s", "#", "stage", "/s", "dicted");
+  for (const std::string_view unit : model::kUnitNames) text += text::pad_left(unit, 8);
+  text += "  off\n";
+  int stages = 0, close = 0;
+  for (const lab::Row& row : timed.rows) {
+    const std::optional<model::Waiting> waiting = lab::with_waiting(timed, row);
+    const std::optional<double> tflops = lab::tflops(timed, row);
+    if (!waiting || !tflops) continue;
+    const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
+    if (!counted) continue;
+    ++stages;
+    text += text::printed(" %-2d", row.number) +
+            text::pad_right(text::shortened(row.name, 20), 20) +
+            text::printed(
+                " %5s %6s", text::significant(*tflops).c_str(),
+                text::significant(waiting->tflops).c_str());
+    double off = 0;
+    for (int unit = 0; unit < model::kUnits; ++unit) {
+      text += text::printed(" %3.0f %3.0f", 100 * waiting->busy[unit], (*counted)[unit]);
+      off = std::max(off, std::abs(100 * waiting->busy[unit] - (*counted)[unit]));
+    }
+    close += off <= kClose;
+    text += text::printed(" %4.0f\n", off);
+  }
+  return text +
+         text::printed(
+             "\nFor %d of %d stages every unit is predicted within %.0f points.\n", close, stages,
+             kClose) +
+         text::labelled("off", 8, "the largest difference between prediction and ncu, in points");
 }
 
 }  // namespace
@@ -123,6 +162,7 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
                                   : "") +
             "\n";
   }
+  text += "\n" + waiting_table(launches, timed);
   std::fputs(text.c_str(), out);
   return stages > 0 && agree == stages && within == stages;
 }

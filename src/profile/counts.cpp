@@ -96,7 +96,7 @@ bool compare_launch(
                         std::fabs(more) < kJitter * static_cast<double>(traced);
     std::optional<double> made;
     if (metric.as_compiled && compiled) {
-      made = std::round((*compiled).*metric.as_compiled * static_cast<double>(counts.blocks));
+      made = std::round((*compiled).*metric.as_compiled);
     }
     const bool is_compilers = from_ncu && !has_to_agree && from_ncu == made;
     std::string mark = equal ? "=" : is_compilers ? "c" : nearly ? "≈" : has_to_agree ? "≠" : "?";
@@ -143,10 +143,13 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
     const std::string title =
         text::printed("stage %d %s: ", row.number, row.name.c_str()) + lab::kernel_name(row);
     std::fprintf(out, "%s\n", text::shortened(title, text::kReportWidth).c_str());
-    std::optional<model::SharedLoads> compiled;
+    std::optional<model::SharedLoads> compiled;  // of the whole launch
     if (const auto record = lab::compiled_loop(traced, row)) {
       compiled = model::shared_loads_as_compiled(
           lab::product_of(traced), *row.variant, *row.counts, *record);
+      const int tiles = model::tiles_of(*row.variant, traced.M, traced.N);
+      compiled->requests *= tiles;
+      compiled->wavefronts *= tiles;
     }
     std::vector<std::vector<std::optional<double>>> seen;
     for (const NcuLaunch& launch : launches) {

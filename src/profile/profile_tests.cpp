@@ -264,4 +264,29 @@ TEST_CASE("a kernel that asks nothing of L2, or whose metric is missing, has a d
   CHECK_THROWS_AS(caches_of({}), model::Refusal);
 }
 
+TEST_CASE("the shares that the model of waiting predicts stand beside ncu's") {
+  const lab::Run run = timed_run();
+  const auto busy = lab::with_waiting(run, run.rows[3]).value().busy;
+  const auto csv = [&](double more_smem) {
+    constexpr double kCycles = 1000, kSectorBytes = 32;
+    const double smem = busy[model::kSmem] + more_smem / 100;
+    std::string values;
+    for (const double percent :
+         {busy[model::kFma], busy[model::kIssue], smem, smem + busy[model::kL1]}) {
+      values += "\"" + std::to_string(100 * percent) + "\",";
+    }
+    const double l2_bytes = busy[model::kL2] * kCycles * model::l2_bytes_per_clock(run.gpu);
+    return ncu_unit_csv(
+        values + "\"" + std::to_string(l2_bytes / kSectorBytes) + "\",\"" +
+        std::to_string(100 * busy[model::kDram]) + "\",\"" + std::to_string(kCycles) + "\"");
+  };
+  const std::string as_predicted = units_of(csv(0), 0.79).text;
+  CHECK(contains(as_predicted, "For 1 of 1 stages every unit is predicted within 10 points"));
+  CHECK(widest(as_predicted) <= 100);
+  CHECK(contains(units_of(csv(9), 0.79).text, "For 1 of 1 stages"));
+  const std::string missed = units_of(csv(-11), 0.79).text;
+  CHECK(contains(missed, "For 0 of 1 stages"));
+  CHECK(contains(missed, "  11\n"));
+}
+
 }  // namespace profile

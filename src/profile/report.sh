@@ -22,7 +22,7 @@ done
 for stage; do
   # All launches of a stage are alike, and the first is enough. cuBLAS has kernels of other names.
   "$ncu" --log-file "$work/report" --clock-control none --launch-count 1 \
-    --kernel-name 'regex:^(naive|coalesced|shared_memory|thread_|vectorized|conflict_|warp_|async_)' \
+    --kernel-name 'regex:^(naive|coalesced|shared_memory|thread_|vectorized|conflict_|warp_|async_|register_|balanced)' \
     --section SpeedOfLight --section SchedulerStats --section WarpStateStats --section Occupancy \
     --section MemoryWorkloadAnalysis --section MemoryWorkloadAnalysis_Tables --metrics "$stalls" \
     "$program" --device gpu --stage "$stage" --size "$size" --reps 1 --hazards off >"$work/table" || {

@@ -41,6 +41,20 @@ FactValue limit(int blocks) {
   return blocks;
 }
 
+// How the tiles of C are shared out among the SMs. Where none is cut, a tile has one part.
+void add_shares(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const bool known = row.stage && row.variant;
+  const Writer add{facts, "shares.", known};
+  const model::ShareOut shares = known ? lab::shares(run, *row.variant) : model::ShareOut{};
+  const int tiles = known ? model::tiles_of(*row.variant, run.M, run.N) : 0;
+  const std::int64_t sums = known ? model::floats_of_sums(shares, *row.variant, tiles) : 0;
+  add("whole_tiles", shares.whole);
+  add("cut_tiles", tiles - shares.whole);
+  add("parts", shares.parts);
+  add("depth", shares.depth);
+  add("workspace_bytes", std::int64_t{4 * sums});
+}
+
 void add_variant(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const model::Variant v = row.variant ? *row.variant : model::Variant{};
   const Writer add{facts, "", row.variant != nullptr};
@@ -60,6 +74,7 @@ void add_variant(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
   add("results_per_thread", lab::results_per_thread(v));
   const lab::Grid blocks = lab::grid(run, v);
   add("blocks", row.counts ? row.counts->blocks : std::int64_t{blocks.x * blocks.y});
+  add_shares(facts, run, row);
 }
 
 void add_per_thread(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
@@ -157,6 +172,25 @@ void add_ceiling(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
   for (int i = 0; i < model::kUnits; ++i) unit(kNames[i], ceiling.ms[i]);
 }
 
+void add_waiting(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
+  const std::optional<model::Waiting> predicted = lab::with_waiting(run, row);
+  const model::Waiting waiting = predicted.value_or(model::Waiting{});
+  const Writer add{facts, "waiting.", predicted.has_value()};
+  add("tflops", waiting.tflops);
+  add("busiest", std::string(model::kUnitNames[waiting.busiest]));
+  add("resident_blocks", waiting.resident_blocks);
+  add("warps_per_scheduler", waiting.warps_per_scheduler);
+  const Writer busy{facts, "waiting.busy.", predicted.has_value()};
+  constexpr std::array<const char*, model::kUnits> kNames = {"fma", "issue", "smem",
+                                                             "l1",  "l2",    "dram"};
+  for (int i = 0; i < model::kUnits; ++i) busy(kNames[i], waiting.busy[i]);
+  const Writer spent{facts, "waiting.block_time.", predicted.has_value()};
+  spent("issuing", waiting.issuing);
+  spent("smem", waiting.waiting_for_smem);
+  spent("gmem", waiting.waiting_for_gmem);
+  spent("barriers", waiting.at_barriers);
+}
+
 // One round of the main loop, and of the loop in it.
 void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
@@ -179,6 +213,10 @@ void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row&
     add("ffma", mix.ffma);
     add("bar", mix.bar);
     add("all", mix.all());
+    add("gmem_waits", mix.gmem_waits);
+    add("gmem_ahead", mix.gmem_ahead);
+    add("smem_waits", mix.smem_waits);
+    add("smem_ahead", mix.smem_ahead);
   }
   // Of the whole launch, where every block does the same.
   const bool counted = record && row.counts && row.counts->blocks_traced > 0;
@@ -187,9 +225,9 @@ void add_compiled(std::vector<Fact>& facts, const lab::Run& run, const lab::Row&
                     lab::product_of(run), *row.variant, *row.counts, *record)
               : model::SharedLoads{};
   const Writer add{facts, "compiled.", counted};
-  const double blocks = static_cast<double>(row.counts.value_or(model::Counts{}).blocks);
-  add("smem_load_requests", std::round(loads.requests * blocks));
-  add("smem_load_wavefronts", std::round(loads.wavefronts * blocks));
+  const double tiles = counted ? model::tiles_of(*row.variant, run.M, run.N) : 0;
+  add("smem_load_requests", std::round(loads.requests * tiles));
+  add("smem_load_wavefronts", std::round(loads.wavefronts * tiles));
 }
 
 // The sensors while it was timed.
@@ -255,6 +293,7 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   add_per_thread(facts, run, row);
   add_occupancy(facts, run, row);
   add_ceiling(facts, run, row);
+  add_waiting(facts, run, row);
   add_compiled(facts, run, row);
   add_result(facts, run, row);
   add_bound(facts, run, row);

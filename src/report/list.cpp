@@ -40,6 +40,7 @@ std::vector<Fact> facts_of(const model::Stage& stage, const model::Variant& v, b
       {"pipeline", v.pipeline},
       {"threads_per_block", v.threads()},
       {"smem_bytes_dynamic", v.shared_bytes},
+      {"cuts_tiles", v.sharing == model::Sharing::cut},
       {"kernel", v.kernel.name},
       {"kernel_any", v.kernel_any.name},
       {"needs_compute_capability", stage.needs}};
@@ -117,6 +118,27 @@ std::string mark(const model::Stage& stage, const model::Variant& v, const Choic
   return v.for_small || &v == stage.variants.data() ? " +" : "";
 }
 
+// The stages that need memory besides A, B and C.
+std::string memory_for_sums(
+    std::span<const model::Stage> stages, const ChoiceFor& choice, int term) {
+  std::string text;
+  for (const model::Stage& stage : stages) {
+    std::int64_t most = 0;  // floats
+    for (const model::Variant& v : stage.variants) {
+      const std::int64_t of_two_tiles = std::int64_t{2} * v.BM * v.BN * choice.gpu.sms;
+      if (v.sharing == model::Sharing::cut) most = std::max(most, of_two_tiles);
+    }
+    if (most == 0) continue;
+    text += text::labelled(
+        "memory", term,
+        "stage " + std::to_string(stage.number) +
+            " keeps sums of parts of tiles in GPU memory, at most two tiles per SM: " +
+            text::significant(4e-6 * static_cast<double>(most)) + " MB on the " + choice.gpu.name +
+            ", allocated once");
+  }
+  return text;
+}
+
 std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choice) {
   const std::string none = "–";
   std::vector<Cells> lines = {
@@ -150,6 +172,7 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
          text::labelled(
              "SMEM", kTerm,
              "shared memory requested at launch; what a kernel declares is added to it") +
+         memory_for_sums(stages, choice, kTerm) +
          text::labelled("GPUs", kTerm, "for --gpu: " + gpu_names());
 }
 

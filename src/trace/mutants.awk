@@ -3,6 +3,10 @@
 #   without   a barrier or a wait for copies is removed
 #   up, down  a barrier changes places with the statement before or after it
 #   unchecked a comparison with the size of a matrix always says: inside
+#   unfenced  a __threadfence is removed
+#   ticket    an atomicInc becomes a plain increment, or its result always says: the last one
+#   reset     an atomicInc counts on instead of starting again; such a mutant launches everything
+#             twice, because only the second launch can go wrong
 # Variables: list, the file for "number|stages|line|kind|what", one mutant per line.
 
 function indent(l) { match(text[l], /^ */); return RLENGTH }
@@ -65,6 +69,7 @@ END {
     if (stages != "") mutate(from[f], to[f], substr(stages, 2))
   }
   for (l = 1; l <= NR; ++l) {
+    if (text[l] ~ /^extern const model::StageTable stage_table\{/ && resets != "") launch_twice(l)
     if (behind[l] != "") sub(/ *\/\/.*/, "", text[l])
     print text[l] behind[l]
   }
@@ -75,8 +80,42 @@ function mutate(first, last, stages,   l) {
     if (text[l] ~ /^ *(__syncthreads|__pipeline_wait_prior)\(.*\);$/) move(l, stages)
   }
   for (l = first; l <= last; ++l) {
+    if (text[l] ~ /^ *__threadfence\(\);/) unfence(l, stages)
+    if (match(text[l], /atomicInc\(.*\);/)) miscount(l, stages)
+  }
+  for (l = first; l <= last; ++l) {
     if (text[l] !~ /^ *(\/\/|for \(|static_assert)/) uncheck(l, stages)
   }
+}
+
+function unfence(l, stages) {
+  sub(/__threadfence/, "if (mutant != " plant(stages, l, "unfenced", statement(l)) ") &", text[l])
+}
+
+function miscount(l, stages,   call, arguments, shown) {
+  call = substr(text[l], RSTART, RLENGTH - 1)
+  split(substr(call, 11, length(call) - 11), arguments, ", ")
+  shown = "(mutant == " plant(stages, l, "ticket", "++ instead of " call) \
+    " ? (*(" arguments[1] "))++ : mutant == " \
+    plant(stages, l, "ticket", arguments[2] " instead of " call) " ? " arguments[2]
+  resets = resets " || mutant == " plant(stages, l, "reset", "atomicAdd instead of " call)
+  shown = shown " : mutant == " mutants " ? atomicAdd(" arguments[1] ", 1u) : " call ")"
+  text[l] = substr(text[l], 1, RSTART - 1) shown substr(text[l], RSTART + RLENGTH - 1)
+}
+
+# Parameters have the names that `run` gives them.
+function launch_twice(l,   names) {
+  names = "variant, sms, M, N, K, alpha, A, B, beta, C"
+  sub(/run\}/, "[](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
+    "const float* A, const float* B, float beta, float* C) { run(" names "); if (false" resets \
+    ") run(" names "); }}", text[l])
+}
+
+# A line's statement, without its comment.
+function statement(l,   s) {
+  s = text[l]
+  gsub(/^ *(if \(mutant[^)]*\) )?| *\/\/.*$/, "", s)
+  return s
 }
 
 function move(l, stages,   d, call, n, up, down, end) {
@@ -86,12 +125,12 @@ function move(l, stages,   d, call, n, up, down, end) {
   if (call ~ /^__syncthreads/) {
     up = begin_of(l - 1, d)
     if (up) {
-      n = n " && mutant != " plant(stages, l, "up", call " before line " up)
+      n = n " && mutant != " plant(stages, l, "up", call " before line " up ": " statement(up))
       while (text[up - 1] ~ /^ *#/) --up
       behind[up - 1] = behind[up - 1] " if (mutant == " mutants ") " call
     }
     end = block_end(l + 1, d)
-    n = n " && mutant != " plant(stages, l, "down", call " after line " end)
+    n = n " && mutant != " plant(stages, l, "down", call " after line " end ": " statement(end))
     behind[end] = behind[end] " if (mutant == " mutants ") " call
   }
   text[l] = substr(text[l], 1, d) "if (" n ") " call

@@ -23,7 +23,7 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
   const model::Rounds times = model::rounds_along_K(product, v, *record);
   const double warps = run.gpu.warp.warps_of(v.threads());
-  const double traced_warps = warps * static_cast<double>(counts.blocks_traced);
+  const double traced_warps = warps * model::traced_tiles(product, v, counts);
   const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
   const auto compiled = [&](int model::InstructionMix::*kind) {
     return times.loop * record->loop.*kind + times.inner * record->inner.*kind;
@@ -80,10 +80,47 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   return text;
 }
 
+int percent(double share) {
+  return static_cast<int>(std::lround(100 * share));
+}
+
+// The speed that the model of waiting predicts, and what a block spends its time on.
+std::string predicted_waiting(const model::Waiting& waiting) {
+  std::string units;
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    if (percent(waiting.busy[unit]) == 0) continue;
+    units += (units.empty() ? "" : ", ") + std::string(model::kUnitNames[unit]) +
+             text::printed(" %d %%", percent(waiting.busy[unit]));
+  }
+  const bool alone = waiting.resident_blocks == 1;
+  std::string spent =
+      (alone ? "the only block on an SM"
+             : text::printed("each of the %d blocks on an SM", waiting.resident_blocks)) +
+      text::printed(" issues %d %% of its time", percent(waiting.issuing));
+  for (const auto& [share, what] :
+       {std::pair(waiting.waiting_for_smem, "waits %d %% for SMEM"),
+        {waiting.waiting_for_gmem, "waits %d %% for GMEM"},
+        {waiting.at_barriers, "is at barriers %d %%"}}) {
+    if (percent(share) > 0) spent += ", " + text::printed(what, percent(share));
+  }
+  return fact("with waiting", tflops_words(waiting.tflops) + " TFLOP/s predicted: " + units) +
+         fact("", spent);
+}
+
 // What keeps a kernel below its ceiling: waiting, which the ceiling does not count.
 std::string what_it_cannot_see(const lab::Run& run, const lab::Row& row) {
   const auto bound = lab::bound_by(run, row);
   if (!bound) {
+    if (const auto waiting = lab::with_waiting(run, row)) {
+      const int busy = percent(waiting->busy[waiting->busiest]);
+      const std::string unit(model::kUnitNames[waiting->busiest]);
+      return fact(
+          "bound by", busy < lab::kBusy
+                          ? text::printed(
+                                "latency, by the prediction: even %s is idle %d %% of the time",
+                                unit.c_str(), 100 - busy)
+                          : unit + ", by the prediction");
+    }
     return fact("not seen", "waiting, for results and at barriers: a ceiling counts only work");
   }
   const std::string unit(model::kUnitNames[bound->unit]);
@@ -96,6 +133,21 @@ std::string what_it_cannot_see(const lab::Run& run, const lab::Row& row) {
                                    "cannot see that.",
                                    unit.c_str(), 100 - bound->percent)
                              : unit + ", the busiest unit");
+}
+
+// What all SMs have to do, and the one with the most.
+std::string work_of_an_sm(const lab::Run& run, const model::Variant& v) {
+  const model::ShareOut shares = lab::shares(run, v);
+  const int tiles = model::tiles_of(v, run.M, run.N), sms = run.gpu.sms;
+  if (shares.parts == 1) {
+    return text::grouped(tiles) +
+           text::printed(" blocks on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
+  }
+  return text::printed(
+      "%s tiles on %d SMs, %s of them cut: at most %d whole ones and a part of %d of %d K tiles "
+      "on one",
+      text::grouped(tiles).c_str(), sms, text::grouped(tiles - shares.whole).c_str(),
+      shares.whole / sms, shares.depth, model::padded_K(lab::product_of(run), v) / v.BK);
 }
 
 std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style) {
@@ -127,20 +179,17 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
       "one block alone", tflops_words(ceiling.no_overlap_tflops) +
                              " TFLOP/s, if it copied, then multiplied, never both; other "
                              "blocks overlap it");
-  const lab::Grid of_blocks = lab::grid(run, *row.variant);
-  const long long count = of_blocks.x * of_blocks.y;
   text += fact(
-      "tail", text::grouped(count) + text::printed(
-                                         " blocks on %d SMs, at most %lld on one: an SM is "
-                                         "busy %.0f %% of the time on average",
-                                         run.gpu.sms, (count + run.gpu.sms - 1) / run.gpu.sms,
-                                         100 * ceiling.busy_share));
+      "tail", work_of_an_sm(run, *row.variant) +
+                  text::printed(
+                      ": an SM is busy %.0f %% of the time on average", 100 * ceiling.busy_share));
   const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;
   if (on_an_sm && ceiling.busy_share < 1) {
     text += fact(
         "", "with enough blocks for all SMs: " + tflops_words(ceiling.tflops / ceiling.busy_share) +
                 " TFLOP/s");
   }
+  if (const auto waiting = lab::with_waiting(run, row)) text += predicted_waiting(*waiting);
   return text + what_it_cannot_see(run, row);
 }
 

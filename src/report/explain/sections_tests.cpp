@@ -135,7 +135,12 @@ TEST_CASE("an explanation draws what each unit needs, and the busiest is as long
 TEST_CASE("an explanation says what the ceiling cannot see, and calls it latency where it counts") {
   const std::string traced = explained(traced_run(), traced_run().rows[3]);
   CHECK_FALSE(contains(traced, "  measured  "));
-  CHECK(contains(traced, "  not seen        waiting, for results and at barriers"));
+  const lab::Run untimed = traced_run();
+  const model::Waiting waiting = lab::with_waiting(untimed, untimed.rows[3]).value();
+  CHECK(waiting.busy[waiting.busiest] < 0.8);
+  CHECK(contains(line_with(traced, "  with waiting  "), "TFLOP/s predicted: FMA"));
+  CHECK(contains(traced, "the only block on an SM issues"));
+  CHECK(contains(line_with(traced, "  bound by  "), "latency, by the prediction"));
   for (const double part : {0.6, 0.9}) {
     lab::Run run = timed_run();
     const double ceiling = lab::compiled_ceiling(run, run.rows[3])->tflops;

@@ -60,6 +60,75 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
                                 : ". --variant " + of_other + " overrides."));
 }
 
+std::string grid_of_blocks(const lab::Run& run, const model::Variant& v) {
+  const lab::Grid blocks = lab::grid(run, v);
+  return fact(
+      "grid", text::printed(
+                  "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
+                  v.BN, run.M, v.BM, blocks.x, blocks.y) +
+                  text::grouped(blocks.x * blocks.y) + " blocks");
+}
+
+// "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "3 parts of 9, 9 and 2 K tiles".
+std::string parts_of_a_tile(const model::ShareOut& shares, int k_tiles) {
+  const int last = k_tiles - (shares.parts - 1) * shares.depth;
+  std::string of = std::to_string(shares.depth);
+  if (last != shares.depth) {
+    if (shares.parts > 2)
+      of += " each, the last of";
+    else
+      of += " and";
+    of += " " + std::to_string(last);
+  }
+  return text::printed("%d parts of ", shares.parts) + of + " K tiles";
+}
+
+// For a launch whose blocks are not arranged like the tiles of C.
+std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
+  const model::ShareOut shares = lab::shares(run, v);
+  const int rows = (run.M + v.BM - 1) / v.BM, cols = (run.N + v.BN - 1) / v.BN;
+  const int tiles = rows * cols, cut = tiles - shares.whole;
+  std::string text = fact(
+      "tiles", text::printed(
+                   "ceil(M/BM) x ceil(N/BN) = ceil(%d/%d) x ceil(%d/%d) = %d x %d = ", run.M, v.BM,
+                   run.N, v.BN, rows, cols) +
+                   text::grouped(tiles) + " of C");
+  const std::string blocks = text::grouped(model::blocks_of(shares, tiles)) + " blocks in one row";
+  if (cut == 0) {
+    std::string why;
+    if (v.sharing == model::Sharing::cut) {
+      why =
+          tiles % run.gpu.sms == 0
+              ? text::printed("; none is cut, since each of %d SMs gets equally many", run.gpu.sms)
+              : "; none is cut, since that would save too little";
+    }
+    return text + fact("grid", blocks + ", one per tile, in an order of the kernel's own" + why);
+  }
+  const int k_tiles = model::padded_K(lab::product_of(run), v) / v.BK;
+  const double bytes = 4.0 * static_cast<double>(model::floats_of_sums(shares, v, tiles));
+  text += fact(
+      "shared out", text::printed(
+                        "%s whole, %s cut along K in ", text::grouped(shares.whole).c_str(),
+                        text::grouped(cut).c_str()) +
+                        parts_of_a_tile(shares, k_tiles));
+  text += fact("grid", blocks + ", one per whole tile and one per part");
+  return text + fact(
+                    "sums", text::significant(bytes / 1e6) +
+                                " MB in memory for the sums of the parts, allocated once");
+}
+
+std::string traced_blocks(
+    const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
+  const bool cut = lab::shares(run, v).parts > 1;
+  const char* const sample =
+      cut ? " (whole tiles, and all parts of two tiles that are cut)" : " (corners, edges, middle)";
+  return fact(
+      "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
+                    " blocks, " + text::grouped(counts.threads_traced) + " threads" +
+                    (lab::is_total(counts) ? ": the counts below are the whole launch's"
+                                           : std::string(sample) + "; --trace all traces all"));
+}
+
 std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool whole) {
   const model::Variant& v = *row.variant;
   std::string text = heading("The launch", style) + problem(run);
@@ -86,21 +155,8 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
       "block", text::printed(
                    "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
                    run.gpu.warp.warps_of(v.threads())));
-  const lab::Grid blocks = lab::grid(run, v);
-  text += fact(
-      "grid", text::printed(
-                  "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
-                  v.BN, run.M, v.BM, blocks.x, blocks.y) +
-                  text::grouped(blocks.x * blocks.y) + " blocks");
-  if (row.counts) {
-    const model::Counts& counts = *row.counts;
-    text += fact(
-        "traced",
-        text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) + " blocks, " +
-            text::grouped(counts.threads_traced) + " threads" +
-            (lab::is_total(counts) ? ": the counts below are the whole launch's"
-                                   : " (corners, edges, middle); --trace all traces all"));
-  }
+  text += v.sharing == model::Sharing::grid ? grid_of_blocks(run, v) : row_of_blocks(run, v);
+  if (row.counts) text += traced_blocks(run, v, *row.counts);
   return text;
 }
 

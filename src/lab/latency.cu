@@ -1,0 +1,299 @@
+// make latency: the cycles that a result takes, on this machine's GPU. Each operation needs the
+// result of the one before, so nothing overlaps and the time per operation is its latency. One warp
+// does everything, except the barrier, which needs a block. Then the cycles that shared memory
+// takes for a load when a full block only loads: there, nothing waits.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "model/refusal.h"
+#include "text/date.h"
+
+namespace lab {
+namespace {
+
+constexpr int kSteps = 4096;
+constexpr int kLaunches = 9;  // the median counts
+constexpr int kBarrierThreads = 256;
+constexpr std::size_t kLineBytes = 128;
+
+void check(cudaError_t error) {
+  if (error != cudaSuccess)
+    throw model::Refusal(std::string("the GPU: ") + cudaGetErrorString(error));
+}
+
+// Repeats `step` and returns the cycles of a step. `asm volatile` keeps every load at its width.
+template <class Step>
+__device__ double cycles_each(int steps, const Step& step) {
+  const long long start = clock64();
+#pragma unroll 16
+  for (int i = 0; i < steps; ++i) step();
+  return static_cast<double>(clock64() - start) / steps;
+}
+
+// The word at each lane's address is that address, so each load gives the address of the next.
+template <int Bytes>
+__global__ void chase_shared(int steps, double* cycles, std::uint64_t* last) {
+  __shared__ alignas(16) unsigned words[32 * Bytes / 4];
+  unsigned* mine = words + threadIdx.x * Bytes / 4;
+  auto address = static_cast<unsigned>(__cvta_generic_to_shared(mine));
+  mine[0] = address;
+  __syncwarp();
+  unsigned b = 0, c = 0, d = 0;
+  *cycles = cycles_each(steps, [&] {
+    if constexpr (Bytes == 4) {
+      asm volatile("ld.volatile.shared.u32 %0, [%0];" : "+r"(address));
+    } else if constexpr (Bytes == 8) {
+      asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%0];" : "+r"(address), "=r"(b));
+    } else {
+      asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%0];"
+                   : "+r"(address), "=r"(b), "=r"(c), "=r"(d));
+    }
+  });
+  *last = address + b + c + d;
+}
+
+// Every thread loads again and again, without using the results. kBroadcast: all lanes load the
+// same words, else each its own.
+template <int Bytes, bool kBroadcast>
+__global__ void load_shared(int steps, double* cycles, std::uint64_t* last) {
+  __shared__ alignas(16) unsigned words[32 * Bytes / 4];
+  const unsigned lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) words[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const auto address =
+      static_cast<unsigned>(__cvta_generic_to_shared(words + (kBroadcast ? 0 : lane * Bytes / 4)));
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const double each = cycles_each(steps, [&] {
+    if constexpr (Bytes == 4) {
+      asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(a) : "r"(address));
+    } else if constexpr (Bytes == 8) {
+      asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(address));
+    } else {
+      asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                   : "r"(address));
+    }
+  });
+  if (threadIdx.x == 0) *cycles = each / (blockDim.x / 32);
+  *last = a + b + c + d;
+}
+
+// Every line of the array holds the address of another; all lanes load the same. kPastL1: only L2
+// and memory answer.
+template <bool kPastL1>
+__global__ void chase_global(std::uint64_t first, int steps, double* cycles, std::uint64_t* last) {
+  std::uint64_t address = first;
+  *cycles = cycles_each(steps, [&] {
+    if constexpr (kPastL1) {
+      asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(address));
+    } else {
+      asm volatile("ld.global.ca.u64 %0, [%0];" : "+l"(address));
+    }
+  });
+  *last = address;
+}
+
+__global__ void chain_ffma(int steps, double* cycles, std::uint64_t* last) {
+  float sum = static_cast<float>(threadIdx.x);
+  *cycles = cycles_each(steps, [&] {
+    asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(sum) : "f"(0.5f));
+  });
+  *last = static_cast<std::uint64_t>(sum);
+}
+
+__global__ void repeat_barrier(int steps, double* cycles) {
+  const double each = cycles_each(steps, [] { __syncthreads(); });
+  if (threadIdx.x == 0) *cycles = each;
+}
+
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(std::size_t count) { check(cudaMalloc(&data_, count * sizeof(T))); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { cudaFree(data_); }
+  T* data() const { return data_; }
+  T first() const {
+    T value;
+    check(cudaMemcpy(&value, data_, sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+  }
+
+ private:
+  T* data_ = nullptr;
+};
+
+struct Results {
+  Buffer<double> cycles{1};
+  Buffer<std::uint64_t> last{1};
+};
+
+template <class Launch>
+double median_cycles(const Results& results, const Launch& launch) {
+  std::vector<double> all(kLaunches);
+  for (double& cycles : all) {
+    launch();
+    check(cudaGetLastError());
+    cycles = results.cycles.first();
+  }
+  std::sort(all.begin(), all.end());
+  return all[kLaunches / 2];
+}
+
+// A closed chain through every line of an array, in random order so that no prefetch helps.
+class Chain {
+ public:
+  explicit Chain(std::size_t bytes) : lines_(bytes / kLineBytes), words_(lines_ * kWords) {
+    std::vector<std::size_t> order(lines_);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+    std::vector<std::uint64_t> words(lines_ * kWords);
+    for (std::size_t i = 0; i < lines_; ++i)
+      words[order[i] * kWords] = address_of(order[(i + 1) % lines_]);
+    check(cudaMemcpy(
+        words_.data(), words.data(), words.size() * sizeof words[0], cudaMemcpyHostToDevice));
+  }
+  int lines() const { return static_cast<int>(lines_); }
+  std::size_t bytes() const { return lines_ * kLineBytes; }
+  std::uint64_t first() const { return address_of(0); }
+
+ private:
+  static constexpr std::size_t kWords = kLineBytes / sizeof(std::uint64_t);
+  std::uint64_t address_of(std::size_t line) const {
+    return reinterpret_cast<std::uint64_t>(words_.data() + line * kWords);
+  }
+  std::size_t lines_;
+  Buffer<std::uint64_t> words_;
+};
+
+void print(const char* what, double cycles, const std::string& how) {
+  std::printf("%-28s %7.1f  %s\n", what, cycles, how.c_str());
+}
+
+std::string mib(std::size_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+void measure_on_chip(const Results& results) {
+  double* cycles = results.cycles.data();
+  std::uint64_t* last = results.last.data();
+  print(
+      "FFMA", median_cycles(results, [&] { chain_ffma<<<1, 32>>>(kSteps, cycles, last); }),
+      "each adds to the sum of the one before");
+  const std::string own = "32 lanes, each its own word";
+  print(
+      "shared memory, 4 bytes",
+      median_cycles(results, [&] { chase_shared<4><<<1, 32>>>(kSteps, cycles, last); }), own);
+  print(
+      "shared memory, 8 bytes",
+      median_cycles(results, [&] { chase_shared<8><<<1, 32>>>(kSteps, cycles, last); }),
+      own + " pair: two wavefronts");
+  print(
+      "shared memory, 16 bytes",
+      median_cycles(results, [&] { chase_shared<16><<<1, 32>>>(kSteps, cycles, last); }),
+      own + "s: four wavefronts");
+  print(
+      "barrier",
+      median_cycles(results, [&] { repeat_barrier<<<1, kBarrierThreads>>>(kSteps, cycles); }),
+      "__syncthreads of " + std::to_string(kBarrierThreads) + " threads that arrive together");
+}
+
+template <int Bytes>
+void measure_loads(const Results& results) {
+  double* cycles = results.cycles.data();
+  std::uint64_t* last = results.last.data();
+  constexpr int kThreads = 1024;
+  const std::string what = "shared memory, " + std::to_string(Bytes) + " bytes";
+  print(
+      what.c_str(),
+      median_cycles(
+          results, [&] { load_shared<Bytes, false><<<1, kThreads>>>(kSteps, cycles, last); }),
+      "each lane its own");
+  print(
+      what.c_str(),
+      median_cycles(
+          results, [&] { load_shared<Bytes, true><<<1, kThreads>>>(kSteps, cycles, last); }),
+      "all lanes the same");
+}
+
+void measure_caches(const Results& results) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, 0));
+  const auto l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  double* cycles = results.cycles.data();
+  std::uint64_t* last = results.last.data();
+
+  const Chain in_l1(16 << 10);
+  print(
+      "L1 hit",
+      median_cycles(
+          results,
+          [&] {
+            // The first round fills the cache, the rest hits; kSteps is many rounds.
+            chase_global<false><<<1, 32>>>(in_l1.first(), 8 * kSteps, cycles, last);
+          }),
+      "16 KiB, one address for all lanes, like the next two");
+  const Chain in_l2(l2_bytes / 8);
+  print(
+      "L2 hit",
+      median_cycles(
+          results,
+          [&] { chase_global<true><<<1, 32>>>(in_l2.first(), in_l2.lines(), cycles, last); }),
+      mib(in_l2.bytes()) + " of the cache's " + mib(l2_bytes) + ", every line in random order");
+  const Chain in_memory(8 * l2_bytes);
+  const Buffer<char> other(2 * l2_bytes);
+  print(
+      "DRAM",
+      median_cycles(
+          results,
+          [&] {
+            check(cudaMemset(other.data(), 0, 2 * l2_bytes));  // takes the array's place in L2
+            chase_global<true><<<1, 32>>>(in_memory.first(), 8 * kSteps, cycles, last);
+          }),
+      mib(in_memory.bytes()) + ", lines in random order: misses of the TLB are included");
+}
+
+int measure(const std::string& command) {
+  const gpu::Search& search = gpu::find();
+  if (!search.found) throw model::Refusal("latency: needs a GPU, but " + search.why_not);
+  std::printf(
+      "GPU      %s, %d SMs, cc %d.%d\ndriver   %s\nrun      %s, %s\n\n", search.found->name.c_str(),
+      search.found->sms, search.found->compute_capability / 10,
+      search.found->compute_capability % 10, gpu::driver_and_runtime().c_str(),
+      text::now_utc().c_str(), command.c_str());
+  const Results results;
+  std::printf("%-28s %7s\n", "latency", "cycles");
+  measure_on_chip(results);
+  measure_caches(results);
+  std::printf("\n%-28s %7s\n", "throughput", "cycles");
+  measure_loads<4>(results);
+  measure_loads<8>(results);
+  measure_loads<16>(results);
+  std::printf(
+      "\ncycles   of the SM's clock, between an operation and the next one that needs its result;\n"
+      "         throughput: per load of a warp, when the SM's 32 warps only load; each is the\n"
+      "         median of %d launches\n",
+      kLaunches);
+  return 0;
+}
+
+}  // namespace
+}  // namespace lab
+
+int main(int, char** argv) {
+  try {
+    return lab::measure(argv[0]);
+  } catch (const model::Refusal& refusal) {
+    std::fprintf(stderr, "%s\n", refusal.what());
+    return 2;
+  }
+}
