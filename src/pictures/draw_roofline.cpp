@@ -133,24 +133,40 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   svg.text(kRight, y_of(peak) - 8, "FMA", {.anchor = Anchor::end, .small = true});
   draw_table(svg, kTop + 4, dots, roofs, peak);
 
-  // Where dots crowd, their numbers stand below each other beside them.
+  // Where dots crowd, their numbers stand below each other beside them: at the left if a roof or
+  // another dot follows at the right.
   std::sort(
       dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.tflops > b.tflops; });
   const double slope = (y_of(10) - y_of(1)) / (x_of(10) - x_of(1));  // of the roofs
-  double above = 0, beside = 0;
+  struct Numbers {
+    double above = 0, beside = 0;  // the last one
+  } at_left, at_right;
   for (const Dot& dot : dots) {
+    constexpr double kRoom = 32, kHigh = 17;
     const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
-    const bool roof_follows =
-        std::any_of(std::begin(roofs), std::end(roofs), [&](const Roof& roof) {
-          const double at = x + (dot_y - y_of(dot.intensity * roof.tb_per_s)) / slope;
-          return x < at && at < x + 32;
+    const auto follows = [&](double at) { return x < at && at < x + kRoom; };
+    const bool left =
+        std::any_of(
+            std::begin(roofs), std::end(roofs),
+            [&](const Roof& roof) {
+              return follows(x + (dot_y - y_of(dot.intensity * roof.tb_per_s)) / slope);
+            }) ||
+        std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
+          return follows(x_of(other.intensity)) && std::abs(y_of(other.tflops) - dot_y) < kRoom;
         });
-    const bool crowded = dot_y < above + 17 && std::abs(x + 16 - beside) < 20;
-    above = crowded ? above + 17 : dot_y;
-    beside = crowded ? std::max(beside, x + 24) : roof_follows ? x - 24 : x + 16;
-    svg.line(x, dot_y, roof_follows ? beside + 9 : beside - 3, above, "thin");
+    Numbers& numbers = left ? at_left : at_right;
+    const double beside = left ? x - 24 : x + 16;
+    const bool crowded = dot_y < numbers.above + kHigh && std::abs(beside - numbers.beside) < 20;
+    numbers.above = crowded ? numbers.above + kHigh : dot_y;
+    numbers.beside = !crowded ? beside
+                     : left   ? std::min(numbers.beside, beside - 8)
+                              : std::max(numbers.beside, beside + 8);
+    const std::string number = text::printed("%d", dot.row->number);
+    const double width = text_width(number, {.bold = true});
+    svg.line(
+        x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");
     svg.circle(x, dot_y, 5, Fill::one);
-    svg.text(beside, above + 4.5, text::printed("%d", dot.row->number), {.bold = true});
+    svg.text(numbers.beside, numbers.above + 4.5, number, {.bold = true});
   }
   const double y = svg.paragraph(24, kBottom + 70, finding, 752);
   return {

@@ -67,23 +67,26 @@ std::string finding_of(
   const int end_before = end_of(before), end_after = end_of(after);
   const int cut = tiles - shares.whole, busy = busy_sms(before, end_before - 1);
   const int last = k_tiles - (shares.parts - 1) * shares.depth;
-  const int firsts = std::min(cut, sms);
+  const int idle = sms - busy, waves = (tiles + sms - 1) / sms;
   std::string finding =
       text::printed(
-          "C has %d tiles with %d K tiles each. If each tile has one block, ", tiles, k_tiles) +
-      text::printed(
-          "%d SMs need %d waves of blocks, and in the last one %d SMs are idle. ", sms,
-          (tiles + sms - 1) / sms, sms - busy) +
-      text::printed("Cut along K, each of the last %d tiles has %d parts", cut, shares.parts);
+          "C has %d tiles with %d K tiles each. If each tile has one block, the blocks of %d SMs "
+          "run "
+          "in %d ",
+          tiles, k_tiles, sms, waves) +
+      (waves == 1 ? "wave, in which" : "waves, and in the last one") +
+      text::printed(" %d SMs are idle. Cut along K, ", idle) +
+      (cut == 1 ? std::string("the last tile") : text::printed("each of the last %d tiles", cut)) +
+      text::printed(" has %d parts", shares.parts);
   finding += last == shares.depth ? text::printed(" of %d K tiles", last)
              : shares.parts == 2
                  ? text::printed(" of %d and %d K tiles", shares.depth, last)
                  : text::printed(" of %d K tiles, the last one of %d", shares.depth, last);
-  if (firsts < sms && shares.parts == 2) {
+  if (cut > idle) {
     finding += text::printed(
         ": the %d SMs that were idle compute the second parts, up to %d of them one after the "
         "other",
-        sms - firsts, (cut + sms - firsts - 1) / (sms - firsts));
+        idle, (cut + idle - 1) / idle);
   }
   return finding + ". The last block ends after " + text::grouped(end_after) +
          " K tiles instead of " + text::grouped(end_before) + ": " +

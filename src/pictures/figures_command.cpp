@@ -10,6 +10,7 @@
 #include "lab/problem.h"
 #include "model/extrapolate.h"
 #include "model/refusal.h"
+#include "model/waiting.h"
 #include "pictures/pace.h"
 #include "pictures/twins.h"
 #include "pictures/warp_steps.h"
@@ -39,8 +40,7 @@ lab::Measurement measured(
 constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
 constexpr int kShort = 128;  // another K, for the rates at a larger one
 
-constexpr int kManyTiles = 8192;    // M and N of a product with many tiles of C for each SM
-constexpr double kLoadCycles = 23;  // of a load from shared memory, measured on an H200
+constexpr int kManyTiles = 8192;  // M and N of a product with many tiles of C for each SM
 
 // The counts of a stage, and what its first block did.
 struct Traced {
@@ -146,7 +146,7 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       add_shares(table, *before, latest, main.size, drawn);
       // The first stage that loads a step of k ahead.
       if (latest.stage.variant->pipeline > 1 && !steps_ahead && step_plan(latest.stage).ahead > 0) {
-        add(kAboutSteps, draw_steps(before->stage, latest.stage, run.gpu, kLoadCycles));
+        add(kAboutSteps, draw_steps(before->stage, latest.stage, run.gpu, model::latencies().smem));
         steps_ahead = true;
       }
     }

@@ -74,9 +74,10 @@ TEST_CASE("a product that needs no cuts has no picture of them") {
     return drawing ? drawing->finding : "";
   };
   CHECK(drawn(132 * 128, 256, 4096) == "");
-  CHECK(drawn(4096, 4096, 4096).find("16 SMs are idle") != std::string::npos);
+  CHECK(drawn(4096, 4096, 4096).find("the 16 SMs that were idle") != std::string::npos);
   // One tile more than SMs: all take a part of the last one.
-  CHECK(drawn(133 * 128, 256, 16384).find("in the last one 131 SMs are idle") != std::string::npos);
+  CHECK(drawn(133 * 128, 256, 16384).find("the last tile has 128 parts") != std::string::npos);
+  CHECK(drawn(1024, 1024, 4096).find("in 1 wave, in which 100 SMs are idle") != std::string::npos);
   CHECK(drawn(1024, 1024, 4096).find("each of the last 32 tiles has 4 parts") != std::string::npos);
   variant.sharing = model::Sharing::ordered;
   CHECK(drawn(4096, 4096, 4096) == "");
