@@ -70,8 +70,8 @@ std::string finding_of(
   const int idle = sms - busy, waves = (tiles + sms - 1) / sms;
   std::string finding =
       text::printed(
-          "C has %d tiles with %d K tiles each. If each tile has one block, the blocks of %d SMs "
-          "run "
+          "C has %d tiles with %d K tiles each. If each tile has one block, the blocks run on %d "
+          "SMs "
           "in %d ",
           tiles, k_tiles, sms, waves) +
       (waves == 1 ? "wave, in which" : "waves, and in the last one") +

@@ -115,7 +115,7 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("stage11-wave", "in 5 rows and 32 columns of tiles"));
   CHECK(says("stage11-wave", "in 8 rows and 17 columns of tiles"));
   CHECK(says("stage11-wave", "5,376 different lines of 128 bytes instead of 8,832"));
-  CHECK(says("stage11-sms", "132 SMs run in 4 waves, and in the last one 16 SMs are idle"));
+  CHECK(says("stage11-sms", "run on 132 SMs in 4 waves, and in the last one 16 SMs are idle"));
   CHECK(says("stage11-sms", "1,995 K tiles instead of 2,048: 3.90 waves instead of 4"));
   CHECK(says("padding-and-swizzle", "as it is: a row in 1 wavefront, a column in 32 wavefronts"));
   CHECK(says("loads", "48 floats in 12 loads from shared memory"));
