@@ -492,7 +492,8 @@ TEST_CASE("the conflict-free stages have no bank conflicts, but the vectorized o
         const auto in_loads = counts.smem_loads.bank_conflicts;
         const auto in_copies = counts.async_smem.bank_conflicts;
         const auto in_stores = counts.smem_stores.bank_conflicts - in_copies;
-        CHECK((in_loads > 0) == vectorized);
+        // Threads with four columns of C load float4 that lie side by side.
+        CHECK((in_loads > 0) == (vectorized && variant.TN > 4));
         CHECK((in_stores > 0) == vectorized);
       });
 }
@@ -692,8 +693,8 @@ TEST_CASE("a pipeline has tiles in flight, and a stage without a pipeline has no
     CAPTURE(stage.number);
     const model::Variant& v = stage.variants[0];
     const model::Counts counts = multiply(Where::traced, v, {v.BM, v.BN, kTiles * v.BK}).counts;
-    // One barrier per tile and one before the first; or one after each half of the loop.
-    CHECK(counts.barriers == (v.pipeline > 0 ? kTiles + 1 : 2 * kTiles));
+    // One barrier per tile; or one after each half of the loop.
+    CHECK(counts.barriers == (v.pipeline > 0 ? kTiles : 2 * kTiles));
     std::int64_t most = 0;
     for (const model::LineCounts& line : counts.lines) most = std::max(most, line.in_flight_most);
     const int warps = v.threads() / 32;
