@@ -568,7 +568,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
 // Stage 10: register pipeline
 // The same one level down: the floats of step k + 1 come to registers while those of step k are
 // multiplied. The last step of a tile loads from the next one, so nobody waits for shared memory
-// behind the barrier. And the multiplications go back and forth along the rows, so that neighbours
+// after the barrier. And the multiplications go back and forth along the rows, so that neighbours
 // share an operand: the register file then reads two operands for each instead of three.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(

@@ -492,7 +492,8 @@ TEST_CASE("the conflict-free stages have no bank conflicts, but the vectorized o
         const auto in_loads = counts.smem_loads.bank_conflicts;
         const auto in_copies = counts.async_smem.bank_conflicts;
         const auto in_stores = counts.smem_stores.bank_conflicts - in_copies;
-        CHECK((in_loads > 0) == vectorized);
+        // Threads with four columns of C load float4 that lie side by side.
+        CHECK((in_loads > 0) == (vectorized && variant.TN > 4));
         CHECK((in_stores > 0) == vectorized);
       });
 }
@@ -663,7 +664,9 @@ TEST_CASE("every access of every stage is announced to the tracer, and nothing e
   // its lines.
   const bool all = std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
   const auto audit_variant = [&](const model::Stage& stage, const model::Variant& variant) {
-    if (!all && (stage.number > 9 || &variant != stage.variants.data())) return;
+    const bool of_the_ladder =
+        model::find_stage(stage_table_traced.stages, stage.number) != nullptr;
+    if (!all && (!of_the_ladder || &variant != stage.variants.data())) return;
     CAPTURE(std::string(variant.kernel.name));
     for (const int misaligned : {0, 1}) {
       const lab::Problem p =
@@ -690,8 +693,8 @@ TEST_CASE("a pipeline has tiles in flight, and a stage without a pipeline has no
     CAPTURE(stage.number);
     const model::Variant& v = stage.variants[0];
     const model::Counts counts = multiply(Where::traced, v, {v.BM, v.BN, kTiles * v.BK}).counts;
-    // One barrier per tile and one before the first; or one after each half of the loop.
-    CHECK(counts.barriers == (v.pipeline > 0 ? kTiles + 1 : 2 * kTiles));
+    // One barrier per tile; or one after each half of the loop.
+    CHECK(counts.barriers == (v.pipeline > 0 ? kTiles : 2 * kTiles));
     std::int64_t most = 0;
     for (const model::LineCounts& line : counts.lines) most = std::max(most, line.in_flight_most);
     const int warps = v.threads() / 32;
@@ -757,7 +760,7 @@ TEST_CASE("a kernel's shared arrays have the size that nvcc reports") {
 }
 
 TEST_CASE("a launch that the GPU would refuse is refused with the limit") {
-  const model::Variant& variant = variant_of(stage_table_plain, 9, "64x256x8");
+  const model::Variant& variant = variant_of(stage_table_plain, 9);
   model::Gpu small = limits();
   small.smem_bytes_per_block = variant.shared_bytes - 1;
   const lab::Floats values(64);

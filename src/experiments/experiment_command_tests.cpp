@@ -145,11 +145,11 @@ TEST_CASE("a shape's tiles and waves follow from its sides") {
   const std::vector<double> wasted = numbers(output.text, "tiles_wasted");
   REQUIRE(blocks.size() == wasted.size());
   REQUIRE(blocks.size() > 2);
-  CHECK(blocks[0] == 4);  // 256 x 256 in tiles of 64 x 256
+  CHECK(blocks[0] == 2);  // 256 x 256 in tiles of 128 x 256
   CHECK(wasted[0] == 0);
-  CHECK(blocks[1] == 10);  // 260 x 260
-  CHECK(wasted[1] == doctest::Approx(1 - 260.0 * 260 / (10 * 64 * 256)));
-  CHECK(wasted.back() == doctest::Approx(1 - 1 / 64.0));  // one token
+  CHECK(blocks[1] == 6);  // 260 x 260
+  CHECK(wasted[1] == doctest::Approx(1 - 260.0 * 260 / (6 * 128 * 256)));
+  CHECK(wasted.back() == doctest::Approx(1 - 1 / 128.0));  // one token
 }
 
 TEST_CASE("tile sizes are sorted with the best first, and --stage selects some") {

@@ -46,7 +46,7 @@ std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
   const Barriers waits = barriers(run, row);
   std::string text = text::labelled(
       "  barriers", kLabel,
-      text::exact(waits.a_block) + " per block" +
+      text::exact(std::round(100 * waits.a_block) / 100) + " per block" +
           (waits.a_tile > 0 ? ", " + text::brief(waits.a_tile) + " per tile of K" : ""));
   bool any = false;
   for (const model::LineCounts& line : counts.lines) {

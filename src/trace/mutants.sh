@@ -15,7 +15,7 @@ equivalent=(
   "stage 1, update_if_inside, unchecked: row >= M -- the kernel has returned before"
   "stage 2, update_if_inside, unchecked: col >= N -- the kernel has returned before"
   "stage 2, update_if_inside, unchecked: row >= M -- the kernel has returned before"
-  "stage 11, add_up_parts, up: __syncthreads(); before __threadfence() -- what is before the barrier is before a fence behind it, too"
+  "stage 11, add_up_parts, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
 )
 # Mutants with an effect that the tracer cannot see (src/trace/block_order.h). Each entry excuses one
 # mutant.

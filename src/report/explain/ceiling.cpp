@@ -144,9 +144,12 @@ std::string work_of_an_sm(const lab::Run& run, const model::Variant& v) {
            text::printed(" blocks on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
   }
   const bool all = shares.whole == 0;
+  const int of_an_sm = shares.whole / sms;
+  const std::string whole = all             ? ""
+                            : of_an_sm == 1 ? "1 whole one and "
+                                            : std::to_string(of_an_sm) + " whole ones and ";
   return text::grouped(tiles) + text::printed(" tiles on %d SMs, ", sms) +
-         (all ? "all" : text::grouped(tiles - shares.whole)) + " of them cut: at most " +
-         (all ? "" : text::printed("%d whole ones and ", shares.whole / sms)) +
+         (all ? "all" : text::grouped(tiles - shares.whole)) + " of them cut: at most " + whole +
          text::printed(
              "%d of %d K tiles on one", shares.depth,
              model::padded_K(lab::product_of(run), v) / v.BK);

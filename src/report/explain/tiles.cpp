@@ -118,8 +118,8 @@ std::string traced_blocks(
   const model::ShareOut shares = lab::shares(run, v);
   const char* const sample = shares.parts == 1 ? " (corners, edges, middle)"
                              : shares.whole == 0
-                                 ? " (all parts of two tiles)"
-                                 : " (three whole tiles and all parts of two others)";
+                                 ? " (all parts of some tiles)"
+                                 : " (some whole tiles, and all parts of some others)";
   return fact(
       "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
                     " blocks, " + text::grouped(counts.threads_traced) + " threads" +
