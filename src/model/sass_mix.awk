@@ -166,7 +166,7 @@ function clear(array, key) {
   for (key in array) delete array[key]
 }
 
-function finish(i, start, work, best, copies, best_copies, first, last, outer_first, outer_last) {
+function finish(i, start, work, best, better, first, last, outer_first, outer_last) {
   if (kernel != "" && instructions > 0) {
     first = outer_first = -1
     for (i = 0; i < instructions; ++i) {
@@ -174,10 +174,10 @@ function finish(i, start, work, best, copies, best_copies, first, last, outer_fi
       start = place[target[i]]
       if (start >= i) continue
       work = math_between(start, i)
-      copies = copies_between(start, i)
-      if (work > best || work == best && first >= 0 && (copies > best_copies || copies == best_copies && i - start < last - first)) {
+      if (start > last) better = copies_between(start, i) > copies_between(first, last)
+      else better = i - start < last - first
+      if (work > best || work == best && better) {
         best = work
-        best_copies = copies
         first = start
         last = i
       }
