@@ -162,7 +162,7 @@ TEST_CASE("a flag that does not exist is refused with the nearest one") {
 
 TEST_CASE("a choice accepts only its words") {
   CHECK(refusal({"--device", "tpu"}) == "--device tpu: not one of the choices; give gpu or cpu");
-  CHECK(refusal({"--trace="}) == "--trace \"\": not one of the choices; give sample or all");
+  CHECK(refusal({"--trace="}) == "--trace \"\": not one of the choices; give sample, all or none");
   CHECK(refusal({"--format", "JSON"}).starts_with("--format JSON: not one of the choices"));
 }
 

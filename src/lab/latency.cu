@@ -62,8 +62,10 @@ __global__ void chase_shared(int steps, double* cycles, std::uint64_t* last) {
 
 // Every thread loads again and again, without using the results. kBroadcast: all lanes load the
 // same words, else each its own.
+constexpr int kLoadThreads = 1024;
 template <int Bytes, bool kBroadcast>
-__global__ void load_shared(int steps, double* cycles, std::uint64_t* last) {
+__global__ void __launch_bounds__(kLoadThreads)
+    load_shared(int steps, double* cycles, std::uint64_t* last) {
   __shared__ alignas(16) unsigned words[32 * Bytes / 4];
   const unsigned lane = threadIdx.x % 32;
   if (threadIdx.x < 32) words[threadIdx.x] = threadIdx.x;
@@ -211,17 +213,16 @@ template <int Bytes>
 void measure_loads(const Results& results) {
   double* cycles = results.cycles.data();
   std::uint64_t* last = results.last.data();
-  constexpr int kThreads = 1024;
   const std::string what = "shared memory, " + std::to_string(Bytes) + " bytes";
   print(
       what.c_str(),
       median_cycles(
-          results, [&] { load_shared<Bytes, false><<<1, kThreads>>>(kSteps, cycles, last); }),
+          results, [&] { load_shared<Bytes, false><<<1, kLoadThreads>>>(kSteps, cycles, last); }),
       "each lane its own");
   print(
       what.c_str(),
       median_cycles(
-          results, [&] { load_shared<Bytes, true><<<1, kThreads>>>(kSteps, cycles, last); }),
+          results, [&] { load_shared<Bytes, true><<<1, kLoadThreads>>>(kSteps, cycles, last); }),
       "all lanes the same");
 }
 

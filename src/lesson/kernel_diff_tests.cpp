@@ -108,9 +108,7 @@ TEST_CASE("every stage that launches a kernel has one under its heading") {
 
 TEST_CASE("between neighbouring kernels at most 25 lines are added") {
   for_each_step([](const Kernel&, const Kernel& after, const Changed& lines) {
-    // The loop over the tiles becomes three: one that fills the ring, one that also copies, and one
-    // for the last tiles.
-    check_at_most(25, lines.added.size(), {{"async_pipeline", 30}}, after.name);
+    check_at_most(25, lines.added.size(), {}, after.name);
   });
 }
 
@@ -122,9 +120,9 @@ TEST_CASE("between neighbouring kernels at most 25 lines change") {
         // Every line that moves data now moves four floats.
         {"vectorized", 38},
         // The copies move to a helper, and the loop over the tiles becomes three.
-        {"async_pipeline", 51},
+        {"async_pipeline", 44},
         // Loads and multiplications, which were one loop, become two functions.
-        {"register_pipeline", 43}};
+        {"register_pipeline", 40}};
     check_at_most(25, lines.added.size() + lines.removed.size(), exceptions, after.name);
   });
 }

@@ -15,13 +15,13 @@ int ceil_div(std::int64_t a, std::int64_t b) {
 ShareOut share_out(int tiles, int k_tiles, int sms) {
   // In K tiles. To start a block, to store its sums and to add them up costs about as much as a few
   // K tiles, so less than kLeastSaved is not worth it (measured on an H200, results/fp32-log.md).
-  constexpr int kOverhead = 4, kLeastSaved = 16;
+  constexpr int kOverhead = 4, kLeastSaved = 16, kLeastDepth = 8;
   const ShareOut none{tiles, 1, k_tiles};
   const int left = sms > 0 ? tiles % sms : 0;
   if (left == 0) return none;
   int depth = k_tiles;
   if (const int parts = sms / left; parts >= 2) {
-    depth = ceil_div(k_tiles, parts);
+    depth = std::max(ceil_div(k_tiles, parts), kLeastDepth);
   } else if (const int idle = sms - left; idle > 0) {
     // Every tile loses its last part to the idle SMs, which compute several of them, one after the
     // other. All are done at the same time if depth = rounds * (k_tiles - depth + kOverhead).

@@ -18,8 +18,8 @@ struct ShareOut {
 };
 
 // For `tiles` tiles of C with `k_tiles` K tiles each. All SMs get equally many tiles, and the rest,
-// tiles % sms, would occupy only some of them. These are cut, unless that saves too little. With 0
-// SMs no tile is cut.
+// tiles % sms, would occupy only some of them. These are cut, unless that saves too little or the
+// parts would be too short. With 0 SMs no tile is cut.
 ShareOut share_out(int tiles, int k_tiles, int sms);
 
 // For a product. Only a variant with Sharing::cut cuts tiles.

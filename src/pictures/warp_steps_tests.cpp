@@ -34,7 +34,7 @@ struct OneThread {
 TEST_CASE("a warp that loads a step when it multiplies it waits for every load") {
   const std::vector<StepTime> times = step_times(plan_of_steps(3, 5, 0), 20, 100);
   REQUIRE(times.size() == 3);
-  CHECK(times[0].load_end == 24);  // four wavefronts behind the first
+  CHECK(times[0].load_end == 24);  // four wavefronts after the first
   CHECK(times[0].multiply_begin == 24);
   CHECK(times[1].load_begin == 124);
   CHECK(times[2].multiply_end == 3 * 124);

@@ -278,7 +278,7 @@ TEST_CASE("the shares that the model of waiting predicts stand beside ncu's") {
     const double l2_bytes = busy[model::kL2] * kCycles * model::l2_bytes_per_clock(run.gpu);
     return ncu_unit_csv(
         values + "\"" + std::to_string(l2_bytes / kSectorBytes) + "\",\"" +
-        std::to_string(100 * busy[model::kDram]) + "\",\"" + std::to_string(kCycles) + "\"");
+        std::to_string(100 * busy[model::kDram]) + "\",\"" + std::to_string(kCycles) + "\",\"4\"");
   };
   const std::string as_predicted = units_of(csv(0), 0.79).text;
   CHECK(contains(as_predicted, "For 1 of 1 stages every unit is predicted within 10 points"));
