@@ -112,8 +112,8 @@ void time_launch(Laboratory& lab, const model::Variant& variant, const Sides& si
   const lab::Means means{
       .on_gpu = &g.matrices, .repetitions = lab.flags.reps.value_or(0), .cublas = &g.cublas};
   lab::Floats result;
-  const lab::Measurement measured =
-      lab::measure(g.problem, {.gpu = lab::gemm_of(own_table(), variant, lab.about.gpu.sms)}, means, result);
+  const lab::Measurement measured = lab::measure(
+      g.problem, {.gpu = lab::gemm_of(own_table(), variant, lab.about.gpu.sms)}, means, result);
   trial.row.cublas_error = measured.cublas_error;
   trial.row.time = measured.time;
   trial.run.rows = {g.cublas_row};

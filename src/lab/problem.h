@@ -19,8 +19,8 @@ inline const float kCanary = std::bit_cast<float>(0x7fc0c0deu);
 // A function that computes a product: a stage's variant, a user's sgemm, cuBLAS.
 using Gemm = std::function<model::Kernel>;
 
-// The kernel of `variant` in that copy of the table, launched as for a GPU with `sms` SMs; with 0, no
-// tile is cut. Table and variant must outlive it.
+// The kernel of `variant` in that copy of the table, launched as for a GPU with `sms` SMs; with 0,
+// no tile is cut. Table and variant must outlive it.
 Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
 
 struct Problem {

@@ -30,10 +30,10 @@ std::string explained(const std::string& flags) {
 
 TEST_CASE("the prediction is right where all tiles are cut in equal parts, and where none is") {
   const std::string equal = explained("--gpu H200 --size 256");
-  CHECK(contains(equal, "4 x 4 = 16 of C shared out all cut along K in 8 parts of 4 K tiles"));
-  CHECK(contains(equal, "grid 128 blocks in one row, one per part"));
-  CHECK(contains(equal, "sums 2.10 MB in memory"));
-  CHECK(contains(equal, "16 tiles on 132 SMs, all of them cut: at most 4 of 32 K tiles on one"));
+  CHECK(contains(equal, "4 x 4 = 16 of C shared out all cut along K in 4 parts of 8 K tiles"));
+  CHECK(contains(equal, "grid 64 blocks in one row, one per part"));
+  CHECK(contains(equal, "sums 1.05 MB in memory"));
+  CHECK(contains(equal, "16 tiles on 132 SMs, all of them cut: at most 8 of 32 K tiles on one"));
   CHECK(!contains(equal, "DIFFERS"));
   const std::string none = explained("--gpu H200 --size 64");
   CHECK(contains(none, "1 block"));
@@ -73,7 +73,7 @@ TEST_CASE("JSON says how the tiles are shared out") {
     }
     return text;
   };
-  CHECK(shares("--stage balanced --gpu H200 --size 256") == "0 16 8 4 2097152 ");
+  CHECK(shares("--stage balanced --gpu H200 --size 256") == "0 16 4 8 1048576 ");
   CHECK(shares("--stage vectorized --variant first --gpu H200 --size 256") == "4 0 1 32 0 ");
 }
 
