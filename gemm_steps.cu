@@ -1241,8 +1241,11 @@ Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& var
   const std::size_t cut = tiles - shares.whole;
   const std::size_t floats = cut * shares.parts * variant.BM * variant.BN;
   if (floats > floats_allocated || cut > tiles_allocated) {
+    floats_allocated = tiles_allocated = 0;
     cudaFree(sums);
     cudaFree(arrived);
+    sums = nullptr;
+    arrived = nullptr;
     if (cudaMalloc(&sums, floats * sizeof(float)) != cudaSuccess ||
         cudaMalloc(&arrived, cut * sizeof(unsigned)) != cudaSuccess) {
       throw model::Refusal(
