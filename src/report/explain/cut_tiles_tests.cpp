@@ -43,8 +43,8 @@ TEST_CASE("the prediction is right where all tiles are cut in equal parts, and w
 }
 
 TEST_CASE("one sentence says why the prediction is not right of parts of different kinds") {
-  const std::string unequal = explained("--gpu 'RTX 3090' --size 256");
-  CHECK(contains(unequal, "all cut along K in 5 parts of 7 K tiles, the last of 4 "));
+  const std::string unequal = explained("--gpu 'RTX 3090' --m 256 --n 256 --k 312");
+  CHECK(contains(unequal, "all cut along K in 5 parts of 8 K tiles, the last of 7 "));
   CHECK(contains(unequal, "DIFFERS"));
   CHECK(contains(unequal, "The parts of a tile differ in length:"));
   const std::string mixed = explained("--gpu 'RTX 3090' --m 640 --n 640 --k 256 --variant 64x64x8");
