@@ -965,6 +965,7 @@ model::Variant register_pipeline_variant(const char* name) {
 // With `cuts`, the last wave is shared out; without, only the order of the blocks is new.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES>
 model::Variant balanced_variant(const char* name, bool cuts = true) {
+  static_assert(TM * TN % 32 == 0, "a thread adds up 8 float4 of a part at a time");
   model::Variant v = ring_variant<BM, BN, BK, WM, WN, TM, TN, STAGES>(
       name, ref<balanced<BM, BN, BK, WM, WN, TM, TN, STAGES, 4>>(),
       ref<balanced<BM, BN, BK, WM, WN, TM, TN, STAGES, 1>>());

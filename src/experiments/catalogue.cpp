@@ -89,7 +89,7 @@ const std::vector<Experiment> kExperiments = {
      "tiles of A and B that a block's shared memory holds; with a depth of 1 the next copy "
      "starts when the previous multiplication has finished"},
     {"one-change",
-     "What is each change between stages 3 and 9 worth alone, and some that no stage has?",
+     "What is each change between stages 3 and 11 worth alone, and some that no stage has?",
      "change",
      0,
      "",
@@ -99,7 +99,7 @@ const std::vector<Experiment> kExperiments = {
       &kOfCublas},
      false,
      one_change_shows,
-     "up to stage 9, each row is the row above with one more change; the names of the rows after "
+     "up to stage 11, each row is the row above with one more change; the names of the rows after "
      "it begin with the stage that they change"},
     {"shapes",
      "Which shapes of C fit the tiles, and which leave SMs idle or waste work?",

@@ -111,6 +111,20 @@ TEST_CASE("the main loop is the one with the most math, on any pipe") {
   CHECK(fp64.find("k\tloop\t0, 1, 0") != std::string::npos);
 }
 
+TEST_CASE(
+    "of two loops with the same math, one after the other, the main loop is the one that copies") {
+  const std::string copies =
+      "        /*0000*/                   LDGSTS.E [R5], [R2.64] ;\n"
+      "        /*0010*/                   FFMA R1, R2, R3, R1 ;\n"
+      "        /*0020*/               @P1 BRA 0x0 ;\n";
+  const std::string last_tiles =
+      "        /*0030*/                   FFMA R1, R2, R3, R1 ;\n"
+      "        /*0040*/               @P1 BRA 0x30 ;\n";
+  const std::string text = counted("\tFunction : k\n" + copies + last_tiles);
+  CHECK(
+      text.find("k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, ") != std::string::npos);
+}
+
 TEST_CASE("a warp waits once for loads that are under way together, and work before it counts") {
   const std::string text = counted(R"(
 	Function : k

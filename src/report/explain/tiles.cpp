@@ -45,7 +45,8 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
   }
   const model::Spread now = model::spread(chosen, run.gpu, run.M, run.N);
   const model::Spread instead = model::spread(*other, run.gpu, run.M, run.N);
-  std::string why = name + " was chosen: with " + of_other + ", ";
+  const bool cuts = chosen.sharing == model::Sharing::cut;
+  std::string why = name + " was chosen: with " + of_other + (cuts ? " and no tile cut, " : ", ");
   if (!is_first && instead.tiles < run.gpu.sms) {
     why +=
         text::printed("only %lld of %d SMs would have a block, and ", instead.tiles, run.gpu.sms);
@@ -116,10 +117,9 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
 std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
   const model::ShareOut shares = lab::shares(run, v);
-  const char* const sample = shares.parts == 1 ? " (corners, edges, middle)"
-                             : shares.whole == 0
-                                 ? " (all parts of some tiles)"
-                                 : " (some whole tiles, and all parts of some others)";
+  const char* const sample = shares.parts == 1   ? " (corners, edges, middle)"
+                             : shares.whole == 0 ? " (all parts of two tiles)"
+                                                 : " (a whole tile, and all parts of another)";
   return fact(
       "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
                     " blocks, " + text::grouped(counts.threads_traced) + " threads" +
