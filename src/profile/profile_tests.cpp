@@ -120,6 +120,18 @@ TEST_CASE("ncu counts cp.async as LDGSTS, and neither as LDG nor as STS") {
   CHECK(contains(text, "  LDGSTS requests                    0           4,096          -4,096"));
 }
 
+TEST_CASE("ncu counts atomics neither as LDG nor as STG") {
+  lab::Run run = profiled_run();
+  model::Counts& counts = *run.rows[0].counts;
+  counts.atomic_requests = 2;
+  counts.atomic_sectors = 3;
+  const std::string text = compared(ncu_csv(kNcuName), run).text;
+  CHECK(contains(text, "  LDG requests                   8,192           8,190               2"));
+  CHECK(contains(text, "  LDG sectors                   40,960          40,957               3"));
+  CHECK(contains(text, "  STG requests                   2,048           2,046               2"));
+  CHECK(contains(text, "  STG sectors                   65,536          65,533               3"));
+}
+
 TEST_CASE("text that is not ncu's output is refused in one sentence") {
   const lab::Run run = profiled_run();
   CHECK_THROWS_AS(compared("", run), model::Refusal);
