@@ -15,8 +15,8 @@
 // results/h200-ceilings-4096.txt has, for every unit, the busy share by the model beside the
 // hardware's. They agree within a few points, and the model names the busiest unit. L1 and shared
 // memory are two units here but share one data stage in the hardware, so the traffic of cp.async is
-// under L1 here and under shared memory there. The register banks and the instruction cache are not
-// in the model. For L2 the model has only the traffic that no L1 cache could save.
+// under L1 here and under shared memory there. The register banks are in waiting.h, the instruction
+// cache is in no model. For L2 the model has only the traffic that no L1 cache could save.
 #pragma once
 
 #include <array>

@@ -28,6 +28,11 @@ struct InstructionMix {
   int gmem_waits, gmem_ahead;
   int smem_waits, smem_ahead;
 
+  // Cycles, beyond one for each instruction, that the warp does not issue although no result is
+  // missing: because the compiler said so in the instructions, and because the banks of the
+  // register file have more to read than they can (sass_mix.awk).
+  int stall_cycles, bank_cycles;
+
   int lds() const { return lds32 + lds64 + lds128; }
   int all() const;  // instructions
 };

@@ -77,6 +77,10 @@ TEST_CASE("a main loop multiplies, and copies what it multiplies") {
     CHECK((loop.smem_waits + record.inner.smem_waits > 0) == uses_smem);
     CHECK((loop.gmem_waits > 0) == (loop.ldg32 + loop.ldg64 + loop.ldg128 > 0));
     CHECK(record.inner.ffma + record.inner.mma <= record.inner.all());
+    // Some instruction needs the result of the one before it; none waits for three banks.
+    CHECK(loop.stall_cycles > 0);
+    CHECK(loop.bank_cycles <= loop.all());
+    CHECK(record.inner.bank_cycles <= record.inner.all());
   }
 }
 

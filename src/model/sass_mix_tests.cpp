@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace model {
 
@@ -24,11 +25,12 @@ std::string counted(const std::string& sass) {
   return text;
 }
 
-// Whether the line of `part` ends with these counts of waiting.
+// Whether the line of `part` ends with these counts of waiting, without stalls and banks.
 bool waits_are(const std::string& text, const std::string& part, const std::string& waits) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.find("\t" + part + "\t") != line.npos) return line.ends_with(", " + waits);
+    if (line.find("\t" + part + "\t") != line.npos)
+      return line.substr(0, line.rfind(", ", line.rfind(", ") - 1)).ends_with(", " + waits);
   }
   return false;
 }
@@ -59,15 +61,15 @@ TEST_CASE("with nested loops and two paths for copies, the mix counts what a war
 )");
   CHECK(
       text ==
-      "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 0, 1, 8, 1, 0, 1, 1\n"
-      "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 0, 0, 0\n"
-      "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2, 0, 0, 1, 1\n");
+      "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 0, 1, 8, 1, 0, 1, 1, 0, 0\n"
+      "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 0, 0, 0, 0, 0\n"
+      "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2, 0, 0, 1, 1, 0, 0\n");
 }
 
 TEST_CASE("a kernel without a loop that multiplies has no main loop") {
   CHECK(
       counted("\tFunction : f\n        /*0000*/                   EXIT ;\n") ==
-      "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0\n");
+      "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0\n");
   CHECK(counted("no SASS\n") == "");
 }
 
@@ -156,6 +158,69 @@ TEST_CASE("a load at the end of the loop is used at its beginning") {
         /*0030*/               @P1 BRA 0x0 ;
 )");
   CHECK(waits_are(text, "loop", "0, 0, 1, 2"));
+}
+
+namespace {
+
+// The last two counts of `part`: "stalls, banks".
+std::string stalls_and_banks(const std::string& text, const std::string& part) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\t" + part + "\t") == line.npos) continue;
+    return line.substr(line.rfind(", ", line.rfind(", ") - 1) + 2);
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("each instruction says how long its warp must wait before the next one") {
+  // A loop of four instructions, with 1, 2, 13 and 5 cycles.
+  const std::string text = counted(R"(
+	Function : k
+        /*0000*/                   LDG.E R1, [R2.64] ;        /* 0x000000040a047981 */
+                                                              /* 0x000fe20000000a00 */
+        /*0010*/                   FFMA R5, R1, R6, R5 ;      /* 0x0000000106057223 */
+                                                              /* 0x000fc40007ffe0ff */
+        /*0020*/                   IADD3 R7, R7, 0x1, RZ ;    /* 0x0000000107077810 */
+                                                              /* 0x000fda0003f04070 */
+        /*0030*/               @P1 BRA 0x0 ;                  /* 0xffffffc000007947 */
+                                                              /* 0x000fea000383ffff */
+)");
+  CHECK(stalls_and_banks(text, "loop") == "17, 0");
+}
+
+TEST_CASE(
+    "a bank reads one register per cycle, and an instruction has three cycles for its reads") {
+  const auto banks = [](const std::string& instructions) {
+    return stalls_and_banks(
+        counted(
+            "\tFunction : k\n"
+            "        /*0000*/                   LDG.E R1, [R2.64] ;\n" +
+            instructions + "        /*0100*/               @P1 BRA 0x0 ;\n"),
+        "loop");
+  };
+  const auto ffmas = [](const std::vector<std::string>& operands) {
+    std::string text;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      text += "        /*00" + std::to_string(i + 1) + "0*/                   FFMA " + operands[i] +
+              " ;\n";
+    }
+    return text;
+  };
+  // One even register more than the bank can read, in each of five instructions; the copy and the
+  // branch read nothing. The window takes the first two.
+  const std::string even = "R4, R6, R8, R5";
+  CHECK(banks(ffmas({even, even})) == "0, 0");
+  CHECK(banks(ffmas({even, even, even, even, even})) == "0, 3");
+  // A register that stays beside its bank, and one of the other bank.
+  const std::string kept = "R4, R6.reuse, R8, R5", odd = "R4, R6, R9, R5";
+  CHECK(banks(ffmas({kept, kept, kept, kept, kept})) == "0, 0");
+  CHECK(banks(ffmas({odd, odd, odd, odd, odd})) == "0, 3");  // R9 and R5
+  CHECK(banks(ffmas({odd, even, odd, even})) == "0, 0");
+  // In another place it is read again, but for the one that the last iteration has kept.
+  const std::string elsewhere = "R4, R8, R6.reuse, R5";
+  CHECK(banks(ffmas({kept, elsewhere, kept, elsewhere, kept})) == "0, 2");
 }
 
 }  // namespace model

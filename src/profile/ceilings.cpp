@@ -81,6 +81,7 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     if (!counted) continue;
     ++stages;
+    const auto busy = model::busy_on_average(*waiting, *lab::compiled_ceiling(timed, row));
     text += text::printed(" %-2d", row.number) +
             text::pad_right(text::shortened(row.name, 20), 20) +
             text::printed(
@@ -88,8 +89,8 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
                 text::significant(waiting->tflops).c_str());
     double off = 0;
     for (int unit = 0; unit < model::kUnits; ++unit) {
-      text += text::printed(" %3.0f %3.0f", 100 * waiting->busy[unit], (*counted)[unit]);
-      off = std::max(off, std::abs(100 * waiting->busy[unit] - (*counted)[unit]));
+      text += text::printed(" %3.0f %3.0f", 100 * busy[unit], (*counted)[unit]);
+      off = std::max(off, std::abs(100 * busy[unit] - (*counted)[unit]));
     }
     close += off <= kClose;
     text += text::printed(" %4.0f\n", off);
