@@ -27,11 +27,12 @@ unsigned cvt_rna_tf32(float value);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define SIMT_SM_80(...) __trap()
 #else
-#define SIMT_SM_80(...) asm volatile(__VA_ARGS__)
+#define SIMT_SM_80(...) asm(__VA_ARGS__)
+#define SIMT_SM_80_V(...) asm volatile(__VA_ARGS__)
 #endif
 
 __device__ __forceinline__ void ldmatrix_x4(unsigned (&d)[4], const void* row) {
-  SIMT_SM_80("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+  SIMT_SM_80_V("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
              : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
              : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
              : "memory");
