@@ -1432,10 +1432,10 @@ const std::vector<model::Stage> stages = {
      .predicted = kFragments,
      .variants =
          {tensor_cores_variant<128, 256, 32, 64, 64, 4>("128x256x32"),
-          for_small(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32")),
-          for_small(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32")),
           tensor_cores_variant<128, 256, 32, 64, 64, 3>("128x256x32-ring3"),
-          tensor_cores_variant<128, 256, 32, 64, 64, 2>("128x256x32-ring2")},
+          tensor_cores_variant<128, 256, 32, 64, 64, 2>("128x256x32-ring2"),
+          for_small(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32")),
+          for_small(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32"))},
      .questions =
          {{"How many multiplications does one mma.m16n8k8 make, and how many does one FFMA of a "
            "warp?",

@@ -1,5 +1,6 @@
 #include "model/choice.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace model {
@@ -19,10 +20,14 @@ Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
 
 const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
   constexpr double kWorthIt = 0.75;
-  const Variant* chosen = &stage.variants.front();
+  const auto fits = [&](const Variant& variant) {
+    return variant.shared_bytes <= gpu.smem_bytes_per_block;
+  };
+  const auto first = std::find_if(stage.variants.begin(), stage.variants.end(), fits);
+  const Variant* chosen = first != stage.variants.end() ? &*first : &stage.variants.front();
   if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
   for (const Variant& variant : stage.variants) {
-    if (!variant.for_small) continue;
+    if (!variant.for_small || !fits(variant)) continue;
     const auto now = static_cast<double>(spread(*chosen, gpu, M, N).results);
     if (static_cast<double>(spread(variant, gpu, M, N).results) <= kWorthIt * now) {
       chosen = &variant;

@@ -15,11 +15,12 @@ Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
 
 // The variant of `stage` for C (M x N) on `gpu`. The stage has at least one.
 //
-// The first variant has the tile for large products: a larger tile makes fewer loads per result.
-// But a small C has few large tiles. Then some SMs compute fewer tiles than others, or none, and
-// the product takes as long as the busiest SM. So a later variant that is marked `for_small` is
-// taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so far. The margin
-// pays for the additional loads.
+// Variants whose shared memory a block cannot have on `gpu` do not count, unless that is all of
+// them. The first variant has the tile for large products: a larger tile makes fewer loads per
+// result. But a small C has few large tiles. Then some SMs compute fewer tiles than others, or
+// none, and the product takes as long as the busiest SM. So a later variant that is marked
+// `for_small` is taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so
+// far. The margin pays for the additional loads.
 //
 // If C gives each SM at least three of the first variant's tiles, that variant is chosen, unless
 // much of the tiles' area lies outside of C. Twice the rows and columns never get a smaller tile,
