@@ -807,10 +807,10 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   if (work.is_part) add_up_parts<BM, BN, kThreads, VEC>(work, shares, c);
 }
 
-// Stage 12 keeps A's rows as rows, so both tiles are copied in chunks of 16 bytes. All rows of a
-// tile start at the same bank. A warp reads the same columns of several rows at once, so the chunks
-// of a row change places: chunk c of A's row m lies at c ^ m % 8, and chunk c of B's row k at
-// c ^ k % 4. `swizzled` says where the float of that column lies in a row with that key.
+// From stage 12 on, rows of A stay rows, and both tiles are copied in chunks of 16 bytes. All rows
+// of a tile start in the same bank, and a warp reads the same columns of several rows at once. So
+// the chunks of a row change places: chunk c of A's row m lies at c ^ m % 8, and chunk c of B's row
+// k at c ^ k % 4. `swizzled` returns where the float of a column lies in a row with that key.
 template <int BM, int BN, int BK>
 struct SwizzledTiles {
   float A[BM][BK];
@@ -897,13 +897,11 @@ __device__ inline void multiply_fragments(
 }
 
 // Stage 12: tensor cores
-// A tensor core multiplies 16 x 8 elements of A by 8 x 8 of B in one instruction of the whole warp:
-// 1024 products, where an FFMA makes 32. It takes tf32, floats with a mantissa of 10 bits, and adds
-// in fp32. Each lane holds a few elements of the matrices, its fragments. ldmatrix was made for
-// 16-bit elements: it hands out words of rows of 16 bytes, and a word is one tf32, so A's fragments
-// arrive as they are needed. B's columns would need a transposition, which ldmatrix has only for
-// 16-bit elements. But B's columns may be computed in any order: a lane loads four neighbours of a
-// row, and they belong to four different multiplications.
+// One instruction of a warp multiplies 16 x 8 elements of A by 8 x 8 of B: 1024 products, where an
+// FFMA makes 32. The elements are tf32, floats with 10 bits after the point; the sums are fp32. The
+// lanes hold the matrices together, a few elements each. ldmatrix hands out words of 16-byte rows
+// just as A's must be spread. B's would have to be transposed. But its columns may be computed in
+// any order: a lane loads four neighbours, which belong to four different multiplications.
 template <int BM, int BN, int BK, int WM, int WN, int STAGES, int VEC>
 __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
@@ -916,14 +914,15 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int warp_row = warp / (BN / WN) * WM;  // in C's tile (BM, BN), this warp's tile (WM, WN)
   const int warp_col = warp % (BN / WN) * WN;
+
+  // Copy: chunks of A and B to the ring.
   const int tiles = work.tiles;
   SwizzledCopies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, work.row, work.col, work.k0);
 
-  // Where in a tile this lane's words of the first 8 columns of A and rows of B are.
+  // Fragments: 8 columns of A and 8 rows of B in each step. This is where in a tile the lane's
+  // first words are. The next 8 columns of A are at `a_col` XOR 8, 16 and 24.
   const int a_row = warp_row + lane % 16, a_col = swizzled(lane / 16 * 4, lane % 8);
   const int b_row = lane % 4, b_col = warp_col + swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, b_row);
-
-  float sum[WM / 16][WN / 8][4] = {};
   unsigned a[2][WM / 16][4];  // one is multiplied while the other is loaded
   float4 b[2][WN / 32][2];
   const auto load = [&](const SwizzledTiles<BM, BN, BK>& tile, int k) {
@@ -936,6 +935,9 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
       b[k / 8 % 2][j][1] = as_float4(Bs[k + b_row + 4][b_col + 32 * j]);
     }
   };
+
+  // Multiply: the fragments of one step, while those of the next are loaded.
+  float sum[WM / 16][WN / 8][4] = {};
   const auto multiply = [&](int tile, bool copy) {
 #pragma unroll
     for (int k = 0; k < BK; k += 8) {
@@ -961,16 +963,17 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
   for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
   for (; tile < tiles; ++tile) multiply(tile, false);
 
+  // Epilogue: d = 1 and 3 are 16 columns to the right of d = 0 and 2, and 2 and 3 are 8 rows down.
+  const int row = work.row + warp_row + lane / 4, col = work.col + warp_col + lane % 4 * 4;
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i) {
 #pragma unroll
     for (int j = 0; j < WN / 32; ++j) {
 #pragma unroll
-      for (int d = 0; d < 4; ++d) {  // 8 rows down for 2 and 3, 16 columns right for 1 and 3
+      for (int d = 0; d < 4; ++d) {
         const auto part = [&](int x) { return sum[i][4 * j + x][d]; };
         update4_if_inside<VEC>(
-            C, M, N, work.row + warp_row + 16 * i + d / 2 * 8 + lane / 4,
-            work.col + warp_col + 32 * j + d % 2 * 16 + lane % 4 * 4, alpha,
+            C, M, N, row + 16 * i + d / 2 * 8, col + 32 * j + d % 2 * 16, alpha,
             float4{part(0), part(1), part(2), part(3)}, beta);
       }
     }
@@ -1448,7 +1451,21 @@ const std::vector<model::Stage> stages = {
            "A warp loads 8 columns of WM rows and 8 rows of WN columns, each float once, and the "
            "tensor core hands them to all lanes that need them."}},
      .precision = model::kTf32,
-     .conflict_free = true},
+     .conflict_free = true,
+     .runs_from = 80,
+     .swizzles =
+         {{.tile = "A",
+           .keys = 8,
+           .chunks = {0},
+           .rows = 8,
+           .read_by = "a matrix of ldmatrix",
+           .walk = {2, 4, 6}},
+          {.tile = "B",
+           .keys = 4,
+           .chunks = {0, 4},
+           .rows = 4,
+           .read_by = "8 lanes with a float4 each",
+           .walk = {}}}},
 };
 
 // float4 takes rows that are 16-byte aligned, every one of them.

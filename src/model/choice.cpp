@@ -1,6 +1,5 @@
 #include "model/choice.h"
 
-#include <algorithm>
 #include <string_view>
 
 namespace model {
@@ -11,6 +10,10 @@ long long ceil_div(long long a, long long b) {
   return (a + b - 1) / b;
 }
 
+bool fits(const Variant& variant, const Gpu& gpu) {
+  return variant.shared_bytes <= gpu.smem_bytes_per_block;
+}
+
 }  // namespace
 
 Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
@@ -18,16 +21,29 @@ Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
   return {tiles, ceil_div(tiles, gpu.sms) * variant.BM * variant.BN};
 }
 
+const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
+  for (const Variant& variant : stage.variants) {
+    if (fits(variant, gpu)) return variant;
+  }
+  return stage.variants.front();
+}
+
+std::string why_not_run(const Stage& stage, const Gpu& gpu) {
+  if (!is_traceable(stage, gpu)) return "needs warps of 32";
+  if (gpu.compute_capability >= stage.runs_from) return "";
+  return "needs sm_" + std::to_string(stage.runs_from);
+}
+
+bool is_traceable(const Stage& stage, const Gpu& gpu) {
+  return stage.runs_from == 0 || gpu.warp.lanes == kGpuWarp.lanes;
+}
+
 const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
   constexpr double kWorthIt = 0.75;
-  const auto fits = [&](const Variant& variant) {
-    return variant.shared_bytes <= gpu.smem_bytes_per_block;
-  };
-  const auto first = std::find_if(stage.variants.begin(), stage.variants.end(), fits);
-  const Variant* chosen = first != stage.variants.end() ? &*first : &stage.variants.front();
+  const Variant* chosen = &first_variant(stage, gpu);
   if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
   for (const Variant& variant : stage.variants) {
-    if (!variant.for_small || !fits(variant)) continue;
+    if (!variant.for_small || !fits(variant, gpu)) continue;
     const auto now = static_cast<double>(spread(*chosen, gpu, M, N).results);
     if (static_cast<double>(spread(variant, gpu, M, N).results) <= kWorthIt * now) {
       chosen = &variant;
