@@ -1458,13 +1458,13 @@ const std::vector<model::Stage> stages = {
            .keys = 8,
            .chunks = {0},
            .rows = 8,
-           .read_by = "a matrix of ldmatrix",
+           .read_by = "one matrix of ldmatrix",
            .walk = {2, 4, 6}},
           {.tile = "B",
            .keys = 4,
            .chunks = {0, 4},
            .rows = 4,
-           .read_by = "8 lanes with a float4 each",
+           .read_by = "a group of 8 lanes, a float4 each,",
            .walk = {}}}},
 };
 

@@ -73,7 +73,7 @@ struct Swizzle {
   // What lanes that are served together read: the chunks with these numbers, from this many rows.
   std::vector<int> chunks;
   int rows;
-  const char* read_by;  // "a matrix of ldmatrix"
+  const char* read_by;  // "one matrix of ldmatrix"
   // What a lane XORs the number of its chunk with to come to each of the next steps along K; empty
   // if these are in other rows.
   std::vector<int> walk;

@@ -15,6 +15,7 @@
 
 #include "machine/code_place.h"
 #include "trace/idioms.h"
+#include "trace/token.h"
 
 extern "C" char etext;  // from the linker: where the code ends
 

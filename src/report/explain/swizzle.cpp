@@ -99,7 +99,7 @@ std::string swizzles_of(const Explained& explained) {
             std::to_string(swizzle.keys),
         style);
     text += map(swizzle);
-    text += fact("read", std::string("[in brackets] by ") + swizzle.read_by);
+    text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
     if (!swizzle.walk.empty()) text += walk(swizzle);
   }
   return text;
