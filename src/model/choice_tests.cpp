@@ -195,7 +195,7 @@ TEST_CASE("with three tiles per SM or more, the first variant runs") {
     for (const Stage* stage : stages()) {
       CAPTURE(stage->number);
       for (int side = 256; side <= 8192; side += 256) {
-        const Variant& first = stage->variants.front();
+        const Variant& first = first_variant(*stage, gpu);
         if (spread(first, gpu, side, side).tiles < 3LL * gpu.sms) continue;
         CAPTURE(side);
         CHECK(chosen(*stage, gpu, side, side) == &first);

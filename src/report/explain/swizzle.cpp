@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -44,8 +45,8 @@ std::string turns(int wavefronts) {
   return text::printed("%d wavefront%s", wavefronts, wavefronts == 1 ? "" : "s");
 }
 
-// Which chunk lies in which banks, with those in brackets that are read together.
-std::string map(const model::Swizzle& swizzle) {
+// Which chunk lies in which banks, with those in brackets that are read together: that many rows.
+std::string map(const model::Swizzle& swizzle, int rows) {
   const auto as_written = [](int, int chunk) { return chunk; };
   const auto swizzled = [&](int row, int chunk) { return place_of(swizzle, row, chunk); };
   const auto cells = [&](int row, const auto& place) {
@@ -64,7 +65,7 @@ std::string map(const model::Swizzle& swizzle) {
   std::string banks;
   for (int at = 0; at < kChunks; ++at) banks += text::printed("%2d  ", 4 * at);
   text += text::printed("  %-7s%s    %s\n", "bank", banks.c_str(), banks.c_str());
-  for (int row = 0; row < swizzle.rows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     text += text::printed(
         "  row %-3d%s    %s\n", row, cells(row, as_written).c_str(), cells(row, swizzled).c_str());
   }
@@ -98,9 +99,11 @@ std::string swizzles_of(const Explained& explained) {
         "The swizzle of " + tile + ": chunk c of 16 bytes of row r lies at c ^ r % " +
             std::to_string(swizzle.keys),
         style);
-    text += map(swizzle);
-    text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
+    constexpr int kFew = 4;
+    text += map(swizzle, whole ? std::min(kFew, swizzle.rows) : swizzle.rows);
     if (!swizzle.walk.empty()) text += walk(swizzle);
+    if (whole) break;  // the first shows the idea
+    text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
   }
   return text;
 }
