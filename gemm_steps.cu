@@ -16,6 +16,7 @@
 //   9  async pipeline        the next tiles are in flight while this one is multiplied
 //  10  register pipeline     the next fragments come to registers while these are multiplied
 //  11  balanced              the last wave of blocks is shared out, so that no SM idles
+//  12  tensor cores          one instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
@@ -31,6 +32,7 @@
 #include <vector>
 
 #include "cli/walk.h"
+#include "cuda/instructions.h"
 #include "cuda/launch.h"
 #include "model/refusal.h"
 #include "model/share_out.h"
@@ -808,6 +810,179 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
   if (work.is_part) add_up_parts<BM, BN, kThreads, VEC>(work, shares, c);
 }
 
+// From stage 12 on, rows of A stay rows, and both tiles are copied in chunks of 16 bytes. All rows
+// of a tile start in the same bank, and a warp reads the same columns of several rows at once. So
+// the chunks of a row change places: chunk c of A's row m lies at c ^ m % 8, and chunk c of B's row
+// k at c ^ k % 4. `swizzled` returns where the float of a column lies in a row with that key.
+template <int BM, int BN, int BK>
+struct SwizzledTiles {
+  float A[BM][BK];
+  float B[BK][BN];
+};
+__device__ constexpr int swizzled(int col, int key) {
+  return col ^ 4 * key;
+}
+
+// One thread's part of all copies of a block, as in Copies: rows of A and of B, VEC floats each.
+template <int BM, int BN, int BK, int kThreads, int VEC>
+struct SwizzledCopies {
+  static constexpr int kRowsA = VEC * kThreads / BK, kRowsB = VEC * kThreads / BN;  // at a time
+  int M, N, K, a_row, a_m, a_k, b_k, b_n;
+  const float *from_A, *from_B;
+
+  __device__ SwizzledCopies(
+      const float* A, const float* B, int rows, int cols, int depth, int block_row, int block_col,
+      int k0)
+      : M(rows), N(cols), K(depth) {
+    const int thread = threadIdx.x;
+    a_m = VEC * thread / BK, a_k = VEC * thread % BK;
+    b_k = VEC * thread / BN, b_n = VEC * thread % BN;
+    a_row = block_row + a_m;
+    from_A = A + k0 + a_k;
+    from_B = B + offset(k0 + b_k, min(block_col + b_n, N - VEC), N);
+  }
+
+  __device__ void start(SwizzledTiles<BM, BN, BK>& to, int zeros) {
+#pragma unroll(2 * VEC)
+    for (int i = 0; i < BM; i += kRowsA) {
+      copy_async<VEC>(
+          &to.A[a_m + i][swizzled(a_k, (a_m + i) % 8)],
+          from_A + offset(min(a_row + i, M - 1), 0, K), zeros > 0 && a_k < zeros);
+    }
+    from_A += BK;
+#pragma unroll(2 * VEC)
+    for (int i = 0; i < BK; i += kRowsB) {
+      copy_async<VEC>(
+          &to.B[b_k + i][swizzled(b_n, (b_k + i) % 4)], from_B + offset(i, 0, N),
+          zeros > 0 && b_k + i < zeros);
+    }
+    from_B += offset(BK, 0, N);
+    __pipeline_commit();
+  }
+};
+
+// The nearest tf32, where the tensor core would only ignore the last 13 bits. It adds half of the
+// last bit that stays, 2^-11 of x's power of two. cvt.rna.tf32 has the same effect, except for
+// subnormal numbers, and takes three instructions where this takes two.
+__device__ inline unsigned rounded_to_tf32(float x) {
+  const float power = __uint_as_float(__float_as_uint(x) & 0xff800000u);
+  return __float_as_uint(fmaf(power, 0x1p-11f, x));
+}
+
+// sum += a * b for one warp and 8 columns of A and rows of B, rounded to tf32 first: the tensor
+// core would cut them off. Column 4 n + x of 32 columns of B is column n of the x-th
+// multiplication.
+template <int WM, int WN>
+__device__ inline void multiply_fragments(
+    float (&sum)[WM / 16][WN / 8][4], const unsigned (&a)[WM / 16][4],
+    const float4 (&b)[WN / 32][2]) {
+  unsigned a_tf32[WM / 16][4], b_tf32[WN / 8][2];
+#pragma unroll
+  for (int i = 0; i < WM / 16; ++i) {
+#pragma unroll
+    for (int x = 0; x < 4; ++x) a_tf32[i][x] = rounded_to_tf32(__uint_as_float(a[i][x]));
+  }
+#pragma unroll
+  for (int j = 0; j < WN / 32; ++j) {
+#pragma unroll
+    for (int x = 0; x < 2; ++x) {
+      b_tf32[4 * j][x] = rounded_to_tf32(b[j][x].x);
+      b_tf32[4 * j + 1][x] = rounded_to_tf32(b[j][x].y);
+      b_tf32[4 * j + 2][x] = rounded_to_tf32(b[j][x].z);
+      b_tf32[4 * j + 3][x] = rounded_to_tf32(b[j][x].w);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < WM / 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < WN / 8; ++j) mma_m16n8k8_tf32(sum[i][j], a_tf32[i], b_tf32[j]);
+  }
+}
+
+// Stage 12: tensor cores
+// One instruction of a warp multiplies 16 x 8 elements of A by 8 x 8 of B: 1024 products, where an
+// FFMA makes 32. The elements are tf32, floats with 10 bits after the point; the sums are fp32. The
+// lanes hold the matrices together, a few elements each. ldmatrix hands out words of 16-byte rows
+// just as A's must be spread. B's would have to be transposed. But its columns may be computed in
+// any order: a lane loads four neighbours, which belong to four different multiplications.
+template <int BM, int BN, int BK, int WM, int WN, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
+    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
+    Shares shares) {
+  constexpr int kThreads = (BM / WM) * (BN / WN) * 32;
+  extern __shared__ float4 shared[];
+  const auto ring = reinterpret_cast<SwizzledTiles<BM, BN, BK>*>(shared);  // (STAGES)
+
+  const Work work = work_of<BM, BN, BK>(blockIdx.x, M, N, K, shares);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int warp_row = warp / (BN / WN) * WM;  // in C's tile (BM, BN), this warp's tile (WM, WN)
+  const int warp_col = warp % (BN / WN) * WN;
+
+  // Copy: chunks of A and B to the ring.
+  const int tiles = work.tiles;
+  SwizzledCopies<BM, BN, BK, kThreads, VEC> copies(A, B, M, N, K, work.row, work.col, work.k0);
+
+  // Fragments: 8 columns of A and 8 rows of B in each step. This is where in a tile the lane's
+  // first words are. The next 8 columns of A are at `a_col` XOR 8, 16 and 24.
+  const int a_row = warp_row + lane % 16, a_col = swizzled(lane / 16 * 4, lane % 8);
+  const int b_row = lane % 4, b_col = warp_col + swizzled(lane / 8 * 4 + lane / 4 % 2 * 16, b_row);
+  unsigned a[2][WM / 16][4];  // one is multiplied while the other is loaded
+  float4 b[2][WN / 32][2];
+  const auto load = [&](const SwizzledTiles<BM, BN, BK>& tile, int k) {
+    const auto& [As, Bs] = tile;
+#pragma unroll
+    for (int i = 0; i < WM / 16; ++i) ldmatrix_x4(a[k / 8 % 2][i], &As[a_row + 16 * i][a_col ^ k]);
+#pragma unroll
+    for (int j = 0; j < WN / 32; ++j) {
+      b[k / 8 % 2][j][0] = as_float4(Bs[k + b_row][b_col + 32 * j]);
+      b[k / 8 % 2][j][1] = as_float4(Bs[k + b_row + 4][b_col + 32 * j]);
+    }
+  };
+
+  // Multiply: the fragments of one step, while those of the next are loaded.
+  float sum[WM / 16][WN / 8][4] = {};
+  const auto multiply = [&](int tile, bool copy) {
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) {
+      if (k == 0 && copy) copies.start(ring[(tile + STAGES - 1) % STAGES], 0);
+      if (k + 8 < BK) {
+        load(ring[tile % STAGES], k + 8);
+      } else if (copy || tile + 1 < tiles) {  // the step after this one is the next tile's first
+        __pipeline_wait_prior(copy ? STAGES - 2 : 0);
+        __syncthreads();
+        load(ring[(tile + 1) % STAGES], 0);
+      }
+      multiply_fragments<WM, WN>(sum, a[k / 8 % 2], b[k / 8 % 2]);
+    }
+  };
+
+  for (int tile = 0; tile < min(tiles, STAGES - 1); ++tile) {
+    copies.start(ring[tile], tile == 0 ? -work.k0 : 0);
+  }
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  load(ring[0], 0);
+  int tile = 0;
+  for (; tile + STAGES - 1 < tiles; ++tile) multiply(tile, true);
+  for (; tile < tiles; ++tile) multiply(tile, false);
+
+  // Epilogue: d = 1 and 3 are 16 columns to the right of d = 0 and 2, and 2 and 3 are 8 rows down.
+  const int row = work.row + warp_row + lane / 4, col = work.col + warp_col + lane % 4 * 4;
+#pragma unroll
+  for (int i = 0; i < WM / 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < WN / 32; ++j) {
+#pragma unroll
+      for (int d = 0; d < 4; ++d) {
+        const auto part = [&](int x) { return sum[i][4 * j + x][d]; };
+        update4_if_inside<VEC>(
+            C, M, N, row + 16 * i + d / 2 * 8, col + 32 * j + d % 2 * 16, alpha,
+            float4{part(0), part(1), part(2), part(3)}, beta);
+      }
+    }
+  }
+}
+
 // The ladder as data. Each *_variant function names a kernel's tile sizes once and checks them.
 
 // A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
@@ -976,6 +1151,28 @@ model::Variant balanced_variant(const char* name, bool cuts = true) {
   return v;
 }
 
+template <int BM, int BN, int BK, int WM, int WN, int STAGES>
+model::Variant tensor_cores_variant(const char* name) {
+  constexpr int kThreads = (BM / WM) * (BN / WN) * 32;
+  static_assert(BM % WM == 0 && BN % WN == 0, "the tile must divide evenly among the warps");
+  static_assert(
+      WM % 16 == 0 && WN % 32 == 0, "a warp multiplies 16 rows by four times 8 columns at a time");
+  static_assert(
+      copies_whole_rows(kThreads, 1, BM, BK) && copies_whole_rows(kThreads, 1, BK, BN) &&
+          copies_whole_rows(kThreads, 4, BM, BK) && copies_whole_rows(kThreads, 4, BK, BN),
+      "the threads must copy whole rows of a tile at a time");
+  static_assert(BK == 32, "the 8 chunks of a row of A take all 32 banks");
+  static_assert(STAGES >= 2, "one tile is multiplied while at least one other is in flight");
+  model::Variant v = variant(
+      name, BM, BN, BK, WM, WN, WM / 8, WN / 4, kThreads, 1,
+      ref<tensor_cores<BM, BN, BK, WM, WN, STAGES, 4>>(),
+      ref<tensor_cores<BM, BN, BK, WM, WN, STAGES, 1>>());
+  v.pipeline = STAGES - 1;
+  v.shared_bytes = STAGES * sizeof(SwizzledTiles<BM, BN, BK>);
+  v.sharing = model::Sharing::ordered;
+  return v;
+}
+
 // What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: they differ only in
 // the tile sizes.
 const model::Predicted kUntiled = {
@@ -1020,6 +1217,15 @@ const model::Predicted kShared = {
     .gmem_stores = "(1 + cuts)*TM*TN/vec + cuts",
     .smem_stores = "depth*BK*(BM + BN/vec)/threads + cuts",
     .async_copies = "depth*BK*(BM + BN/vec)/threads"};
+// A step of 8 along K takes WM/16 ldmatrix and WN/16 float4, four floats each.
+const model::Predicted kFragments = {
+    .gmem_loads = "(ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C)/vec",
+    .gmem_floats = "ceil(K/BK)*BK*(BM + BN)/threads + TM*TN*reads_C",
+    .smem_loads = "ceil(K/BK)*BK/8*(WM + WN)/16",
+    .smem_floats = "ceil(K/BK)*BK/8*(WM + WN)/4",
+    .gmem_stores = "TM*TN/vec",
+    .smem_stores = "ceil(K/BK)*BK*(BM + BN)/vec/threads",
+    .async_copies = "ceil(K/BK)*BK*(BM + BN)/vec/threads"};
 
 const std::vector<model::Stage> stages = {
     {.number = 0,
@@ -1225,6 +1431,45 @@ const std::vector<model::Stage> stages = {
            "Each part stores a sum for every element of the tile, and the last block to arrive "
            "loads all of them."}},
      .conflict_free = true},
+    {.number = 12,
+     .name = "tensor cores",
+     .idea = "One instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix of tf32, from tiles "
+             "that are swizzled against bank conflicts.",
+     .needs = 80,
+     .predicted = kFragments,
+     .variants =
+         {tensor_cores_variant<128, 256, 32, 64, 64, 4>("128x256x32"),
+          tensor_cores_variant<128, 256, 32, 64, 64, 3>("128x256x32-ring3"),
+          tensor_cores_variant<128, 256, 32, 64, 64, 2>("128x256x32-ring2"),
+          for_small(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32")),
+          for_small(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32"))},
+     .questions =
+         {{"How many multiplications does one mma.m16n8k8 make, and how many does one FFMA of a "
+           "warp?",
+           "16*8*8", "multiplications",
+           "16 x 8 results with 8 products each; the FFMA of a warp makes one for each of 32 "
+           "lanes."},
+          {"How many products does a thread make per float from shared memory, where it was "
+           "128/24?",
+           "WM*WN*8/((WM + WN)*8)", "products per float",
+           "A warp loads 8 columns of WM rows and 8 rows of WN columns, each float once, and the "
+           "tensor core hands them to all lanes that need them."}},
+     .precision = model::kTf32,
+     .conflict_free = true,
+     .runs_from = 80,
+     .swizzles =
+         {{.tile = "A",
+           .keys = 8,
+           .chunks = {0},
+           .rows = 8,
+           .read_by = "one matrix of ldmatrix",
+           .walk = {2, 4, 6}},
+          {.tile = "B",
+           .keys = 4,
+           .chunks = {0, 4},
+           .rows = 4,
+           .read_by = "a group of 8 lanes, a float4 each,",
+           .walk = {}}}},
 };
 
 // float4 takes rows that are 16-byte aligned, every one of them.

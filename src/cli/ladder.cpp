@@ -119,6 +119,7 @@ lab::Measurement measure_variant(
     Ladder& ladder, const model::Stage& stage, const model::Variant& variant, lab::Floats& result) {
   const lab::Problem& p = ladder.problem;
   const int sms = ladder.run.gpu.sms;
+  if (!model::is_traceable(stage, ladder.run.gpu)) return {};
   const auto& [own, traced, plain] = ladder.tables;
   const lab::Grid grid = lab::grid(ladder.run, variant);
   lab::Progress progress(stage.name, std::int64_t{grid.x} * grid.y);
@@ -133,7 +134,8 @@ lab::Measurement measure_variant(
   const lab::Kernel kernel{
       .traced = is_traced ? lab::gemm_of(traced, same(variant, own, traced), sms) : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
-      .gpu = lab::gemm_of(own, variant, sms),
+      .gpu = model::why_not_run(stage, ladder.run.gpu).empty() ? lab::gemm_of(own, variant, sms)
+                                                               : lab::Gemm{},
       .precision = stage.precision,
       .sample = lab::sample_of(p, variant, sms)};
   return lab::measure(p, kernel, means, result);
@@ -147,6 +149,7 @@ lab::Row stage_row(
   row.name = stage.name;
   row.stage = &stage;
   row.variant = &variant;
+  row.why_not_run = model::why_not_run(stage, ladder.run.gpu);
   const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
   row.aligned = &kernel == &variant.kernel;
   row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, variant, kernel);

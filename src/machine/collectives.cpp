@@ -22,7 +22,21 @@ std::string text_of_mask(std::uint32_t mask) {
 
 bool waits_as(const Thread& thread, const Collective& wanted) {
   return thread.state == State::kInCollective && thread.collective.kind == wanted.kind &&
-         thread.collective.mask == wanted.mask;
+         thread.collective.mask == wanted.mask &&
+         thread.collective.instruction == wanted.instruction;
+}
+
+// The lanes that must come: those of the mask that have not left the kernel. An instruction of the
+// tensor cores takes operands from every lane.
+std::uint32_t group_of(const Collective& wanted, std::uint32_t alive) {
+  return wanted.kind == Exchange::kInstruction ? wanted.mask : wanted.mask & alive;
+}
+
+void execute(std::span<Thread> lanes, const WarpInstruction& instruction) {
+  std::array<void*, model::kWarpSize> operands{};
+  for (std::size_t l = 0; l < lanes.size(); ++l) operands[l] = lanes[l].collective.operands;
+  instruction.execute(operands);
+  for (Thread& thread : lanes) thread.state = State::kReady;
 }
 
 // Completes the exchange between the lanes of `group`, which have all arrived.
@@ -73,12 +87,16 @@ bool release_collectives(
   for (const Thread& thread : lanes) {
     const Collective& wanted = thread.collective;
     if (thread.state != State::kInCollective || wanted.kind == Exchange::kActive) continue;
-    const std::uint32_t group = wanted.mask & alive;
+    const std::uint32_t group = group_of(wanted, alive);
     std::uint32_t here = 0;
     for_each_lane(
         group & waiting, [&](int l) { here |= std::uint32_t{waits_as(lanes[l], wanted)} << l; });
     if (here != group) continue;
-    exchange_among(lanes, group);
+    if (wanted.kind == Exchange::kInstruction) {
+      execute(lanes, *wanted.instruction);
+    } else {
+      exchange_among(lanes, group);
+    }
     released = true;
   }
   return released || (may_be_all && release_active(lanes, waiting));
@@ -92,18 +110,28 @@ MissingLane missing_lane(std::span<const Thread> lanes, std::uint32_t alive) {
   constexpr const char* kCalls[] = {
       "__syncwarp", "a vote (__ballot_sync, __any_sync, __all_sync)",
       "__shfl_sync or a variant of it"};
-  const std::uint32_t group = wanted.mask & alive;
-  int missing = 0;
-  while ((group >> missing % model::kWarpSize & 1u) == 0 || waits_as(lanes[missing], wanted)) {
+  const std::uint32_t group = group_of(wanted, alive);
+  std::size_t missing = 0;
+  while (missing < lanes.size() &&
+         ((group >> missing & 1u) == 0 || waits_as(lanes[missing], wanted))) {
     ++missing;
   }
+  const bool of_warp = wanted.kind == Exchange::kInstruction;
+  const std::string waits =
+      "it waits at " + (of_warp ? std::string(wanted.instruction->name)
+                                : kCalls[static_cast<int>(wanted.kind)] +
+                                      (" with mask " + text_of_mask(wanted.mask)));
+  if (missing == lanes.size()) {
+    return {
+        &first, waits + ", which takes " + std::to_string(model::kWarpSize) +
+                    " lanes, but its warp has only " + std::to_string(lanes.size())};
+  }
   return {
-      &first, std::string("it waits at ") + kCalls[static_cast<int>(wanted.kind)] + " with mask " +
-                  text_of_mask(wanted.mask) + " for thread " + text_of(lanes[missing].index) +
-                  ", which " +
-                  (lanes[missing].state == State::kAtBarrier
-                       ? "waits at __syncthreads()"
-                       : "waits at another call or with another mask")};
+      &first, waits + " for thread " + text_of(lanes[missing].index) + ", which " +
+                  (lanes[missing].state == State::kAtBarrier ? "waits at __syncthreads()"
+                   : lanes[missing].state == State::kDone    ? "has left the kernel"
+                   : of_warp                                 ? "waits at another call"
+                             : "waits at another call or with another mask")};
 }
 
 namespace {
@@ -120,6 +148,11 @@ std::uint64_t exchange(const Collective& collective) {
 }
 
 }  // namespace
+
+void execute_together(const WarpInstruction& instruction, void* operands) {
+  running_worker->exchange(
+      {Exchange::kInstruction, 0xffffffffu, 0, 0, nullptr, &instruction, operands});
+}
 
 }  // namespace machine
 

@@ -1,23 +1,38 @@
 // Collective operations of a warp: lanes wait for each other and then exchange values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
+
+#include "model/warp_access.h"
 
 namespace machine {
 
 struct Thread;  // machine/thread.h
 
+// An instruction that all lanes of a warp execute together. When the last has arrived, it is called
+// once with the operands of every lane, and leaves each lane's results there.
+struct WarpInstruction {
+  const char* name;
+  void (*execute)(const std::array<void*, model::kWarpSize>& operands);
+};
+
 // What a waiting lane expects from other lanes of its warp.
-enum class Exchange { kBarrier, kBallot, kShuffle, kActive };
+enum class Exchange { kBarrier, kBallot, kShuffle, kInstruction, kActive };
 struct Collective {
   Exchange kind;
   std::uint32_t mask;
-  std::uint64_t value;  // the lane's own value
-  int source;           // the lane that it reads (kShuffle)
-  const void* place;    // (kActive)
+  std::uint64_t value;                           // the lane's own value
+  int source;                                    // the lane that it reads (kShuffle)
+  const void* place;                             // (kActive)
+  const WarpInstruction* instruction = nullptr;  // (kInstruction)
+  void* operands = nullptr;
 };
+
+// The running lane executes an instruction together with all other lanes of its warp.
+void execute_together(const WarpInstruction& instruction, void* operands);
 
 // Releases the `waiting` lanes whose partners have arrived. Returns whether it released any. Lanes
 // that are not `alive` have left the kernel. `may_be_all`: no lane can run, so lanes that ask which

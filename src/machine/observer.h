@@ -54,6 +54,8 @@ class BlockObserver {
   virtual void async_commit(const void* place) = 0;
   virtual void async_wait(int groups_in_flight, const void* place) = 0;
   virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;
+  // The lane gives the address of a row of ldmatrix.x4, and waits for the other lanes.
+  virtual void ldmatrix(const void* row, const void* place) = 0;
   virtual void fence(const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
   // A load through the read-only path (__ldg), before it is announced.

@@ -10,6 +10,10 @@ long long ceil_div(long long a, long long b) {
   return (a + b - 1) / b;
 }
 
+bool fits(const Variant& variant, const Gpu& gpu) {
+  return variant.shared_bytes <= gpu.smem_bytes_per_block;
+}
+
 }  // namespace
 
 Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
@@ -20,13 +24,30 @@ Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
       of_busiest * gpu.warp.warps_of(variant.threads())};
 }
 
+const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
+  for (const Variant& variant : stage.variants) {
+    if (fits(variant, gpu)) return variant;
+  }
+  return stage.variants.front();
+}
+
+std::string why_not_run(const Stage& stage, const Gpu& gpu) {
+  if (!is_traceable(stage, gpu)) return "needs warps of 32";
+  if (gpu.compute_capability >= stage.runs_from) return "";
+  return "needs sm_" + std::to_string(stage.runs_from);
+}
+
+bool is_traceable(const Stage& stage, const Gpu& gpu) {
+  return stage.runs_from == 0 || gpu.warp.lanes == kGpuWarp.lanes;
+}
+
 const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
   constexpr double kWorthIt = 0.75;
   constexpr long long kWarpsToHideWaiting = 12;
-  const Variant* chosen = &stage.variants.front();
+  const Variant* chosen = &first_variant(stage, gpu);
   if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
   for (const Variant& variant : stage.variants) {
-    if (!variant.for_small) continue;
+    if (!variant.for_small || !fits(variant, gpu)) continue;
     const Spread now = spread(*chosen, gpu, M, N), then = spread(variant, gpu, M, N);
     const bool fewer_results =
         static_cast<double>(then.results) <= kWorthIt * static_cast<double>(now.results);

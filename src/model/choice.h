@@ -1,6 +1,8 @@
 // Which variant of a stage suits a product on a GPU.
 #pragma once
 
+#include <string>
+
 #include "model/gpus.h"
 #include "model/stage.h"
 
@@ -14,13 +16,17 @@ struct Spread {
 };
 Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
 
+// The variant for large products: the first whose shared memory a block can have on `gpu`. If none
+// can, the very first.
+const Variant& first_variant(const Stage& stage, const Gpu& gpu);
+
 // The variant of `stage` for C (M x N) on `gpu`. The stage has at least one.
 //
-// The first variant has the tile for large products: a larger tile makes fewer loads per result.
-// But a small C has few large tiles. Then some SMs compute fewer tiles than others, or none, and
-// the product takes as long as the busiest SM. So a later variant that is marked `for_small` is
-// taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so far. The margin
-// pays for the additional loads.
+// A larger tile makes fewer loads per result, so the choice begins with first_variant(). But a
+// small C has few large tiles. Then some SMs compute fewer tiles than others, or none, and the
+// product takes as long as the busiest SM. So a later variant that fits and is marked `for_small`
+// is taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so far. The
+// margin pays for the additional loads.
 //
 // Warps hide each other's waiting, unless the stage has tiles in flight for that. So if the busiest
 // SM would have fewer than 12 warps (3 per scheduler) in a stage without a pipeline, a later
@@ -36,5 +42,11 @@ const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N);
 // the idea differs, else the one that suits.
 const Variant& comparable_variant(
     const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N);
+
+// What `gpu` lacks to run the kernels of `stage`, in a few words: "needs sm_80". Empty if nothing.
+std::string why_not_run(const Stage& stage, const Gpu& gpu);
+
+// Whether they can be traced for it: instructions of a whole warp exchange data between 32 lanes.
+bool is_traceable(const Stage& stage, const Gpu& gpu);
 
 }  // namespace model

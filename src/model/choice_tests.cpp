@@ -97,6 +97,42 @@ TEST_CASE("an empty C and the paper GPU get the first variant") {
   CHECK(suited("paper", 256, 256) == "128x128");
 }
 
+TEST_CASE("a variant whose shared memory a block cannot have on that GPU is not chosen") {
+  Stage stage = kStage;
+  const Gpu& rtx = *find_gpu("RTX 3090");  // 99 KB
+  stage.variants[0].shared_bytes = 100 * 1024;
+  stage.variants[3].shared_bytes = 100 * 1024;
+  CHECK(suited_variant(stage, *find_gpu("H200"), 256, 256).name == std::string("64x64"));
+  CHECK(first_variant(stage, rtx).name == std::string("64x128"));
+  CHECK(suited_variant(stage, rtx, 8192, 8192).name == std::string("64x128"));
+  CHECK(suited_variant(stage, rtx, 256, 256).name == std::string("64x128"));
+  for (Variant& variant : stage.variants) variant.shared_bytes = 300 * 1024;
+  CHECK(first_variant(stage, rtx).name == std::string("128x128"));
+}
+
+TEST_CASE("every GPU has room for a variant of every stage") {
+  for (const Gpu& gpu : known_gpus()) {
+    for (const Stage* stage : stages()) {
+      CAPTURE(gpu.name);
+      CAPTURE(stage->number);
+      CHECK(first_variant(*stage, gpu).shared_bytes <= gpu.smem_bytes_per_block);
+    }
+  }
+}
+
+TEST_CASE("a stage says what a GPU lacks to run its kernels") {
+  Stage stage = kStage;
+  const Gpu &t4 = *find_gpu("T4"), &a100 = *find_gpu("A100"), &paper = *find_gpu("paper");
+  CHECK(why_not_run(stage, t4).empty());
+  CHECK(is_traceable(stage, paper));
+  stage.runs_from = 80;
+  CHECK(why_not_run(stage, t4) == "needs sm_80");
+  CHECK(is_traceable(stage, t4));
+  CHECK(why_not_run(stage, a100).empty());
+  CHECK(why_not_run(stage, paper) == "needs warps of 32");
+  CHECK(!is_traceable(stage, paper));
+}
+
 TEST_CASE("beside a variant stands the one of its name, or the one that suits") {
   const Gpu& h200 = *find_gpu("H200");
   const auto beside = [&](const char* name) {
@@ -112,9 +148,9 @@ TEST_CASE("every stage runs its first variant at 4096 and 8192, on every GPU") {
     CAPTURE(gpu.name);
     for (const Stage* stage : stages()) {
       CAPTURE(stage->number);
-      CHECK(chosen(*stage, gpu, 4096, 4096) == &stage->variants.front());
-      CHECK(chosen(*stage, gpu, 8192, 8192) == &stage->variants.front());
-      CHECK(chosen(*stage, gpu, 8192, 4096) == &stage->variants.front());
+      CHECK(chosen(*stage, gpu, 4096, 4096) == &first_variant(*stage, gpu));
+      CHECK(chosen(*stage, gpu, 8192, 8192) == &first_variant(*stage, gpu));
+      CHECK(chosen(*stage, gpu, 8192, 4096) == &first_variant(*stage, gpu));
     }
   }
 }
@@ -127,7 +163,7 @@ TEST_CASE("no stage runs a variant that is not marked for small products, and so
       for (const int M : {1, 64, 255, 512, 1024, 1500, 3000}) {
         for (const int N : {1, 64, 255, 512, 1024, 1500, 3000}) {
           const Variant* variant = chosen(*stage, gpu, M, N);
-          if (variant == &stage->variants.front()) continue;
+          if (variant == &first_variant(*stage, gpu)) continue;
           CHECK(variant->for_small);
           ++small;
         }
@@ -175,7 +211,7 @@ TEST_CASE("with three tiles per SM or more, the first variant runs") {
     for (const Stage* stage : stages()) {
       CAPTURE(stage->number);
       for (int side = 256; side <= 8192; side += 256) {
-        const Variant& first = stage->variants.front();
+        const Variant& first = first_variant(*stage, gpu);
         if (spread(first, gpu, side, side).tiles < 3LL * gpu.sms) continue;
         CAPTURE(side);
         CHECK(chosen(*stage, gpu, side, side) == &first);

@@ -65,6 +65,20 @@ struct Question {
 };
 inline constexpr bool kOf32Lanes = true;
 
+// A tile in shared memory whose rows are swizzled: chunk c of 16 bytes of row r lies at
+// c ^ r % keys.
+struct Swizzle {
+  const char* tile;  // "A"
+  int keys;
+  // What lanes that are served together read: the chunks with these numbers, from this many rows.
+  std::vector<int> chunks;
+  int rows;
+  const char* read_by;  // "one matrix of ldmatrix"
+  // What a lane XORs the number of its chunk with to come to each of the next steps along K; empty
+  // if these are in other rows.
+  std::vector<int> walk;
+};
+
 // Everything that differs from stage to stage is here. No other file knows a stage by its number,
 // or the number of stages. Numbers ascend but may have gaps.
 struct Stage {
@@ -77,6 +91,8 @@ struct Stage {
   std::vector<Question> questions = {};
   Precision precision = kFp32;  // how it rounds, for its error bound
   bool conflict_free = false;   // no load from or store to shared memory has a bank conflict
+  int runs_from = 0;  // lowest compute capability with instructions that its kernels must have
+  std::vector<Swizzle> swizzles = {};
 };
 
 // The stage with that number; null if there is none.

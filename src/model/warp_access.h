@@ -22,6 +22,9 @@ struct WarpAccess {
   int bytes;             // per lane: 1, 2, 4, 8 or 16
   std::array<std::uint64_t, kWarpSize> address;
   WarpGeometry warp{};  // of the GPU that makes the access
+  // Of an ldmatrix: the lanes give the addresses of the rows of this many matrices, 16 bytes each,
+  // and receive words of all rows. 0: every lane loads or stores at its own address.
+  int matrices = 0;
 };
 
 // Calls visit(lane) for each lane of the mask, lowest first.

@@ -76,6 +76,7 @@ bool equal_in_pairs(const WarpAccess& access, int distance) {
 }  // namespace
 
 Wavefronts wavefronts_of_load(const WarpAccess& access) {
+  if (access.matrices > 0) return wavefronts_of_ldmatrix(access, access.matrices);
   const int bytes = bank_bytes(access.bytes);
   int lanes_a_group = access.warp.lanes_a_group(bytes);
   if (lanes_a_group < access.warp.lanes &&

@@ -27,6 +27,7 @@ struct Wavefronts : ShortList<Wavefront, kWarpSize> {
 // are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or the
 // same holds for every active lane's l^2. On a GPU of another geometry a group is as many lanes as
 // fill all banks once, and no more than the warp has: WarpGeometry::lanes_a_group.
+// A load with `matrices` is an ldmatrix, see below.
 Wavefronts wavefronts_of_load(const WarpAccess& access);
 Wavefronts wavefronts_of_store(const WarpAccess& access);
 

@@ -77,8 +77,8 @@ Traced traced(const model::StageTable& table, const model::Stage& stage) {
        pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
 }
 
-// The pictures of how the blocks of `now` share out the work, if they do it in another way than
-// those of the stage before.
+// The pictures of how the blocks of `now` share out the work, where the stage before has no order
+// of its own, or cuts no tiles.
 void add_shares(
     const model::StageTable& table, const Traced& before, const Traced& now, int size,
     std::vector<OfStage>& drawn) {
@@ -87,10 +87,14 @@ void add_shares(
     return WaveOfStage{
         one.stage, one.variant, first_wave(table, *one.variant, gpu, kManyTiles, kManyTiles)};
   };
-  if (before.stage.variant->sharing == now.stage.variant->sharing) return;
-  drawn.push_back(
-      {now.stage.stage, kAboutWave,
-       draw_first_wave(wave(before.stage), wave(now.stage), kManyTiles, kManyTiles)});
+  using model::Sharing;
+  const Sharing then = before.stage.variant->sharing, here = now.stage.variant->sharing;
+  if (then == Sharing::grid && here != Sharing::grid) {
+    drawn.push_back(
+        {now.stage.stage, kAboutWave,
+         draw_first_wave(wave(before.stage), wave(now.stage), kManyTiles, kManyTiles)});
+  }
+  if (then == Sharing::cut) return;
   if (auto sms = draw_sm_times(*now.stage.variant, gpu, size, size, size)) {
     drawn.push_back({now.stage.stage, kAboutSms, std::move(*sms)});
   }

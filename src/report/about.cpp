@@ -30,7 +30,8 @@ struct ChosenForSize {
 std::vector<ChosenForSize> chosen_for_size(const lab::Run& run) {
   std::vector<ChosenForSize> all;
   for (const lab::Row& row : run.rows) {
-    if (!row.stage || !row.variant || row.variant == row.stage->variants.data()) continue;
+    if (!row.stage || !row.variant || row.variant == &model::first_variant(*row.stage, run.gpu))
+      continue;
     if (row.variant != &model::suited_variant(*row.stage, run.gpu, run.M, run.N)) continue;
     if (all.empty() || all.back().variant != row.variant->name) {
       all.push_back({row.variant->name, {}});

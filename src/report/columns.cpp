@@ -29,7 +29,7 @@ std::string variant_name(const lab::Run&, const lab::Row& row) {
 }
 
 std::string time_in_ms(const lab::Run&, const lab::Row& row) {
-  if (!row.time) return "–";
+  if (!row.time) return row.why_not_run.empty() ? "–" : row.why_not_run;
   return (row.time->partial ? "~" : "") + text::significant(row.time->median_ms);
 }
 
@@ -41,6 +41,7 @@ std::string bound_by_cell(const lab::Run& run, const lab::Row& row) {
 
 // The rows that are no kernels have a time on this CPU, and no ceiling.
 std::string ceiling_cell(const lab::Run& run, const lab::Row& row) {
+  if (!row.why_not_run.empty()) return row.why_not_run;
   if (const auto ceiling = lab::compiled_ceiling(run, row)) return ceiling_words(*ceiling);
   if (!row.time) return "–";
   return "took " + time_in_ms(run, row) + " ms";

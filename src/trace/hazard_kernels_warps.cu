@@ -1,3 +1,4 @@
+#include "cuda/instructions.h"
 #include "trace/hazard_kernel_run.h"
 
 namespace {
@@ -289,4 +290,62 @@ extern const std::vector<trace::HazardKernel> trace::hazards_of_warps = {
        for (unsigned i = 0; i <= T / 32; ++i) __syncthreads();
        out[T] = 1;
      }>, "threads_left"},
+    // ldmatrix: the lane that gives a row's address reads the row.
+    {"ldmatrix of rows that other lanes stored", KERNEL(1, 32) {
+       __shared__ __align__(16) float s[128];
+       for (int i = 0; i < 4; ++i) s[4 * T + i] = in[4 * T + i];
+       unsigned d[4];
+       ldmatrix_x4(d, &s[4 * (T ^ 1)]);
+       out[T] = __uint_as_float(d[0]);
+     }>, "race"},
+    {"ldmatrix of rows that other lanes stored before __syncwarp", KERNEL(1, 32) {
+       __shared__ __align__(16) float s[128];
+       for (int i = 0; i < 4; ++i) s[4 * T + i] = in[4 * T + i];
+       __syncwarp();
+       unsigned d[4];
+       ldmatrix_x4(d, &s[4 * (T ^ 1)]);
+       out[T] = __uint_as_float(d[0]);
+     }>, ""},
+    {"ldmatrix of rows that another warp stores afterwards", KERNEL(1, 64) {
+       __shared__ __align__(16) float s[128];
+       if (T < 32) {
+         for (int i = 0; i < 4; ++i) s[4 * T + i] = in[4 * T + i];
+       }
+       __syncthreads();
+       unsigned d[4];
+       ldmatrix_x4(d, &s[4 * (T % 32)]);
+       if (T >= 32) s[4 * (T % 32) + 3] = 0;
+       out[T] = __uint_as_float(d[0]);
+     }>, "race"},
+    {"ldmatrix of rows that nobody stored", KERNEL(1, 32) {
+       __shared__ __align__(16) float s[128];
+       if (T < 31) s[4 * T] = s[4 * T + 1] = s[4 * T + 2] = s[4 * T + 3] = in[T];
+       unsigned d[4];
+       ldmatrix_x4(d, &s[4 * T]);
+       out[T] = __uint_as_float(d[0]);
+     }>, "uninitialized"},
+    {"ldmatrix of a cp.async that is not waited for", KERNEL(1, 32) {
+       __shared__ __align__(16) float s[128];
+       __pipeline_memcpy_async(&s[4 * T], &in[4 * T], 16);
+       __pipeline_commit();
+       unsigned d[4];
+       ldmatrix_x4(d, &s[4 * T]);
+       out[T] = __uint_as_float(d[0]);
+     }>, "copy_not_waited_for"},
+    {"ldmatrix of rows that are not aligned to 16 bytes", KERNEL(1, 32) {
+       __shared__ __align__(16) float s[132];
+       for (int i = T; i < 132; i += 32) s[i] = in[i];
+       __syncwarp();
+       unsigned d[4];
+       ldmatrix_x4(d, &s[4 * T + 1]);
+       out[T] = __uint_as_float(d[0]);
+     }>, "misaligned"},
+    {"ldmatrix beyond the array", KERNEL(1, 32) {
+       __shared__ __align__(16) float s[124];
+       for (int i = T; i < 124; i += 32) s[i] = in[i];
+       __syncwarp();
+       unsigned d[4];
+       ldmatrix_x4(d, s + 4 * T);
+       out[T] = __uint_as_float(d[0]);
+     }>, "out_of_bounds"},
 };

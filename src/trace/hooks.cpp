@@ -175,6 +175,16 @@ void log_async_copy(const void* shared, const void* global, std::size_t bytes, c
   if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
 }
 
+void log_ldmatrix(const void* row, const void* at) {
+  constexpr Token kLog2RowBytes = 4;
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(row);
+  *log->next_address++ = address;
+  append(*log, make_token(place(at), Kind::kLdmatrix, kLog2RowBytes));
+  require_shared(address, kLog2RowBytes);
+}
+
 void log_range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* at) {
   range(kind, pointer, bytes, widest, at);

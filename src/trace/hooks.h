@@ -50,6 +50,8 @@ void log_value(Kind kind, std::uint64_t value, const void* place);
 void log_told(const Told& told, std::size_t bytes, const void* place);
 // `global` is null if a cp.async only fills with zeros.
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
+// `row` is 16 bytes of shared memory.
+void log_ldmatrix(const void* row, const void* place);
 // Logs an access to an object of any size, in pieces of at most `widest` bytes, a power of two.
 void log_range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cuda/instructions.h"
 #include "cuda/launch.h"
 
 // The functions that the compiler calls; some idioms call them directly.
@@ -500,6 +501,30 @@ extern const std::vector<trace::Exchange> trace::exchanges = {
      }>, [](int t) { return t & 8 ? t ^ 8 : t; }},
     {"__shfl_sync of a double", BODY { out[T] = __shfl_sync(kAll, T + 0.5, 7) - 0.5; }>,
      [](int) { return 7; }},
+    {"ldmatrix: word t % 4 of row t / 4 of each matrix", BODY {
+       __shared__ __align__(16) unsigned s[128];
+       for (int i = 0; i < 4; ++i) s[4 * T + i] = 4 * T + i;
+       __syncwarp();
+       unsigned d[4];
+       ldmatrix_x4(d, &s[4 * (31 - T)]);
+       out[T] = d[0] + 128 * d[3];
+     }>, [](int t) { return 4 * (31 - t / 4) + t % 4 + 128 * (4 * (7 - t / 4) + t % 4); }},
+    {"mma: every lane's fragments of 16 x 8, 8 x 8 and 16 x 8", BODY {
+       const int row = T / 4, column = T % 4;
+       const auto a = [](int m, int k) { return __float_as_uint(m + k); };
+       const auto b = [](int k, int n) { return __float_as_uint(2 * k - n); };
+       const unsigned of_a[4] = {
+           a(row, column), a(row + 8, column), a(row, column + 4), a(row + 8, column + 4)};
+       const unsigned of_b[2] = {b(column, row), b(column + 4, row)};
+       float d[4] = {1, 2, 3, 4};
+       mma_m16n8k8_tf32(d, of_a, of_b);
+       out[T] = d[T / 8];
+     }>, [](int t) {
+       const int m = t / 4 + t / 16 * 8, n = t % 4 * 2 + t / 8 % 2;
+       int sum = 1 + t / 8;
+       for (int k = 0; k < 8; ++k) sum += (m + k) * (2 * k - n);
+       return sum;
+     }},
     {"a hundred shuffles in a row stay separate", BODY {
        int value = T;
        for (int i = 0; i < 100; ++i) value = __shfl_sync(kAll, value, T + 1);
@@ -690,5 +715,36 @@ extern const std::vector<trace::Fault> trace::faults = {
      }>, "thread (0, 0, 0): it waits at __syncwarp"},
     {"a mask without the caller", BODY { out[T] = __shfl_sync(0xffffu, T, 0); }>,
      "thread (16, 0, 0): it calls a function of the warp with mask 0x0000ffff"},
+    {"an mma that a lane never reaches", BODY {
+       float d[4] = {};
+       const unsigned a[4] = {}, b[2] = {};
+       if (T != 7) mma_m16n8k8_tf32(d, a, b);
+       __syncthreads();
+       out[T] = d[0];
+     }>, "it waits at mma for thread (7, 0, 0), which waits at __syncthreads()"},
+    {"an ldmatrix after a lane has left", BODY {
+       __shared__ __align__(16) float s[128];
+       unsigned d[4];
+       if (T == 5) return;
+       ldmatrix_x4(d, &s[4 * T]);
+       out[T] = d[0];
+     }>, "it waits at ldmatrix for thread (5, 0, 0), which has left the kernel"},
+    {"an ldmatrix and an mma do not meet", BODY {
+       __shared__ __align__(16) float s[128];
+       unsigned d[4] = {};
+       float sum[4] = {};
+       const unsigned b[2] = {};
+       if (T < 16) {
+         ldmatrix_x4(d, &s[4 * T]);
+       } else {
+         mma_m16n8k8_tf32(sum, d, b);
+       }
+       out[T] = sum[0];
+     }>, "it waits at ldmatrix for thread (16, 0, 0), which waits at another call"},
+    {"an ldmatrix of global memory", BODY {
+       unsigned d[4];
+       ldmatrix_x4(d, in + 4 * T);
+       out[T] = d[0];
+     }>, "thread (0, 0, 0): it gives ldmatrix an address that is not in shared memory"},
     {"__trap", BODY { if (T == 3) __trap(); }>, "thread (3, 0, 0): the kernel calls __trap()"},
 };

@@ -47,14 +47,19 @@ const RequestCost& RequestCosts::of(int traffic, const model::WarpAccess& access
   // A loop repeats the distances between the lanes' addresses and, sooner or later, the alignment.
   const std::uint64_t base = access.address[std::countr_zero(access.active)];
   Request request{
-      access.active, access.bytes, traffic, static_cast<int>(base % kAlignment[traffic]), {}};
+      access.active,
+      access.bytes,
+      access.matrices,
+      traffic,
+      static_cast<int>(base % kAlignment[traffic]),
+      {}};
   machine::for_each_lane(
       access.active, [&](int l) { request.distances[l] = access.address[l] - base; });
 
   const std::uint64_t last = request.distances[access.warp.lanes - 1];
-  const std::uint64_t mixed =
-      (request.distances[1] + last * 3 + request.alignment * 5 + traffic * 1031 + access.active) *
-      0x9e3779b97f4a7c15u;
+  const std::uint64_t mixed = (request.distances[1] + last * 3 + request.alignment * 5 +
+                               traffic * 1031 + access.active + access.matrices) *
+                              0x9e3779b97f4a7c15u;
   Remembered& slot = remembered_[mixed >> 54];
   static_assert(kRemembered == 1 << (64 - 54));
   if (slot.request != request) slot = {request, compute(traffic, access)};

@@ -26,7 +26,7 @@ class RequestCosts {
   static constexpr int kRemembered = 1024;
   struct Request {
     std::uint32_t active;  // of one geometry only
-    int bytes, traffic, alignment;
+    int bytes, matrices, traffic, alignment;
     std::array<std::uint64_t, model::kWarpSize> distances;
     bool operator==(const Request&) const = default;
   };

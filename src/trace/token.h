@@ -24,10 +24,12 @@ enum class Kind : Token {
   kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
   kVolatileLoad,
   kVolatileStore,
-  kTold  // by the machine: see Told
+  kTold,  // by the machine: see Told
+  kLdmatrix
 };
 
-inline constexpr int kKindShift = 3, kPlaceShift = 7;
+// A place has 24 bits: the program's code is smaller than 16 MB.
+inline constexpr int kKindShift = 3, kPlaceShift = 8;
 constexpr Token make_token(Token place, Kind kind, Token log2_bytes = 0) {
   return place << kPlaceShift | static_cast<Token>(kind) << kKindShift | log2_bytes;
 }
@@ -35,7 +37,7 @@ constexpr Token place_of(Token token) {
   return token >> kPlaceShift;
 }
 constexpr Kind kind_of(Token token) {
-  return static_cast<Kind>(token >> kKindShift & 15u);
+  return static_cast<Kind>(token >> kKindShift & 31u);
 }
 constexpr int bytes_of(Token token) {
   return 1 << (token & 7u);
@@ -43,7 +45,7 @@ constexpr int bytes_of(Token token) {
 
 constexpr bool is_load(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
-         kind == Kind::kVolatileLoad;
+         kind == Kind::kVolatileLoad || kind == Kind::kLdmatrix;
 }
 constexpr bool is_store(Kind kind) {
   return kind == Kind::kStore || kind == Kind::kAtomicStore || kind == Kind::kVolatileStore;
@@ -75,9 +77,9 @@ struct Told {
 struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
-  // The number of words per token: a load or store has one; an async copy two, its destination and
-  // source; a wait the number of groups; a barrier of the warp its mask; a bad index two, the
-  // compiler's type data and the index; a Told two.
+  // The number of words per token: a load, store or ldmatrix has one; an async copy two, its
+  // destination and source; a wait the number of groups; a barrier of the warp its mask; a bad
+  // index two, the compiler's type data and the index; a Told two.
   std::uintptr_t* next_address = nullptr;
   bool has_room() const { return next_token < tokens_end; }
 };

@@ -13,7 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "machine/code_place.h"
 #include "trace/idioms.h"
+#include "trace/token.h"
+
+extern "C" char etext;  // from the linker: where the code ends
 
 namespace trace {
 
@@ -57,6 +61,23 @@ TEST_CASE("the tracer sees every C++ idiom as the accesses in its source") {
       check_equal_lanes(counts.smem_stores, idiom.smem_stores, idiom.smem_store_bytes);
     }
   }
+}
+
+// A token has this many bits for a place.
+TEST_CASE("the program's code is small enough for the places in the tracer's tokens") {
+  CHECK(&etext - &__executable_start < 1 << (32 - kPlaceShift));
+}
+
+TEST_CASE("an ldmatrix is one request: each lane gives a row and receives as many bytes") {
+  const auto ldmatrix = std::find_if(exchanges.begin(), exchanges.end(), [](const Exchange& e) {
+    return std::string(e.text).starts_with("ldmatrix");
+  });
+  REQUIRE(ldmatrix != exchanges.end());
+  const model::Counts counts = trace_block(ldmatrix->run);
+  check_equal_lanes(counts.smem_loads, 1, 16);
+  CHECK(counts.smem_loads.requests == 1);
+  CHECK(counts.smem_loads.pieces == 4);
+  CHECK(counts.smem_loads.bank_conflicts == 0);
 }
 
 TEST_CASE("lanes that diverge and reconverge make the requests of a warp in lockstep") {
@@ -140,6 +161,13 @@ TEST_CASE("a kernel that cannot continue is a fault with its block and thread") 
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains(fault.says));
     CHECK_THROWS_WITH(trace_block(fault.run), doctest::Contains("block (0, 0, 0), thread ("));
   }
+  const auto of_warp = std::find_if(exchanges.begin(), exchanges.end(), [](const Exchange& e) {
+    return std::string(e.text).starts_with("mma");
+  });
+  REQUIRE(of_warp != exchanges.end());
+  CHECK_THROWS_WITH(
+      trace_block(of_warp->run, "paper"),
+      doctest::Contains("it waits at mma, which takes 32 lanes, but its warp has only 4"));
   // The next launch is not affected.
   CHECK(trace_block(idioms[0].run).gmem_loads.requests == 1);
 }

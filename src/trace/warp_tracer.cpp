@@ -96,6 +96,10 @@ void WarpTracer::warp_barrier(std::uint32_t mask, const void* place) {
   log_value(Kind::kWarpBarrier, mask, place);
 }
 
+void WarpTracer::ldmatrix(const void* row, const void* place) {
+  log_ldmatrix(row, place);
+}
+
 void WarpTracer::fence(const void* place) {
   watch_.will_fence();
   log_told({Told::What::fence}, 1, place);
@@ -189,6 +193,11 @@ void WarpTracer::execute(Together together) {
     case Kind::kVolatileLoad:
     case Kind::kVolatileStore:
       return access(log_.gather(token, together), token, together);
+    case Kind::kLdmatrix: {
+      model::WarpAccess rows = log_.gather(token, together);
+      rows.matrices = 4;
+      return access(rows, token, together);
+    }
     case Kind::kAsyncCopy: {
       const model::WarpAccess from = log_.gather(token, together);
       return copy(from, log_.gather(token, together), token, together);

@@ -48,6 +48,7 @@ class WarpTracer : public machine::BlockObserver {
   void async_commit(const void* place) override;
   void async_wait(int groups_in_flight, const void* place) override;
   void warp_barrier(std::uint32_t mask, const void* place) override;
+  void ldmatrix(const void* row, const void* place) override;
   void fence(const void* place) override;
   void atomic(
       const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;

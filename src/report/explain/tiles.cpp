@@ -25,7 +25,7 @@ const model::Variant* best_other(
     return model::spread(v, run.gpu, run.M, run.N).results;
   };
   for (const model::Variant& v : stage.variants) {
-    if (!v.for_small || &v == &first) continue;
+    if (!v.for_small || &v == &first || v.shared_bytes > run.gpu.smem_bytes_per_block) continue;
     if (best == nullptr || results(v) < results(*best)) best = &v;
   }
   return best;
@@ -34,7 +34,7 @@ const model::Variant* best_other(
 // Why this variant runs, where the stage has several to choose from.
 std::string choice(const lab::Run& run, const lab::Row& row) {
   if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0) return "";
-  const model::Variant& first = row.stage->variants.front();
+  const model::Variant& first = model::first_variant(*row.stage, run.gpu);
   const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
   const bool is_first = &chosen == &first;
   const model::Variant* const other = is_first ? best_other(run, *row.stage, first) : &first;
@@ -194,7 +194,7 @@ std::vector<Part> explain_tiles(const Explained& explained) {
     for (const std::string& line : pictures::tile_picture(*row.variant, run.M, run.N)) {
       text += (line.empty() ? "" : text::repeated(" ", kIndent)) + line + "\n";
     }
-    return {{text}};
+    return {{text + swizzles_of(explained)}};
   }
   if (row.launch && row.variant && row.counts) return {{own_launch_shape(run, row, style)}};
   return {{heading("The problem", style) + problem(run)}};
