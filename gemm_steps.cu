@@ -861,12 +861,14 @@ struct SwizzledCopies {
   }
 };
 
-// The nearest tf32, where the tensor core would only ignore the last 13 bits. It adds half of the
-// last bit that stays, 2^-11 of x's power of two. cvt.rna.tf32 has the same effect, except for
-// subnormal numbers, and takes three instructions where this takes two.
+// The nearest tf32, where the tensor core would only ignore the last 13 bits: this adds half of the
+// last bit that stays. In one instruction of sm_90 the maximum keeps 0x7fffffff, the NaN that a GPU
+// writes, from becoming -0. Other NaNs stay NaNs, except that one from 0xfffff000 on becomes 0, and
+// one that is set apart from infinity only by the last 13 bits becomes infinity. cvt.rna.tf32 has
+// no such exceptions and takes three instructions.
 __device__ inline unsigned rounded_to_tf32(float x) {
-  const float power = __uint_as_float(__float_as_uint(x) & 0xff800000u);
-  return __float_as_uint(fmaf(power, 0x1p-11f, x));
+  const int bits = __float_as_int(x);
+  return __viaddmax_s32(bits, 0x1000, bits);
 }
 
 // sum += a * b for one warp and 8 columns of A and rows of B, rounded to tf32 first: the tensor

@@ -123,6 +123,13 @@ TEST_CASE("the iterations do all multiplications of a thread") {
   record.loop.ffma = 64;  // a step before the inner loop
   CHECK(rounds(record, 64, 256, 8).inner == 224);
   CHECK(rounds(CompiledKernel{}, 64, 256, 8).loop == 0);
+
+  // 128 instructions of 16 x 8 x 8 for 128 results per lane and 32 steps; the FFMAs round.
+  CompiledKernel tensor{};
+  tensor.loop.mma = tensor.loop.ffma = 128;
+  tensor.loop.mma_products = 128 * 16 * 8 * 8;
+  CHECK(rounds(tensor, 128, 4096, 32).loop == 128);
+  CHECK(rounds(tensor, 128, 4096, 32).inner == 0);
 }
 
 TEST_CASE("a loop's record is that of its own architecture, else of the nearest older one") {

@@ -27,6 +27,15 @@ constexpr Architecture kHopper{90, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwellB200{100, 128, 228, 227, 2048, 32};
 constexpr Architecture kBlackwell{120, 128, 100, 99, 1536, 24};
 
+// On Hopper, mma.sync reaches 62 % of the tensor cores' rate, on Ampere and Ada all of it (Luo et
+// al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024, arXiv:2402.13499,
+// which measured an H800, an A100 and an RTX 4090). A warp that multiplies for itself cannot feed
+// Hopper's tensor cores; four warps with operands in shared memory can. It is not known for
+// Blackwell, where the whole rate stands.
+double mma_share(const Architecture& of) {
+  return of.compute_capability == 90 ? 0.62 : 1;
+}
+
 Gpu gpu(
     std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s,
     double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops, double l2_mib) {
@@ -48,6 +57,7 @@ Gpu gpu(
       .l2_bytes_per_clock = l2_bytes_per_clock,
       .tf32_tflops = tf32_tflops,
       .bf16_tflops = bf16_tflops,
+      .mma_share = mma_share(of),
       .l2_mib = l2_mib};
 }
 

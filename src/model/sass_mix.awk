@@ -16,7 +16,7 @@
 # products, so it weighs as much as 64 of the others, and a loop that only scales the results cannot
 # outweigh it. IMAD does not count as math, because compilers compute addresses with it.
 #
-# After the kinds come six counts of waiting. The first four: how often a warp waits for loads from
+# After the kinds come seven more counts, six of them of waiting. The first four: how often a warp waits for loads from
 # global memory, the sum over these waits of the instructions between the load and the first use of
 # its result, and the same two for shared memory. Loads that were issued before the wait began arrive
 # with it. For a loop, they are those of an iteration that follows another.
@@ -32,10 +32,12 @@
 # bank, and the next instruction that has it in the same place does not read it. Loads, stores and
 # other instructions without a fixed latency read their registers later and are left out (Huerta et
 # al., Analyzing Modern NVIDIA GPU Cores, 2025, arXiv:2503.20481, section 5.3, for sm_86).
+#
+# The last count is no wait: the multiply-adds of the tensor cores' instructions.
 
 BEGIN {
-  count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 sts32 sts64 sts128 stg32 stg64 " \
-                         "stg128 ldgsts32 ldgsts64 ldgsts128 ffma mma bar other", kinds, " ")
+  count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 ldsm1 ldsm2 ldsm4 sts32 sts64 sts128 " \
+                         "stg32 stg64 stg128 ldgsts32 ldgsts64 ldgsts128 ffma mma bar other", kinds, " ")
 }
 
 function number_of_hex(digits, i, value) {
@@ -51,8 +53,19 @@ function kind_of(opcode, name) {
   if (opcode ~ /^BAR\./ && opcode !~ /ARV/) return "bar"
   name = tolower(opcode)
   sub(/\..*/, "", name)
+  if (name == "ldsm") return name (opcode ~ /\.4$/ ? 4 : opcode ~ /\.2$/ ? 2 : 1)
   if (name !~ /^(ldg|lds|sts|stg|ldgsts)$/) return "other"
   return name (opcode ~ /\.128/ ? 128 : opcode ~ /\.64/ ? 64 : 32)
+}
+
+# The multiply-adds of one warp: HMMA.1688 is 16 x 8 x 8, and HGMMA.64x128x8 is shared by four warps.
+# 0 where the opcode does not say a shape of the two kinds.
+function products_of(opcode, shape, m, size) {
+  if (kind_of(opcode) != "mma" || !match(opcode, /\.[0-9][0-9x]+/)) return 0
+  shape = substr(opcode, RSTART + 1, RLENGTH - 1)
+  if (split(shape, size, "x") == 3) return size[1] * size[2] * size[3] / 4
+  m = shape ~ /^16/ ? 16 : 8
+  return m * substr(shape, length(m) + 1, 1) * substr(shape, length(m) + 2)
 }
 
 # `text` is the whole instruction. The compiler moves constants by HFMA2 with zeros.
@@ -88,6 +101,7 @@ function digit(number, place) {
   operation[instructions] = opcode
   kind[instructions] = $2 == "@!PT" ? "other" : kind_of(opcode)  # @!PT: never executed
   math[instructions] = $2 == "@!PT" ? 0 : weight_of(opcode, $0)
+  products[instructions] = $2 == "@!PT" ? 0 : products_of(opcode)
   operands[instructions] = substr($0, index($0, opcode) + length(opcode))
   sub(/;.*/, "", operands[instructions])
   target[instructions] = ""
@@ -123,7 +137,7 @@ function max(a, b) {
   return a > b ? a : b
 }
 
-function report(part, first, last, but_first, but_last, only_way, i, k, sum, stalled, line) {
+function report(part, first, last, but_first, but_last, only_way, i, k, sum, stalled, multiplied, line) {
   for (i = first; i <= last; ++i) {
     if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
     ++sum[kind[i]]
@@ -132,9 +146,12 @@ function report(part, first, last, but_first, but_last, only_way, i, k, sum, sta
   for (k = 1; k <= count_of_kinds; ++k) line = line sum[kinds[k]] + 0 ", "
   line = line waits(first, last, but_first, but_last, only_way, part != "whole") ", "
   for (i = first; i <= last; ++i) {
-    if (!(i >= but_first && i <= but_last || only_way && !on_way[i])) stalled += stalls[i]
+    if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+    stalled += stalls[i]
+    multiplied += products[i]
   }
-  print line stalled + 0 ", " bank_waits(first, last, but_first, but_last, only_way, part != "whole")
+  line = line stalled + 0 ", " bank_waits(first, last, but_first, but_last, only_way, part != "whole")
+  print line ", " multiplied + 0
 }
 
 # Whether an instruction reads its registers right when it is issued. Those of memory, of the special
@@ -199,7 +216,7 @@ function waits(first, last, but_first, but_last, only_way, again,
       memory = memory_of(kind[i])
       if (memory == "" || !match(operands[i], /[^A-Z]R[0-9]+/)) continue
       r = substr(operands[i], RSTART + 2, RLENGTH - 2) + 0
-      for (n = kind[i] ~ /128/ ? 4 : kind[i] ~ /64/ ? 2 : 1; n > 0; --n) {
+      for (n = kind[i] ~ /128|ldsm4/ ? 4 : kind[i] ~ /64|ldsm2/ ? 2 : 1; n > 0; --n) {
         issued[r + n - 1] = now
         loaded_from[r + n - 1] = memory
       }
@@ -276,6 +293,7 @@ function finish(i, start, work, best, better, first, last, outer_first, outer_la
   clear(kind)
   clear(math)
   clear(operands)
+  clear(products)
   clear(operation)
   clear(stalls)
   clear(target)

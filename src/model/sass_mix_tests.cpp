@@ -25,12 +25,18 @@ std::string counted(const std::string& sass) {
   return text;
 }
 
-// Whether the line of `part` ends with these counts of waiting, without stalls and banks.
+// The line of `part` without its last `n` counts.
+std::string without_last(std::string line, int n) {
+  for (; n > 0; --n) line.resize(line.rfind(", "));
+  return line;
+}
+
+// Whether the line of `part` ends with these counts of waiting, followed by three others.
 bool waits_are(const std::string& text, const std::string& part, const std::string& waits) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.find("\t" + part + "\t") != line.npos)
-      return line.substr(0, line.rfind(", ", line.rfind(", ") - 1)).ends_with(", " + waits);
+      return without_last(line, 3).ends_with(", " + waits);
   }
   return false;
 }
@@ -61,15 +67,19 @@ TEST_CASE("with nested loops and two paths for copies, the mix counts what a war
 )");
   CHECK(
       text ==
-      "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 0, 1, 8, 1, 0, 1, 1, 0, 0\n"
-      "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 0, 0, 0, 0, 0\n"
-      "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2, 0, 0, 1, 1, 0, 0\n");
+      "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 0, 1, 8, 1, 0, 1, "
+      "1, 0, 0, 0\n"
+      "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 0, 0, 0, "
+      "0, 0, 0\n"
+      "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2, 0, 0, 1, "
+      "1, 0, 0, 0\n");
 }
 
 TEST_CASE("a kernel without a loop that multiplies has no main loop") {
   CHECK(
       counted("\tFunction : f\n        /*0000*/                   EXIT ;\n") ==
-      "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0\n");
+      "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, "
+      "0, 0\n");
   CHECK(counted("no SASS\n") == "");
 }
 
@@ -94,14 +104,16 @@ TEST_CASE("the main loop is the one with the most math, on any pipe") {
         "IMMA.16832.S8.S8 R4, R8.ROW, R12.COL, R4", "DMMA.884 R4, R8, R12, R4"}) {
     CAPTURE(std::string(mma));
     CHECK(
-        looped(mma).find("k\tloop\t1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, ") !=
+        looped(mma).find(
+            "k\tloop\t1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, ") !=
         std::string::npos);
   }
   // Neither an address computation nor a moved constant is math.
   for (const char* none : {"IMAD R4, R8, R12, R4", "HFMA2.MMA R4, -RZ, RZ, 0, 0"}) {
     CAPTURE(std::string(none));
     CHECK(
-        looped(none).find("k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 2, ") !=
+        looped(none).find(
+            "k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 2, ") !=
         std::string::npos);
   }
   // A loop of fp64 products counts, too, although it has no column of its own.
@@ -124,7 +136,8 @@ TEST_CASE(
       "        /*0040*/               @P1 BRA 0x30 ;\n";
   const std::string text = counted("\tFunction : k\n" + copies + last_tiles);
   CHECK(
-      text.find("k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, ") != std::string::npos);
+      text.find("k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, ") !=
+      std::string::npos);
 }
 
 TEST_CASE("a warp waits once for loads that are under way together, and work before it counts") {
@@ -162,12 +175,13 @@ TEST_CASE("a load at the end of the loop is used at its beginning") {
 
 namespace {
 
-// The last two counts of `part`: "stalls, banks".
+// Of `part`: "stalls, banks".
 std::string stalls_and_banks(const std::string& text, const std::string& part) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.find("\t" + part + "\t") == line.npos) continue;
-    return line.substr(line.rfind(", ", line.rfind(", ") - 1) + 2);
+    const std::string end = line.substr(without_last(line, 3).size() + 2);
+    return without_last(end, 1);
   }
   return "";
 }
@@ -221,6 +235,40 @@ TEST_CASE(
   // In another place it is read again, but for the one that the last iteration has kept.
   const std::string elsewhere = "R4, R8, R6.reuse, R5";
   CHECK(banks(ffmas({kept, elsewhere, kept, elsewhere, kept})) == "0, 2");
+}
+
+TEST_CASE("a tensor core's instruction counts by its shape, and ldmatrix by its matrices") {
+  const auto looped = [](const std::string& mma) {
+    return counted(
+        "\tFunction : k\n"
+        "        /*0000*/                   LDGSTS.E [R5], [R2.64] ;\n"
+        "        /*0010*/                   LDSM.16.M88.4 R8, [R6] ;\n"
+        "        /*0020*/                   LDSM.16.M88.2 R12, [R6] ;\n"
+        "        /*0030*/                   LDSM.16.M88 R14, [R6] ;\n"
+        "        /*0040*/                   IADD3 R21, R21, 0x1, RZ ;\n"
+        "        /*0050*/                   " +
+        mma +
+        " ;\n"
+        "        /*0060*/                   FFMA R30, R11, R13, R30 ;\n"
+        "        /*0070*/               @P1 BRA 0x0 ;\n");
+  };
+  const auto products = [&](const std::string& mma) {
+    const std::string text = looped(mma), loop = text.substr(text.find("\tloop\t"));
+    const std::string line = loop.substr(0, loop.find('\n'));
+    return line.substr(line.rfind(", ") + 2);
+  };
+  CHECK(products("HMMA.1688.F32.TF32 R4, R8, R12, R4") == "1024");
+  CHECK(products("HMMA.1684.F32.TF32 R4, R8, R12, R4") == "512");
+  CHECK(products("HMMA.16816.F32.BF16 R4, R8, R12, R4") == "2048");
+  CHECK(products("HGMMA.64x128x8.F32.TF32 R24, gdesc[UR4], R24") == "16384");
+  CHECK(products("DMMA.884 R4, R8, R12, R4") == "256");
+  CHECK(products("UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8]") == "0");
+  CHECK(products("FFMA R4, R8, R12, R4") == "0");
+  const std::string text = looped("HMMA.1688.F32.TF32 R4, R8, R12, R4");
+  CHECK(
+      text.find("k\tloop\t0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, ") != std::string::npos);
+  // The first matrix is wanted after three other instructions, with all others of the three.
+  CHECK(waits_are(text, "loop", "0, 0, 1, 3"));
 }
 
 }  // namespace model

@@ -24,6 +24,10 @@ enum class Sharing {
   cut       // the same, but the tiles of the last wave are cut along K (model/share_out.h)
 };
 
+// What multiplies: FFMAs, or one of the tensor cores' instructions. They differ in precision and
+// rate.
+enum class Multiplier { ffma, mma_tf32, wgmma_tf32, wgmma_bf16 };
+
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {
   const char* name;        // the value for --variant: "128x128x8"
@@ -37,6 +41,7 @@ struct Variant {
   KernelRef kernel_any;    // for every other shape and pointer; the same kernel in scalar stages
   bool for_small = false;  // may run in place of an earlier one where C is small (model/choice.h)
   Sharing sharing = Sharing::grid;
+  Multiplier multiplier = Multiplier::ffma;
 
   int threads() const { return block_x * block_y; }
 };

@@ -71,7 +71,8 @@ Block block_of(
   block.scheduler_share = schedulers / kSchedulers;
   const double slots = block.demand[kIssue] / block.scheduler_share;
   const double banks = along_K(&InstructionMix::bank_cycles) * warps_each;
-  block.issue = std::max(block.demand[kFma] / block.scheduler_share, slots + banks);
+  const double multiplying = std::max(block.demand[kFma], block.demand[kTensor]);
+  block.issue = std::max(multiplying / block.scheduler_share, slots + banks);
   block.stalls = stalls_left(block.issue, along_K(&InstructionMix::stall_cycles), warps_each);
   // The time that an instruction takes a scheduler of the block, if the block is alone.
   const double pace = slots > 0 ? (block.issue + block.stalls) / slots : 1;
@@ -175,7 +176,7 @@ std::optional<Waiting> with_waiting(
 
 std::array<double, kUnits> busy_on_average(const Waiting& waiting, const Ceiling& ceiling) {
   std::array<double, kUnits> result = waiting.busy;
-  for (const int unit : {kFma, kIssue, kSmem, kL1}) result[unit] *= ceiling.busy_share;
+  for (const int unit : {kFma, kTensor, kIssue, kSmem, kL1}) result[unit] *= ceiling.busy_share;
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -65,20 +66,26 @@ struct Counted {
 std::vector<Counted> counted_by_ncu() {
   std::ifstream file("results/h200-ceilings-4096.txt");
   std::vector<Counted> rows;
-  bool in_table = false;
+  std::vector<int> units;  // that have columns
   for (std::string line; std::getline(file, line);) {
     const std::vector<std::string> words = words_of(line);
     if (words.empty()) {
       if (!rows.empty()) break;  // only the first table
       continue;
     }
-    in_table |= words[0] == "#";
-    if (!in_table || words[0] == "#") continue;
+    if (words[0] == "#") {
+      for (const std::string& word : words) {
+        const auto unit = std::find(kUnitNames.begin(), kUnitNames.end(), word);
+        if (unit != kUnitNames.end()) units.push_back(static_cast<int>(unit - kUnitNames.begin()));
+      }
+      continue;
+    }
+    if (units.empty()) continue;
     // number, name, TFLOP/s, ceiling, ratio, twice the units, the unit that bounds it, and a sign
-    const std::size_t first = words.size() - 2 - 2 * kUnits;
+    const std::size_t first = words.size() - 2 - 2 * units.size();
     Counted row{std::stoi(words[0]), {}};
-    for (int unit = 0; unit < kUnits; ++unit)
-      row.busy[unit] = std::stoi(words[first + 2 * unit + 1]);
+    for (std::size_t i = 0; i < units.size(); ++i)
+      row.busy[units[i]] = std::stoi(words[first + 2 * i + 1]);
     rows.push_back(row);
   }
   return rows;

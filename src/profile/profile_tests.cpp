@@ -193,7 +193,7 @@ Comparison units_of(const std::string& csv, double of_ceiling) {
 }  // namespace
 
 TEST_CASE("the unit that bounds a stage must be ncu's busiest, and the speed near the ceiling") {
-  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\",\"4\"";
+  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"0\",\"1000\",\"4\"";
   const auto [agrees, text] = units_of(ncu_unit_csv(smem), 0.79);
   CHECK(agrees);
   CHECK(widest(text) <= 100);
@@ -291,7 +291,8 @@ TEST_CASE("the shares that the model of waiting predicts stand beside ncu's") {
     const double l2_bytes = busy[model::kL2] * kCycles * model::l2_bytes_per_clock(run.gpu);
     return ncu_unit_csv(
         values + "\"" + std::to_string(l2_bytes / kSectorBytes) + "\",\"" +
-        std::to_string(100 * busy[model::kDram]) + "\",\"" + std::to_string(kCycles) + "\",\"4\"");
+        std::to_string(100 * busy[model::kDram]) + "\",\"0\",\"" + std::to_string(kCycles) +
+        "\",\"4\"");
   };
   const std::string as_predicted = units_of(csv(0), 0.79).text;
   CHECK(contains(as_predicted, "For 1 of 1 stages every unit is predicted within 10 points"));
