@@ -38,7 +38,7 @@ std::vector<Part> explain_questions(const Explained& explained);
 std::vector<Part> explain_answers(const Explained& explained);  // all of it
 
 // The part of the tiles that is about their places in shared memory; empty if none is swizzled. The
-// whole has only the first rows of the first tile.
+// whole has only the rule.
 std::string swizzles_of(const Explained& explained);
 
 // The part of the counts that is about warps.

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,8 +44,8 @@ std::string turns(int wavefronts) {
   return text::printed("%d wavefront%s", wavefronts, wavefronts == 1 ? "" : "s");
 }
 
-// Which chunk lies in which banks, with those in brackets that are read together: that many rows.
-std::string map(const model::Swizzle& swizzle, int rows) {
+// Which chunk lies in which banks, with those in brackets that are read together.
+std::string map(const model::Swizzle& swizzle) {
   const auto as_written = [](int, int chunk) { return chunk; };
   const auto swizzled = [&](int row, int chunk) { return place_of(swizzle, row, chunk); };
   const auto cells = [&](int row, const auto& place) {
@@ -65,7 +64,7 @@ std::string map(const model::Swizzle& swizzle, int rows) {
   std::string banks;
   for (int at = 0; at < kChunks; ++at) banks += text::printed("%2d  ", 4 * at);
   text += text::printed("  %-7s%s    %s\n", "bank", banks.c_str(), banks.c_str());
-  for (int row = 0; row < rows; ++row) {
+  for (int row = 0; row < swizzle.rows; ++row) {
     text += text::printed(
         "  row %-3d%s    %s\n", row, cells(row, as_written).c_str(), cells(row, swizzled).c_str());
   }
@@ -92,20 +91,18 @@ std::string walk(const model::Swizzle& swizzle) {
 
 std::string swizzles_of(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
-  std::string text;
+  std::string text, rules;
   for (const model::Swizzle& swizzle : row.stage->swizzles) {
-    const std::string tile = swizzle.tile;
-    text += heading(
-        "The swizzle of " + tile + ": chunk c of 16 bytes of row r lies at c ^ r % " +
-            std::to_string(swizzle.keys),
-        style);
-    constexpr int kFew = 4;
-    text += map(swizzle, whole ? std::min(kFew, swizzle.rows) : swizzle.rows);
-    if (!swizzle.walk.empty()) text += walk(swizzle);
-    if (whole) break;  // the first shows the idea
+    const std::string rule =
+        std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
+    rules += (rules.empty() ? "" : ", of ") + rule;
+    text += heading("The swizzle: chunk c of 16 bytes lies in " + rule, style);
+    text += map(swizzle);
     text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
+    if (!swizzle.walk.empty()) text += walk(swizzle);
   }
-  return text;
+  if (!whole || rules.empty()) return text;
+  return fact("swizzle", "chunk c of 16 bytes of " + rules + "; --section tiles draws it");
 }
 
 }  // namespace report
