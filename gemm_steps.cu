@@ -1172,6 +1172,7 @@ model::Variant tensor_cores_variant(const char* name) {
   v.pipeline = STAGES - 1;
   v.shared_bytes = STAGES * sizeof(SwizzledTiles<BM, BN, BK>);
   v.sharing = model::Sharing::ordered;
+  v.multiplier = model::Multiplier::mma_tf32;
   return v;
 }
 
