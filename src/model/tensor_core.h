@@ -1,0 +1,31 @@
+// The arithmetic of a tensor core: products of tf32 numbers added to an fp32 number.
+#pragma once
+
+#include <span>
+
+namespace model {
+
+// A tensor core adds `products` products and the accumulator at once. It shifts every term to the
+// largest exponent among them, cuts off what lies more than `fraction_bits` binary places below
+// that exponent's 1, adds the rest exactly, and cuts the sum to 24 bits: it never rounds. A longer
+// dot product takes several such steps. Measured bit by bit in "MMA-Sim: Bit-accurate reference
+// model of tensor cores and matrix cores" (2025) and, for sm_90, by src/machine/hopper_on_gpu.cu.
+struct TensorCore {
+  int fraction_bits;
+  int products;
+};
+inline constexpr TensorCore kAmpereTensorCore{24, 4};  // and Ada
+inline constexpr TensorCore kHopperTensorCore{25, 8};
+
+// The tf32 number that a tensor core sees in these bits of a float: it ignores the last 13.
+float tf32_seen(float value);
+
+// What the copy engine makes of a float on its way to shared memory, if the tensor map says that the
+// elements are tf32.
+float tf32_copied(float value);
+
+// c + a[0] * b[0] + a[1] * b[1] + ..., with the operands as tf32. A NaN has the bits 0x7fffffff.
+float tensor_core_dot(
+    std::span<const float> a, std::span<const float> b, float c, TensorCore core);
+
+}  // namespace model
