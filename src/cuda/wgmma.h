@@ -24,6 +24,7 @@
 // the hardware ignores the last 13 bits. PTX ISA 9.0, "Register fragments for wgmma.m64nNk8".
 
 #ifndef __CUDACC__
+#include "cuda/vector_types.h"
 
 // An address in shared memory as a number; on the CPU, of dynamic shared memory only.
 std::size_t __cvta_generic_to_shared(const void* pointer);

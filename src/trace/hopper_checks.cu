@@ -75,7 +75,7 @@ constexpr int kBoxBytes = 32 * 1024;
 // One box, as it lies in shared memory.
 __global__ void load_box(
     const __grid_constant__ CUtensorMap map, int x, int y, int words, float* out) {
-  extern __shared__ __align__(1024) float tile[];
+  extern __shared__ __align__(1024) char buffer[];
   __shared__ std::uint64_t full;
   if (threadIdx.x == 0) {
     mbarrier_init(&full, 1);
@@ -85,10 +85,12 @@ __global__ void load_box(
   if (threadIdx.x == 0) {
     prefetch_tensormap(&map);
     mbarrier_arrive_expect_tx(&full, words * 4);
-    cp_async_bulk_tensor_2d(tile, &map, x, y, &full);
+    cp_async_bulk_tensor_2d(buffer, &map, x, y, &full);
   }
   mbarrier_wait(&full, 0);
-  for (int i = threadIdx.x; i < words; i += blockDim.x) out[i] = tile[i];
+  for (int i = threadIdx.x; i < words; i += blockDim.x) {
+    out[i] = reinterpret_cast<const float*>(buffer)[i];
+  }
 }
 
 struct BoxCase {
@@ -168,7 +170,7 @@ std::string rounds_to_tf32() {
 template <int kN>
 __global__ void multiply_tile(
     const __grid_constant__ CUtensorMap map, const float* a, const float* c, float* out) {
-  extern __shared__ __align__(1024) float tile[];
+  extern __shared__ __align__(1024) char buffer[];
   __shared__ std::uint64_t full;
   if (threadIdx.x == 0) {
     mbarrier_init(&full, 1);
@@ -177,7 +179,7 @@ __global__ void multiply_tile(
   __syncthreads();
   if (threadIdx.x == 0) {
     mbarrier_arrive_expect_tx(&full, kN * 128);
-    cp_async_bulk_tensor_2d(tile, &map, 0, 0, &full);
+    cp_async_bulk_tensor_2d(buffer, &map, 0, 0, &full);
   }
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   float d[kN / 2];
@@ -193,7 +195,7 @@ __global__ void multiply_tile(
     }
   }
   mbarrier_wait(&full, 0);
-  const std::uint64_t descriptor = wgmma_descriptor_of_swizzled_tile(tile);
+  const std::uint64_t descriptor = wgmma_descriptor_of_swizzled_tile(buffer);
   wgmma_fence_operand(d);
   wgmma_fence();
 #pragma unroll

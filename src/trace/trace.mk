@@ -11,6 +11,11 @@ $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o
 		16hazards_of_warpsE 24hazards_in_global_memoryE)" $(COUNTED)
 $(BUILD)/tests: $(HAZARD_KERNELS)
 
+# One source for two machines. make hopper-checks runs it on the GPU.
+$(BUILD)/hopper_checks_traced.o: $(BUILD)/traced/src/trace/hopper_checks.o
+	src/trace/keep_symbols.sh $< $@ _ZN5trace13hopper_checksE $(COUNTED)
+$(BUILD)/tests: $(BUILD)/hopper_checks_traced.o
+
 mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer must report each
 	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"

@@ -46,6 +46,7 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   counts_.begin_block(block, threads);
   watch_.begin_block(block, threads);
   record_.begin_block(block);
+  copies_.clear();
   audited_.reset();  // of an abandoned block
   if (audit_ != nullptr) {
     audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
@@ -99,6 +100,16 @@ void WarpTracer::warp_barrier(std::uint32_t mask, const void* place) {
 void WarpTracer::fence(const void* place) {
   watch_.will_fence();
   log_told({Told::What::fence}, 1, place);
+}
+
+void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
+  Told told{
+      Told::What::async, static_cast<std::uint8_t>(action.kind), action.number, action.value};
+  if (action.copy != nullptr) {
+    told.value = action.value << 32 | copies_.size();
+    copies_.push_back(*action.copy);
+  }
+  log_told(told, 1, place);
 }
 
 void WarpTracer::atomic(
@@ -199,12 +210,34 @@ void WarpTracer::execute(Together together) {
     }
     case Kind::kTold: {
       const model::WarpAccess first = log_.gather(token, together);
-      const model::WarpAccess second = log_.gather(token, together);
-      return machine::for_each_lane(first.active, [&](int l) {
-        watch_.told(thread_of(l), Told::of(first.address[l], second.address[l]), path, token);
-      });
+      return tell(first, log_.gather(token, together), token, path);
     }
   }
+}
+
+void WarpTracer::tell(
+    const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path) {
+  const int lowest = std::countr_zero(first.active);
+  machine::for_each_lane(first.active, [&](int l) {
+    const Told told = Told::of(first.address[l], second.address[l]);
+    if (told.what != Told::What::async) return watch_.told(thread_of(l), told, path, token);
+    // The lanes of a warp multiply together.
+    const auto kind = static_cast<machine::AsyncAction::Kind>(told.kind);
+    if (kind == machine::AsyncAction::Kind::multiply && l != lowest) return;
+    act(thread_of(l), told, token, path);
+  });
+}
+
+void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
+  machine::AsyncAction action{
+      static_cast<machine::AsyncAction::Kind>(told.kind), told.extent, told.value, nullptr};
+  if (action.kind == machine::AsyncAction::Kind::load ||
+      action.kind == machine::AsyncAction::Kind::store) {
+    action.value = told.value >> 32;
+    action.copy = &copies_[told.value & 0xffffffffu];
+  }
+  watch_.async_action(thread, action, path, token);
+  if (record_.is_on()) record_hazards();
 }
 
 void WarpTracer::access(const model::WarpAccess& access, Token token, Together together) {

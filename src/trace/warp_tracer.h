@@ -49,6 +49,7 @@ class WarpTracer : public machine::BlockObserver {
   void async_wait(int groups_in_flight, const void* place) override;
   void warp_barrier(std::uint32_t mask, const void* place) override;
   void fence(const void* place) override;
+  void async_action(const machine::AsyncAction& action, const void* place) override;
   void atomic(
       const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
   void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
@@ -65,6 +66,8 @@ class WarpTracer : public machine::BlockObserver {
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
   void follow(Token token, Together together);
   void record_hazards();
+  void tell(const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
+  void act(int thread, const Told& told, Token token, Token path);
   int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 
   const model::WarpGeometry geometry_;
@@ -80,6 +83,7 @@ class WarpTracer : public machine::BlockObserver {
   model::Audit* audit_;                  // null after a block was audited
   std::optional<AuditedBlock> audited_;  // the running block
   int warp_ = 0;
+  std::vector<machine::AsyncAction::Copy> copies_;  // that the running block has started
 };
 
 }  // namespace trace
