@@ -13,7 +13,7 @@
 
 #include "model/refusal.h"
 #else
-struct alignas(64) CUtensorMap {
+struct CUtensorMap {
   unsigned long long opaque[16];
 };
 #endif

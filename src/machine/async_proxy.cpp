@@ -6,14 +6,19 @@
 
 namespace machine {
 
-bool BlockBarrier::may_pass(unsigned parity) {
-  while (!state.is_complete(parity) && state.missing_arrivals() == 0 && !on_the_way.empty()) {
+void BlockBarrier::receive_copies() {
+  const std::uint64_t phase = state.phase();
+  while (state.phase() == phase && state.missing_arrivals() == 0 && !on_the_way.empty()) {
     const BulkLoad load = on_the_way.front();
     on_the_way.pop_front();
     const auto at = static_cast<std::uint32_t>(load.shared - dynamic_shared_memory());
     load_box(load.map, load.x, load.y, at, load.shared);
     state.receive(static_cast<std::int64_t>(load.map.box_bytes()));
   }
+}
+
+bool BlockBarrier::may_pass(unsigned parity) {
+  if (!state.is_complete(parity)) receive_copies();
   return state.is_complete(parity);
 }
 
@@ -53,16 +58,13 @@ std::string missing_in(const Mbarrier& barrier) {
   const std::int64_t bytes = barrier.missing_bytes();
   std::string text;
   if (missing > 0) {
-    text = std::to_string(missing) + " of " + std::to_string(barrier.arrivals()) + " arrivals";
+    text = std::to_string(missing) + " of " + std::to_string(barrier.arrivals()) +
+           (missing == 1 ? " arrivals is missing" : " arrivals are missing");
   }
-  if (bytes > 0) {
-    text += (text.empty() ? "" : " and ") + std::to_string(bytes) + " bytes of copies";
-  }
-  if (bytes < 0) {
-    text += (text.empty() ? "" : " and ") + std::string("the announcement of ") +
-            std::to_string(-bytes) + " bytes";
-  }
-  return text + (missing == 1 && bytes == 0 ? " is missing" : " are missing");
+  if (bytes == 0) return text;
+  if (!text.empty()) text += ", and ";
+  if (bytes > 0) return text + std::to_string(bytes) + " bytes of copies are missing";
+  return text + std::to_string(-bytes) + " bytes were copied that no thread announced";
 }
 
 }  // namespace machine

@@ -1,6 +1,6 @@
 // What the copy engine does for one block, and the barriers that tell its threads about it. A copy
 // to shared memory arrives when it is last possible: when a thread waits for a phase of its barrier
-// that lacks nothing else.
+// that lacks nothing else, or arrives for the next one.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,9 @@ struct BlockBarrier {
   int id = 0;
   std::deque<BulkLoad> on_the_way = {};
 
-  // Whether a thread that waits for that parity may continue. Copies that are on the way arrive.
+  // If the phase in progress lacks only copies, those that are on the way arrive.
+  void receive_copies();
+  // Whether a thread that waits for that parity may continue, once these copies have arrived.
   bool may_pass(unsigned parity);
 };
 
@@ -48,7 +50,7 @@ class AsyncProxy {
   std::deque<BlockBarrier> barriers_;  // never move
 };
 
-// "1 of 2 arrivals and 4096 bytes of copies are missing"
+// "1 of 2 arrivals is missing, and 4096 bytes of copies are missing"
 std::string missing_in(const Mbarrier& barrier);
 
 }  // namespace machine

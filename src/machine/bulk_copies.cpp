@@ -35,8 +35,14 @@ TensorMap map_at(const CUtensorMap* map, const void* place) {
   return *contents;
 }
 
-// Faults if the copy engine cannot use this shared memory for a box.
-void require_room(const TensorMap& map, const void* shared, const void* place) {
+// Faults if the copy engine cannot copy a box from column x on to or from this shared memory.
+void require_possible(const TensorMap& map, int x, const void* shared, const void* place) {
+  // A rule that the PTX ISA does not have: an H200 stops with "illegal instruction".
+  if (x % 4 != 0) {
+    fault(
+        "it copies a box from column " + std::to_string(x) + " on; it must be a multiple of 4",
+        place);
+  }
   const std::uint32_t at = shared_address_of(shared, place);
   const std::uint32_t alignment = map.swizzle == model::Swizzle::span_128 ? 1024 : 128;
   if (at % alignment != 0) {
@@ -94,7 +100,7 @@ void cp_async_bulk_tensor_2d(
   machine::Worker& worker = *machine::running_worker;
   const void* const place = HERE;
   const machine::TensorMap contents = machine::map_at(map, place);
-  machine::require_room(contents, shared, place);
+  machine::require_possible(contents, x, shared, place);
   machine::BlockBarrier& counted = machine::barrier_at(barrier, place);
   if (machine::BlockObserver* observer = worker.observer()) {
     const machine::AsyncAction::Copy copy{
@@ -111,7 +117,7 @@ void cp_async_bulk_tensor_2d_store(const CUtensorMap* map, int x, int y, const v
   machine::Worker& worker = *machine::running_worker;
   const void* const place = HERE;
   const machine::TensorMap contents = machine::map_at(map, place);
-  machine::require_room(contents, shared, place);
+  machine::require_possible(contents, x, shared, place);
   if (machine::BlockObserver* observer = worker.observer()) {
     const machine::AsyncAction::Copy copy{
         shared, contents.box_bytes(), machine::inside(contents, x, y)};

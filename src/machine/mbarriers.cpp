@@ -33,6 +33,7 @@ void require_barrier(const void* pointer, const void* place) {
 }
 
 void arrive_at(BlockBarrier& barrier, const void* place) {
+  barrier.receive_copies();
   tell(AsyncAction::Kind::arrive, barrier.number, barrier.state.phase(), place);
   if (barrier.state.arrive()) return;
   fault(
@@ -102,6 +103,7 @@ void mbarrier_arrive(std::uint64_t* barrier) {
 void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes) {
   const void* const place = HERE;
   machine::BlockBarrier& counted = machine::barrier_at(barrier, place);
+  counted.receive_copies();
   if (!counted.state.expect(bytes)) {
     machine::fault(
         "it announces more bytes at an mbarrier than one phase can count, 1048575", place);

@@ -90,6 +90,9 @@ class BlockObserver {
   virtual void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
 
+  // Whether a hazard was found in the block that explains why it cannot continue.
+  virtual bool found_hazard() const = 0;
+
   // The counts so far.
   virtual model::Counts result() const = 0;
 };

@@ -214,6 +214,10 @@ const Thread* Worker::in_async_wait() const {
 }
 
 void Worker::throw_deadlock(const Thread& thread) {
+  if (observer_ != nullptr && observer_->found_hazard()) {
+    observer_->stop();
+    abandon({});
+  }
   const AsyncWait& wait = thread.wait;
   const std::string others = ", and no other thread of the block can continue";
   if (thread.state == State::kInWarpgroup) {

@@ -86,6 +86,7 @@ class Worker {
   bool release_from_async_waits();
   bool release_warpgroup(std::span<Thread> threads);
   const Thread* in_async_wait() const;
+  // A block that waits forever because of a hazard is abandoned instead.
   [[noreturn]] void throw_deadlock(const Thread& thread);
   [[noreturn]] void abandon(std::optional<model::Hazard> hazard);
   [[noreturn]] void throw_fault(const Thread& thread, const std::string& what, const void* place);

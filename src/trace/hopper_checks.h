@@ -13,4 +13,13 @@ struct HopperCheck {
 };
 extern const std::vector<HopperCheck> hopper_checks;
 
+// A pipeline with one mistake (trace/hopper_pipeline.h), and what must be found in it: names of
+// hazards, part of a fault's sentence, or "wrong result".
+struct HopperMutant {
+  const char* mistake;
+  std::string (*result)();
+  const char* finds;
+};
+extern const std::vector<HopperMutant> hopper_mutants;
+
 }  // namespace trace

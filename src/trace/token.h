@@ -41,6 +41,9 @@ constexpr int bytes_of(Token token) {
   return 1 << (token & 7u);
 }
 
+// The site of a box or of an operand of wgmma has pieces of 16 bytes.
+inline constexpr Token kBoxSite = 4;
+
 constexpr bool is_load(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
          kind == Kind::kVolatileLoad;

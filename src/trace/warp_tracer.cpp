@@ -236,8 +236,31 @@ void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
     action.value = told.value >> 32;
     action.copy = &copies_[told.value & 0xffffffffu];
   }
+  if (action.copy != nullptr) count(thread, action, token, path);
   watch_.async_action(thread, action, path, token);
   if (record_.is_on()) record_hazards();
+}
+
+// The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.
+void WarpTracer::count(
+    int thread, const machine::AsyncAction& action, Token token, Token path) {
+  const bool loads = action.kind == machine::AsyncAction::Kind::load;
+  const machine::PartOfMatrix& part = action.copy->matrix;
+  const auto first = reinterpret_cast<std::uintptr_t>(part.first);
+  const Token global =
+      make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kStore, kBoxSite);
+  Site* const matrix = part.rows > 0 ? sites_.find(path, global, first) : nullptr;
+  if (matrix != nullptr) {
+    counts_.box(
+        *matrix, model::box_cost(first, part.rows, part.row_bytes, part.pitch_bytes), thread);
+  }
+  const Token shared =
+      make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kLoad, kBoxSite);
+  Site* const tile =
+      sites_.find(path, shared, reinterpret_cast<std::uintptr_t>(action.copy->shared));
+  if (tile != nullptr) {
+    counts_.box(*tile, {static_cast<std::int64_t>(action.copy->bytes), 0, 0, 0}, thread);
+  }
 }
 
 void WarpTracer::access(const model::WarpAccess& access, Token token, Together together) {

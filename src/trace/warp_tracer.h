@@ -55,6 +55,7 @@ class WarpTracer : public machine::BlockObserver {
   void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
   void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) override;
+  bool found_hazard() const override { return watch_.found_hazard(); }
   model::Counts result() const override;
 
  private:
@@ -67,6 +68,7 @@ class WarpTracer : public machine::BlockObserver {
   void follow(Token token, Together together);
   void record_hazards();
   void tell(const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
+  void count(int thread, const machine::AsyncAction& action, Token token, Token path);
   void act(int thread, const Told& told, Token token, Token path);
   int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 

@@ -55,8 +55,8 @@ void Watch::begin_block(std::int64_t block, int threads) {
   threads_.begin_block(block, threads);
   barriers_.begin_block(block, threads);
   agents_.begin_block();
-  threads_taken_ = threads_.found().size();
-  others_taken_ = others_.size();
+  threads_taken_ = threads_before_ = threads_.found().size();
+  others_taken_ = others_before_ = others_.size();
   epoch_ = 0;
   fenced_in_.assign(threads, 0);
   read_atomically_.clear();
@@ -345,7 +345,7 @@ Site* Watch::part_of_matrix(
   if (part.rows == 0) return nullptr;
   const auto first = reinterpret_cast<std::uintptr_t>(part.first);
   const Token access =
-      make_token(place_of(token), stores ? Kind::kStore : Kind::kAsyncCopy, 4);
+      make_token(place_of(token), stores ? Kind::kStore : Kind::kAsyncCopy, kBoxSite);
   Site* const site = sites_.find(path, access, first);
   for (int row = 0; row < part.rows; ++row) {
     const std::uintptr_t address = first + row * part.pitch_bytes;
@@ -375,7 +375,7 @@ void Watch::load_tile(
   use_barrier(thread, action.number, true, path, token);
   part_of_matrix(thread, copy.matrix, false, path, token);
   const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
-  const Token access = make_token(place_of(token), Kind::kAsyncCopy, 4);
+  const Token access = make_token(place_of(token), Kind::kAsyncCopy, kBoxSite);
   const Site* site = sites_.find(path, access, address);
   if (site == nullptr) return;
   const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
@@ -391,7 +391,7 @@ void Watch::store_tile(
   const machine::AsyncAction::Copy& copy = *action.copy;
   part_of_matrix(thread, copy.matrix, true, path, token);
   const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
-  const Token access = make_token(place_of(token), Kind::kLoad, 4);
+  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
   const Site* site = sites_.find(path, access, address);
   if (site == nullptr) return;
   const int agent = agents_.number(AsyncAgents::Kind::stores, thread);
@@ -411,7 +411,7 @@ void Watch::read_operand(
   const std::size_t number = agents_.started(geometry_.warp_of(thread));
   if (number == actions.size()) actions.push_back(threads_.act(agent));
   const auto shared = reinterpret_cast<std::uintptr_t>(machine::dynamic_shared_memory());
-  const Token access = make_token(place_of(token), Kind::kLoad, 4);
+  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
   const Site* site = sites_.find(path, access, shared);
   if (site == nullptr) return;
   const model::MatrixDescriptor matrix = model::decoded(action.value);
@@ -454,6 +454,13 @@ void Watch::barrier(std::span<const bool> left, const WarpLog& log) {
     add_other(hazard);
     fatal_ |= model::is_fatal(hazard.kind);
   }
+}
+
+bool Watch::found_hazard() const {
+  return threads_.found().size() > threads_before_ ||
+         std::any_of(
+             others_.begin() + static_cast<std::ptrdiff_t>(others_before_), others_.end(),
+             [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });
 }
 
 std::vector<model::Hazard> Watch::found() const {

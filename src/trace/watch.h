@@ -29,6 +29,8 @@ class Watch {
   bool looks() const { return launch_ != nullptr; }
   // If true, the block must be abandoned.
   bool is_fatal() const { return fatal_; }
+  // Whether the running block has a hazard that is more than a note.
+  bool found_hazard() const;
 
   void begin_block(std::int64_t block, int threads);
   void end_block();
@@ -102,6 +104,7 @@ class Watch {
   AsyncAgents agents_;
   std::vector<model::Hazard> others_;
   std::size_t threads_taken_ = 0, others_taken_ = 0;
+  std::size_t threads_before_ = 0, others_before_ = 0;  // found in earlier blocks
   bool fatal_ = false;
   std::int64_t block_ = 0, block_threads_ = 0;
 
