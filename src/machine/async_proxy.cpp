@@ -12,6 +12,7 @@ void BlockBarrier::receive_copies() {
     const BulkLoad load = on_the_way.front();
     on_the_way.pop_front();
     const auto at = static_cast<std::uint32_t>(load.shared - dynamic_shared_memory());
+    ++copies;
     load_box(load.map, load.x, load.y, at, load.shared);
     state.receive(static_cast<std::int64_t>(load.map.box_bytes()));
   }

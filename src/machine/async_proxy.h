@@ -27,6 +27,7 @@ struct BlockBarrier {
   char* shared;          // null: it is named
   int id = 0;
   std::deque<BulkLoad> on_the_way = {};
+  std::uint32_t copies = 0;  // that have arrived
 
   // If the phase in progress lacks only copies, those that are on the way arrive.
   void receive_copies();

@@ -106,7 +106,7 @@ void cp_async_bulk_tensor_2d(
     const machine::AsyncAction::Copy copy{
         shared, contents.box_bytes(), machine::inside(contents, x, y)};
     observer->async_action(
-        {machine::AsyncAction::Kind::load, counted.number, counted.state.phase(), &copy}, place);
+        {machine::AsyncAction::Kind::load, counted.number, 0, &copy}, place);
   }
   counted.on_the_way.push_back({contents, x, y, static_cast<char*>(shared)});
   const machine::OwnAccess own;

@@ -47,7 +47,10 @@ void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {
   running_worker->wait_for_phase(barrier, parity, place);
   // Before the first phase nothing is complete.
   const std::uint64_t phase = barrier.state.phase();
-  if (phase > 0) tell(AsyncAction::Kind::wait, barrier.number, phase - 1, place);
+  BlockObserver* const observer = running_worker->observer();
+  if (phase == 0 || observer == nullptr) return;
+  observer->async_action(
+      {AsyncAction::Kind::wait, barrier.number, phase - 1, nullptr, barrier.copies}, place);
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ struct AsyncAction {
   enum class Kind : std::uint8_t {
     init,           // barrier `number`, at the address `value`
     arrive,         // at `number`, in phase `value`
-    wait,           // for `number`, whose phase `value` is complete
+    wait,           // for `number`, whose phase `value` is complete, as are its first `copies`
     barrier_fence,  // fence_mbarrier_init
     proxy_fence,    // fence_proxy_async
-    load,           // `copy`, for phase `value` of barrier `number`
+    load,           // `copy`, which barrier `number` counts
     store,          // `copy`
     stores_read,    // the thread's first `value` stores have read shared memory
     multiply,       // wgmma by an operand of `number` rows that the descriptor `value` describes
@@ -43,6 +43,7 @@ struct AsyncAction {
     PartOfMatrix matrix;
   };
   const Copy* copy = nullptr;
+  std::uint32_t copies = 0;
 };
 
 // Observes the blocks that one thread of the operating system runs, one after the other.

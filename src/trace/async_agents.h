@@ -24,7 +24,7 @@ class AsyncAgents {
   int number(Kind kind, std::uint32_t of) {
     return numbers_.try_emplace({kind, of}, static_cast<int>(numbers_.size())).first->second;
   }
-  // The agent's actions that threads count: its multiplications or stores, in order.
+  // The agent's actions, in order: threads count those that are complete.
   std::vector<ThreadOrder::Moment>& actions(int agent) { return actions_[agent]; }
   // The number of multiplications that a warp has started so far, and one more from now on.
   std::size_t started(int warp) { return done_[warp]++; }

@@ -64,9 +64,6 @@ class HazardWatch {
   void pass(int thread, std::uint64_t phase) { order_.pass(thread, phase); }
   // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's `action`.
   ThreadOrder::Moment act(int agent) { return order_.act(agent); }
-  void complete(int agent, ThreadOrder::Moment action, std::uint64_t phase) {
-    order_.complete(agent, action, phase);
-  }
   void learn_action(int thread, int agent, ThreadOrder::Moment action) {
     order_.learn_action(thread, agent, action);
   }

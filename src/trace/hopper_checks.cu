@@ -266,16 +266,18 @@ __global__ void pass_around(float* out, int rounds) {
     mbarrier_arrive(&barrier);
     mbarrier_wait(&barrier, 1);
   }
-  out[threadIdx.x] = value;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
 
 std::string passes_phases() {
-  constexpr int kThreads = 96, kRounds = 10;
-  Array<float> out(kThreads);
-  launch(pass_around, dim3(1), dim3(kThreads), 0, out.device, kRounds);
+  constexpr int kBlocks = 5, kThreads = 96, kRounds = 10;
+  Array<float> out(kBlocks * kThreads);
+  launch(pass_around, dim3(kBlocks), dim3(kThreads), 0, out.device, kRounds);
   if (std::string error = error_of_launch(); !error.empty()) return error;
-  std::vector<float> expected(kThreads);
-  for (int t = 0; t < kThreads; ++t) expected[t] = static_cast<float>((t + kRounds) % kThreads);
+  std::vector<float> expected(kBlocks * kThreads);
+  for (int t = 0; t < kBlocks * kThreads; ++t) {
+    expected[t] = static_cast<float>((t % kThreads + kRounds) % kThreads);
+  }
   return difference(out.fetch(), expected);
 }
 

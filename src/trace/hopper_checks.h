@@ -12,6 +12,7 @@ struct HopperCheck {
   std::string (*run)();  // what was wrong; empty: nothing
 };
 extern const std::vector<HopperCheck> hopper_checks;
+extern const std::vector<HopperCheck> plain_hopper_checks;  // not traced (src/trace/trace.mk)
 
 // A pipeline with one mistake (trace/hopper_pipeline.h), and what must be found in it: names of
 // hazards, part of a fault's sentence, or "wrong result".
@@ -20,6 +21,6 @@ struct HopperMutant {
   std::string (*result)();
   const char* finds;
 };
-extern const std::vector<HopperMutant> hopper_mutants;
+extern const std::vector<HopperMutant> hopper_mutants, hopper_misuses;
 
 }  // namespace trace

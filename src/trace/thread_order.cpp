@@ -139,12 +139,6 @@ ThreadOrder::Moment ThreadOrder::act(int) {
   return ++clock_;
 }
 
-void ThreadOrder::complete(int agent, Moment action, std::uint64_t place) {
-  Known& released = released_actions_[place];
-  if (released.size() <= static_cast<std::size_t>(agent)) released.resize(agent + 1, 0);
-  released[agent] = std::max(released[agent], action);
-}
-
 void ThreadOrder::learn_action(int thread, int agent, Moment action) {
   Known& known = known_actions_[thread];
   if (known.size() <= static_cast<std::size_t>(agent)) known.resize(agent + 1, 0);

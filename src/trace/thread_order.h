@@ -41,9 +41,8 @@ class ThreadOrder {
   // An arrival, and a wait that has passed. Each phase of each barrier is a place of its own.
   void arrive(int thread, std::uint64_t place);
   void pass(int thread, std::uint64_t place);
-  // A new action of an agent. Then: who waits at `place`, or `thread`, knows that it is complete.
+  // A new action of an agent; then `thread` learns that it is complete, and so are those before.
   Moment act(int agent);
-  void complete(int agent, Moment action, std::uint64_t place);
   void learn_action(int thread, int agent, Moment action);
   void atomic_store(int thread, std::uint64_t place);
   void atomic_load(int thread, std::uint64_t place);

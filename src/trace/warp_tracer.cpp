@@ -105,8 +105,9 @@ void WarpTracer::fence(const void* place) {
 void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
   Told told{
       Told::What::async, static_cast<std::uint8_t>(action.kind), action.number, action.value};
+  if (action.kind == machine::AsyncAction::Kind::wait) told.value = action.value << 32 | action.copies;
   if (action.copy != nullptr) {
-    told.value = action.value << 32 | copies_.size();
+    told.value = copies_.size();
     copies_.push_back(*action.copy);
   }
   log_told(told, 1, place);
@@ -231,10 +232,12 @@ void WarpTracer::tell(
 void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
   machine::AsyncAction action{
       static_cast<machine::AsyncAction::Kind>(told.kind), told.extent, told.value, nullptr};
-  if (action.kind == machine::AsyncAction::Kind::load ||
-      action.kind == machine::AsyncAction::Kind::store) {
+  using Action = machine::AsyncAction::Kind;
+  if (action.kind == Action::load || action.kind == Action::store) {
+    action.copy = &copies_[told.value];
+  } else if (action.kind == Action::wait) {
     action.value = told.value >> 32;
-    action.copy = &copies_[told.value & 0xffffffffu];
+    action.copies = static_cast<std::uint32_t>(told.value);
   }
   if (action.copy != nullptr) count(thread, action, token, path);
   watch_.async_action(thread, action, path, token);

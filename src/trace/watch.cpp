@@ -301,7 +301,9 @@ void Watch::async_action(
       return threads_.arrive(thread, phase);
     case Act::wait:
       use_barrier(thread, action.number, false, path, token);
-      return threads_.pass(thread, phase);
+      threads_.pass(thread, phase);
+      return learn(
+          thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
     case Act::barrier_fence:
       return threads_.barrier_fence(thread);
     case Act::proxy_fence:
@@ -314,17 +316,21 @@ void Watch::async_action(
       return read_operand(thread, action, path, token);
     case Act::stores_read:
     case Act::multiplied: {
-      if (action.value == 0) return;
       const bool multiplied = action.kind == Act::multiplied;
       const int agent =
           multiplied ? agents_.number(
                            AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads)
                      : agents_.number(AsyncAgents::Kind::stores, thread);
-      const auto& actions = agents_.actions(agent);
-      if (action.value > actions.size()) return;
-      return threads_.learn_action(thread, agent, actions[action.value - 1]);
+      return learn(thread, agent, action.value);
     }
   }
+}
+
+// The thread learns that the agent's first `count` actions are complete.
+void Watch::learn(int thread, int agent, std::uint64_t count) {
+  const std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
+  const std::uint64_t known = std::min<std::uint64_t>(count, actions.size());
+  if (known > 0) threads_.learn_action(thread, agent, actions[known - 1]);
 }
 
 void Watch::use_barrier(
@@ -379,11 +385,10 @@ void Watch::load_tile(
   const Site* site = sites_.find(path, access, address);
   if (site == nullptr) return;
   const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
-  const ThreadOrder::Moment moment = threads_.act(agent);
+  agents_.actions(agent).push_back(threads_.act(agent));
   threads_.agent_store(
       sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
-      {thread, site->number}, agent, moment);
-  threads_.complete(agent, moment, AsyncAgents::place(action.number, action.value));
+      {thread, site->number}, agent, agents_.actions(agent).back());
 }
 
 void Watch::store_tile(

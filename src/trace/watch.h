@@ -76,6 +76,7 @@ class Watch {
       int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
   void load_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
   void store_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void learn(int thread, int agent, std::uint64_t count);
   void read_operand(int thread, const machine::AsyncAction& action, Token path, Token token);
   Site* part_of_matrix(
       int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token);
