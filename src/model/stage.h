@@ -67,7 +67,7 @@ inline constexpr bool kOf32Lanes = true;
 
 // A tile in shared memory whose rows are swizzled: chunk c of 16 bytes of row r lies at
 // c ^ r % keys.
-struct Swizzle {
+struct RowSwizzle {
   const char* tile;  // "A"
   int keys;
   // What lanes that are served together read: the chunks with these numbers, from this many rows.
@@ -92,7 +92,7 @@ struct Stage {
   Precision precision = kFp32;  // how it rounds, for its error bound
   bool conflict_free = false;   // no load from or store to shared memory has a bank conflict
   int runs_from = 0;  // lowest compute capability with instructions that its kernels must have
-  std::vector<Swizzle> swizzles = {};
+  std::vector<RowSwizzle> swizzles = {};
 };
 
 // The stage with that number; null if there is none.
