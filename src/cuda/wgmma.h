@@ -1,6 +1,7 @@
 // wgmma: the tensor cores of sm_90a. A warpgroup, four neighbouring warps of which the first has a
 // number divisible by four, multiplies together: d += a * b. The tensor cores work asynchronously:
-// d and a belong to them until a wait.
+// d and a belong to them until a wait. They start when all four warps have issued a wgmma, so what
+// the warps did before is over when a wait for it returns in one of them.
 //
 //   wgmma_fence();                        // d and a are written; now the tensor cores may read them
 //   wgmma_m64nNk8_tf32(d, a, b);          // any number of times
@@ -36,16 +37,16 @@ namespace simt {
 inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
-void wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b);
+void wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds);
 void wait_for_wgmma_groups(int groups_in_flight);
 }  // namespace simt
 
-// N is twice the number of d's registers: 64, 128 or 256.
+// N is twice the number of d's registers: 64, 128 or 256. If it does not add, d = a * b.
 template <int registers>
 SIMT_ALWAYS_INLINE inline void wgmma_m64nNk8_tf32(
-    float (&d)[registers], const unsigned (&a)[4], std::uint64_t b) {
+    float (&d)[registers], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   static_assert(registers == 32 || registers == 64 || registers == 128, "N is 64, 128 or 256");
-  simt::wgmma_tf32(d, registers, a, b);
+  simt::wgmma_tf32(d, registers, a, b, adds);
 }
 
 template <int groups_in_flight>
@@ -97,41 +98,46 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
 #define THIRTY_TWO(d, i) EIGHT(d, i), EIGHT(d, i + 8), EIGHT(d, i + 16), EIGHT(d, i + 24)
-#define INPUTS(a, b) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
+#define INPUTS(a, b, adds) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(adds))
+// Whether it adds is a predicate. The two numbers after it: a and b have their own sign.
+#define WGMMA(shape, adds, d_and_inputs) \
+  "{\n"                                  \
+  ".reg .pred adds;\n"                   \
+  "setp.ne.s32 adds, " adds ", 0;\n"     \
+  "wgmma.mma_async.sync.aligned." shape ".f32.tf32.tf32 " d_and_inputs ", adds, 1, 1;\n}"
 
-// The three numbers at the end: add to d, and take a and b with their own sign.
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[32], const unsigned (&a)[4], std::uint64_t b) {
+    float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(
-      "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 "
-      "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36, 1, 1, 1;"
+      WGMMA("m64n64k8", "%37",
+            "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36")
       : THIRTY_TWO(d, 0)
-      : INPUTS(a, b));
+      : INPUTS(a, b, adds));
 }
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[64], const unsigned (&a)[4], std::uint64_t b) {
+    float (&d)[64], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(
-      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
-      "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
-      "{%64, %65, %66, %67}, %68, 1, 1, 1;"
+      WGMMA("m64n128k8", "%69",
+            "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
+            "{%64, %65, %66, %67}, %68")
       : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
-      : INPUTS(a, b));
+      : INPUTS(a, b, adds));
 }
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
-    float (&d)[128], const unsigned (&a)[4], std::uint64_t b) {
+    float (&d)[128], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(
-      "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 "
-      "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
-      "%120, %121, %122, %123, %124, %125, %126, %127}, "
-      "{%128, %129, %130, %131}, %132, 1, 1, 1;"
+      WGMMA("m64n256k8", "%133",
+            "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
+            "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132")
       : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64), THIRTY_TWO(d, 96)
-      : INPUTS(a, b));
+      : INPUTS(a, b, adds));
 }
 
 #undef TEN
 #undef EIGHT
 #undef THIRTY_TWO
 #undef INPUTS
+#undef WGMMA
 
 #endif
 

@@ -37,7 +37,7 @@ TensorMap map_at(const CUtensorMap* map, const void* place) {
 
 // Faults if the copy engine cannot copy a box from column x on to or from this shared memory.
 void require_possible(const TensorMap& map, int x, const void* shared, const void* place) {
-  // A rule that the PTX ISA does not have: an H200 stops with "illegal instruction".
+  // The PTX ISA does not say so, but an H200 stops with "illegal instruction" (hopper_checks.cu).
   if (x % 4 != 0) {
     fault(
         "it copies a box from column " + std::to_string(x) + " on; it must be a multiple of 4",

@@ -161,7 +161,8 @@ void multiply_together(
     const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
     for (int i = 0; i < first.registers; ++i) {
       const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
-      d[i] = model::tensor_core_dot(rows[i / 2 % 2], b[column], d[i], model::kHopperTensorCore);
+      d[i] = model::tensor_core_dot(
+          rows[i / 2 % 2], b[column], first.adds ? d[i] : 0, model::kHopperTensorCore);
     }
   }
 }

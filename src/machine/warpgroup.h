@@ -21,6 +21,7 @@ struct Multiply {
   const unsigned* a;
   std::array<unsigned, 4> a_when_issued;
   std::uint64_t b;
+  bool adds;
   const void* place;
 };
 

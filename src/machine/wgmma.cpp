@@ -46,7 +46,8 @@ std::optional<WrongWgmma> complete_wgmma(
     const bool same = std::equal(
         issued.begin(), issued.end(), all[t]->completing().begin(), all[t]->completing().end(),
         [](const Multiply& a, const Multiply& b) {
-          return a.b == b.b && a.registers == b.registers && a.place == b.place;
+          return a.b == b.b && a.registers == b.registers && a.adds == b.adds &&
+                 a.place == b.place;
         });
     if (same) continue;
     return WrongWgmma{
@@ -72,12 +73,12 @@ void wgmma_fence() {
       checks ? worker.stack_from(__builtin_frame_address(0)) : std::span<const char>());
 }
 
-void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b) {
+void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds) {
   machine::Worker& worker = *machine::running_worker;
   const void* const place = HERE;
   const int N = 2 * registers;
   machine::require_operand(b, N, place);
-  const machine::Multiply multiply{d, registers, a, {a[0], a[1], a[2], a[3]}, b, place};
+  const machine::Multiply multiply{d, registers, a, {a[0], a[1], a[2], a[3]}, b, adds, place};
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
   if (!wrong.empty()) machine::fault(wrong, place);
   if (machine::BlockObserver* observer = worker.observer()) {

@@ -233,8 +233,9 @@ void WarpTracer::tell(
     if (told.what != Told::What::async) return watch_.told(thread_of(l), told, path, token);
     // The lanes of a warp multiply together.
     const auto kind = static_cast<machine::AsyncAction::Kind>(told.kind);
-    if (kind == machine::AsyncAction::Kind::multiply && l != lowest) return;
-    act(thread_of(l), told, token, path);
+    const bool multiplies = kind == machine::AsyncAction::Kind::multiply;
+    if (!multiplies || l == lowest) act(thread_of(l), told, token, path);
+    if (multiplies) watch_.joined_multiply(thread_of(l));
   });
 }
 

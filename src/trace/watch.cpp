@@ -321,9 +321,20 @@ void Watch::async_action(
           multiplied ? agents_.number(
                            AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads)
                      : agents_.number(AsyncAgents::Kind::stores, thread);
+      if (multiplied && action.value > 0) {
+        threads_.pass(thread, AsyncAgents::place_of_multiply(agent, action.value - 1));
+      }
       return learn(thread, agent, action.value);
     }
   }
+}
+
+void Watch::joined_multiply(int thread) {
+  if (!looks()) return;
+  const int agent = agents_.number(
+      AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads);
+  const std::size_t started = agents_.started(geometry_.warp_of(thread));
+  threads_.arrive(thread, AsyncAgents::place_of_multiply(agent, started - 1));
 }
 
 // The thread learns that the agent's first `count` actions are complete.
@@ -413,7 +424,7 @@ void Watch::read_operand(
   const int warpgroup = thread / machine::kWarpgroupThreads;
   const int agent = agents_.number(AsyncAgents::Kind::tensor_cores, warpgroup);
   std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
-  const std::size_t number = agents_.started(geometry_.warp_of(thread));
+  const std::size_t number = agents_.start(geometry_.warp_of(thread));
   if (number == actions.size()) actions.push_back(threads_.act(agent));
   const auto shared = reinterpret_cast<std::uintptr_t>(machine::dynamic_shared_memory());
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);

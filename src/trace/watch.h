@@ -60,6 +60,8 @@ class Watch {
   void told(int thread, const Told& told, Token path, Token token);
   // An action of one thread or, if it is wgmma's, of the lanes from that thread on.
   void async_action(int thread, const machine::AsyncAction& action, Token path, Token token);
+  // The thread takes part in the wgmma that its warp started last.
+  void joined_multiply(int thread);
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
