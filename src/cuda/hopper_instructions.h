@@ -12,9 +12,9 @@
 #include "cuda/tensor_map.h"
 #include "cuda/wgmma.h"
 
-// A barrier of `count` arrivals in shared memory. Its phases are numbered from 0: a phase is complete
-// when all arrivals have come and all bytes that they announced have been copied, and then the next
-// begins.
+// A barrier of `count` arrivals in shared memory. Its phases are numbered from 0: a phase is
+// complete when all arrivals have come and all bytes that they announced have been copied, and then
+// the next begins.
 #ifndef __CUDACC__
 
 void mbarrier_init(std::uint64_t* barrier, unsigned count);
@@ -25,8 +25,8 @@ void fence_mbarrier_init();
 void mbarrier_arrive(std::uint64_t* barrier);
 // The same; and the phase also waits for that many bytes of copies.
 void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes);
-// Waits until the phase with that parity (0 for the first phase) is complete. So a wait for parity 1
-// passes a barrier that was just initialized.
+// Waits until the phase with that parity (0 for the first phase) is complete. So a wait for parity
+// 1 passes a barrier that was just initialized.
 void mbarrier_wait(std::uint64_t* barrier, unsigned parity);
 
 // The copy engine and wgmma access shared memory through the "async proxy". They see what a thread
@@ -77,15 +77,16 @@ void bar_sync(int id, int threads);
 #else
 
 __device__ __forceinline__ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
-  SIMT_SM_90A(
-      "mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(simt::shared_address(barrier)), "r"(count)
-      : "memory");
+  SIMT_SM_90A("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(simt::shared_address(barrier)),
+              "r"(count)
+              : "memory");
 }
 __device__ __forceinline__ void fence_mbarrier_init() {
   SIMT_SM_90A("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* barrier) {
-  SIMT_SM_90A("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(simt::shared_address(barrier)) : "memory");
+  SIMT_SM_90A("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(simt::shared_address(barrier))
+              : "memory");
 }
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes) {
   SIMT_SM_90A(

@@ -66,9 +66,9 @@ inline CUtensorMap tensor_map_2d(
       &map,
       element == TensorElement::tfloat32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-      2, const_cast<float*>(matrix), sizes, pitch, box_sizes, steps,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(swizzle),
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      2, const_cast<float*>(matrix), sizes, pitch, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      static_cast<CUtensorMapSwizzle>(swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw model::Refusal("the CUDA driver refused a tensor map: error " + std::to_string(result));
   }

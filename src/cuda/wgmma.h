@@ -3,10 +3,10 @@
 // d and a belong to them until a wait. They start when all four warps have issued a wgmma, so what
 // the warps did before is over when a wait for it returns in one of them.
 //
-//   wgmma_fence();                        // d and a are written; now the tensor cores may read them
-//   wgmma_m64nNk8_tf32(d, a, b);          // any number of times
-//   wgmma_commit_group();                 // these are one group
-//   wgmma_wait_group<0>();                // until no group is in flight; now d may be read
+//   wgmma_fence();                        // d and a are written; now the tensor cores may read
+//   them wgmma_m64nNk8_tf32(d, a, b);          // any number of times wgmma_commit_group(); //
+//   these are one group wgmma_wait_group<0>();                // until no group is in flight; now d
+//   may be read
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 //   row     t / 32 * 16 + t % 32 / 4 + i % 2 * 8
 //   column  t % 4 + i / 2 * 4
 // as in mma.m16n8k8. b is in shared memory, where a descriptor says: column n of b is row n of the
-// descriptor's tile, with k as the position in the row ("K-major"). a and b are tf32: floats of which
-// the hardware ignores the last 13 bits. PTX ISA 9.0, "Register fragments for wgmma.m64nNk8".
+// descriptor's tile, with k as the position in the row ("K-major"). a and b are tf32: floats of
+// which the hardware ignores the last 13 bits. PTX ISA 9.0, "Register fragments for wgmma.m64nNk8".
 
 #ifndef __CUDACC__
 #include "cuda/vector_types.h"
@@ -91,10 +91,11 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
 }
 
 // An instruction names every register of d.
-#define TEN(tens)                                                                             \
-  "%" #tens "0, %" #tens "1, %" #tens "2, %" #tens "3, %" #tens "4, %" #tens "5, %" #tens "6, " \
+#define TEN(tens)                                                                         \
+  "%" #tens "0, %" #tens "1, %" #tens "2, %" #tens "3, %" #tens "4, %" #tens "5, %" #tens \
+  "6, "                                                                                   \
   "%" #tens "7, %" #tens "8, %" #tens "9, "
-#define EIGHT(d, i)                                                                      \
+#define EIGHT(d, i)                                                                           \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
 #define THIRTY_TWO(d, i) EIGHT(d, i), EIGHT(d, i + 8), EIGHT(d, i + 16), EIGHT(d, i + 24)
@@ -103,32 +104,33 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
 #define WGMMA(shape, adds, d_and_inputs) \
   "{\n"                                  \
   ".reg .pred adds;\n"                   \
-  "setp.ne.s32 adds, " adds ", 0;\n"     \
+  "setp.ne.s32 adds, " adds              \
+  ", 0;\n"                               \
   "wgmma.mma_async.sync.aligned." shape ".f32.tf32.tf32 " d_and_inputs ", adds, 1, 1;\n}"
 
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(
-      WGMMA("m64n64k8", "%37",
-            "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36")
+      WGMMA("m64n64k8", "%37", "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36")
       : THIRTY_TWO(d, 0)
       : INPUTS(a, b, adds));
 }
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[64], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(
-      WGMMA("m64n128k8", "%69",
-            "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
-            "{%64, %65, %66, %67}, %68")
-      : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
-      : INPUTS(a, b, adds));
+  SIMT_SM_90A(WGMMA(
+                  "m64n128k8", "%69",
+                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
+                                                               "{%64, %65, %66, %67}, %68")
+              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
+              : INPUTS(a, b, adds));
 }
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[128], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(
-      WGMMA("m64n256k8", "%133",
-            "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
-            "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132")
+      WGMMA(
+          "m64n256k8", "%133",
+          "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(
+              11) "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132")
       : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64), THIRTY_TWO(d, 96)
       : INPUTS(a, b, adds));
 }
@@ -148,8 +150,8 @@ inline constexpr std::uint64_t kSwizzledTile =
 }  // namespace simt
 
 // The descriptor of a tile of 32 floats per row that the copy engine wrote with a 128-byte swizzle
-// from `tile` on, a multiple of 1024. The part of the tile from column k on, a multiple of 8, has the
-// descriptor plus k * 4 / 16: the start is in units of 16 bytes.
+// from `tile` on, a multiple of 1024. The part of the tile from column k on, a multiple of 8, has
+// the descriptor plus k * 4 / 16: the start is in units of 16 bytes.
 #ifdef __CUDACC__
 __device__ __forceinline__
 #else

@@ -24,8 +24,9 @@ bool BlockBarrier::may_pass(unsigned parity) {
 }
 
 BlockBarrier* AsyncProxy::find(const void* shared) {
-  const auto found = std::find_if(
-      barriers_.begin(), barriers_.end(), [&](const BlockBarrier& b) { return b.shared == shared; });
+  const auto found = std::find_if(barriers_.begin(), barriers_.end(), [&](const BlockBarrier& b) {
+    return b.shared == shared;
+  });
   return found == barriers_.end() ? nullptr : &*found;
 }
 
@@ -46,11 +47,10 @@ BlockBarrier& AsyncProxy::named(int id, unsigned arrivals) {
 
 const BlockBarrier* AsyncProxy::in(const void* shared, std::size_t bytes) const {
   const char* const begin = static_cast<const char*>(shared);
-  const auto found =
-      std::find_if(barriers_.begin(), barriers_.end(), [&](const BlockBarrier& b) {
-        return b.shared != nullptr && b.shared + sizeof(std::uint64_t) > begin &&
-               b.shared < begin + bytes;
-      });
+  const auto found = std::find_if(barriers_.begin(), barriers_.end(), [&](const BlockBarrier& b) {
+    return b.shared != nullptr && b.shared + sizeof(std::uint64_t) > begin &&
+           b.shared < begin + bytes;
+  });
   return found == barriers_.end() ? nullptr : &*found;
 }
 

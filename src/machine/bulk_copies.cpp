@@ -25,8 +25,7 @@ std::uint32_t shared_address_of(const void* pointer, const void* place) {
         "`extern __shared__` arrays have one",
         place);
   }
-  return static_cast<std::uint32_t>(
-      static_cast<const char*>(pointer) - dynamic_shared_memory());
+  return static_cast<std::uint32_t>(static_cast<const char*>(pointer) - dynamic_shared_memory());
 }
 
 TensorMap map_at(const CUtensorMap* map, const void* place) {
@@ -105,8 +104,7 @@ void cp_async_bulk_tensor_2d(
   if (machine::BlockObserver* observer = worker.observer()) {
     const machine::AsyncAction::Copy copy{
         shared, contents.box_bytes(), machine::inside(contents, x, y)};
-    observer->async_action(
-        {machine::AsyncAction::Kind::load, counted.number, 0, &copy}, place);
+    observer->async_action({machine::AsyncAction::Kind::load, counted.number, 0, &copy}, place);
   }
   counted.on_the_way.push_back({contents, x, y, static_cast<char*>(shared)});
   const machine::OwnAccess own;

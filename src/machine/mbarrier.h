@@ -19,8 +19,8 @@ class Mbarrier {
     complete_phase();
     return true;
   }
-  // The phase also waits for that many bytes, or has received them. Returns false, and does nothing,
-  // if the sum is more than an mbarrier can hold.
+  // The phase also waits for that many bytes, or has received them. Returns false, and does
+  // nothing, if the sum is more than an mbarrier can hold.
   bool expect(std::int64_t bytes) {
     if (bytes_ + bytes > kMostBytes || bytes_ + bytes < -kMostBytes) return false;
     bytes_ += bytes;

@@ -20,8 +20,8 @@ namespace machine {
 enum class AtomicUse { kSum, kCounter, kLock };
 
 // What a thread tells the asynchronous units of its block, or learns from them
-// (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their phases from
-// 0.
+// (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their phases
+// from 0.
 struct AsyncAction {
   enum class Kind : std::uint8_t {
     init,           // barrier `number`, at the address `value`

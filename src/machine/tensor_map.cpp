@@ -15,8 +15,8 @@ constexpr std::uint64_t kMark = 0x70616d726f736e65;
 
 static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 
-// Calls visit(row, column, place) for the four floats of each 16 bytes of the box; `place` is theirs,
-// in bytes from the box's start in shared memory.
+// Calls visit(row, column, place) for the four floats of each 16 bytes of the box; `place` is
+// theirs, in bytes from the box's start in shared memory.
 template <class Visit>
 void for_each_piece(const TensorMap& map, std::uint32_t at, Visit visit) {
   constexpr int kFloats = 4;
@@ -102,7 +102,8 @@ CUtensorMap tensor_map_2d(
     const float* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
     TensorBox box, model::Swizzle swizzle, TensorElement element) {
   using machine::require;
-  constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32, kMostPitch = std::uint64_t{1} << 40;
+  constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32,
+                          kMostPitch = std::uint64_t{1} << 40;
   constexpr int kMostOfBox = 256;
   const auto said = [](auto value) { return std::to_string(value); };
   const int row_bytes = box.columns * 4;
@@ -116,8 +117,8 @@ CUtensorMap tensor_map_2d(
       pitch_bytes % 16 == 0 && pitch_bytes < kMostPitch,
       "rows " + said(pitch_bytes) + " bytes apart; it must be a multiple of 16 below 2^40");
   require(
-      pitch_bytes >= columns * 4, "rows " + said(pitch_bytes) + " bytes apart are shorter than " +
-                                      said(columns) + " floats");
+      pitch_bytes >= columns * 4,
+      "rows " + said(pitch_bytes) + " bytes apart are shorter than " + said(columns) + " floats");
   require(
       box.rows > 0 && box.columns > 0 && box.rows <= kMostOfBox && box.columns <= kMostOfBox,
       "a box of " + said(box.rows) + " x " + said(box.columns) + "; 1 to 256 are possible");

@@ -1,5 +1,5 @@
-// Tensor maps on the CPU: what tensor_map_2d (cuda/tensor_map.h) writes into one, and the boxes that
-// the copy engine moves.
+// Tensor maps on the CPU: what tensor_map_2d (cuda/tensor_map.h) writes into one, and the boxes
+// that the copy engine moves.
 #pragma once
 
 #include <cstddef>

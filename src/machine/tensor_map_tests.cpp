@@ -46,8 +46,8 @@ TEST_CASE("a stored box changes nothing outside of the matrix") {
   for (const int x : {-5, 0, 33, 40}) {
     for (const int y : {-3, 0, 8, 11}) {
       Matrix matrix = numbered();
-      const TensorMap contents = *contents_of(
-          tensor_map_2d(matrix.elements, 10, 37, 160, {4, 8}, model::Swizzle::none));
+      const TensorMap contents =
+          *contents_of(tensor_map_2d(matrix.elements, 10, 37, 160, {4, 8}, model::Swizzle::none));
       std::vector<float> rows(32);
       for (int i = 0; i < 32; ++i) rows[i] = static_cast<float>(-i - 1);
       store_box(contents, x, y, rows);
@@ -55,7 +55,8 @@ TEST_CASE("a stored box changes nothing outside of the matrix") {
         for (int c = 0; c < 40; ++c) {
           const int row = r - y, column = c - x;
           const bool stored = row >= 0 && row < 4 && column >= 0 && column < 8 && c < 37;
-          const float expected = stored ? rows[row * 8 + column] : static_cast<float>(r * 40 + c + 1);
+          const float expected =
+              stored ? rows[row * 8 + column] : static_cast<float>(r * 40 + c + 1);
           CHECK(matrix.elements[r * 40 + c] == expected);
         }
       }

@@ -20,9 +20,9 @@ enum class State {
   kAtBarrier,
   kInCollective,
   kWaitsForRoom,
-  kAtPhase,       // it waits for a phase of a barrier
-  kInWarpgroup,   // it waits for the other threads of its warpgroup
-  kYields,  // it lets others run, because it seems to wait for one of them
+  kAtPhase,      // it waits for a phase of a barrier
+  kInWarpgroup,  // it waits for the other threads of its warpgroup
+  kYields,       // it lets others run, because it seems to wait for one of them
   kFaulty,
   kAstray,
   kDone
@@ -78,6 +78,7 @@ struct WrongWgmma {
   std::string what;
   const void* place;
 };
-std::optional<WrongWgmma> complete_wgmma(std::span<Thread> warpgroup, int groups_in_flight, bool checks);
+std::optional<WrongWgmma> complete_wgmma(
+    std::span<Thread> warpgroup, int groups_in_flight, bool checks);
 
 }  // namespace machine

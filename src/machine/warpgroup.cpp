@@ -11,7 +11,7 @@
 namespace machine {
 namespace {
 
-constexpr int kDepth = 8;         // of one wgmma, in tf32 numbers
+constexpr int kDepth = 8;          // of one wgmma, in tf32 numbers
 constexpr int kPoisonByte = 0xff;  // a NaN
 
 }  // namespace
@@ -67,7 +67,8 @@ std::string WgmmaOfThread::issue(const Multiply& multiply, bool checks) {
   }
   Accumulators* accumulators = find(multiply.d);
   if (checks && has_changed_since_fence(multiply.a, sizeof multiply.a_when_issued)) {
-    return "it changes the registers of a between wgmma_fence() and wgmma; the tensor cores may not "
+    return "it changes the registers of a between wgmma_fence() and wgmma; the tensor cores may "
+           "not "
            "see the change";
   }
   if (accumulators == nullptr) {

@@ -46,8 +46,7 @@ std::optional<WrongWgmma> complete_wgmma(
     const bool same = std::equal(
         issued.begin(), issued.end(), all[t]->completing().begin(), all[t]->completing().end(),
         [](const Multiply& a, const Multiply& b) {
-          return a.b == b.b && a.registers == b.registers && a.adds == b.adds &&
-                 a.place == b.place;
+          return a.b == b.b && a.registers == b.registers && a.adds == b.adds && a.place == b.place;
         });
     if (same) continue;
     return WrongWgmma{

@@ -173,8 +173,8 @@ bool Worker::come_to_barrier() {
   return true;
 }
 
-// Lets the threads continue whose phases are complete, or whose warpgroups have met. Returns whether
-// there are any.
+// Lets the threads continue whose phases are complete, or whose warpgroups have met. Returns
+// whether there are any.
 bool Worker::release_from_async_waits() {
   bool any = false;
   for (int i = 0; i < count_; ++i) {
@@ -314,7 +314,8 @@ bool Worker::run_warp(int warp) {
       abandon(hazard);
     }
     const std::uint32_t alive = began & ~in_state(State::kDone);
-    if (waiting != 0 && release_collectives(lanes, waiting, alive, (yielding | blocked) == 0)) continue;
+    if (waiting != 0 && release_collectives(lanes, waiting, alive, (yielding | blocked) == 0))
+      continue;
     if (yielding != 0) return false;
     if (without_room != 0 && (any_ran || waiting == 0)) continue;
     if (waiting == 0 || blocked != 0) return true;

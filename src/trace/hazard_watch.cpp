@@ -231,8 +231,7 @@ void HazardWatch::copy(std::size_t array, std::uint64_t byte, int bytes, Actor a
   copies_[actor.thread].issue({array, byte, bytes, actor});
 }
 
-void HazardWatch::use_barrier(
-    std::size_t array, std::uint64_t byte, Actor actor, bool by_copies) {
+void HazardWatch::use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies) {
   constexpr int kBytes = 8;
   cells_.for_each(array, byte, kBytes, [&](const Cell& cell, std::uint64_t at, const Cell&) {
     if (at != byte) return;
@@ -289,10 +288,9 @@ void HazardWatch::agent_load(
       report(model::HazardKind::not_fenced, unfenced, actor, array, at);
     }
     std::vector<MoreOfCell::AgentRead>& reads = cells_.make_more(cell).agent_reads;
-    const auto known =
-        std::find_if(reads.begin(), reads.end(), [&](const MoreOfCell::AgentRead& read) {
-          return read.agent == agent;
-        });
+    const auto known = std::find_if(
+        reads.begin(), reads.end(),
+        [&](const MoreOfCell::AgentRead& read) { return read.agent == agent; });
     if (known == reads.end()) {
       reads.push_back({action, agent, actor.site});
     } else {

@@ -55,14 +55,15 @@ class HazardWatch {
     order_.warp_barrier(warp, lanes, mask);
   }
   void barrier();
-  // Barriers in shared memory: the initialization is a store. Who uses the barrier must come after it,
-  // and if the copy engine uses it, after a fence, too.
+  // Barriers in shared memory: the initialization is a store. Who uses the barrier must come after
+  // it, and if the copy engine uses it, after a fence, too.
   void use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies);
   void proxy_fence(int thread) { order_.proxy_fence(thread); }
   void barrier_fence(int thread) { order_.barrier_fence(thread); }
   void arrive(int thread, std::uint64_t phase) { order_.arrive(thread, phase); }
   void pass(int thread, std::uint64_t phase) { order_.pass(thread, phase); }
-  // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's `action`.
+  // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's
+  // `action`.
   ThreadOrder::Moment act(int agent) { return order_.act(agent); }
   void learn_action(int thread, int agent, ThreadOrder::Moment action) {
     order_.learn_action(thread, agent, action);

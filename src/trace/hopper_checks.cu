@@ -129,9 +129,15 @@ std::string rounds_to_tf32() {
     values[i] = std::bit_cast<float>((bits & ~0x3fffu) | last[i % 6]);
   }
   const float special[] = {
-      INFINITY, -INFINITY, std::bit_cast<float>(0x7f7fffffu), std::bit_cast<float>(0x00000001u),
-      std::bit_cast<float>(0x00001000u), std::bit_cast<float>(0x007fffffu), -0.0f,
-      std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0x7fc00001u),
+      INFINITY,
+      -INFINITY,
+      std::bit_cast<float>(0x7f7fffffu),
+      std::bit_cast<float>(0x00000001u),
+      std::bit_cast<float>(0x00001000u),
+      std::bit_cast<float>(0x007fffffu),
+      -0.0f,
+      std::bit_cast<float>(0x7f800001u),
+      std::bit_cast<float>(0x7fc00001u),
       std::bit_cast<float>(0xffffffffu)};
   std::copy(std::begin(special), std::end(special), values.begin());
   const Array<float> matrix(values);
@@ -234,8 +240,7 @@ std::string multiplies_in_a_pipeline() {
   constexpr int kRowsOfC = 117, kColumnsOfC = 100;
   Array<float> c(std::vector<float>(128 * 128, 7.0f));
   const CUtensorMap map_a = tensor_map_2d(a.device, 128, K, K * 4, {kTileRows, 32});
-  const CUtensorMap map_c =
-      tensor_map_2d(c.device, kRowsOfC, kColumnsOfC, 512, {kTileRows, 32});
+  const CUtensorMap map_c = tensor_map_2d(c.device, kRowsOfC, kColumnsOfC, 512, {kTileRows, 32});
   launch(
       multiply_pipelined<Mistake::none>, dim3(1), dim3(384), kPipelineBytes, map_a, map_c,
       static_cast<const float*>(b.device), K, kRounds);
@@ -244,8 +249,8 @@ std::string multiplies_in_a_pipeline() {
   for (int n = 0; n < kColumnsOfC; ++n) {
     for (int k = 0; k < K; ++k) column[k] = b.host[k * 128 + n];
     for (int row = 0; row < kRowsOfC; ++row) {
-      expected[row * 128 + n] = model::tensor_core_dot(
-          {&a.host[row * K], K}, column, 0, model::kHopperTensorCore);
+      expected[row * 128 + n] =
+          model::tensor_core_dot({&a.host[row * K], K}, column, 0, model::kHopperTensorCore);
     }
   }
   return difference(c.fetch(), expected);

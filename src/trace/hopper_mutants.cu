@@ -7,7 +7,6 @@
 
 namespace {
 
-
 // Empty, or "wrong result".
 template <Mistake kMistake>
 std::string result() {
@@ -23,8 +22,8 @@ std::string result() {
   const CUtensorMap map_a = tensor_map_2d(on_a.device, 128, K, K * 4, box);
   const CUtensorMap map_c = tensor_map_2d(c.device, 128, 128, 512, box);
   launch(
-      multiply_pipelined<kMistake>, dim3(1), dim3(384), kPipelineBytes, map_a,
-      map_c, static_cast<const float*>(on_b.device), K, kRounds);
+      multiply_pipelined<kMistake>, dim3(1), dim3(384), kPipelineBytes, map_a, map_c,
+      static_cast<const float*>(on_b.device), K, kRounds);
   c.fetch();
   for (int row = 0; row < 128; ++row) {
     for (int n = 0; n < 128; ++n) {

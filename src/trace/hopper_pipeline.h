@@ -84,8 +84,8 @@ enum class Mistake {
 constexpr int kStages = 3, kTileRows = 128, kTileBytes = kTileRows * 128, kWarpgroups = 2;
 constexpr int kPipelineBytes = (kStages + kWarpgroups) * kTileBytes;
 
-// Tile by tile of K, which is a multiple of 32: 128 rows of A and, for each warpgroup, 64 columns of
-// B. A is 128 x K, B is K x 128, C is 128 x 128. `rounds` times the same.
+// Tile by tile of K, which is a multiple of 32: 128 rows of A and, for each warpgroup, 64 columns
+// of B. A is 128 x K, B is K x 128, C is 128 x 128. `rounds` times the same.
 template <Mistake kMistake>
 __global__ void __launch_bounds__(384, 1) multiply_pipelined(
     const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_c,

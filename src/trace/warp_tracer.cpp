@@ -107,9 +107,9 @@ void WarpTracer::fence(const void* place) {
 }
 
 void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
-  Told told{
-      Told::What::async, static_cast<std::uint8_t>(action.kind), action.number, action.value};
-  if (action.kind == machine::AsyncAction::Kind::wait) told.value = action.value << 32 | action.copies;
+  Told told{Told::What::async, static_cast<std::uint8_t>(action.kind), action.number, action.value};
+  if (action.kind == machine::AsyncAction::Kind::wait)
+    told.value = action.value << 32 | action.copies;
   if (action.copy != nullptr) {
     told.value = copies_.size();
     copies_.push_back(*action.copy);
@@ -255,8 +255,7 @@ void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
 }
 
 // The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.
-void WarpTracer::count(
-    int thread, const machine::AsyncAction& action, Token token, Token path) {
+void WarpTracer::count(int thread, const machine::AsyncAction& action, Token token, Token path) {
   const bool loads = action.kind == machine::AsyncAction::Kind::load;
   const machine::PartOfMatrix& part = action.copy->matrix;
   const auto first = reinterpret_cast<std::uintptr_t>(part.first);

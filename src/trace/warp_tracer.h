@@ -68,7 +68,8 @@ class WarpTracer : public machine::BlockObserver {
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
   void follow(Token token, Together together);
   void record_hazards();
-  void tell(const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
+  void tell(
+      const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
   void count(int thread, const machine::AsyncAction& action, Token token, Token path);
   void act(int thread, const Told& told, Token token, Token path);
   int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }

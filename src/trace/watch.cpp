@@ -282,8 +282,7 @@ void Watch::told(int thread, const Told& told, Token path, Token token) {
   add_other(hazard);
 }
 
-void Watch::async_action(
-    int thread, const machine::AsyncAction& action, Token path, Token token) {
+void Watch::async_action(int thread, const machine::AsyncAction& action, Token path, Token token) {
   using Act = machine::AsyncAction::Kind;
   if (!looks()) return;
   const std::uint64_t phase = AsyncAgents::place(action.number, action.value);
@@ -302,8 +301,7 @@ void Watch::async_action(
     case Act::wait:
       use_barrier(thread, action.number, false, path, token);
       threads_.pass(thread, phase);
-      return learn(
-          thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
+      return learn(thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
     case Act::barrier_fence:
       return threads_.barrier_fence(thread);
     case Act::proxy_fence:
@@ -318,9 +316,9 @@ void Watch::async_action(
     case Act::multiplied: {
       const bool multiplied = action.kind == Act::multiplied;
       const int agent =
-          multiplied ? agents_.number(
-                           AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads)
-                     : agents_.number(AsyncAgents::Kind::stores, thread);
+          multiplied
+              ? agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads)
+              : agents_.number(AsyncAgents::Kind::stores, thread);
       if (multiplied && action.value > 0) {
         threads_.pass(thread, AsyncAgents::place_of_multiply(agent, action.value - 1));
       }
@@ -331,8 +329,8 @@ void Watch::async_action(
 
 void Watch::joined_multiply(int thread) {
   if (!looks()) return;
-  const int agent = agents_.number(
-      AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads);
+  const int agent =
+      agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads);
   const std::size_t started = agents_.started(geometry_.warp_of(thread));
   threads_.arrive(thread, AsyncAgents::place_of_multiply(agent, started - 1));
 }
@@ -355,8 +353,8 @@ void Watch::use_barrier(
       sites_.array_of(*site), address - site->array->begin, {thread, site->number}, by_copies);
 }
 
-// Looks at the part of a matrix that a copy reads or writes. Returns the site of that access; null if
-// there is nothing to access.
+// Looks at the part of a matrix that a copy reads or writes. Returns the site of that access; null
+// if there is nothing to access.
 Site* Watch::part_of_matrix(
     int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token) {
   if (part.rows == 0) return nullptr;
@@ -386,8 +384,7 @@ Site* Watch::part_of_matrix(
   return site;
 }
 
-void Watch::load_tile(
-    int thread, const machine::AsyncAction& action, Token path, Token token) {
+void Watch::load_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
   const machine::AsyncAction::Copy& copy = *action.copy;
   use_barrier(thread, action.number, true, path, token);
   part_of_matrix(thread, copy.matrix, false, path, token);
@@ -402,8 +399,7 @@ void Watch::load_tile(
       {thread, site->number}, agent, agents_.actions(agent).back());
 }
 
-void Watch::store_tile(
-    int thread, const machine::AsyncAction& action, Token path, Token token) {
+void Watch::store_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
   const machine::AsyncAction::Copy& copy = *action.copy;
   part_of_matrix(thread, copy.matrix, true, path, token);
   const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
@@ -419,8 +415,7 @@ void Watch::store_tile(
 
 // The first warp of a warpgroup to come to a wgmma starts the agent's action, and each warp must be
 // ordered after the operand's stores.
-void Watch::read_operand(
-    int thread, const machine::AsyncAction& action, Token path, Token token) {
+void Watch::read_operand(int thread, const machine::AsyncAction& action, Token path, Token token) {
   const int warpgroup = thread / machine::kWarpgroupThreads;
   const int agent = agents_.number(AsyncAgents::Kind::tensor_cores, warpgroup);
   std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);

@@ -10,9 +10,9 @@
 #include "machine/observer.h"
 #include "model/counts.h"
 #include "model/warp_access.h"
+#include "trace/async_agents.h"
 #include "trace/barrier_watch.h"
 #include "trace/hazard_watch.h"
-#include "trace/async_agents.h"
 #include "trace/launch_watch.h"
 #include "trace/sites.h"
 #include "trace/warp_log.h"
@@ -74,8 +74,7 @@ class Watch {
   std::vector<model::Hazard> take_new();
 
  private:
-  void use_barrier(
-      int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
+  void use_barrier(int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
   void load_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
   void store_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
   void learn(int thread, int agent, std::uint64_t count);
