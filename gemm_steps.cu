@@ -1048,11 +1048,11 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
   extern __shared__ __align__(1024) char boxes[];
   const auto ring = reinterpret_cast<Boxes<BM, BN, BK>*>(boxes);  // (STAGES)
   __shared__ std::uint64_t full[STAGES], empty[STAGES];
-  constexpr int kWarps = BN / 16;  // that multiply
+  constexpr int kMultiply = BN / 64;  // warpgroups
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
       mbarrier_init(&full[stage], 1);
-      mbarrier_init(&empty[stage], kWarps);
+      mbarrier_init(&empty[stage], kMultiply);
     }
     fence_mbarrier_init();
   }
@@ -1103,7 +1103,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     }
   };
   const auto release = [&](int stage) {
-    if (lane == 0) mbarrier_arrive(&empty[stage]);
+    if (threadIdx.x % 128 == 0) mbarrier_arrive(&empty[stage]);
   };
 
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
