@@ -17,6 +17,8 @@
 //  10  register pipeline     the next fragments come to registers while these are multiplied
 //  11  balanced              the last wave of blocks is shared out, so that no SM idles
 //  12  tensor cores          one instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix
+//  13  Hopper                a copy engine fills the ring, and four warps multiply 64 x 8 by 8 x
+//  256
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
@@ -32,6 +34,7 @@
 #include <vector>
 
 #include "cli/walk.h"
+#include "cuda/hopper_instructions.h"
 #include "cuda/instructions.h"
 #include "cuda/launch.h"
 #include "model/refusal.h"
@@ -653,6 +656,20 @@ struct Shares {
   unsigned* arrived;  // how many parts of each cut tile are done; 0 before and after
 };
 
+// Where a tile of C begins. The tiles are numbered down a column of 8, then down the next: blocks
+// that run together share rows and columns.
+struct Corner {
+  int row, col;
+};
+template <int BM, int BN>
+__device__ inline Corner corner_of(int number, int M, int N) {
+  constexpr int kHeight = 8;
+  const int rows = ceil_div(M, BM), cols = ceil_div(N, BN);
+  const int first_row = number / (kHeight * cols) * kHeight;
+  const int height = min(kHeight, rows - first_row), in_band = number - first_row * cols;
+  return {(first_row + in_band % height) * BM, in_band / height * BN};
+}
+
 // The work of one block: K tiles of C's tile (BM, BN) at (row, col), the first at k0.
 struct Work {
   int row, col;
@@ -673,12 +690,9 @@ __device__ inline Work work_of(int block, int M, int N, int K, const Shares& sha
     begin = part * shares.depth;
     tiles = min(shares.depth, all - begin);
   }
-  // Down a column of 8 tiles, then down the next: blocks that run together share rows and columns.
-  constexpr int kHeight = 8;
-  const int first_row = number / (kHeight * cols) * kHeight;
-  const int height = min(kHeight, rows - first_row), in_band = number - first_row * cols;
-  const int row = first_row + in_band % height, col = in_band / height;
-  return {row * BM, col * BN, tiles, K - (all - begin) * BK, block >= shares.whole, cut_tile, part};
+  const Corner corner = corner_of<BM, BN>(number, M, N);
+  return {corner.row, corner.col, tiles, K - (all - begin) * BK, block >= shares.whole,
+          cut_tile,   part};
 }
 
 // Where a block's results go: to C, or, if they are sums of a part, to a matrix of their own.
@@ -985,6 +999,165 @@ __global__ void __launch_bounds__((BM / WM) * (BN / WN) * 32, 1) tensor_cores(
   }
 }
 
+// Two neighbours in a row, as one 8-byte access.
+__device__ inline float2& as_float2(float& first) {
+  return reinterpret_cast<float2&>(first);
+}
+__device__ inline const float2& as_float2(const float& first) {
+  return reinterpret_cast<const float2&>(first);
+}
+
+__device__ inline void update2(float2& c, float alpha, float2 sum, float beta) {
+  float2 result = {alpha * sum.x, alpha * sum.y};
+  if (beta != 0.0f) {
+    const float2 old = c;
+    result.x += beta * old.x;
+    result.y += beta * old.y;
+  }
+  c = result;
+}
+
+// Stage 13 does not see A and B, but only what the copy engine (TMA) needs to copy boxes of them.
+// It fills a box with zeros where it reaches beyond the matrix. And it swizzles a row of 128 bytes
+// as above, with the key row % 8; a row of B's tile is therefore cut into boxes 32 columns wide.
+struct Maps {
+  CUtensorMap A, B;
+};
+template <int BM, int BN, int BK>
+struct Boxes {
+  float A[BM][BK];
+  float B[BN / 32][BK][32];
+};
+
+// Whose turn it is in the ring. A barrier is in phase 0, then 1, then 2, ... and a wait names the
+// last bit of the phase that it waits for: the bit changes each time the ring comes round.
+template <int STAGES>
+struct Turn {
+  int stage = 0;
+  unsigned phase = 0;
+  __device__ void next() {
+    if (++stage == STAGES) stage = 0, phase ^= 1;
+  }
+};
+
+// Stage 13: Hopper
+// The warps divide the work. One thread has the copy engine fill the ring, and two warpgroups of
+// four warps multiply. `full` tells them that a tile has arrived, and `empty` tells the one thread
+// that they need it no more. wgmma takes one operand from shared memory, where K must be contiguous
+// as it is in A, so it computes C^T = B^T A^T, and B^T comes from registers. A block stays on its
+// SM and takes one tile of C after the other: the copies for the next begin before the last is
+// stored.
+template <int BM, int BN, int BK, int STAGES>
+__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
+    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  extern __shared__ __align__(1024) char boxes[];
+  const auto ring = reinterpret_cast<Boxes<BM, BN, BK>*>(boxes);  // (STAGES)
+  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+  constexpr int kMultiply = BN / 64;  // warpgroups
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      mbarrier_init(&full[stage], 1);
+      mbarrier_init(&empty[stage], kMultiply);
+    }
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
+  Turn<STAGES> turn;
+
+  // Copy: boxes of A and B to the ring. The registers that this warpgroup gives back go to the
+  // others.
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();
+    if (threadIdx.x > 0) return;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+      const auto [row, col] = corner_of<BM, BN>(tile, M, N);
+      for (int k = 0; k < k_tiles; ++k, turn.next()) {
+        auto& [As, Bs] = ring[turn.stage];
+        std::uint64_t* const arrived = &full[turn.stage];
+        mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);  // "phase -1" is over from the start
+        mbarrier_arrive_expect_tx(arrived, sizeof(Boxes<BM, BN, BK>));
+        cp_async_bulk_tensor_2d(As, &maps.A, k * BK, row, arrived);
+        for (int j = 0; j < BN / 32; ++j) {
+          cp_async_bulk_tensor_2d(Bs[j], &maps.B, col + 32 * j, k * BK, arrived);
+        }
+      }
+    }
+    return;
+  }
+  setmaxnreg_inc<232>();
+
+  // Fragments: 16 columns of B for each warp, which are rows of wgmma's first operand. A lane holds
+  // the rows lane / 4 and lane / 4 + 8, which may be any columns: here two neighbours, in the chunk
+  // in which no other lane's are in the same banks.
+  const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
+  const int b_row = lane % 4;
+  const int b_col = warp % 2 * 8 + lane / 16 * 4 + lane / 8 % 2 * 16 + lane / 4 % 2 * 2;
+  unsigned b[2][BK / 8][4];  // one tile's are multiplied while the next one's are loaded
+  const auto load = [&](unsigned(&to)[BK / 8][4]) {
+    mbarrier_wait(&full[turn.stage], turn.phase);
+    const auto& Bs = ring[turn.stage].B[warp / 2];
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) {
+      const float2 near = as_float2(Bs[k + b_row][swizzled(b_col, b_row)]);
+      const float2 far = as_float2(Bs[k + b_row + 4][swizzled(b_col, b_row + 4)]);
+      to[k / 8][0] = rounded_to_tf32(near.x);
+      to[k / 8][1] = rounded_to_tf32(near.y);
+      to[k / 8][2] = rounded_to_tf32(far.x);
+      to[k / 8][3] = rounded_to_tf32(far.y);
+    }
+  };
+  const auto release = [&](int stage) {
+    if (threadIdx.x % 128 == 0) mbarrier_arrive(&empty[stage]);
+  };
+
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    // Multiply: the tensor cores work through a tile of K while the warps load the fragments of the
+    // next. Before that, the tile before must be done: it is still being read until then.
+    float sum[BM / 2] = {};
+    int before = 0;
+    const auto multiply = [&](int k_tile, const unsigned(&now)[BK / 8][4],
+                              unsigned(&next)[BK / 8][4]) {
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].A);
+      wgmma_fence();
+#pragma unroll
+      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(sum, now[k / 8], a + k * 4 / 16);
+      wgmma_commit_group();
+      wgmma_wait_group<1>();
+      if (k_tile > 0) release(before);
+      before = turn.stage;
+      turn.next();
+      if (k_tile + 1 < k_tiles) load(next);
+    };
+    if (k_tiles > 0) load(b[0]);
+    int k_tile = 0;
+    for (; k_tile + 1 < k_tiles; k_tile += 2) {
+      multiply(k_tile, b[0], b[1]);
+      multiply(k_tile + 1, b[1], b[0]);
+    }
+    if (k_tile < k_tiles) multiply(k_tile, b[0], b[1]);
+    wgmma_wait_group<0>();
+    wgmma_fence_operand(sum);
+    if (k_tiles > 0) release(before);
+
+    // Epilogue: sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and
+    // sum[i + 4] eight. The rows are even, so both neighbours are inside or both are outside.
+    const auto [block_row, block_col] = corner_of<BM, BN>(tile, M, N);
+    const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
+    float* const c = &C[offset(row, col, N)];
+#pragma unroll
+    for (int i = 0; i < BM / 2; i += 4) {
+#pragma unroll
+      for (int x = 0; x < 2; ++x) {
+        const int down = 2 * i + x;
+        if (row + down >= M || col >= N) continue;
+        const float2 pair = {sum[i + x], sum[i + x + 2]};
+        update2(as_float2(c[offset(down, 0, N)]), alpha, pair, beta);
+      }
+    }
+  }
+}
+
 // The ladder as data. Each *_variant function names a kernel's tile sizes once and checks them.
 
 // A kernel and its name, which the compiler writes: "const char* ... [with auto kernel = NAME]".
@@ -994,7 +1167,7 @@ model::KernelRef ref() {
     const std::size_t begin = pretty.find("kernel = ") + 9;
     return std::string(pretty.substr(begin, pretty.find_first_of(";]", begin) - begin));
   }(__PRETTY_FUNCTION__);
-  // Through a pointer without parameters, since stage 11 has one parameter more than the others.
+  // Through a pointer without parameters, since from stage 11 on kernels have other parameters.
   return {reinterpret_cast<model::Kernel*>(reinterpret_cast<void (*)()>(kernel)), name.c_str()};
 }
 
@@ -1176,6 +1349,25 @@ model::Variant tensor_cores_variant(const char* name) {
   return v;
 }
 
+// Where rows are not 16-byte aligned, the copy engine cannot copy them, and stage 12's kernel runs.
+template <int BM, int BN, int BK, int STAGES>
+model::Variant hopper_variant(const char* name, const model::Variant& otherwise) {
+  static_assert(BM <= 256, "a box has at most 256 rows");
+  static_assert(BK == 32, "a row of a box takes all 32 banks");
+  static_assert(BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
+  static_assert(STAGES >= 3, "one tile arrives while two are read");
+  constexpr int kThreads = (BN / 64 + 1) * 128;
+  model::Variant v = variant(
+      name, BM, BN, BK, BM, 16, BM / 4, 2, kThreads, 1, ref<hopper<BM, BN, BK, STAGES>>(),
+      otherwise.kernel_any);
+  v.pipeline = STAGES - 1;
+  v.shared_bytes = STAGES * sizeof(Boxes<BM, BN, BK>);
+  v.sharing = model::Sharing::persistent;
+  v.multiplier = model::Multiplier::wgmma_tf32;
+  v.otherwise = &otherwise;
+  return v;
+}
+
 // What a thread does, as formulas. Stages 3 to 5 share one, and 6 to 8 another: they differ only in
 // the tile sizes.
 const model::Predicted kUntiled = {
@@ -1229,6 +1421,28 @@ const model::Predicted kFragments = {
     .gmem_stores = "TM*TN/vec",
     .smem_stores = "ceil(K/BK)*BK*(BM + BN)/vec/threads",
     .async_copies = "ceil(K/BK)*BK*(BM + BN)/vec/threads"};
+// In each of `tiles` tiles of C, one thread starts all copies, a box of A and BN/32 of B for a K
+// tile, and the others load B, two floats at a time.
+const model::Predicted kBoxes = {
+    .gmem_loads = "tiles*max(ceil(K/BK)*(1 + BN/32), TM*TN/2*reads_C)",
+    .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN), TM*TN*reads_C)",
+    .smem_loads = "tiles*ceil(K/BK)*BK/4",
+    .smem_floats = "tiles*ceil(K/BK)*BK/2",
+    .gmem_stores = "tiles*TM*TN/2",
+    .smem_stores = "tiles*ceil(K/BK)*(1 + BN/32)",
+    .async_copies = "tiles*ceil(K/BK)*(1 + BN/32)"};
+
+// Stage 12's variants that stand in for those of stage 13.
+model::Variant stand_in(model::Variant variant) {
+  variant.predicted = &kFragments;
+  return variant;
+}
+const model::Variant kLargeStandIn =
+    stand_in(tensor_cores_variant<128, 256, 32, 64, 64, 4>("128x256x32"));
+const model::Variant kSmallStandIn =
+    stand_in(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32"));
+const model::Variant kSmallestStandIn =
+    stand_in(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32"));
 
 const std::vector<model::Stage> stages = {
     {.number = 0,
@@ -1473,6 +1687,44 @@ const std::vector<model::Stage> stages = {
            .rows = 4,
            .read_by = "a group of 8 lanes, a float4 each,",
            .walk = {}}}},
+    {.number = 13,
+     .name = "Hopper",
+     .idea = "A copy engine fills the ring, and four warps together multiply 64 x 8 by 8 x 256 "
+             "elements straight from shared memory.",
+     .needs = 90,
+     .predicted = kBoxes,
+     .variants =
+         {hopper_variant<256, 128, 32, 4>("256x128x32", kLargeStandIn),
+          hopper_variant<256, 128, 32, 3>("256x128x32-ring3", kLargeStandIn),
+          for_small(hopper_variant<128, 128, 32, 4>("128x128x32", kSmallStandIn)),
+          for_small(hopper_variant<64, 64, 32, 3>("64x64x32", kSmallestStandIn))},
+     .questions =
+         {{"How many multiplications does one wgmma.m64n256k8 make, and how many did one "
+           "mma.m16n8k8?",
+           "64*256*8", "multiplications",
+           "64 x 256 results with 8 products each, for four warps; mma made 1024 for one."},
+          {"How many instructions of the block copy a K tile of A and B, where every thread made "
+           "several?",
+           "1 + BN/32", "instructions",
+           "A box of A, and one of B for each 32 columns, since a swizzled row of a box has at "
+           "most 128 bytes. One thread starts them all."},
+          {"How many products does a multiplying thread make per float that it loads from shared "
+           "memory?",
+           "TM*TN*BK/(BK/2)", "products per float",
+           "Its warpgroup has every element of B in the registers of one thread. A is not loaded: "
+           "the tensor cores read it in shared memory."}},
+     .precision = model::kTf32,
+     .conflict_free = true,
+     .runs_from = 90,
+     .only_there = true,
+     .specialized = true,
+     .swizzles =
+         {{.tile = "B",
+           .keys = 8,
+           .chunks = {0, 4},
+           .rows = 4,
+           .read_by = "a group of 16 lanes, half a chunk each,",
+           .walk = {}}}},
 };
 
 // float4 takes rows that are 16-byte aligned, every one of them.
@@ -1511,6 +1763,49 @@ Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& var
   return {shares.whole, shares.parts, shares.depth, sums, arrived};
 }
 
+// What stage 13's kernel sees of A and B. A is rounded to tf32 on its way to shared memory. Without
+// any K there is nothing to copy, and no map.
+Maps maps_of(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
+  if (K == 0) return {};
+  const auto pitch = [](int columns) { return std::uint64_t{sizeof(float)} * columns; };
+  return {
+      tensor_map_2d(
+          A, M, K, pitch(K), {variant.BM, variant.BK}, model::Swizzle::span_128,
+          TensorElement::tfloat32),
+      tensor_map_2d(B, K, N, pitch(N), {variant.BK, 32})};
+}
+
+template <class... Parameters>
+auto* with_parameters(const model::KernelRef& kernel) {
+  return reinterpret_cast<void (*)(Parameters...)>(reinterpret_cast<void (*)()>(kernel.function));
+}
+
+// One launch of `kernel`, which belongs to `variant`.
+void launch_once(
+    const model::Variant& variant, const model::KernelRef& kernel, int sms, int M, int N, int K,
+    float alpha, const float* A, const float* B, float beta, float* C) {
+  const dim3 block(variant.block_x, variant.block_y);
+  if (variant.sharing == model::Sharing::grid) {
+    const dim3 grid(ceil_div(N, variant.BN), ceil_div(M, variant.BM));
+    launch(kernel.function, grid, block, variant.shared_bytes, M, N, K, alpha, A, B, beta, C);
+    return;
+  }
+  const int tiles = model::tiles_of(variant, M, N);
+  const model::ShareOut shares = model::share_out(variant, M, N, K, sms);
+  const int blocks = model::blocks_of(shares, tiles);
+  if (variant.sharing == model::Sharing::persistent) {
+    launch(
+        with_parameters<int, int, int, float, const Maps, float, float*>(kernel), blocks, block,
+        variant.shared_bytes, M, N, K, alpha, maps_of(variant, M, N, K, A, B), beta, C);
+  } else {
+    launch(
+        with_parameters<int, int, int, float, const float*, const float*, float, float*, Shares>(
+            kernel),
+        blocks, block, variant.shared_bytes, M, N, K, alpha, A, B, beta, C,
+        shares_in_memory(shares, variant, tiles));
+  }
+}
+
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
 void run(
     const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
@@ -1526,24 +1821,11 @@ void run(
   if (K == 0) alpha = 0.0f;  // C = beta * C, even if alpha is infinite
 
   const model::KernelRef& kernel = kernel_for(variant, N, K, A, B, C);
-  const dim3 block(variant.block_x, variant.block_y);
-
+  const model::Variant& launched = model::launched(variant, &kernel == &variant.kernel);
   constexpr int kMostBlockRows = 65535;  // gridDim.y, on every GPU
   while (M > 0) {
-    const int rows = std::min(M, kMostBlockRows * variant.BM);
-    if (variant.sharing == model::Sharing::grid) {
-      const dim3 grid(ceil_div(N, variant.BN), ceil_div(rows, variant.BM));
-      launch(kernel.function, grid, block, variant.shared_bytes, rows, N, K, alpha, A, B, beta, C);
-    } else {
-      const int tiles = model::tiles_of(variant, rows, N);
-      const model::ShareOut shares = model::share_out(variant, rows, N, K, sms);
-      using Balanced =
-          void(int, int, int, float, const float*, const float*, float, float*, Shares);
-      launch(
-          reinterpret_cast<Balanced*>(reinterpret_cast<void (*)()>(kernel.function)),
-          model::blocks_of(shares, tiles), block, variant.shared_bytes, rows, N, K, alpha, A, B,
-          beta, C, shares_in_memory(shares, variant, tiles));
-    }
+    const int rows = std::min(M, kMostBlockRows * launched.BM);
+    launch_once(launched, kernel, sms, rows, N, K, alpha, A, B, beta, C);
     A += static_cast<std::size_t>(rows) * K;
     C += static_cast<std::size_t>(rows) * N;
     M -= rows;

@@ -148,11 +148,11 @@ lab::Row stage_row(
   if (&stage != ladder.tables.own.stages.data()) row.before_number = (&stage - 1)->number;
   row.name = stage.name;
   row.stage = &stage;
-  row.variant = &variant;
   row.why_not_run = model::why_not_run(stage, ladder.run.gpu);
   const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
   row.aligned = &kernel == &variant.kernel;
-  row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, variant, kernel);
+  row.variant = &model::launched(variant, row.aligned);
+  row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, kernel);
   if (row.counts) annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
   return row;
 }

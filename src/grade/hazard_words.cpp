@@ -23,6 +23,14 @@ const char* symptom_of(model::HazardKind kind) {
     case model::HazardKind::copy_to_global:
     case model::HazardKind::copy_from_shared:
       return "an asynchronous copy that no GPU can make";
+    case model::HazardKind::tile_not_waited_for:
+      return "a tile is used before a wait for the copy that brings it";
+    case model::HazardKind::tile_in_use:
+      return "a tile is overwritten while it is still being read";
+    case model::HazardKind::not_fenced:
+      return "a fence between a thread's accesses and asynchronous ones is missing";
+    case model::HazardKind::store_not_waited_for:
+      return "a thread ends before its asynchronous stores have read shared memory";
     case model::HazardKind::nothing_shuffled:
     case model::HazardKind::bad_width:
       return "a shuffle whose value is undefined";

@@ -48,8 +48,8 @@ void compute_the_rest(
 machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms) {
   const int K = p.alpha == 0 ? 0 : p.K;
   const model::ShareOut shares = model::share_out(variant, p.M, p.N, K, sms);
-  if (shares.parts == 1) return {};
   const int tiles = model::tiles_of(variant, p.M, p.N);
+  if (shares.parts == 1 && !model::is_in_turns(shares, tiles)) return {};
   return [=](machine::Extent) { return model::sample_of(shares, tiles); };
 }
 

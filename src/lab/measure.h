@@ -15,12 +15,14 @@ struct Kernel {
   Gemm plain = {};   // for the CPU, without hooks: for the blocks that are not traced
   Gemm gpu = {};
   model::Precision precision = model::kFp32;
-  // The blocks to trace, if blocks hand data to one another; the plain copy then runs all blocks.
-  // Empty: machine/block_sample.h's choice; the plain copy runs the others.
+  // The blocks to trace, if blocks hand data to one another or compute several tiles; the plain
+  // copy then runs all blocks. Empty: machine/block_sample.h's choice; the plain copy runs the
+  // others.
   machine::SampleOf sample = {};
 };
 
-// The blocks to trace of a variant's launch on a GPU with `sms` SMs. Empty unless tiles are cut.
+// The blocks to trace of a variant's launch on a GPU with `sms` SMs. Empty if each block computes a
+// tile.
 machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms);
 
 // What a measurement uses.

@@ -28,6 +28,10 @@ std::uintptr_t address_of(const void* data) {
 
 }  // namespace
 
+char* dynamic_shared_memory() {
+  return simt_dynamic_shared;
+}
+
 std::span<const std::byte> thread_locals() {
   std::span<const std::byte> block;
   dl_iterate_phdr(

@@ -49,6 +49,9 @@ struct KernelMemory {
 // announced.
 std::span<const std::byte> thread_locals();
 
+// Dynamic shared memory of the blocks on this thread, which has the shared addresses from 0 on.
+char* dynamic_shared_memory();
+
 // threadIdx and the other built-in variables. On the GPU they are registers, but a read through a
 // reference looks like a read of memory.
 std::vector<MemoryRange> built_in_variables();

@@ -10,6 +10,7 @@
 
 #include "machine/grid.h"
 #include "machine/kernel_memory.h"
+#include "machine/tensor_map.h"
 #include "model/counts.h"
 
 namespace machine {
@@ -17,6 +18,33 @@ namespace machine {
 // The purpose of an atomic: sums of floats, counters, or locks and flags (exchanges and
 // compare-and-swaps).
 enum class AtomicUse { kSum, kCounter, kLock };
+
+// What a thread tells the asynchronous units of its block, or learns from them
+// (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their phases
+// from 0.
+struct AsyncAction {
+  enum class Kind : std::uint8_t {
+    init,           // barrier `number`, at the address `value`
+    arrive,         // at `number`, in phase `value`
+    wait,           // for `number`, whose phase `value` is complete, as are its first `copies`
+    barrier_fence,  // fence_mbarrier_init
+    proxy_fence,    // fence_proxy_async
+    load,           // `copy`, which barrier `number` counts
+    store,          // `copy`
+    stores_read,    // the thread's first `value` stores have read shared memory
+    multiply,       // wgmma by an operand of `number` rows that the descriptor `value` describes
+    multiplied      // the thread's first `value` multiplications are complete
+  } kind;
+  std::uint32_t number = 0;
+  std::uint64_t value = 0;
+  struct Copy {
+    const void* shared;
+    std::size_t bytes;
+    PartOfMatrix matrix;
+  };
+  const Copy* copy = nullptr;
+  std::uint32_t copies = 0;
+};
 
 // Observes the blocks that one thread of the operating system runs, one after the other.
 class BlockObserver {
@@ -57,12 +85,16 @@ class BlockObserver {
   // The lane gives the address of a row of ldmatrix.x4, and waits for the other lanes.
   virtual void ldmatrix(const void* row, const void* place) = 0;
   virtual void fence(const void* place) = 0;
+  virtual void async_action(const AsyncAction& action, const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
   // A load through the read-only path (__ldg), before it is announced.
   virtual void read_only_load(const void* pointer, std::size_t bytes, const void* place) = 0;
   // A call that CUDA leaves undefined, as the HazardKind says.
   virtual void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
+
+  // Whether a hazard was found in the block that explains why it cannot continue.
+  virtual bool found_hazard() const = 0;
 
   // The counts so far.
   virtual model::Counts result() const = 0;

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 
 #include "cuda/vector_types.h"
 #include "machine/async_copies.h"
+#include "machine/async_proxy.h"
 #include "machine/collectives.h"
 #include "machine/fiber.h"
+#include "machine/warpgroup.h"
 
 namespace machine {
 
@@ -15,10 +20,40 @@ enum class State {
   kAtBarrier,
   kInCollective,
   kWaitsForRoom,
-  kYields,  // it lets others run, because it seems to wait for one of them
+  kAtPhase,      // it waits for a phase of a barrier
+  kInWarpgroup,  // it waits for the other threads of its warpgroup
+  kYields,       // it lets others run, because it seems to wait for one of them
   kFaulty,
   kAstray,
   kDone
+};
+
+// What a thread that is in kAtPhase or kInWarpgroup waits for.
+struct AsyncWait {
+  BlockBarrier* barrier;
+  unsigned parity;
+  enum class Together { wgmma, registers } together;
+  int value;  // groups in flight, or the number of registers
+  const void* place;
+};
+
+struct BulkStore {
+  TensorMap map;
+  int x, y;
+  const char* shared;
+};
+
+// The stores of the copy engine that one thread has started. They read shared memory, and write the
+// matrix, when they are waited for.
+struct BulkStores {
+  struct Read {
+    BulkStore store;
+    std::vector<float> rows;
+  };
+  AsyncGroups<BulkStore> unread;
+  AsyncGroups<Read> unwritten;
+  std::uint64_t read = 0;       // in all
+  const void* place = nullptr;  // of the last
 };
 
 struct Thread {
@@ -32,6 +67,18 @@ struct Thread {
   const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
   int times_read = 0;
   AsyncCopies copies;
+  AsyncWait wait{};
+  WgmmaOfThread wgmma;
+  BulkStores stores;
 };
+
+// Completes what a warpgroup that waits has issued. Returns what is wrong, with whom.
+struct WrongWgmma {
+  const Thread* thread;
+  std::string what;
+  const void* place;
+};
+std::optional<WrongWgmma> complete_wgmma(
+    std::span<Thread> warpgroup, int groups_in_flight, bool checks);
 
 }  // namespace machine

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/bulk_copies.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
 #include "machine/own_access.h"
@@ -45,6 +46,7 @@ void Worker::run_body() {
     // Copies that were not waited for arrive at the end.
     worker.running_->copies.commit();
     worker.running_->copies.wait(0, finish);
+    end_bulk_stores(*worker.running_, worker.observer_);
     worker.pause(State::kDone);
   }
 }
@@ -90,6 +92,8 @@ void Worker::forget_threads() {
   for (Thread& thread : threads_) {
     thread.fiber.forget();
     thread.copies.clear();
+    thread.wgmma.clear();
+    thread.stores = {};
   }
 }
 
@@ -118,7 +122,12 @@ void Worker::throw_fault(const Thread& thread, const std::string& what, const vo
 
 void Worker::begin_block(std::int64_t block) {
   block_index_ = block;
-  for (int i = 0; i < count_; ++i) threads_[i].state = State::kReady;
+  async_.begin_block();
+  for (int i = 0; i < count_; ++i) {
+    threads_[i].state = State::kReady;
+    threads_[i].wgmma.clear();
+    threads_[i].stores = {};
+  }
   if (observer_ != nullptr) observer_->begin_block(block, count_);
 }
 
@@ -131,8 +140,12 @@ bool Worker::go_on() {
   for (int rounds = 0; rounds < most_rounds;) {
     bool all_wait = true;
     for (int warp = 0; warp < warps; ++warp) all_wait &= run_warp(warp);
-    if (!all_wait) {
+    if (release_from_async_waits()) {
+      rounds = 0;
+    } else if (!all_wait) {
       ++rounds;
+    } else if (const Thread* stuck = in_async_wait()) {
+      throw_deadlock(*stuck);
     } else if (come_to_barrier()) {
       rounds = 0;
     } else {
@@ -163,6 +176,97 @@ bool Worker::come_to_barrier() {
   return true;
 }
 
+// Lets the threads continue whose phases are complete, or whose warpgroups have met. Returns
+// whether there are any.
+bool Worker::release_from_async_waits() {
+  bool any = false;
+  for (int i = 0; i < count_; ++i) {
+    Thread& thread = threads_[i];
+    if (thread.state == State::kInWarpgroup && i % kWarpgroupThreads == 0) {
+      any |= release_warpgroup({&thread, kWarpgroupThreads});
+    }
+    if (thread.state != State::kAtPhase) continue;
+    if (!thread.wait.barrier->may_pass(thread.wait.parity)) continue;
+    thread.state = State::kReady;
+    any = true;
+  }
+  return any;
+}
+
+bool Worker::release_warpgroup(std::span<Thread> threads) {
+  const AsyncWait& first = threads[0].wait;
+  for (const Thread& thread : threads) {
+    const bool meets = thread.state == State::kInWarpgroup &&
+                       thread.wait.together == first.together && thread.wait.value == first.value;
+    if (!meets) return false;
+  }
+  if (first.together == AsyncWait::Together::wgmma) {
+    const auto wrong = complete_wgmma(threads, first.value, observer_ != nullptr);
+    if (wrong) throw_fault(*wrong->thread, wrong->what, wrong->place);
+  }
+  for (Thread& thread : threads) thread.state = State::kReady;
+  return true;
+}
+
+const Thread* Worker::in_async_wait() const {
+  const auto end = threads_.begin() + count_;
+  const auto found = std::find_if(threads_.begin(), end, [](const Thread& thread) {
+    return thread.state == State::kAtPhase || thread.state == State::kInWarpgroup;
+  });
+  return found == end ? nullptr : &*found;
+}
+
+void Worker::throw_deadlock(const Thread& thread) {
+  if (observer_ != nullptr && observer_->found_hazard()) {
+    observer_->stop();
+    abandon({});
+  }
+  const AsyncWait& wait = thread.wait;
+  const std::string others = ", and no other thread of the block can continue";
+  if (thread.state == State::kInWarpgroup) {
+    const char* const call =
+        wait.together == AsyncWait::Together::wgmma ? "wgmma_wait_group" : "setmaxnreg";
+    throw_fault(
+        thread,
+        std::string("it waits at ") + call +
+            " for the other threads of its warpgroup, which do not come to the same call" + others,
+        wait.place);
+  }
+  const std::string which = wait.barrier->id != 0
+                                ? "bar_sync(" + std::to_string(wait.barrier->id) + ", ...)"
+                                : "mbarrier_wait with parity " + std::to_string(wait.parity);
+  throw_fault(
+      thread,
+      "it waits at " + which + " forever: " + missing_in(wait.barrier->state) + " in phase " +
+          std::to_string(wait.barrier->state.phase()) + others,
+      wait.place);
+}
+
+void Worker::wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place) {
+  running_->wait.barrier = &barrier;
+  running_->wait.parity = parity;
+  running_->wait.place = place;
+  if (!barrier.may_pass(parity)) pause(State::kAtPhase);
+}
+
+void Worker::meet_warpgroup(AsyncWait::Together together, int value, const void* place) {
+  const auto thread = static_cast<int>(running_ - threads_.data());
+  if (geometry_.lanes != model::kWarpSize) {
+    fault("it uses a warpgroup, which has four warps of 32 threads", place);
+  }
+  if (thread / kWarpgroupThreads * kWarpgroupThreads + kWarpgroupThreads > count_) {
+    fault("its warpgroup has fewer than 128 threads", place);
+  }
+  running_->wait = {nullptr, 0, together, value, place};
+  pause(State::kInWarpgroup);
+}
+
+std::span<const char> Worker::stack_from(const void* frame) const {
+  const std::span<char> stack = stacks_.of(running_ - threads_.data());
+  const char* const end = stack.data() + stack.size();
+  return {static_cast<const char*>(frame), end};
+}
+
 // Runs each lane that can run until it waits. Returns the lane that went astray, if any; the lanes
 // after it do not run.
 const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
@@ -179,8 +283,8 @@ const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
   return nullptr;
 }
 
-// Runs a warp until every lane is at a barrier of the block or done. Returns false if a lane
-// yields.
+// Runs a warp until every lane waits at a barrier, for a phase of one or for its warpgroup, or is
+// done. Returns false if a lane yields.
 bool Worker::run_warp(int warp) {
   const int first = geometry_.thread_of(warp, 0);
   const std::span<Thread> lanes(&threads_[first], std::min<int>(geometry_.lanes, count_ - first));
@@ -199,10 +303,12 @@ bool Worker::run_warp(int warp) {
     const std::uint32_t without_room = in_state(State::kWaitsForRoom);
     const std::uint32_t yielding = in_state(State::kYields);
     const std::uint32_t waiting = in_state(State::kInCollective);
+    const std::uint32_t blocked = in_state(State::kAtPhase) | in_state(State::kInWarpgroup);
     if (observer_ != nullptr) {
       // If all lanes wait for each other, the warp is together again. If only some do, the others
       // may be ahead of them. An abandoned block produces nothing more.
-      const std::uint32_t running = without_room | yielding | (waiting == began ? 0 : waiting);
+      const std::uint32_t running =
+          without_room | yielding | blocked | (waiting == began ? 0 : waiting);
       if (!observer_->fold(warp, astray != nullptr ? 0 : running)) abandon({});
     }
     if (astray != nullptr) {
@@ -211,10 +317,11 @@ bool Worker::run_warp(int warp) {
       abandon(hazard);
     }
     const std::uint32_t alive = began & ~in_state(State::kDone);
-    if (waiting != 0 && release_collectives(lanes, waiting, alive, yielding == 0)) continue;
+    if (waiting != 0 && release_collectives(lanes, waiting, alive, (yielding | blocked) == 0))
+      continue;
     if (yielding != 0) return false;
     if (without_room != 0 && (any_ran || waiting == 0)) continue;
-    if (waiting == 0) return true;
+    if (waiting == 0 || blocked != 0) return true;
     const MissingLane missing = missing_lane(lanes, alive);
     throw_fault(*missing.waits, missing.what, nullptr);
   }

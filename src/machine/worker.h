@@ -55,6 +55,13 @@ class Worker {
   // waits for another thread, which then gets its turn.
   void read_atomically(const void* address);
   std::uint64_t exchange(const Collective& collective);
+  AsyncProxy& async() { return async_; }
+  // Until that phase is complete.
+  void wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place);
+  // Until all threads of the warpgroup have called this with the same arguments.
+  void meet_warpgroup(AsyncWait::Together together, int value, const void* place);
+  // The part of the running thread's stack from `frame` on.
+  std::span<const char> stack_from(const void* frame) const;
   [[noreturn]] void fault(const std::string& what, const void* place);
   // May be called from a signal handler: the thread accessed `address`, which does not exist. It is
   // empty for a misaligned access, whose address is unknown.
@@ -76,11 +83,17 @@ class Worker {
   bool run_warp(int warp);
   const Thread* run_lanes(std::span<Thread> lanes, bool& any_ran);
   bool come_to_barrier();
+  bool release_from_async_waits();
+  bool release_warpgroup(std::span<Thread> threads);
+  const Thread* in_async_wait() const;
+  // A block that waits forever because of a hazard is abandoned instead.
+  [[noreturn]] void throw_deadlock(const Thread& thread);
   [[noreturn]] void abandon(std::optional<model::Hazard> hazard);
   [[noreturn]] void throw_fault(const Thread& thread, const std::string& what, const void* place);
   model::Hazard crash_of(const Thread& thread) const;
 
   std::vector<Thread> threads_;  // as many as the largest block so far
+  AsyncProxy async_;
   Stacks stacks_;
   HandlerStack handler_stack_;
   Context scheduler_;
@@ -100,6 +113,9 @@ class Worker {
   Fault fault_;
   Crash crash_;
 };
+
+// The barrier that the running thread uses at `place`; a fault if there is none.
+BlockBarrier& barrier_at(const void* pointer, const void* place);
 
 // The worker whose thread runs on this thread of the operating system; null if none does.
 extern __thread Worker* running_worker;

@@ -160,9 +160,12 @@ Rounds rounds_along_K(
 double traced_tiles(const Product& product, const Variant& variant, const Counts& counts) {
   const int tiles = tiles_of(variant, product.M, product.N);
   const ShareOut shares = shares_of(product, variant);
-  // A trace may be of a launch that cuts no tile, although this product's would.
-  const bool cut = shares.parts > 1 && counts.blocks == blocks_of(shares, tiles);
-  if (!cut) return static_cast<double>(counts.blocks_traced);
+  // A trace may be of a launch with a block for each tile, although this product's would have
+  // others.
+  const bool others = shares.parts > 1 || is_in_turns(shares, tiles);
+  if (!others || counts.blocks != blocks_of(shares, tiles)) {
+    return static_cast<double>(counts.blocks_traced);
+  }
   if (counts.blocks_traced == counts.blocks) return tiles;
   return tiles_computed(shares, tiles, k_tiles(product, variant), sample_of(shares, tiles));
 }

@@ -33,8 +33,9 @@ const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
 
 std::string why_not_run(const Stage& stage, const Gpu& gpu) {
   if (!is_traceable(stage, gpu)) return "needs warps of 32";
-  if (gpu.compute_capability >= stage.runs_from) return "";
-  return "needs sm_" + std::to_string(stage.runs_from);
+  const bool later = gpu.compute_capability > stage.runs_from && !stage.only_there;
+  if (later || gpu.compute_capability == stage.runs_from || stage.runs_from == 0) return "";
+  return "needs sm_" + std::to_string(stage.runs_from) + (stage.only_there ? "a" : "");
 }
 
 bool is_traceable(const Stage& stage, const Gpu& gpu) {

@@ -131,6 +131,11 @@ TEST_CASE("a stage says what a GPU lacks to run its kernels") {
   CHECK(why_not_run(stage, a100).empty());
   CHECK(why_not_run(stage, paper) == "needs warps of 32");
   CHECK(!is_traceable(stage, paper));
+  stage.runs_from = 90;
+  stage.only_there = true;
+  CHECK(why_not_run(stage, a100) == "needs sm_90a");
+  CHECK(why_not_run(stage, *find_gpu("H200")).empty());
+  CHECK(why_not_run(stage, *find_gpu("B200")) == "needs sm_90a");
 }
 
 TEST_CASE("beside a variant stands the one of its name, or the one that suits") {

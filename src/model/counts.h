@@ -85,8 +85,14 @@ enum class HazardKind {
   copy_of_bad_zeros,    // a cp.async of `extent` bytes that fills `index` of them with zeros
   copy_to_global,       // a cp.async whose destination is not in shared memory
   copy_from_shared,     // a cp.async whose source is not in global memory
-  nothing_shuffled,     // a shuffle from lane `index`, which does not take part in it
-  bad_width,            // a shuffle in segments of `index` lanes, in a warp of `extent`
+  // Of the copy engine and the tensor cores, which work asynchronously
+  // (cuda/hopper_instructions.h):
+  tile_not_waited_for,   // the second accesses what a copy that the first started still changes
+  tile_in_use,           // the second changes what still is read for the first: by wgmma or a store
+  not_fenced,            // what the first stored is read for the second without a proxy fence
+  store_not_waited_for,  // `index` stores from shared memory, when their thread ends
+  nothing_shuffled,      // a shuffle from lane `index`, which does not take part in it
+  bad_width,             // a shuffle in segments of `index` lanes, in a warp of `extent`
   never_written,
   // Behaviour that this GPU allows and older GPUs or other compilers may not: notes.
   threads_left,     // the first thread waits at a barrier, and the second has left the kernel

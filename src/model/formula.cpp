@@ -1,5 +1,6 @@
 #include "model/formula.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
@@ -72,7 +73,7 @@ class Parser {
     while (take('-')) sign = -sign;
     const char c = next();
     if (is_digit(c) || c == '.') return sign * number();
-    if (begins_name(c)) return sign * name_or_ceil();
+    if (begins_name(c)) return sign * name_or_function();
     if (take('(')) return sign * rest_of_brackets();
     fail("expected a number, a name or (", at_);
   }
@@ -86,13 +87,19 @@ class Parser {
     return value;
   }
 
-  double name_or_ceil() {
+  double name_or_function() {
     const std::size_t begin = at_;
     while (at_ < formula_.size() && (begins_name(formula_[at_]) || is_digit(formula_[at_]))) ++at_;
     const std::string_view name = formula_.substr(begin, at_ - begin);
     if (name == "ceil") {
       if (!take('(')) fail("expected ( after ceil", at_);
       return std::ceil(rest_of_brackets());
+    }
+    if (name == "max") {
+      if (!take('(')) fail("expected ( after max", at_);
+      const double first = sum();
+      if (!take(',')) fail("expected ,", at_);
+      return std::max(first, rest_of_brackets());
     }
     for (const Named& known : names_) {
       if (known.name == name) return known.value;

@@ -42,6 +42,8 @@ TEST_CASE("formulas have the usual precedence and associate to the left") {
   CHECK(value_of("8 - 4 - 2") == 2);
   CHECK(value_of("ceil(K / BK) * BK*BN / threads") == 128);
   CHECK(value_of("ceil((K+1)/BK)") == 33);
+  CHECK(value_of("max(K/BK, 2*BN) + 1") == 257);
+  CHECK(value_of("max(K, max(1, 2))") == 256);
   CHECK(value_of("  .5e1 ") == 5);
 }
 

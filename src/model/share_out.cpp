@@ -38,10 +38,19 @@ int tiles_of(const Variant& variant, int M, int N) {
 
 ShareOut share_out(const Variant& variant, int M, int N, int K, int sms) {
   const int k_tiles = variant.BK > 0 ? std::max(1, ceil_div(K, variant.BK)) : 1;
-  return share_out(tiles_of(variant, M, N), k_tiles, variant.sharing == Sharing::cut ? sms : 0);
+  const int tiles = tiles_of(variant, M, N);
+  if (variant.sharing == Sharing::persistent) {
+    return {tiles, 1, k_tiles, sms > 0 ? std::min(sms, tiles) : tiles};
+  }
+  return share_out(tiles, k_tiles, variant.sharing == Sharing::cut ? sms : 0);
+}
+
+bool is_in_turns(const ShareOut& shares, int tiles) {
+  return shares.blocks > 0 && shares.blocks < tiles;
 }
 
 int blocks_of(const ShareOut& shares, int tiles) {
+  if (shares.blocks > 0) return shares.blocks;
   return shares.whole + (tiles - shares.whole) * shares.parts;
 }
 
@@ -54,6 +63,10 @@ double tiles_computed(
     const ShareOut& shares, int tiles, int k_tiles, const std::vector<std::int64_t>& blocks) {
   std::int64_t computed = 0;  // K tiles
   for (const std::int64_t block : blocks) {
+    if (is_in_turns(shares, tiles)) {
+      computed += k_tiles * ((tiles - block + shares.blocks - 1) / shares.blocks);
+      continue;
+    }
     const std::int64_t part =
         block < shares.whole ? 0 : (block - shares.whole) / (tiles - shares.whole);
     computed += block < shares.whole
@@ -70,6 +83,7 @@ std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int 
 std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles) {
   std::vector<std::int64_t> blocks;
   if (shares.whole > 0) blocks = {0};
+  if (is_in_turns(shares, tiles)) blocks.push_back((tiles - 1) % shares.blocks);
   const int cut = tiles - shares.whole;
   for (int part = 0; part < shares.parts && cut > 0; ++part) {
     const std::int64_t first = shares.whole + std::int64_t{part} * cut;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <set>
 #include <utility>
@@ -177,6 +178,29 @@ TEST_CASE(
     }
     CHECK(parts_of.empty() == (shares.parts == 1));
   });
+}
+
+TEST_CASE("blocks that stay on their SM compute all tiles in turns") {
+  Variant variant{};
+  variant.BM = variant.BN = 128;
+  variant.BK = 32;
+  variant.sharing = Sharing::persistent;
+  for (const int side : {0, 100, 1024, 4096, 4100}) {
+    CAPTURE(side);
+    const int tiles = tiles_of(variant, side, side);
+    const ShareOut shares = share_out(variant, side, side, 64, kSms);
+    const int blocks = blocks_of(shares, tiles);
+    CHECK(blocks == std::min(tiles, kSms));
+    CHECK(is_in_turns(shares, tiles) == (tiles > kSms));
+    std::vector<std::int64_t> all(blocks);
+    std::iota(all.begin(), all.end(), 0);
+    CHECK(tiles_computed(shares, tiles, 2, all) == tiles);
+    CHECK(floats_of_sums(shares, variant, tiles) == 0);
+    if (tiles == 0) continue;
+    CHECK(most_tiles(shares, tiles, 2, kSms) == tiles_computed(shares, tiles, 2, {0}));
+    for (const std::int64_t block : sample_of(shares, tiles)) CHECK(block < blocks);
+  }
+  CHECK(blocks_of(share_out(variant, 512, 512, 64, 0), 16) == 16);
 }
 
 TEST_CASE("blocks compute as many tiles as their K tiles add up to") {

@@ -17,11 +17,14 @@ struct KernelRef {
   const char* name = "";  // in C++ syntax: "thread_tiling_2d<128, 128, 8, 8, 8>"
 };
 
+struct Predicted;
+
 // How the tiles of C become blocks.
 enum class Sharing {
-  grid,     // a block per tile, in a grid with C's rows and columns
-  ordered,  // a block per tile, in an order of the kernel's own
-  cut       // the same, but the tiles of the last wave are cut along K (model/share_out.h)
+  grid,       // a block per tile, in a grid with C's rows and columns
+  ordered,    // a block per tile, in an order of the kernel's own
+  cut,        // the same, but the tiles of the last wave are cut along K (model/share_out.h)
+  persistent  // a block per SM, each with several tiles one after the other
 };
 
 // What multiplies: FFMAs, or one of the tensor cores' instructions. They differ in precision and
@@ -42,9 +45,18 @@ struct Variant {
   bool for_small = false;  // may run in place of an earlier one where C is small (model/choice.h)
   Sharing sharing = Sharing::grid;
   Multiplier multiplier = Multiplier::ffma;
+  // The variant that runs, with its kernel_any, in place of this one for every other shape and
+  // pointer. Null: this one does, with its own.
+  const Variant* otherwise = nullptr;
+  const Predicted* predicted = nullptr;  // null: the stage's
 
   int threads() const { return block_x * block_y; }
 };
+
+// What runs if rows of A, B and C are 16-byte aligned, or are not.
+inline const Variant& launched(const Variant& variant, bool aligned) {
+  return aligned || variant.otherwise == nullptr ? variant : *variant.otherwise;
+}
 
 // What one thread of an interior block does, as formulas in M, N, K, the variant's sizes, `threads`
 // and `reads_C` (1 if beta is not 0). src/model/formula.h evaluates them.
@@ -72,7 +84,7 @@ inline constexpr bool kOf32Lanes = true;
 
 // A tile in shared memory whose rows are swizzled: chunk c of 16 bytes of row r lies at
 // c ^ r % keys.
-struct Swizzle {
+struct RowSwizzle {
   const char* tile;  // "A"
   int keys;
   // What lanes that are served together read: the chunks with these numbers, from this many rows.
@@ -97,7 +109,11 @@ struct Stage {
   Precision precision = kFp32;  // how it rounds, for its error bound
   bool conflict_free = false;   // no load from or store to shared memory has a bank conflict
   int runs_from = 0;  // lowest compute capability with instructions that its kernels must have
-  std::vector<Swizzle> swizzles = {};
+  bool only_there = false;  // later ones do not have them
+  // Its warps have different tasks: the predicted counts are those of the thread that does most of
+  // each.
+  bool specialized = false;
+  std::vector<RowSwizzle> swizzles = {};
 };
 
 // The stage with that number; null if there is none.

@@ -42,8 +42,7 @@ float cut_to_float(std::int64_t sum, int unit) {
   if (magnitude == 0) return 0;
   constexpr int kSmallestPlace = -149;
   const auto width = static_cast<int>(std::bit_width(magnitude));
-  const int excess =
-      std::max({0, width - (kFloatPlaces + 1), kSmallestPlace - unit});
+  const int excess = std::max({0, width - (kFloatPlaces + 1), kSmallestPlace - unit});
   const std::uint64_t kept = excess < 64 ? magnitude >> excess << excess : 0;
   const double value = std::ldexp(static_cast<double>(kept), unit);
   return static_cast<float>(sum < 0 ? -value : value);

@@ -32,8 +32,7 @@ TEST_CASE("a tensor core adds small integers exactly") {
 TEST_CASE("a tensor core ignores the last 13 bits of an operand") {
   const float more = std::bit_cast<float>(0x3f801fffu);
   CHECK(tf32_seen(more) == 1.0f);
-  CHECK(
-      tensor_core_dot(std::vector{more}, std::vector{more}, 0, kHopperTensorCore) == 1.0f);
+  CHECK(tensor_core_dot(std::vector{more}, std::vector{more}, 0, kHopperTensorCore) == 1.0f);
   // A NaN whose payload is only there becomes infinite.
   CHECK(std::isinf(tf32_seen(std::bit_cast<float>(0x7f800001u))));
 }
@@ -96,7 +95,8 @@ TEST_CASE("a tensor core keeps NaN, infinity, zero and subnormal numbers") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector one{1.0f};
   CHECK(tensor_core_dot(std::vector{kInfinity}, one, 0, kHopperTensorCore) == kInfinity);
-  const float nan = tensor_core_dot(std::vector{kInfinity}, std::vector{0.0f}, 0, kHopperTensorCore);
+  const float nan =
+      tensor_core_dot(std::vector{kInfinity}, std::vector{0.0f}, 0, kHopperTensorCore);
   CHECK(std::bit_cast<std::uint32_t>(nan) == 0x7fffffffu);
   CHECK(tensor_core_dot(std::vector{0.0f}, one, 0, kHopperTensorCore) == 0.0f);
   const float smallest = std::numeric_limits<float>::denorm_min();

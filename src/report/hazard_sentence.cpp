@@ -165,6 +165,26 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
     case model::HazardKind::copy_from_shared:
       return in_block + name(hazard.first, row) + " makes a cp.async" + on_line(hazard.first) +
              " whose source is not in global memory; it copies from global to shared memory";
+    case model::HazardKind::tile_not_waited_for:
+      return in_block + second + (hazard.second.stores ? " to " : " from ") + where +
+             " without having waited for the copy" + on_line(hazard.first) + " that " +
+             name(hazard.first, row) +
+             " started; wait for its mbarrier, in the phase that counts its bytes";
+    case model::HazardKind::tile_in_use:
+      return in_block + second + " to " + where +
+             " while the tensor cores or the copy engine may still read it for " +
+             name(hazard.first, row) + on_line(hazard.first) +
+             "; let that thread wait until it has been read, and then arrive at an mbarrier that "
+             "this one waits for";
+    case model::HazardKind::not_fenced:
+      return in_block + first + " to " + where + ", and " + name(hazard.second, row) +
+             " lets the tensor cores or the copy engine use it" + on_line(hazard.second) +
+             " without a fence between; after the store and before the barrier, call "
+             "fence_proxy_async() (for an mbarrier, fence_mbarrier_init())";
+    case model::HazardKind::store_not_waited_for:
+      return in_block + name(hazard.first, row) +
+             " ends before the copy engine has read shared memory for its store" +
+             on_line(hazard.first) + "; call cp_async_bulk_wait_group_read<0>() before";
     case model::HazardKind::nothing_shuffled:
       return in_block + name(hazard.first, row) + " takes the value of lane " +
              std::to_string(hazard.index) + on_line(hazard.first) +

@@ -154,7 +154,7 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
            std::string(v.name) + mark(stage, v, choice), tile(v.BM, v.BN), count(v.BK),
            tile(v.WM, v.WN), tile(v.TM, v.TN), count(v.pipeline), text::grouped(v.threads()),
            v.shared_bytes > 0 ? text::grouped(v.shared_bytes) : none,
-           stage.needs > 0 ? std::to_string(stage.needs) : "any"});
+           stage.needs > 0 ? std::to_string(stage.needs) + (stage.only_there ? "a" : "") : "any"});
     }
   }
   constexpr int kTerm = 7;

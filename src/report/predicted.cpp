@@ -15,6 +15,7 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
   const model::ShareOut shares = model::share_out(v, run.M, run.N, K_read, run.gpu.sms);
   const bool all_cut = shares.parts > 1 && shares.whole == 0;
   const int k_tiles = v.BK > 0 ? (K_read + v.BK - 1) / v.BK : 0;
+  const int tiles = model::tiles_of(v, run.M, run.N), blocks = model::blocks_of(shares, tiles);
   return {
       {"M", number(run.M)},
       {"N", number(run.N)},
@@ -29,10 +30,15 @@ std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row
       {"threads", number(v.threads())},
       {"reads_C", run.beta != 0 ? 1.0 : 0.0},
       {"vec", row.aligned ? 4.0 : 1.0},
-      {"blocks", number(model::blocks_of(shares, model::tiles_of(v, run.M, run.N)))},
+      {"blocks", number(blocks)},
+      {"tiles", number(blocks > 0 ? (tiles + blocks - 1) / blocks : 0)},
       {"cuts", all_cut ? 1.0 : 0.0},
       {"depth", number(all_cut ? shares.depth : k_tiles)},
       {"adds", number(all_cut ? shares.parts : 0)}};
+}
+
+const model::Predicted& formulas_of(const lab::Row& row) {
+  return row.variant->predicted != nullptr ? *row.variant->predicted : row.stage->predicted;
 }
 
 std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row) {
@@ -41,7 +47,7 @@ std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& ro
   const auto value = [&](const char* formula) {
     return formula ? model::evaluate(formula, names) : 0;
   };
-  const model::Predicted& formulas = row.stage->predicted;
+  const model::Predicted& formulas = formulas_of(row);
   PredictedCounts counts;
   counts.gmem_loads = value(formulas.gmem_loads);
   counts.gmem_floats = value(formulas.gmem_floats);

@@ -24,12 +24,16 @@ struct PredictedCounts {
 };
 
 // What the formulas may name: M N K, the variant's sizes, `threads`, `blocks` of the launch,
-// `reads_C` (1 where beta is not 0) and `vec` (floats a copy moves: 4 where the aligned kernel ran,
-// else 1). K is 0 where alpha is, because the kernels then have nothing to multiply. If all tiles
-// are cut along K, `cuts` is 1, `depth` the number of K tiles of a part, and `adds` the number of
-// parts that a block adds up at the end. Otherwise a thread with a whole tile is meant: `cuts` and
-// `adds` are 0, and `depth` is the number of all K tiles.
+// `tiles` of C for each of them (rounded up), `reads_C` (1 where beta is not 0) and `vec` (floats a
+// copy moves: 4 where the aligned kernel ran, else 1). K is 0 where alpha is, because the kernels
+// then have nothing to multiply. If all tiles are cut along K, `cuts` is 1, `depth` the number of K
+// tiles of a part, and `adds` the number of parts that a block adds up at the end. Otherwise a
+// thread with a whole tile is meant: `cuts` and `adds` are 0, and `depth` is the number of all K
+// tiles.
 std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row);
+
+// The formulas of the row's stage, or of its variant if that has others.
+const model::Predicted& formulas_of(const lab::Row& row);
 
 // None where the row is no GPU stage. Throws what evaluate() throws.
 std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row);

@@ -71,6 +71,21 @@ void BlockCounts::request(
   }
 }
 
+void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
+  model::LineCounts& total = site.counts;
+  total.executions += 1;
+  total.requests += 1;
+  total.pieces += cost.sectors;
+  total.ideal_pieces += cost.ideal_sectors;
+  total.uncoalesced += cost.sectors - cost.ideal_sectors;
+  total.lines += cost.lines;
+  Tally& tally = threads_[thread];
+  const auto bytes = static_cast<int>(cost.bytes);
+  tally.add(site.traffic, bytes);
+  if (site.traffic == kAsyncGmem) tally.add(kGmemLoads, bytes);
+  if (site.traffic == kAsyncSmem) tally.add(kSmemStores, bytes);
+}
+
 void BlockCounts::add(int warp, const Party& party) {
   machine::for_each_lane(
       party.lanes, [&](int l) { threads_[geometry_.thread_of(warp, l)].add(party.tally); });
@@ -79,6 +94,7 @@ void BlockCounts::add(int warp, const Party& party) {
 model::Counts BlockCounts::result(const Sites& sites) const {
   model::Counts all = counts_;
   for (const Site& site : sites.all()) {
+    if (site.counts.requests == 0) continue;  // only hazards are looked for there
     add_requests(all.*kTraffic[site.traffic], site.counts);
     // cp.async is both a global load and a shared store.
     if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "model/box_cost.h"
 #include "model/counts.h"
 #include "model/warp_access.h"
 #include "trace/copies_in_flight.h"
@@ -27,6 +28,9 @@ class BlockCounts {
   void request(
       Site& site, const model::WarpAccess& access, const RequestCost& cost, int warp,
       std::span<Party* const> together);
+  // Counts one side of a box that the copy engine moves for `thread`: one request, of all its
+  // bytes.
+  void box(Site& site, const model::BoxCost& cost, int thread);
   // Adds what the lanes of a party did together, when it is known.
   void add(int warp, const Party& party);
 

@@ -9,34 +9,12 @@
 #include <sstream>
 #include <string>
 
+#include "trace/hazard_names.h"
 #include "trace/trace.h"
 
 namespace trace {
 
 namespace {
-
-using Kind = model::HazardKind;
-
-const std::map<Kind, const char*> kNames = {
-    {Kind::index_out_of_range, "index_out_of_range"},
-    {Kind::out_of_bounds, "out_of_bounds"},
-    {Kind::misaligned, "misaligned"},
-    {Kind::barrier_divergence, "barrier_divergence"},
-    {Kind::race, "race"},
-    {Kind::uninitialized, "uninitialized"},
-    {Kind::copy_not_waited_for, "copy_not_waited_for"},
-    {Kind::race_on_result, "race_on_result"},
-    {Kind::race_between_blocks, "race_between_blocks"},
-    {Kind::read_only_is_stored, "read_only_is_stored"},
-    {Kind::copy_of_bad_size, "copy_of_bad_size"},
-    {Kind::copy_of_bad_zeros, "copy_of_bad_zeros"},
-    {Kind::copy_to_global, "copy_to_global"},
-    {Kind::copy_from_shared, "copy_from_shared"},
-    {Kind::nothing_shuffled, "nothing_shuffled"},
-    {Kind::bad_width, "bad_width"},
-    {Kind::never_written, "never_written"},
-    {Kind::threads_left, "threads_left"},
-    {Kind::several_barriers, "several_barriers"}};
 
 std::vector<HazardKernel> all_kernels() {
   std::vector<HazardKernel> all;
@@ -68,20 +46,11 @@ std::vector<model::Hazard> hazards_of(const HazardKernel& kernel, const char* gp
 std::string text_of(const std::vector<model::Hazard>& hazards) {
   std::ostringstream text;
   for (const model::Hazard& hazard : hazards) {
-    text << kNames.at(hazard.kind) << ' ' << hazard.array << ' ' << hazard.byte << ' '
+    text << kHazardNames.at(hazard.kind) << ' ' << hazard.array << ' ' << hazard.byte << ' '
          << hazard.block << ' ' << hazard.other_block << ' ' << hazard.first.thread << ' '
          << hazard.second.thread << '\n';
   }
   return text.str();
-}
-
-// "race uninitialized": each kind once.
-std::string kinds_of(const std::vector<model::Hazard>& hazards) {
-  std::set<std::string> kinds;
-  for (const model::Hazard& hazard : hazards) kinds.insert(kNames.at(hazard.kind));
-  std::string text;
-  for (const std::string& kind : kinds) text += (text.empty() ? "" : " ") + kind;
-  return text;
 }
 
 }  // namespace
@@ -91,7 +60,7 @@ TEST_CASE("faults in small kernels are found, and none in correct ones") {
     CAPTURE(std::string(kernel.text));
     const std::vector<model::Hazard> hazards = hazards_of(kernel);
     CAPTURE(text_of(hazards));
-    CHECK(kinds_of(hazards) == kernel.finds);
+    CHECK(names_of(hazards) == kernel.finds);
   }
 }
 
@@ -110,7 +79,7 @@ TEST_CASE("on the paper GPU a warp orders only its 4 lanes") {
     CAPTURE(std::string(kernel.text));
     const std::vector<model::Hazard> hazards = hazards_of(kernel, "paper");
     CAPTURE(text_of(hazards));
-    CHECK(kinds_of(hazards) == expected->second);
+    CHECK(names_of(hazards) == expected->second);
   }
   CHECK(tried == finds.size());
 }

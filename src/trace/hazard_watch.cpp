@@ -13,15 +13,23 @@ bool is_somebody(HazardWatch::Actor actor) {
 }
 
 // Adds a lane to the lanes of its warp that made the same access at the same moment. Entries from
-// before `start` are dropped, because they are ordered with everything that follows.
+// before `start` are dropped, because they are ordered with everything that follows. So are the
+// lane's own, because what is ordered with its later access is ordered with them, too.
 void add(
     std::vector<Together>& all, std::uint64_t key, std::uint32_t lane, std::uint32_t site,
     ThreadOrder::Moment start) {
-  std::erase_if(all, [&](const Together& known) { return known.moment() < start; });
+  const Together added{key, lane, site};
+  std::erase_if(all, [&](Together& known) {
+    const bool is_older = known.key < key;
+    if (is_older && known.warp() == added.warp() && known.how() == added.how()) {
+      known.lanes &= ~lane;
+    }
+    return known.moment() < start || known.lanes == 0;
+  });
   const auto same =
       std::find_if(all.begin(), all.end(), [&](const Together& known) { return known.key == key; });
   if (same == all.end()) {
-    all.push_back({key, lane, site});
+    all.push_back(added);
   } else {
     same->lanes |= lane;
   }
@@ -44,8 +52,35 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
 }
 
 HazardWatch::Actor HazardWatch::unordered_store(const Cell& cell, int thread) const {
+  if (cell.is_stored_by_agent()) {
+    const int agent = cell.store_thread() - Cell::kFirstAgent;
+    if (order_.knows(thread, agent, cell.store_moment())) return kNobody;
+    return {thread_of_site_[cell.store_site], cell.store_site};
+  }
   if (order_.is_before(cell.store_moment(), cell.store_thread(), thread)) return kNobody;
   return {cell.store_thread(), cell.store_site};
+}
+
+HazardWatch::Actor HazardWatch::unordered_agent_load(const Cell& cell, int thread) const {
+  const MoreOfCell* const more = cells_.more(cell);
+  if (more == nullptr) return kNobody;
+  for (const MoreOfCell::AgentRead& read : more->agent_reads) {
+    if (!order_.knows(thread, read.agent, read.action)) {
+      return {thread_of_site_[read.site], read.site};
+    }
+  }
+  return kNobody;
+}
+
+HazardWatch::Actor HazardWatch::unfenced_store(const Cell& cell, int thread) const {
+  if (cell.is_stored_by_agent()) return kNobody;
+  if (order_.is_fenced(cell.store_moment(), cell.store_thread(), thread)) return kNobody;
+  return {cell.store_thread(), cell.store_site};
+}
+
+model::HazardKind HazardWatch::kind_of_unordered(const Cell& cell) {
+  return cell.is_stored_by_agent() ? model::HazardKind::tile_not_waited_for
+                                   : model::HazardKind::race;
 }
 
 HazardWatch::Actor HazardWatch::unordered(const Together& others, int thread) const {
@@ -129,7 +164,7 @@ void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor a
       const Actor copier{cell.store_thread(), cell.store_site};
       report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
     } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
-      report(model::HazardKind::race, other, actor, array, at);
+      report(kind_of_unordered(cell), other, actor, array, at);
     } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how);
                is_somebody(atomic)) {
       report(model::HazardKind::race, atomic, actor, array, at);
@@ -145,10 +180,16 @@ void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor 
   if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
+    const Actor agent = unordered_agent_load(cell, actor.thread);
     Actor other = unordered_store(cell, actor.thread);
+    const bool by_agent = is_somebody(other) && cell.is_stored_by_agent();
     if (!is_somebody(other)) other = unordered_load(cell, actor.thread, how);
     if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, how);
-    if (cell.pending_in == serial && cell.store_thread() == actor.thread) {
+    if (is_somebody(agent)) {
+      report(model::HazardKind::tile_in_use, agent, actor, array, at);
+    } else if (by_agent) {
+      report(model::HazardKind::tile_not_waited_for, other, actor, array, at);
+    } else if (cell.pending_in == serial && cell.store_thread() == actor.thread) {
       const Actor copier{cell.store_thread(), cell.store_site};
       report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
     } else if (is_somebody(other)) {
@@ -182,10 +223,80 @@ void HazardWatch::copy(std::size_t array, std::uint64_t byte, int bytes, Actor a
     if (!is_somebody(other)) other = unordered_load(cell, actor.thread, How::plain);
     if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, How::plain);
     if (is_somebody(other)) report(model::HazardKind::race, other, actor, array, at);
+    const Actor agent = unordered_agent_load(cell, actor.thread);
+    if (is_somebody(agent)) report(model::HazardKind::tile_in_use, agent, actor, array, at);
     note_plain_store(cell, actor);
     cell.pending_in = cells_.serial();
   });
   copies_[actor.thread].issue({array, byte, bytes, actor});
+}
+
+void HazardWatch::use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies) {
+  constexpr int kBytes = 8;
+  cells_.for_each(array, byte, kBytes, [&](const Cell& cell, std::uint64_t at, const Cell&) {
+    if (at != byte) return;
+    if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+      report(kind_of_unordered(cell), other, actor, array, at);
+    } else if (
+        by_copies && !cell.is_stored_by_agent() &&
+        !order_.is_fenced(cell.store_moment(), cell.store_thread(), actor.thread, true)) {
+      const Actor initializer{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::not_fenced, initializer, actor, array, at);
+    }
+  });
+}
+
+void HazardWatch::agent_store(
+    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+    ThreadOrder::Moment action) {
+  if (thread_of_site_.size() <= actor.site) thread_of_site_.resize(actor.site + 1, 0);
+  thread_of_site_[actor.site] = actor.thread;
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
+    if (const Actor reader = unordered_agent_load(cell, actor.thread); is_somebody(reader)) {
+      report(model::HazardKind::tile_in_use, reader, actor, array, at);
+    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+      report(kind_of_unordered(cell), other, actor, array, at);
+    } else if (const Actor loads = unordered_load(cell, actor.thread, How::plain);
+               is_somebody(loads)) {
+      report(model::HazardKind::race, loads, actor, array, at);
+    } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
+      report(model::HazardKind::not_fenced, unfenced, actor, array, at);
+    }
+    note_plain_store(cell, actor);
+    cell.stored = action << Cell::kThreadBits | std::uint64_t(Cell::kFirstAgent + agent);
+    cell.pending_in = 0;
+    cell.initialized_in = word.initialized_in = serial;
+  });
+}
+
+void HazardWatch::agent_load(
+    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+    ThreadOrder::Moment action) {
+  if (thread_of_site_.size() <= actor.site) thread_of_site_.resize(actor.site + 1, 0);
+  thread_of_site_[actor.site] = actor.thread;
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
+    if (cell.pending_in == serial) {
+      const Actor copier{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+      report(kind_of_unordered(cell), other, actor, array, at);
+    } else if (!(bytes < 4 ? cell : word).is_initialized(serial)) {
+      reads_of_nothing_.push_back({actor, array, at, false});
+    } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
+      report(model::HazardKind::not_fenced, unfenced, actor, array, at);
+    }
+    std::vector<MoreOfCell::AgentRead>& reads = cells_.make_more(cell).agent_reads;
+    const auto known = std::find_if(
+        reads.begin(), reads.end(),
+        [&](const MoreOfCell::AgentRead& read) { return read.agent == agent; });
+    if (known == reads.end()) {
+      reads.push_back({action, agent, actor.site});
+    } else {
+      *known = {action, agent, actor.site};
+    }
+  });
 }
 
 void HazardWatch::commit(int thread) {

@@ -55,6 +55,25 @@ class HazardWatch {
     order_.warp_barrier(warp, lanes, mask);
   }
   void barrier();
+  // Barriers in shared memory: the initialization is a store. Who uses the barrier must come after
+  // it, and if the copy engine uses it, after a fence, too.
+  void use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies);
+  void proxy_fence(int thread) { order_.proxy_fence(thread); }
+  void barrier_fence(int thread) { order_.barrier_fence(thread); }
+  void arrive(int thread, std::uint64_t phase) { order_.arrive(thread, phase); }
+  void pass(int thread, std::uint64_t phase) { order_.pass(thread, phase); }
+  // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's
+  // `action`.
+  ThreadOrder::Moment act(int agent) { return order_.act(agent); }
+  void learn_action(int thread, int agent, ThreadOrder::Moment action) {
+    order_.learn_action(thread, agent, action);
+  }
+  void agent_store(
+      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+      ThreadOrder::Moment action);
+  void agent_load(
+      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+      ThreadOrder::Moment action);
   void end_block() { barrier(); }
   void misaligned(std::size_t array, std::uint64_t byte, Actor actor);
 
@@ -81,6 +100,10 @@ class HazardWatch {
   // An earlier access by another thread that must be ordered with this one but is not; kNone if
   // there is none.
   Actor unordered_store(const Cell& cell, int thread) const;
+  Actor unordered_agent_load(const Cell& cell, int thread) const;
+  // What an unordered store is: a race, or a copy that was not waited for.
+  static model::HazardKind kind_of_unordered(const Cell& cell);
+  Actor unfenced_store(const Cell& cell, int thread) const;
   Actor unordered(const Together& others, int thread) const;
   Actor unordered_atomic(const Cell& cell, int thread, How how) const;
   Actor unordered_load(const Cell& cell, int thread, How how) const;
@@ -97,6 +120,7 @@ class HazardWatch {
   std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
   std::vector<ReadOfNothing> reads_of_nothing_;     // in this epoch
   std::vector<Found> found_;
+  std::vector<int> thread_of_site_;  // the last that started an agent's action there
   std::int64_t block_ = 0;
 };
 

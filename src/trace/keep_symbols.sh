@@ -31,9 +31,10 @@ ld -r -T "$out.script" "$out.merged" -o "$out.apart"
 mv "$out.apart" "$out.merged"
 for name in $(echo "$symbols_of_in" | awk '$4 == "TLS" && $7 == "UND" &&
     $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ { print $8 }' | sort -u); do
-  set -- "$@" --redefine-sym "$name=simt_dynamic_shared"
+  # One at a time: objcopy refuses to give several symbols one name at once.
+  objcopy --redefine-sym "$name=simt_dynamic_shared" "$out.merged"
 done
-objcopy "$@" "$out.merged"
+[ $# -eq 0 ] || objcopy "$@" "$out.merged"
 for name in $symbols; do
   kept="$kept --keep-global-symbol=$name"
 done

@@ -6,7 +6,13 @@
 // CUDA C++ programming guide: __syncthreads() orders all threads of a block, __syncwarp(mask) "the
 // threads participating in the barrier"; shuffles and votes "do not imply a memory barrier". An
 // atomic alone orders nothing. But what a thread did before a fence is visible to a thread that
-// reads, by an atomic or volatile access, what the first thread stored after the fence.
+// reads, by an atomic or volatile access, what the first thread stored after the fence. An arrival
+// at an mbarrier or a named barrier releases everything that the thread did or knows to those who
+// wait for that phase.
+//
+// An agent is an asynchronous unit that acts for threads: the copy engine for one mbarrier, the
+// tensor cores for one warpgroup. No barrier of threads orders an agent's actions, only a wait for
+// them does; who knows of a wait knows of the action.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +34,16 @@ class ThreadOrder {
   // Some lanes of `warp` reached a __syncwarp(mask); others may have reached it before.
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
   void fence(int thread);
+  // A fence between the thread's accesses and those of agents; for a barrier's initialization only,
+  // or for all.
+  void proxy_fence(int thread);
+  void barrier_fence(int thread);
+  // An arrival, and a wait that has passed. Each phase of each barrier is a place of its own.
+  void arrive(int thread, std::uint64_t place);
+  void pass(int thread, std::uint64_t place);
+  // A new action of an agent; then `thread` learns that it is complete, and so are those before.
+  Moment act(int agent);
+  void learn_action(int thread, int agent, Moment action);
   void atomic_store(int thread, std::uint64_t place);
   void atomic_load(int thread, std::uint64_t place);
   // An exchange or a compare-and-swap. The trace follows the lanes of a warp as if they took a lock
@@ -45,6 +61,14 @@ class ThreadOrder {
   // Whether anything besides barriers of a whole warp or block orders threads at present.
   bool has_edges() const { return has_edges_; }
 
+  // Whether `thread` knows that an agent's action is complete.
+  bool knows(int thread, int agent, Moment action) const {
+    return action < began_ || known_actions_of(thread, agent) >= action;
+  }
+  // Whether `other`, after what it did at `moment`, crossed a proxy fence that comes before what
+  // `thread` does now.
+  bool is_fenced(Moment moment, int other, int thread, bool or_barrier_fence = false) const;
+
   // Whether what `other` did at `moment` comes before what `thread` does now.
   bool is_before(Moment moment, int other, int thread) const {
     if (moment < block_start_ || other == thread) return true;
@@ -59,6 +83,12 @@ class ThreadOrder {
   Moment known(int thread, int other) const {
     return known_[thread].empty() ? 0 : known_[thread][other];
   }
+  Moment known_actions_of(int thread, int agent) const {
+    const Known& known = known_actions_[thread];
+    return static_cast<std::size_t>(agent) < known.size() ? known[agent] : 0;
+  }
+  void join_actions(int first, std::uint32_t lanes);
+  void release(int thread, std::uint64_t place, Moment own);
   bool share_a_lock(int other, int thread) const;
   void join(int warp, std::uint32_t lanes);
   void learn(int thread, const Known& more);
@@ -68,7 +98,7 @@ class ThreadOrder {
   };
 
   const model::WarpGeometry geometry_;
-  Moment clock_ = 0, block_start_ = 0;
+  Moment clock_ = 0, block_start_ = 0, began_ = 0;  // began_: the block's first
   bool has_edges_ = false;
   std::vector<Moment> now_, fenced_;  // by thread
   std::vector<Moment> warp_start_;
@@ -76,6 +106,11 @@ class ThreadOrder {
   std::vector<std::vector<std::uint64_t>> locks_;      // by thread
   std::vector<Known> known_;                           // by thread; empty: barriers are enough
   std::unordered_map<std::uint64_t, Known> released_;  // by place, since the block's last barrier
+
+  std::vector<std::vector<Moment>> proxy_fences_, barrier_fences_;  // by thread, in order
+  std::vector<Known> known_actions_;                                // by thread, of each agent
+  std::unordered_map<std::uint64_t, Known> released_actions_;       // by place
+  bool has_agents_ = false;
 };
 
 }  // namespace trace

@@ -43,6 +43,9 @@ constexpr int bytes_of(Token token) {
   return 1 << (token & 7u);
 }
 
+// The site of a box or of an operand of wgmma has pieces of 16 bytes.
+inline constexpr Token kBoxSite = 4;
+
 constexpr bool is_load(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
          kind == Kind::kVolatileLoad || kind == Kind::kLdmatrix;
@@ -57,10 +60,10 @@ constexpr bool is_atomic(Kind kind) {
 
 // A report by the machine about a lane that is neither a step nor an access.
 struct Told {
-  enum class What : std::uint8_t { fence, read_only_load, hazard } what;
-  std::uint8_t kind = 0;     // of the hazard (model::HazardKind)
-  std::uint32_t extent = 0;  // of the hazard
-  std::uint64_t value = 0;   // the hazard's index, or the loaded address
+  enum class What : std::uint8_t { fence, read_only_load, hazard, async } what;
+  std::uint8_t kind = 0;     // of the hazard (model::HazardKind) or action (machine::AsyncAction)
+  std::uint32_t extent = 0;  // of the hazard; the action's number
+  std::uint64_t value = 0;   // the hazard's index, the loaded address, or the action's value
 
   std::uint64_t first_word() const {
     return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 |

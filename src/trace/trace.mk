@@ -11,6 +11,17 @@ $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o
 		16hazards_of_warpsE 24hazards_in_global_memoryE)" $(COUNTED)
 $(BUILD)/tests: $(HAZARD_KERNELS)
 
+# One source for two machines. make hopper-checks runs it on the GPU.
+$(BUILD)/hopper_checks_traced.o: $(BUILD)/traced/src/trace/hopper_checks.o
+	src/trace/keep_symbols.sh $< $@ _ZN5trace13hopper_checksE $(COUNTED)
+$(BUILD)/hopper_checks_plain.o: $(BUILD)/plain/src/trace/hopper_checks.o
+	src/trace/keep_symbols.sh $< $@ _ZN5trace19plain_hopper_checksE \
+		--redefine-sym _ZN5trace13hopper_checksE=_ZN5trace19plain_hopper_checksE
+$(BUILD)/hopper_mutants_traced.o: $(BUILD)/traced/src/trace/hopper_mutants.o
+	src/trace/keep_symbols.sh $< $@ \
+		"_ZN5trace14hopper_mutantsE _ZN5trace14hopper_misusesE" $(COUNTED)
+$(BUILD)/tests: $(addprefix $(BUILD)/hopper_,checks_traced.o checks_plain.o mutants_traced.o)
+
 mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer must report each
 	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"

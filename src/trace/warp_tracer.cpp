@@ -46,6 +46,7 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   counts_.begin_block(block, threads);
   watch_.begin_block(block, threads);
   record_.begin_block(block);
+  copies_.clear();
   audited_.reset();  // of an abandoned block
   if (audit_ != nullptr) {
     audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
@@ -103,6 +104,17 @@ void WarpTracer::ldmatrix(const void* row, const void* place) {
 void WarpTracer::fence(const void* place) {
   watch_.will_fence();
   log_told({Told::What::fence}, 1, place);
+}
+
+void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
+  Told told{Told::What::async, static_cast<std::uint8_t>(action.kind), action.number, action.value};
+  if (action.kind == machine::AsyncAction::Kind::wait)
+    told.value = action.value << 32 | action.copies;
+  if (action.copy != nullptr) {
+    told.value = copies_.size();
+    copies_.push_back(*action.copy);
+  }
+  log_told(told, 1, place);
 }
 
 void WarpTracer::atomic(
@@ -208,11 +220,58 @@ void WarpTracer::execute(Together together) {
     }
     case Kind::kTold: {
       const model::WarpAccess first = log_.gather(token, together);
-      const model::WarpAccess second = log_.gather(token, together);
-      return machine::for_each_lane(first.active, [&](int l) {
-        watch_.told(thread_of(l), Told::of(first.address[l], second.address[l]), path, token);
-      });
+      return tell(first, log_.gather(token, together), token, path);
     }
+  }
+}
+
+void WarpTracer::tell(
+    const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path) {
+  const int lowest = std::countr_zero(first.active);
+  machine::for_each_lane(first.active, [&](int l) {
+    const Told told = Told::of(first.address[l], second.address[l]);
+    if (told.what != Told::What::async) return watch_.told(thread_of(l), told, path, token);
+    // The lanes of a warp multiply together.
+    const auto kind = static_cast<machine::AsyncAction::Kind>(told.kind);
+    const bool multiplies = kind == machine::AsyncAction::Kind::multiply;
+    if (!multiplies || l == lowest) act(thread_of(l), told, token, path);
+    if (multiplies) watch_.joined_multiply(thread_of(l));
+  });
+}
+
+void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
+  machine::AsyncAction action{
+      static_cast<machine::AsyncAction::Kind>(told.kind), told.extent, told.value, nullptr};
+  using Action = machine::AsyncAction::Kind;
+  if (action.kind == Action::load || action.kind == Action::store) {
+    action.copy = &copies_[told.value];
+  } else if (action.kind == Action::wait) {
+    action.value = told.value >> 32;
+    action.copies = static_cast<std::uint32_t>(told.value);
+  }
+  if (action.copy != nullptr) count(thread, action, token, path);
+  watch_.async_action(thread, action, path, token);
+  if (record_.is_on()) record_hazards();
+}
+
+// The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.
+void WarpTracer::count(int thread, const machine::AsyncAction& action, Token token, Token path) {
+  const bool loads = action.kind == machine::AsyncAction::Kind::load;
+  const machine::PartOfMatrix& part = action.copy->matrix;
+  const auto first = reinterpret_cast<std::uintptr_t>(part.first);
+  const Token global =
+      make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kStore, kBoxSite);
+  Site* const matrix = part.rows > 0 ? sites_.find(path, global, first) : nullptr;
+  if (matrix != nullptr) {
+    counts_.box(
+        *matrix, model::box_cost(first, part.rows, part.row_bytes, part.pitch_bytes), thread);
+  }
+  const Token shared =
+      make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kLoad, kBoxSite);
+  Site* const tile =
+      sites_.find(path, shared, reinterpret_cast<std::uintptr_t>(action.copy->shared));
+  if (tile != nullptr) {
+    counts_.box(*tile, {static_cast<std::int64_t>(action.copy->bytes), 0, 0, 0}, thread);
   }
 }
 

@@ -50,11 +50,13 @@ class WarpTracer : public machine::BlockObserver {
   void warp_barrier(std::uint32_t mask, const void* place) override;
   void ldmatrix(const void* row, const void* place) override;
   void fence(const void* place) override;
+  void async_action(const machine::AsyncAction& action, const void* place) override;
   void atomic(
       const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
   void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
   void misuse(
       model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) override;
+  bool found_hazard() const override { return watch_.found_hazard(); }
   model::Counts result() const override;
 
  private:
@@ -66,6 +68,10 @@ class WarpTracer : public machine::BlockObserver {
       Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
   void follow(Token token, Together together);
   void record_hazards();
+  void tell(
+      const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
+  void count(int thread, const machine::AsyncAction& action, Token token, Token path);
+  void act(int thread, const Told& told, Token token, Token path);
   int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
 
   const model::WarpGeometry geometry_;
@@ -81,6 +87,7 @@ class WarpTracer : public machine::BlockObserver {
   model::Audit* audit_;                  // null after a block was audited
   std::optional<AuditedBlock> audited_;  // the running block
   int warp_ = 0;
+  std::vector<machine::AsyncAction::Copy> copies_;  // that the running block has started
 };
 
 }  // namespace trace

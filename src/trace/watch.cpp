@@ -6,6 +6,8 @@
 
 #include "machine/fiber.h"
 #include "machine/lanes.h"
+#include "machine/warpgroup.h"
+#include "model/matrix_descriptor.h"
 #include "trace/bad_index.h"
 
 namespace trace {
@@ -52,8 +54,9 @@ void Watch::begin_block(std::int64_t block, int threads) {
   fatal_ = false;
   threads_.begin_block(block, threads);
   barriers_.begin_block(block, threads);
-  threads_taken_ = threads_.found().size();
-  others_taken_ = others_.size();
+  agents_.begin_block();
+  threads_taken_ = threads_before_ = threads_.found().size();
+  others_taken_ = others_before_ = others_.size();
   epoch_ = 0;
   fenced_in_.assign(threads, 0);
   read_atomically_.clear();
@@ -279,6 +282,160 @@ void Watch::told(int thread, const Told& told, Token path, Token token) {
   add_other(hazard);
 }
 
+void Watch::async_action(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  using Act = machine::AsyncAction::Kind;
+  if (!looks()) return;
+  const std::uint64_t phase = AsyncAgents::place(action.number, action.value);
+  switch (action.kind) {
+    case Act::init: {
+      agents_.init(action.number, action.value);
+      const Token store = make_token(place_of(token), Kind::kStore, 3);
+      const Site* site = sites_.find(path, store, action.value);
+      if (site == nullptr) return;
+      return threads_.store(
+          sites_.array_of(*site), action.value - site->array->begin, 8, {thread, site->number});
+    }
+    case Act::arrive:
+      use_barrier(thread, action.number, false, path, token);
+      return threads_.arrive(thread, phase);
+    case Act::wait:
+      use_barrier(thread, action.number, false, path, token);
+      threads_.pass(thread, phase);
+      return learn(thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
+    case Act::barrier_fence:
+      return threads_.barrier_fence(thread);
+    case Act::proxy_fence:
+      return threads_.proxy_fence(thread);
+    case Act::load:
+      return load_tile(thread, action, path, token);
+    case Act::store:
+      return store_tile(thread, action, path, token);
+    case Act::multiply:
+      return read_operand(thread, action, path, token);
+    case Act::stores_read:
+    case Act::multiplied: {
+      const bool multiplied = action.kind == Act::multiplied;
+      const int agent =
+          multiplied
+              ? agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads)
+              : agents_.number(AsyncAgents::Kind::stores, thread);
+      if (multiplied && action.value > 0) {
+        threads_.pass(thread, AsyncAgents::place_of_multiply(agent, action.value - 1));
+      }
+      return learn(thread, agent, action.value);
+    }
+  }
+}
+
+void Watch::joined_multiply(int thread) {
+  if (!looks()) return;
+  const int agent =
+      agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads);
+  const std::size_t started = agents_.started(geometry_.warp_of(thread));
+  threads_.arrive(thread, AsyncAgents::place_of_multiply(agent, started - 1));
+}
+
+// The thread learns that the agent's first `count` actions are complete.
+void Watch::learn(int thread, int agent, std::uint64_t count) {
+  const std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
+  const std::uint64_t known = std::min<std::uint64_t>(count, actions.size());
+  if (known > 0) threads_.learn_action(thread, agent, actions[known - 1]);
+}
+
+void Watch::use_barrier(
+    int thread, std::uint32_t barrier, bool by_copies, Token path, Token token) {
+  const std::uintptr_t address = agents_.address(barrier);
+  if (address == 0) return;
+  const Token load = make_token(place_of(token), Kind::kLoad, 3);
+  const Site* site = sites_.find(path, load, address);
+  if (site == nullptr) return;
+  threads_.use_barrier(
+      sites_.array_of(*site), address - site->array->begin, {thread, site->number}, by_copies);
+}
+
+// Looks at the part of a matrix that a copy reads or writes. Returns the site of that access; null
+// if there is nothing to access.
+Site* Watch::part_of_matrix(
+    int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token) {
+  if (part.rows == 0) return nullptr;
+  const auto first = reinterpret_cast<std::uintptr_t>(part.first);
+  const Token access =
+      make_token(place_of(token), stores ? Kind::kStore : Kind::kAsyncCopy, kBoxSite);
+  Site* const site = sites_.find(path, access, first);
+  for (int row = 0; row < part.rows; ++row) {
+    const std::uintptr_t address = first + row * part.pitch_bytes;
+    if (site == nullptr || !site->array->holds(address, part.row_bytes)) {
+      others_.push_back(machine::out_of_bounds(
+          memory_.arrays, address, part.row_bytes, block_,
+          {thread, 0, stores, paths_.places_of(path, place_of(token))}));
+      fatal_ = true;
+      return nullptr;
+    }
+    if (!site->array->watched) continue;
+    const std::uint64_t byte = address - site->array->begin;
+    const std::size_t array = sites_.array_of(*site);
+    add_touch(array, byte, part.row_bytes, stores ? Touch::Way::store : Touch::Way::load, site);
+    if (!stores || !site->array->result) continue;
+    const std::uint64_t me = block_ * block_threads_ + thread + 1;
+    for (int word = 0; word < part.row_bytes / 4; ++word) {
+      launch_->writers.put(byte / 4 + word, me);
+    }
+  }
+  return site;
+}
+
+void Watch::load_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  const machine::AsyncAction::Copy& copy = *action.copy;
+  use_barrier(thread, action.number, true, path, token);
+  part_of_matrix(thread, copy.matrix, false, path, token);
+  const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
+  const Token access = make_token(place_of(token), Kind::kAsyncCopy, kBoxSite);
+  const Site* site = sites_.find(path, access, address);
+  if (site == nullptr) return;
+  const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
+  agents_.actions(agent).push_back(threads_.act(agent));
+  threads_.agent_store(
+      sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
+      {thread, site->number}, agent, agents_.actions(agent).back());
+}
+
+void Watch::store_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  const machine::AsyncAction::Copy& copy = *action.copy;
+  part_of_matrix(thread, copy.matrix, true, path, token);
+  const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
+  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
+  const Site* site = sites_.find(path, access, address);
+  if (site == nullptr) return;
+  const int agent = agents_.number(AsyncAgents::Kind::stores, thread);
+  agents_.actions(agent).push_back(threads_.act(agent));
+  threads_.agent_load(
+      sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
+      {thread, site->number}, agent, agents_.actions(agent).back());
+}
+
+// The first warp of a warpgroup to come to a wgmma starts the agent's action, and each warp must be
+// ordered after the operand's stores.
+void Watch::read_operand(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  const int warpgroup = thread / machine::kWarpgroupThreads;
+  const int agent = agents_.number(AsyncAgents::Kind::tensor_cores, warpgroup);
+  std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
+  const std::size_t number = agents_.start(geometry_.warp_of(thread));
+  if (number == actions.size()) actions.push_back(threads_.act(agent));
+  const auto shared = reinterpret_cast<std::uintptr_t>(machine::dynamic_shared_memory());
+  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
+  const Site* site = sites_.find(path, access, shared);
+  if (site == nullptr) return;
+  const model::MatrixDescriptor matrix = model::decoded(action.value);
+  constexpr int kPiece = 16, kRow = 32;
+  for (int row = 0; row < static_cast<int>(action.number); ++row) {
+    for (int byte = 0; byte < kRow; byte += kPiece) {
+      threads_.agent_load(
+          sites_.array_of(*site), model::address_in(matrix, row, byte), kPiece,
+          {thread, site->number}, agent, actions[number]);
+    }
+  }
+}
+
 // Keeps the first of equal hazards.
 void Watch::add_other(const model::Hazard& hazard) {
   const bool known = std::any_of(others_.begin(), others_.end(), [&](const model::Hazard& other) {
@@ -308,6 +465,13 @@ void Watch::barrier(std::span<const bool> left, const WarpLog& log) {
     add_other(hazard);
     fatal_ |= model::is_fatal(hazard.kind);
   }
+}
+
+bool Watch::found_hazard() const {
+  return threads_.found().size() > threads_before_ ||
+         std::any_of(
+             others_.begin() + static_cast<std::ptrdiff_t>(others_before_), others_.end(),
+             [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });
 }
 
 std::vector<model::Hazard> Watch::found() const {

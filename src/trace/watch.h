@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "machine/kernel_memory.h"
+#include "machine/observer.h"
 #include "model/counts.h"
 #include "model/warp_access.h"
+#include "trace/async_agents.h"
 #include "trace/barrier_watch.h"
 #include "trace/hazard_watch.h"
 #include "trace/launch_watch.h"
@@ -27,6 +29,8 @@ class Watch {
   bool looks() const { return launch_ != nullptr; }
   // If true, the block must be abandoned.
   bool is_fatal() const { return fatal_; }
+  // Whether the running block has a hazard that is more than a note.
+  bool found_hazard() const;
 
   void begin_block(std::int64_t block, int threads);
   void end_block();
@@ -54,6 +58,10 @@ class Watch {
       const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
       int warp);
   void told(int thread, const Told& told, Token path, Token token);
+  // An action of one thread or, if it is wgmma's, of the lanes from that thread on.
+  void async_action(int thread, const machine::AsyncAction& action, Token path, Token token);
+  // The thread takes part in the wgmma that its warp started last.
+  void joined_multiply(int thread);
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
@@ -66,6 +74,13 @@ class Watch {
   std::vector<model::Hazard> take_new();
 
  private:
+  void use_barrier(int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
+  void load_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void store_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void learn(int thread, int agent, std::uint64_t count);
+  void read_operand(int thread, const machine::AsyncAction& action, Token path, Token token);
+  Site* part_of_matrix(
+      int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token);
   void touch_in_block(const Site& site, const model::WarpAccess& access, int warp);
   void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
   void touch_in_launch(const Site& site, const model::WarpAccess& access);
@@ -88,8 +103,10 @@ class Watch {
   const machine::MemoryRange locals_;
   HazardWatch threads_;  // array numbers are indices into memory_.arrays
   BarrierWatch barriers_;
+  AsyncAgents agents_;
   std::vector<model::Hazard> others_;
   std::size_t threads_taken_ = 0, others_taken_ = 0;
+  std::size_t threads_before_ = 0, others_before_ = 0;  // found in earlier blocks
   bool fatal_ = false;
   std::int64_t block_ = 0, block_threads_ = 0;
 

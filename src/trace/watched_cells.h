@@ -31,7 +31,7 @@ struct Together {
 // Four bytes, or one byte if the word was accessed in parts. `more` is used only for a third group
 // of `loads` or for atomics.
 struct Cell {
-  std::uint64_t stored = 0;  // moment and thread of the last plain store
+  std::uint64_t stored = 0;  // moment and thread of the last plain store, or moment and agent
   std::uint32_t store_site = 0;
   std::uint32_t initialized_in = 0;  // serial number of the block
   std::array<Together, 2> loads{};
@@ -43,14 +43,23 @@ struct Cell {
   // padding of a struct.
   bool is_initialized(std::uint32_t serial) const { return initialized_in == serial; }
 
-  static constexpr int kThreadBits = 10;
+  static constexpr int kThreadBits = 11;
+  static constexpr int kFirstAgent = 1 << 10;  // a block has no more threads
   ThreadOrder::Moment store_moment() const { return stored >> kThreadBits; }
   int store_thread() const { return static_cast<int>(stored & ((1u << kThreadBits) - 1)); }
+  bool is_stored_by_agent() const { return store_thread() >= kFirstAgent; }
 };
 
 // What does not fit into a cell. This is rare.
 struct MoreOfCell {
   std::vector<Together> loads, atomics;
+  // The last read by each agent (src/trace/thread_order.h) since the last store.
+  struct AgentRead {
+    ThreadOrder::Moment action;
+    int agent;
+    std::uint32_t site;
+  };
+  std::vector<AgentRead> agent_reads;
 };
 
 // The cells of all arrays, for one block at a time. Cells are created when the block first touches

@@ -150,8 +150,9 @@ std::string work_of_an_sm(const lab::Run& run, const model::Variant& v) {
   const model::ShareOut shares = lab::shares(run, v);
   const int tiles = model::tiles_of(v, run.M, run.N), sms = run.gpu.sms;
   if (shares.parts == 1) {
-    return text::grouped(tiles) +
-           text::printed(" blocks on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
+    const char* const what = model::is_in_turns(shares, tiles) ? " tiles" : " blocks";
+    return text::grouped(tiles) + what +
+           text::printed(" on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
   }
   const bool all = shares.whole == 0;
   const int of_an_sm = shares.whole / sms;

@@ -122,7 +122,7 @@ std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style
   std::string text = heading("Where the predicted counts come from", style);
   std::string_view before;
   for (const Figure& figure : kFigures) {
-    const char* formula = row.stage->predicted.*figure.formula;
+    const char* formula = formulas_of(row).*figure.formula;
     const std::string_view formula_text = formula ? formula : "0";
     // Where every access is one float, the floats' formula is the accesses' again.
     const bool floats = *figure.what == '\0';

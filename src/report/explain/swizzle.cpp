@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kChunks = 8;  // of 16 bytes, in the 32 banks
 
-int place_of(const model::Swizzle& swizzle, int row, int chunk) {
+int place_of(const model::RowSwizzle& swizzle, int row, int chunk) {
   return chunk ^ row % swizzle.keys;
 }
 
-bool is_read(const model::Swizzle& swizzle, int chunk) {
+bool is_read(const model::RowSwizzle& swizzle, int chunk) {
   for (const int read : swizzle.chunks) {
     if (read == chunk) return true;
   }
@@ -27,7 +27,7 @@ bool is_read(const model::Swizzle& swizzle, int chunk) {
 
 // The turns of the lanes that read together, if each chunk lies where `place` says.
 template <class Place>
-int wavefronts(const model::Swizzle& swizzle, Place place) {
+int wavefronts(const model::RowSwizzle& swizzle, Place place) {
   constexpr int kBytes = 16;
   model::WarpAccess access{.active = 0, .bytes = kBytes, .address = {}};
   int lane = 0;
@@ -45,7 +45,7 @@ std::string turns(int wavefronts) {
 }
 
 // Which chunk lies in which banks, with those in brackets that are read together.
-std::string map(const model::Swizzle& swizzle) {
+std::string map(const model::RowSwizzle& swizzle) {
   const auto as_written = [](int, int chunk) { return chunk; };
   const auto swizzled = [&](int row, int chunk) { return place_of(swizzle, row, chunk); };
   const auto cells = [&](int row, const auto& place) {
@@ -72,7 +72,7 @@ std::string map(const model::Swizzle& swizzle) {
 }
 
 // The steps along K of the lane that reads the first chunk of one row.
-std::string walk(const model::Swizzle& swizzle) {
+std::string walk(const model::RowSwizzle& swizzle) {
   constexpr int kRow = 3;
   const int first = place_of(swizzle, kRow, swizzle.chunks[0]);
   std::string places = std::to_string(first), bytes;
@@ -92,7 +92,7 @@ std::string walk(const model::Swizzle& swizzle) {
 std::string swizzles_of(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
   std::string text, rules;
-  for (const model::Swizzle& swizzle : row.stage->swizzles) {
+  for (const model::RowSwizzle& swizzle : row.stage->swizzles) {
     const std::string rule =
         std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
     rules += (rules.empty() ? "" : ", of ") + rule;

@@ -31,9 +31,17 @@ const model::Variant* best_other(
   return best;
 }
 
+// The stage's variant in whose place the row's runs. Null: that is the stage's own.
+const model::Variant* stood_in_for(const lab::Row& row) {
+  for (const model::Variant& v : row.stage->variants) {
+    if (v.otherwise == row.variant) return &v;
+  }
+  return nullptr;
+}
+
 // Why this variant runs, where the stage has several to choose from.
 std::string choice(const lab::Run& run, const lab::Row& row) {
-  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0) return "";
+  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0 || stood_in_for(row)) return "";
   const model::Variant& first = model::first_variant(*row.stage, run.gpu);
   const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
   const bool is_first = &chosen == &first;
@@ -94,6 +102,16 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
                    run.N, v.BN, rows, cols) +
                    text::grouped(tiles) + " of C");
   const std::string blocks = text::grouped(model::blocks_of(shares, tiles)) + " blocks in one row";
+  if (v.sharing == model::Sharing::persistent) {
+    return text +
+           fact(
+               "grid",
+               blocks +
+                   (model::is_in_turns(shares, tiles)
+                        ? text::printed(", one per SM: each takes every %dth tile", shares.blocks)
+                        : ", one per tile") +
+                   ", in an order of the kernel's own");
+  }
   if (cut == 0) {
     std::string why;
     if (v.sharing == model::Sharing::cut) {
@@ -120,7 +138,9 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
 std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
   const model::ShareOut shares = lab::shares(run, v);
-  const char* const sample = shares.parts == 1   ? " (corners, edges, middle)"
+  const bool in_turns = model::is_in_turns(shares, model::tiles_of(v, run.M, run.N));
+  const char* const sample = in_turns            ? " (one with most tiles, the one with the last)"
+                             : shares.parts == 1 ? " (corners, edges, middle)"
                              : shares.whole == 0 ? " (all parts of two tiles)"
                                                  : " (a whole tile, and all parts of another)";
   return fact(
@@ -134,7 +154,12 @@ std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style s
   const model::Variant& v = *row.variant;
   std::string text = heading("The launch", style) + problem(run);
   text += fact("kernel", lab::kernel_name(row));
-  if (!row.aligned && v.kernel_any.function != v.kernel.function) {
+  if (const model::Variant* const own = stood_in_for(row)) {
+    text += fact(
+        "", std::string("(in place of ") + own->kernel.name +
+                ", whose copy engine needs every row of A, B and C to start at a multiple of 16 "
+                "bytes; it copies single floats)");
+  } else if (!row.aligned && v.kernel_any.function != v.kernel.function) {
     text += fact(
         "", "(copies single floats: not every row of A, B and C starts at a multiple of 16 bytes)");
   }

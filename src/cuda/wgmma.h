@@ -1,0 +1,163 @@
+// wgmma: the tensor cores of sm_90a. A warpgroup, four neighbouring warps of which the first has a
+// number divisible by four, multiplies together: d += a * b. The tensor cores work asynchronously:
+// d and a belong to them until a wait. They start when all four warps have issued a wgmma, so what
+// the warps did before is over when a wait for it returns in one of them.
+//
+//   wgmma_fence();                        // d and a are written; now the tensor cores may read
+//   them wgmma_m64nNk8_tf32(d, a, b);          // any number of times wgmma_commit_group(); //
+//   these are one group wgmma_wait_group<0>();                // until no group is in flight; now d
+//   may be read
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/matrix_descriptor.h"
+
+// d (64 x N), a (64 x 8) and b (8 x N) are spread like this. Thread t of the warpgroup has in d[i]
+//   row     t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8
+//   column  i / 4 * 8 + t % 4 * 2 + i % 2
+// and in a[i]
+//   row     t / 32 * 16 + t % 32 / 4 + i % 2 * 8
+//   column  t % 4 + i / 2 * 4
+// as in mma.m16n8k8. b is in shared memory, where a descriptor says: column n of b is row n of the
+// descriptor's tile, with k as the position in the row ("K-major"). a and b are tf32: floats of
+// which the hardware ignores the last 13 bits. PTX ISA 9.0, "Register fragments for wgmma.m64nNk8".
+
+#ifndef __CUDACC__
+#include "cuda/vector_types.h"
+
+// An address in shared memory as a number; on the CPU, of dynamic shared memory only.
+std::size_t __cvta_generic_to_shared(const void* pointer);
+
+void wgmma_fence();
+void wgmma_commit_group();
+
+namespace simt {
+inline unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+void wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds);
+void wait_for_wgmma_groups(int groups_in_flight);
+}  // namespace simt
+
+// N is twice the number of d's registers: 64, 128 or 256. If it does not add, d = a * b.
+template <int registers>
+SIMT_ALWAYS_INLINE inline void wgmma_m64nNk8_tf32(
+    float (&d)[registers], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
+  static_assert(registers == 32 || registers == 64 || registers == 128, "N is 64, 128 or 256");
+  simt::wgmma_tf32(d, registers, a, b, adds);
+}
+
+template <int groups_in_flight>
+SIMT_ALWAYS_INLINE inline void wgmma_wait_group() {
+  simt::wait_for_wgmma_groups(groups_in_flight);
+}
+
+// The compiler must not move what uses d across the wait. It is told that this changes d.
+template <int registers>
+SIMT_ALWAYS_INLINE inline void wgmma_fence_operand(float (&)[registers]) {}
+
+#else
+
+// An architecture that lacks an instruction gets a trap in its place, so that one source compiles
+// for all of them. The stage's `needs` keeps a kernel that has one from being launched there.
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define SIMT_SM_90A(...) __trap()
+#else
+#define SIMT_SM_90A(...) asm volatile(__VA_ARGS__)
+#endif
+
+namespace simt {
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+}  // namespace simt
+
+__device__ __forceinline__ void wgmma_fence() {
+  SIMT_SM_90A("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wgmma_commit_group() {
+  SIMT_SM_90A("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <int groups_in_flight>
+__device__ __forceinline__ void wgmma_wait_group() {
+  SIMT_SM_90A("wgmma.wait_group.sync.aligned %0;" ::"n"(groups_in_flight) : "memory");
+}
+template <int registers>
+__device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
+#pragma unroll
+  for (int i = 0; i < registers; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// An instruction names every register of d.
+#define TEN(tens)                                                                         \
+  "%" #tens "0, %" #tens "1, %" #tens "2, %" #tens "3, %" #tens "4, %" #tens "5, %" #tens \
+  "6, "                                                                                   \
+  "%" #tens "7, %" #tens "8, %" #tens "9, "
+#define EIGHT(d, i)                                                                           \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
+      "+f"(d[i + 6]), "+f"(d[i + 7])
+#define THIRTY_TWO(d, i) EIGHT(d, i), EIGHT(d, i + 8), EIGHT(d, i + 16), EIGHT(d, i + 24)
+#define INPUTS(a, b, adds) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(adds))
+// Whether it adds is a predicate. The two numbers after it: a and b have their own sign.
+#define WGMMA(shape, adds, d_and_inputs) \
+  "{\n"                                  \
+  ".reg .pred adds;\n"                   \
+  "setp.ne.s32 adds, " adds              \
+  ", 0;\n"                               \
+  "wgmma.mma_async.sync.aligned." shape ".f32.tf32.tf32 " d_and_inputs ", adds, 1, 1;\n}"
+
+__device__ __forceinline__ void wgmma_m64nNk8_tf32(
+    float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(
+      WGMMA("m64n64k8", "%37", "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36")
+      : THIRTY_TWO(d, 0)
+      : INPUTS(a, b, adds));
+}
+__device__ __forceinline__ void wgmma_m64nNk8_tf32(
+    float (&d)[64], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(WGMMA(
+                  "m64n128k8", "%69",
+                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
+                                                               "{%64, %65, %66, %67}, %68")
+              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
+              : INPUTS(a, b, adds));
+}
+__device__ __forceinline__ void wgmma_m64nNk8_tf32(
+    float (&d)[128], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(
+      WGMMA(
+          "m64n256k8", "%133",
+          "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(
+              11) "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132")
+      : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64), THIRTY_TWO(d, 96)
+      : INPUTS(a, b, adds));
+}
+
+#undef TEN
+#undef EIGHT
+#undef THIRTY_TWO
+#undef INPUTS
+#undef WGMMA
+
+#endif
+
+namespace simt {
+// Eight rows of 128 bytes follow each other. (The leading bytes are not used with a swizzle.)
+inline constexpr std::uint64_t kSwizzledTile =
+    model::encoded({0, 16, 8 * 128, 0, model::Swizzle::span_128});
+}  // namespace simt
+
+// The descriptor of a tile of 32 floats per row that the copy engine wrote with a 128-byte swizzle
+// from `tile` on, a multiple of 1024. The part of the tile from column k on, a multiple of 8, has
+// the descriptor plus k * 4 / 16: the start is in units of 16 bytes.
+#ifdef __CUDACC__
+__device__ __forceinline__
+#else
+inline
+#endif
+    std::uint64_t
+    wgmma_descriptor_of_swizzled_tile(const void* tile) {
+  return simt::kSwizzledTile | simt::shared_address(tile) >> 4;
+}

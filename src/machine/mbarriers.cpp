@@ -1,0 +1,141 @@
+#include <cstring>
+#include <string>
+
+#include "cuda/hopper_instructions.h"
+#include "machine/fault.h"
+#include "machine/observer.h"
+#include "machine/own_access.h"
+#include "machine/worker.h"
+
+namespace machine {
+namespace {
+
+// What an initialized barrier holds in shared memory. Its state is elsewhere, so a store that
+// overwrites it is noticed.
+constexpr std::uint64_t kMark = 0x6d62617272696572;
+
+void tell(AsyncAction::Kind kind, std::uint32_t barrier, std::uint64_t value, const void* place) {
+  if (BlockObserver* observer = running_worker->observer()) {
+    observer->async_action({kind, barrier, value, nullptr}, place);
+  }
+}
+
+void require_barrier(const void* pointer, const void* place) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  bool is_shared = false;
+  for (const KernelArray& array : running_worker->memory().arrays) {
+    is_shared |= array.shared && array.holds(address, sizeof(std::uint64_t));
+  }
+  if (!is_shared) fault("it uses an mbarrier that is not in shared memory", place);
+  if (address % sizeof(std::uint64_t) != 0) {
+    fault("it uses an mbarrier whose address is not a multiple of 8", place);
+  }
+}
+
+void arrive_at(BlockBarrier& barrier, const void* place) {
+  barrier.receive_copies();
+  tell(AsyncAction::Kind::arrive, barrier.number, barrier.state.phase(), place);
+  if (barrier.state.arrive()) return;
+  fault(
+      "it arrives at an mbarrier where all " + std::to_string(barrier.state.arrivals()) +
+          " arrivals of phase " + std::to_string(barrier.state.phase()) +
+          " have come; wait for the phase first",
+      place);
+}
+
+void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {
+  running_worker->wait_for_phase(barrier, parity, place);
+  // Before the first phase nothing is complete.
+  const std::uint64_t phase = barrier.state.phase();
+  BlockObserver* const observer = running_worker->observer();
+  if (phase == 0 || observer == nullptr) return;
+  observer->async_action(
+      {AsyncAction::Kind::wait, barrier.number, phase - 1, nullptr, barrier.copies}, place);
+}
+
+}  // namespace
+
+BlockBarrier& barrier_at(const void* pointer, const void* place) {
+  require_barrier(pointer, place);
+  BlockBarrier* const barrier = running_worker->async().find(pointer);
+  if (barrier == nullptr) {
+    fault("it uses an mbarrier that no thread of the block has initialized", place);
+  }
+  const OwnAccess own;
+  if (std::memcmp(pointer, &kMark, sizeof kMark) != 0) {
+    fault("it uses an mbarrier that a store to shared memory has overwritten", place);
+  }
+  return *barrier;
+}
+
+}  // namespace machine
+
+#define HERE __builtin_return_address(0)
+void mbarrier_init(std::uint64_t* barrier, unsigned count) {
+  const void* const place = HERE;
+  machine::require_barrier(barrier, place);
+  if (count == 0 || count > machine::Mbarrier::kMostArrivals) {
+    machine::fault(
+        "it initializes an mbarrier for " + std::to_string(count) +
+            " arrivals; 1 to 1048575 are possible",
+        place);
+  }
+  machine::AsyncProxy& async = machine::running_worker->async();
+  if (async.in(barrier, sizeof *barrier) != nullptr) {
+    machine::fault("it initializes an mbarrier that is initialized already", place);
+  }
+  const std::uint32_t number = async.add(barrier, count).number;
+  machine::tell(
+      machine::AsyncAction::Kind::init, number, reinterpret_cast<std::uintptr_t>(barrier), place);
+  const machine::OwnAccess own;
+  std::memcpy(barrier, &machine::kMark, sizeof machine::kMark);
+}
+
+void fence_mbarrier_init() {
+  machine::tell(machine::AsyncAction::Kind::barrier_fence, 0, 0, HERE);
+}
+
+void fence_proxy_async() {
+  machine::tell(machine::AsyncAction::Kind::proxy_fence, 0, 0, HERE);
+}
+
+void mbarrier_arrive(std::uint64_t* barrier) {
+  machine::arrive_at(machine::barrier_at(barrier, HERE), HERE);
+}
+
+void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes) {
+  const void* const place = HERE;
+  machine::BlockBarrier& counted = machine::barrier_at(barrier, place);
+  counted.receive_copies();
+  if (!counted.state.expect(bytes)) {
+    machine::fault(
+        "it announces more bytes at an mbarrier than one phase can count, 1048575", place);
+  }
+  machine::arrive_at(counted, place);
+}
+
+void mbarrier_wait(std::uint64_t* barrier, unsigned parity) {
+  machine::wait_for(machine::barrier_at(barrier, HERE), parity, HERE);
+}
+
+void bar_sync(int id, int threads) {
+  const void* const place = HERE;
+  constexpr int kMostId = 15, kMostThreads = 1024;
+  if (id < 1 || id > kMostId || threads < 32 || threads > kMostThreads || threads % 32 != 0) {
+    machine::fault(
+        "it calls bar_sync(" + std::to_string(id) + ", " + std::to_string(threads) +
+            "); the id is 1 to 15, and the number of threads a multiple of 32",
+        place);
+  }
+  machine::BlockBarrier& barrier = machine::running_worker->async().named(id, threads);
+  if (barrier.state.arrivals() != static_cast<unsigned>(threads)) {
+    machine::fault(
+        "it comes to barrier " + std::to_string(id) + " for " + std::to_string(threads) +
+            " threads, and others came to it for " + std::to_string(barrier.state.arrivals()),
+        place);
+  }
+  const auto parity = static_cast<unsigned>(barrier.state.phase() % 2);
+  machine::arrive_at(barrier, place);
+  machine::wait_for(barrier, parity, place);
+}
+#undef HERE

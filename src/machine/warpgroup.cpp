@@ -1,0 +1,171 @@
+#include "machine/warpgroup.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "machine/own_access.h"
+#include "model/matrix_descriptor.h"
+#include "model/tensor_core.h"
+
+namespace machine {
+namespace {
+
+constexpr int kDepth = 8;          // of one wgmma, in tf32 numbers
+constexpr int kPoisonByte = 0xff;  // a NaN
+
+}  // namespace
+
+Accumulators::Accumulators(float* registers, int count)
+    : d(registers), values(registers, registers + count) {
+  std::memset(d, kPoisonByte, values.size() * sizeof(float));
+}
+
+bool Accumulators::are_untouched() const {
+  const char* const bytes = reinterpret_cast<const char*>(d);
+  return std::all_of(bytes, bytes + values.size() * sizeof(float), [](char byte) {
+    return byte == static_cast<char>(kPoisonByte);
+  });
+}
+
+void Accumulators::give_back() const {
+  std::copy(values.begin(), values.end(), d);
+}
+
+void WgmmaOfThread::clear() {
+  groups_.clear();
+  completing_.clear();
+  accumulators_.clear();
+  fenced_ = false;
+  stack_ = nullptr;
+  held_.clear();
+  completed_ = 0;
+}
+
+void WgmmaOfThread::fence(std::span<const char> stack) {
+  fenced_ = true;
+  stack_ = stack.data();
+  held_.assign(stack.begin(), stack.end());
+}
+
+bool WgmmaOfThread::has_changed_since_fence(const void* registers, std::size_t bytes) const {
+  const char* const begin = static_cast<const char*>(registers);
+  const bool was_there = begin >= stack_ && begin + bytes <= stack_ + held_.size();
+  return !was_there || std::memcmp(begin, held_.data() + (begin - stack_), bytes) != 0;
+}
+
+Accumulators* WgmmaOfThread::find(const float* d) {
+  const auto found = std::find_if(
+      accumulators_.begin(), accumulators_.end(), [&](const Accumulators& a) { return a.d == d; });
+  return found == accumulators_.end() ? nullptr : &*found;
+}
+
+std::string WgmmaOfThread::issue(const Multiply& multiply, bool checks) {
+  if (!fenced_) {
+    return "it calls wgmma without a wgmma_fence() before; the tensor cores may read its registers "
+           "before it has written them";
+  }
+  Accumulators* accumulators = find(multiply.d);
+  if (checks && has_changed_since_fence(multiply.a, sizeof multiply.a_when_issued)) {
+    return "it changes the registers of a between wgmma_fence() and wgmma; the tensor cores may "
+           "not "
+           "see the change";
+  }
+  if (accumulators == nullptr) {
+    if (checks && has_changed_since_fence(multiply.d, multiply.registers * sizeof(float))) {
+      return "it changes the registers of d between wgmma_fence() and wgmma; the tensor cores may "
+             "not see the change";
+    }
+    accumulators = &accumulators_.emplace_back(multiply.d, multiply.registers);
+  } else if (!accumulators->are_untouched()) {
+    return "it changes the registers of d while a wgmma uses them; wait for it with "
+           "wgmma_wait_group first";
+  }
+  ++accumulators->multiplies;
+  groups_.issue(multiply);
+  return "";
+}
+
+std::optional<WgmmaOfThread::Wrong> WgmmaOfThread::complete(int groups_in_flight, bool checks) {
+  completing_.clear();
+  groups_.wait(groups_in_flight, [&](const Multiply& m) { completing_.push_back(m); });
+  for (const Multiply& m : completing_) {
+    if (checks && std::memcmp(m.a, m.a_when_issued.data(), sizeof m.a_when_issued) != 0) {
+      return Wrong{
+          "it changes the registers of a while a wgmma uses them; wait for it with "
+          "wgmma_wait_group first, or use other registers",
+          m.place};
+    }
+    if (checks && !find(m.d)->are_untouched()) {
+      return Wrong{
+          "it changes the registers of d while a wgmma uses them; wait for it with "
+          "wgmma_wait_group first",
+          m.place};
+    }
+  }
+  return std::nullopt;
+}
+
+std::span<float> WgmmaOfThread::results_of(const Multiply& multiply) {
+  return find(multiply.d)->values;
+}
+
+void WgmmaOfThread::give_back() {
+  for (const Multiply& m : completing_) {
+    Accumulators& accumulators = *find(m.d);
+    if (--accumulators.multiplies > 0) continue;
+    accumulators.give_back();
+    // The thread itself has not changed these registers.
+    const char* const begin = reinterpret_cast<const char*>(m.d);
+    const std::size_t bytes = m.registers * sizeof(float);
+    if (begin >= stack_ && begin + bytes <= stack_ + held_.size()) {
+      std::memcpy(held_.data() + (begin - stack_), begin, bytes);
+    }
+    std::erase_if(accumulators_, [&](const Accumulators& a) { return a.d == m.d; });
+  }
+  completed_ += completing_.size();
+  completing_.clear();
+}
+
+std::uint32_t end_of_operand(std::uint64_t descriptor, int N) {
+  const model::MatrixDescriptor matrix = model::decoded(descriptor);
+  std::uint32_t end = 0;
+  for (int row = 0; row < N; ++row) {
+    for (int byte = 0; byte < kDepth * 4; byte += 16) {
+      end = std::max(end, model::address_in(matrix, row, byte) + 16);
+    }
+  }
+  return end;
+}
+
+void multiply_together(
+    std::span<WgmmaOfThread* const> threads, std::size_t number, const char* shared) {
+  const OwnAccess own;
+  const Multiply& first = threads[0]->completing()[number];
+  const model::MatrixDescriptor descriptor = model::decoded(first.b);
+  const int N = 2 * first.registers;
+  std::vector<std::array<float, kDepth>> b(N);  // by column
+  for (int column = 0; column < N; ++column) {
+    for (int k = 0; k < kDepth; k += 4) {
+      std::memcpy(&b[column][k], shared + model::address_in(descriptor, column, k * 4), 16);
+    }
+  }
+  for (int t = 0; t < kWarpgroupThreads; ++t) {
+    // The four threads of a quad have the same two rows.
+    std::array<float, kDepth> rows[2];
+    for (int i = 0; i < 4; ++i) {
+      const Multiply& other = threads[t / 4 * 4 + i]->completing()[number];
+      for (int j = 0; j < 4; ++j) {
+        rows[j % 2][i + j / 2 * 4] = std::bit_cast<float>(other.a_when_issued[j]);
+      }
+    }
+    const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
+    for (int i = 0; i < first.registers; ++i) {
+      const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
+      d[i] = model::tensor_core_dot(
+          rows[i / 2 % 2], b[column], first.adds ? d[i] : 0, model::kHopperTensorCore);
+    }
+  }
+}
+
+}  // namespace machine

@@ -1,0 +1,113 @@
+#include "cuda/wgmma.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cuda/hopper_instructions.h"
+#include "machine/fault.h"
+#include "machine/observer.h"
+#include "machine/worker.h"
+
+namespace machine {
+namespace {
+
+// Faults if the operand is not in the block's dynamic shared memory.
+void require_operand(std::uint64_t descriptor, int N, const void* place) {
+  const std::uint32_t end = end_of_operand(descriptor, N);
+  for (const KernelArray& array : running_worker->memory().arrays) {
+    const bool is_dynamic =
+        array.shared && array.begin == reinterpret_cast<std::uintptr_t>(dynamic_shared_memory());
+    if (!is_dynamic || end <= array.bytes) continue;
+    fault(
+        "the descriptor of its wgmma reaches to the shared address " + std::to_string(end) +
+            ", but the block has only " + std::to_string(array.bytes) +
+            " bytes of dynamic shared memory",
+        place);
+  }
+  const model::MatrixDescriptor matrix = model::decoded(descriptor);
+  if (matrix.base_offset != 0) {
+    fault("the descriptor of its wgmma has a base offset; on the CPU it must be 0", place);
+  }
+}
+
+}  // namespace
+
+std::optional<WrongWgmma> complete_wgmma(
+    std::span<Thread> warpgroup, int groups_in_flight, bool checks) {
+  std::array<WgmmaOfThread*, kWarpgroupThreads> all;
+  for (int t = 0; t < kWarpgroupThreads; ++t) {
+    all[t] = &warpgroup[t].wgmma;
+    if (const auto wrong = all[t]->complete(groups_in_flight, checks)) {
+      return WrongWgmma{&warpgroup[t], wrong->what, wrong->place};
+    }
+  }
+  const auto issued = all[0]->completing();
+  for (int t = 1; t < kWarpgroupThreads; ++t) {
+    const bool same = std::equal(
+        issued.begin(), issued.end(), all[t]->completing().begin(), all[t]->completing().end(),
+        [](const Multiply& a, const Multiply& b) {
+          return a.b == b.b && a.registers == b.registers && a.adds == b.adds && a.place == b.place;
+        });
+    if (same) continue;
+    return WrongWgmma{
+        &warpgroup[t],
+        "it does not give the tensor cores the same wgmma instructions, with the same descriptors, "
+        "as the first thread of its warpgroup",
+        warpgroup[t].wait.place};
+  }
+  for (std::size_t number = 0; number < issued.size(); ++number) {
+    multiply_together(all, number, dynamic_shared_memory());
+  }
+  for (WgmmaOfThread* thread : all) thread->give_back();
+  return std::nullopt;
+}
+
+}  // namespace machine
+
+#define HERE __builtin_return_address(0)
+void wgmma_fence() {
+  machine::Worker& worker = *machine::running_worker;
+  const bool checks = worker.observer() != nullptr;
+  worker.running().wgmma.fence(
+      checks ? worker.stack_from(__builtin_frame_address(0)) : std::span<const char>());
+}
+
+void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds) {
+  machine::Worker& worker = *machine::running_worker;
+  const void* const place = HERE;
+  const int N = 2 * registers;
+  machine::require_operand(b, N, place);
+  const machine::Multiply multiply{d, registers, a, {a[0], a[1], a[2], a[3]}, b, adds, place};
+  const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
+  if (!wrong.empty()) machine::fault(wrong, place);
+  if (machine::BlockObserver* observer = worker.observer()) {
+    observer->async_action(
+        {machine::AsyncAction::Kind::multiply, static_cast<std::uint32_t>(N), b, nullptr}, place);
+  }
+}
+
+void wgmma_commit_group() {
+  machine::running_worker->running().wgmma.commit();
+}
+
+void simt::wait_for_wgmma_groups(int groups_in_flight) {
+  machine::Worker& worker = *machine::running_worker;
+  worker.meet_warpgroup(machine::AsyncWait::Together::wgmma, groups_in_flight, HERE);
+  if (machine::BlockObserver* observer = worker.observer()) {
+    observer->async_action(
+        {machine::AsyncAction::Kind::multiplied, 0, worker.running().wgmma.completed(), nullptr},
+        HERE);
+  }
+}
+
+void simt::set_registers(int count, bool more) {
+  constexpr int kFewest = 24, kMost = 256;
+  if (count < kFewest || count > kMost || count % 8 != 0) {
+    machine::fault(
+        std::string("it calls setmaxnreg_") + (more ? "inc" : "dec") + " for " +
+            std::to_string(count) + " registers; a multiple of 8 from 24 to 256 is possible",
+        HERE);
+  }
+  machine::running_worker->meet_warpgroup(machine::AsyncWait::Together::registers, count, HERE);
+}
+#undef HERE
