@@ -14,6 +14,7 @@
 #include "lab/matrices.h"
 #include "lab/run.h"
 #include "model/audit.h"
+#include "model/error.h"
 #include "model/stage.h"
 
 namespace grade {
@@ -139,6 +140,7 @@ struct Submission {
 struct Exercise {
   const char* title;
   Multiplication product = {};
+  model::Precision precision = model::kFp32;  // how far C may be from the exact product
   // The sizes that the kernel's variants stand for, by their names in formulas: {{"BM", 32}, ...}.
   // Shape::variant counts them.
   std::vector<Values> variants = {{}};
