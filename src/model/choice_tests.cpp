@@ -150,7 +150,7 @@ TEST_CASE("no stage runs a variant that is not marked for small products, and so
       for (const int M : {1, 64, 255, 512, 1024, 1500, 3000}) {
         for (const int N : {1, 64, 255, 512, 1024, 1500, 3000}) {
           const Variant* variant = chosen(*stage, gpu, M, N);
-          if (variant == &stage->variants.front()) continue;
+          if (variant == &first_variant(*stage, gpu)) continue;
           CHECK(variant->for_small);
           ++small;
         }
@@ -195,7 +195,7 @@ TEST_CASE("with three tiles per SM or more, the first variant runs") {
     for (const Stage* stage : stages()) {
       CAPTURE(stage->number);
       for (int side = 256; side <= 8192; side += 256) {
-        const Variant& first = stage->variants.front();
+        const Variant& first = first_variant(*stage, gpu);
         if (spread(first, gpu, side, side).tiles < 3LL * gpu.sms) continue;
         CAPTURE(side);
         CHECK(chosen(*stage, gpu, side, side) == &first);

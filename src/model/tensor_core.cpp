@@ -82,9 +82,11 @@ float tf32_seen(float value) {
 }
 
 float tf32_copied(float value) {
+  if (std::isnan(value)) return std::bit_cast<float>(0x7fffe000u);
+  constexpr int kLost = kFloatPlaces - kTf32Places;
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7f800000u) == 0x7f800000u) return tf32_seen(value);
-  return tf32_seen(std::bit_cast<float>(bits + 0x1000u));
+  const std::uint32_t almost_half = (1u << (kLost - 1)) - 1, is_odd = bits >> kLost & 1u;
+  return tf32_seen(std::bit_cast<float>(bits + almost_half + is_odd));
 }
 
 float tensor_core_dot(

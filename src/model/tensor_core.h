@@ -9,7 +9,7 @@ namespace model {
 // largest exponent among them, cuts off what lies more than `fraction_bits` binary places below
 // that exponent's 1, adds the rest exactly, and cuts the sum to 24 bits: it never rounds. A longer
 // dot product takes several such steps. Measured bit by bit in "MMA-Sim: Bit-accurate reference
-// model of tensor cores and matrix cores" (2025) and, for sm_90, by src/machine/hopper_on_gpu.cu.
+// model of tensor cores and matrix cores" (2025) and, for sm_90, on an H200 by src/trace/hopper_checks.cu.
 struct TensorCore {
   int fraction_bits;
   int products;
@@ -21,7 +21,8 @@ inline constexpr TensorCore kHopperTensorCore{25, 8};
 float tf32_seen(float value);
 
 // What the copy engine makes of a float on its way to shared memory, if the tensor map says that the
-// elements are tf32.
+// elements are tf32: it rounds to nearest, and to even if two are equally near. A NaN gets the bits
+// 0x7fffe000. Measured on an H200 by src/trace/hopper_checks.cu.
 float tf32_copied(float value);
 
 // c + a[0] * b[0] + a[1] * b[1] + ..., with the operands as tf32. A NaN has the bits 0x7fffffff.

@@ -38,6 +38,20 @@ TEST_CASE("a tensor core ignores the last 13 bits of an operand") {
   CHECK(std::isinf(tf32_seen(std::bit_cast<float>(0x7f800001u))));
 }
 
+TEST_CASE("the copy engine rounds to tf32 as on an H200") {
+  const std::uint32_t measured[][2] = {
+      {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f800000}, {0x3f801001, 0x3f802000},
+      {0x3f803000, 0x3f804000}, {0x3f802fff, 0x3f802000}, {0x3f801fff, 0x3f802000},
+      {0xbf801000, 0xbf800000}, {0xbf803000, 0xbf804000}, {0x7f7fffff, 0x7f800000},
+      {0x7f800001, 0x7fffe000}, {0x7fc00001, 0x7fffe000}, {0xffffffff, 0x7fffe000},
+      {0x00001000, 0x00000000}, {0x00000fff, 0x00000000}, {0x007fffff, 0x00800000},
+      {0x7f800000, 0x7f800000}};
+  for (const auto& [from, to] : measured) {
+    const float rounded = tf32_copied(std::bit_cast<float>(from));
+    CHECK(std::bit_cast<std::uint32_t>(rounded) == to);
+  }
+}
+
 TEST_CASE("a tensor core cuts where fp32 rounds") {
   const float tiny = std::ldexp(1.0f, -24);
   // 1 + 3 * 2^-25 rounds up to 1 + 2^-23 or, cut off, stays 1.

@@ -39,6 +39,8 @@ struct Tile {
   Cells warp_C, thread_C;
   Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
   Cells thread_A, thread_B;  // that the thread does in one step of k
+  // Tensor cores multiply for the whole warp: no thread has all elements of its results.
+  bool together = false;
   int thread_rows = 0, thread_cols = 0;
   std::set<int> rows, cols;  // of thread_C
   int row0, col0;            // the block's first
@@ -90,6 +92,7 @@ Tile tile_of(const TracedStage& stage) {
     const bool multiplied =
         request(moved).direction == model::Direction::load && request(moved).shared == (v.BK > 0);
     if (!multiplied || !is_warp) continue;
+    tile.together |= request(moved).access.matrices > 0;
     for (const Element& e : moved.elements) {
       if (e.matrix == 'A' && e.col < tile.depth) {
         tile.warp_A.insert({e.row - tile.row0, e.col});
@@ -101,6 +104,7 @@ Tile tile_of(const TracedStage& stage) {
       }
     }
   }
+  if (tile.together) tile.thread_A = tile.thread_B = {};
   return tile;
 }
 
@@ -225,16 +229,21 @@ std::string finding_of(const TracedStage& stage, const Tile& tile) {
   };
   const bool tiles_of_K = stage.variant->BK > 0;
   const std::vector<Rectangle> pieces = rectangles(tile.thread_C);
+  const std::string reads =
+      tile.together
+          ? "A tensor core multiplies for the whole warp: for each step of k, the lanes together "
+            "read " +
+                text::printed("%zu floats of A and %zu of B", rows.size(), cols.size()) +
+                " from shared memory."
+          : "For each step of k, a thread reads " + number_of(of_A, "float") +
+                text::printed(" of A and %d of B from ", of_B) +
+                (tiles_of_K ? "shared" : "global") + " memory: " + number_of(of_A + of_B, "float") +
+                " for " + number_of(results, "multiply-add") + ".";
   return text::printed(
              "A block of %s threads computes %d × %d of C",
              text::grouped(stage.block.threads).c_str(), tile.BM, tile.BN) +
          (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
-         text::printed(
-             "; each warp computes %zu × %zu of it. For each step of k, a thread reads ",
-             rows.size(), cols.size()) +
-         number_of(of_A, "float") + text::printed(" of A and %d of B from ", of_B) +
-         (tiles_of_K ? "shared" : "global") + " memory: " + number_of(of_A + of_B, "float") +
-         " for " + number_of(results, "multiply-add") + "." +
+         text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) + reads +
          (pieces.size() == 1 ? ""
                              : text::printed(
                                    " Its results are %zu pieces of %d × %d.", pieces.size(),
@@ -253,7 +262,10 @@ Drawing draw_tiles(const TracedStage& stage) {
   y += 22;
   double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
   x = svg.legend(x, y, Fill::warp, text::printed("warp %d, and what it reads", kWarp));
-  svg.legend(x, y, Fill::one, text::printed("thread %d, and its step k = %d", kThread, kStepShown));
+  svg.legend(
+      x, y, Fill::one,
+      text::printed("thread %d", kThread) +
+          (tile.together ? "" : text::printed(", and its step k = %d", kStepShown)));
   y = svg.paragraph(24, y + 30, finding, 752);
   return {finding, svg.elements(), y + 4};
 }

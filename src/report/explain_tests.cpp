@@ -113,7 +113,7 @@ TEST_CASE("so is every variant, also where it is cut off and copies single float
       const std::string flags = std::to_string(stage.number) + " --variant " + variant.name;
       CAPTURE(flags);
       const Output output =
-          explain_with("--hazards off --m 65 --n 71 --k 9 --beta 1 --stage " + flags);
+          explain_with("--gpu H200 --hazards off --m 65 --n 71 --k 9 --beta 1 --stage " + flags);
       CHECK(output.exit_code == 0);
       const std::size_t lines = lines_of(output.out).size();
       CHECK(lines > 90);

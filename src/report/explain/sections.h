@@ -37,7 +37,8 @@ std::vector<Part> explain_time(const Explained& explained);
 std::vector<Part> explain_questions(const Explained& explained);
 std::vector<Part> explain_answers(const Explained& explained);  // all of it
 
-// The part of the tiles that is about their places in shared memory; empty if none is swizzled.
+// The part of the tiles that is about their places in shared memory; empty if none is swizzled. The
+// whole has only the rule.
 std::string swizzles_of(const Explained& explained);
 
 // The part of the counts that is about warps.

@@ -91,18 +91,18 @@ std::string walk(const model::Swizzle& swizzle) {
 
 std::string swizzles_of(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
-  std::string text;
+  std::string text, rules;
   for (const model::Swizzle& swizzle : row.stage->swizzles) {
-    const std::string tile = swizzle.tile;
-    text += heading(
-        "The swizzle of " + tile + ": chunk c of 16 bytes of row r lies at c ^ r % " +
-            std::to_string(swizzle.keys),
-        style);
+    const std::string rule =
+        std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
+    rules += (rules.empty() ? "" : ", of ") + rule;
+    text += heading("The swizzle: chunk c of 16 bytes lies in " + rule, style);
     text += map(swizzle);
     text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
     if (!swizzle.walk.empty()) text += walk(swizzle);
   }
-  return text;
+  if (!whole || rules.empty()) return text;
+  return fact("swizzle", "chunk c of 16 bytes of " + rules + "; --section tiles draws it");
 }
 
 }  // namespace report
