@@ -27,6 +27,10 @@ std::string told_bias(const grade::Case& c) {
       bias < 0 ? "small" : "large", std::abs(bias));
 }
 
+// The variant whose operands need no rounding: whoever makes up for the bias of cut operands by a
+// factor misses the error there.
+constexpr int kTf32Numbers = 1;
+
 }  // namespace
 
 extern const grade::Exercise grade::exercise = {
@@ -34,12 +38,19 @@ extern const grade::Exercise grade::exercise = {
     .product = {.B = grade::Order::transposed},
     // Of operands that are cut off: such an answer is right, but misses the error.
     .precision = {0x1p-10, 0x1p-23},
-    .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}}},
+    .variants =
+        {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}},
+         {{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}}},
     .shapes =
         [](grade::Random& random) {
           return std::vector<Shape>{
               {32, 32, 32},
-              {32 * random.between(2, 3), 32 * random.between(1, 2), 32 * random.between(2, 4)}};
+              {32 * random.between(2, 3), 32 * random.between(1, 2), 32 * random.between(2, 4)},
+              {32, 32 * random.between(1, 2), 64, kTf32Numbers}};
+        },
+    .element =
+        [](float drawn, const Shape& shape) {
+          return shape.variant == kTf32Numbers ? std::round(drawn * 0x1p10f) * 0x1p-10f : drawn;
         },
     .targets =
         {{"mma instructions", "mmas", "M*N*K/(16*8*8)", false, true},
@@ -62,6 +73,13 @@ extern const grade::Exercise grade::exercise = {
           "each mma multiplies 16 x 8 elements of A by 8 x 8 of B: a warp needs two of them for "
           "its "
           "16 x 16 results in 8 steps of k, and no more to be right"},
+         {[](const grade::Case& c) {
+            return c.shape.variant == kTf32Numbers && misses(c, "relative error");
+          },
+          "in this shape all elements of A and B are tf32 numbers already, and nothing is lost: "
+          "what "
+          "else changes the operands or the results? A factor repairs no rounding",
+          told_bias},
          {[](const grade::Case& c) { return is_biased(c, 2); },
           "the tensor core ignores the last 13 bits of each operand, which cuts it off towards 0: "
           "every product becomes smaller, and adding them up does not help. Round both operands",

@@ -144,10 +144,16 @@ Case drawn_case(const Shape& shape, std::uint64_t seed) {
   c.shape = shape;
   const auto [M, N, K, variant] = shape;
   const bool sum = exercise.product.sum_of_vectors;
-  c.A = lab::random_floats(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed);
+  const auto drawn = [&shape](std::size_t count, std::uint64_t matrix_seed) {
+    lab::Floats matrix = lab::random_floats(count, matrix_seed);
+    if (!exercise.element) return matrix;
+    for (float& element : matrix) element = exercise.element(element, shape);
+    return matrix;
+  };
+  c.A = drawn(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed);
   c.B = exercise.product.lower_triangle_of_AAt
             ? c.A
-            : lab::random_floats(static_cast<std::size_t>(K) * N, 2 * seed + 1);
+            : drawn(static_cast<std::size_t>(K) * N, 2 * seed + 1);
   c.C = lab::Floats(static_cast<std::size_t>(M) * N, std::bit_cast<float>(kUntouched));
   return c;
 }

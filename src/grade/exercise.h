@@ -146,6 +146,8 @@ struct Exercise {
   std::vector<Values> variants = {{}};
   // The easiest first: of complaints that are equally grave the first is told.
   std::function<std::vector<Shape>(Random&)> shapes = {};
+  // Makes the elements of A and B from drawn ones, for this shape; none: takes them as they are.
+  std::function<float(float, const Shape&)> element = {};
   std::vector<Target> targets = {};
   std::vector<Hint> hints = {};
   std::vector<Question> questions = {};
