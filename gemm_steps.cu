@@ -1012,9 +1012,10 @@ __device__ inline void update2(float2& c, float alpha, float2 sum, float beta) {
   c = result;
 }
 
-// Stage 13 does not see A and B, but only what the copy engine (TMA) needs to copy boxes of them.
-// It fills a box with zeros where it reaches beyond the matrix. And it swizzles a row of 128 bytes
-// as above, with the key row % 8; a row of B's tile is therefore cut into boxes 32 columns wide.
+// Instead of A and B, stage 13 sees what the copy engine (TMA) needs to copy boxes of them.
+// The engine fills a box with zeros where it reaches beyond the matrix. It swizzles a row of at
+// most 128 bytes as above, with the key row % 8, so B's tile is made of boxes that are 32 columns
+// wide.
 struct Maps {
   CUtensorMap A, B;
 };
@@ -1024,8 +1025,8 @@ struct Boxes {
   float B[BN / 32][BK][32];
 };
 
-// Whose turn it is in the ring. A barrier is in phase 0, then 1, then 2, ... and a wait names the
-// last bit of the phase that it waits for: the bit changes each time the ring comes round.
+// Whose turn it is in the ring. A barrier goes through phases 0, 1, 2, ... and a wait names the
+// last bit of the phase that must be complete: the bit changes each time the ring comes round.
 template <int STAGES>
 struct Turn {
   int stage = 0;
@@ -1036,12 +1037,11 @@ struct Turn {
 };
 
 // Stage 13: Hopper
-// The warps divide the work. One thread has the copy engine fill the ring, and two warpgroups of
-// four warps multiply. `full` tells them that a tile has arrived, and `empty` tells the one thread
-// that they need it no more. wgmma takes one operand from shared memory, where K must be contiguous
-// as it is in A, so it computes C^T = B^T A^T, and B^T comes from registers. A block stays on its
-// SM and takes one tile of C after the other: the copies for the next begin before the last is
-// stored.
+// The warps divide the work: one thread has the copy engine fill the ring, and two warpgroups of
+// four warps multiply. `full` says that a tile has arrived, `empty` that it is not needed any more.
+// wgmma takes one operand from shared memory if K is contiguous there, as in A's tile. So it
+// computes C^T = B^T A^T, with B^T in registers. A block stays on its SM and takes one tile after
+// the other: the copies for the next begin before the last is stored.
 template <int BM, int BN, int BK, int STAGES>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
@@ -1107,14 +1107,16 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
   };
 
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    // Multiply: the tensor cores work through a tile of K while the warps load the fragments of the
-    // next. Before that, the tile before must be done: it is still being read until then.
+    // Multiply: the tensor cores work on one tile of K while the warps load the fragments of the
+    // next. When only one group of wgmma is under way, the tile before is not read any more.
     float sum[BM / 2] = {};
     int before = 0;
     const auto multiply = [&](int k_tile, const unsigned(&now)[BK / 8][4],
                               unsigned(&next)[BK / 8][4]) {
       const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].A);
       wgmma_fence();
+      // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
+      // descriptor says. It counts 16 bytes as 1.
 #pragma unroll
       for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(sum, now[k / 8], a + k * 4 / 16);
       wgmma_commit_group();
@@ -1425,7 +1427,7 @@ const model::Predicted kBoxes = {
     .smem_stores = "tiles*ceil(K/BK)*(1 + BN/32)",
     .async_copies = "tiles*ceil(K/BK)*(1 + BN/32)"};
 
-// Stage 12's variants that stand in for those of stage 13.
+// The variants of stage 12 that stand in for those of stage 13.
 model::Variant stand_in(model::Variant variant) {
   variant.predicted = &kFragments;
   return variant;
