@@ -450,6 +450,9 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 3) warp_tiling(
 }
 
 // Stages 9 to 11 keep several tiles in shared memory, each with A transposed and padded as before.
+// __align__(128) puts the first at the start of a line of shared memory. Stage 11 has a variable of
+// 4 bytes besides; without the alignment it would move the tiles by 16 bytes, and cp.async of 16
+// bytes would fetch every sector twice.
 template <int BM, int BN, int BK>
 struct Tiles {
   float A[BK][BM + 4];
@@ -511,7 +514,7 @@ template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, in
 __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) async_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  extern __shared__ float4 shared[];
+  extern __shared__ __align__(128) float4 shared[];
   const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
 
   const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
@@ -579,7 +582,7 @@ template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, in
 __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) register_pipeline(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  extern __shared__ float4 shared[];
+  extern __shared__ __align__(128) float4 shared[];
   const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
 
   const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;  // C's tile (BM, BN)
@@ -752,7 +755,7 @@ __global__ void __launch_bounds__((BM / TM) * (BN / TN), 1) balanced(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C,
     Shares shares) {
   constexpr int kThreads = (BM / TM) * (BN / TN);
-  extern __shared__ float4 shared[];
+  extern __shared__ __align__(128) float4 shared[];
   const auto ring = reinterpret_cast<Tiles<BM, BN, BK>*>(shared);  // (STAGES)
 
   const Work work = work_of<BM, BN, BK>(blockIdx.x, M, N, K, shares);
@@ -872,12 +875,14 @@ struct SwizzledCopies {
   }
 };
 
-// The nearest tf32, where the tensor core would only ignore the last 13 bits. It adds half of the
-// last bit that stays, 2^-11 of x's power of two. cvt.rna.tf32 has the same effect, except for
-// subnormal numbers, and takes three instructions where this takes two.
+// The nearest tf32, where the tensor core would only ignore the last 13 bits: this adds half of the
+// last bit that stays. In one instruction of sm_90 the maximum keeps 0x7fffffff, the NaN that a GPU
+// writes, from becoming -0. Other NaNs stay NaNs, except that one from 0xfffff000 on becomes 0, and
+// one that is set apart from infinity only by the last 13 bits becomes infinity. cvt.rna.tf32 has
+// no such exceptions and takes three instructions.
 __device__ inline unsigned rounded_to_tf32(float x) {
-  const float power = __uint_as_float(__float_as_uint(x) & 0xff800000u);
-  return __float_as_uint(fmaf(power, 0x1p-11f, x));
+  const int bits = __float_as_int(x);
+  return __viaddmax_s32(bits, 0x1000, bits);
 }
 
 // sum += a * b for one warp and 8 columns of A and rows of B, rounded to tf32 first: the tensor
@@ -1342,6 +1347,7 @@ model::Variant tensor_cores_variant(const char* name) {
   v.pipeline = STAGES - 1;
   v.shared_bytes = STAGES * sizeof(SwizzledTiles<BM, BN, BK>);
   v.sharing = model::Sharing::ordered;
+  v.multiplier = model::Multiplier::mma_tf32;
   return v;
 }
 
@@ -1359,6 +1365,7 @@ model::Variant hopper_variant(const char* name, const model::Variant& otherwise)
   v.pipeline = STAGES - 1;
   v.shared_bytes = STAGES * sizeof(Boxes<BM, BN, BK>);
   v.sharing = model::Sharing::persistent;
+  v.multiplier = model::Multiplier::wgmma_tf32;
   v.otherwise = &otherwise;
   return v;
 }
@@ -1581,6 +1588,7 @@ const std::vector<model::Stage> stages = {
      .variants =
          {warp_tiling_variant<128, 128, 8, 32, 128, 16, 8>("128x128x8"),
           warp_tiling_variant<64, 256, 8, 64, 64, 16, 8>("64x256x8"),
+          for_small(warp_tiling_variant<64, 64, 8, 64, 32, 8, 8>("64x64x8-8x8")),
           for_small(warp_tiling_variant<64, 64, 8, 32, 32, 8, 4>("64x64x8"))},
      .questions =
          {{"How many threads does a block have now?", "threads", "threads",

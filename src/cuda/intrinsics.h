@@ -85,6 +85,11 @@ SIMT_INLINE float __saturatef(float a) {
 #define __log10f log10f
 #define __powf powf
 
+// max(a + b, c); the sum wraps around, as on the GPU.
+SIMT_INLINE int __viaddmax_s32(int a, int b, int c) {
+  return max(static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);
+}
+
 SIMT_INLINE int __float_as_int(float a) {
   return std::bit_cast<int>(a);
 }

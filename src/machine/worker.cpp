@@ -1,6 +1,7 @@
 #include "machine/worker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/bulk_copies.h"
 #include "machine/fault.h"
@@ -103,9 +104,11 @@ void Worker::abandon(std::optional<model::Hazard> hazard) {
 
 model::Hazard Worker::crash_of(const Thread& thread) const {
   const auto place = place_of_code(reinterpret_cast<const void*>(crash_.instruction));
-  const model::Hazard::Actor actor{&thread - threads_.data(), 0, false, {place}};
-  if (!crash_.address) return {model::HazardKind::misaligned, "", 0, block_index_, actor, {}};
-  return out_of_bounds(memory_.arrays, *crash_.address, 1, block_index_, actor);
+  model::Hazard::Actor actor{&thread - threads_.data(), 0, false, {place}};
+  if (!crash_.address) {
+    return {model::HazardKind::misaligned, "", 0, block_index_, std::move(actor), {}};
+  }
+  return out_of_bounds(memory_.arrays, *crash_.address, 1, block_index_, std::move(actor));
 }
 
 void Worker::throw_fault(const Thread& thread, const std::string& what, const void* place) {

@@ -12,12 +12,13 @@ namespace {
 
 // The demand of one tile of C on the units.
 struct Work {
-  double ffmas;  // warp instructions, like all of the following except the last
+  double ffmas;  // warp instructions, like all of the following except the last two
   double instructions;
   double smem_load_wavefronts;
   double smem_store_wavefronts;
   double l1_lines;
   double l2_bytes;
+  double tensor_products;
 };
 
 double warps(const Variant& variant) {
@@ -26,6 +27,22 @@ double warps(const Variant& variant) {
 
 double results_per_thread(const Variant& variant) {
   return static_cast<double>(variant.BM) * variant.BN / variant.threads();
+}
+
+// The multiply-adds of a tensor core's instruction, for one warp. That of wgmma depends on the
+// width that a kernel chooses: m64n256 is the widest.
+double products_of_instruction(Multiplier multiplier) {
+  switch (multiplier) {
+    case Multiplier::ffma:
+      return 32;
+    case Multiplier::mma_tf32:
+      return 16 * 8 * 8;
+    case Multiplier::wgmma_tf32:
+      return 64 * 256 * 8 / 4;
+    case Multiplier::wgmma_bf16:
+      return 64 * 256 * 16 / 4;
+  }
+  return 32;
 }
 
 int k_tiles(const Product& product, const Variant& variant) {
@@ -41,23 +58,29 @@ bool is_known(const Product& product, const Variant& variant, const Counts& coun
          variant.threads() > 0 && variant.BM > 0 && variant.BN > 0;
 }
 
+bool can_multiply(const Gpu& gpu, const Variant& variant) {
+  return variant.multiplier == Multiplier::ffma || peak_tflops(gpu, variant.multiplier) > 0;
+}
+
 Work work_as_written(const Product& product, const Variant& variant, const Counts& counts) {
   const double traced = traced_tiles(product, variant, counts);
   const auto a_tile = [&](std::int64_t total) { return static_cast<double>(total) / traced; };
   const double K = padded_K(product, variant);
-  const double ffmas = warps(variant) * results_per_thread(variant) * K;
+  const bool tensor = variant.multiplier != Multiplier::ffma;
+  const double multiplications = warps(variant) * multiplications_of_a_warp(product, variant);
   // A cp.async is one instruction, but is counted on both sides.
   const double accesses = a_tile(
       counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
       counts.smem_stores.requests - counts.async_smem.requests);
   const double of_C = static_cast<double>(variant.BM) * variant.BN * (product.reads_C ? 2 : 1);
   return {
-      .ffmas = ffmas,
-      .instructions = ffmas + accesses,
+      .ffmas = tensor ? 0 : multiplications,
+      .instructions = multiplications + accesses,
       .smem_load_wavefronts = a_tile(counts.smem_loads.pieces),
       .smem_store_wavefronts = a_tile(counts.smem_stores.pieces),
       .l1_lines = a_tile(counts.gmem_loads.lines + counts.gmem_stores.lines),
-      .l2_bytes = 4 * ((variant.BM + variant.BN) * K + of_C)};
+      .l2_bytes = 4 * ((variant.BM + variant.BN) * K + of_C),
+      .tensor_products = tensor ? static_cast<double>(variant.BM) * variant.BN * K : 0};
 }
 
 Ceiling ceiling_of(
@@ -83,6 +106,10 @@ Ceiling ceiling_of(
       (tiles * work.l2_bytes + 2 * sums_bytes) / (l2_bytes_per_clock(gpu) * cycles_per_ms),
       on_sm(work.l2_bytes / l2_bytes_per_sm_clock) +
           most_sums_bytes / (l2_bytes_per_sm_clock * cycles_per_ms));
+  if (work.tensor_products > 0) {
+    const double of_an_sm = peak_tflops(gpu, variant.multiplier) / gpu.sms;
+    result.ms[kTensor] = most * 2 * work.tensor_products / of_an_sm * 1e-9;
+  }
   const double M = product.M, N = product.N, K = product.K;
   const double dram_bytes = 4 * (M * K + K * N + M * N * (product.reads_C ? 2 : 1));
   result.ms[kDram] = dram_bytes / (gpu.dram_gb_per_s * 1e6);
@@ -93,17 +120,36 @@ Ceiling ceiling_of(
   result.tflops = tflops(*slowest);
   result.copy_ms = std::max(
       {result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(work.smem_store_wavefronts)});
-  result.multiply_ms =
-      std::max({result.ms[kFma], result.ms[kIssue], on_sm(work.smem_load_wavefronts)});
+  result.multiply_ms = std::max(
+      {result.ms[kFma], result.ms[kTensor], result.ms[kIssue], on_sm(work.smem_load_wavefronts)});
   result.no_overlap_tflops = tflops(result.copy_ms + result.multiply_ms);
   return result;
 }
 
 }  // namespace
 
+double peak_tflops(const Gpu& gpu, Multiplier multiplier) {
+  switch (multiplier) {
+    case Multiplier::ffma:
+      return 2e-3 * gpu.sms * gpu.fp32_lanes_per_sm * gpu.boost_ghz;
+    case Multiplier::mma_tf32:
+      return gpu.tf32_tflops * gpu.mma_share;
+    case Multiplier::wgmma_tf32:
+      return gpu.tf32_tflops;
+    case Multiplier::wgmma_bf16:
+      return gpu.bf16_tflops;
+  }
+  return 0;
+}
+
 int padded_K(const Product& product, const Variant& variant) {
   if (variant.BK == 0) return product.K;
   return (product.K + variant.BK - 1) / variant.BK * variant.BK;
+}
+
+double multiplications_of_a_warp(const Product& product, const Variant& variant) {
+  const double of_a_thread = results_per_thread(variant) * padded_K(product, variant);
+  return of_a_thread * 32 / products_of_instruction(variant.multiplier);
 }
 
 Rounds rounds_along_K(
@@ -133,8 +179,10 @@ SharedLoads shared_loads_as_compiled(
     return warps(variant) * (times.loop * record.loop.*kind + times.inner * record.inner.*kind);
   };
   const double wide_64 = a_tile(&InstructionMix::lds64), wide_128 = a_tile(&InstructionMix::lds128);
+  const double matrices = a_tile(&InstructionMix::ldsm1) + a_tile(&InstructionMix::ldsm2) +
+                          a_tile(&InstructionMix::ldsm4);
   SharedLoads loads{
-      a_tile(&InstructionMix::lds32) + wide_64 + wide_128,
+      a_tile(&InstructionMix::lds32) + wide_64 + wide_128 + matrices,
       static_cast<double>(counts.smem_loads.pieces) / traced};
   // Wide loads in the source were already traced as such.
   if (counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum) return loads;
@@ -169,19 +217,22 @@ SharedLoads shared_loads_as_compiled(
 
 std::optional<Ceiling> ceiling_as_written(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts) {
-  if (!is_known(product, variant, counts)) return std::nullopt;
+  if (!is_known(product, variant, counts) || !can_multiply(gpu, variant)) return std::nullopt;
   return ceiling_of(gpu, product, variant, work_as_written(product, variant, counts));
 }
 
 std::optional<Ceiling> ceiling_as_compiled(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
     const CompiledKernel& record) {
-  if (!is_known(product, variant, counts)) return std::nullopt;
+  if (!is_known(product, variant, counts) || !can_multiply(gpu, variant)) return std::nullopt;
   const Rounds times = rounds_along_K(product, variant, record);
   if (times.loop == 0 && times.inner == 0) return std::nullopt;
   Work work = work_as_written(product, variant, counts);
   work.instructions =
       warps(variant) * (times.loop * record.loop.all() + times.inner * record.inner.all());
+  if (variant.multiplier != Multiplier::ffma) {  // then FFMAs do something else
+    work.ffmas = warps(variant) * (times.loop * record.loop.ffma + times.inner * record.inner.ffma);
+  }
   work.smem_load_wavefronts = shared_loads_as_compiled(product, variant, counts, record).wavefronts;
   return ceiling_of(gpu, product, variant, work);
 }

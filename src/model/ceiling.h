@@ -15,8 +15,8 @@
 // results/h200-ceilings-4096.txt has, for every unit, the busy share by the model beside the
 // hardware's. They agree within a few points, and the model names the busiest unit. L1 and shared
 // memory are two units here but share one data stage in the hardware, so the traffic of cp.async is
-// under L1 here and under shared memory there. The register banks and the instruction cache are not
-// in the model. For L2 the model has only the traffic that no L1 cache could save.
+// under L1 here and under shared memory there. The register banks are in waiting.h, the instruction
+// cache is in no model. For L2 the model has only the traffic that no L1 cache could save.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@
 
 namespace model {
 
-enum UnitIndex { kFma, kIssue, kSmem, kL1, kL2, kDram };
-inline constexpr int kUnits = 6;
+enum UnitIndex { kFma, kIssue, kSmem, kL1, kL2, kDram, kTensor };
+inline constexpr int kUnits = 7;
 
 // FMA    fused multiply-adds: 32 per warp instruction on the SM's fp32 lanes, including idle lanes
 // issue  instructions: each of an SM's four schedulers issues one warp instruction per cycle
@@ -39,8 +39,9 @@ inline constexpr int kUnits = 6;
 // L1     128-byte lines that a request to global memory touches: one per cycle and SM
 // L2     bytes of A and B that a block fetches once per K tile, its part of C, and sums of parts
 // DRAM   the bytes of A, B and C, each once: what no cache can save
-inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",
-                                                                    "L1",  "L2",    "DRAM"};
+// tensor the products of tensor cores, at the rate of the GPU for the variant's instruction
+inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"FMA", "issue", "SMEM",  "L1",
+                                                                    "L2",  "DRAM",  "tensor"};
 
 inline constexpr int kSchedulers = 4;  // per SM, from cc 7.0 on
 
@@ -50,7 +51,7 @@ struct Ceiling {
   std::array<double, kUnits> ms;  // time that each unit needs
   double copy_ms;            // busy time of the busiest unit for copies (L1, L2, DRAM, stores to
                              // SMEM), ...
-  double multiply_ms;        // ... and for multiplications (FMA, issue, loads from SMEM)
+  double multiply_ms;        // ... and for multiplications (FMA, tensor, issue, loads from SMEM)
   double no_overlap_tflops;  // if a block first copies and then multiplies, never both
   double blocks_per_sm;      // of the busiest SM, over the whole launch
   double busy_share;         // of the SMs, until the last block is done: 1 means no tail
@@ -62,20 +63,28 @@ struct Product {
   int sms = 0;   // among which tiles that are cut are shared out (model/share_out.h); 0: none is
 };
 
+// The most multiply-adds of that kind, counted as two operations, per second; 0 if the GPU cannot
+// make them.
+double peak_tflops(const Gpu& gpu, Multiplier multiplier);
+
 // K rounded up to whole tiles: the last one is filled with zeros and multiplied like the others.
 int padded_K(const Product& product, const Variant& variant);
+
+// The instructions that a warp of this variant multiplies with along K, as written.
+double multiplications_of_a_warp(const Product& product, const Variant& variant);
 
 // The loop iterations of a warp of this variant along K.
 Rounds rounds_along_K(const Product& product, const Variant& variant, const CompiledKernel& record);
 
 // For the source as written: every access that the trace counted is an instruction, every product
-// is an FMA, and nothing else costs. Nothing if nothing is multiplied or no block was traced.
+// is an FMA or part of a tensor core's instruction, and nothing else costs. Nothing if nothing is
+// multiplied, no block was traced, or the GPU cannot multiply that way.
 std::optional<Ceiling> ceiling_as_written(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts);
 
 // With the compiler's instructions in place of the source's. If the compiler merged several loads
 // from shared memory into a wide one, their wavefronts are those of the wide one. Also nothing if
-// the recorded loop has no FFMA, because then its number of iterations is unknown.
+// the recorded loop multiplies nothing, because then its number of iterations is unknown.
 std::optional<Ceiling> ceiling_as_compiled(
     const Gpu& gpu, const Product& product, const Variant& variant, const Counts& counts,
     const CompiledKernel& record);

@@ -185,15 +185,71 @@ TEST_CASE("a trace of parts counts as the share of a tile that they are") {
   CHECK(traced_tiles({4096, 4096, 4096, false, 132}, variant, sample) == doctest::Approx(2));
 }
 
+TEST_CASE("tensor cores are a unit of their own, and FFMAs beside them do something else") {
+  // 4 SMs with 256 multiply-adds per nanosecond each.
+  Gpu gpu = plain_gpu();
+  gpu.dram_gb_per_s = 1e6;
+  gpu.tf32_tflops = 4 * 256 * 2e-3;
+  Variant variant{};
+  variant.BM = 64, variant.BN = 64, variant.BK = 32;
+  variant.block_x = 32, variant.block_y = 1;
+  variant.multiplier = Multiplier::mma_tf32;
+  const Product product{128, 128, 32, false};
+  const Counts counts = traced_loads(16, 4);
+  const double tensor = 64 * 64 * 32 / 256.0 * 1e-6;
+  const Ceiling written = *ceiling_as_written(gpu, product, variant, counts);
+  CHECK(written.ms[kTensor] == doctest::Approx(tensor));
+  CHECK(written.ms[kIssue] == doctest::Approx((64 * 64 * 32 / 1024 + 16) / 4 * 1e-6));
+  CHECK(written.ms[kFma] == 0);
+  CHECK(written.bound_by == kTensor);
+  CHECK(kUnitNames[written.bound_by] == "tensor");
+  CHECK(written.tflops == doctest::Approx(gpu.tf32_tflops));
+  CHECK(written.multiply_ms == doctest::Approx(tensor));
+
+  CompiledKernel record{};
+  record.loop.mma = 128;
+  record.loop.mma_products = 64 * 64 * 32;
+  record.loop.ffma = 300;
+  record.loop.ldsm4 = 16;
+  const Ceiling compiled = *ceiling_as_compiled(gpu, product, variant, counts, record);
+  CHECK(compiled.ms[kFma] == doctest::Approx(300e-6));
+  CHECK(compiled.ms[kIssue] == doctest::Approx((128 + 300 + 16) / 4 * 1e-6));
+  CHECK(compiled.ms[kSmem] == doctest::Approx(64e-6));
+  CHECK(shared_loads_as_compiled(product, variant, counts, record).requests == 16);
+  CHECK(compiled.ms[kTensor] == doctest::Approx(tensor));
+
+  // Hopper's mma.sync, its wgmma, and a GPU without tf32.
+  gpu.mma_share = 0.5;
+  CHECK(
+      ceiling_as_written(gpu, product, variant, counts)->ms[kTensor] ==
+      doctest::Approx(2 * tensor));
+  variant.multiplier = Multiplier::wgmma_tf32;
+  CHECK(ceiling_as_written(gpu, product, variant, counts)->ms[kTensor] == doctest::Approx(tensor));
+  gpu.tf32_tflops = 0;
+  CHECK(!ceiling_as_written(gpu, product, variant, counts));
+  CHECK(!ceiling_as_compiled(gpu, product, variant, counts, record));
+}
+
+TEST_CASE(
+    "Hopper's warps multiply at 62 % of the tensor cores' rate, its warpgroups at all of it") {
+  const Gpu &h200 = *find_gpu("H200"), &a100 = *find_gpu("A100");
+  CHECK(peak_tflops(h200, Multiplier::ffma) == doctest::Approx(66.9).epsilon(0.001));
+  CHECK(peak_tflops(h200, Multiplier::mma_tf32) == doctest::Approx(0.62 * 494.7));
+  CHECK(peak_tflops(h200, Multiplier::wgmma_tf32) == 494.7);
+  CHECK(peak_tflops(h200, Multiplier::wgmma_bf16) == 989.4);
+  CHECK(peak_tflops(a100, Multiplier::mma_tf32) == 156);
+  CHECK(peak_tflops(*find_gpu("T4"), Multiplier::mma_tf32) == 0);
+}
+
 TEST_CASE("without a multiplication or a trace there is no ceiling") {
   const Counts counts = traced_loads(1, 1);
   CHECK(!ceiling_as_written(plain_gpu(), {0, 32, 100, false}, one_warp(0), counts));
   CHECK(!ceiling_as_written(plain_gpu(), {8, 32, 0, false}, one_warp(0), counts));
   CHECK(!ceiling_as_written(plain_gpu(), kProduct, one_warp(0), Counts{}));
   CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), Counts{}, CompiledKernel{}));
-  CompiledKernel without_ffma{};
-  without_ffma.loop.mma = 16;
-  CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), counts, without_ffma));
+  CompiledKernel without_shape{};  // of which no number of products is known
+  without_shape.loop.mma = 16;
+  CHECK(!ceiling_as_compiled(plain_gpu(), kProduct, one_warp(0), counts, without_shape));
 }
 
 }  // namespace model

@@ -18,7 +18,10 @@ bool fits(const Variant& variant, const Gpu& gpu) {
 
 Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
   const long long tiles = ceil_div(M, variant.BM) * ceil_div(N, variant.BN);
-  return {tiles, ceil_div(tiles, gpu.sms) * variant.BM * variant.BN};
+  const long long of_busiest = ceil_div(tiles, gpu.sms);
+  return {
+      tiles, of_busiest * variant.BM * variant.BN,
+      of_busiest * gpu.warp.warps_of(variant.threads())};
 }
 
 const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
@@ -41,14 +44,17 @@ bool is_traceable(const Stage& stage, const Gpu& gpu) {
 
 const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
   constexpr double kWorthIt = 0.75;
+  constexpr long long kWarpsToHideWaiting = 12;
   const Variant* chosen = &first_variant(stage, gpu);
   if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
   for (const Variant& variant : stage.variants) {
     if (!variant.for_small || !fits(variant, gpu)) continue;
-    const auto now = static_cast<double>(spread(*chosen, gpu, M, N).results);
-    if (static_cast<double>(spread(variant, gpu, M, N).results) <= kWorthIt * now) {
-      chosen = &variant;
-    }
+    const Spread now = spread(*chosen, gpu, M, N), then = spread(variant, gpu, M, N);
+    const bool fewer_results =
+        static_cast<double>(then.results) <= kWorthIt * static_cast<double>(now.results);
+    const bool more_warps = chosen->pipeline == 0 && now.warps < kWarpsToHideWaiting &&
+                            then.warps > now.warps && then.results <= now.results;
+    if (fewer_results || more_warps) chosen = &variant;
   }
   return *chosen;
 }

@@ -12,6 +12,7 @@ namespace model {
 struct Spread {
   long long tiles;    // one for each block
   long long results;  // that the busiest SM computes: whole tiles, even where C ends within one
+  long long warps;    // of the busiest SM, if all its blocks were resident at the same time
 };
 Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
 
@@ -26,6 +27,10 @@ const Variant& first_variant(const Stage& stage, const Gpu& gpu);
 // product takes as long as the busiest SM. So a later variant that fits and is marked `for_small`
 // is taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so far. The
 // margin pays for the additional loads.
+//
+// Warps hide each other's waiting, unless the stage has tiles in flight for that. So if the busiest
+// SM would have fewer than 12 warps (3 per scheduler) in a stage without a pipeline, a later
+// variant is also taken if it gives that SM more warps and no more results.
 //
 // If C gives each SM at least three of the first variant's tiles, that variant is chosen, unless
 // much of the tiles' area lies outside of C. Twice the rows and columns never get a smaller tile,

@@ -78,6 +78,19 @@ TEST_CASE(
   CHECK(suited("H200", 1, 128) == "64x64");
 }
 
+TEST_CASE("at equal results, a stage without a pipeline gets more warps if it has fewer than 12") {
+  Stage stage = kStage;
+  stage.variants[0].block_x = stage.variants[0].block_y = 8;  // 2 warps
+  stage.variants[1].block_x = 32, stage.variants[1].block_y = 8;
+  // One tile per SM on 121 of 132, or up to two of half its size, which would have 16 warps.
+  CHECK(suited_variant(stage, *find_gpu("H200"), 1408, 1408).name == std::string("64x128"));
+  stage.variants[0].pipeline = 3;
+  CHECK(suited_variant(stage, *find_gpu("H200"), 1408, 1408).name == std::string("128x128"));
+  stage.variants[0].pipeline = 0;
+  stage.variants[0].block_y = 48;  // 12 warps
+  CHECK(suited_variant(stage, *find_gpu("H200"), 1408, 1408).name == std::string("128x128"));
+}
+
 TEST_CASE("an empty C and the paper GPU get the first variant") {
   CHECK(suited("H200", 0, 256) == "128x128");
   CHECK(suited("H200", 256, 0) == "128x128");
@@ -165,16 +178,19 @@ TEST_CASE("no stage runs a variant that is not marked for small products, and so
   CHECK(small > 0);
 }
 
-TEST_CASE("a stage's variants for small products have smaller tiles, the larger ones first") {
+TEST_CASE("a stage's variants for small products have smaller tiles, or more warps for one tile") {
   for (const Stage* stage : stages()) {
     CAPTURE(stage->number);
     int area = stage->variants.front().BM * stage->variants.front().BN;
+    int threads = 0;
     CHECK(!stage->variants.front().for_small);
     for (const Variant& variant : stage->variants) {
       if (!variant.for_small) continue;
       CAPTURE(std::string(variant.name));
-      CHECK(variant.BM * variant.BN < area);
+      const bool same_area = variant.BM * variant.BN == area;
+      CHECK((variant.BM * variant.BN < area || (same_area && variant.threads() > threads)));
       area = variant.BM * variant.BN;
+      threads = variant.threads();
     }
   }
 }

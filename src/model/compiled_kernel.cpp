@@ -32,17 +32,20 @@ std::optional<CompiledKernel> nearest(
 }  // namespace
 
 int InstructionMix::all() const {
-  return ldg32 + ldg64 + ldg128 + lds32 + lds64 + lds128 + sts32 + sts64 + sts128 + stg32 + stg64 +
-         stg128 + ldgsts32 + ldgsts64 + ldgsts128 + ffma + mma + bar + other;
+  return ldg32 + ldg64 + ldg128 + lds() + sts32 + sts64 + sts128 + stg32 + stg64 + stg128 +
+         ldgsts32 + ldgsts64 + ldgsts128 + ffma + mma + bar + other;
 }
 
 Rounds rounds(const CompiledKernel& record, double results, int K, int BK) {
   const double multiplications = results * K;
-  const InstructionMix& loop = record.loop;
-  const InstructionMix& inner = record.inner;
-  if (inner.ffma == 0) return {loop.ffma > 0 ? multiplications / loop.ffma : 0, 0};
+  const bool tensor = record.loop.mma_products + record.inner.mma_products > 0;
+  const auto of_a_thread = [&](const InstructionMix& mix) {
+    return tensor ? mix.mma_products / 32.0 : mix.ffma;
+  };
+  const double loop = of_a_thread(record.loop), inner = of_a_thread(record.inner);
+  if (inner == 0) return {loop > 0 ? multiplications / loop : 0, 0};
   const double tiles = BK > 0 ? static_cast<double>(K) / BK : 0;
-  return {tiles, std::max(0.0, multiplications - tiles * loop.ffma) / inner.ffma};
+  return {tiles, std::max(0.0, multiplications - tiles * loop) / inner};
 }
 
 std::span<const CompiledKernel> compiled_kernels() {

@@ -9,11 +9,13 @@
 namespace model {
 
 // The instructions of one warp by kind and, for instructions that move data, by bits per lane.
-// LDGSTS is cp.async; mma is any instruction of the tensor cores; BAR is __syncthreads. An
-// instruction that never takes part (predicate @!PT) is `other`.
+// LDGSTS is cp.async; LDSM is ldmatrix, by the number of its 8 x 8 matrices; mma is any instruction
+// of the tensor cores; BAR is __syncthreads. An instruction that never takes part (predicate @!PT)
+// is `other`.
 struct InstructionMix {
   int ldg32, ldg64, ldg128;
   int lds32, lds64, lds128;
+  int ldsm1, ldsm2, ldsm4;
   int sts32, sts64, sts128;
   int stg32, stg64, stg128;
   int ldgsts32, ldgsts64, ldgsts128;
@@ -28,7 +30,14 @@ struct InstructionMix {
   int gmem_waits, gmem_ahead;
   int smem_waits, smem_ahead;
 
-  int lds() const { return lds32 + lds64 + lds128; }
+  // Cycles, beyond one for each instruction, that the warp does not issue although no result is
+  // missing: because the compiler said so in the instructions, and because the banks of the
+  // register file have more to read than they can (sass_mix.awk).
+  int stall_cycles, bank_cycles;
+
+  int mma_products;  // multiply-adds of the warp's tensor core instructions
+
+  int lds() const { return lds32 + lds64 + lds128 + ldsm1 + ldsm2 + ldsm4; }
   int all() const;  // instructions
 };
 
@@ -53,8 +62,9 @@ struct Rounds {
 };
 
 // The iterations for a thread that sums `results` results over `K` steps, one tile of BK steps at a
-// time (BK 0: no tiles). K is a multiple of BK. They are derived from the FFMAs; without any there
-// are no iterations.
+// time (BK 0: no tiles). K is a multiple of BK. They are derived from the multiply-adds of the
+// tensor cores if they have any, else from the FFMAs: beside tensor cores, an FFMA does something
+// else. Without any multiplication there are no iterations.
 Rounds rounds(const CompiledKernel& record, double results, int K, int BK);
 
 // Every record of src/model/compiled_kernels.inc, which src/model/record_kernels.sh writes.

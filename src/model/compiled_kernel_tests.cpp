@@ -92,6 +92,10 @@ TEST_CASE("a main loop multiplies, and copies what it multiplies") {
     CHECK((loop.smem_waits + record.inner.smem_waits > 0) == uses_smem);
     CHECK((loop.gmem_waits > 0) == (loop.ldg32 + loop.ldg64 + loop.ldg128 > 0));
     CHECK(record.inner.ffma + record.inner.mma <= record.inner.all());
+    // Some instruction needs the result of the one before it; none waits for three banks.
+    CHECK(loop.stall_cycles > 0);
+    CHECK(loop.bank_cycles <= loop.all());
+    CHECK(record.inner.bank_cycles <= record.inner.all());
   }
 }
 
@@ -123,6 +127,13 @@ TEST_CASE("the iterations do all multiplications of a thread") {
   record.loop.ffma = 64;  // a step before the inner loop
   CHECK(rounds(record, 64, 256, 8).inner == 224);
   CHECK(rounds(CompiledKernel{}, 64, 256, 8).loop == 0);
+
+  // 128 instructions of 16 x 8 x 8 for 128 results per lane and 32 steps; the FFMAs round.
+  CompiledKernel tensor{};
+  tensor.loop.mma = tensor.loop.ffma = 128;
+  tensor.loop.mma_products = 128 * 16 * 8 * 8;
+  CHECK(rounds(tensor, 128, 4096, 32).loop == 128);
+  CHECK(rounds(tensor, 128, 4096, 32).inner == 0);
 }
 
 TEST_CASE("a loop's record is that of its own architecture, else of the nearest older one") {

@@ -77,6 +77,8 @@ void add(Counts& to, const Counts& from) {
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
   to.barriers += from.barriers;
+  to.atomic_requests += from.atomic_requests;
+  to.atomic_sectors += from.atomic_sectors;
   to.local_bytes = std::max(to.local_bytes, from.local_bytes);
   for (const LineCounts& line : from.lines) add(to.lines, line);
 }

@@ -140,9 +140,11 @@ struct Counts {
   Traffic gmem_loads;  // these include cp.async ...
   Traffic gmem_stores;
   Traffic smem_loads;
-  Traffic smem_stores;                    // ... and so do these;
-  Traffic async_gmem;                     // these count cp.async alone: its global side
-  Traffic async_smem;                     // and its shared side
+  Traffic smem_stores;  // ... and so do these;
+  Traffic async_gmem;   // these count cp.async alone: its global side
+  Traffic async_smem;   // and its shared side
+  // Atomics on global memory, each of which is counted among both the loads and the stores.
+  std::int64_t atomic_requests = 0, atomic_sectors = 0;
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] counts those that take w wavefronts
   std::vector<LineCounts> lines;
   WarpGeometry warp{};          // of the GPU whose requests these are

@@ -29,6 +29,8 @@ struct Gpu {
   // Dense products on the tensor cores at the boost clock, accumulated in fp32; 0: it has none.
   double tf32_tflops = 0;
   double bf16_tflops = 0;
+  // What mma.sync can reach of these rates; a warpgroup's wgmma (cc 9.0) reaches all of them.
+  double mma_share = 1;
   double l2_mib = 0;  // size of the L2 cache; 0: unknown
   WarpGeometry warp{};
 };

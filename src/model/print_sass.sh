@@ -48,8 +48,8 @@ awk -F '\t' -v arch="$arch" '
     printf "  %-12s %8d %12d %12d\n\n", "all", sums[1], sums[2], sums[3]
   }
   BEGIN {
-    kinds = split("LDG.32 LDG.64 LDG.128 LDS.32 LDS.64 LDS.128 STS.32 STS.64 STS.128 STG.32 STG.64 " \
-                  "STG.128 LDGSTS.32 LDGSTS.64 LDGSTS.128 FFMA MMA BAR other", label, " ")
+    kinds = split("LDG.32 LDG.64 LDG.128 LDS.32 LDS.64 LDS.128 LDSM LDSM.2 LDSM.4 STS.32 STS.64 STS.128 " \
+                  "STG.32 STG.64 STG.128 LDGSTS.32 LDGSTS.64 LDGSTS.128 FFMA MMA BAR other", label, " ")
   }
   FILENAME ~ /ptxas$/ && /Compiling entry function/ {
     split($0, quoted, "\047")

@@ -40,7 +40,7 @@ version=$("$nvcc" --version | sed -n 's/.*release.*V\([0-9.]*\).*/\1/p')
 loops_version=$version
 PATH=$PATH:$(dirname "$(command -v "$nvcc")")
 disassemble=$(command -v cuobjdump >/dev/null && echo "cuobjdump -sass" ||
-  { command -v nvdisasm >/dev/null && echo "nvdisasm -c"; } || :)
+  { command -v nvdisasm >/dev/null && echo "nvdisasm -c -hex"; } || :)
 
 # Main loops, one per line: "kernel", compute capability|{one iteration}, {one of the inner loop}
 : >"$work/loops"

@@ -19,14 +19,28 @@
 # products, so it weighs as much as 64 of the others, and a loop that only scales the results cannot
 # outweigh it. IMAD does not count as math, because compilers compute addresses with it.
 #
-# After the kinds come four counts of waiting: how often a warp waits for loads from global memory,
-# the sum over these waits of the instructions between the load and the first use of its result, and
-# the same two for shared memory. Loads that were issued before the wait began arrive with it. For a
-# loop, they are those of an iteration that follows another.
+# After the kinds come seven more counts, six of them of waiting. The first four: how often a warp waits for loads from
+# global memory, the sum over these waits of the instructions between the load and the first use of
+# its result, and the same two for shared memory. Loads that were issued before the wait began arrive
+# with it. For a loop, they are those of an iteration that follows another.
+#
+# The fifth: the cycles, beyond one for each instruction, that the compiler makes a warp wait until
+# its next instruction. It writes them into each instruction, as bits 41 to 44 of the upper half of
+# its 128 bits (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018,
+# section 2.1). Without these bits in the input there are none.
+#
+# The sixth: the cycles that instructions wait for registers. The register file has two banks, of the
+# even and the odd registers. Each reads one register of a warp per cycle, and an instruction has
+# three cycles for its reads; one that would need more waits. A source marked .reuse stays beside its
+# bank, and the next instruction that has it in the same place does not read it. Loads, stores and
+# other instructions without a fixed latency read their registers later and are left out (Huerta et
+# al., Analyzing Modern NVIDIA GPU Cores, 2025, arXiv:2503.20481, section 5.3, for sm_86).
+#
+# The last count is no wait: the multiply-adds of the tensor cores' instructions.
 
 BEGIN {
-  count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 sts32 sts64 sts128 stg32 stg64 " \
-                         "stg128 ldgsts32 ldgsts64 ldgsts128 ffma mma bar other", kinds, " ")
+  count_of_kinds = split("ldg32 ldg64 ldg128 lds32 lds64 lds128 ldsm1 ldsm2 ldsm4 sts32 sts64 sts128 " \
+                         "stg32 stg64 stg128 ldgsts32 ldgsts64 ldgsts128 ffma mma bar other", kinds, " ")
 }
 
 function number_of_hex(digits, i, value) {
@@ -42,8 +56,19 @@ function kind_of(opcode, name) {
   if (opcode ~ /^BAR\./ && opcode !~ /ARV/) return "bar"
   name = tolower(opcode)
   sub(/\..*/, "", name)
+  if (name == "ldsm") return name (opcode ~ /\.4$/ ? 4 : opcode ~ /\.2$/ ? 2 : 1)
   if (name !~ /^(ldg|lds|sts|stg|ldgsts)$/) return "other"
   return name (opcode ~ /\.128/ ? 128 : opcode ~ /\.64/ ? 64 : 32)
+}
+
+# The multiply-adds of one warp: HMMA.1688 is 16 x 8 x 8, and HGMMA.64x128x8 is shared by four warps.
+# 0 where the opcode does not say a shape of the two kinds.
+function products_of(opcode, shape, m, size) {
+  if (kind_of(opcode) != "mma" || !match(opcode, /\.[0-9][0-9x]+/)) return 0
+  shape = substr(opcode, RSTART + 1, RLENGTH - 1)
+  if (split(shape, size, "x") == 3) return size[1] * size[2] * size[3] / 4
+  m = shape ~ /^16/ ? 16 : 8
+  return m * substr(shape, length(m) + 1, 1) * substr(shape, length(m) + 2)
 }
 
 # `text` is the whole instruction. The compiler moves constants by HFMA2 with zeros.
@@ -51,6 +76,17 @@ function weight_of(opcode, text) {
   if (kind_of(opcode) == "mma") return 64
   if (opcode ~ /^HFMA2/) return text !~ /-RZ, RZ/
   return opcode ~ /^(FFMA|DFMA|IDP)/
+}
+
+# The cycles until the same warp may issue its next instruction, from the upper half of an
+# instruction: 0x000fe200078f40ff is 1.
+function stall_of(upper) {
+  return int(digit(upper, 10) / 2) + 8 * (digit(upper, 11) % 2)
+}
+
+# The value of a hexadecimal digit, from the right; `number` has 16 of them after 0x.
+function digit(number, place) {
+  return index("0123456789abcdef", substr(number, 18 - place, 1)) - 1
 }
 
 /^[ \t]*Function : / { finish(); kernel = $NF }
@@ -65,8 +101,10 @@ function weight_of(opcode, text) {
   predicated = $2 ~ /^@/
   opcode = predicated ? $3 : $2
   sub(/;$/, "", opcode)
+  operation[instructions] = opcode
   kind[instructions] = $2 == "@!PT" ? "other" : kind_of(opcode)  # @!PT: never executed
   math[instructions] = $2 == "@!PT" ? 0 : weight_of(opcode, $0)
+  products[instructions] = $2 == "@!PT" ? 0 : products_of(opcode)
   operands[instructions] = substr($0, index($0, opcode) + length(opcode))
   sub(/;.*/, "", operands[instructions])
   target[instructions] = ""
@@ -78,8 +116,12 @@ function weight_of(opcode, text) {
     }
     conditional[instructions] = predicated || $0 ~ /BRA[.A-Z]* !?U?P[0-9]/
   }
+  stalls[instructions] = 0
   ++instructions
 }
+
+# The upper half of the instruction before.
+/^[ \t]*\/\* 0x[0-9a-f]+ \*\/$/ { stalls[instructions - 1] = max(0, stall_of($2) - 1) }
 
 END { finish() }
 
@@ -99,14 +141,59 @@ function copies_between(first, last, i) {
   return 0
 }
 
-function report(part, first, last, but_first, but_last, only_way, i, k, sum, line) {
+function max(a, b) {
+  return a > b ? a : b
+}
+
+function report(part, first, last, but_first, but_last, only_way, i, k, sum, stalled, multiplied, line) {
   for (i = first; i <= last; ++i) {
     if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
     ++sum[kind[i]]
   }
   line = kernel "\t" part "\t"
   for (k = 1; k <= count_of_kinds; ++k) line = line sum[kinds[k]] + 0 ", "
-  print line waits(first, last, but_first, but_last, only_way, part != "whole")
+  line = line waits(first, last, but_first, but_last, only_way, part != "whole") ", "
+  for (i = first; i <= last; ++i) {
+    if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+    stalled += stalls[i]
+    multiplied += products[i]
+  }
+  line = line stalled + 0 ", " bank_waits(first, last, but_first, but_last, only_way, part != "whole")
+  print line ", " multiplied + 0
+}
+
+# Whether an instruction reads its registers right when it is issued. Those of memory, of the special
+# functions and of the tensor cores do not, nor do branches and barriers.
+function reads_at_issue(i) {
+  return operation[i] !~ /^(LD|ST|AT|RED|MUFU|[A-Z]*MMA|D|F2|I2|S2|BAR|B[RS]|DEPBAR|EXIT|SHFL|R2UR)/
+}
+
+# The cycles that a part's instructions wait for registers, as the heading says. `again` as in waits.
+function bank_waits(first, last, but_first, but_last, only_way, again,
+                    i, pass, count, source, s, bank, r, kept, reads, busy, waited, wait) {
+  for (pass = 1; pass <= 1 + again; ++pass) {
+    waited = 0
+    for (i = first; i <= last; ++i) {
+      if (i >= but_first && i <= but_last || only_way && !on_way[i]) continue
+      reads[0] = reads[1] = 0
+      count = reads_at_issue(i) ? split(operands[i], source, ",") : 0
+      # The first operand is where the result goes, unless that is a predicate.
+      for (s = source[1] ~ /^ *R[0-9]/ ? 2 : 1; s <= count; ++s) {
+        if (!match(source[s], /(^|[^A-Z])R[0-9]+/)) continue
+        r = substr(source[s], RSTART, RLENGTH)
+        sub(/.*R/, "", r)
+        bank = r % 2
+        if (kept[s, bank] != r) ++reads[bank]
+        kept[s, bank] = source[s] ~ /\.reuse/ ? r : ""
+      }
+      wait = max(0, max(busy[0] + reads[0], busy[1] + reads[1]) - 3)
+      waited += wait
+      for (bank = 0; bank <= 1; ++bank) {
+        busy[bank] = max(0, busy[bank] + reads[bank] - wait - 1)
+      }
+    }
+  }
+  return waited + 0
 }
 
 # The memory that a load of this kind reads into registers.
@@ -137,7 +224,7 @@ function waits(first, last, but_first, but_last, only_way, again,
       memory = memory_of(kind[i])
       if (memory == "" || !match(operands[i], /[^A-Z]R[0-9]+/)) continue
       r = substr(operands[i], RSTART + 2, RLENGTH - 2) + 0
-      for (n = kind[i] ~ /128/ ? 4 : kind[i] ~ /64/ ? 2 : 1; n > 0; --n) {
+      for (n = kind[i] ~ /128|ldsm4/ ? 4 : kind[i] ~ /64|ldsm2/ ? 2 : 1; n > 0; --n) {
         issued[r + n - 1] = now
         loaded_from[r + n - 1] = memory
       }
@@ -224,6 +311,9 @@ function finish(i, start, work, best, better, over_tiles, first, last, outer_fir
   clear(kind)
   clear(math)
   clear(operands)
+  clear(products)
+  clear(operation)
+  clear(stalls)
   clear(target)
   clear(conditional)
   clear(fewest)

@@ -27,6 +27,10 @@ enum class Sharing {
   persistent  // a block per SM, each with several tiles one after the other
 };
 
+// What multiplies: FFMAs, or one of the tensor cores' instructions. They differ in precision and
+// rate.
+enum class Multiplier { ffma, mma_tf32, wgmma_tf32, wgmma_bf16 };
+
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {
   const char* name;        // the value for --variant: "128x128x8"
@@ -40,6 +44,7 @@ struct Variant {
   KernelRef kernel_any;    // for every other shape and pointer; the same kernel in scalar stages
   bool for_small = false;  // may run in place of an earlier one where C is small (model/choice.h)
   Sharing sharing = Sharing::grid;
+  Multiplier multiplier = Multiplier::ffma;
   // The variant that runs, with its kernel_any, in place of this one for every other shape and
   // pointer. Null: this one does, with its own.
   const Variant* otherwise = nullptr;

@@ -11,11 +11,27 @@ namespace {
 struct Block {
   std::array<double, kUnits> demand;  // of the SM's units
   double issue;                       // on its schedulers, of which it may not occupy all
+  double stalls;                      // between instructions, not filled by its other warps
   double scheduler_share;             // of the SM's schedulers that it occupies
   double smem_latency, smem_hidden;   // hidden: what it issues during its loads
+  double l2_port;                     // of the SM, see below
   double gmem_latency, gmem_hidden;
   double barriers;
 };
+
+// The schedulers of a block, each with `warps` of its warps, are busy for `issue` cycles. Each warp
+// also stalls between its instructions, `stalls` cycles in all. What remains of that when the other
+// warps have filled what they can: the same queueing as in rounds_of, with warps as the customers.
+double stalls_left(double issue, double stalls, double warps) {
+  if (!(issue > 0)) return stalls;
+  const double each = issue / warps;
+  double queue = 0, round = each + stalls;
+  for (int n = 1; n <= warps; ++n) {
+    round = each * (1 + queue) + stalls;
+    queue = n * each * (1 + queue) / round;
+  }
+  return round - issue;
+}
 
 bool has_barriers(const CompiledKernel& record) {
   return record.loop.bar + record.inner.bar > 0;
@@ -53,47 +69,60 @@ Block block_of(
   const double schedulers = std::min<double>(warps, kSchedulers);
   const double warps_each = std::ceil(warps / kSchedulers);  // of the block, on a scheduler
   block.scheduler_share = schedulers / kSchedulers;
-  block.issue = std::max(block.demand[kFma], block.demand[kIssue]) / block.scheduler_share;
+  const double slots = block.demand[kIssue] / block.scheduler_share;
+  const double banks = along_K(&InstructionMix::bank_cycles) * warps_each;
+  const double multiplying = std::max(block.demand[kFma], block.demand[kTensor]);
+  block.issue = std::max(multiplying / block.scheduler_share, slots + banks);
+  block.stalls = stalls_left(block.issue, along_K(&InstructionMix::stall_cycles), warps_each);
+  // The time that an instruction takes a scheduler of the block, if the block is alone.
+  const double pace = slots > 0 ? (block.issue + block.stalls) / slots : 1;
 
   const double others = block.issue * (1 - 1 / warps_each);  // while one warp of them waits
   block.smem_latency = along_K(&InstructionMix::smem_waits) * cycles.smem;
-  block.smem_hidden = along_K(&InstructionMix::smem_ahead) * warps_each + others;
+  block.smem_hidden = along_K(&InstructionMix::smem_ahead) * warps_each * pace + others;
   block.barriers = along_K(&InstructionMix::bar) * cycles.barrier;
 
+  // The L2 cache and DRAM serve a block's tile in few cycles, because they serve all SMs at once.
+  // How much they can serve bounds all blocks together; one block waits for its SM's port.
+  block.l2_port =
+      4.0 * padded_K(product, variant) * (variant.BM + variant.BN) / l2_bytes_per_sm_clock;
   const double each = gmem_latency_each(gpu, product, variant, record, block.demand[kL1]);
   const double tiles = variant.BK > 0 ? padded_K(product, variant) / variant.BK : 0;
   if (variant.pipeline > 0) {
     block.gmem_latency = tiles * each;
-    block.gmem_hidden = (variant.pipeline - 1) * block.issue;
+    block.gmem_hidden = (variant.pipeline - 1) * (block.issue + block.stalls);
   } else {
     block.gmem_latency = along_K(&InstructionMix::gmem_waits) * each;
-    block.gmem_hidden = along_K(&InstructionMix::gmem_ahead) * warps_each;
+    block.gmem_hidden = along_K(&InstructionMix::gmem_ahead) * warps_each * pace;
   }
   return block;
 }
 
 // One way round the circle, when `blocks` are resident.
 struct Round {
-  double issue, smem, gmem, barriers;
-  double total() const { return issue + smem + gmem + barriers; }
+  double issue, stalls, smem, gmem, barriers;
+  double total() const { return issue + stalls + smem + gmem + barriers; }
 };
 
 std::array<Round, 2> rounds_of(const Block& block, int most, int rest) {
   // L1 and shared memory are one memory with one data stage.
   const double data = block.demand[kSmem] + block.demand[kL1];
+  const double issue_each = block.issue * block.scheduler_share;
   const double busiest =
-      std::max(data, *std::max_element(block.demand.begin(), block.demand.end()));
+      std::max({data, issue_each, *std::max_element(block.demand.begin(), block.demand.end())});
   std::array<double, kUnits> queue{};
   std::array<Round, 2> result{};
   for (int n = 1; n <= most; ++n) {
     const auto at = [&](int unit) {
       const bool is_data = unit == kSmem || unit == kL1;
-      return block.demand[unit] * (1 + (is_data ? queue[kSmem] + queue[kL1] : queue[unit]));
+      const double demand = unit == kL2 ? block.l2_port : block.demand[unit];
+      return demand * (1 + (is_data ? queue[kSmem] + queue[kL1] : queue[unit]));
     };
     const double issue = block.issue * (1 + block.scheduler_share * queue[kIssue]);
-    const double copies = at(kL1) + at(kL2) + at(kDram);
+    const double copies = at(kL1) + at(kL2);
     Round round{
         .issue = issue,
+        .stalls = block.stalls,
         .smem = std::max(0.0, at(kSmem) + block.smem_latency - block.smem_hidden),
         .gmem = std::max(0.0, copies + block.gmem_latency - block.gmem_hidden),
         .barriers = block.barriers};
@@ -138,10 +167,16 @@ std::optional<Waiting> with_waiting(
   result.resident_blocks = resident;
   result.warps_per_scheduler =
       static_cast<double>(resident) * occupancy.warps_per_block / kSchedulers;
-  result.issuing = full.issue / full.total();
+  result.issuing = (full.issue + full.stalls) / full.total();
   result.waiting_for_smem = full.smem / full.total();
   result.waiting_for_gmem = full.gmem / full.total();
   result.at_barriers = full.barriers / full.total();
+  return result;
+}
+
+std::array<double, kUnits> busy_on_average(const Waiting& waiting, const Ceiling& ceiling) {
+  std::array<double, kUnits> result = waiting.busy;
+  for (const int unit : {kFma, kTensor, kIssue, kSmem, kL1}) result[unit] *= ceiling.busy_share;
   return result;
 }
 

@@ -22,9 +22,20 @@
 // way together, and often all of them find their line in L1. The other warps of its block need the
 // same lines and wait with it.
 //
-// Limits. Only the main loop counts, as in ceiling.h. Bank conflicts between registers, the
-// instruction cache and the queues inside the memory are not in the model.
-// src/model/waiting_tests.cpp compares it with ncu.
+// Two things cost time although no result is missing. The compiler makes a warp wait between its
+// instructions, usually because the next one needs the result of the one before; meanwhile the
+// scheduler's other warps issue, if there are any. And an instruction waits while the banks of the
+// register file read its operands; then no warp issues. Both are read from the machine code
+// (sass_mix.awk).
+//
+// The L2 cache and DRAM serve all SMs at once. So they bound the speed of all blocks together, but
+// a block queues only for its SM's port to the L2 cache.
+//
+// Limits. Only the main loop counts, as in ceiling.h. The instruction cache, the queues inside the
+// memory, and the rush for shared memory after a barrier are not in the model. Nothing in it was
+// fitted: latencies were measured one by one, and the rest is counted. For the kernels that issue
+// in most cycles it says 6 to 8 points more than ncu. src/model/waiting_tests.cpp compares it with
+// ncu.
 #pragma once
 
 #include <array>
@@ -57,7 +68,7 @@ struct Waiting {
   int resident_blocks;         // of one SM
   double warps_per_scheduler;  // resident
   // How a block spends its time: the shares add up to 1.
-  double issuing;  // or queueing for the schedulers
+  double issuing;  // or queueing for the schedulers, or between two instructions
   double waiting_for_smem;
   double waiting_for_gmem;
   double at_barriers;
@@ -67,5 +78,9 @@ struct Waiting {
 std::optional<Waiting> with_waiting(
     const Gpu& gpu, const Product& product, const Variant& variant, const Ceiling& ceiling,
     const CompiledKernel& record, const Occupancy& occupancy);
+
+// `busy` of all SMs on average, as a profiler counts it: in the last wave some have no block. The
+// L2 cache and DRAM belong to all.
+std::array<double, kUnits> busy_on_average(const Waiting& waiting, const Ceiling& ceiling);
 
 }  // namespace model

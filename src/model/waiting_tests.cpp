@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -65,20 +66,26 @@ struct Counted {
 std::vector<Counted> counted_by_ncu() {
   std::ifstream file("results/h200-ceilings-4096.txt");
   std::vector<Counted> rows;
-  bool in_table = false;
+  std::vector<int> units;  // that have columns
   for (std::string line; std::getline(file, line);) {
     const std::vector<std::string> words = words_of(line);
     if (words.empty()) {
       if (!rows.empty()) break;  // only the first table
       continue;
     }
-    in_table |= words[0] == "#";
-    if (!in_table || words[0] == "#") continue;
+    if (words[0] == "#") {
+      for (const std::string& word : words) {
+        const auto unit = std::find(kUnitNames.begin(), kUnitNames.end(), word);
+        if (unit != kUnitNames.end()) units.push_back(static_cast<int>(unit - kUnitNames.begin()));
+      }
+      continue;
+    }
+    if (units.empty()) continue;
     // number, name, TFLOP/s, ceiling, ratio, twice the units, the unit that bounds it, and a sign
-    const std::size_t first = words.size() - 2 - 2 * kUnits;
+    const std::size_t first = words.size() - 2 - 2 * units.size();
     Counted row{std::stoi(words[0]), {}};
-    for (int unit = 0; unit < kUnits; ++unit)
-      row.busy[unit] = std::stoi(words[first + 2 * unit + 1]);
+    for (std::size_t i = 0; i < units.size(); ++i)
+      row.busy[units[i]] = std::stoi(words[first + 2 * i + 1]);
     rows.push_back(row);
   }
   return rows;
@@ -106,8 +113,8 @@ const Variant& variant_of(const std::string& kernel) {
   return stage_table_traced.stages[0].variants[0];
 }
 
-const Product k4096{4096, 4096, 4096, false};
-constexpr double kClose = 10;  // points
+const Product k4096{4096, 4096, 4096, false, 132};  // tiles are cut for an H200's SMs
+constexpr double kClose = 10;                       // points
 
 }  // namespace
 
@@ -117,15 +124,15 @@ TEST_CASE("with waiting, each unit of each stage is as busy as ncu counted, with
   for (const Counted& row : rows) {
     const Stage& stage = *find_stage(stage_table_traced.stages, row.number);
     const Variant& variant = stage.variants[0];
-    if (variant.pipeline > 0) continue;  // recorded with an earlier kernel
     const Forecast made = forecast(k4096, variant, counts_of(variant, k4096.K));
     CHECK(made.waiting.tflops <= made.ceiling.tflops * (1 + 1e-12));
+    const std::array<double, kUnits> busy = busy_on_average(made.waiting, made.ceiling);
     for (int unit = 0; unit < kUnits; ++unit) {
       // The tiling kernel reads A and B from DRAM more than once; the ceilings count them once.
       const double allowed = unit == kDram ? kClose + 1 : kClose;
       CHECK_MESSAGE(
-          std::abs(100 * made.waiting.busy[unit] - row.busy[unit]) <= allowed, stage.name, ": ",
-          kUnitNames[unit], " ", 100 * made.waiting.busy[unit], ", ncu ", row.busy[unit]);
+          std::abs(100 * busy[unit] - row.busy[unit]) <= allowed, stage.name, ": ",
+          kUnitNames[unit], " ", 100 * busy[unit], ", ncu ", row.busy[unit]);
     }
   }
 }
@@ -157,8 +164,8 @@ TEST_CASE("with waiting, coarsened threads are as fast as on an H200, within 10 
     const Product product{1024, 1024, 2048, false};
     const Forecast made = forecast(product, variant, counts_of(variant, product.K));
     const double measured = std::stod(row[9]);
-    // With 32 blocks of one warp the model is 13 points too fast.
-    const double allowed = variant.threads() == 32 ? 14 : kClose;
+    // With 32 blocks of one warp the model is 12 points too fast.
+    const double allowed = variant.threads() == 32 ? 13 : kClose;
     CHECK_MESSAGE(
         100 * std::abs(made.waiting.tflops - measured) / made.ceiling.tflops <= allowed, row[0],
         " results: ", made.waiting.tflops, " and ", measured);
@@ -172,7 +179,8 @@ TEST_CASE("a block that is alone waits for all its latency, and others fill the 
   Gpu gpu{};
   gpu.boost_ghz = 1e-6;  // a millisecond is a cycle
   Variant variant{};
-  variant.BM = variant.BN = 1;
+  variant.BM = 16;
+  variant.BN = 8;
   variant.BK = 1;
   variant.block_x = 128;
   variant.block_y = 1;
@@ -191,13 +199,14 @@ TEST_CASE("a block that is alone waits for all its latency, and others fill the 
     Occupancy residents{};
     residents.blocks_per_sm = resident;
     residents.warps_per_block = 4;
-    const Product product{128, 1, 1, false};
-    variant.BM = 128;
+    const Product product{16, 8, 1, false};
     return with_waiting(gpu, product, variant, ceiling, record, residents)->busy[kIssue];
   };
-  const double latency = latencies().dram + latencies().barrier;
+  // A load, its way through the port to the L2 cache, and a barrier.
+  const double port = 4.0 * (16 + 8) / l2_bytes_per_sm_clock;
+  const double latency = latencies().dram + port + latencies().barrier;
   CHECK(issue_share(latency, 1) == doctest::Approx(0.5));
-  CHECK(issue_share(latency, 2) == doctest::Approx(2 / (1.5 + 1)));
+  CHECK(issue_share(latency, 2) == doctest::Approx(2 / (1.5 + 1)).epsilon(0.002));
   CHECK(issue_share(3 * latency, 1) == doctest::Approx(0.75));
   CHECK(issue_share(latency, 100) == doctest::Approx(1).epsilon(0.02));
   CHECK(issue_share(latency, 100) <= 1);
@@ -208,15 +217,33 @@ TEST_CASE("a block that is alone waits for all its latency, and others fill the 
   }
   SUBCASE("matrices that fit in the L2 cache are nearer") {
     gpu.l2_mib = 1;
-    const double nearer = latencies().l2 + latencies().barrier;
+    const double nearer = latencies().l2 + port + latencies().barrier;
     CHECK(issue_share(nearer, 1) == doctest::Approx(0.5));
   }
   SUBCASE("tiles in flight arrive while others are multiplied") {
     variant.pipeline = 2;
-    const double left = latencies().barrier + latencies().dram - 300;
+    const double left = latency - 300;
     CHECK(issue_share(300, 1) == doctest::Approx(300 / (300 + left)));
     variant.pipeline = 4;
     CHECK(issue_share(300, 1) == doctest::Approx(300 / (300 + latencies().barrier)));
+  }
+  SUBCASE("registers that their banks cannot read in time take the scheduler's time") {
+    record.loop.bank_cycles = 100;
+    const double issue = 200 + 100;
+    CHECK(issue_share(200, 1) == doctest::Approx(200 / (issue + latency)));
+    CHECK(issue_share(200, 100) == doctest::Approx(200 / issue).epsilon(0.02));
+  }
+  SUBCASE("a warp that may not issue leaves the scheduler to others") {
+    record.loop.stall_cycles = 300;
+    CHECK(issue_share(200, 1) == doctest::Approx(200 / (200 + 300 + latency)));
+    CHECK(issue_share(200, 100) == doctest::Approx(1).epsilon(0.02));
+    // Two warps per scheduler: the second issues its 100 cycles while the first stalls.
+    variant.block_x = 256;
+    variant.BM = 32;
+    const double alone = 100 + 300;
+    const double both = 100 * (1 + 100 / alone) + 300;
+    const double wider = latency + 4.0 * 16 / l2_bytes_per_sm_clock;
+    CHECK(issue_share(200, 1) == doctest::Approx(200 / (both + wider)));
   }
   SUBCASE("if no block fits, nothing runs") {
     CHECK(!with_waiting(gpu, {1, 1, 1, false}, variant, ceiling, record, Occupancy{}));

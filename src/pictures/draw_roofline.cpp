@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "model/ceiling.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"
@@ -28,6 +29,42 @@ struct Dot {
   double intensity, tflops;
 };
 
+// What bounds the multiplications: FMA, and the tensor cores with the instructions that the stages
+// use.
+struct Peak {
+  std::string name;
+  double tflops;
+};
+
+const char* instruction_of(model::Multiplier multiplier) {
+  switch (multiplier) {
+    case model::Multiplier::ffma:
+      return "FMA";
+    case model::Multiplier::mma_tf32:
+      return "tensor, mma tf32";
+    case model::Multiplier::wgmma_tf32:
+      return "tensor, wgmma tf32";
+    case model::Multiplier::wgmma_bf16:
+      return "tensor, wgmma bf16";
+  }
+  return "";
+}
+
+Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
+  return {instruction_of(variant.multiplier), model::peak_tflops(gpu, variant.multiplier)};
+}
+
+std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) {
+  std::vector<Peak> peaks = {peak_of(gpu, {})};
+  for (const Dot& dot : dots) {
+    const Peak peak = peak_of(gpu, *dot.row->variant);
+    const bool known = std::any_of(
+        peaks.begin(), peaks.end(), [&](const Peak& other) { return other.name == peak.name; });
+    if (!known) peaks.push_back(peak);
+  }
+  return peaks;
+}
+
 std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
   std::vector<Dot> dots;
   for (const lab::Row& row : run.rows) {
@@ -41,8 +78,10 @@ std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
   return dots;
 }
 
-std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, double peak) {
+std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const model::Gpu& gpu) {
   const Dot &first = dots.front(), &last = dots.back();
+  const double peak = peak_of(gpu, *last.row->variant).tflops;
+  const bool tensor = last.row->variant->multiplier != model::Multiplier::ffma;
   std::vector<int> cached;  // stages that are faster than DRAM alone could feed them
   for (const Dot& dot : dots) {
     if (dot.tflops > dot.intensity * dram.tb_per_s) cached.push_back(dot.row->number);
@@ -55,8 +94,9 @@ std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, double pe
       text::significant(peak / dram.tb_per_s) +
       text::printed(
           " operations per byte on, DRAM is no longer the limit. Stage %d reaches %.0f %% of the "
-          "multipliers' peak.",
-          last.row->number, 100 * last.tflops / peak);
+          "%s peak.",
+          last.row->number, 100 * last.tflops / peak,
+          tensor ? "tensor cores' (with its instruction)" : "multipliers'");
   if (!cached.empty()) {
     finding += cached.size() == 1 ? " Stage " : " Stages ";
     for (std::size_t i = 0; i < cached.size(); ++i) {
@@ -69,9 +109,10 @@ std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, double pe
   return finding;
 }
 
-// What the picture shows, in numbers.
-void draw_table(
-    Svg& svg, double y, const std::vector<Dot>& dots, std::span<const Roof> roofs, double peak) {
+// What the picture shows, in numbers. Returns where it ends.
+double draw_table(
+    Svg& svg, double y, const std::vector<Dot>& dots, std::span<const Roof> roofs,
+    const std::vector<Peak>& peaks) {
   constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
   const auto row = [&](const std::string& name, const std::string& value) {
     y += 24;
@@ -90,25 +131,29 @@ void draw_table(
   y += 38;
   svg.text(kName, y, "roof", {.bold = true, .small = true});
   for (const Roof& roof : roofs) row(roof.name, text::significant(roof.tb_per_s) + " TB/s");
-  row("FMA", text::significant(peak) + " TFLOP/s");
+  for (const Peak& peak : peaks) row(peak.name, text::significant(peak.tflops) + " TFLOP/s");
+  return y;
 }
 
 }  // namespace
 
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 452;
-  const LogScale x_of{kLeft, kRight, 0.03, 100}, y_of{kBottom, kTop, 0.2, 100};
   const model::Gpu& gpu = run.gpu;
   const Roof roofs[] = {
       {"L1", gpu.sms * model::l1_bytes_per_sm_clock * gpu.boost_ghz / 1e3},
       {"L2", model::l2_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
       {"DRAM", gpu.dram_gb_per_s / 1e3}};
-  const double peak = gpu.sms * gpu.fp32_lanes_per_sm * 2 * gpu.boost_ghz / 1e3;
   std::vector<Dot> dots = dots_of(run, measured);
-  const std::string finding = finding_of(dots, roofs[2], peak);
+  const std::vector<Peak> peaks = peaks_of(gpu, dots);
+  double peak = 0;  // the highest
+  for (const Peak& other : peaks) peak = std::max(peak, other.tflops);
+  const double high = peak < 100 ? 100 : 1000;  // the scales end there
+  const LogScale x_of{kLeft, kRight, 0.03, high}, y_of{kBottom, kTop, 0.2, high};
+  const std::string finding = finding_of(dots, roofs[2], gpu);
   Svg svg;
   svg.text(24, 66, "TFLOP/s, recorded", {.small = true});
-  for (const double tick : {0.1, 1.0, 10.0, 100.0}) {
+  for (double tick = 0.1; tick <= high * 1.01; tick *= 10) {
     svg.line(x_of(tick), kTop, x_of(tick), kBottom, "hair");
     svg.text(
         x_of(tick), kBottom + 16, text::exact(tick), {.anchor = Anchor::middle, .small = true});
@@ -129,9 +174,12 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
         x_of(kNamedAt / roof.tb_per_s) + (lowest ? 8 : -8), y_of(kNamedAt) + (lowest ? 8 : 0),
         roof.name, {.anchor = lowest ? Anchor::start : Anchor::end, .small = true});
   }
-  svg.line(x_of(peak / roofs[0].tb_per_s), y_of(peak), kRight, y_of(peak), "thick");
-  svg.text(kRight, y_of(peak) - 8, "FMA", {.anchor = Anchor::end, .small = true});
-  draw_table(svg, kTop + 4, dots, roofs, peak);
+  for (const Peak& other : peaks) {
+    const double y = y_of(other.tflops);
+    svg.line(x_of(other.tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
+    svg.text(kRight, y - 8, other.name, {.anchor = Anchor::end, .small = true});
+  }
+  const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 
   // Where dots crowd, their numbers stand below each other beside them: at the left if a roof or
   // another dot follows at the right.
@@ -168,7 +216,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     svg.circle(x, dot_y, 5, Fill::one);
     svg.text(numbers.beside, numbers.above + 4.5, number, {.bold = true});
   }
-  const double y = svg.paragraph(24, kBottom + 70, finding, 752);
+  const double y = svg.paragraph(24, std::max(kBottom + 70, table_end + 28), finding, 752);
   return {
       "roofline",
       "Roofline: all stages on an " + gpu.name +

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "model/ceiling.h"
+#include "model/gpus.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"
@@ -10,6 +12,14 @@ namespace {
 
 bool runs_on_gpu(const model::Stage* stage) {
   return !stage->variants.empty();
+}
+
+// The most that the tensor cores of the GPU make with the instruction of a stage; 0 if it does not
+// use them.
+double tensor_roof(const model::Gpu& gpu, const model::Stage* stage) {
+  if (!runs_on_gpu(stage)) return 0;
+  const model::Multiplier multiplier = stage->variants.front().multiplier;
+  return multiplier == model::Multiplier::ffma ? 0 : model::peak_tflops(gpu, multiplier);
 }
 
 // The recordings at other sizes are marks on the bars: those at smaller sizes diamonds, those at
@@ -38,6 +48,13 @@ Picture draw_staircase(
   for (const RecordedLadder& other : runs) {
     for (const RecordedSpeed& speed : other.speeds) most = std::max(most, speed.tflops);
   }
+  const model::Gpu& gpu = *model::find_gpu("H200");
+  bool has_roof = false;
+  for (const model::Stage* stage : stages) {
+    const double roof = tensor_roof(gpu, stage);
+    most = std::max(most, roof);
+    has_roof |= roof > 0;
+  }
   const double scale = (kRight - kLeft) / most;
   const model::Stage& first = **std::find_if(stages.begin(), stages.end(), runs_on_gpu);
   const model::Stage& last = *stages.back();
@@ -60,6 +77,11 @@ Picture draw_staircase(
   }
   svg.line(x + 8, 61, x + 32, 61, "dashed");
   svg.text(x + 38, 66, "cuBLAS fp32", {.small = true});
+  if (has_roof) {
+    x += 120;
+    svg.line(x + 8, 54, x + 8, 70, "thick");
+    svg.text(x + 16, 66, "tensor cores' roof", {.small = true});
+  }
   double y = 92;
   const double top = y - 8, line = kLeft + cublas * scale;
   for (const model::Stage* stage : stages) {
@@ -74,6 +96,10 @@ Picture draw_staircase(
       if (other.size == run.size || there == 0 || !runs_on_gpu(stage)) continue;
       mark(svg, at, y + kHigh / 2, other.size < run.size);
       label = std::max(label, at + 6);
+    }
+    if (const double roof = kLeft + tensor_roof(gpu, stage) * scale; roof > kLeft) {
+      svg.line(roof, y - 3, roof, y + kHigh + 3, "thick");
+      label = std::max(label, roof);
     }
     std::string text = speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed);
     const double times = run.of(stage->number).times_before;

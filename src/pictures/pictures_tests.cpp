@@ -330,6 +330,76 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   }
 }
 
+namespace {
+
+// A ladder of two stages, the last of which multiplies with tensor cores or not.
+struct TwoStages {
+  std::vector<model::Stage> stages;
+  RecordedLadder measured;
+  lab::Run run;
+
+  explicit TwoStages(model::Multiplier multiplier) : run{} {
+    model::Variant tile{};
+    tile.name = "128x128";
+    tile.BM = tile.BN = 128;
+    model::Stage first{.number = 1, .name = "first", .idea = "", .needs = 0, .predicted = {}};
+    first.variants = {tile};
+    model::Stage last = first;
+    last.number = 2, last.name = "last";
+    last.variants[0].multiplier = multiplier;
+    stages = {first, last};
+    const double speed = multiplier == model::Multiplier::ffma ? 50 : 250;
+    measured = {4096, {{-1, 50, 100, 0}, {1, 20, 40, 0}, {2, speed, 2 * speed, speed / 20}}};
+    run.gpu = *model::find_gpu("H200");
+    run.K = 4096;
+    for (const model::Stage& stage : stages) {
+      lab::Row row{};
+      row.number = stage.number;
+      row.stage = &stage;
+      row.variant = &stage.variants[0];
+      row.counts.emplace();
+      row.counts->blocks_traced = 1;
+      row.counts->gmem_loads.pieces = 4096 * 256 * 4 / 32;
+      run.rows.push_back(row);
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the roofline has a roof for the tensor cores where a stage uses them, by instruction") {
+  const TwoStages fp32(model::Multiplier::ffma);
+  const Picture without = draw_roofline(fp32.run, fp32.measured);
+  CHECK(svg_file(without).find("tensor") == std::string::npos);
+  CHECK(without.drawing.finding.find("75 % of the multipliers' peak") != std::string::npos);
+
+  const TwoStages tensor(model::Multiplier::mma_tf32);
+  const Picture with = draw_roofline(tensor.run, tensor.measured);
+  const std::string svg = svg_file(with);
+  CHECK(open_elements(svg) == 0);
+  CHECK(svg.find("tensor, mma tf32") != std::string::npos);
+  CHECK(svg.find("307 TFLOP/s") != std::string::npos);
+  CHECK(svg.find("66.9 TFLOP/s") != std::string::npos);
+  CHECK(svg.find(">1,000<") != std::string::npos);
+  CHECK(
+      with.drawing.finding.find(
+          "Stage 2 reaches 82 % of the tensor cores' (with its instruction) peak") !=
+      std::string::npos);
+  const TwoStages warpgroups(model::Multiplier::wgmma_tf32);
+  CHECK(
+      svg_file(draw_roofline(warpgroups.run, warpgroups.measured)).find("495 TFLOP/s") !=
+      std::string::npos);
+}
+
+TEST_CASE("the staircase marks the tensor cores' roof at the stages that use them") {
+  const TwoStages fp32(model::Multiplier::ffma), tensor(model::Multiplier::mma_tf32);
+  const std::string without = svg_file(draw_staircase(fp32.stages, {fp32.measured}));
+  const std::string with = svg_file(draw_staircase(tensor.stages, {tensor.measured}));
+  CHECK(without.find(" roof</text>") == std::string::npos);
+  CHECK(with.find(" roof</text>") != std::string::npos);
+  CHECK(open_elements(with) == 0);
+}
+
 TEST_CASE("figures are written whole, into a directory that is made, or refused") {
   namespace fs = std::filesystem;
   const testing::Folder folder;

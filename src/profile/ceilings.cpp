@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, model::kUnits + 2> kUnitMetrics = {
     kData,
     "lts__t_sectors.sum",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__cycles_elapsed.max",
     "launch__grid_size"};
 
@@ -45,19 +46,39 @@ std::optional<Shares> counted_shares(
     const std::vector<NcuLaunch>& launches, const lab::Row& row, const model::Gpu& gpu) {
   std::optional<Shares> shares;
   for (const NcuLaunch& launch : launches) {
-    const bool whole = std::all_of(
-        launch.values.begin(), launch.values.end(),
-        [](const auto& value) { return value.has_value(); });
+    bool whole = true;  // a GPU without tensor cores says nothing about them
+    for (std::size_t i = 0; i < launch.values.size(); ++i) {
+      whole &= i == model::kTensor || launch.values[i].has_value();
+    }
     if (!whole || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
     if (*launch.values[kBlocks] != static_cast<double>(row.counts->blocks)) continue;
     shares.emplace();  // the last of several launches, when clocks and caches are warm
-    for (int unit = 0; unit < model::kUnits; ++unit) (*shares)[unit] = *launch.values[unit];
+    for (int unit = 0; unit < model::kUnits; ++unit)
+      (*shares)[unit] = launch.values[unit].value_or(0);
     (*shares)[model::kL1] -= (*shares)[model::kSmem];
     constexpr double kSectorBytes = 32;
     (*shares)[model::kL2] *=
         100 * kSectorBytes / (*launch.values[kCycles] * model::l2_bytes_per_clock(gpu));
   }
   return shares;
+}
+
+// The units that have a column: the tensor cores only if a kernel of the run uses them.
+std::vector<model::UnitIndex> shown_units(const lab::Run& timed) {
+  const bool tensor = std::any_of(timed.rows.begin(), timed.rows.end(), [](const lab::Row& row) {
+    return row.variant && row.variant->multiplier != model::Multiplier::ffma;
+  });
+  std::vector<model::UnitIndex> units;
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    if (unit != model::kTensor || tensor) units.push_back(static_cast<model::UnitIndex>(unit));
+  }
+  return units;
+}
+
+// A stage's name, in a column that leaves room for those of the units.
+std::string name_beside(std::string_view name, std::size_t units) {
+  const int width = units == model::kUnits ? 16 : 20;
+  return text::pad_right(text::shortened(name, width), width);
 }
 
 model::UnitIndex busiest(const Shares& shares) {
@@ -68,10 +89,13 @@ model::UnitIndex busiest(const Shares& shares) {
 // The shares that the model of waiting predicts, beside ncu's. Its rows are indented, so that a
 // search for the rows of the table above does not find them.
 std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run& timed) {
-  std::string text = text::printed(" %-22s %5s %6s   ", "", "TFLOP", "pre-") +
+  const std::vector<model::UnitIndex> units = shown_units(timed);
+  const std::size_t n = units.size();
+  std::string text = "   " + name_beside("", n) + text::printed(" %5s %6s   ", "TFLOP", "pre-") +
                      "busy % of each unit: predicted with waiting, by ncu\n" +
-                     text::printed(" %-2s%-20s %5s %6s", "#", "stage", "/s", "dicted");
-  for (const std::string_view unit : model::kUnitNames) text += text::pad_left(unit, 8);
+                     text::printed(" %-2s", "#") + name_beside("stage", n) +
+                     text::printed(" %5s %6s", "/s", "dicted");
+  for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
   text += "  off\n";
   int stages = 0, close = 0;
   for (const lab::Row& row : timed.rows) {
@@ -81,15 +105,15 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     if (!counted) continue;
     ++stages;
-    text += text::printed(" %-2d", row.number) +
-            text::pad_right(text::shortened(row.name, 20), 20) +
+    const auto busy = model::busy_on_average(*waiting, *lab::compiled_ceiling(timed, row));
+    text += text::printed(" %-2d", row.number) + name_beside(row.name, n) +
             text::printed(
                 " %5s %6s", text::significant(*tflops).c_str(),
                 text::significant(waiting->tflops).c_str());
     double off = 0;
-    for (int unit = 0; unit < model::kUnits; ++unit) {
-      text += text::printed(" %3.0f %3.0f", 100 * waiting->busy[unit], (*counted)[unit]);
-      off = std::max(off, std::abs(100 * waiting->busy[unit] - (*counted)[unit]));
+    for (const model::UnitIndex unit : units) {
+      text += text::printed(" %3.0f %3.0f", 100 * busy[unit], (*counted)[unit]);
+      off = std::max(off, std::abs(100 * busy[unit] - (*counted)[unit]));
     }
     close += off <= kClose;
     text += text::printed(" %4.0f\n", off);
@@ -108,13 +132,15 @@ std::string ncu_unit_metrics() {
 }
 
 bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
-  constexpr const char* kHead = "%-2s%-20s %5s %6s %3s";
+  constexpr const char* kHead = " %5s %6s %3s";
+  const std::vector<model::UnitIndex> units = shown_units(timed);
+  const std::size_t n = units.size();
   const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, kUnitMetrics);
   std::string text = report::about(timed) + "\n";
-  text += text::printed(kHead, "", "", "TFLOP", "ceil-", "%") +
+  text += "  " + name_beside("", n) + text::printed(kHead, "TFLOP", "ceil-", "%") +
           "   % of the time that a unit is busy: by the model, by ncu\n";
-  text += text::printed(kHead, "#", "stage", "/s", "ing", "of");
-  for (const std::string_view unit : model::kUnitNames) text += text::pad_left(unit, 8);
+  text += "# " + name_beside("stage", n) + text::printed(kHead, "/s", "ing", "of");
+  for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
   text += " bound by\n";
   int stages = 0, agree = 0, within = 0;
   for (const lab::Row& row : timed.rows) {
@@ -123,12 +149,12 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
     if (!ceiling || !ratio) continue;
     ++stages;
     within += *ratio >= kLeast && *ratio <= kMost;
-    text += text::printed("%-2d", row.number) + text::pad_right(text::shortened(row.name, 20), 20) +
+    text += text::printed("%-2d", row.number) + name_beside(row.name, n) +
             text::printed(
                 " %5s %6s %3.0f", text::significant(*lab::tflops(timed, row)).c_str(),
                 text::significant(ceiling->tflops).c_str(), 100 * *ratio);
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
-    for (int unit = 0; unit < model::kUnits; ++unit) {
+    for (const model::UnitIndex unit : units) {
       text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / row.time->median_ms) +
               (counted ? text::printed(" %3.0f", (*counted)[unit]) : "   –");
     }
@@ -151,7 +177,7 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
       "the time that the unit needs for its work, as a share of the measured time; the "
       "largest is the ceiling's unit");
   text += "ncu     percent of the unit's maximum, over the whole launch:\n";
-  for (int unit = 0; unit < model::kUnits; ++unit) {
+  for (const model::UnitIndex unit : units) {
     const std::string_view metric = kUnitMetrics[unit];
     text += text::pad_right("", 8) + text::pad_right(model::kUnitNames[unit], 7) +
             std::string(metric.substr(0, metric.find('.'))) +

@@ -25,8 +25,8 @@ enum class Must {
 constexpr double kJitter = 0.05;
 
 // A counter of the GPU and the trace's count of the same thing, per instruction. The trace counts a
-// cp.async (LDGSTS) among both the global loads and the shared stores; the GPU counts it
-// separately.
+// cp.async (LDGSTS) among both the global loads and the shared stores, and an atomic on global
+// memory among both the loads and the stores; the GPU counts them separately.
 struct Metric {
   const char* count;
   std::string_view name;
@@ -37,14 +37,20 @@ struct Metric {
 
 constexpr Metric kMetrics[] = {
     {"LDG requests", "smsp__sass_inst_executed_op_global_ld.sum",
-     [](const model::Counts& c) { return c.gmem_loads.requests - c.async_gmem.requests; },
+     [](const model::Counts& c) {
+       return c.gmem_loads.requests - c.async_gmem.requests - c.atomic_requests;
+     },
      Must::equal},
     {"LDG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
-     [](const model::Counts& c) { return c.gmem_loads.pieces - c.async_gmem.pieces; }, Must::equal},
+     [](const model::Counts& c) {
+       return c.gmem_loads.pieces - c.async_gmem.pieces - c.atomic_sectors;
+     },
+     Must::equal},
     {"STG requests", "smsp__sass_inst_executed_op_global_st.sum",
-     [](const model::Counts& c) { return c.gmem_stores.requests; }, Must::equal},
+     [](const model::Counts& c) { return c.gmem_stores.requests - c.atomic_requests; },
+     Must::equal},
     {"STG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
-     [](const model::Counts& c) { return c.gmem_stores.pieces; }, Must::equal},
+     [](const model::Counts& c) { return c.gmem_stores.pieces - c.atomic_sectors; }, Must::equal},
     {"LDGSTS requests", "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
      [](const model::Counts& c) { return c.async_gmem.requests; }, Must::equal},
     {"LDGSTS sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",

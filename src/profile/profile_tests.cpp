@@ -120,6 +120,18 @@ TEST_CASE("ncu counts cp.async as LDGSTS, and neither as LDG nor as STS") {
   CHECK(contains(text, "  LDGSTS requests                    0           4,096          -4,096"));
 }
 
+TEST_CASE("ncu counts atomics neither as LDG nor as STG") {
+  lab::Run run = profiled_run();
+  model::Counts& counts = *run.rows[0].counts;
+  counts.atomic_requests = 2;
+  counts.atomic_sectors = 3;
+  const std::string text = compared(ncu_csv(kNcuName), run).text;
+  CHECK(contains(text, "  LDG requests                   8,192           8,190               2"));
+  CHECK(contains(text, "  LDG sectors                   40,960          40,957               3"));
+  CHECK(contains(text, "  STG requests                   2,048           2,046               2"));
+  CHECK(contains(text, "  STG sectors                   65,536          65,533               3"));
+}
+
 TEST_CASE("text that is not ncu's output is refused in one sentence") {
   const lab::Run run = profiled_run();
   CHECK_THROWS_AS(compared("", run), model::Refusal);
@@ -181,7 +193,7 @@ Comparison units_of(const std::string& csv, double of_ceiling) {
 }  // namespace
 
 TEST_CASE("the unit that bounds a stage must be ncu's busiest, and the speed near the ceiling") {
-  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"1000\",\"4\"";
+  const std::string smem = "\"38\",\"55\",\"77\",\"83\",\"5\",\"1.5\",\"0\",\"1000\",\"4\"";
   const auto [agrees, text] = units_of(ncu_unit_csv(smem), 0.79);
   CHECK(agrees);
   CHECK(widest(text) <= 100);
@@ -266,7 +278,8 @@ TEST_CASE("a kernel that asks nothing of L2, or whose metric is missing, has a d
 
 TEST_CASE("the shares that the model of waiting predicts stand beside ncu's") {
   const lab::Run run = timed_run();
-  const auto busy = lab::with_waiting(run, run.rows[3]).value().busy;
+  const auto busy = model::busy_on_average(
+      lab::with_waiting(run, run.rows[3]).value(), lab::compiled_ceiling(run, run.rows[3]).value());
   const auto csv = [&](double more_smem) {
     constexpr double kCycles = 1000, kSectorBytes = 32;
     const double smem = busy[model::kSmem] + more_smem / 100;
@@ -278,13 +291,14 @@ TEST_CASE("the shares that the model of waiting predicts stand beside ncu's") {
     const double l2_bytes = busy[model::kL2] * kCycles * model::l2_bytes_per_clock(run.gpu);
     return ncu_unit_csv(
         values + "\"" + std::to_string(l2_bytes / kSectorBytes) + "\",\"" +
-        std::to_string(100 * busy[model::kDram]) + "\",\"" + std::to_string(kCycles) + "\",\"4\"");
+        std::to_string(100 * busy[model::kDram]) + "\",\"0\",\"" + std::to_string(kCycles) +
+        "\",\"4\"");
   };
   const std::string as_predicted = units_of(csv(0), 0.79).text;
   CHECK(contains(as_predicted, "For 1 of 1 stages every unit is predicted within 10 points"));
   CHECK(widest(as_predicted) <= 100);
   CHECK(contains(units_of(csv(9), 0.79).text, "For 1 of 1 stages"));
-  const std::string missed = units_of(csv(-11), 0.79).text;
+  const std::string missed = units_of(csv(11), 0.79).text;
   CHECK(contains(missed, "For 0 of 1 stages"));
   CHECK(contains(missed, "  11\n"));
 }

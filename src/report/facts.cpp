@@ -167,8 +167,8 @@ void add_ceiling(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
   add("busy_share", ceiling.busy_share);
   add("measured_ratio", or_null(lab::ceiling_ratio(run, row)));
   const Writer unit{facts, "ceiling.units.", compiled.has_value()};
-  constexpr std::array<const char*, model::kUnits> kNames = {"fma_ms", "issue_ms", "smem_ms",
-                                                             "l1_ms",  "l2_ms",    "dram_ms"};
+  constexpr std::array<const char*, model::kUnits> kNames = {
+      "fma_ms", "issue_ms", "smem_ms", "l1_ms", "l2_ms", "dram_ms", "tensor_ms"};
   for (int i = 0; i < model::kUnits; ++i) unit(kNames[i], ceiling.ms[i]);
 }
 
@@ -181,8 +181,8 @@ void add_waiting(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& 
   add("resident_blocks", waiting.resident_blocks);
   add("warps_per_scheduler", waiting.warps_per_scheduler);
   const Writer busy{facts, "waiting.busy.", predicted.has_value()};
-  constexpr std::array<const char*, model::kUnits> kNames = {"fma", "issue", "smem",
-                                                             "l1",  "l2",    "dram"};
+  constexpr std::array<const char*, model::kUnits> kNames = {"fma", "issue", "smem",  "l1",
+                                                             "l2",  "dram",  "tensor"};
   for (int i = 0; i < model::kUnits; ++i) busy(kNames[i], waiting.busy[i]);
   const Writer spent{facts, "waiting.block_time.", predicted.has_value()};
   spent("issuing", waiting.issuing);

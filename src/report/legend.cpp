@@ -125,7 +125,7 @@ void print_legend(std::FILE* out) {
            latency() + ": it counts work and no waiting"},
       {"units",
        "FMA: multiply-adds. issue: instructions. SMEM: wavefronts of shared memory. L1: "
-       "128-byte lines. L2, DRAM: bytes"},
+       "128-byte lines. L2, DRAM: bytes. tensor: products of the tensor cores"},
       {"few blocks",
        "most SMs have nothing to do for most of the time; a stage with larger blocks "
        "has fewer of them. A larger --size fills the GPU"},

@@ -99,6 +99,10 @@ model::Counts BlockCounts::result(const Sites& sites) const {
     // cp.async is both a global load and a shared store.
     if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
     if (site.traffic == kAsyncSmem) add_requests(all.smem_stores, site.counts);
+    if (site.traffic == kGmemLoads && is_atomic(kind_of(site.token))) {
+      all.atomic_requests += site.counts.requests;
+      all.atomic_sectors += site.counts.pieces;
+    }
     all.lines.push_back(site.counts);
     all.lines.back().places = sites.places_of(site);
   }

@@ -47,15 +47,20 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
   for (const auto& [name, kind] :
        {Width{"LDS.32", &model::InstructionMix::lds32},
         {"LDS.64", &model::InstructionMix::lds64},
-        {"LDS.128", &model::InstructionMix::lds128}}) {
+        {"LDS.128", &model::InstructionMix::lds128},
+        {"LDSM", &model::InstructionMix::ldsm1},
+        {"LDSM.2", &model::InstructionMix::ldsm2},
+        {"LDSM.4", &model::InstructionMix::ldsm4}}) {
     if (compiled(kind) == 0) continue;
     widths += (widths.empty() ? "" : " + ") + number(compiled(kind)) + " " + name;
   }
-  const double ffma = lab::results_per_thread(v) * model::padded_K(product, v);
-  const double written = ffma + a_warp(
-                                    counts.gmem_loads.requests + counts.gmem_stores.requests +
-                                    counts.smem_loads.requests + counts.smem_stores.requests -
-                                    counts.async_smem.requests);
+  const bool tensor = v.multiplier != model::Multiplier::ffma;
+  const double multiplications = model::multiplications_of_a_warp(product, v);
+  const double written =
+      multiplications +
+      a_warp(
+          counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
+          counts.smem_stores.requests - counts.async_smem.requests);
   const double made = times.loop * record->loop.all() + times.inner * record->inner.all();
   const double loads_written = a_warp(counts.smem_loads.requests);
 
@@ -64,7 +69,12 @@ std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style st
       text::printed("What the compiler makes of a warp's loop over K (recorded for sm_%d)", cc),
       style);
   text += columns("", "as written", "as compiled", "");
-  text += line("multiply-adds (FFMA)", ffma, compiled(&model::InstructionMix::ffma), "");
+  text += tensor ? line(
+                       "matrix products (MMA)", multiplications,
+                       compiled(&model::InstructionMix::mma), "of the tensor cores")
+                 : line(
+                       "multiply-adds (FFMA)", multiplications,
+                       compiled(&model::InstructionMix::ffma), "");
   if (counts.smem_loads.requests > 0) {
     text += line("loads from SMEM", loads_written, loads.requests / warps, widths);
     text +=
@@ -167,6 +177,7 @@ std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style
           (compiled ? "as compiled" : "as written"),
       style);
   for (int unit = 0; unit < model::kUnits; ++unit) {
+    if (unit == model::kTensor && ceiling.ms[unit] == 0) continue;  // the kernel does not use them
     const double share = ceiling.ms[unit] / ceiling.ms[ceiling.bound_by];
     const int length = static_cast<int>(std::lround(share * bar));
     text += text::repeated(" ", kIndent) + text::pad_right(model::kUnitNames[unit], kLabel) +

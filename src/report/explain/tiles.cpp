@@ -64,6 +64,9 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
          (instead.results == now.results
               ? "also compute " + results
               : "compute " + results + " instead of " + text::grouped(now.results));
+  if (!is_first && instead.results == now.results) {
+    why += text::printed(", but with %lld warps instead of %lld", instead.warps, now.warps);
+  }
   return fact(
       "choice", why + (is_first ? ". A smaller tile is chosen only where they are at most 3/4."
                                 : ". --variant " + of_other + " overrides."));
