@@ -1030,6 +1030,28 @@ struct Boxes {
   float B[BN / 32][BK][32];
 };
 
+// Begins the copies of one tile of A and B. `arrived` counts them, byte by byte.
+template <int BM, int BN, int BK>
+__device__ inline void copy_async(
+    Boxes<BM, BN, BK>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
+  mbarrier_arrive_expect_tx(arrived, sizeof to);
+  cp_async_bulk_tensor_2d(to.A, &maps.A, k, row, arrived);
+  for (int j = 0; j < BN / 32; ++j) {
+    cp_async_bulk_tensor_2d(to.B[j], &maps.B, col + 32 * j, k, arrived);
+  }
+}
+
+// A thread must do this before any other uses the barriers, and a barrier of the block follows.
+template <int STAGES>
+__device__ inline void initialize(
+    std::uint64_t (&full)[STAGES], std::uint64_t (&empty)[STAGES], int readers) {
+  for (int stage = 0; stage < STAGES; ++stage) {
+    mbarrier_init(&full[stage], 1);
+    mbarrier_init(&empty[stage], readers);
+  }
+  fence_mbarrier_init();
+}
+
 // Whose turn it is in the ring. A barrier goes through phases 0, 1, 2, ... and a wait names the
 // last bit of the phase that must be complete: the bit changes each time the ring comes round.
 template <int STAGES>
@@ -1053,14 +1075,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
   extern __shared__ __align__(1024) char boxes[];
   const auto ring = reinterpret_cast<Boxes<BM, BN, BK>*>(boxes);  // (STAGES)
   __shared__ std::uint64_t full[STAGES], empty[STAGES];
-  constexpr int kMultiply = BN / 64;  // warpgroups
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < STAGES; ++stage) {
-      mbarrier_init(&full[stage], 1);
-      mbarrier_init(&empty[stage], kMultiply);
-    }
-    fence_mbarrier_init();
-  }
+  if (threadIdx.x == 0) initialize(full, empty, BN / 64);
   __syncthreads();
   const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
   Turn<STAGES> turn;
@@ -1073,14 +1088,8 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
       const auto [row, col] = corner_of<BM, BN>(tile, M, N);
       for (int k = 0; k < k_tiles; ++k, turn.next()) {
-        auto& [As, Bs] = ring[turn.stage];
-        std::uint64_t* const arrived = &full[turn.stage];
         mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);  // "phase -1" is over from the start
-        mbarrier_arrive_expect_tx(arrived, sizeof(Boxes<BM, BN, BK>));
-        cp_async_bulk_tensor_2d(As, &maps.A, k * BK, row, arrived);
-        for (int j = 0; j < BN / 32; ++j) {
-          cp_async_bulk_tensor_2d(Bs[j], &maps.B, col + 32 * j, k * BK, arrived);
-        }
+        copy_async(ring[turn.stage], maps, row, col, k * BK, &full[turn.stage]);
       }
     }
     return;
