@@ -1142,11 +1142,12 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     };
     if (k_tiles > 0) load(b[0]);
     int k_tile = 0;
-    for (; k_tile + 1 < k_tiles; k_tile += 2) {
+    for (; k_tile + 2 < k_tiles; k_tile += 2) {
       multiply(k_tile, b[0], b[1]);
       multiply(k_tile + 1, b[1], b[0]);
     }
     if (k_tile < k_tiles) multiply(k_tile, b[0], b[1]);
+    if (k_tile + 1 < k_tiles) multiply(k_tile + 1, b[1], b[0]);
     wgmma_wait_group<0>();
     wgmma_fence_operand(sum);
     if (k_tiles > 0) release(before);

@@ -154,7 +154,7 @@ TEST_CASE("a loop over tiles around the loop over K is not the main loop") {
         /*0080*/               @P2 BRA 0x0 ;
 )");
   CHECK(
-      text.find("k\tloop\t0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, ") !=
+      text.find("k\tloop\t0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, ") !=
       std::string::npos);
   CHECK(
       text.find("k\tinner\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ") !=
