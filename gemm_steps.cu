@@ -1030,6 +1030,21 @@ struct Boxes {
   float B[BN / 32][BK][32];
 };
 
+// The ring, and for each of its places two barriers. Swizzled boxes begin at multiples of 1024
+// bytes. (An `extern __shared__` array with that alignment would give it to every kernel of this
+// file.)
+constexpr int kAlignment = 1024;
+template <int BM, int BN, int BK, int STAGES>
+struct Ring {
+  Boxes<BM, BN, BK> boxes[STAGES];
+  std::uint64_t full[STAGES], empty[STAGES];
+};
+template <class T>
+__device__ inline T& first_aligned(float4* shared) {
+  const auto bytes_before = -reinterpret_cast<std::uintptr_t>(shared) % kAlignment;
+  return *reinterpret_cast<T*>(reinterpret_cast<char*>(shared) + bytes_before);
+}
+
 // Begins the copies of one tile of A and B. `arrived` counts them, byte by byte.
 template <int BM, int BN, int BK>
 __device__ inline void copy_async(
@@ -1072,9 +1087,8 @@ struct Turn {
 template <int BM, int BN, int BK, int STAGES>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  extern __shared__ __align__(1024) char boxes[];
-  const auto ring = reinterpret_cast<Boxes<BM, BN, BK>*>(boxes);  // (STAGES)
-  __shared__ std::uint64_t full[STAGES], empty[STAGES];
+  extern __shared__ float4 shared[];
+  auto& [ring, full, empty] = first_aligned<Ring<BM, BN, BK, STAGES>>(shared);
   if (threadIdx.x == 0) initialize(full, empty, BN / 64);
   __syncthreads();
   const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
@@ -1373,7 +1387,7 @@ model::Variant hopper_variant(const char* name, const model::Variant& otherwise)
       name, BM, BN, BK, BM, 16, BM / 4, 2, kThreads, 1, ref<hopper<BM, BN, BK, STAGES>>(),
       otherwise.kernel_any);
   v.pipeline = STAGES - 1;
-  v.shared_bytes = STAGES * sizeof(Boxes<BM, BN, BK>);
+  v.shared_bytes = sizeof(Ring<BM, BN, BK, STAGES>) + kAlignment;
   v.sharing = model::Sharing::persistent;
   v.multiplier = model::Multiplier::wgmma_tf32;
   v.otherwise = &otherwise;
