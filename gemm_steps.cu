@@ -1140,7 +1140,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     float sum[BM / 2] = {};
     int before = 0;
     const auto multiply = [&](int k_tile, const unsigned(&now)[BK / 8][4],
-                              unsigned(&next)[BK / 8][4]) {
+                              unsigned(&next)[BK / 8][4], bool more) {
       const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].A);
       wgmma_fence();
       // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
@@ -1152,16 +1152,16 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
       if (k_tile > 0) release(before);
       before = turn.stage;
       turn.next();
-      if (k_tile + 1 < k_tiles) load(next);
+      if (more) load(next);
     };
     if (k_tiles > 0) load(b[0]);
     int k_tile = 0;
     for (; k_tile + 2 < k_tiles; k_tile += 2) {
-      multiply(k_tile, b[0], b[1]);
-      multiply(k_tile + 1, b[1], b[0]);
+      multiply(k_tile, b[0], b[1], true);
+      multiply(k_tile + 1, b[1], b[0], true);
     }
-    if (k_tile < k_tiles) multiply(k_tile, b[0], b[1]);
-    if (k_tile + 1 < k_tiles) multiply(k_tile + 1, b[1], b[0]);
+    if (k_tile < k_tiles) multiply(k_tile, b[0], b[1], k_tile + 1 < k_tiles);
+    if (k_tile + 1 < k_tiles) multiply(k_tile + 1, b[1], b[0], false);
     wgmma_wait_group<0>();
     wgmma_fence_operand(sum);
     if (k_tiles > 0) release(before);
