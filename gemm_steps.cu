@@ -1017,9 +1017,10 @@ __device__ inline void update2(float2& c, float alpha, float2 sum, float beta) {
   c = result;
 }
 
-// Stage 13 does not see A and B, but only what the copy engine (TMA) needs to copy boxes of them.
-// It fills a box with zeros where it reaches beyond the matrix. And it swizzles a row of 128 bytes
-// as above, with the key row % 8; a row of B's tile is therefore cut into boxes 32 columns wide.
+// Instead of A and B, stage 13 sees what the copy engine (TMA) needs to copy boxes of them.
+// The engine fills a box with zeros where it reaches beyond the matrix. It swizzles a row of at
+// most 128 bytes as above, with the key row % 8, so B's tile is made of boxes that are 32 columns
+// wide.
 struct Maps {
   CUtensorMap A, B;
 };
@@ -1029,8 +1030,45 @@ struct Boxes {
   float B[BN / 32][BK][32];
 };
 
-// Whose turn it is in the ring. A barrier is in phase 0, then 1, then 2, ... and a wait names the
-// last bit of the phase that it waits for: the bit changes each time the ring comes round.
+// The ring, and for each of its places two barriers. Swizzled boxes begin at multiples of 1024
+// bytes. (An `extern __shared__` array with that alignment would give it to every kernel of this
+// file.)
+constexpr int kAlignment = 1024;
+template <int BM, int BN, int BK, int STAGES>
+struct Ring {
+  Boxes<BM, BN, BK> boxes[STAGES];
+  std::uint64_t full[STAGES], empty[STAGES];
+};
+template <class T>
+__device__ inline T& first_aligned(float4* shared) {
+  const auto bytes_before = -reinterpret_cast<std::uintptr_t>(shared) % kAlignment;
+  return *reinterpret_cast<T*>(reinterpret_cast<char*>(shared) + bytes_before);
+}
+
+// Begins the copies of one tile of A and B. `arrived` counts them, byte by byte.
+template <int BM, int BN, int BK>
+__device__ inline void copy_async(
+    Boxes<BM, BN, BK>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
+  mbarrier_arrive_expect_tx(arrived, sizeof to);
+  cp_async_bulk_tensor_2d(to.A, &maps.A, k, row, arrived);
+  for (int j = 0; j < BN / 32; ++j) {
+    cp_async_bulk_tensor_2d(to.B[j], &maps.B, col + 32 * j, k, arrived);
+  }
+}
+
+// A thread must do this before any other uses the barriers, and a barrier of the block follows.
+template <int STAGES>
+__device__ inline void initialize(
+    std::uint64_t (&full)[STAGES], std::uint64_t (&empty)[STAGES], int readers) {
+  for (int stage = 0; stage < STAGES; ++stage) {
+    mbarrier_init(&full[stage], 1);
+    mbarrier_init(&empty[stage], readers);
+  }
+  fence_mbarrier_init();
+}
+
+// Whose turn it is in the ring. A barrier goes through phases 0, 1, 2, ... and a wait names the
+// last bit of the phase that must be complete: the bit changes each time the ring comes round.
 template <int STAGES>
 struct Turn {
   int stage = 0;
@@ -1041,26 +1079,17 @@ struct Turn {
 };
 
 // Stage 13: Hopper
-// The warps divide the work. One thread has the copy engine fill the ring, and two warpgroups of
-// four warps multiply. `full` tells them that a tile has arrived, and `empty` tells the one thread
-// that they need it no more. wgmma takes one operand from shared memory, where K must be contiguous
-// as it is in A, so it computes C^T = B^T A^T, and B^T comes from registers. A block stays on its
-// SM and takes one tile of C after the other: the copies for the next begin before the last is
-// stored.
+// The warps divide the work: one thread has the copy engine fill the ring, and two warpgroups of
+// four warps multiply. `full` says that a tile has arrived, `empty` that it is not needed any more.
+// wgmma takes one operand from shared memory if K is contiguous there, as in A's tile. So it
+// computes C^T = B^T A^T, with B^T in registers. A block stays on its SM and takes one tile after
+// the other: the copies for the next begin before the last is stored.
 template <int BM, int BN, int BK, int STAGES>
 __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
-  extern __shared__ __align__(1024) char boxes[];
-  const auto ring = reinterpret_cast<Boxes<BM, BN, BK>*>(boxes);  // (STAGES)
-  __shared__ std::uint64_t full[STAGES], empty[STAGES];
-  constexpr int kMultiply = BN / 64;  // warpgroups
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < STAGES; ++stage) {
-      mbarrier_init(&full[stage], 1);
-      mbarrier_init(&empty[stage], kMultiply);
-    }
-    fence_mbarrier_init();
-  }
+  extern __shared__ float4 shared[];
+  auto& [ring, full, empty] = first_aligned<Ring<BM, BN, BK, STAGES>>(shared);
+  if (threadIdx.x == 0) initialize(full, empty, BN / 64);
   __syncthreads();
   const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
   Turn<STAGES> turn;
@@ -1073,14 +1102,8 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
       const auto [row, col] = corner_of<BM, BN>(tile, M, N);
       for (int k = 0; k < k_tiles; ++k, turn.next()) {
-        auto& [As, Bs] = ring[turn.stage];
-        std::uint64_t* const arrived = &full[turn.stage];
         mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);  // "phase -1" is over from the start
-        mbarrier_arrive_expect_tx(arrived, sizeof(Boxes<BM, BN, BK>));
-        cp_async_bulk_tensor_2d(As, &maps.A, k * BK, row, arrived);
-        for (int j = 0; j < BN / 32; ++j) {
-          cp_async_bulk_tensor_2d(Bs[j], &maps.B, col + 32 * j, k * BK, arrived);
-        }
+        copy_async(ring[turn.stage], maps, row, col, k * BK, &full[turn.stage]);
       }
     }
     return;
@@ -1112,14 +1135,16 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
   };
 
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    // Multiply: the tensor cores work through a tile of K while the warps load the fragments of the
-    // next. Before that, the tile before must be done: it is still being read until then.
+    // Multiply: the tensor cores work on one tile of K while the warps load the fragments of the
+    // next. When only one group of wgmma is under way, the tile before is not read any more.
     float sum[BM / 2] = {};
     int before = 0;
     const auto multiply = [&](int k_tile, const unsigned(&now)[BK / 8][4],
-                              unsigned(&next)[BK / 8][4]) {
+                              unsigned(&next)[BK / 8][4], bool more) {
       const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].A);
       wgmma_fence();
+      // 64 columns of B and 8 of K from registers, times 8 of K and BM rows of A, where the
+      // descriptor says. It counts 16 bytes as 1.
 #pragma unroll
       for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(sum, now[k / 8], a + k * 4 / 16);
       wgmma_commit_group();
@@ -1127,15 +1152,16 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
       if (k_tile > 0) release(before);
       before = turn.stage;
       turn.next();
-      if (k_tile + 1 < k_tiles) load(next);
+      if (more) load(next);
     };
     if (k_tiles > 0) load(b[0]);
     int k_tile = 0;
-    for (; k_tile + 1 < k_tiles; k_tile += 2) {
-      multiply(k_tile, b[0], b[1]);
-      multiply(k_tile + 1, b[1], b[0]);
+    for (; k_tile + 2 < k_tiles; k_tile += 2) {
+      multiply(k_tile, b[0], b[1], true);
+      multiply(k_tile + 1, b[1], b[0], true);
     }
-    if (k_tile < k_tiles) multiply(k_tile, b[0], b[1]);
+    if (k_tile < k_tiles) multiply(k_tile, b[0], b[1], k_tile + 1 < k_tiles);
+    if (k_tile + 1 < k_tiles) multiply(k_tile + 1, b[1], b[0], false);
     wgmma_wait_group<0>();
     wgmma_fence_operand(sum);
     if (k_tiles > 0) release(before);
@@ -1361,7 +1387,7 @@ model::Variant hopper_variant(const char* name, const model::Variant& otherwise)
       name, BM, BN, BK, BM, 16, BM / 4, 2, kThreads, 1, ref<hopper<BM, BN, BK, STAGES>>(),
       otherwise.kernel_any);
   v.pipeline = STAGES - 1;
-  v.shared_bytes = STAGES * sizeof(Boxes<BM, BN, BK>);
+  v.shared_bytes = sizeof(Ring<BM, BN, BK, STAGES>) + kAlignment;
   v.sharing = model::Sharing::persistent;
   v.multiplier = model::Multiplier::wgmma_tf32;
   v.otherwise = &otherwise;
@@ -1432,7 +1458,7 @@ const model::Predicted kBoxes = {
     .smem_stores = "tiles*ceil(K/BK)*(1 + BN/32)",
     .async_copies = "tiles*ceil(K/BK)*(1 + BN/32)"};
 
-// Stage 12's variants that stand in for those of stage 13.
+// The variants of stage 12 that stand in for those of stage 13.
 model::Variant stand_in(model::Variant variant) {
   variant.predicted = &kFragments;
   return variant;

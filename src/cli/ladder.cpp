@@ -152,7 +152,10 @@ lab::Row stage_row(
   const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
   row.aligned = &kernel == &variant.kernel;
   row.variant = &model::launched(variant, row.aligned);
-  row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, kernel);
+  // Without its instructions the compiler made another kernel of it, which is not launched.
+  if (row.why_not_run.empty()) {
+    row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, kernel);
+  }
   if (row.counts) annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
   return row;
 }

@@ -7,6 +7,9 @@
 #          that, the enclosing loop without it. Of loops with the same math it is the one that loads
 #          from global memory: the last tiles of a pipeline have a loop of their own.
 #   inner  one iteration of the loop with the most math if another loop encloses it, else zeros
+# If blocks compute several tiles, the loop over these encloses the loop over K, more than once: for
+# the last K tile, too. So of tensor-core loops, a loop within that has at least half of the mma is
+# the main loop, and what encloses it is not looked at.
 # A loop is the code between a backward branch and its target. If there are several paths through an
 # iteration, the shortest one that loads from global memory counts: that is the path of a block
 # inside the matrices.
@@ -124,6 +127,11 @@ END { finish() }
 
 function math_between(first, last, i, sum) {
   for (i = first; i <= last; ++i) sum += math[i]
+  return sum + 0
+}
+
+function mma_between(first, last, i, sum) {
+  for (i = first; i <= last; ++i) sum += kind[i] == "mma"
   return sum + 0
 }
 
@@ -253,7 +261,7 @@ function clear(array, key) {
   for (key in array) delete array[key]
 }
 
-function finish(i, start, work, best, better, first, last, outer_first, outer_last) {
+function finish(i, start, work, best, better, over_tiles, first, last, outer_first, outer_last) {
   if (kernel != "" && instructions > 0) {
     first = outer_first = -1
     for (i = 0; i < instructions; ++i) {
@@ -269,7 +277,17 @@ function finish(i, start, work, best, better, first, last, outer_first, outer_la
         last = i
       }
     }
+    over_tiles = 0
     for (i = 0; first >= 0 && i < instructions; ++i) {
+      if (target[i] == "" || !(target[i] in place)) continue
+      start = place[target[i]]
+      if (start < first || i >= last || start >= i || mma_between(first, last) == 0) continue
+      if (2 * mma_between(start, i) < mma_between(first, last)) continue
+      first = start
+      last = i
+      over_tiles = 1
+    }
+    for (i = 0; first >= 0 && !over_tiles && i < instructions; ++i) {
       if (target[i] == "" || !(target[i] in place)) continue
       start = place[target[i]]
       if (start > first || i <= last) continue

@@ -140,6 +140,27 @@ TEST_CASE(
       std::string::npos);
 }
 
+TEST_CASE("a loop over tiles around the loop over K is not the main loop") {
+  const std::string text = counted(R"(
+	Function : k
+        /*0000*/                   MOV R9, RZ ;
+        /*0010*/                   LDS.64 R8, [R0] ;
+        /*0020*/                   HGMMA.64x256x8.F32.TF32 R24, R4, gdesc[UR8], R24 ;
+        /*0030*/                   HGMMA.64x256x8.F32.TF32 R24, R8, gdesc[UR8], R24 ;
+        /*0040*/               @P1 BRA 0x10 ;
+        /*0050*/                   HGMMA.64x256x8.F32.TF32 R24, R4, gdesc[UR8], R24 ;
+        /*0060*/                   FMUL R1, R24, R3 ;
+        /*0070*/                   STG.E [R2.64], R1 ;
+        /*0080*/               @P2 BRA 0x0 ;
+)");
+  CHECK(
+      text.find("k\tloop\t0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, ") !=
+      std::string::npos);
+  CHECK(
+      text.find("k\tinner\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ") !=
+      std::string::npos);
+}
+
 TEST_CASE("a warp waits once for loads that are under way together, and work before it counts") {
   const std::string text = counted(R"(
 	Function : k

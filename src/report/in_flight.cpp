@@ -60,7 +60,13 @@ std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
             " B (at most " + text::grouped(std::llround(bytes.most_bytes)) +
             " B) of the next tiles are being copied");
   }
-  if (!any) {
+  if (!any && row.stage && row.stage->specialized && row.aligned) {
+    text += text::labelled(
+        "  in flight", kLabel,
+        text::printed(
+            "up to %d tiles ahead, in boxes; warps wait for them and for each other at mbarriers",
+            row.variant->pipeline));
+  } else if (!any) {
     text += text::labelled(
         "  in flight", kLabel, "nothing: each tile is copied, waited for and then multiplied");
   }
