@@ -72,8 +72,35 @@ Expected expected(const Multiplication& product, const Case& c) {
 
 bool element_is_right(const Case& c, const Expected& e, std::size_t at, float value) {
   return model::compare(
-             1, 1, c.shape.K, &value, &e.exact[at], &e.magnitude[at], 0, nullptr, model::kFp32)
+             1, 1, c.shape.K, &value, &e.exact[at], &e.magnitude[at], 0, nullptr,
+             exercise.precision)
       .bound_ok;
+}
+
+// How far the results that are right are from the exact ones, all told.
+class Deviation {
+ public:
+  void add(double value, double exact) {
+    const double error = value - exact;
+    errors_ += error * error;
+    along_ += error * exact;
+    exact_ += exact * exact;
+  }
+  double relative() const { return exact_ > 0 ? std::sqrt(errors_ / exact_) : 0; }
+  // The factor of `exact` that is closest to `error`: what all errors have in common.
+  double bias() const { return exact_ > 0 ? along_ / exact_ : 0; }
+
+ private:
+  double errors_ = 0, along_ = 0, exact_ = 0;
+};
+
+// Rows of matrices that lanes gave to ldmatrix.
+std::int64_t rows_of_ldmatrix(const model::Counts& counts) {
+  std::int64_t rows = 0;
+  for (const model::LineCounts& line : counts.lines) {
+    if (line.worst.matrices > 0) rows += line.executions;
+  }
+  return rows;
 }
 
 // A matrix between two stretches of memory that nobody may touch. They are traced like it, under
@@ -117,10 +144,16 @@ Case drawn_case(const Shape& shape, std::uint64_t seed) {
   c.shape = shape;
   const auto [M, N, K, variant] = shape;
   const bool sum = exercise.product.sum_of_vectors;
-  c.A = lab::random_floats(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed);
+  const auto drawn = [&shape](std::size_t count, std::uint64_t matrix_seed) {
+    lab::Floats matrix = lab::random_floats(count, matrix_seed);
+    if (!exercise.element) return matrix;
+    for (float& element : matrix) element = exercise.element(element, shape);
+    return matrix;
+  };
+  c.A = drawn(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed);
   c.B = exercise.product.lower_triangle_of_AAt
             ? c.A
-            : lab::random_floats(static_cast<std::size_t>(K) * N, 2 * seed + 1);
+            : drawn(static_cast<std::size_t>(K) * N, 2 * seed + 1);
   c.C = lab::Floats(static_cast<std::size_t>(M) * N, std::bit_cast<float>(kUntouched));
   return c;
 }
@@ -212,6 +245,7 @@ void measure(Case& c) {
   const Multiplication& product = exercise.product;
   const Expected e = expected(product, c);
   std::int64_t results = 0;
+  Deviation deviation;
   for (int row = 0; row < M; ++row) {
     for (int column = 0; column < N; ++column) {
       const std::size_t lies_at = index(product.C, row, column, M, N);
@@ -224,7 +258,10 @@ void measure(Case& c) {
       }
       ++results;
       const std::size_t at = index(Order::rows, row, column, M, N);
-      if (element_is_right(c, e, at, value)) continue;
+      if (element_is_right(c, e, at, value)) {
+        deviation.add(value, e.exact[at]);
+        continue;
+      }
       if (c.wrong++ > 0) continue;
       c.first = {row, column, value, e.exact[at]};
       c.wrong_at = lies_at;
@@ -255,6 +292,10 @@ void measure(Case& c) {
   values["threads"] = double(counts.blocks) * c.launched.threads();
   values["smem_bytes"] = launch.static_shared_bytes + launch.dynamic_shared_bytes;
   values["barriers"] = counts.barriers;
+  values["mmas"] = counts.mmas;
+  values["ldmatrix_rows"] = rows_of_ldmatrix(counts);
+  values["relative_error"] = deviation.relative();
+  values["bias"] = deviation.bias();
   values["bank_conflicts"] = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
   values["async_copies"] = counts.async_gmem.accesses.sum;
   values["async_load_floats"] = counts.async_gmem.floats.sum;

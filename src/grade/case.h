@@ -55,13 +55,17 @@ std::array<const char*, 3> array_names(const Multiplication& product);
 //
 // Measures, by their names in formulas: M N K and the variant's sizes; results (elements of C that
 // are to be computed), blocks, block_threads, threads (of the launch), smem_bytes (of a block,
-// static and dynamic), barriers (of the blocks, all told), bank_conflicts (loads and stores),
-// local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store:
-// Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
-// accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and once
-// more as async_copies; async_load_floats are what it loads from global memory, and
-// async_store_floats what it stores, also from elsewhere. in_flight_bytes: what cp.async had on its
-// way for a warp, summed over all requests that load from shared memory.
+// static and dynamic), barriers (of the blocks, all told), bank_conflicts (loads and stores), mmas
+// (of the warps, all told), ldmatrix_rows (addresses that lanes give to ldmatrix: each counts as a
+// smem_load of 16 bytes), local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load
+// and smem_store: Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and
+// most_Ss, the accesses of the thread with the most. cp.async counts as a gmem_load and a
+// smem_store, and once more as async_copies; async_load_floats are what it loads from global
+// memory, and async_store_floats what it stores, also from elsewhere. in_flight_bytes: what
+// cp.async had on its way for a warp, summed over all requests that load from shared memory.
+// relative_error: of the results that are right, the norm of their errors by that of the exact
+// results; bias: the part of an exact result by which they are too large on average, negative if
+// they are too small.
 void measure(Case& c);
 
 // What the counts call the memory behind a matrix, and before it: "outside of A",

@@ -14,6 +14,7 @@
 #include "lab/matrices.h"
 #include "lab/run.h"
 #include "model/audit.h"
+#include "model/error.h"
 #include "model/stage.h"
 
 namespace grade {
@@ -139,11 +140,14 @@ struct Submission {
 struct Exercise {
   const char* title;
   Multiplication product = {};
+  model::Precision precision = model::kFp32;  // how far C may be from the exact product
   // The sizes that the kernel's variants stand for, by their names in formulas: {{"BM", 32}, ...}.
   // Shape::variant counts them.
   std::vector<Values> variants = {{}};
   // The easiest first: of complaints that are equally grave the first is told.
   std::function<std::vector<Shape>(Random&)> shapes = {};
+  // Makes the elements of A and B from drawn ones, for this shape; none: takes them as they are.
+  std::function<float(float, const Shape&)> element = {};
   std::vector<Target> targets = {};
   std::vector<Hint> hints = {};
   std::vector<Question> questions = {};

@@ -136,7 +136,12 @@ if [ -e "$folder/kernel.cu" ]; then
   [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
 
   # What it needs of others, after all that was refused in the text. Nothing may run before main.
-  stranger=$(nm -u "$work/raw.o" | awk '
+  # The tensor core's instructions are for the exercises that include them.
+  instructions=^$
+  ! grep -qx '#include "cuda/instructions.h"' "$folder/kernel.cu" ||
+    instructions='^(_Z11ldmatrix_x4RA4_jPKv|_Z16mma_m16n8k8_tf32RA4_fRA4_KjRA2_S1_|_Z12cvt_rna_tf32f)$'
+  stranger=$(nm -u "$work/raw.o" | awk -v instructions="$instructions" '
+    $2 ~ instructions { next }
     $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
     $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_)$/ ||
     $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }

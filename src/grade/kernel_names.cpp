@@ -108,6 +108,11 @@ bool may_be_called(std::string_view name) {
   return kNames.contains(name) || kTypes.contains(name) || is_cuda(name);
 }
 
+std::span<const std::string_view> instructions() {
+  static constexpr std::string_view kNames[] = {"ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"};
+  return kNames;
+}
+
 bool is_type(std::string_view name) {
   return kTypes.contains(name);
 }

@@ -1,6 +1,7 @@
 // The names that the code of a student's kernel may use, and those that it may not.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace grade {
@@ -14,6 +15,9 @@ bool is_cuda(std::string_view name);
 
 // Whether a bracket may follow the name: a keyword, a type or a function of CUDA.
 bool may_be_called(std::string_view name);
+
+// Functions of cuda/instructions.h, for the exercises that include it.
+std::span<const std::string_view> instructions();
 
 // Types that need no declaration: a name behind one of them is declared there.
 bool is_type(std::string_view name);

@@ -1,5 +1,6 @@
 #include "grade/kernel_rules.h"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
@@ -147,6 +148,9 @@ Vocabulary vocabulary_of(const std::vector<std::string>& skeleton) {
     }
   }
   for (const std::string& name : not_for_kernels) helpers.erase(name);
+  if (std::ranges::find(skeleton, "#include \"cuda/instructions.h\"") != skeleton.end()) {
+    helpers.insert(instructions().begin(), instructions().end());
+  }
   return {helpers, refused_by(skeleton)};
 }
 

@@ -13,7 +13,7 @@ namespace grade {
 // What a skeleton says of the code that goes into it.
 struct Vocabulary {
   std::set<std::string>
-      helpers;  // functions that it defines or calls, but for kernels and the host's
+      helpers;  // functions that it defines, calls or includes, but for kernels and the host's
   std::set<std::string> refused;  // names from its lines "// Not in your code: NAME, NAME (why)"
 };
 Vocabulary vocabulary_of(const std::vector<std::string>& skeleton);

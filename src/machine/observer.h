@@ -84,6 +84,8 @@ class BlockObserver {
   virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;
   // The lane gives the address of a row of ldmatrix.x4, and waits for the other lanes.
   virtual void ldmatrix(const void* row, const void* place) = 0;
+  // A warp multiplies two matrices: called for its first lane only.
+  virtual void mma() = 0;
   virtual void fence(const void* place) = 0;
   virtual void async_action(const AsyncAction& action, const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;

@@ -86,6 +86,8 @@ void ldmatrix_x4(unsigned (&d)[4], const void* row) {
 }
 
 void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  machine::Worker& worker = *machine::running_worker;
+  if (worker.observer() != nullptr && worker.lane() == 0) worker.observer()->mma();
   machine::Mma operands{d, a, b};
   machine::execute_together(machine::kMmaM16n8k8, &operands);
 }

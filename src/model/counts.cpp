@@ -79,6 +79,7 @@ void add(Counts& to, const Counts& from) {
   to.barriers += from.barriers;
   to.atomic_requests += from.atomic_requests;
   to.atomic_sectors += from.atomic_sectors;
+  to.mmas += from.mmas;
   to.local_bytes = std::max(to.local_bytes, from.local_bytes);
   for (const LineCounts& line : from.lines) add(to.lines, line);
 }

@@ -162,9 +162,9 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
         is_ldmatrix ? ldmatrix(access, width) : async_copy(access, full_warp(width, width)).shared;
     CHECK(cost.wavefronts == std::stoi(row[3]));
     if (is_ldmatrix) {
-      WarpAccess rows = access;
-      rows.matrices = width;
-      CHECK(shared_load(rows).wavefronts == cost.wavefronts);
+      WarpAccess of_matrices = access;
+      of_matrices.matrices = width;
+      CHECK(shared_load(of_matrices).wavefronts == cost.wavefronts);
       const std::uint32_t rows_given = ~std::uint32_t{0} >> (kWarpSize - 8 * width);
       check_turns(wavefronts_of_ldmatrix(access, width), access, access.active & rows_given);
     }

@@ -22,6 +22,7 @@ class BlockCounts {
   void begin_block(std::int64_t block, int threads);
   void end_block();
   void barrier() { ++counts_.barriers; }
+  void mma() { ++counts_.mmas; }
 
   // Counts a request at `site` by the lanes of `together`: all of them, except where a cp.async
   // fills with zeros.

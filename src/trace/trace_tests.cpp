@@ -80,6 +80,15 @@ TEST_CASE("an ldmatrix is one request: each lane gives a row and receives as man
   CHECK(counts.smem_loads.bank_conflicts == 0);
 }
 
+TEST_CASE("an mma is counted once for its warp") {
+  const auto mma = std::find_if(exchanges.begin(), exchanges.end(), [](const Exchange& e) {
+    return std::string(e.text).starts_with("mma");
+  });
+  REQUIRE(mma != exchanges.end());
+  CHECK(trace_block(mma->run).mmas == 1);
+  CHECK(trace_block(idioms[0].run).mmas == 0);
+}
+
 TEST_CASE("lanes that diverge and reconverge make the requests of a warp in lockstep") {
   REQUIRE(!divergences.empty());
   for (const Divergence& divergence : divergences) {
