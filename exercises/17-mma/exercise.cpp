@@ -27,8 +27,8 @@ std::string told_bias(const grade::Case& c) {
       bias < 0 ? "small" : "large", std::abs(bias));
 }
 
-// The variant whose operands need no rounding: whoever makes up for the bias of cut operands by a
-// factor misses the error there.
+// The variant whose operands need no rounding. A kernel that makes up for the bias of cut operands
+// by a factor misses the error there.
 constexpr int kTf32Numbers = 1;
 
 }  // namespace

@@ -147,7 +147,8 @@ Variant large_tile(Sharing sharing) {
 }  // namespace
 
 TEST_CASE("at 4096 cubed on an H200 the tail costs 3 %, and under 1 % where tiles are cut") {
-  const Gpu& gpu = *find_gpu("H200");
+  Gpu gpu = *find_gpu("H200");
+  gpu.l2_bytes_per_clock = 2600;  // a limit of all SMs together
   const Counts counts = traced_loads(1000, 1);
   const auto ceiling = [&](Sharing sharing) {
     return *ceiling_as_written(

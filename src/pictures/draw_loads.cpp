@@ -17,6 +17,11 @@ struct Loads {
 
 Loads per_result(const lab::Row& row, const model::Traffic& traffic) {
   const auto share = [&](const model::PerThread& all) {
+    // Where the warps divide the work, all threads together count.
+    if (row.stage->specialized) {
+      const double tiles = static_cast<double>(row.counts->blocks_traced);
+      return static_cast<double>(all.sum) / (tiles * row.variant->BM * row.variant->BN);
+    }
     return static_cast<double>(all.max) / lab::results_per_thread(*row.variant);
   };
   return {share(traffic.floats), share(traffic.accesses)};
@@ -28,6 +33,7 @@ std::string words(const Loads& of) {
     return value < 100 ? text::shortest(std::round(value * 100) / 100) : text::exact(value);
   };
   if (of.floats == 0) return "none";
+  if (of.loads < 0.005) return number(of.floats) + " floats in few loads";
   const std::string floats = number(of.floats) + " floats";
   return of.loads == of.floats
              ? floats

@@ -167,17 +167,19 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   for (const Roof& roof : roofs) {
     const double ridge = peak / roof.tb_per_s, low = std::max(0.03, 0.2 / roof.tb_per_s);
     svg.line(x_of(low), y_of(low * roof.tb_per_s), x_of(ridge), y_of(peak), "thick");
-    // Roofs may lie close together: the lowest is named below it, the others above.
+    // Roofs may lie close together: the highest is named above it, the others below.
     constexpr double kNamedAt = 2.3;  // TFLOP/s
-    const bool lowest = &roof == std::end(roofs) - 1;
+    const bool below = &roof != std::begin(roofs);
     svg.text(
-        x_of(kNamedAt / roof.tb_per_s) + (lowest ? 8 : -8), y_of(kNamedAt) + (lowest ? 8 : 0),
-        roof.name, {.anchor = lowest ? Anchor::start : Anchor::end, .small = true});
+        x_of(kNamedAt / roof.tb_per_s) + (below ? 8 : -8), y_of(kNamedAt) + (below ? 8 : 0),
+        roof.name, {.anchor = below ? Anchor::start : Anchor::end, .small = true});
   }
   for (const Peak& other : peaks) {
     const double y = y_of(other.tflops);
     svg.line(x_of(other.tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
-    svg.text(kRight, y - 8, other.name, {.anchor = Anchor::end, .small = true});
+    const bool under_another = other.tflops < peak && y - y_of(peak) < 28;
+    svg.text(
+        kRight, under_another ? y + 16 : y - 8, other.name, {.anchor = Anchor::end, .small = true});
   }
   const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 
@@ -193,28 +195,39 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     constexpr double kRoom = 32, kHigh = 17;
     const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
     const auto follows = [&](double at) { return x < at && at < x + kRoom; };
-    const bool left =
+    const auto at_its_height = [&](const Roof& roof) {
+      return x + (dot_y - y_of(dot.intensity * roof.tb_per_s)) / slope;
+    };
+    bool left =
         std::any_of(
             std::begin(roofs), std::end(roofs),
-            [&](const Roof& roof) {
-              return follows(x + (dot_y - y_of(dot.intensity * roof.tb_per_s)) / slope);
-            }) ||
+            [&](const Roof& roof) { return follows(at_its_height(roof)); }) ||
         std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
           return follows(x_of(other.intensity)) && std::abs(y_of(other.tflops) - dot_y) < kRoom;
         });
+    double beyond = x;  // a roof at the right, if one is at the left as well
+    for (const Roof& roof : roofs) {
+      if (follows(at_its_height(roof))) beyond = std::max(beyond, at_its_height(roof));
+    }
+    const bool between_roofs =
+        std::any_of(std::begin(roofs), std::end(roofs), [&](const Roof& roof) {
+          const double at = at_its_height(roof);
+          return beyond > x && x - kRoom < at && at < x;
+        });
+    const std::string number = text::printed("%d", dot.row->number);
+    const double width = text_width(number, {.bold = true});
+    if (between_roofs && dot_y < y_of(peak) + kRoom) left = false;
     Numbers& numbers = left ? at_left : at_right;
-    const double beside = left ? x - 24 : x + 16;
+    const double beside = left ? x - 6 - width : std::max(x, beyond) + 16;
     const bool crowded = dot_y < numbers.above + kHigh && std::abs(beside - numbers.beside) < 20;
     numbers.above = crowded ? numbers.above + kHigh : dot_y;
     numbers.beside = !crowded ? beside
                      : left   ? std::min(numbers.beside, beside - 8)
                               : std::max(numbers.beside, beside + 8);
-    const std::string number = text::printed("%d", dot.row->number);
-    const double width = text_width(number, {.bold = true});
     svg.line(
         x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");
     svg.circle(x, dot_y, 5, Fill::one);
-    svg.text(numbers.beside, numbers.above + 4.5, number, {.bold = true});
+    svg.text(numbers.beside, numbers.above + 6, number, {.bold = true});
   }
   const double y = svg.paragraph(24, std::max(kBottom + 70, table_end + 28), finding, 752);
   return {

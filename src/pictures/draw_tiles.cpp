@@ -205,13 +205,17 @@ double draw_thread(Svg& svg, const Tile& tile) {
     at += length;
   }
   at = 0;
-  double label_y = y + rows * cell + 18;
+  double label_y = y + rows * cell + 18, free_from = 0;
   for (const auto& run : runs(tile.cols)) {
     const int length = run.second - run.first + 1;
     if (at > 0) svg.line(x + at * cell, kTop, x + at * cell, y + rows * cell, "thick");
-    svg.text(
-        x + (at + length / 2.0) * cell, label_y, text_of(run),
-        {.anchor = Anchor::middle, .small = true});
+    // Where many runs are narrow, some have no label.
+    const double center = x + (at + length / 2.0) * cell;
+    const double half = 4.0 * text::display_width(text_of(run));
+    if (center - half >= free_from) {
+      svg.text(center, label_y, text_of(run), {.anchor = Anchor::middle, .small = true});
+      free_from = center + half;
+    }
     at += length;
   }
   svg.text(kLeft, label_y + 20, "rows and columns of the tile", {.small = true, .faint = true});

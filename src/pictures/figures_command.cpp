@@ -135,9 +135,12 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     const auto add = [&](const Subject& subject, Drawing drawing) {
       drawn.push_back({&stage, subject, std::move(drawing)});
     };
-    add(kAboutTiles, draw_tiles(latest.stage));
-    add(kAboutCoalescing, draw_coalescing(latest.stage.block));
-    if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
+    // A recording has no boxes of the copy engine and no operands of wgmma.
+    if (!stage.specialized) {
+      add(kAboutTiles, draw_tiles(latest.stage));
+      add(kAboutCoalescing, draw_coalescing(latest.stage.block));
+      if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
+    }
     if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {
       add(kAboutLanes, draw_lanes(latest.stage));
     }
