@@ -94,7 +94,8 @@ void BlockCounts::add(int warp, const Party& party) {
 model::Counts BlockCounts::result(const Sites& sites) const {
   model::Counts all = counts_;
   for (const Site& site : sites.all()) {
-    if (site.counts.requests == 0) continue;  // only hazards are looked for there
+    // Barriers and operands of wgmma in shared memory: only hazards are looked for there.
+    if (site.counts.requests == 0 && site.array->shared) continue;
     add_requests(all.*kTraffic[site.traffic], site.counts);
     // cp.async is both a global load and a shared store.
     if (site.traffic == kAsyncGmem) add_requests(all.gmem_loads, site.counts);
