@@ -344,7 +344,8 @@ struct TwoStages {
     model::Variant tile{};
     tile.name = "128x128";
     tile.BM = tile.BN = 128;
-    model::Stage first{.number = 1, .name = "first", .idea = "", .needs = 0, .predicted = {}};
+    model::Stage first{};
+    first.number = 1, first.name = "first", first.idea = "";
     first.variants = {tile};
     model::Stage last = first;
     last.number = 2, last.name = "last";
