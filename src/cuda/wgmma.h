@@ -3,10 +3,10 @@
 // d and a belong to them until a wait. They start when all four warps have issued a wgmma, so what
 // the warps did before is over when a wait for it returns in one of them.
 //
-//   wgmma_fence();                        // d and a are written; now the tensor cores may read
-//   them wgmma_m64nNk8_tf32(d, a, b);          // any number of times wgmma_commit_group(); //
-//   these are one group wgmma_wait_group<0>();                // until no group is in flight; now d
-//   may be read
+//   wgmma_fence();                // d and a are written; now the tensor cores may read them
+//   wgmma_m64nNk8_tf32(d, a, b);  // any number of times
+//   wgmma_commit_group();         // these are one group
+//   wgmma_wait_group<0>();        // until no group is in flight; now d may be read
 #pragma once
 
 #include <cstddef>
