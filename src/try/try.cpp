@@ -28,7 +28,6 @@
 #include "report/hazard_sentence.h"
 #include "report/json.h"
 #include "report/table.h"
-#include "report/wrong_sentence.h"
 #include "step/step_command.h"
 #include "text/output.h"
 #include "trace/trace.h"
@@ -39,6 +38,7 @@
 #include "try/options.h"
 #include "try/sgemm.h"
 #include "try/show.h"
+#include "try/why_wrong.h"
 
 namespace attempt {
 
@@ -223,12 +223,12 @@ guard::Outcome try_sgemm(
   if (!options.show.empty()) {
     const bool is_right = !all.error || all.error->bound_ok;
     return recorder.show(
-        report, style, run, is_right ? "" : report::wrong_sentence("sgemm", *all.error));
+        report, style, run, is_right ? "" : why_wrong(flags, run.gpu, p, *all.error));
   }
   print(report, flags, run, note, style);
   const bool hazardous = report::report_hazards("try", run);
   if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
-  return {1, report::wrong_sentence("sgemm", *all.error)};
+  return {1, why_wrong(flags, run.gpu, p, *all.error)};
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ $(BUILD)/try/yours.gpu.o: FORCE
 	c++filt -p < $@.log | awk -f src/model/ptxas_registers.awk > $(BUILD)/try/yours.registers
 	objcopy --redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,9sgemm_gpu) --localize-symbol=main $@
 
-TRY_PARTS = $(call OBJECTS,src/try/try.cpp src/try/audit.cpp) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+TRY_PARTS = $(call OBJECTS,$(CALL_SGEMM)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \

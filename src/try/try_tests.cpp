@@ -117,6 +117,21 @@ TEST_CASE("elements that no thread writes are a hazard with their number, and C 
   }
 }
 
+TEST_CASE(
+    "an sgemm that reads C although beta is 0 is told so, and whether it is right otherwise") {
+  for (const char* flags : {"--size 40", "--size 40 --trace all", "--size 200"}) {
+    CAPTURE(std::string(flags));
+    const Output output = try_sample("reads_c", flags);
+    CHECK(output.exit_code == 1);
+    CHECK(contains(output.out, "NaN") == false);
+    CHECK(
+        output.err ==
+        "try: sgemm reads C although beta is 0, and 0 * NaN is NaN: test beta == 0 and do not "
+        "read C then, as BLAS says. With --beta 0.5 it is right.\n");
+  }
+  CHECK(try_sample("reads_c", "--size 40 --beta 0.5").exit_code == 0);
+}
+
 TEST_CASE("an error in other people's code is one sentence with line, block and thread") {
   struct Case {
     const char* sample;
