@@ -1,12 +1,16 @@
 # Plants every mutant of gemm_steps.cu in one copy of it. Each is active only if the variable
 # `mutant` holds its number; 0 is the unchanged program. Lines keep their numbers. Mutants are:
-#   without   a barrier or a wait for copies is removed
+#   without   a barrier, wait, arrival, fence or commit is removed
 #   up, down  a barrier changes places with the statement before or after it
 #   unchecked a comparison with the size of a matrix always says: inside
 #   unfenced  a __threadfence is removed
+#   phase     the phase that a wait names is the other one, or does not change
+#   count     an mbarrier waits for one arrival more
+#   bytes     an arrival does not announce the bytes of copies
 #   ticket    an atomicInc becomes a plain increment, or its result always says: the last one
 #   reset     an atomicInc counts on instead of starting again; such a mutant launches everything
 #             twice, because only the second launch can go wrong
+# Kernels whose blocks stay are launched for few SMs, so that a block computes several tiles.
 # Variables: list, the file for "number|stages|line|kind|what", one mutant per line.
 
 function indent(l) { match(text[l], /^ */); return RLENGTH }
@@ -40,11 +44,19 @@ function begin_of(l, d) {
     if (text[l] ~ /{/) break
   }
   device[functions] = head ~ /__global__|__device__/
+  struct = match(head, /struct [A-Za-z]+ {/)
   sub(/__launch_bounds__\(.*\)\)?[^)]*\) +/, "", head)
   kernel = head ~ /__global__/
-  match(head, /[A-Za-z_0-9]+\( *(int|float|const)/)
+  match(head, /[A-Za-z_0-9]+\(/)
   name[functions] = substr(head, RSTART, RLENGTH)
   sub(/\(.*/, "", name[functions])
+  use[functions] = name[functions] "(<[^(]*>)?\\("
+  if (struct) {
+    match(head, /struct [A-Za-z]+/)
+    name[functions] = substr(head, RSTART + 7, RLENGTH - 7)
+    use[functions] = name[functions] "<"
+    for (l = first; l <= NR; ++l) device[functions] = device[functions] || text[l] ~ /__device__/
+  }
   stage[functions] = kernel ? number : 0
   first = 0
 }
@@ -57,7 +69,7 @@ END {
     for (g = 1; g < f; ++g) {
       if (name[g] == "") continue
       for (l = from[f]; l <= to[f]; ++l) {
-        if (text[l] !~ ("(^|[^A-Za-z_0-9])" name[g] "(<[^(]*>)?\\(")) continue
+        if (text[l] !~ ("(^|[^A-Za-z_0-9])" use[g])) continue
         for (s = 1; s <= number; ++s) if ((f, s) in used) used[g, s] = 1
       }
     }
@@ -69,7 +81,7 @@ END {
     if (stages != "") mutate(from[f], to[f], substr(stages, 2))
   }
   for (l = 1; l <= NR; ++l) {
-    if (text[l] ~ /^extern const model::StageTable stage_table\{/ && resets != "") launch_twice(l)
+    if (text[l] ~ /^extern const model::StageTable stage_table\{/) launch(l)
     if (behind[l] != "") sub(/ *\/\/.*/, "", text[l])
     print text[l] behind[l]
   }
@@ -80,12 +92,50 @@ function mutate(first, last, stages,   l) {
     if (text[l] ~ /^ *(__syncthreads|__pipeline_wait_prior)\(.*\);$/) move(l, stages)
   }
   for (l = first; l <= last; ++l) {
+    if (text[l] ~ ASYNCHRONOUS) forget(l, stages)
+  }
+  for (l = first; l <= last; ++l) {
     if (text[l] ~ /^ *__threadfence\(\);/) unfence(l, stages)
     if (match(text[l], /atomicInc\(.*\);/)) miscount(l, stages)
   }
   for (l = first; l <= last; ++l) {
     if (text[l] !~ /^ *(\/\/|for \(|static_assert)/) uncheck(l, stages)
   }
+}
+
+# What orders the work of the copy engine and the tensor cores, and commits of cp.async.
+BEGIN {
+  ASYNCHRONOUS = "(^| )(__pipeline_commit|fence_mbarrier_init|mbarrier_init|mbarrier_arrive" \
+    "|mbarrier_arrive_expect_tx|mbarrier_wait|wgmma_fence|wgmma_fence_operand|wgmma_commit_group" \
+    "|wgmma_wait_group<[0-9]>|release)\\(.*\\);|phase \\^= 1;"
+}
+
+function forget(l, stages,   call, before, after) {
+  match(text[l], ASYNCHRONOUS)
+  before = substr(text[l], 1, RSTART - 1)
+  call = substr(text[l], RSTART, RLENGTH)
+  after = substr(text[l], RSTART + RLENGTH)
+  if (call ~ /^ /) {
+    before = before " "
+    sub(/^ /, "", call)
+  }
+  if (call ~ /^phase/) {
+    text[l] = before "phase ^= mutant != " plant(stages, l, "phase", call) ";" after
+    return
+  }
+  if (call ~ /^mbarrier_init/) {
+    text[l] = before call after
+    sub(/\);/, " + (mutant == " plant(stages, l, "count", call) "));", text[l])
+    return
+  }
+  before = before "if (mutant != " plant(stages, l, "without", call) ") "
+  if (call ~ /turn\.phase/) {
+    sub(/turn\.phase/, "(turn.phase ^ (mutant == " plant(stages, l, "phase", call) "))", call)
+  }
+  if (call ~ /expect_tx/) {
+    before = before "if (mutant == " plant(stages, l, "bytes", call) ") mbarrier_arrive(arrived); else "
+  }
+  text[l] = before call after
 }
 
 function unfence(l, stages) {
@@ -104,11 +154,12 @@ function miscount(l, stages,   call, arguments, shown) {
 }
 
 # Parameters have the names that `run` gives them.
-function launch_twice(l,   names) {
-  names = "variant, sms, M, N, K, alpha, A, B, beta, C"
+function launch(l,   names) {
+  names = "variant, few, M, N, K, alpha, A, B, beta, C"
   sub(/run\}/, "[](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
-    "const float* A, const float* B, float beta, float* C) { run(" names "); if (false" resets \
-    ") run(" names "); }}", text[l])
+    "const float* A, const float* B, float beta, float* C) { const int few = variant.sharing == " \
+    "model::Sharing::persistent ? 4 : sms; run(" names "); if (false" resets ") run(" names "); }}", \
+    text[l])
 }
 
 # A line's statement, without its comment.

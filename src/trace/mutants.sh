@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # make mutants: compiles every stage of gemm_steps.cu with one mistake at a time
 # (src/trace/mutants.awk), all in one program, and traces them one after the other. The tracer must
-# report a hazard that fits the mistake, unless the mutant is listed below. Arguments: the build folder, and the commands that compile
-# and link a traced copy (Makefile). MUTANTS=n runs only every n-th mutant.
+# report a hazard that fits the mistake, unless the mutant is listed below. Arguments: the build
+# folder, and the commands that compile and link a traced copy (Makefile). MUTANTS=n runs only every
+# n-th mutant, STAGES="12 13" only those of these stages.
 set -euo pipefail
 build=$1 compile=$2 link=$3
 folder=$build/mutants
-every=${MUTANTS:-1}
+every=${MUTANTS:-1} only=${STAGES:-}
 
 # Mutants without effect, because the kernel behaves the same. Each is named by its stage and by the
 # helper that contains or precedes it.
@@ -16,13 +17,15 @@ equivalent=(
   "stage 2, update_if_inside, unchecked: col >= N -- the kernel has returned before"
   "stage 2, update_if_inside, unchecked: row >= M -- the kernel has returned before"
   "stage 11, add_up_parts, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
+  "stage 13, initialize, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- it only computes with its arguments"
 )
-# Mutants with an effect that the tracer cannot see (src/trace/block_order.h). Each entry excuses one
-# mutant.
+# Mutants with an effect that the tracer cannot see (src/trace/block_order.h, cuda/wgmma.h). Each entry
+# excuses one mutant.
 unseen=(
   "stage 11, add_up_parts, without: __syncthreads() -- a fence counts for all threads of its block until the next barrier"
   "stage 11, add_up_parts, down: __syncthreads(); after if (threadIdx.x == 0) before = atomicInc(&shares.arrived[work.cut_tile], last) -- the same"
   "stage 11, add_up_parts, unfenced: __threadfence() -- the fence of the block that reads is not missed"
+  "stage 13, initialize, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
 )
 helper_at() { # line
   head -n "$1" gemm_steps.cu | grep -oE '^__device__ [^(]*' | tail -n 1 | awk '{ print $NF }'
@@ -62,10 +65,18 @@ while IFS='|' read -r number stages line kind what; do
   ((number % every == 0)) || continue
   case "$kind $what" in
     unchecked*) expected='accesses element [0-9,-]+ of [ABC] |race on C' ;;
-    *wait_prior*) expected='race on|is still on its way' ;;
+    *__pipeline_*) expected='race on|is still on its way' ;;
+    # A mistake at an mbarrier can also leave all threads waiting.
+    count* | *mbarrier_arrive\(* | *release*) expected='waits at mbarrier_wait .* forever' ;;
+    bytes* | phase* | *mbarrier_wait* | *expect_tx*)
+      expected='without having waited for|waits at mbarrier_wait .* forever' ;;
+    *fence_mbarrier_init*) expected='without a fence between' ;;
+    *wgmma_fence\(*) expected='calls wgmma without a wgmma_fence' ;;
+    *wgmma_*) expected='while a wgmma uses them|race on' ;;
     *) expected='race on' ;;
   esac
   for stage in $stages; do
+    [[ -z $only || " $only " == *" $stage "* ]] || continue
     name="stage $stage, line $line, $kind: ${what%;}"
     # Without the lines' numbers, which change.
     place="stage $stage, $(helper_at "$line"), $kind: $(sed -E 's/ line [0-9]+:/ /; s/  / /' <<< "${what%;}")"
