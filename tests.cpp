@@ -14,6 +14,7 @@
 #include <numeric>
 #include <random>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "lab/stage_tables.h"
 #include "machine/symbols.h"
 #include "model/ceiling.h"
+#include "model/choice.h"
 #include "model/compiled_kernel.h"
 #include "model/share_out.h"
 #include "report/predicted.h"
@@ -105,6 +107,39 @@ void for_each_variant(const model::StageTable& table, Visit visit) {
   }
 }
 
+// Why that machine cannot run the stage's kernels; empty if it can.
+std::string why_not_run(Where where, const model::Stage& stage) {
+  return where == Where::gpu ? model::why_not_run(stage, *gpu::find().found) : "";
+}
+
+// Every variant that the machine can run.
+template <class Visit>
+void for_each_variant(Where where, Visit visit) {
+  for_each_variant(table_of(where), [&](const model::Stage& stage, const model::Variant& variant) {
+    if (why_not_run(where, stage).empty()) visit(stage, variant);
+  });
+}
+
+// All stages of the ladder must be among those that were checked, except those that the machine
+// cannot run. Of a GPU it is said which these are.
+void check_ladder_is_among(const std::set<int>& checked, Where where) {
+  int kernels = 0, ran = 0;
+  std::string others;
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    if (stage.variants.empty()) continue;
+    ++kernels;
+    const std::string why = why_not_run(where, stage);
+    CAPTURE(stage.number);
+    CHECK((checked.count(stage.number) == 1) == why.empty());
+    if (why.empty()) {
+      ++ran;
+    } else {
+      others += "; stage " + std::to_string(stage.number) + " " + why;
+    }
+  }
+  if (where == Where::gpu) MESSAGE(ran, " of ", kernels, " stages ran on the GPU", others);
+}
+
 const model::Stage& stage_numbered(const model::StageTable& table, int number) {
   const model::Stage* stage = model::find_stage(table.stages, number);
   REQUIRE(stage != nullptr);
@@ -169,11 +204,13 @@ std::vector<Case> random_cases(int count, unsigned seed) {
 }
 
 void check_all_variants(Where where) {
-  const auto check = [&](const model::Stage& stage, const model::Variant& variant) {
+  std::set<int> checked;
+  for_each_variant(where, [&](const model::Stage& stage, const model::Variant& variant) {
     for (const Case& c : special_cases()) check_right(where, stage, variant, c);
     for (const Case& c : one_off_the_tile(variant)) check_right(where, stage, variant, c);
-  };
-  for_each_variant(table_of(where), check);
+    checked.insert(stage.number);
+  });
+  check_ladder_is_among(checked, where);
 }
 
 // Products whose tiles, or some of them, are cut along K: all kinds of edges, few and many parts,
@@ -202,10 +239,17 @@ std::vector<Case> cut_cases(const model::Variant& v) {
   return cases;
 }
 
-template <class Visit>
-void for_each_cutting_variant(const model::StageTable& table, Visit visit) {
+// C has more tiles than that many SMs, and edges.
+Case several_tiles(const model::Variant& variant, int sms) {
+  const int rows = variant.for_small ? 3 : 1;
+  return {rows * variant.BM - 4, 3 * variant.BN - 4, 2 * variant.BK + 4, 1.5f, 2.5f, 0, sms};
+}
+
+// From a table, or those that a machine can run.
+template <class From, class Visit>
+void for_each_cutting_variant(const From& from, Visit visit) {
   int visited = 0;
-  for_each_variant(table, [&](const model::Stage& stage, const model::Variant& variant) {
+  for_each_variant(from, [&](const model::Stage& stage, const model::Variant& variant) {
     if (variant.sharing != model::Sharing::cut) return;
     visit(stage, variant);
     ++visited;
@@ -216,7 +260,7 @@ void for_each_cutting_variant(const model::StageTable& table, Visit visit) {
 // `count` random shapes in total, distributed over the variants in turn.
 void check_random_shapes(Where where, int count) {
   std::vector<std::pair<const model::Stage*, const model::Variant*>> variants;
-  for_each_variant(table_of(where), [&](const model::Stage& stage, const model::Variant& variant) {
+  for_each_variant(where, [&](const model::Stage& stage, const model::Variant& variant) {
     variants.push_back({&stage, &variant});
   });
   const std::vector<Case> cases = random_cases(count, 20260);
@@ -365,9 +409,7 @@ TEST_CASE("a block that computes several tiles of C is right, and counted tile b
   for_each_variant(stage_table_traced, [](const model::Stage& stage, const auto& variant) {
     if (variant.sharing != model::Sharing::persistent) return;
     for (const int sms : {1, 2}) {
-      const int rows = variant.for_small ? 3 : 1;
-      const Case edges{
-          rows * variant.BM - 4, 3 * variant.BN - 4, 2 * variant.BK + 4, 1.5f, 2.5f, 0, sms};
+      const Case edges = several_tiles(variant, sms);
       check_right(Where::traced, stage, variant, edges);
       check_right(
           Where::plain, stage, variant_of(stage_table_plain, stage.number, variant.name), edges);
@@ -385,10 +427,16 @@ TEST_CASE("a block that computes several tiles of C is right, and counted tile b
 TEST_CASE("the GPU computes every stage and variant right" * doctest::skip(!gpu_is_here())) {
   check_all_variants(Where::gpu);
   check_random_shapes(Where::gpu, 200);
-  for_each_cutting_variant(table_of(Where::gpu), [](const auto& stage, const auto& variant) {
+  for_each_cutting_variant(Where::gpu, [](const auto& stage, const auto& variant) {
     for (const Case& c : cut_cases(variant)) {
       check_right(Where::gpu, stage, variant, c);
       check_right(Where::gpu, stage, variant, c);
+    }
+  });
+  for_each_variant(Where::gpu, [](const model::Stage& stage, const model::Variant& variant) {
+    if (variant.sharing != model::Sharing::persistent) return;
+    for (const int sms : {1, 2}) {
+      check_right(Where::gpu, stage, variant, several_tiles(variant, sms));
     }
   });
 }
@@ -401,7 +449,7 @@ TEST_CASE(
     const auto check = [&](const model::Stage& stage, const model::Variant& variant) {
       for (const Case& c : random_cases(200, 20260)) check_right(where, stage, variant, c);
     };
-    for_each_variant(table_of(where), check);
+    for_each_variant(where, check);
   }
 }
 
@@ -476,6 +524,26 @@ TEST_CASE("traced counts of the thread that does the most equal the formulas whe
   });
 }
 
+TEST_CASE("tensor cores make a multiply-add for each element of A and of B's columns, or none") {
+  int stages = 0;
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    if (stage.variants.empty()) continue;
+    CAPTURE(stage.number);
+    const model::Variant& v = stage.variants.back();
+    const Case c{v.BM, 2 * v.BN, 2 * std::max(v.BK, 4)};
+    const model::Counts counts = multiply(Where::traced, v, c).counts;
+    if (v.multiplier == model::Multiplier::ffma) {
+      CHECK(counts.mmas == 0);
+      CHECK(counts.mma_products == 0);
+      continue;
+    }
+    CHECK(counts.mmas > 0);
+    CHECK(counts.mma_products == std::int64_t{c.M} * c.N * c.K);
+    ++stages;
+  }
+  CHECK(stages > 0);
+}
+
 TEST_CASE("loads per thread equal the published hand counts") {
   struct Source {
     int stage;
@@ -530,8 +598,9 @@ TEST_CASE("the conflict-free stages have no bank conflicts, but the vectorized o
 
 TEST_CASE("every access of every stage belongs to a line of its kernel") {
   for_each_variant(experiment_table_traced, [](const model::Stage&, const model::Variant& variant) {
-    for (const model::KernelRef& kernel : {variant.kernel, variant.kernel_any}) {
-      const bool aligned = &kernel == &variant.kernel;
+    for (const bool aligned : {true, false}) {
+      const model::Variant& launched = model::launched(variant, aligned);
+      const model::KernelRef& kernel = aligned ? launched.kernel : launched.kernel_any;
       const Case c{variant.BM + 1, variant.BN + 4, 20, 1, 1, aligned ? 0 : 1};
       CAPTURE(std::string(kernel.name));
       model::Counts counts = multiply(Where::traced, variant, c).counts;
