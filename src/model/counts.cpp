@@ -80,6 +80,7 @@ void add(Counts& to, const Counts& from) {
   to.atomic_requests += from.atomic_requests;
   to.atomic_sectors += from.atomic_sectors;
   to.mmas += from.mmas;
+  to.mma_products += from.mma_products;
   to.local_bytes = std::max(to.local_bytes, from.local_bytes);
   for (const LineCounts& line : from.lines) add(to.lines, line);
 }

@@ -134,7 +134,9 @@ struct Counts {
   std::int64_t blocks_traced = 0;  // the counts below are for these blocks only
   std::int64_t threads_traced = 0;
   std::int64_t barriers = 0;  // number of barriers that blocks reached
-  std::int64_t mmas = 0;      // instructions of warps that multiply matrices
+  // Instructions of the tensor cores, and the multiply-adds that they make. A wgmma counts once for
+  // each of its four warps.
+  std::int64_t mmas = 0, mma_products = 0;
   // The stack that a thread's active functions used, for the thread that used the most. The source
   // is compiled without optimization, so all its variables are on the stack.
   std::int64_t local_bytes = 0;

@@ -41,6 +41,8 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
         &Counts::async_gmem, &Counts::async_smem}) {
     extend(counts.*traffic, far.*traffic);
   }
+  extend(counts.mmas, far.mmas);
+  extend(counts.mma_products, far.mma_products);
   for (std::size_t i = 0; i < counts.widenable.size(); ++i) {
     extend(counts.widenable[i], far.widenable[i]);
   }

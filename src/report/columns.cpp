@@ -99,6 +99,11 @@ Number conflicts(const lab::Run&, const lab::Row& row) {
   return lab::conflicts_per_request(*row.counts);
 }
 
+Number products_per_instruction(const lab::Run&, const lab::Row& row) {
+  if (!row.counts || row.counts->mmas == 0) return std::nullopt;
+  return static_cast<double>(row.counts->mma_products) / static_cast<double>(row.counts->mmas);
+}
+
 Number occupancy(const lab::Run&, const lab::Row& row) {
   if (!row.occupancy) return std::nullopt;
   return row.occupancy->percent;
@@ -212,6 +217,12 @@ const std::array kColumns = {
         .is_a_count = true,
         .number = conflicts,
         .words = text::brief},
+    Column{
+        .top = "products",
+        .bottom = "per mma",
+        .in = In::wide,
+        .number = products_per_instruction,
+        .words = rounded},
     Column{
         .top = "",
         .bottom = "bound by, % busy",

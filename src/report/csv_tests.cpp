@@ -35,6 +35,8 @@ std::vector<std::string> csv_fields(const std::string& line) {
 TEST_CASE("the CSV has a line of names and a line a row, of as many fields") {
   lab::Run run = lab::example::timed_run();
   run.command = "gemm_steps --a \"x, y.npy\"";
+  run.rows[3].counts->mmas = 7;
+  run.rows[3].why_not_run = "needs sm_90a";
   const std::string csv = csv_of(run);
   const std::vector<std::string> lines = testing::lines_of(csv);
   REQUIRE(lines.size() == 1 + run.rows.size());
@@ -52,6 +54,9 @@ TEST_CASE("the CSV has a line of names and a line a row, of as many fields") {
   CHECK(field(4, "gmem_loads_per_thread.max") == "256");
   CHECK(field(4, "gmem_load_sectors") == "40960");
   CHECK(field(3, "gmem_load_sectors") == "");
+  CHECK(field(4, "mma_instructions") == "7");
+  CHECK(field(4, "why_not_run") == "needs sm_90a");
+  CHECK(field(3, "why_not_run") == "");
   CHECK(field(2, "number") == "");
   CHECK(field(2, "name") == "OpenMP CPU");
 }

@@ -112,17 +112,26 @@ void add_requests(const Writer& add, const model::Counts& counts) {
   add("smem_store_bank_conflicts", counts.smem_stores.bank_conflicts);
 }
 
+// And of the tensor cores.
+void add_mmas(const Writer& add, const model::Counts& counts) {
+  add("mma_instructions", counts.mmas);
+  add("mma_multiply_adds", counts.mma_products);
+}
+
 // Totals of the launch, exact or null, and beside them what the traced blocks alone did.
 void add_traced(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& row) {
   const bool traced = row.counts.has_value();
   const model::Counts counts = row.counts.value_or(model::Counts{});
   const Writer add{facts, "", traced};
   add("blocks_traced", counts.blocks_traced);
-  add_requests({facts, "", traced && lab::is_total(counts)}, counts);
+  const Writer total{facts, "", traced && lab::is_total(counts)};
+  add_requests(total, counts);
+  add_mmas(total, counts);
   const Writer sample{facts, "sample.", traced};
   sample("blocks", counts.blocks_traced);
   sample("threads", counts.threads_traced);
   add_requests(sample, counts);
+  add_mmas(sample, counts);
   sample("gmem_load_ideal_sectors", counts.gmem_loads.ideal_pieces);
   sample("gmem_store_ideal_sectors", counts.gmem_stores.ideal_pieces);
   sample("async_copy_requests", counts.async_gmem.requests);
@@ -288,6 +297,7 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   const Writer number{facts, "", row.number >= 0};
   number("number", row.number);
   facts.push_back({"name", row.name});
+  facts.push_back({"why_not_run", row.why_not_run.empty() ? FactValue() : row.why_not_run});
   add_variant(facts, run, row);
   add_traced(facts, run, row);
   add_per_thread(facts, run, row);

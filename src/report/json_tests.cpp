@@ -43,6 +43,11 @@ TEST_CASE("the JSON is valid and has every key of a stage") {
         "smem_store_wavefronts",
         "smem_load_bank_conflicts",
         "smem_store_bank_conflicts",
+        "mma_instructions",
+        "mma_multiply_adds",
+        "sample.mma_instructions",
+        "sample.mma_multiply_adds",
+        "why_not_run",
         "ceiling.as_written_tflops",
         "ceiling.compiled_tflops",
         "ceiling.bound_by",
@@ -129,6 +134,22 @@ TEST_CASE("totals are null unless every block was traced, and the sample stands 
   CHECK(json.values.at("stages.1.sample.gmem_load_sectors") == "1351680");
   CHECK(json.values.at("stages.2.gmem_load_sectors") == "40960");
   CHECK(json.values.at("stages.2.smem_load_bank_conflicts") == "196608");
+}
+
+TEST_CASE("the JSON counts what tensor cores do, and says why a GPU did not run a stage") {
+  lab::Run run = timed_run();
+  run.rows[2].counts->mmas = 40;
+  run.rows[3].counts->mmas = 3;
+  run.rows[3].counts->mma_products = 3072;
+  run.rows[3].why_not_run = "needs sm_90a";
+  const StrictJson json(json_of(run));
+  CHECK(json.values.at("stages.1.mma_instructions") == "null");
+  CHECK(json.values.at("stages.1.sample.mma_instructions") == "40");
+  CHECK(json.values.at("stages.1.why_not_run") == "null");
+  CHECK(json.values.at("stages.2.mma_instructions") == "3");
+  CHECK(json.values.at("stages.2.mma_multiply_adds") == "3072");
+  CHECK(json.values.at("stages.2.sample.mma_multiply_adds") == "3072");
+  CHECK(json.values.at("stages.2.why_not_run") == "needs sm_90a");
 }
 
 TEST_CASE("a traced stage has no time in the JSON") {

@@ -142,6 +142,9 @@ void print_legend(std::FILE* out) {
       {"conflicts",
        "bank conflicts: wavefronts of SMEM that a request takes beyond the fewest, "
        "loads and stores together"},
+      {"products",
+       "multiply-adds that an instruction of the tensor cores makes for a warp; an FFMA makes 32, "
+       "one for each lane (--wide)"},
       {"sampled",
        "sectors and conflicts are of the traced blocks (corners, edges, middle); --trace "
        "all traces every block"},

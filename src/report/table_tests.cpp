@@ -293,6 +293,16 @@ TEST_CASE("where nothing is timed, the ceiling stands in place of the time") {
   CHECK_FALSE(contains(line_with(table_of(unknown), "5 2D thread tiling"), "≤"));
 }
 
+TEST_CASE("--wide says how many products an instruction of the tensor cores makes") {
+  lab::Run run = traced_run();
+  CHECK_FALSE(contains(table_of(run), "per mma"));
+  CHECK(contains(table_of(run, {}, true), "per mma"));
+  CHECK_FALSE(contains(table_of(run, {}, true), "32,768"));
+  run.rows[3].counts->mmas = 2;
+  run.rows[3].counts->mma_products = 65536;
+  CHECK(contains(line_with(table_of(run, {}, true), "5 2D thread tiling"), " 32,768 "));
+}
+
 TEST_CASE("a legend of six lines says what the reader of this table needs, --legend the rest") {
   const auto legend_of = [](const std::string& table) {
     const std::string rows = table.substr(table.find("# stage"));

@@ -22,7 +22,11 @@ class BlockCounts {
   void begin_block(std::int64_t block, int threads);
   void end_block();
   void barrier() { ++counts_.barriers; }
-  void mma() { ++counts_.mmas; }
+  // One instruction of a warp: rows x columns sums of `depth` products.
+  void mma(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+    ++counts_.mmas;
+    counts_.mma_products += rows * columns * depth;
+  }
 
   // Counts a request at `site` by the lanes of `together`: all of them, except where a cp.async
   // fills with zeros.

@@ -86,6 +86,7 @@ TEST_CASE("an mma is counted once for its warp") {
   });
   REQUIRE(mma != exchanges.end());
   CHECK(trace_block(mma->run).mmas == 1);
+  CHECK(trace_block(mma->run).mma_products == 16 * 8 * 8);
   CHECK(trace_block(idioms[0].run).mmas == 0);
 }
 

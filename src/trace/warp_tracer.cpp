@@ -250,6 +250,8 @@ void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
     action.copies = static_cast<std::uint32_t>(told.value);
   }
   if (action.copy != nullptr) count(thread, action, token, path);
+  // A warp has 16 of the 64 rows, and all columns.
+  if (action.kind == Action::multiply) counts_.mma(16, action.number, 8);
   watch_.async_action(thread, action, path, token);
   if (record_.is_on()) record_hazards();
 }

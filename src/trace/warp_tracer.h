@@ -49,7 +49,7 @@ class WarpTracer : public machine::BlockObserver {
   void async_wait(int groups_in_flight, const void* place) override;
   void warp_barrier(std::uint32_t mask, const void* place) override;
   void ldmatrix(const void* row, const void* place) override;
-  void mma() override { counts_.mma(); }
+  void mma() override { counts_.mma(16, 8, 8); }
   void fence(const void* place) override;
   void async_action(const machine::AsyncAction& action, const void* place) override;
   void atomic(

@@ -77,6 +77,16 @@ TEST_CASE("an explanation shows a formula, its numbers and its value") {
   CHECK_FALSE(contains(text, "cp.async    copies"));
 }
 
+TEST_CASE("the counts say what the tensor cores do, where they do something") {
+  lab::Run run = traced_run();
+  CHECK_FALSE(contains(section("counts", run, run.rows[3]), "tensor cores"));
+  run.rows[3].counts->mmas = 4096;
+  run.rows[3].counts->mma_products = 4096 * 1024;
+  CHECK(contains(
+      section("counts", run, run.rows[3]),
+      "tensor cores    4,096 instructions of a warp, with 1,024 multiply-adds each"));
+}
+
 TEST_CASE("a prediction that the trace does not bear out is said aloud, with the shape's reason") {
   lab::Run run = traced_run();
   run.rows[3].counts->gmem_loads.accesses.max = 255;
