@@ -3,6 +3,7 @@
 // Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
 // B is K x N, C is M x N. Read it from top to bottom, from slow to fast. Each stage is the previous
 // one plus one idea; `src/lesson/diff.sh naive coalesced` shows what changed between two of them.
+// From stage 12 on, tensor cores multiply, and A and B are rounded to tf32 for them.
 //
 //   0  serial                the triple loop on one CPU core (cpu_reference.cpp)
 //   1  naive                 one thread per element of C; warps walk down columns
@@ -17,8 +18,7 @@
 //  10  register pipeline     the next fragments come to registers while these are multiplied
 //  11  balanced              the last wave of blocks is shared out, so that no SM idles
 //  12  tensor cores          one instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix
-//  13  Hopper                a copy engine fills the ring, and four warps multiply 64 x 8 by 8 x
-//  256
+//  13  Hopper                a copy engine fills the ring; four warps multiply 64 x 8 by 8 x 256
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
@@ -875,11 +875,11 @@ struct SwizzledCopies {
   }
 };
 
-// The nearest tf32, where the tensor core would only ignore the last 13 bits: this adds half of the
-// last bit that stays. In one instruction of sm_90 the maximum keeps 0x7fffffff, the NaN that a GPU
-// writes, from becoming -0. Other NaNs stay NaNs, except that one from 0xfffff000 on becomes 0, and
-// one that is set apart from infinity only by the last 13 bits becomes infinity. cvt.rna.tf32 has
-// no such exceptions and takes three instructions.
+// Rounds to the nearest tf32. The tensor core ignores the last 13 bits, so this adds half of the
+// last bit that stays: one instruction on sm_90. Its maximum keeps 0x7fffffff, the NaN that a GPU
+// writes, from becoming -0. Most other NaNs stay NaNs. But those from 0xfffff000 on become 0, and
+// those that differ from infinity only in the last 13 bits become infinity. cvt.rna.tf32 has no
+// such exceptions, but it takes three instructions.
 __device__ inline unsigned rounded_to_tf32(float x) {
   const int bits = __float_as_int(x);
   return __viaddmax_s32(bits, 0x1000, bits);
