@@ -24,7 +24,7 @@ double waste(const model::LineCounts& line) {
 std::vector<model::LineCounts> by_array(const model::Counts& counts) {
   std::vector<model::LineCounts> arrays;
   for (model::LineCounts line : counts.lines) {
-    line.line = 0;
+    line.line = line.helper_line = 0;
     const auto known =
         std::find_if(arrays.begin(), arrays.end(), [&](const model::LineCounts& array) {
           return array.array == line.array && array.direction == line.direction &&

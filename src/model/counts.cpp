@@ -34,8 +34,9 @@ void add(std::vector<Hazard>& hazards, const Hazard& more) {
 
 void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   const auto known = std::find_if(lines.begin(), lines.end(), [&](const LineCounts& line) {
-    return line.line == more.line && line.places == more.places && line.array == more.array &&
-           line.bytes == more.bytes && line.direction == more.direction;
+    return line.line == more.line && line.helper_line == more.helper_line &&
+           line.places == more.places && line.array == more.array && line.bytes == more.bytes &&
+           line.direction == more.direction;
   });
   if (known == lines.end()) {
     lines.push_back(more);

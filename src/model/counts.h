@@ -42,7 +42,8 @@ enum class Direction { load, store, copy };  // copy: one side of a cp.async
 
 // The accesses of one source line to one array, counted in the traced blocks.
 struct LineCounts {
-  int line = 0;         // from 1; 0 if unknown
+  int line = 0;         // of the kernel, from 1; 0 if unknown
+  int helper_line = 0;  // if a function that `line` calls makes the access: its line
   std::string array;    // "A", "Bs"; "dynamic" for dynamic shared memory
   bool shared = false;  // else global
   Direction direction = Direction::load;

@@ -36,7 +36,9 @@ std::string access_line(const model::LineCounts& line, std::int64_t threads, tex
       "      | %s %-5s %-7s %2d B, %5s per thread, %5.2f %s/request,",
       line.shared ? "SMEM" : "GMEM", lab::name_of(line.direction), line.array.c_str(), line.bytes,
       text::brief(a_thread).c_str(), per_request(line.pieces, line), pieces_name(line));
-  const std::string ideal = text::printed(" ideal %.2f", per_request(line.ideal_pieces, line));
+  const std::string ideal =
+      text::printed(" ideal %.2f", per_request(line.ideal_pieces, line)) +
+      (line.helper_line > 0 ? text::printed(", in line %d", line.helper_line) : "");
   const std::string signal = mark(line)[0] ? std::string(" ") + mark(line) : "";
   const bool fits = text::display_width(what + ideal + signal) <= text::report_width();
   return what + (fits ? "" : "\n      |  ") + ideal +

@@ -53,6 +53,7 @@ FactValue json_of_lines(
   for (const model::LineCounts& line : lines) {
     std::vector<Fact> facts;
     if (line.line > 0) facts.push_back({"line", line.line});
+    if (line.helper_line > 0) facts.push_back({"helper_line", line.helper_line});
     const double threads = static_cast<double>(counts.threads_traced);
     facts.insert(
         facts.end(),

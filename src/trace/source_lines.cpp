@@ -89,15 +89,30 @@ class LineTable {
       if (found == lines_.end()) continue;
       const std::vector<Frame>& frames = found->second;
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        const bool in_kernel =
-            frame->file == kernel.file && frame->line >= kernel.first && frame->line <= kernel.last;
-        if (in_kernel) line = frame->line;
+        if (is_in(kernel, *frame)) line = frame->line;
       }
     }
     return line;
   }
 
+  // The line of the kernel's file that makes the access, if it is not in `kernel`; else 0. A file
+  // that it includes has no lines here.
+  int helper_line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
+    for (auto place = path.rbegin(); place != path.rend(); ++place) {
+      const auto found = lines_.find(*place);
+      if (found == lines_.end()) continue;
+      for (const Frame& frame : found->second) {
+        if (frame.file == kernel.file) return is_in(kernel, frame) ? 0 : frame.line;
+      }
+    }
+    return 0;
+  }
+
  private:
+  static bool is_in(const SourceRange& kernel, const Frame& frame) {
+    return frame.file == kernel.file && frame.line >= kernel.first && frame.line <= kernel.last;
+  }
+
   Frames lines_;
 };
 
@@ -113,8 +128,9 @@ int closing_line(std::string_view source, int first) {
   return 0;
 }
 
-// The first line of the declaration that contains `line`: the one after a comment or a blank line.
-// 0 if the text has no such line, for example because the file changed after compilation.
+// The first line of the declaration that contains `line`: the one after a comment, a blank line or
+// another function. 0 if the text has no such line, for example because the file changed after
+// compilation.
 int heading_line(std::string_view source, int line) {
   std::vector<std::string_view> lines;
   for (std::size_t begin = 0; begin < source.size();) {
@@ -123,7 +139,10 @@ int heading_line(std::string_view source, int line) {
     begin = end + 1;
   }
   if (line > static_cast<int>(lines.size())) return 0;
-  while (line > 1 && !lines[line - 2].empty() && !lines[line - 2].starts_with("//")) --line;
+  const auto ends = [](std::string_view text) {
+    return text.empty() || text.starts_with("//") || text.starts_with("}");
+  };
+  while (line > 1 && !ends(lines[line - 2])) --line;
   return line;
 }
 
@@ -186,13 +205,14 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
   std::vector<model::LineCounts> resolved;
   for (model::LineCounts& line : lines) {
     line.line = known.line_in(kernel, line.places);
+    if (!is_gemm_steps(kernel.file)) line.helper_line = known.helper_line_in(kernel, line.places);
     line.places.clear();
     add(resolved, line);
   }
   std::sort(
       resolved.begin(), resolved.end(), [](const model::LineCounts& a, const model::LineCounts& b) {
-        return std::tie(a.line, a.array, a.direction, a.bytes) <
-               std::tie(b.line, b.array, b.direction, b.bytes);
+        return std::tie(a.line, a.helper_line, a.array, a.direction, a.bytes) <
+               std::tie(b.line, b.helper_line, b.array, b.direction, b.bytes);
       });
   lines = std::move(resolved);
 }

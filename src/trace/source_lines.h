@@ -39,7 +39,8 @@ std::string source_text(const std::string& file);
 
 // Sets the line of `kernel` for each of `lines`: that of the innermost call on the path that is
 // still in the kernel, so that an access inside a helper belongs to the line that calls the helper.
-// Then merges entries with the same line, array, direction and width, and sorts them by line.
+// In a user's file it also has the helper's line; the lesson shows its helpers once, before the
+// kernels. Then merges entries with the same lines, array, direction and width, and sorts them.
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel);
 
 // The same for hazards; sorted by kind and lines, with each pair of lines once.

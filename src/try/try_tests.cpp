@@ -132,6 +132,21 @@ TEST_CASE(
   CHECK(try_sample("reads_c", "--size 40 --beta 0.5").exit_code == 0);
 }
 
+TEST_CASE("an access in a function that a kernel calls has the call's line and its own") {
+  const std::string out = try_sample("helpers", "--size 64 --explain").out;
+  const std::size_t call = out.find("   14   for (int k = 0; k < K; ++k) sum += product(");
+  const std::size_t next = out.find("   15   C[row * N + col]");
+  REQUIRE(call < next);
+  const std::string of_call = out.substr(call, next - call);
+  CAPTURE(of_call);
+  CHECK(contains(of_call, "GMEM load  A        4 B,  64.0 per thread,  1.00 sectors/request"));
+  CHECK(contains(of_call, "GMEM load  B        4 B,  64.0 per thread,  4.00 sectors/request"));
+  CHECK(contains(of_call, ", in line 3\n"));
+  CHECK_FALSE(contains(out, "    3   return matrix"));  // the functions are no part of the kernel
+  CHECK_FALSE(contains(out.substr(next), ", in line"));
+  CHECK(contains(try_sample("helpers", "--size 64 --format json").out, "\"helper_line\": 3"));
+}
+
 TEST_CASE("an error in other people's code is one sentence with line, block and thread") {
   struct Case {
     const char* sample;
