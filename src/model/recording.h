@@ -55,6 +55,30 @@ struct RecordedEvent {
   int uncoalesced = 0;
 };
 
+// What one thread asked of an mbarrier, of the copy engine or of the tensor cores.
+struct RecordedAction {
+  enum class Kind {
+    arrive,     // at mbarrier `barrier`, in phase `value`
+    wait,       // for mbarrier `barrier`, whose phase `value` is complete
+    box,        // a box of a matrix, to shared memory; `barrier` counts its bytes
+    multiply,   // wgmma of the thread's warp, by the operand that descriptor `value` describes
+    multiplied  // the thread's first `value` multiplications are complete
+  };
+  Kind kind;
+  std::int64_t block;         // linear
+  int thread;                 // of the block; for a multiplication the first of its warp
+  std::size_t events;         // in Recording::events, that were there before
+  std::uint32_t barrier = 0;  // numbered as the block initialized them
+  std::uint64_t value = 0;
+  // Of a box: where its first element is in which matrix, the part of it that lies in the matrix,
+  // and where it goes to.
+  int matrix = -1;  // in Recording::arrays; -1 if all of it lies outside
+  std::uint64_t first = 0;
+  int rows = 0, row_bytes = 0;
+  int array = -1;  // of shared memory
+  std::uint64_t to = 0, bytes = 0;
+};
+
 struct RecordedHazard {
   static constexpr std::size_t kNone = ~std::size_t{0};
   Hazard hazard;
@@ -74,6 +98,7 @@ struct Recording {
   std::vector<RecordedArray> arrays;
   std::vector<RecordedSite> sites;
   std::vector<RecordedEvent> events;
+  std::vector<RecordedAction> actions;
   std::vector<RecordedHazard> hazards;  // those of the recorded blocks; sorted by found_at
   bool complete = true;                 // false: there was more than the recorder may keep
 };

@@ -32,7 +32,15 @@ BlockRequests requests_of_block(
     const model::Recording& recording, std::int64_t number, int M, int N, int K) {
   const auto& [x, y, z] = recording.block;
   BlockRequests block{M, N, K, static_cast<int>(x * y * z), {}, recording.warp};
+  block.arrays = recording.arrays;
+  auto action = recording.actions.begin();
+  const auto add_actions = [&](std::size_t events) {
+    for (; action != recording.actions.end() && action->events <= events; ++action) {
+      if (action->block == number) block.actions.push_back({*action, block.requests.size()});
+    }
+  };
   for (const model::RecordedEvent& event : recording.events) {
+    add_actions(static_cast<std::size_t>(&event - recording.events.data()));
     if (event.kind != model::RecordedEvent::Kind::request || event.block != number) continue;
     const model::RecordedSite& site = recording.sites[event.site];
     const model::RecordedArray& array = recording.arrays[site.array];
@@ -40,6 +48,7 @@ BlockRequests requests_of_block(
         {event.warp, event.epoch, site.line, array.name, array.shared, site.direction, event.access,
          event.pieces, event.ideal, event.bank_conflicts + event.uncoalesced});
   }
+  add_actions(recording.events.size());
   return block;
 }
 

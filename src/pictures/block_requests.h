@@ -29,11 +29,19 @@ struct Request {
   int excess = 0;            // bank conflicts, or uncoalesced sectors
 };
 
+// What one thread asked of an mbarrier, the copy engine or the tensor cores.
+struct Action {
+  model::RecordedAction told;
+  std::size_t requests;  // of the block, that were made before
+};
+
 struct BlockRequests {
   int M, N, K;  // C (M x N) = A (M x K) * B (K x N), floats; arrays "A", "B", "C"
   int threads;  // of the block
   std::vector<Request> requests;
   model::WarpGeometry warp{};
+  std::vector<Action> actions = {};
+  std::vector<model::RecordedArray> arrays = {};  // that the actions name
   bool by_columns[3] = {false, false, false};  // which of A, B and C lie in memory column by column
 };
 

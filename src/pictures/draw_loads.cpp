@@ -15,16 +15,22 @@ struct Loads {
   double floats, loads;
 };
 
-Loads per_result(const lab::Row& row, const model::Traffic& traffic) {
+Loads per_result(const lab::Run& run, const lab::Row& row, model::Traffic model::Counts::*of) {
+  const model::Traffic& traffic = (*row.counts).*of;
   const auto share = [&](const model::PerThread& all) {
     // Where the warps divide the work, all threads together count.
     if (row.stage->specialized) {
-      const double tiles = static_cast<double>(row.counts->blocks_traced);
+      const double tiles = model::traced_tiles(lab::product_of(run), *row.variant, *row.counts);
       return static_cast<double>(all.sum) / (tiles * row.variant->BM * row.variant->BN);
     }
     return static_cast<double>(all.max) / lab::results_per_thread(*row.variant);
   };
   return {share(traffic.floats), share(traffic.accesses)};
+}
+
+// The copy engine moves so many floats at a time that no result has a load of its own.
+bool in_boxes(const Loads& of) {
+  return of.floats > 0 && of.loads < 0.005;
 }
 
 // "64 floats in 16 loads"; of single floats the number says both.
@@ -33,8 +39,8 @@ std::string words(const Loads& of) {
     return value < 100 ? text::shortest(std::round(value * 100) / 100) : text::exact(value);
   };
   if (of.floats == 0) return "none";
-  if (of.loads < 0.005) return number(of.floats) + " floats in few loads";
-  const std::string floats = number(of.floats) + " floats";
+  const std::string floats = number(of.floats) + (number(of.floats) == "1" ? " float" : " floats");
+  if (in_boxes(of)) return floats + ", in boxes";
   return of.loads == of.floats
              ? floats
              : floats + " in " + number(of.loads) + (of.loads == 1 ? " load" : " loads");
@@ -47,18 +53,22 @@ Picture draw_loads(const lab::Run& run) {
   double most = 0;
   for (const lab::Row& row : run.rows) {
     most = std::max(
-        {most, per_result(row, row.counts->gmem_loads).floats,
-         per_result(row, row.counts->smem_loads).floats});
+        {most, per_result(run, row, &model::Counts::gmem_loads).floats,
+         per_result(run, row, &model::Counts::smem_loads).floats});
   }
   const double scale = (kRight - kLeft) / most;
   const lab::Row &first = run.rows.front(), &last = run.rows.back();
+  const auto from = [&](const lab::Row& row, model::Traffic model::Counts::*of, const char* where) {
+    const Loads loads = per_result(run, row, of);
+    return words(loads) + (in_boxes(loads) ? ", from " : " from ") + where + " memory";
+  };
   const std::string finding =
       text::printed(
           "Per result of C with K = %d, a thread of stage %d loads ", run.K, first.number) +
-      words(per_result(first, first.counts->gmem_loads)) +
-      text::printed(" from global memory. A thread of stage %d loads ", last.number) +
-      words(per_result(last, last.counts->gmem_loads)) + " from global memory and " +
-      words(per_result(last, last.counts->smem_loads)) + " from shared memory.";
+      from(first, &model::Counts::gmem_loads, "global") +
+      text::printed(". A thread of stage %d loads ", last.number) +
+      from(last, &model::Counts::gmem_loads, "global") + " and " +
+      from(last, &model::Counts::smem_loads, "shared") + ".";
   Svg svg;
   const double x = svg.legend(24, 66, Fill::warp, "from global memory");
   svg.legend(x, 66, Fill::other, "from shared memory");
@@ -78,8 +88,8 @@ Picture draw_loads(const lab::Run& run) {
       if (loads.floats > 0) svg.rect(kLeft, at, loads.floats * scale, kHigh, fill);
       svg.text(kLeft + loads.floats * scale + 6, at + 12, words(loads), {.small = true});
     };
-    bar(y, per_result(row, row.counts->gmem_loads), Fill::warp);
-    bar(y + kHigh + 1, per_result(row, row.counts->smem_loads), Fill::other);
+    bar(y, per_result(run, row, &model::Counts::gmem_loads), Fill::warp);
+    bar(y + kHigh + 1, per_result(run, row, &model::Counts::smem_loads), Fill::other);
     y += kStep;
   }
   y = svg.paragraph(

@@ -12,6 +12,7 @@
 #include "model/refusal.h"
 #include "model/waiting.h"
 #include "pictures/pace.h"
+#include "pictures/ring.h"
 #include "pictures/twins.h"
 #include "pictures/warp_steps.h"
 #include "pictures/warp_times.h"
@@ -50,7 +51,7 @@ struct Traced {
 
 // How fast the stage goes in the product whose times were recorded: its counts there follow from
 // those of two short ones.
-PacedStage paced(const model::StageTable& table, const Traced& traced, int size) {
+Pace pace(const model::StageTable& table, const Traced& traced, int size) {
   lab::Run run{};
   run.M = run.N = run.K = size;
   run.alpha = 1;
@@ -60,7 +61,11 @@ PacedStage paced(const model::StageTable& table, const Traced& traced, int size)
   lab::Row row = traced.row;
   row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
   row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
-  return {traced.stage.stage, plan_of(traced.stage), pace_of(run, row)};
+  return pace_of(run, row);
+}
+
+PacedStage paced(const model::StageTable& table, const Traced& traced, int size) {
+  return {traced.stage.stage, plan_of(traced.stage), pace(table, traced, size)};
 }
 
 Traced traced(const model::StageTable& table, const model::Stage& stage) {
@@ -135,8 +140,10 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     const auto add = [&](const Subject& subject, Drawing drawing) {
       drawn.push_back({&stage, subject, std::move(drawing)});
     };
-    // A recording has no boxes of the copy engine and no operands of wgmma.
-    if (!stage.specialized) {
+    if (stage.specialized) {
+      add(kAboutBoxes, draw_box(latest.stage));
+      add(kAboutRing, draw_ring(latest.stage, pace(table, latest, main.size)));
+    } else {
       add(kAboutTiles, draw_tiles(latest.stage));
       add(kAboutCoalescing, draw_coalescing(latest.stage.block));
       if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));

@@ -38,9 +38,8 @@ Pace pace_of(const lab::Run& run, const lab::Row& row) {
   if (!ceiling || !row.occupancy || row.variant->BK == 0) {
     throw std::logic_error("no pace: the kernel has no ceiling");
   }
-  const lab::Grid grid = lab::grid(run, *row.variant);
-  const double most_blocks =  // of one SM
-      std::ceil(static_cast<double>(grid.x * grid.y) / run.gpu.sms);
+  const double most_blocks =  // of one SM; where blocks stay, tiles of C
+      std::ceil(static_cast<double>(model::tiles_of(*row.variant, run.M, run.N)) / run.gpu.sms);
   const double tiles =
       static_cast<double>(model::padded_K(lab::product_of(run), *row.variant)) / row.variant->BK;
   const double cycles = run.gpu.boost_ghz * 1e6 / (most_blocks * tiles);  // of a tile, per ms

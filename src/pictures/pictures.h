@@ -35,6 +35,8 @@ inline constexpr Subject kAboutSteps{"steps", "loading while multiplying"};
 inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
 inline constexpr Subject kAboutWave{"wave", "what the blocks that run together read"};
 inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
+inline constexpr Subject kAboutBoxes{"boxes", "how boxes lie in shared memory"};
+inline constexpr Subject kAboutRing{"ring", "copy engine and tensor cores over time"};
 inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
 
 // From the matrices to the block's tile and to one thread's results, with what is read for them.
@@ -62,6 +64,10 @@ Drawing draw_steps(
 // variant cuts none in such a product.
 std::optional<Drawing> draw_sm_times(
     const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K);
+
+// How a box of A and one of B lie in shared memory, and what is read of them at a time. Of a stage
+// with boxes and wgmma that says how B is swizzled.
+Drawing draw_box(const TracedStage& stage);
 
 // The first blocks of a stage's launch, one for each SM.
 struct WaveOfStage {

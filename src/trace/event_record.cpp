@@ -1,6 +1,7 @@
 #include "trace/event_record.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "machine/lanes.h"
@@ -9,7 +10,9 @@
 namespace trace {
 
 EventRecord::EventRecord(model::Recorder* recorder, const std::vector<machine::KernelArray>& arrays)
-    : recorder_(recorder), launch_(recorder != nullptr ? &recorder->launches.back() : nullptr) {
+    : recorder_(recorder),
+      arrays_(arrays),
+      launch_(recorder != nullptr ? &recorder->launches.back() : nullptr) {
   if (launch_ == nullptr || !launch_->arrays.empty()) return;
   for (const machine::KernelArray& array : arrays) {
     launch_->arrays.push_back({array.name, array.bytes, array.shared});
@@ -61,6 +64,44 @@ void EventRecord::event(
 
 void EventRecord::begin_or_end(model::RecordedEvent::Kind kind) {
   add_event(*recorder_, *recording_, {kind, block_});
+}
+
+void EventRecord::action(int thread, const machine::AsyncAction& action) {
+  using From = machine::AsyncAction::Kind;
+  using To = model::RecordedAction::Kind;
+  const std::pair<From, To> known[] = {
+      {From::arrive, To::arrive},
+      {From::wait, To::wait},
+      {From::load, To::box},
+      {From::multiply, To::multiply},
+      {From::multiplied, To::multiplied}};
+  const auto kind = std::find_if(
+      std::begin(known), std::end(known), [&](const auto& k) { return k.first == action.kind; });
+  if (kind == std::end(known)) return;
+  if (recording_->actions.size() >= recorder_->most_events) {
+    recording_->complete = false;
+    return;
+  }
+  model::RecordedAction recorded{kind->second, block_, thread, recording_->events.size()};
+  recorded.value = action.value;
+  if (kind->second != To::multiply) recorded.barrier = action.number;
+  if (action.copy != nullptr) {
+    const auto place = [&](const void* pointer, int& array, std::uint64_t& byte) {
+      const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+      const auto holds = std::find_if(
+          arrays_.begin(), arrays_.end(), [&](const auto& a) { return a.holds(address); });
+      if (holds == arrays_.end()) return;
+      array = static_cast<int>(holds - arrays_.begin());
+      byte = address - holds->begin;
+    };
+    const machine::PartOfMatrix& part = action.copy->matrix;
+    if (part.rows > 0) place(part.first, recorded.matrix, recorded.first);
+    recorded.rows = part.rows;
+    recorded.row_bytes = part.row_bytes;
+    place(action.copy->shared, recorded.array, recorded.to);
+    recorded.bytes = action.copy->bytes;
+  }
+  recording_->actions.push_back(recorded);
 }
 
 void EventRecord::hazards(std::span<const model::Hazard> found) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine/kernel_memory.h"
+#include "machine/observer.h"
 #include "model/recorder.h"
 #include "model/recording.h"
 #include "model/warp_access.h"
@@ -16,7 +17,7 @@ namespace trace {
 
 class EventRecord {
  public:
-  // Records into the recorder's last launch. Null: nothing is recorded.
+  // Records into the recorder's last launch. Null: nothing is recorded. `arrays` must outlive this.
   EventRecord(model::Recorder* recorder, const std::vector<machine::KernelArray>& arrays);
 
   void begin_block(std::int64_t block);
@@ -31,6 +32,8 @@ class EventRecord {
       model::RecordedEvent::Kind kind, std::vector<std::uint32_t> places,
       const model::WarpAccess& lanes, int warp);
   void begin_or_end(model::RecordedEvent::Kind kind);
+  // What a thread told an mbarrier, the copy engine or the tensor cores, if a recording has that.
+  void action(int thread, const machine::AsyncAction& action);
   // A hazard that was found at the most recent event.
   void hazards(std::span<const model::Hazard> found);
   // The system stopped an access. Nothing else is known about it.
@@ -38,6 +41,7 @@ class EventRecord {
 
  private:
   const model::Recorder* const recorder_;
+  const std::vector<machine::KernelArray>& arrays_;
   model::Recording* const launch_;
   model::Recording* recording_ = nullptr;  // null while the running block is not recorded
   std::int64_t block_ = 0;

@@ -253,7 +253,9 @@ void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
   // A warp has 16 of the 64 rows, and all columns.
   if (action.kind == Action::multiply) counts_.mma(16, action.number, 8);
   watch_.async_action(thread, action, path, token);
-  if (record_.is_on()) record_hazards();
+  if (!record_.is_on()) return;
+  record_.action(thread, action);
+  record_hazards();
 }
 
 // The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.

@@ -1,0 +1,252 @@
+#include "pictures/ring.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "model/matrix_descriptor.h"
+
+namespace pictures {
+
+namespace {
+
+using Kind = model::RecordedAction::Kind;
+using Phase = std::pair<std::uint32_t, std::uint64_t>;  // of a barrier
+
+// When what a phase waits for has happened.
+struct Completion {
+  int missing = 0;  // arrivals and boxes
+  double at = 0;
+};
+
+// One thread whose actions are played: the one that copies, or the first of a warpgroup.
+struct Player {
+  int thread;
+  int group;  // of those that multiply, from 0; -1: it copies
+  std::vector<Action> actions;
+  std::size_t next = 0;
+  double now = 0;
+  double asked = 0;                     // when it began to wait for a place
+  std::vector<double> multiplied = {};  // when each of its multiplications ends
+  std::vector<int> tiles = {};          // that it has waited for, in order
+  std::size_t released = 0;
+};
+
+struct Play {
+  const TracedStage& stage;
+  const Pace& pace;
+  std::vector<Player> players;
+  std::map<Phase, Completion> phases;
+  std::map<Phase, int> tile_of;         // whose bytes that phase counts
+  std::map<std::uint64_t, int> places;  // of the ring, by the address of the first box there
+  Ring ring{0, {}, 0};
+  double tile_bytes = 0;
+  int multiplications = 0;  // of the block, for a tile
+  double engine_free = 0, tensor_free = 0;
+  double tensor_busy = 0, first_multiply = -1;
+};
+
+bool copies(const Action& action) {
+  return action.told.kind == Kind::box;
+}
+
+// The threads that copy or multiply and arrive at barriers. The rest do the same as these, or wait.
+std::vector<Player> players_of(const BlockRequests& block) {
+  std::map<int, std::vector<Action>> by_thread;
+  std::set<int> that_copy, that_multiply, that_arrive;
+  for (const Action& action : block.actions) {
+    const int thread = action.told.thread;
+    by_thread[thread].push_back(action);
+    if (copies(action)) that_copy.insert(thread);
+    if (action.told.kind == Kind::multiply) that_multiply.insert(thread);
+    if (action.told.kind == Kind::arrive) that_arrive.insert(thread);
+  }
+  std::vector<Player> players;
+  int groups = 0;
+  for (auto& [thread, actions] : by_thread) {
+    const bool multiplies = that_multiply.contains(thread) && that_arrive.contains(thread);
+    if (that_copy.contains(thread)) {
+      players.push_back({thread, -1, std::move(actions)});
+    } else if (multiplies) {
+      players.push_back({thread, groups++, std::move(actions)});
+    }
+  }
+  return players;
+}
+
+// The tiles, and what each phase waits for.
+void prepare(Play& play) {
+  const auto place = [&](std::uint64_t first_box) {
+    return play.places.try_emplace(first_box, static_cast<int>(play.places.size())).first->second;
+  };
+  for (const Player& player : play.players) {
+    // A box belongs to the phase at which its thread arrived last at its barrier.
+    std::map<std::uint32_t, std::uint64_t> phase_of;
+    for (const Action& action : player.actions) {
+      const model::RecordedAction& told = action.told;
+      if (told.kind == Kind::arrive) {
+        phase_of[told.barrier] = told.value;
+        ++play.phases[{told.barrier, told.value}].missing;
+      } else if (copies(action)) {
+        const Phase phase{told.barrier, phase_of.at(told.barrier)};
+        ++play.phases[phase].missing;
+        const auto [tile, is_first] =
+            play.tile_of.try_emplace(phase, static_cast<int>(play.ring.tiles.size()));
+        if (is_first) {
+          play.ring.tiles.push_back(
+              {place(told.to), static_cast<unsigned>(phase.second), 0, 0, 0, 0, {}});
+        }
+        if (tile->second == 0) play.tile_bytes += static_cast<double>(told.bytes);
+      } else if (told.kind == Kind::multiply) {
+        ++play.multiplications;
+      }
+    }
+  }
+  const int tiles = static_cast<int>(play.ring.tiles.size());
+  play.multiplications /= std::max(tiles, 1);
+  play.ring.places = static_cast<int>(play.places.size());
+}
+
+// The place that has that byte of shared memory: the last that begins at it or before.
+int place_at(const Play& play, std::uint64_t byte) {
+  const auto behind = play.places.upper_bound(byte);
+  return behind == play.places.begin() ? -1 : std::prev(behind)->second;
+}
+
+// Cycles in which the warps of a group load what this player's warp loads between two actions.
+double cycles_of_loads(const Play& play, const Player& player, std::size_t from, std::size_t to) {
+  constexpr int kWarpsOfGroup = 4;
+  const BlockRequests& block = play.stage.block;
+  double wavefronts = 0;
+  for (std::size_t r = from; r < to; ++r) {
+    const Request& request = block.requests[r];
+    if (request.shared && request.warp == block.warp.warp_of(player.thread))
+      wavefronts += request.pieces;
+  }
+  return kWarpsOfGroup * wavefronts;
+}
+
+// Whether the next action can happen: what it waits for has.
+bool is_ready(const Play& play, const Player& player) {
+  if (player.next == player.actions.size()) return false;
+  const model::RecordedAction& told = player.actions[player.next].told;
+  if (told.kind != Kind::wait) return true;
+  const auto phase = play.phases.find({told.barrier, told.value});
+  return phase == play.phases.end() || phase->second.missing == 0;
+}
+
+void contribute(Play& play, const Phase& phase, double at) {
+  Completion& completion = play.phases.at(phase);
+  --completion.missing;
+  completion.at = std::max(completion.at, at);
+}
+
+Use& use_of(Play& play, const Player& player, int tile) {
+  std::vector<Use>& uses = play.ring.tiles[tile].uses;
+  const auto group = static_cast<std::size_t>(player.group);
+  if (uses.size() <= group) uses.resize(group + 1, {0, 0, 0, -1, 0, 0});
+  return uses[group];
+}
+
+void wait(Play& play, Player& player, const model::RecordedAction& told) {
+  const double asked = player.now;
+  const auto phase = play.phases.find({told.barrier, told.value});
+  if (phase != play.phases.end()) player.now = std::max(player.now, phase->second.at);
+  const auto tile = play.tile_of.find({told.barrier, told.value});
+  if (player.group < 0) player.asked = asked;
+  if (player.group < 0 || tile == play.tile_of.end()) return;
+  Use& use = use_of(play, player, tile->second);
+  use.asked = asked;
+  use.begin = player.now;
+  const std::size_t here = player.actions[player.next].requests;
+  const std::size_t then = player.next + 1 < player.actions.size()
+                               ? player.actions[player.next + 1].requests
+                               : play.stage.block.requests.size();
+  player.now += cycles_of_loads(play, player, here, then);
+  use.loaded = player.now;
+  player.tiles.push_back(tile->second);
+}
+
+void multiply(Play& play, Player& player, const model::RecordedAction& told) {
+  // The tile whose place the descriptor names: the last that the thread has waited for there.
+  const int place = place_at(play, model::decoded(told.value).start);
+  const auto last = std::find_if(player.tiles.rbegin(), player.tiles.rend(), [&](int tile) {
+    return play.ring.tiles[tile].place == place;
+  });
+  if (last == player.tiles.rend()) {
+    throw std::logic_error("a multiplication of a tile that nobody waited for");
+  }
+  Use& use = use_of(play, player, *last);
+  const double begin = std::max(player.now, play.tensor_free);
+  const double cycles = play.pace.multiply / play.multiplications;
+  play.tensor_free = begin + cycles;
+  play.tensor_busy += cycles;
+  if (play.first_multiply < 0) play.first_multiply = begin;
+  if (use.multiply_begin < 0) use.multiply_begin = begin;
+  use.multiply_end = play.tensor_free;
+  player.multiplied.push_back(play.tensor_free);
+}
+
+void act(Play& play, Player& player) {
+  const model::RecordedAction& told = player.actions[player.next].told;
+  switch (told.kind) {
+    case Kind::wait:
+      wait(play, player, told);
+      break;
+    case Kind::arrive: {
+      contribute(play, {told.barrier, told.value}, player.now);
+      const bool releases = !player.tiles.empty() && player.released < player.tiles.size();
+      if (releases) use_of(play, player, player.tiles[player.released++]).released = player.now;
+      break;
+    }
+    case Kind::box: {
+      const auto phase = std::find_if(play.phases.begin(), play.phases.end(), [&](const auto& p) {
+        return p.first.first == told.barrier && p.second.missing > 0;
+      });
+      RingTile& tile = play.ring.tiles[play.tile_of.at(phase->first)];
+      const double begin = std::max(player.now, play.engine_free);
+      if (tile.copy_end == 0) {
+        tile.copy_begin = begin;
+        tile.asked = std::exchange(player.asked, player.now);
+        tile.granted = player.now;
+      }
+      play.engine_free = begin + play.pace.copy * static_cast<double>(told.bytes) / play.tile_bytes;
+      tile.copy_end = play.engine_free;
+      contribute(play, phase->first, play.engine_free);
+      break;
+    }
+    case Kind::multiply:
+      multiply(play, player, told);
+      break;
+    case Kind::multiplied:
+      if (told.value > 0) {
+        player.now = std::max(player.now, player.multiplied.at(told.value - 1));
+      }
+      break;
+  }
+  ++player.next;
+}
+
+}  // namespace
+
+Ring ring_of(const TracedStage& stage, const Pace& pace) {
+  Play play{stage, pace, players_of(stage.block), {}, {}, {}};
+  prepare(play);
+  const auto is_done = [](const Player& p) { return p.next == p.actions.size(); };
+  while (!std::all_of(play.players.begin(), play.players.end(), is_done)) {
+    Player* first = nullptr;
+    for (Player& player : play.players) {
+      if (is_ready(play, player) && (first == nullptr || player.now < first->now)) first = &player;
+    }
+    if (first == nullptr) throw std::logic_error("the threads of a block wait for each other");
+    act(play, *first);
+  }
+  play.ring.multiplying = play.tensor_busy / (play.tensor_free - play.first_multiply);
+  return play.ring;
+}
+
+}  // namespace pictures
