@@ -119,6 +119,10 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
   CHECK(says("stage11-sms", "1,995 K tiles instead of 2,048: 3.90 waves instead of 4"));
   CHECK(says("padding-and-swizzle", "as it is: a row in 1 wavefront, a column in 32 wavefronts"));
   // Two boxes of 256 x 32 and 32 x 128 for each 32 of K, and 2 floats of B for every 2 results.
+  CHECK(
+      says("stage13-boxes", "In B's box, what lanes 0–15 read in one wavefront lies in 32 banks"));
+  CHECK(says("stage13-ring", "has 4 places, and each tile along K takes 784 cycles to copy"));
+  CHECK(says("stage13-ring", "all waits for that tile name phase 1 instead of 0"));
   CHECK(says("loads", "3 floats, in boxes, from global memory"));
   CHECK(says("loads", "1 float in 0.5 loads from shared memory"));
 }
