@@ -22,7 +22,17 @@ $(BUILD)/hopper_mutants_traced.o: $(BUILD)/traced/src/trace/hopper_mutants.o
 		"_ZN5trace14hopper_mutantsE _ZN5trace14hopper_misusesE" $(COUNTED)
 $(BUILD)/tests: $(addprefix $(BUILD)/hopper_,checks_traced.o checks_plain.o mutants_traced.o)
 
+$(BUILD)/src/trace/hopper_checks.o: src/trace/hopper_checks.cu $(BUILD)/gpu.flags
+	$(call say,nvcc,$< ($(ARCHS)))
+	mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -DHOPPER_MAIN $(DEPENDENCIES) -c $< -o $@
+$(BUILD)/hopper_checks: $(BUILD)/src/trace/hopper_checks.o $(INSTRUMENT)
+	$(call say,link,$@)
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+hopper-checks: $(if $(HAS_GPU),$(BUILD)/hopper_checks) ## check what the instructions of sm_90a do with data (GPU)
+	$(or $(filter $(BUILD)/hopper_checks,$^),echo "make hopper-checks: build this program with nvcc on a machine with an sm_90a GPU" >&2; exit 2)
+
 mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer must report each
 	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"
-.PHONY: mutants
+.PHONY: mutants hopper-checks
