@@ -111,11 +111,9 @@ std::string requests_of_warps(const model::Counts& counts, text::Style style) {
   }
   if (counts.mmas > 0) {
     text += fact(
-        "tensor cores",
-        text::grouped(counts.mmas) + " instructions of a warp, with " +
-            text::grouped(counts.mma_products / counts.mmas) +
-            text::printed(
-                " multiply-adds each; an FFMA makes %d, one for each lane", counts.warp.lanes));
+        "tensor cores", text::grouped(counts.mmas) + " instructions of a warp, each of " +
+                            text::grouped(counts.mma_products / counts.mmas) +
+                            text::printed(" multiply-adds; an FFMA makes %d", counts.warp.lanes));
   }
   if (!lab::is_total(counts))
     text += "  Counted in the traced blocks only; --trace all gives the totals of the launch.\n";

@@ -84,7 +84,7 @@ TEST_CASE("the counts say what the tensor cores do, where they do something") {
   run.rows[3].counts->mma_products = 4096 * 1024;
   CHECK(contains(
       section("counts", run, run.rows[3]),
-      "tensor cores    4,096 instructions of a warp, with 1,024 multiply-adds each"));
+      "tensor cores    4,096 instructions of a warp, each of 1,024 multiply-adds"));
 }
 
 TEST_CASE("a prediction that the trace does not bear out is said aloud, with the shape's reason") {

@@ -95,14 +95,16 @@ std::string swizzles_of(const Explained& explained) {
   for (const model::RowSwizzle& swizzle : row.stage->swizzles) {
     const std::string rule =
         std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
-    rules += (rules.empty() ? "" : ", of ") + rule;
+    rules += text::printed(
+        "%sc ^ r %% %d in %s's%s", rules.empty() ? "" : ", ", swizzle.keys, swizzle.tile,
+        rules.empty() ? " row r" : "");
     text += heading("The swizzle: chunk c of 16 bytes lies in " + rule, style);
     text += map(swizzle);
     text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
     if (!swizzle.walk.empty()) text += walk(swizzle);
   }
   if (!whole || rules.empty()) return text;
-  return fact("swizzle", "chunk c of 16 bytes of " + rules + "; --section tiles draws it");
+  return fact("swizzle", "chunk c at " + rules + "; --section tiles draws it");
 }
 
 }  // namespace report
