@@ -13,6 +13,7 @@ struct Idiom {
   int smem_loads, smem_load_bytes, smem_stores, smem_store_bytes;
 };
 extern const std::vector<Idiom> idioms;
+extern const std::vector<Idiom> narrow_idioms;  // with types of 1 and 2 bytes, and pairs of them
 
 // Kernels whose lanes diverge and reconverge, with the requests that a warp makes in lockstep.
 // Lanes that reconverge in the wrong iteration make as many requests, but touch more sectors.
@@ -30,6 +31,7 @@ struct Exchange {
   int (*expected)(int t);
 };
 extern const std::vector<Exchange> exchanges;
+extern const std::vector<Exchange> vocabulary;  // functions of CUDA that most kernels do not use
 
 // Local variables: the minimum and maximum of the bytes that they take per thread, and whether the
 // kernel accesses locals that are not its own.

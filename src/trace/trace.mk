@@ -5,6 +5,9 @@ $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
 	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE)" \
 		$(COUNTED)
 
+$(BUILD)/vocabulary_traced.o: $(BUILD)/traced/src/trace/vocabulary.o
+	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,10vocabularyE 13narrow_idiomsE)" $(COUNTED)
+
 HAZARD_KERNELS := $(patsubst src/trace/%.cu,$(BUILD)/%_traced.o,$(wildcard src/trace/hazard_kernels_*.cu))
 $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o
 	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,24hazards_in_shared_memoryE \
