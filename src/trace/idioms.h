@@ -33,6 +33,15 @@ struct Exchange {
 extern const std::vector<Exchange> exchanges;
 extern const std::vector<Exchange> vocabulary;  // functions of CUDA that most kernels do not use
 
+// Loads and stores of wmma fragments by one warp, and the instructions that multiply.
+struct Requests {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  int gmem_load_requests, gmem_load_sectors, gmem_store_requests, gmem_store_sectors;
+  int smem_load_requests, smem_load_wavefronts, mmas;
+};
+extern const std::vector<Requests> matrix_requests;
+
 // Local variables: the minimum and maximum of the bytes that they take per thread, and whether the
 // kernel accesses locals that are not its own.
 struct Local {

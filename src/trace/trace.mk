@@ -6,7 +6,7 @@ $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
 		$(COUNTED)
 
 $(BUILD)/vocabulary_traced.o: $(BUILD)/traced/src/trace/vocabulary.o
-	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,10vocabularyE 13narrow_idiomsE)" $(COUNTED)
+	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,10vocabularyE 13narrow_idiomsE 15matrix_requestsE)" $(COUNTED)
 
 HAZARD_KERNELS := $(patsubst src/trace/%.cu,$(BUILD)/%_traced.o,$(wildcard src/trace/hazard_kernels_*.cu))
 $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o

@@ -58,4 +58,20 @@ TEST_CASE("types of 1 and 2 bytes and pairs of them are one access each") {
   }
 }
 
+// As seen in the code that nvcc makes for sm_80 and sm_90 (src/cuda/headers/mma.h).
+TEST_CASE("wmma fragments are loaded and stored by the requests that nvcc makes of them") {
+  REQUIRE(!matrix_requests.empty());
+  for (const Requests& expected : matrix_requests) {
+    CAPTURE(std::string(expected.text));
+    const model::Counts counts = trace_block(expected.run);
+    CHECK(counts.gmem_loads.requests == expected.gmem_load_requests);
+    CHECK(counts.gmem_loads.pieces == expected.gmem_load_sectors);
+    CHECK(counts.gmem_stores.requests == expected.gmem_store_requests);
+    CHECK(counts.gmem_stores.pieces == expected.gmem_store_sectors);
+    CHECK(counts.smem_loads.requests == expected.smem_load_requests);
+    CHECK(counts.smem_loads.pieces == expected.smem_load_wavefronts);
+    CHECK(counts.mmas == expected.mmas);
+  }
+}
+
 }  // namespace trace
