@@ -18,6 +18,10 @@ struct Bits {
   using Type __attribute__((vector_size(bytes), may_alias)) = long long;
 };
 template <>
+struct Bits<1> {
+  using Type __attribute__((may_alias)) = unsigned char;
+};
+template <>
 struct Bits<2> {
   using Type __attribute__((may_alias)) = unsigned short;
 };

@@ -1,5 +1,9 @@
 // Functions of CUDA that most kernels do not use, each in a small kernel with its results; and the
 // accesses of 16-bit types.
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -34,6 +38,8 @@ __device__ V* as(float* p) {
 }
 
 constexpr unsigned kAll = 0xffffffffu;
+
+namespace cg = cooperative_groups;
 
 // Multiplies two matrices of small whole numbers by wmma, in shared memory. out[t] is 1 if all
 // elements that lane t looks at are right.
@@ -342,6 +348,70 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
      }>, [](int) { return 1; }},
     {"wmma 8 x 8 x 4 of double", BODY {
        multiply_all_layouts<8, 8, 4, double, double, double>(out);
+     }>, [](int) { return 1; }},
+    {"cooperative groups: a reduction and scans over tiles", BODY {
+       const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+       const int sum = cg::reduce(tile, static_cast<int>(T), cg::plus<int>());
+       const float most = cg::reduce(tile, static_cast<float>(T), cg::greater<float>());
+       const int before = cg::exclusive_scan(tile, 1), with = cg::inclusive_scan(tile, 2);
+       out[T] = sum + 1000 * (most == T / 8 * 8 + 7) + 2000 * (before == static_cast<int>(T % 8)) +
+                4000 * (with == 2 * (static_cast<int>(T) % 8 + 1));
+     }>, [](int t) { return 64 * (t / 8) + 28 + 7000; }},
+    {"cooperative groups: lanes that are together", BODY {
+       if (T % 3 == 0) {
+         const auto group = cg::coalesced_threads();
+         out[T] = cg::reduce(group, T, cg::plus<unsigned>()) + 1000 * group.thread_rank();
+       }
+     }>, [](int t) { return t % 3 == 0 ? 165 + 1000 * (t / 3) : 0; }},
+    {"cooperative groups: lanes with the same label", BODY {
+       const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+       const auto group = cg::labeled_partition(warp, T % 4);
+       const auto lower = cg::binary_partition(warp, T < 16);
+       out[T] = group.size() + 10 * group.thread_rank() + 100 * group.meta_group_rank() +
+                1000 * lower.size();
+     }>, [](int t) { return 8 + 10 * (t / 4) + 100 * (t % 4) + 16000; }},
+    {"cooperative groups: a group of any kind", BODY {
+       const auto block = cg::this_thread_block();
+       const cg::thread_group groups[] = {block, cg::tiled_partition(block, 4)};
+       unsigned sum = 0;
+       for (const cg::thread_group& group : groups) {
+         group.sync();
+         sum = 100 * sum + group.thread_rank() + 10 * group.size();
+       }
+       out[T] = sum;
+     }>, [](int t) { return 100 * (t + 320) + t % 4 + 40; }},
+    {"cooperative groups: a tile of a tile", BODY {
+       const auto warp = cg::tiled_partition<16>(cg::this_thread_block());
+       const auto tile = cg::tiled_partition<4>(warp);
+       out[T] = tile.meta_group_rank() + 10 * tile.meta_group_size() +
+                100 * __popc(tile.match_any(T % 2)) + 1000 * tile.ballot(T % 4 == 1);
+     }>, [](int t) { return t % 16 / 4 + 40 + 200 + 2000; }},
+    {"cooperative groups: a class moves between lanes", BODY {
+       const auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+       struct Pair {
+         double first;
+         int second;
+       };
+       const Pair next = tile.shfl_down(Pair{T + 0.5, static_cast<int>(2 * T)}, 1);
+       out[T] = next.first + 0.5 + 100 * next.second;
+     }>, [](int t) { return std::min(t + 1, 31) * 201 + 1; }},
+    {"copies in pieces of 16, 8, 4 and 1 bytes", BODY {
+       __shared__ __align__(16) char s[4][64];
+       const auto block = cg::this_thread_block();
+       const char* const from = reinterpret_cast<const char*>(in);
+       cg::memcpy_async(block, s[0], from, cuda::aligned_size_t<16>(64));
+       cg::memcpy_async(block, s[1], from, cuda::aligned_size_t<8>(40));
+       cg::memcpy_async(block, s[2] + 1, from + 5, 50);
+       cg::memcpy_async(block, s[3], from + 1, 13);
+       cg::wait(block);
+       bool right = true;
+       for (int i = 0; i < 64; ++i) {
+         right &= s[0][i] == from[i];
+         if (i < 40) right &= s[1][i] == from[i];
+         if (i < 50) right &= s[2][i + 1] == from[i + 5];
+         if (i < 13) right &= s[3][i] == from[i + 1];
+       }
+       out[T] = right;
      }>, [](int) { return 1; }},
 };
 
