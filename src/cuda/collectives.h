@@ -8,8 +8,10 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/runtime.h"
+#include "model/narrow_float.h"
 
 inline void __syncthreads() {
   simt::block_barrier();
@@ -54,6 +56,10 @@ inline int __all_sync(unsigned mask, int predicate) {
 unsigned __activemask();
 [[noreturn]] void __trap();
 
+// The number of cycles of a clock that runs only while it is read: no time is measured on the CPU,
+// but a thread that waits for it gets on.
+long long clock64();
+
 namespace simt {
 template <class T>
 concept Shuffled = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
@@ -67,6 +73,14 @@ T shuffled(unsigned mask, T value, int source, int width) {
       static_cast<Bits>(warp_shuffle(mask, std::bit_cast<Bits>(value), source, width)));
 }
 }  // namespace simt
+
+// Smaller integers are shuffled as int.
+#define SIMT_SHUFFLE_SMALL(name, Lane)                                     \
+  template <std::integral T>                                               \
+  requires(sizeof(T) < 4) int name(                                        \
+      unsigned mask, T value, Lane lane, int width = simt::warp_lanes()) { \
+    return name(mask, static_cast<int>(value), lane, width);               \
+  }
 
 // Each group of `width` lanes shuffles on its own; `width` is a power of two up to warpSize.
 template <simt::Shuffled T>
@@ -93,6 +107,80 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = simt::warp_
   const int end = (lane & ~(width - 1)) + width;
   return simt::shuffled(mask, value, source < end ? source : lane, width);
 }
+
+SIMT_SHUFFLE_SMALL(__shfl_sync, int)
+SIMT_SHUFFLE_SMALL(__shfl_up_sync, unsigned)
+SIMT_SHUFFLE_SMALL(__shfl_down_sync, unsigned)
+SIMT_SHUFFLE_SMALL(__shfl_xor_sync, int)
+#undef SIMT_SHUFFLE_SMALL
+
+namespace simt {
+// The values of the lanes of `mask` that have not left the kernel; those lanes as bits.
+struct Gathered {
+  std::uint32_t lanes = 0;
+  std::uint64_t values[32];
+};
+void warp_gather(std::uint32_t mask, std::uint64_t value, Gathered& gathered);
+
+template <class T, class Operation>
+T reduced(unsigned mask, T value, Operation operation) {
+  Gathered all;
+  warp_gather(mask, static_cast<std::uint64_t>(value), all);
+  T result = value;
+  for (std::uint32_t lanes = all.lanes & ~(1u << lane()); lanes != 0; lanes &= lanes - 1) {
+    result = operation(result, static_cast<T>(all.values[std::countr_zero(lanes)]));
+  }
+  return result;
+}
+std::uint32_t lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all);
+}  // namespace simt
+
+namespace simt {
+// Zero for all bits beyond the value's own.
+template <class T>
+requires(std::is_arithmetic_v<T>) std::uint64_t compared_bits(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::make_unsigned_t<std::common_type_t<T, int>>>(value);
+  } else {
+    return std::bit_cast<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>(value);
+  }
+}
+}  // namespace simt
+
+// The lanes whose value has the same bits.
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value) {
+  bool all;
+  return simt::lanes_with_value(mask, simt::compared_bits(value), all);
+}
+// All lanes, if their values have the same bits; else none.
+template <class T>
+unsigned __match_all_sync(unsigned mask, T value, int* predicate) {
+  bool all;
+  const unsigned lanes = simt::lanes_with_value(mask, simt::compared_bits(value), all);
+  *predicate = all;
+  return all ? lanes : 0;
+}
+#define SIMT_REDUCE(name, T, result)                                         \
+  inline T name(unsigned mask, T value) {                                    \
+    return simt::reduced(mask, value, [](T a, T b) -> T { return result; }); \
+  }
+SIMT_REDUCE(__reduce_add_sync, unsigned, a + b)
+SIMT_REDUCE(
+    __reduce_add_sync, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
+SIMT_REDUCE(__reduce_min_sync, unsigned, b < a ? b : a)
+SIMT_REDUCE(__reduce_min_sync, int, b < a ? b : a)
+SIMT_REDUCE(__reduce_max_sync, unsigned, a < b ? b : a)
+SIMT_REDUCE(__reduce_max_sync, int, a < b ? b : a)
+SIMT_REDUCE(__reduce_and_sync, unsigned, a& b)
+SIMT_REDUCE(__reduce_or_sync, unsigned, a | b)
+SIMT_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
+#undef SIMT_REDUCE
+
+// Where a pointer points to. `__constant__` variables are in global memory here.
+unsigned __isShared(const void* pointer);
+unsigned __isGlobal(const void* pointer);
+unsigned __isLocal(const void* pointer);
 
 // Counted as one load and one store each, because that is their effect on memory. (The GPU sends
 // one request, RED or ATOM, and counts it separately from loads and stores.)
@@ -125,10 +213,34 @@ unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value);
 unsigned long long atomicCAS(
     unsigned long long* address, unsigned long long expected, unsigned long long value);
 
+namespace simt {
+// Adds one or two numbers of 16 bits, and returns the old bits.
+std::uint16_t atomic_add(
+    std::uint16_t* address, std::uint16_t value, const model::NarrowFormat& format);
+std::uint32_t atomic_add(
+    std::uint32_t* address, std::uint32_t values, const model::NarrowFormat& format);
+}  // namespace simt
+
 // The variants for a block and for the whole system act here like those for the GPU.
 #define atomicAdd_block atomicAdd
 #define atomicAdd_system atomicAdd
-#define atomicCAS_block atomicCAS
-#define atomicCAS_system atomicCAS
+#define atomicSub_block atomicSub
+#define atomicSub_system atomicSub
+#define atomicMin_block atomicMin
+#define atomicMin_system atomicMin
+#define atomicMax_block atomicMax
+#define atomicMax_system atomicMax
+#define atomicAnd_block atomicAnd
+#define atomicAnd_system atomicAnd
+#define atomicOr_block atomicOr
+#define atomicOr_system atomicOr
+#define atomicXor_block atomicXor
+#define atomicXor_system atomicXor
 #define atomicExch_block atomicExch
 #define atomicExch_system atomicExch
+#define atomicCAS_block atomicCAS
+#define atomicCAS_system atomicCAS
+#define atomicInc_block atomicInc
+#define atomicInc_system atomicInc
+#define atomicDec_block atomicDec
+#define atomicDec_system atomicDec

@@ -27,12 +27,15 @@
 #define __host__
 #define __constant__
 #define __grid_constant__
+#define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __align__(bytes)
+#define __builtin_assume(condition) static_cast<void>(0)
 // Inside a function, thread_local implies static. constinit avoids a guard variable that would be
 // read at each use (and as on the GPU, nothing constructs the variable). 128 bytes are one row of
 // the 32 banks.

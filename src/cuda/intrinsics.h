@@ -1,19 +1,16 @@
-// CUDA's functions for a single thread: arithmetic, bits, and loads and stores with a cache hint.
-// On the CPU, the fast versions of the mathematical functions are the accurate ones.
+// CUDA's mathematical functions for a single thread. On the CPU, the fast versions are the accurate
+// ones.
 #pragma once
 
 #include <math.h>
 
-#include <bit>
 #include <climits>
 #include <concepts>
-#include <cstdint>
 #include <type_traits>
 
-#include "cuda/runtime.h"
-#include "cuda/vector_types.h"
-
-#define SIMT_INLINE inline SIMT_ALWAYS_INLINE
+#include "cuda/bits.h"
+#include "cuda/cached_access.h"
+#include "cuda/rounded_arithmetic.h"
 
 // Arguments are taken by value, so that min(a[i], b[i]) loads each once. As in CUDA, mixed argument
 // types are converted to the type of their sum.
@@ -54,24 +51,82 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> && !std::same_as<A, B
   return max(static_cast<decltype(a + b)>(a), static_cast<decltype(a + b)>(b));
 }
 
-SIMT_INLINE float __fadd_rn(float a, float b) {
-  return a + b;
-}
-SIMT_INLINE float __fsub_rn(float a, float b) {
-  return a - b;
-}
-SIMT_INLINE float __fmul_rn(float a, float b) {
-  return a * b;
-}
-SIMT_INLINE float __fmaf_rn(float a, float b, float c) {
-  return fmaf(a, b, c);
-}
 SIMT_INLINE float __fdividef(float a, float b) {
   return a / b;
 }
+SIMT_INLINE float fdividef(float a, float b) {
+  return a / b;
+}
+// Newer versions of glibc declare functions with some of these names.
+#define rsqrtf simt_rsqrtf
+#define rsqrt simt_rsqrt
+#define sinpif simt_sinpif
+#define sinpi simt_sinpi
+#define cospif simt_cospif
+#define cospi simt_cospi
 SIMT_INLINE float rsqrtf(float a) {
   return 1 / sqrtf(a);
 }
+SIMT_INLINE double rsqrt(double a) {
+  return 1 / sqrt(a);
+}
+SIMT_INLINE float rsqrt(float a) {
+  return rsqrtf(a);
+}
+SIMT_INLINE float rcbrtf(float a) {
+  return 1 / cbrtf(a);
+}
+SIMT_INLINE double rcbrt(double a) {
+  return 1 / cbrt(a);
+}
+SIMT_INLINE float rhypotf(float a, float b) {
+  return 1 / hypotf(a, b);
+}
+SIMT_INLINE double rhypot(double a, double b) {
+  return 1 / hypot(a, b);
+}
+SIMT_INLINE float norm3df(float a, float b, float c) {
+  return static_cast<float>(sqrt(double{a} * a + double{b} * b + double{c} * c));
+}
+SIMT_INLINE float rnorm3df(float a, float b, float c) {
+  return 1 / norm3df(a, b, c);
+}
+SIMT_INLINE float norm4df(float a, float b, float c, float d) {
+  return static_cast<float>(sqrt(double{a} * a + double{b} * b + double{c} * c + double{d} * d));
+}
+SIMT_INLINE float rnorm4df(float a, float b, float c, float d) {
+  return 1 / norm4df(a, b, c, d);
+}
+// Of pi times the argument: the remainder is taken first, so that the sine of a whole number is 0.
+SIMT_INLINE double sinpi(double a) {
+  const double turns = remainder(a, 2);
+  return fabs(turns) == 1 ? 0 * turns : sin(M_PI * turns);
+}
+SIMT_INLINE double cospi(double a) {
+  const double turns = fabs(remainder(a, 2));
+  return turns == 0.5 ? 0 : cos(M_PI * turns);
+}
+SIMT_INLINE float sinpif(float a) {
+  return static_cast<float>(sinpi(a));
+}
+SIMT_INLINE float cospif(float a) {
+  return static_cast<float>(cospi(a));
+}
+SIMT_INLINE void sincospif(float a, float* sine, float* cosine) {
+  *sine = sinpif(a);
+  *cosine = cospif(a);
+}
+SIMT_INLINE void sincospi(double a, double* sine, double* cosine) {
+  *sine = sinpi(a);
+  *cosine = cospi(a);
+}
+SIMT_INLINE double normcdf(double a) {
+  return 0.5 * erfc(-a * M_SQRT1_2);
+}
+SIMT_INLINE float normcdff(float a) {
+  return static_cast<float>(normcdf(a));
+}
+// A NaN becomes 0.
 SIMT_INLINE float __saturatef(float a) {
   return fminf(fmaxf(a, 0), 1);
 }
@@ -84,66 +139,5 @@ SIMT_INLINE float __saturatef(float a) {
 #define __log2f log2f
 #define __log10f log10f
 #define __powf powf
-
-// max(a + b, c); the sum wraps around, as on the GPU.
-SIMT_INLINE int __viaddmax_s32(int a, int b, int c) {
-  return max(static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);
-}
-
-SIMT_INLINE int __float_as_int(float a) {
-  return std::bit_cast<int>(a);
-}
-SIMT_INLINE unsigned __float_as_uint(float a) {
-  return std::bit_cast<unsigned>(a);
-}
-SIMT_INLINE float __int_as_float(int a) {
-  return std::bit_cast<float>(a);
-}
-SIMT_INLINE float __uint_as_float(unsigned a) {
-  return std::bit_cast<float>(a);
-}
-SIMT_INLINE int __popc(unsigned a) {
-  return std::popcount(a);
-}
-SIMT_INLINE int __clz(int a) {
-  return std::countl_zero(static_cast<unsigned>(a));
-}
-SIMT_INLINE int __ffs(int a) {
-  return __builtin_ffs(a);
-}
-SIMT_INLINE int __mul24(int a, int b) {
-  return a * b;
-}
-SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
-}
-
-// A cache hint changes no count. The launch must not store what __ldg loads, so the tracer is told
-// about the load.
-template <class T>
-SIMT_INLINE T __ldg(const T* p) {
-#ifdef __SANITIZE_THREAD__
-  simt::read_only_load(p, sizeof(T));
-#endif
-  return *p;
-}
-template <class T>
-SIMT_INLINE T __ldca(const T* p) {
-  return *p;
-}
-template <class T>
-SIMT_INLINE T __ldcg(const T* p) {
-  return *p;
-}
-template <class T>
-SIMT_INLINE T __ldcs(const T* p) {
-  return *p;
-}
-template <class T>
-SIMT_INLINE void __stcg(T* p, const T& value) {
-  *p = value;
-}
-template <class T>
-SIMT_INLINE void __stcs(T* p, const T& value) {
-  *p = value;
-}
+#define __exp10f exp10f
+#define __sincosf sincosf

@@ -1,23 +1,54 @@
 // float2, float3, float4 and the other vector types, with their make_ functions.
 //
-// A vector of 8 or 16 bytes is copied as one vector of bits, so that the compiler announces one
-// access. (gcc announces neither `*p = f()` nor `f(*p)` for a class without copy functions of its
-// own.) As on the GPU, a vector of three is aligned only like its parts and takes three accesses.
-// No vector can be made from one number; otherwise (const float4&)A[i] would create a vector from
-// A[i] instead of naming the four floats there. A vector that is only declared stays uninitialized,
-// so it may be in a union and needs no guard variable in shared memory.
+// A vector of up to 16 bytes is copied as one vector of bits, so that the compiler announces one
+// access; one of 32 bytes as two, like nvcc does. (gcc announces neither `*p = f()` nor `f(*p)` for
+// a class without copy functions of its own.) As on the GPU, a vector of three is aligned only like
+// its parts and takes three accesses. No vector can be made from one number; otherwise (const
+// float4&)A[i] would create a vector from A[i] instead of naming the four floats there. A vector
+// that is only declared stays uninitialized, so it may be in a union and needs no guard variable in
+// shared memory.
 #pragma once
 
 #define SIMT_ALWAYS_INLINE __attribute__((always_inline))
 
 namespace simt {
 
+template <int bytes>
+struct Bits {
+  using Type __attribute__((vector_size(bytes), may_alias)) = long long;
+};
+template <>
+struct Bits<1> {
+  using Type __attribute__((may_alias)) = unsigned char;
+};
+template <>
+struct Bits<2> {
+  using Type __attribute__((may_alias)) = unsigned short;
+};
+template <>
+struct Bits<4> {
+  using Type __attribute__((may_alias)) = unsigned;
+};
+
 template <class T, int bytes>
 struct CopiedAsOne {
-  using Bits __attribute__((vector_size(bytes), may_alias)) = long long;
+  using Piece = typename Bits<bytes <= 16 ? bytes : 16>::Type;
   SIMT_ALWAYS_INLINE static void copy(T* to, const T* from) {
-    *reinterpret_cast<Bits*>(to) = *reinterpret_cast<const Bits*>(from);
+    for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) {
+      reinterpret_cast<Piece*>(to)[i] = reinterpret_cast<const Piece*>(from)[i];
+    }
   }
+};
+
+template <class T>
+SIMT_ALWAYS_INLINE inline unsigned bits_of(const T& four_bytes) {
+  static_assert(sizeof(T) == 4);
+  return *reinterpret_cast<const Bits<4>::Type*>(&four_bytes);
+}
+
+template <class T>
+struct Vector1 {
+  T x;
 };
 
 template <class T>
@@ -49,7 +80,7 @@ struct Vector3 {
 };
 
 template <class T>
-struct alignas(4 * sizeof(T)) Vector4 {
+struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) Vector4 {
   T x, y, z, w;
   constexpr Vector4() = default;
   constexpr Vector4(T x_, T y_, T z_ = 0, T w_ = 0) : x(x_), y(y_), z(z_), w(w_) {}
@@ -64,48 +95,44 @@ struct alignas(4 * sizeof(T)) Vector4 {
 
 }  // namespace simt
 
-using float2 = simt::Vector2<float>;
-using float3 = simt::Vector3<float>;
-using float4 = simt::Vector4<float>;
-using int2 = simt::Vector2<int>;
-using int3 = simt::Vector3<int>;
-using int4 = simt::Vector4<int>;
-using uint2 = simt::Vector2<unsigned>;
-using uint4 = simt::Vector4<unsigned>;
-using double2 = simt::Vector2<double>;
-
 // The type of threadIdx must be a plain struct: gcc does not announce the copy of a constant one.
 struct uint3 {
   unsigned x, y, z;
 };
-
-inline float2 make_float2(float x, float y) {
-  return {x, y};
-}
-inline float3 make_float3(float x, float y, float z) {
-  return {x, y, z};
-}
-inline float4 make_float4(float x, float y, float z, float w) {
-  return {x, y, z, w};
-}
-inline int2 make_int2(int x, int y) {
-  return {x, y};
-}
-inline int3 make_int3(int x, int y, int z) {
-  return {x, y, z};
-}
-inline int4 make_int4(int x, int y, int z, int w) {
-  return {x, y, z, w};
-}
-inline uint2 make_uint2(unsigned x, unsigned y) {
-  return {x, y};
-}
 inline uint3 make_uint3(unsigned x, unsigned y, unsigned z) {
   return {x, y, z};
 }
-inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
-  return {x, y, z, w};
-}
-inline double2 make_double2(double x, double y) {
-  return {x, y};
-}
+
+#define SIMT_VECTORS_OF_1_2_4(T, name)                \
+  using name##1 = simt::Vector1<T>;                   \
+  using name##2 = simt::Vector2<T>;                   \
+  using name##4 = simt::Vector4<T>;                   \
+  inline name##1 make_##name##1(T x) {                \
+    return {x};                                       \
+  }                                                   \
+  inline name##2 make_##name##2(T x, T y) {           \
+    return {x, y};                                    \
+  }                                                   \
+  inline name##4 make_##name##4(T x, T y, T z, T w) { \
+    return {x, y, z, w};                              \
+  }
+#define SIMT_VECTORS(T, name)                    \
+  SIMT_VECTORS_OF_1_2_4(T, name)                 \
+  using name##3 = simt::Vector3<T>;              \
+  inline name##3 make_##name##3(T x, T y, T z) { \
+    return {x, y, z};                            \
+  }
+SIMT_VECTORS(signed char, char)
+SIMT_VECTORS(unsigned char, uchar)
+SIMT_VECTORS(short, short)
+SIMT_VECTORS(unsigned short, ushort)
+SIMT_VECTORS(int, int)
+SIMT_VECTORS_OF_1_2_4(unsigned, uint)
+SIMT_VECTORS(long, long)
+SIMT_VECTORS(unsigned long, ulong)
+SIMT_VECTORS(long long, longlong)
+SIMT_VECTORS(unsigned long long, ulonglong)
+SIMT_VECTORS(float, float)
+SIMT_VECTORS(double, double)
+#undef SIMT_VECTORS
+#undef SIMT_VECTORS_OF_1_2_4

@@ -45,4 +45,27 @@ TEST_CASE("an empty group counts as a group, and cleared copies never arrive") {
   CHECK(arrived(groups, 0) == Copies{});
 }
 
+TEST_CASE("the first copies can be waited for, whatever group they are in") {
+  AsyncGroups<int> groups;
+  std::vector<int> arrived;
+  const auto note = [&](int copy) { arrived.push_back(copy); };
+  groups.issue(1);
+  groups.issue(2);
+  groups.commit();
+  groups.issue(3);
+  CHECK(groups.issued() == 3);
+  groups.wait_for_first(1, note);
+  CHECK(arrived == std::vector{1});
+  groups.wait_for_first(1, note);
+  CHECK(arrived == std::vector{1});
+  groups.wait_for_first(3, note);
+  CHECK(arrived == std::vector{1, 2, 3});
+  groups.issue(4);
+  groups.commit();
+  groups.wait(1, note);
+  CHECK(arrived == std::vector{1, 2, 3});
+  groups.wait(0, note);
+  CHECK(arrived == std::vector{1, 2, 3, 4});
+}
+
 }  // namespace machine

@@ -1,6 +1,7 @@
 #include "machine/async_proxy.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/kernel_memory.h"
 
@@ -8,6 +9,12 @@ namespace machine {
 
 void BlockBarrier::receive_copies() {
   const std::uint64_t phase = state.phase();
+  if (state.missing_arrivals() == arrivals_on_the_way.size()) {
+    for (const ArrivalOfCopies& arrival : std::exchange(arrivals_on_the_way, {})) {
+      arrival.copies->wait_for_first(arrival.issued, finish);
+      state.arrive();
+    }
+  }
   while (state.phase() == phase && state.missing_arrivals() == 0 && !on_the_way.empty()) {
     const BulkLoad load = on_the_way.front();
     on_the_way.pop_front();

@@ -9,10 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "machine/async_copies.h"
 #include "machine/mbarrier.h"
 #include "machine/tensor_map.h"
 
 namespace machine {
+
+// An arrival at a barrier that comes when the first `issued` cp.async copies of a thread have.
+struct ArrivalOfCopies {
+  AsyncCopies* copies;
+  std::uint64_t issued;
+};
 
 struct BulkLoad {
   TensorMap map;
@@ -27,6 +34,7 @@ struct BlockBarrier {
   char* shared;          // null: it is named
   int id = 0;
   std::deque<BulkLoad> on_the_way = {};
+  std::vector<ArrivalOfCopies> arrivals_on_the_way = {};
   std::uint32_t copies = 0;  // that have arrived
 
   // If the phase in progress lacks only copies, those that are on the way arrive.

@@ -37,4 +37,20 @@ double atomicAdd(double* address, double value) {
   return machine::atomically(
       address, machine::AtomicUse::kSum, HERE, [value](double old) { return old + value; });
 }
+std::uint16_t simt::atomic_add(
+    std::uint16_t* address, std::uint16_t value, const model::NarrowFormat& format) {
+  return machine::atomically(address, machine::AtomicUse::kSum, HERE, [&](std::uint16_t old) {
+    return model::narrowed_add(old, value, format);
+  });
+}
+std::uint32_t simt::atomic_add(
+    std::uint32_t* address, std::uint32_t values, const model::NarrowFormat& format) {
+  return machine::atomically(address, machine::AtomicUse::kSum, HERE, [&](std::uint32_t old) {
+    const auto part = [](std::uint32_t both, int i) {
+      return static_cast<std::uint16_t>(both >> 16 * i);
+    };
+    const std::uint32_t low = model::narrowed_add(part(old, 0), part(values, 0), format);
+    return low | std::uint32_t{model::narrowed_add(part(old, 1), part(values, 1), format)} << 16;
+  });
+}
 #undef HERE

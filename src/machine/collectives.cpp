@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "cuda/collectives.h"
 #include "machine/fault.h"
 #include "machine/lanes.h"
 #include "machine/observer.h"
@@ -39,6 +40,12 @@ void execute(std::span<Thread> lanes, const WarpInstruction& instruction) {
   for (Thread& thread : lanes) thread.state = State::kReady;
 }
 
+void give_all(std::span<const Thread> lanes, std::uint32_t group, const Thread& to) {
+  simt::Gathered& gathered = *static_cast<simt::Gathered*>(to.collective.operands);
+  gathered.lanes = group;
+  for_each_lane(group, [&](int l) { gathered.values[l] = lanes[l].collective.value; });
+}
+
 // Completes the exchange between the lanes of `group`, which have all arrived.
 void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
   std::uint32_t votes = 0;
@@ -47,6 +54,7 @@ void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
   });
   for_each_lane(group, [&](int l) {
     Thread& thread = lanes[l];
+    if (thread.collective.kind == Exchange::kGather) give_all(lanes, group, thread);
     const int source = thread.collective.source;
     const bool gives = source >= 0 && source < model::kWarpSize && (group >> source & 1u) != 0;
     thread.received = thread.collective.kind == Exchange::kBallot ? votes
@@ -109,7 +117,7 @@ MissingLane missing_lane(std::span<const Thread> lanes, std::uint32_t alive) {
   const Collective& wanted = first.collective;
   constexpr const char* kCalls[] = {
       "__syncwarp", "a vote (__ballot_sync, __any_sync, __all_sync)",
-      "__shfl_sync or a variant of it"};
+      "__shfl_sync or a variant of it", "__match_any_sync, __reduce_add_sync or a variant of them"};
   const std::uint32_t group = group_of(wanted, alive);
   std::size_t missing = 0;
   while (missing < lanes.size() &&
@@ -197,6 +205,20 @@ std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int so
         model::HazardKind::nothing_shuffled, source, mask, __builtin_return_address(0));
   }
   return received;
+}
+
+void simt::warp_gather(std::uint32_t mask, std::uint64_t value, Gathered& gathered) {
+  machine::exchange({machine::Exchange::kGather, mask, value, 0, nullptr, nullptr, &gathered});
+}
+
+std::uint32_t simt::lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all) {
+  Gathered gathered;
+  warp_gather(mask, value, gathered);
+  std::uint32_t same = 0;
+  machine::for_each_lane(
+      gathered.lanes, [&](int l) { same |= std::uint32_t{gathered.values[l] == value} << l; });
+  all = same == gathered.lanes;
+  return same;
 }
 
 std::uint32_t simt::warp_active(const void* place) {

@@ -20,7 +20,7 @@ struct WarpInstruction {
 };
 
 // What a waiting lane expects from other lanes of its warp.
-enum class Exchange { kBarrier, kBallot, kShuffle, kInstruction, kActive };
+enum class Exchange { kBarrier, kBallot, kShuffle, kGather, kInstruction, kActive };
 struct Collective {
   Exchange kind;
   std::uint32_t mask;
@@ -28,7 +28,7 @@ struct Collective {
   int source;                                    // the lane that it reads (kShuffle)
   const void* place;                             // (kActive)
   const WarpInstruction* instruction = nullptr;  // (kInstruction)
-  void* operands = nullptr;
+  void* operands = nullptr;  // (kInstruction), or the lane's simt::Gathered (kGather)
 };
 
 // The running lane executes an instruction together with all other lanes of its warp.

@@ -19,6 +19,8 @@ class Mbarrier {
     complete_phase();
     return true;
   }
+  // One more arrival, in this phase only.
+  void expect_arrival() { ++missing_; }
   // The phase also waits for that many bytes, or has received them. Returns false, and does
   // nothing, if the sum is more than an mbarrier can hold.
   bool expect(std::int64_t bytes) {

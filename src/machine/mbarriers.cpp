@@ -1,6 +1,7 @@
 #include <cstring>
 #include <string>
 
+#include "cuda/async_copy.h"
 #include "cuda/hopper_instructions.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
@@ -32,15 +33,31 @@ void require_barrier(const void* pointer, const void* place) {
   }
 }
 
-void arrive_at(BlockBarrier& barrier, const void* place) {
-  barrier.receive_copies();
-  tell(AsyncAction::Kind::arrive, barrier.number, barrier.state.phase(), place);
-  if (barrier.state.arrive()) return;
+[[noreturn]] void fault_of_arrival(const BlockBarrier& barrier, const void* place) {
   fault(
       "it arrives at an mbarrier where all " + std::to_string(barrier.state.arrivals()) +
           " arrivals of phase " + std::to_string(barrier.state.phase()) +
           " have come; wait for the phase first",
       place);
+}
+
+void arrive_at(BlockBarrier& barrier, const void* place) {
+  barrier.receive_copies();
+  tell(AsyncAction::Kind::arrive, barrier.number, barrier.state.phase(), place);
+  const bool all_came = barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size();
+  if (all_came || !barrier.state.arrive()) fault_of_arrival(barrier, place);
+}
+
+// Copies that nobody waits for do not arrive, so neither does this.
+void arrive_when_copied(BlockBarrier& barrier, bool is_additional, const void* place) {
+  barrier.receive_copies();
+  tell(AsyncAction::Kind::arrive_copied, barrier.number, barrier.state.phase(), place);
+  if (is_additional) barrier.state.expect_arrival();
+  if (barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size()) {
+    fault_of_arrival(barrier, place);
+  }
+  AsyncCopies& copies = running_worker->running().copies;
+  barrier.arrivals_on_the_way.push_back({&copies, copies.issued()});
 }
 
 void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {
@@ -112,6 +129,20 @@ void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes) {
         "it announces more bytes at an mbarrier than one phase can count, 1048575", place);
   }
   machine::arrive_at(counted, place);
+}
+
+void cp_async_mbarrier_arrive_noinc(std::uint64_t* barrier) {
+  machine::arrive_when_copied(machine::barrier_at(barrier, HERE), false, HERE);
+}
+
+void cp_async_mbarrier_arrive(std::uint64_t* barrier) {
+  machine::arrive_when_copied(machine::barrier_at(barrier, HERE), true, HERE);
+}
+
+std::uint64_t simt::mbarrier_phase(std::uint64_t* barrier) {
+  machine::BlockBarrier& known = machine::barrier_at(barrier, HERE);
+  known.receive_copies();
+  return known.state.phase();
 }
 
 void mbarrier_wait(std::uint64_t* barrier, unsigned parity) {

@@ -26,6 +26,7 @@ struct AsyncAction {
   enum class Kind : std::uint8_t {
     init,           // barrier `number`, at the address `value`
     arrive,         // at `number`, in phase `value`
+    arrive_copied,  // the same, when the thread's cp.async copies so far are complete
     wait,           // for `number`, whose phase `value` is complete, as are its first `copies`
     barrier_fence,  // fence_mbarrier_init
     proxy_fence,    // fence_proxy_async

@@ -49,7 +49,7 @@ float cut_to_float(std::int64_t sum, int unit) {
 }
 
 float add_products(std::span<const float> a, std::span<const float> b, float c, int fraction_bits) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMost = 16;
   constexpr int kNone = -1000;
   const Term accumulator = parts_of(c);
   int largest = accumulator.significand != 0 ? accumulator.exponent : kNone;

@@ -51,6 +51,9 @@ TEST_CASE("every access of every idiom is announced, and every announcement has 
   for (const Idiom& idiom : idioms) check(idiom.text, idiom.run);
   for (const Divergence& divergence : divergences) check(divergence.text, divergence.run);
   for (const Exchange& exchange : exchanges) check(exchange.text, exchange.run);
+  for (const Idiom& idiom : narrow_idioms) check(idiom.text, idiom.run);
+  for (const Exchange& exchange : vocabulary) check(exchange.text, exchange.run);
+  for (const Requests& requests : matrix_requests) check(requests.text, requests.run);
 }
 
 TEST_CASE("an audit counts the accesses that it sees, and stops if there are too many") {

@@ -12,6 +12,6 @@ struct HazardKernel {
   const char* finds;                         // names of hazards and notes, or ""
 };
 extern const std::vector<HazardKernel> hazards_in_shared_memory, hazards_of_warps,
-    hazards_in_global_memory;
+    hazards_of_pipelines, hazards_in_global_memory;
 
 }  // namespace trace

@@ -19,7 +19,8 @@ namespace {
 std::vector<HazardKernel> all_kernels() {
   std::vector<HazardKernel> all;
   for (const auto* some :
-       {&hazards_in_shared_memory, &hazards_of_warps, &hazards_in_global_memory}) {
+       {&hazards_in_shared_memory, &hazards_of_warps, &hazards_of_pipelines,
+        &hazards_in_global_memory}) {
     REQUIRE(!some->empty());
     all.insert(all.end(), some->begin(), some->end());
   }

@@ -49,6 +49,7 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   order_.begin_block(threads);
   reads_of_nothing_.clear();  // of an abandoned block
   copies_.assign(threads, {});
+  arrivals_.clear();
 }
 
 HazardWatch::Actor HazardWatch::unordered_store(const Cell& cell, int thread) const {
@@ -304,14 +305,29 @@ void HazardWatch::commit(int thread) {
 }
 
 void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
-  copies_[thread].wait(groups_in_flight, [&](const Copy& copy) {
-    cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
-      // From here on, the copy acts like a store by the thread.
-      cell.pending_in = 0;
-      cell.initialized_in = word.initialized_in = cells_.serial();
-      cell.stored = order_.now(thread) << Cell::kThreadBits | std::uint64_t(thread);
-      cell.store_site = copy.actor.site;
-    });
+  copies_[thread].wait(
+      groups_in_flight, [&](const Copy& copy) { arrived(copy, order_.now(thread)); });
+}
+
+void HazardWatch::arrived(const Copy& copy, ThreadOrder::Moment moment) {
+  cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
+    cell.pending_in = 0;
+    cell.initialized_in = word.initialized_in = cells_.serial();
+    cell.stored = moment << Cell::kThreadBits | std::uint64_t(copy.actor.thread);
+    cell.store_site = copy.actor.site;
+  });
+}
+
+void HazardWatch::arrive_copied(
+    int thread, std::uint32_t barrier, std::uint64_t phase, std::uint64_t place) {
+  arrivals_.add(barrier, {thread, copies_[thread].issued(), order_.now(thread), phase});
+  order_.arrive(thread, place);
+}
+
+void HazardWatch::completed(std::uint32_t barrier, std::uint64_t phase) {
+  arrivals_.complete(barrier, phase, [&](const CopyArrival& arrival) {
+    copies_[arrival.thread].wait_for_first(
+        arrival.copies, [&](const Copy& copy) { arrived(copy, arrival.moment); });
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "machine/async_groups.h"
 #include "model/counts.h"
+#include "trace/copy_arrivals.h"
 #include "trace/thread_order.h"
 #include "trace/watched_cells.h"
 
@@ -61,6 +62,10 @@ class HazardWatch {
   void proxy_fence(int thread) { order_.proxy_fence(thread); }
   void barrier_fence(int thread) { order_.barrier_fence(thread); }
   void arrive(int thread, std::uint64_t phase) { order_.arrive(thread, phase); }
+  // The thread arrives when its copies so far are complete; they are once `phase` of the barrier
+  // is.
+  void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase, std::uint64_t place);
+  void completed(std::uint32_t barrier, std::uint64_t phase);
   void pass(int thread, std::uint64_t phase) { order_.pass(thread, phase); }
   // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's
   // `action`.
@@ -97,6 +102,8 @@ class HazardWatch {
     bool by_atomic;
   };
 
+  // From that moment of its thread on, the copy acts like a store by the thread.
+  void arrived(const Copy& copy, ThreadOrder::Moment moment);
   // An earlier access by another thread that must be ordered with this one but is not; kNone if
   // there is none.
   Actor unordered_store(const Cell& cell, int thread) const;
@@ -118,7 +125,8 @@ class HazardWatch {
   WatchedCells cells_;
   std::vector<bool> is_shared_;                     // by array
   std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
-  std::vector<ReadOfNothing> reads_of_nothing_;     // in this epoch
+  CopyArrivals arrivals_;
+  std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
   std::vector<Found> found_;
   std::vector<int> thread_of_site_;  // the last that started an agent's action there
   std::int64_t block_ = 0;

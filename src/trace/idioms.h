@@ -13,6 +13,7 @@ struct Idiom {
   int smem_loads, smem_load_bytes, smem_stores, smem_store_bytes;
 };
 extern const std::vector<Idiom> idioms;
+extern const std::vector<Idiom> narrow_idioms;  // with types of 1 and 2 bytes, and pairs of them
 
 // Kernels whose lanes diverge and reconverge, with the requests that a warp makes in lockstep.
 // Lanes that reconverge in the wrong iteration make as many requests, but touch more sectors.
@@ -30,6 +31,16 @@ struct Exchange {
   int (*expected)(int t);
 };
 extern const std::vector<Exchange> exchanges;
+extern const std::vector<Exchange> vocabulary;  // functions of CUDA that most kernels do not use
+
+// Loads and stores of wmma fragments by one warp, and the instructions that multiply.
+struct Requests {
+  const char* text;
+  void (*run)(const float* in, float* out);
+  int gmem_load_requests, gmem_load_sectors, gmem_store_requests, gmem_store_sectors;
+  int smem_load_requests, smem_load_wavefronts, mmas;
+};
+extern const std::vector<Requests> matrix_requests;
 
 // Local variables: the minimum and maximum of the bytes that they take per thread, and whether the
 // kernel accesses locals that are not its own.

@@ -5,10 +5,13 @@ $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/trace/idioms.o
 	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE)" \
 		$(COUNTED)
 
+$(BUILD)/vocabulary_traced.o: $(BUILD)/traced/src/trace/vocabulary.o
+	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,10vocabularyE 13narrow_idiomsE 15matrix_requestsE)" $(COUNTED)
+
 HAZARD_KERNELS := $(patsubst src/trace/%.cu,$(BUILD)/%_traced.o,$(wildcard src/trace/hazard_kernels_*.cu))
 $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o
 	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,24hazards_in_shared_memoryE \
-		16hazards_of_warpsE 24hazards_in_global_memoryE)" $(COUNTED)
+		16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE)" $(COUNTED)
 $(BUILD)/tests: $(HAZARD_KERNELS)
 
 # One source for two machines. make hopper-checks runs it on the GPU.

@@ -248,6 +248,9 @@ void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
   } else if (action.kind == Action::wait) {
     action.value = told.value >> 32;
     action.copies = static_cast<std::uint32_t>(told.value);
+    counts_.in_flight().completed(action.number, action.value);
+  } else if (action.kind == Action::arrive_copied) {
+    counts_.in_flight().arrive_copied(thread, action.number, action.value);
   }
   if (action.copy != nullptr) count(thread, action, token, path);
   // A warp has 16 of the 64 rows, and all columns.

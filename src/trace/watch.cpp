@@ -298,7 +298,11 @@ void Watch::async_action(int thread, const machine::AsyncAction& action, Token p
     case Act::arrive:
       use_barrier(thread, action.number, false, path, token);
       return threads_.arrive(thread, phase);
+    case Act::arrive_copied:
+      use_barrier(thread, action.number, false, path, token);
+      return threads_.arrive_copied(thread, action.number, action.value, phase);
     case Act::wait:
+      threads_.completed(action.number, action.value);
       use_barrier(thread, action.number, false, path, token);
       threads_.pass(thread, phase);
       return learn(thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);

@@ -1,5 +1,7 @@
-// Cooperative groups of a block and of tiles of a warp, for builds without the toolkit.
+// Cooperative groups of a grid, a block, and lanes of a warp.
 #pragma once
+
+#include <cstring>
 
 #include "cuda/cpu.h"
 
@@ -23,85 +25,66 @@ inline thread_block this_thread_block() {
   return {};
 }
 
-// `Size` lanes of one warp, a power of two up to 32.
-template <unsigned Size>
-class thread_block_tile {
-  static_assert(
-      Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
-      "a tile of a warp has 1, 2, 4, 8, 16 or 32 lanes");
+}  // namespace cooperative_groups
 
- public:
-  static void sync() { __syncwarp(mask()); }
-  static unsigned thread_rank() { return simt::lane() % Size; }
-  static constexpr unsigned num_threads() { return Size; }
-  static constexpr unsigned size() { return Size; }
-  static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
-  static unsigned meta_group_size() { return (thread_block::num_threads() + Size - 1) / Size; }
-  template <class T>
-  static T shfl(T value, int source) {
-    return __shfl_sync(mask(), value, source, Size);
-  }
-  template <class T>
-  static T shfl_up(T value, unsigned delta) {
-    return __shfl_up_sync(mask(), value, delta, Size);
-  }
-  template <class T>
-  static T shfl_down(T value, unsigned delta) {
-    return __shfl_down_sync(mask(), value, delta, Size);
-  }
-  template <class T>
-  static T shfl_xor(T value, unsigned lane_mask) {
-    return __shfl_xor_sync(mask(), value, lane_mask, Size);
-  }
-  static int any(int predicate) { return __any_sync(mask(), predicate); }
-  static int all(int predicate) { return __all_sync(mask(), predicate); }
-  static unsigned ballot(int predicate) { return __ballot_sync(mask(), predicate) >> first(); }
+namespace simt {
 
- private:
-  static unsigned first() { return simt::lane() / Size * Size; }
-  static unsigned mask() { return (Size == 32 ? ~0u : (1u << Size % 32) - 1) << first(); }
-};
-
-// A tile of a block, or of a larger tile.
-template <unsigned Size, class Group>
-thread_block_tile<Size> tiled_partition(const Group&) {
-  return {};
+// The value of another lane of the mask. A class moves word by word.
+template <class T>
+T value_of_lane(unsigned mask, const T& value, int lane) {
+  if constexpr (requires { __shfl_sync(mask, value, lane); }) {
+    return __shfl_sync(mask, value, lane);
+  } else {
+    constexpr std::size_t kWords = (sizeof(T) + 3) / 4;
+    unsigned words[kWords] = {};
+    std::memcpy(words, &value, sizeof(T));
+    for (unsigned& word : words) word = __shfl_sync(mask, word, lane);
+    T result;
+    std::memcpy(static_cast<void*>(&result), words, sizeof(T));
+    return result;
+  }
 }
 
-// The lanes of a warp that were at one place together.
-class coalesced_group {
+// Lanes of a warp as a group. A lane's rank is its place among them.
+class Lanes {
  public:
-  explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  explicit Lanes(unsigned mask) : mask_(mask) {}
+  unsigned mask() const { return mask_; }
   void sync() const { __syncwarp(mask_); }
   unsigned thread_rank() const { return __popc(mask_ & ((1u << simt::lane()) - 1)); }
   unsigned num_threads() const { return __popc(mask_); }
   unsigned size() const { return num_threads(); }
-  unsigned meta_group_rank() const { return 0; }
-  unsigned meta_group_size() const { return 1; }
+
   template <class T>
   T shfl(T value, unsigned source) const {
-    return __shfl_sync(mask_, value, lane_of(source % size()));
+    return value_of_lane(mask_, value, lane_of(source % size()));
   }
   template <class T>
   T shfl_up(T value, unsigned delta) const {
     const unsigned rank = thread_rank();
-    return __shfl_sync(mask_, value, lane_of(rank < delta ? rank : rank - delta));
+    return value_of_lane(mask_, value, lane_of(rank < delta ? rank : rank - delta));
   }
   template <class T>
   T shfl_down(T value, unsigned delta) const {
     const unsigned rank = thread_rank();
-    return __shfl_sync(mask_, value, lane_of(rank + delta < size() ? rank + delta : rank));
+    return value_of_lane(mask_, value, lane_of(rank + delta < size() ? rank + delta : rank));
+  }
+  template <class T>
+  T shfl_xor(T value, unsigned rank_mask) const {
+    const unsigned rank = thread_rank(), other = rank ^ rank_mask;
+    return value_of_lane(mask_, value, lane_of(other < size() ? other : rank));
   }
   int any(int predicate) const { return __any_sync(mask_, predicate); }
   int all(int predicate) const { return __all_sync(mask_, predicate); }
-  // A mask of ranks, not of lanes.
-  unsigned ballot(int predicate) const {
-    const unsigned lanes = __ballot_sync(mask_, predicate);
-    unsigned ranks = 0;
-    for (unsigned rank = 0; rank < size(); ++rank) {
-      ranks |= (lanes >> lane_of(rank) & 1u) << rank;
-    }
-    return ranks;
+  // Masks of ranks, not of lanes.
+  unsigned ballot(int predicate) const { return ranks_of(__ballot_sync(mask_, predicate)); }
+  template <class T>
+  unsigned match_any(T value) const {
+    return ranks_of(__match_any_sync(mask_, value));
+  }
+  template <class T>
+  unsigned match_all(T value, int& predicate) const {
+    return ranks_of(__match_all_sync(mask_, value, &predicate));
   }
 
  private:
@@ -110,11 +93,99 @@ class coalesced_group {
     for (; rank > 0; --rank) lanes &= lanes - 1;
     return __ffs(static_cast<int>(lanes)) - 1;
   }
+  unsigned ranks_of(unsigned lanes) const {
+    unsigned ranks = 0, rank = 0;
+    for (unsigned left = mask_; left != 0; left &= left - 1) {
+      ranks |= (lanes >> (__ffs(static_cast<int>(left)) - 1) & 1u) << rank++;
+    }
+    return ranks;
+  }
   unsigned mask_;
+};
+
+// The running lane's tile of that many neighbouring lanes.
+inline Lanes tile_of(unsigned size) {
+  const unsigned first = simt::lane() / size * size;
+  return Lanes((size >= 32 ? ~0u : (1u << size) - 1) << first);
+}
+
+}  // namespace simt
+
+namespace cooperative_groups {
+
+// `Size` lanes of one warp, a power of two up to 32. `Parent` is what was divided into tiles.
+template <unsigned Size, class Parent = thread_block>
+class thread_block_tile : public simt::Lanes {
+  static_assert(
+      Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
+      "a tile has 1, 2, 4, 8, 16 or 32 lanes; larger ones are not traced");
+
+ public:
+  thread_block_tile() : Lanes(simt::tile_of(Size)) {}
+  template <class Other>
+  thread_block_tile(const thread_block_tile<Size, Other>& tile) : Lanes(tile) {}
+  static unsigned thread_rank() { return simt::lane() % Size; }
+  static constexpr unsigned num_threads() { return Size; }
+  static constexpr unsigned size() { return Size; }
+  static unsigned meta_group_rank() { return Parent().thread_rank() / Size; }
+  static unsigned meta_group_size() { return (Parent().num_threads() + Size - 1) / Size; }
+};
+
+template <unsigned Size, class Group>
+thread_block_tile<Size, Group> tiled_partition(const Group&) {
+  return {};
+}
+
+// Lanes of a warp that were at one place together, or that said the same.
+class coalesced_group : public simt::Lanes {
+ public:
+  explicit coalesced_group(unsigned mask, unsigned rank = 0, unsigned groups = 1)
+      : Lanes(mask), meta_rank_(rank), meta_size_(groups) {}
+  unsigned meta_group_rank() const { return meta_rank_; }
+  unsigned meta_group_size() const { return meta_size_; }
+
+ private:
+  unsigned meta_rank_, meta_size_;
 };
 
 __forceinline__ coalesced_group coalesced_threads() {
   return coalesced_group(__activemask());
+}
+// The lanes of the group with the same label.
+template <class Group, class Label>
+coalesced_group labeled_partition(const Group& group, Label label) {
+  const unsigned mask = __match_any_sync(group.mask(), label);
+  // Groups are numbered as their first lanes are.
+  const unsigned first = __ffs(static_cast<int>(mask)) - 1;
+  const unsigned leaders = __ballot_sync(group.mask(), first == unsigned(simt::lane()));
+  return coalesced_group(mask, __popc(leaders & ((1u << first) - 1)), __popc(leaders));
+}
+template <class Group>
+coalesced_group binary_partition(const Group& group, bool predicate) {
+  return labeled_partition(group, predicate);
+}
+
+// A group whose kind and size are known only when the kernel runs.
+class thread_group {
+ public:
+  thread_group(thread_block) : lanes_(0) {}
+  thread_group(const simt::Lanes& lanes) : lanes_(lanes) {}
+  void sync() const { is_block() ? thread_block::sync() : lanes_.sync(); }
+  unsigned thread_rank() const {
+    return is_block() ? thread_block::thread_rank() : lanes_.thread_rank();
+  }
+  unsigned num_threads() const { return is_block() ? thread_block::size() : lanes_.size(); }
+  unsigned size() const { return num_threads(); }
+
+ private:
+  bool is_block() const { return lanes_.mask() == 0; }
+  simt::Lanes lanes_;
+};
+
+// Tiles of a block, or of a group of lanes; `size` is a power of two up to 32.
+template <class Group>
+thread_group tiled_partition(const Group&, unsigned size) {
+  return simt::tile_of(size);
 }
 
 // All blocks of the launch. Here, every launch is a cooperative one.
@@ -132,6 +203,8 @@ class grid_group {
     return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
   }
   static dim3 group_dim() { return {gridDim.x, gridDim.y, gridDim.z}; }
+  static dim3 dim_blocks() { return group_dim(); }
+  static dim3 block_index() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
 };
 
 inline grid_group this_grid() {
@@ -141,6 +214,14 @@ inline grid_group this_grid() {
 template <class Group>
 void sync(const Group& group) {
   group.sync();
+}
+template <class Group>
+auto thread_rank(const Group& group) {
+  return group.thread_rank();
+}
+template <class Group>
+auto group_size(const Group& group) {
+  return group.size();
 }
 
 }  // namespace cooperative_groups
