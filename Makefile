@@ -54,7 +54,7 @@ DEPENDENCIES = -MMD -MP -MF $@.d
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-ROOMS := model text guard machine announce trace lab flags pictures report step experiments profile cli
+ROOMS := model text guard machine host announce trace lab flags pictures report step experiments profile cli
 SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
@@ -100,7 +100,7 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $@
 # Files whose code runs long are optimized more. gdb reads an argument of simt::run_grid
 # (src/try/debug/debug.sh).
-HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/trace/% src/lab/%,$(SOURCES)))
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/host/% src/trace/% src/lab/%,$(SOURCES)))
 $(HOT): private CXXFLAGS += -O2
 $(HOT): private HEADERS :=
 $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g

@@ -70,9 +70,10 @@ template <class... Parameters, class... Arguments>
 void launch(
     void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
     Arguments... arguments) {
-  auto thread = [&] { kernel(arguments...); };
+  auto thread = [=] { kernel(arguments...); };
   using Thread = decltype(thread);
   simt::run_grid(
       reinterpret_cast<const void*>(kernel), {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
-      shared_bytes, [](void* context) { (*static_cast<Thread*>(context))(); }, &thread);
+      shared_bytes, [](void* context) { (*static_cast<Thread*>(context))(); }, &thread,
+      sizeof thread);
 }

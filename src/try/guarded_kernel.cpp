@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cuda/vector_types.h"
+#include "machine/device_memory.h"
 #include "machine/grid.h"
 #include "machine/position.h"
 #include "machine/symbols.h"
@@ -138,6 +139,7 @@ guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std:
       {.name = name,
        .is_inside = machine::in_kernel,
        .describe = describe,
+       .describe_address = machine::describe_device_address,
        .thread_to_ask = machine::runner_of_first_block,
        .before_failure = print_held,
        .begin = [] { trace::addr2line_elsewhere = ask_for_lines; },

@@ -126,6 +126,15 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
     const char* says;
   };
   const Case cases[] = {
+      {"host_pointer", "--size 40", 1,
+       "host_pointer, block (0, 0): thread (0, 0) loads on line 6 memory of the host, which a GPU "
+       "does not have",
+       "copy the data there by cudaMemcpy"},
+      {"used_after_free", "--size 40", 1,
+       "scale, block (0, 0): thread (0, 0) loads on line 4 factor, which was freed",
+       "call cudaFree after the last kernel that uses it"},
+      {"read_by_the_host", "--size 40", 1, "examples/read_by_the_host.cu:11: sgemm",
+       "it accesses total, which is in the GPU's memory; cudaMemcpy it to the host first"},
       {"endless", "--limit 1", 1, "examples/endless.cu:8: endless, block (0, 0, 0), thread (",
        "still running after 1 s"},
       {"barriers", "--limit 1", 1, "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
