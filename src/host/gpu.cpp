@@ -92,110 +92,74 @@ cudaDeviceProp properties_of(const model::Gpu& gpu) {
   return of;
 }
 
-std::optional<std::size_t> value_of(cudaDeviceAttr attribute, const cudaDeviceProp& of) {
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return of.maxThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX:
-      return of.maxThreadsDim[0];
-    case cudaDevAttrMaxBlockDimY:
-      return of.maxThreadsDim[1];
-    case cudaDevAttrMaxBlockDimZ:
-      return of.maxThreadsDim[2];
-    case cudaDevAttrMaxGridDimX:
-      return of.maxGridSize[0];
-    case cudaDevAttrMaxGridDimY:
-      return of.maxGridSize[1];
-    case cudaDevAttrMaxGridDimZ:
-      return of.maxGridSize[2];
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return of.sharedMemPerBlock;
-    case cudaDevAttrTotalConstantMemory:
-      return of.totalConstMem;
-    case cudaDevAttrWarpSize:
-      return of.warpSize;
-    case cudaDevAttrMaxPitch:
-      return of.memPitch;
-    case cudaDevAttrMaxRegistersPerBlock:
-      return of.regsPerBlock;
-    case cudaDevAttrClockRate:
-      return of.clockRate;
-    case cudaDevAttrTextureAlignment:
-      return of.textureAlignment;
-    case cudaDevAttrGpuOverlap:
-      return of.deviceOverlap;
-    case cudaDevAttrMultiProcessorCount:
-      return of.multiProcessorCount;
-    case cudaDevAttrKernelExecTimeout:
-      return of.kernelExecTimeoutEnabled;
-    case cudaDevAttrIntegrated:
-      return of.integrated;
-    case cudaDevAttrCanMapHostMemory:
-      return of.canMapHostMemory;
-    case cudaDevAttrComputeMode:
-      return of.computeMode;
-    case cudaDevAttrConcurrentKernels:
-      return of.concurrentKernels;
-    case cudaDevAttrEccEnabled:
-      return of.ECCEnabled;
-    case cudaDevAttrPciBusId:
-      return of.pciBusID;
-    case cudaDevAttrPciDeviceId:
-      return of.pciDeviceID;
-    case cudaDevAttrTccDriver:
-      return of.tccDriver;
-    case cudaDevAttrMemoryClockRate:
-      return of.memoryClockRate;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      return of.memoryBusWidth;
-    case cudaDevAttrL2CacheSize:
-      return of.l2CacheSize;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return of.maxThreadsPerMultiProcessor;
-    case cudaDevAttrAsyncEngineCount:
-      return of.asyncEngineCount;
-    case cudaDevAttrUnifiedAddressing:
-      return of.unifiedAddressing;
-    case cudaDevAttrPciDomainId:
-      return of.pciDomainID;
-    case cudaDevAttrComputeCapabilityMajor:
-      return of.major;
-    case cudaDevAttrComputeCapabilityMinor:
-      return of.minor;
-    case cudaDevAttrStreamPrioritiesSupported:
-      return of.streamPrioritiesSupported;
-    case cudaDevAttrGlobalL1CacheSupported:
-      return of.globalL1CacheSupported;
-    case cudaDevAttrLocalL1CacheSupported:
-      return of.localL1CacheSupported;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return of.sharedMemPerMultiprocessor;
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return of.regsPerMultiprocessor;
-    case cudaDevAttrManagedMemory:
-      return of.managedMemory;
-    case cudaDevAttrPageableMemoryAccess:
-      return of.pageableMemoryAccess;
-    case cudaDevAttrConcurrentManagedAccess:
-      return of.concurrentManagedAccess;
-    case cudaDevAttrComputePreemptionSupported:
-      return of.computePreemptionSupported;
-    case cudaDevAttrCooperativeLaunch:
-      return of.cooperativeLaunch;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return of.sharedMemPerBlockOptin;
-    case cudaDevAttrHostRegisterSupported:
-      return of.hostRegisterSupported;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return of.maxBlocksPerMultiProcessor;
-    case cudaDevAttrMaxPersistingL2CacheSize:
-      return of.persistingL2CacheMaxSize;
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-      return of.reservedSharedMemPerBlock;
-    case cudaDevAttrMemoryPoolsSupported:
-      return of.memoryPoolsSupported;
-    case cudaDevAttrClusterLaunch:
-      return of.clusterLaunch;
+// The attributes that are members of the properties.
+template <class T>
+struct Attribute {
+  cudaDeviceAttr attribute;
+  T cudaDeviceProp::*member;
+};
+constexpr Attribute<int> kNumbers[] = {
+    {cudaDevAttrMaxThreadsPerBlock, &cudaDeviceProp::maxThreadsPerBlock},
+    {cudaDevAttrWarpSize, &cudaDeviceProp::warpSize},
+    {cudaDevAttrMaxRegistersPerBlock, &cudaDeviceProp::regsPerBlock},
+    {cudaDevAttrClockRate, &cudaDeviceProp::clockRate},
+    {cudaDevAttrGpuOverlap, &cudaDeviceProp::deviceOverlap},
+    {cudaDevAttrMultiProcessorCount, &cudaDeviceProp::multiProcessorCount},
+    {cudaDevAttrKernelExecTimeout, &cudaDeviceProp::kernelExecTimeoutEnabled},
+    {cudaDevAttrIntegrated, &cudaDeviceProp::integrated},
+    {cudaDevAttrCanMapHostMemory, &cudaDeviceProp::canMapHostMemory},
+    {cudaDevAttrComputeMode, &cudaDeviceProp::computeMode},
+    {cudaDevAttrConcurrentKernels, &cudaDeviceProp::concurrentKernels},
+    {cudaDevAttrEccEnabled, &cudaDeviceProp::ECCEnabled},
+    {cudaDevAttrPciBusId, &cudaDeviceProp::pciBusID},
+    {cudaDevAttrPciDeviceId, &cudaDeviceProp::pciDeviceID},
+    {cudaDevAttrTccDriver, &cudaDeviceProp::tccDriver},
+    {cudaDevAttrMemoryClockRate, &cudaDeviceProp::memoryClockRate},
+    {cudaDevAttrGlobalMemoryBusWidth, &cudaDeviceProp::memoryBusWidth},
+    {cudaDevAttrL2CacheSize, &cudaDeviceProp::l2CacheSize},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, &cudaDeviceProp::maxThreadsPerMultiProcessor},
+    {cudaDevAttrAsyncEngineCount, &cudaDeviceProp::asyncEngineCount},
+    {cudaDevAttrUnifiedAddressing, &cudaDeviceProp::unifiedAddressing},
+    {cudaDevAttrPciDomainId, &cudaDeviceProp::pciDomainID},
+    {cudaDevAttrComputeCapabilityMajor, &cudaDeviceProp::major},
+    {cudaDevAttrComputeCapabilityMinor, &cudaDeviceProp::minor},
+    {cudaDevAttrStreamPrioritiesSupported, &cudaDeviceProp::streamPrioritiesSupported},
+    {cudaDevAttrGlobalL1CacheSupported, &cudaDeviceProp::globalL1CacheSupported},
+    {cudaDevAttrLocalL1CacheSupported, &cudaDeviceProp::localL1CacheSupported},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, &cudaDeviceProp::regsPerMultiprocessor},
+    {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
+    {cudaDevAttrPageableMemoryAccess, &cudaDeviceProp::pageableMemoryAccess},
+    {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
+    {cudaDevAttrComputePreemptionSupported, &cudaDeviceProp::computePreemptionSupported},
+    {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
+    {cudaDevAttrHostRegisterSupported, &cudaDeviceProp::hostRegisterSupported},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, &cudaDeviceProp::maxBlocksPerMultiProcessor},
+    {cudaDevAttrMaxPersistingL2CacheSize, &cudaDeviceProp::persistingL2CacheMaxSize},
+    {cudaDevAttrMemoryPoolsSupported, &cudaDeviceProp::memoryPoolsSupported},
+    {cudaDevAttrClusterLaunch, &cudaDeviceProp::clusterLaunch},
+};
+constexpr Attribute<std::size_t> kSizes[] = {
+    {cudaDevAttrMaxSharedMemoryPerBlock, &cudaDeviceProp::sharedMemPerBlock},
+    {cudaDevAttrTotalConstantMemory, &cudaDeviceProp::totalConstMem},
+    {cudaDevAttrMaxPitch, &cudaDeviceProp::memPitch},
+    {cudaDevAttrTextureAlignment, &cudaDeviceProp::textureAlignment},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &cudaDeviceProp::sharedMemPerMultiprocessor},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, &cudaDeviceProp::sharedMemPerBlockOptin},
+    {cudaDevAttrReservedSharedMemoryPerBlock, &cudaDeviceProp::reservedSharedMemPerBlock},
+};
+
+std::optional<int> value_of(cudaDeviceAttr wanted, const cudaDeviceProp& of) {
+  if (wanted >= cudaDevAttrMaxBlockDimX && wanted <= cudaDevAttrMaxBlockDimZ) {
+    return of.maxThreadsDim[wanted - cudaDevAttrMaxBlockDimX];
+  }
+  if (wanted >= cudaDevAttrMaxGridDimX && wanted <= cudaDevAttrMaxGridDimZ) {
+    return of.maxGridSize[wanted - cudaDevAttrMaxGridDimX];
+  }
+  for (const auto& [attribute, member] : kNumbers) {
+    if (attribute == wanted) return of.*member;
+  }
+  for (const auto& [attribute, member] : kSizes) {
+    if (attribute == wanted) return static_cast<int>(of.*member);
   }
   return std::nullopt;
 }
@@ -263,7 +227,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (value == nullptr || !known) {
     return call.fails(cudaErrorInvalidValue, "this attribute is not known here");
   }
-  *value = static_cast<int>(*known);
+  *value = *known;
   return cudaSuccess;
 }
 

@@ -242,6 +242,18 @@ TEST_CASE("inline PTX is reported with file and line") {
   CHECK(contains(output.err, "examples/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
 }
 
+TEST_CASE("a CUDA function that does not run on a CPU is reported with file and line") {
+  const Output output =
+      run("g++ -x c++ -std=c++20 -S -o /dev/null -w -iquote . -iquote src -Isrc/cuda/headers "
+          "-include src/cuda/headers/cuda_runtime.h examples/refused/textures.cu");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 1);
+  CHECK(contains(output.err, "examples/refused/textures.cu:3:18: error: "));
+  CHECK(contains(output.err, "make try: cudaMallocArray is about textures or CUDA arrays, which"));
+  CHECK(contains(output.err, "examples/refused/textures.cu:5:18: error: "));
+  CHECK(contains(output.err, "make try: cudaGraphCreate is not among the functions for graphs"));
+}
+
 TEST_CASE("output of a kernel or its host appears once, from the run with complete results") {
   // Three rows, two parts: the second kernel is launched twice, so all of it runs again.
   const Output output = try_sample("prints", "--m 3 --n 70 --k 8");

@@ -230,3 +230,37 @@ SIMT_OTHER(cudaWaitExternalSemaphoresAsync)
 #undef SIMT_OTHER
 
 #undef SIMT_REFUSED
+
+// Their types.
+#if __has_cpp_attribute(gnu::unavailable)
+#define SIMT_REFUSED_TYPE(name, why) struct [[gnu::unavailable("make try: " why)]] name{};
+#else
+#define SIMT_REFUSED_TYPE(name, why) struct name;
+#endif
+#define SIMT_TEXTURE(name) \
+  SIMT_REFUSED_TYPE(       \
+      name, "textures and CUDA arrays are not traced; read the data from global memory instead")
+SIMT_TEXTURE(cudaArray_t)
+SIMT_TEXTURE(cudaMipmappedArray_t)
+SIMT_TEXTURE(cudaTextureObject_t)
+SIMT_TEXTURE(cudaSurfaceObject_t)
+SIMT_TEXTURE(cudaResourceDesc)
+SIMT_TEXTURE(cudaTextureDesc)
+SIMT_TEXTURE(cudaChannelFormatDesc)
+SIMT_TEXTURE(cudaMemcpy3DParms)
+#undef SIMT_TEXTURE
+#define SIMT_OTHER(name) SIMT_REFUSED_TYPE(name, "this part of CUDA does not run on a CPU here")
+SIMT_OTHER(cudaMemPool_t)
+SIMT_OTHER(cudaMemPoolProps)
+SIMT_OTHER(cudaIpcMemHandle_t)
+SIMT_OTHER(cudaIpcEventHandle_t)
+SIMT_OTHER(cudaExternalMemory_t)
+SIMT_OTHER(cudaGraphicsResource)
+SIMT_OTHER(cudaKernelNodeParams)
+SIMT_OTHER(cudaMemsetParams)
+SIMT_OTHER(cudaHostNodeParams)
+SIMT_OTHER(cudaLaunchConfig_t)
+SIMT_OTHER(cudaLaunchAttribute)
+SIMT_OTHER(cudaStreamAttrValue)
+#undef SIMT_OTHER
+#undef SIMT_REFUSED_TYPE
