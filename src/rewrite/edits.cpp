@@ -20,7 +20,10 @@ void Edits::replace(const Token& first, const Token& last, std::string text) {
 std::string Edits::applied() const {
   std::vector<Edit> sorted = edits_;
   std::stable_sort(
-      sorted.begin(), sorted.end(), [](const Edit& a, const Edit& b) { return a.at < b.at; });
+      sorted.begin(), sorted.end(),
+      [](const Edit& a, const Edit& b) {  // What is inserted stands before what is replaced.
+        return std::pair(a.at, a.bytes > 0) < std::pair(b.at, b.bytes > 0);
+      });
   std::string text;
   std::size_t done = 0;
   for (const Edit& edit : sorted) {
