@@ -14,6 +14,7 @@
 #include "machine/launch_limits.h"
 #include "machine/observer.h"
 #include "machine/position.h"
+#include "machine/program.h"
 #include "machine/residents.h"
 #include "machine/runners.h"
 #include "machine/symbols.h"
@@ -224,6 +225,10 @@ void simt::run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
     void* context) {
   using namespace machine;
+  if (session == nullptr && program_launches != nullptr) {
+    return program_launches->launch(
+        {kernel, grid, block, static_cast<std::size_t>(shared_bytes), thread, context});
+  }
   if (model::has_fatal(session->counts)) return;  // further errors would only follow from that
   name_kernel(function_name(kernel));
   const Launch launch = launch_of(kernel, grid, block, shared_bytes);

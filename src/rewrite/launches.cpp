@@ -25,7 +25,7 @@ bool is_statement_word(const Token& token) {
 class Launches {
  public:
   explicit Launches(std::string_view source)
-      : source_(source), tokens_(tokens_of(source)), edits_(source) {}
+      : source_(source), tokens_(code_of(source)), edits_(source) {}
 
   std::string run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -97,6 +97,15 @@ class Launches {
     return first;
   }
 
+  std::string text_of(std::size_t first, std::size_t end) const {
+    std::string text;
+    for (std::size_t i = first; i < end; ++i) {
+      if (i > first) text += ' ';
+      text += tokens_[i].text;
+    }
+    return text;
+  }
+
   bool ends_configuration(std::size_t i) const {
     return i + 2 < tokens_.size() && tokens_[i].is(">") && tokens_[i + 1].is(">") &&
            tokens_[i + 2].is(">") && tokens_[i].end() == tokens_[i + 1].at &&
@@ -123,7 +132,14 @@ class Launches {
     if (open >= tokens_.size() || !tokens_[open].is("(")) {
       refuse(end, "after <<<...>>> stand the kernel's arguments in brackets, if only ()");
     }
-    edits_.insert(tokens_[first].at, "::simt::launched([&](auto&... simt_arguments) { ");
+    const std::string kernel = text_of(first, chevrons);
+    std::string begin = "::simt::launched([&](auto&... simt_arguments) { ";
+    if (!tokens_[chevrons - 1].is(">")) {
+      begin += "if constexpr (requires { ::simt::holds_pointer<decltype(simt_arguments)...>(" +
+               kernel + "); }) ::simt::in_this_copy<decltype(simt_arguments)...>(" + kernel +
+               ")(simt_arguments...); else ";
+    }
+    edits_.insert(tokens_[first].at, begin);
     edits_.replace(tokens_[chevrons], tokens_[chevrons], "(simt_arguments...); }).configured(");
     edits_.replace(tokens_[end], tokens_[end + 2], ")");
     const std::size_t close = closing(tokens_, open);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +28,10 @@ bool opens(const Token& token) {
 
 class Qualifiers {
  public:
-  explicit Qualifiers(std::string_view source) : tokens_(tokens_of(source)), edits_(source) {}
+  explicit Qualifiers(std::string_view source)
+      : tokens_(code_of(source)),
+        file_number_(std::hash<std::string_view>()(source.substr(0, source.find('\n'))) % 1000000),
+        edits_(source) {}
 
   std::string run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -275,19 +278,11 @@ class Qualifiers {
       named_[scope.open] = true;
       edits_.replace(
           tokens_[scope.open - 1], tokens_[scope.open - 1],
-          "inline namespace simt_unnamed_" + file_number());
+          "inline namespace simt_unnamed_" + std::to_string(file_number_));
     }
   }
-  // Differs from file to file.
-  std::string file_number() const {
-    for (const Token& token : tokens_) {
-      if (token.kind == Kind::directive)
-        return std::to_string(std::hash<std::string_view>()(token.text) % 1000000);
-    }
-    return "0";
-  }
-
   std::vector<Token> tokens_;
+  std::size_t file_number_;  // differs from file to file
   Edits edits_;
   std::vector<Scope> scopes_;
   std::map<std::size_t, bool> named_;

@@ -193,6 +193,12 @@ class Tokenizer {
   std::vector<Token> tokens_;
 };
 
+// # LINE "FILE" FLAGS
+bool is_line_marker(const Token& token) {
+  const std::string_view line = token.text;
+  return token.kind == Kind::directive && line.size() > 2 && line[1] == ' ' && is_digit(line[2]);
+}
+
 bool opens(const Token& token) {
   return token.is("(") || token.is("[") || token.is("{");
 }
@@ -207,14 +213,20 @@ std::vector<Token> tokens_of(std::string_view source) {
   return Tokenizer(source).run();
 }
 
+std::vector<Token> code_of(std::string_view source) {
+  std::vector<Token> tokens = tokens_of(source);
+  std::erase_if(tokens, is_line_marker);
+  return tokens;
+}
+
 std::vector<bool> are_users(const std::vector<Token>& tokens) {
   std::vector<bool> users;
   users.reserve(tokens.size());
   bool in_user_file = true;
   for (const Token& token : tokens) {
     const std::string_view line = token.text;
-    if (token.kind == Kind::directive && line.size() > 2 && line[1] == ' ' && is_digit(line[2])) {
-      // # LINE "FILE" FLAGS, where flag 3 means a system's header
+    if (is_line_marker(token)) {
+      // Flag 3 means a system's header.
       const std::size_t quote = line.rfind('"');
       in_user_file = quote == line.npos || line.find('3', quote) == line.npos;
     }

@@ -34,6 +34,10 @@ struct Token {
 // The tokens view `source`, which must outlive them. What is not closed ends with the source.
 std::vector<Token> tokens_of(std::string_view source);
 
+// The same without line markers, which may stand between any two tokens: a macro of a system's
+// header leaves some behind.
+std::vector<Token> code_of(std::string_view source);
+
 // For each token, whether it stands in a file of the user: a line marker says whether the lines
 // after it come from a system's header. Without markers, every token is the user's.
 std::vector<bool> are_users(const std::vector<Token>& tokens);

@@ -57,6 +57,9 @@ TEST_CASE("line markers tell the user's tokens from the system's") {
   CHECK(users[1]);
   CHECK(!users[3]);
   CHECK(users[5]);
+  CHECK(
+      code_of("# 1 \"a.cu\"\nf(\n# 2 \"x.h\" 3 4\n__null\n# 1 \"a.cu\"\n)\n#pragma unroll\n")
+          .size() == 5);
 }
 
 TEST_CASE("brackets find their partners in both directions") {
