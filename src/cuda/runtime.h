@@ -19,6 +19,31 @@ void run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
     void* context, std::size_t context_bytes);
 
+// A kernel of a rewritten file calls this first. So a launch, which knows only a call, learns which
+// kernel is called.
+void kernel_begins();
+
+// What a launch's thread calls before it evaluates the call of the kernel.
+void call_begins();
+
+// While a launch of a whole program is traced, the traced copy of its kernel if `kernel` is the
+// plain one; else `kernel`.
+const void* traced_kernel(const void* kernel);
+
+// A launch whose kernel is what `thread(context)` calls.
+void run_called(
+    Extent grid, Extent block, std::size_t shared_bytes, void (*thread)(void*), void* context);
+
+// A namespace's __device__, __constant__ or __managed__ variable.
+struct DeviceVariable {
+  DeviceVariable(const char* name, const void* data, std::size_t bytes, bool is_constant);
+};
+
+// The cudaError_t of the last launch, or call of a CUDA function, that failed. cudaGetLastError
+// takes it: 0 is none.
+void set_launch_error(int error);
+int launch_error();
+
 // The number of threads of the block that reached the barrier, and of their votes.
 struct BlockVote {
   int threads, votes;

@@ -1,17 +1,16 @@
 #include "host/call.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "cuda/headers/cuda_runtime_api.h"
 #include "cuda/headers/helper_timer.h"
+#include "cuda/runtime.h"
 #include "machine/fault.h"
 #include "machine/runners.h"
 
 namespace host {
 namespace {
 
-cudaError_t last_error = cudaSuccess;
 std::vector<Note> kept;
 
 }  // namespace
@@ -48,7 +47,7 @@ void note(const std::string& sentence, const void* place) {
 }
 
 void set_last_error(cudaError_t error) {
-  last_error = error;
+  simt::set_launch_error(error);
 }
 
 }  // namespace host
@@ -77,12 +76,14 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 cudaError_t cudaGetLastError() {
   const host::Call call;
-  return std::exchange(host::last_error, cudaSuccess);
+  const int error = simt::launch_error();
+  simt::set_launch_error(cudaSuccess);
+  return static_cast<cudaError_t>(error);
 }
 
 cudaError_t cudaPeekAtLastError() {
   const host::Call call;
-  return host::last_error;
+  return static_cast<cudaError_t>(simt::launch_error());
 }
 
 void simt::note_host_time() {

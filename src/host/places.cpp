@@ -5,6 +5,7 @@
 
 #include "machine/device_memory.h"
 #include "machine/grid.h"
+#include "machine/program.h"
 
 namespace host {
 namespace {
@@ -31,6 +32,11 @@ Place place_of(const void* pointer) {
     return {false, false, array->name, 0, true};
   }
   if (machine::is_device_address(pointer)) return {false, false, "", 0};
+  for (const machine::DeviceVariable& variable : machine::device_variables()) {
+    const auto offset = static_cast<std::size_t>(
+        static_cast<const char*>(pointer) - static_cast<const char*>(variable.data));
+    if (offset < variable.bytes) return {false, true, variable.name, variable.bytes - offset};
+  }
   auto next = symbols.upper_bound(static_cast<const char*>(pointer));
   if (next != symbols.begin()) {
     const auto& [data, bytes] = *std::prev(next);

@@ -15,6 +15,7 @@
 #include "machine/launch_limits.h"
 #include "machine/observer.h"
 #include "machine/position.h"
+#include "machine/program.h"
 #include "machine/residents.h"
 #include "machine/runners.h"
 #include "machine/symbols.h"
@@ -216,7 +217,8 @@ std::vector<model::Hazard> run(const Machine& machine, const std::function<void(
 }
 
 const model::Gpu* current_gpu() {
-  return session != nullptr ? session->machine->gpu : nullptr;
+  if (session != nullptr) return session->machine->gpu;
+  return program_launches != nullptr ? program_launches->gpu() : nullptr;
 }
 
 const GlobalArray* current_array_at(const void* address) {
@@ -242,6 +244,11 @@ void simt::run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
     void* context, std::size_t context_bytes) {
   using namespace machine;
+  if (session == nullptr && program_launches != nullptr) {
+    return program_launches->launch(
+        {kernel, grid, block, static_cast<std::size_t>(shared_bytes), thread, context,
+         context_bytes});
+  }
   if (model::has_fatal(session->counts)) return;  // further errors would only follow from that
   name_kernel(function_name(kernel));
   const Launch launch = launch_of(kernel, grid, block, shared_bytes);

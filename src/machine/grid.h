@@ -76,8 +76,8 @@ struct Machine {
 // grid's order, that fails. An access that the system stops ends its block, and is returned.
 std::vector<model::Hazard> run(const Machine& machine, const std::function<void()>& host);
 
-// For host code that run() calls. The GPU whose limits its launches must keep; null outside of
-// run().
+// For host code that run() calls, and for a whole program (machine/program.h). The GPU whose limits
+// its launches must keep; null outside of them.
 const model::Gpu* current_gpu();
 // The array of the current run that contains this address; null if there is none.
 const GlobalArray* current_array_at(const void* address);

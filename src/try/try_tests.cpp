@@ -35,7 +35,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 }  // namespace
 
 TEST_CASE("other people's kernels compile unmodified, are traced, and are right") {
-  for (const char* sample : {"naive", "tiled", "split_k"}) {
+  for (const char* sample : {"naive", "tiled", "split_k", "chevrons"}) {
     for (const char* flags :
          {"--size 64", "--m 50 --n 33 --k 71 --alpha 2 --beta 0.5", "--size 37 --trace all",
           "--size 32 --explain"}) {
@@ -368,18 +368,17 @@ Output compiled(const testing::Folder& folder, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("make try says what replaces <<<>>>, and which function is missing") {
+TEST_CASE("make try says which function is missing, and where a launch is not closed") {
   const testing::Folder folder;
-  const Output chevrons = compiled(folder, "examples/refused/chevrons.cu");
-  CHECK(chevrons.exit_code != 0);
-  CHECK(contains(
-      chevrons.err,
-      "examples/refused/chevrons.cu:6: write launch(kernel, grid, block, shared_bytes, "
-      "arguments...) in place of <<< >>>\n"));
   const Output no_sgemm = compiled(folder, "examples/refused/no_sgemm.cu");
   CHECK(no_sgemm.exit_code != 0);
-  CHECK(
-      contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
+  CHECK(contains(
+      no_sgemm.err,
+      "examples/refused/no_sgemm.cu: defines neither main nor void sgemm(int M, int N, "));
+  folder.write("open.cu", "__global__ void k() {}\nint main() {\n  k<<<1, 32>>(); // >>>\n}\n");
+  const Output open = compiled(folder, folder / "open.cu");
+  CHECK(open.exit_code != 0);
+  CHECK(contains(open.err, "open.cu:3: this <<< is not closed by >>>\n"));
 }
 
 TEST_CASE("make try accepts any file name") {

@@ -174,7 +174,7 @@ namespace simt {
 
 // Runs the work of a stream: now, or when the graph that is being captured is launched.
 template <class Work>
-void in_stream(cudaStream_t stream, const Work& work) {
+void in_stream(cudaStream_t stream, Work work) {
   if (!is_captured(stream)) return work();
   keep(
       stream, [](void* kept) { (*static_cast<Work*>(kept))(); }, new Work(work),
