@@ -14,8 +14,8 @@ BUILD ?= build
 PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
 EXTRA_CXXFLAGS ?=
 # These count only from make's command line: an OUT or K in the environment means something else.
-ASKED := ANSWERS ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MUTANTS N OUT \
-	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_FLAGS V VARIANT WERROR
+ASKED := ANSWERS ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MORE MUTANTS N OUT \
+	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_ARGS TRY_FLAGS V VARIANT WERROR
 $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(name) :=)))
 
 ifeq ($(MAKELEVEL),0)
@@ -54,8 +54,8 @@ DEPENDENCIES = -MMD -MP -MF $@.d
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-ROOMS := model text guard machine announce trace lab flags pictures report step experiments profile cli
-SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp, \
+ROOMS := model text guard machine host announce rewrite trace lab flags pictures report step experiments profile cli
+SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp src/rewrite/rewriter.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file.
@@ -101,7 +101,7 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $@
 # Files whose code runs long are optimized more. gdb reads an argument of simt::run_grid
 # (src/try/debug/debug.sh).
-HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/trace/% src/lab/%,$(SOURCES)))
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/host/% src/trace/% src/lab/%,$(SOURCES)))
 $(HOT): private CXXFLAGS += -O2
 $(HOT): private HEADERS :=
 $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g

@@ -68,14 +68,25 @@ void __pipeline_memcpy_async(
 void __pipeline_commit();
 void __pipeline_wait_prior(int groups_in_flight);
 
+namespace simt {
+// In the traced copy of a whole program, the traced kernel in place of the plain one, whose address
+// the host took.
+template <class Kernel>
+Kernel* copy_to_run(Kernel* kernel) {
+  const void* found = traced_kernel(reinterpret_cast<const void*>(kernel));
+  return reinterpret_cast<Kernel*>(const_cast<void*>(found));
+}
+}  // namespace simt
+
 // Replaces kernel<<<grid, block, shared_bytes>>>(arguments...), because <<< >>> is not C++.
 template <class... Parameters, class... Arguments>
 void launch(
     void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes,
     Arguments... arguments) {
-  auto thread = [&] { kernel(arguments...); };
+  auto thread = [=] { simt::copy_to_run(kernel)(arguments...); };
   using Thread = decltype(thread);
   simt::run_grid(
       reinterpret_cast<const void*>(kernel), {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
-      shared_bytes, [](void* context) { (*static_cast<Thread*>(context))(); }, &thread);
+      shared_bytes, [](void* context) { (*static_cast<Thread*>(context))(); }, &thread,
+      sizeof thread);
 }

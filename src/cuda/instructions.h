@@ -4,7 +4,7 @@
 // hardware loses. All 32 lanes of a warp must call ldmatrix, or mma, together.
 #pragma once
 
-#ifndef __CUDACC__
+#ifndef __NVCC__
 
 // Loads four matrices of 8 rows of 16 bytes from shared memory. Lane l gives the address of row
 // l % 8 of matrix l / 8. It receives word l % 4 of row l / 4 of each matrix.

@@ -5,7 +5,7 @@
 // (src/cuda/cpu.h).
 #pragma once
 
-#ifndef __CUDACC__
+#ifndef __NVCC__
 #include "cuda/cpu.h"
 #else
 

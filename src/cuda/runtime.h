@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace simt {
 
@@ -14,10 +13,36 @@ struct Extent {
 };
 
 // launch() calls this. It calls `thread(context)`, which calls `kernel`, once for every thread of
-// the chosen blocks. `shared_bytes` is dynamic shared memory.
+// the chosen blocks. `shared_bytes` is dynamic shared memory. The kernel's arguments are in the
+// `context_bytes` bytes of the context, and the threads need no other memory of their caller.
 void run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
-    void* context);
+    void* context, std::size_t context_bytes);
+
+// A kernel of a rewritten file calls this first. So a launch, which knows only a call, learns which
+// kernel is called.
+void kernel_begins();
+
+// What a launch's thread calls before it evaluates the call of the kernel.
+void call_begins();
+
+// While a launch of a whole program is traced, the traced copy of its kernel if `kernel` is the
+// plain one; else `kernel`.
+const void* traced_kernel(const void* kernel);
+
+// A launch whose kernel is what `thread(context)` calls.
+void run_called(
+    Extent grid, Extent block, std::size_t shared_bytes, void (*thread)(void*), void* context);
+
+// A namespace's __device__, __constant__ or __managed__ variable.
+struct DeviceVariable {
+  DeviceVariable(const char* name, const void* data, std::size_t bytes, bool is_constant);
+};
+
+// The cudaError_t of the last launch, or call of a CUDA function, that failed. cudaGetLastError
+// takes it: 0 is none.
+void set_launch_error(int error);
+int launch_error();
 
 // The number of threads of the block that reached the barrier, and of their votes.
 struct BlockVote {
@@ -45,14 +70,5 @@ void let_others_run();  // __nanosleep
 void read_only_load(const void* pointer, std::size_t bytes);
 // Waits for all threads of the launch. It is a fault if not all blocks run, or more than fit.
 void grid_barrier();
-
-// `bytes` bytes at a multiple of 256, as from cudaMalloc. All bytes are 0xff (floats: NaN), so that
-// a read before the first write is visible. `argument` is the source text of the pointer argument,
-// "(void**)&partial"; its last name becomes the array's name. Returns null if there is not enough
-// memory or `bytes` is 0. A call from a kernel is a fault.
-void* device_malloc(std::size_t bytes, std::string_view argument);
-
-// Returns false if `memory` is not from device_malloc. Null is accepted, as in free().
-bool device_free(void* memory);
 
 }  // namespace simt

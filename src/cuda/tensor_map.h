@@ -7,7 +7,7 @@
 
 #include "model/swizzle.h"
 
-#ifdef __CUDACC__
+#ifdef __NVCC__
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -29,7 +29,7 @@ struct TensorBox {
 // of it that one instruction copies. A row of the box is no longer than the span of the swizzle.
 // `matrix` is a multiple of 16. Outside of the matrix a load gives zeros and a store does nothing.
 // Throws a Refusal.
-#ifndef __CUDACC__
+#ifndef __NVCC__
 
 CUtensorMap tensor_map_2d(
     const float* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,

@@ -24,7 +24,7 @@
 // descriptor's tile, with k as the position in the row ("K-major"). a and b are tf32: floats of
 // which the hardware ignores the last 13 bits. PTX ISA 9.0, "Register fragments for wgmma.m64nNk8".
 
-#ifndef __CUDACC__
+#ifndef __NVCC__
 #include "cuda/vector_types.h"
 
 // An address in shared memory as a number; on the CPU, of dynamic shared memory only.
@@ -152,7 +152,7 @@ inline constexpr std::uint64_t kSwizzledTile =
 // The descriptor of a tile of 32 floats per row that the copy engine wrote with a 128-byte swizzle
 // from `tile` on, a multiple of 1024. The part of the tile from column k on, a multiple of 8, has
 // the descriptor plus k * 4 / 16: the start is in units of 16 bytes.
-#ifdef __CUDACC__
+#ifdef __NVCC__
 __device__ __forceinline__
 #else
 inline

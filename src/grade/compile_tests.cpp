@@ -50,10 +50,12 @@ TEST_CASE("a constant expression without an end is told as such, by the grader a
   CHECK(std::distance(std::filesystem::directory_iterator(folder / "work"), {}) == 1);
 
   folder.write("naive.cu", with_endless_constants("examples/naive.cu", "  float sum = 0;"));
+  const std::string flags = " g++ -x c++ -std=c++20 -w -iquote . -iquote src -Isrc/cuda/headers ";
   const testing::Output tried = testing::run(
-      "KERNEL='" + folder / "naive.cu" + "' COMPILE_S=1 src/try/compile.sh '" + folder / "out.o" +
-      "' g++ -x c++ -std=c++20 -w -iquote . -iquote src -Isrc/cuda/headers -include src/cuda/cpu.h "
-      "2>&1");
+      "export KERNEL='" + folder / "naive.cu" + "' COMPILE_S=1; src/try/rewrite.sh '" +
+      (testing::built() / "rewrite/rewriter").string() + "' '" + folder / "out.ii" + "'" + flags +
+      "-include src/try/prefix.h && src/try/compile.sh '" + folder / "out.o' '" +
+      folder / "out.ii'" + flags + "2>&1");
   CHECK(tried.exit_code == 1);
   CHECK(tried.out.find("took too long to compile: more than 1 s") != std::string::npos);
   CHECK(!std::filesystem::exists(folder / "out.o"));

@@ -39,6 +39,10 @@ const char* symptom_of(model::HazardKind kind) {
       return "barriers that not every GPU accepts";  // notes: no complaint
     case model::HazardKind::out_of_bounds:
       return "an access is out of bounds";
+    case model::HazardKind::host_memory:
+      return "an access to memory of the host";
+    case model::HazardKind::freed_memory:
+      return "an access to memory that was freed";
     case model::HazardKind::foreign_local:
       return "a thread accesses another thread's local variable";
     case model::HazardKind::index_out_of_range:

@@ -34,6 +34,10 @@ std::string what_a_signal_says(const Failure& failure) {
   switch (failure.signal) {
     case SIGSEGV:
     case SIGBUS:
+      if (failure.at[0] != '\0') {
+        return "crashes: it accesses " +
+               std::string(failure.at, strnlen(failure.at, sizeof failure.at));
+      }
       std::snprintf(
           text, sizeof text, "crashes: it accesses memory that is not there (%p)", failure.address);
       return text;

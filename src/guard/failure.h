@@ -18,7 +18,7 @@ struct Failure {
   int call = 0, foreign = 0;  // the number of a refused call, for a kSystemCall (guard/lock.h)
   long argument = 0;          // the call's first argument
   int misaligned = 0, inside = 0;
-  char words[384] = {};
+  char words[384] = {}, at[384] = {};
   int frames = 0;
   void* frame[48] = {};  // return addresses, innermost first
 };

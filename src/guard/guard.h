@@ -35,6 +35,9 @@ struct Watched {
   // Writes into `words` what runs on this thread: "tiled, block (0, 0, 0), thread (3, 0, 0)". If
   // the thread is not inside the watched code, writes a better name than `name` if there is one.
   void (*describe)(char* words, std::size_t bytes) = nullptr;
+  // Writes what is at an address at which the code crashed, if that is known: "d_A, which was
+  // freed".
+  void (*describe_address)(const void* address, char* words, std::size_t bytes) = nullptr;
   // The thread to ask for its place when the time limit is reached.
   std::optional<pthread_t> (*thread_to_ask)() = nullptr;
   void (*before_failure)() = nullptr;

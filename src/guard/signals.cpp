@@ -47,6 +47,9 @@ bool is_inside() {
   failure = what;
   failure.inside = is_inside();
   if (code.describe != nullptr) code.describe(failure.words, sizeof failure.words);
+  if (code.describe_address != nullptr && failure.address != nullptr) {
+    code.describe_address(failure.address, failure.at, sizeof failure.at);
+  }
   failure.frames = backtrace(failure.frame, std::size(failure.frame));
   tell(Message::kFailure, 1, &failure, sizeof failure);
   _exit(1);

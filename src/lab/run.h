@@ -45,6 +45,9 @@ struct Run {
   std::string command;  // as typed
   std::string date;     // ISO 8601, UTC
   std::vector<Row> rows;
+  // The file of a whole program, which ran by itself and ended with that code; empty: a product.
+  std::string program = {};
+  int exit_code = 0;
 
   const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };

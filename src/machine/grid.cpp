@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "machine/block_sample.h"
+#include "machine/device_memory.h"
 #include "machine/launch_limits.h"
 #include "machine/observer.h"
 #include "machine/position.h"
+#include "machine/program.h"
 #include "machine/residents.h"
 #include "machine/runners.h"
 #include "machine/symbols.h"
@@ -115,12 +117,14 @@ Launch launch_of(const void* kernel, Extent grid, Extent block, int shared_bytes
   return launch;
 }
 
-void run_blocks(const Launch& launch, void (*body)(void*), void* context, const void* frame) {
+void run_blocks(
+    const Launch& launch, void (*body)(void*), void* context, std::size_t context_bytes) {
   const Machine& machine = *session->machine;
   LaunchObserver* const observer = session->observer;
   ChosenBlocks chosen(launch.grid, machine);
-  const std::vector<MemoryRange> uncounted = uncounted_memory(frame);
+  const std::vector<MemoryRange> uncounted = uncounted_memory(context, context_bytes);
   watch_for_access_errors();
+  const OpenDeviceMemory open;
   if (observer != nullptr) observer->begin_launch(launch);
 
   model::Counts counts{};
@@ -212,6 +216,22 @@ std::vector<model::Hazard> run(const Machine& machine, const std::function<void(
   return run_in({&machine, machine.arrays, nullptr}, host).hazards;
 }
 
+const model::Gpu* current_gpu() {
+  if (session != nullptr) return session->machine->gpu;
+  return program_launches != nullptr ? program_launches->gpu() : nullptr;
+}
+
+const GlobalArray* current_array_at(const void* address) {
+  if (session == nullptr) return nullptr;
+  const auto holds = [&](const GlobalArray& array) {
+    return reinterpret_cast<std::uintptr_t>(address) -
+               reinterpret_cast<std::uintptr_t>(array.data) <
+           array.bytes;
+  };
+  const auto found = std::find_if(session->arrays.begin(), session->arrays.end(), holds);
+  return found != session->arrays.end() ? &*found : nullptr;
+}
+
 model::Counts run_observed(
     const Machine& machine, std::span<const GlobalArray> arrays, LaunchObserver& observer,
     const std::function<void()>& host) {
@@ -222,11 +242,16 @@ model::Counts run_observed(
 
 void simt::run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
-    void* context) {
+    void* context, std::size_t context_bytes) {
   using namespace machine;
+  if (session == nullptr && program_launches != nullptr) {
+    return program_launches->launch(
+        {kernel, grid, block, static_cast<std::size_t>(shared_bytes), thread, context,
+         context_bytes});
+  }
   if (model::has_fatal(session->counts)) return;  // further errors would only follow from that
   name_kernel(function_name(kernel));
   const Launch launch = launch_of(kernel, grid, block, shared_bytes);
   require_launchable(*session->machine->gpu, launch);
-  run_blocks(launch, thread, context, __builtin_frame_address(0));
+  run_blocks(launch, thread, context, context_bytes);
 }

@@ -34,6 +34,7 @@ struct GlobalArray {
   std::size_t bytes;
   bool result = false;       // it is a hazard if two threads write the same element,
   bool all_written = false;  // or if no thread writes an element
+  bool own_pages = true;     // nothing else lies in its pages, so that an audit may protect them
 };
 
 enum class Blocks { kAll, kFirst, kSample, kAllButSample };
@@ -74,5 +75,11 @@ struct Machine {
 // sentence, if the GPU would refuse the launch, and a KernelFault for the first block, in the
 // grid's order, that fails. An access that the system stops ends its block, and is returned.
 std::vector<model::Hazard> run(const Machine& machine, const std::function<void()>& host);
+
+// For host code that run() calls, and for a whole program (machine/program.h). The GPU whose limits
+// its launches must keep; null outside of them.
+const model::Gpu* current_gpu();
+// The array of the current run that contains this address; null if there is none.
+const GlobalArray* current_array_at(const void* address);
 
 }  // namespace machine

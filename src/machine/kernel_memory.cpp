@@ -1,6 +1,8 @@
 #include "machine/kernel_memory.h"
 
 #include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cuda/vector_types.h"
 #include "machine/device_memory.h"
@@ -24,6 +26,13 @@ namespace {
 
 std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
+}
+
+// Whether the program has memory at this address. The advice is the default, so it changes nothing;
+// it fails where nothing is mapped.
+bool is_mapped(std::uintptr_t address) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  return madvise(reinterpret_cast<void*>(address / page * page), page, MADV_NORMAL) == 0;
 }
 
 }  // namespace
@@ -63,6 +72,7 @@ std::vector<KernelArray> arrays_of(
   }
   for (const GlobalArray& array : device_arrays()) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, false, true});
+    arrays.back().own_pages = array.own_pages;
   }
   const std::uintptr_t locals = address_of(thread_locals().data());
   for (const SharedArray& array : shared_arrays(kernel)) {
@@ -79,7 +89,7 @@ std::vector<KernelArray> arrays_of(
   return arrays;
 }
 
-std::vector<MemoryRange> uncounted_memory(const void* frame) {
+std::vector<MemoryRange> uncounted_memory(const void* arguments, std::size_t bytes) {
   std::vector<MemoryRange> ranges;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* found) {
@@ -92,8 +102,7 @@ std::vector<MemoryRange> uncounted_memory(const void* frame) {
         return 1;  // the executable comes first
       },
       &ranges);
-  constexpr std::size_t kFrameBytes = 64 * 1024;
-  ranges.push_back({address_of(frame), kFrameBytes});
+  ranges.push_back({address_of(arguments), bytes});
   return ranges;
 }
 
@@ -104,8 +113,17 @@ model::Hazard out_of_bounds(
   constexpr std::uint64_t kNear = std::uint64_t{1} << 33;
   model::Hazard hazard{model::HazardKind::out_of_bounds, "", address, block, actor, {}};
   std::uint64_t nearest = kNear;
+  const auto* const pointer = reinterpret_cast<const void*>(address);
+  if (const std::optional<DeviceArray> freed = freed_array_at(pointer)) {
+    hazard.kind = model::HazardKind::freed_memory;
+    hazard.array = freed->name;
+    hazard.byte = address - address_of(freed->data);
+    return hazard;
+  }
   for (const KernelArray& array : arrays) {
     if (array.bytes == 0 || array.owner != 0) continue;
+    const auto* const data = reinterpret_cast<const void*>(array.begin);
+    if (is_device_address(data) && !is_device_address(pointer)) continue;
     const std::uintptr_t end = array.begin + array.bytes;
     const std::uint64_t distance = address < array.begin   ? array.begin - address
                                    : address + bytes > end ? address + bytes - end
@@ -116,6 +134,9 @@ model::Hazard out_of_bounds(
     hazard.shared = array.shared;
     hazard.byte = address - array.begin;
     hazard.extent = static_cast<std::int64_t>(array.bytes);
+  }
+  if (hazard.array.empty() && !is_device_address(pointer) && is_mapped(address)) {
+    hazard.kind = model::HazardKind::host_memory;
   }
   return hazard;
 }

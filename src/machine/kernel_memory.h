@@ -25,8 +25,9 @@ struct KernelArray {
   std::uintptr_t begin;
   std::size_t bytes;
   bool shared;
-  bool result = false;   // no two threads may write the same element
-  bool watched = false;  // hazards are looked for in it: the result, and memory from cudaMalloc
+  bool result = false;    // no two threads may write the same element
+  bool watched = false;   // hazards are looked for in it: the result, and memory from cudaMalloc
+  bool own_pages = true;  // nothing else lies in its pages
   // For a shared array of a separately compiled function that the kernel may call: the place of
   // that function. A thread that never entered the function must not access the array.
   CodePlace owner = 0, owner_bytes = 0;
@@ -61,12 +62,11 @@ std::vector<MemoryRange> built_in_variables();
 std::vector<KernelArray> arrays_of(
     const void* kernel, int dynamic_bytes, std::span<const GlobalArray> global);
 
-// The program itself, with its constants and __device__ variables, and the frame of launch(), which
-// holds the kernel's arguments.
-std::vector<MemoryRange> uncounted_memory(const void* frame);
+// The program itself, with its constants and __device__ variables, and the kernel's arguments.
+std::vector<MemoryRange> uncounted_memory(const void* arguments, std::size_t bytes);
 
-// A hazard for an access of `bytes` outside of all `arrays`, described by the nearest array.
-// `places` as in Hazard::Actor.
+// A hazard for an access of `bytes` outside of all `arrays`, described by the memory that it
+// reaches, else by the nearest array. `places` as in Hazard::Actor.
 model::Hazard out_of_bounds(
     std::span<const KernelArray> arrays, std::uintptr_t address, int bytes, std::int64_t block,
     const model::Hazard::Actor& actor);

@@ -4,15 +4,21 @@
 
 #include "machine/position.h"
 #include "machine/runners.h"
-#include "model/refusal.h"
 
 namespace machine {
+
+namespace {
+
+// Of cudaError_t.
+constexpr int kInvalidValue = 1, kInvalidConfiguration = 9;
+
+}  // namespace
 
 void require_launchable(const model::Gpu& gpu, const Launch& launch) {
   const Extent grid = launch.grid, block = launch.block;
   const int static_bytes = launch.static_shared_bytes, dynamic_bytes = launch.dynamic_shared_bytes;
-  const auto refuse = [](const std::string& why) {
-    throw model::Refusal(std::string(kernel_name()) + ": " + why);
+  const auto refuse = [](const std::string& why, int error = kInvalidConfiguration) {
+    throw LaunchRefusal(std::string(kernel_name()) + ": " + why, error);
   };
   // These limits are the same for every GPU of the table.
   constexpr int kStaticSharedBytes = 48 * 1024;
@@ -39,8 +45,9 @@ void require_launchable(const model::Gpu& gpu, const Launch& launch) {
   if (dynamic_bytes < 0 || dynamic_bytes > most - static_bytes) {
     refuse(
         "a block with " + std::to_string(static_bytes) + " + " + std::to_string(dynamic_bytes) +
-        " bytes of shared memory (static + dynamic) is " + "more than the " + gpu.name +
-        " takes: at most " + std::to_string(most));
+            " bytes of shared memory (static + dynamic) is " + "more than the " + gpu.name +
+            " takes: at most " + std::to_string(most),
+        kInvalidValue);
   }
 }
 

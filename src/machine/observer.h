@@ -64,6 +64,9 @@ class BlockObserver {
   // wait_for_room(), it must get room first.
   virtual void resume(int thread, std::span<const char> stack) = 0;
   virtual bool has_room(int thread) = 0;
+  // The running thread evaluates a launch's call until the kernel begins. What it accesses on the
+  // way belongs to the host.
+  virtual void outside_kernel(bool /*outside*/) {}
   // No lane can run: the block ends in a fault.
   virtual void stop() = 0;
 

@@ -148,6 +148,33 @@ std::string function_name(const void* address) {
   return name;
 }
 
+const void* function_containing(const void* address) {
+  const auto value = reinterpret_cast<std::uintptr_t>(address) - symbols().loaded_at;
+  for (const Elf64_Sym& symbol : symbols().table) {
+    if (type_of(symbol) == STT_FUNC && value - symbol.st_value < symbol.st_size)
+      return reinterpret_cast<const void*>(symbol.st_value + symbols().loaded_at);
+  }
+  return nullptr;
+}
+
+const void* traced_twin(const void* address) {
+  const auto function = function_at(address);
+  if (function == symbols().table.end()) return nullptr;
+  const std::string_view name = symbols().name(*function);
+  // With several files there may be several functions of one name, at places in the same order.
+  std::vector<std::uintptr_t> places;
+  for (const Elf64_Sym& symbol : symbols().table) {
+    if (type_of(symbol) == STT_FUNC && symbol.st_size > 0 && symbols().name(symbol) == name)
+      places.push_back(symbol.st_value);
+  }
+  std::sort(places.begin(), places.end());
+  const auto place = static_cast<std::size_t>(
+      std::lower_bound(places.begin(), places.end(), function->st_value) - places.begin());
+  const std::size_t half = places.size() / 2;
+  if (place < half || places.size() % 2 != 0) return nullptr;
+  return reinterpret_cast<const void*>(places[place - half] + symbols().loaded_at);
+}
+
 std::size_t function_bytes(const void* address) {
   const auto function = function_at(address);
   return function == symbols().table.end() ? 0 : function->st_size;

@@ -27,6 +27,14 @@ const std::vector<SharedArray>& other_shared_arrays(const void* kernel);
 // kernel" if the executable was stripped.
 std::string function_name(const void* address);
 
+// The beginning of the function that contains the instruction at `address`; null if there is none.
+const void* function_containing(const void* address);
+
+// A program contains two copies of a user's file, the traced one at lower
+// addresses. The traced copy's function
+// of the same name as the plain copy's at `address`; null if there is none.
+const void* traced_twin(const void* address);
+
 // Its size in bytes; 0 if the executable was stripped.
 std::size_t function_bytes(const void* address);
 

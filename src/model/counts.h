@@ -71,6 +71,8 @@ struct LineCounts {
 enum class HazardKind {
   index_out_of_range,  // of a dimension of an array, which need not be in counted memory
   out_of_bounds,       // of a matrix, or of a shared array
+  host_memory,         // memory of the host program that the GPU does not have
+  freed_memory,        // memory from cudaMalloc after cudaFree
   // An access to local variables of another thread, or of a function that has returned.
   foreign_local,
   misaligned,  // an access whose address is not a multiple of its size: a GPU stops there

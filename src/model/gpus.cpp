@@ -38,7 +38,8 @@ double mma_share(const Architecture& of) {
 
 Gpu gpu(
     std::string name, const Architecture& of, int sms, double boost_ghz, double dram_gb_per_s,
-    double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops, double l2_mib) {
+    double l2_bytes_per_clock, double tf32_tflops, double bf16_tflops, double l2_mib, int dram_gib,
+    int dram_bus_bits) {
   const bool before_ampere = of.compute_capability < 80;
   return {
       .name = std::move(name),
@@ -58,7 +59,9 @@ Gpu gpu(
       .tf32_tflops = tf32_tflops,
       .bf16_tflops = bf16_tflops,
       .mma_share = mma_share(of),
-      .l2_mib = l2_mib};
+      .l2_mib = l2_mib,
+      .dram_gib = dram_gib,
+      .dram_bus_bits = dram_bus_bits};
 }
 
 // The GPU of the walkthrough's worked examples, small enough to be drawn on a page: an SM holds
@@ -104,7 +107,8 @@ bool begins_with_words(std::string_view name, std::string_view plain_words) {
 }  // namespace
 
 std::span<const Gpu> known_gpus() {
-  // SMs, boost clock and memory bandwidth belong to a product: NVIDIA's data sheets. So do the
+  // SMs, boost clock, memory bandwidth, memory and the width of its bus belong to a product:
+  // NVIDIA's data sheets. So do the
   // dense rates of the tensor cores, which the architectures' whitepapers repeat (Turing, A100,
   // GA102, Ada, H100, RTX Blackwell). If only the rate with sparsity is given, half of it is used.
   // The L2 cache's rate is stated only for the A100, in its whitepaper. For the H200 no limit is
@@ -113,15 +117,15 @@ std::span<const Gpu> known_gpus() {
   // whitepapers, the H200's from its driver.
   constexpr double kUnknown = 0, kNone = 0;
   static const std::vector<Gpu> gpus = {
-      gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, kNone, 4),
-      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 156, 312, 40),
-      gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 35.6, 71, 6),
-      gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 77.4, 154.8, 6),
-      gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 82.6, 165.2, 72),
-      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 494.7, 989.4, 50),
-      gpu("H200", kHopper, 132, 1.98, 4800, kUnknown, 494.7, 989.4, 60),
-      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250, 126),
-      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5, 96),
+      gpu("T4", kTuring, 40, 1.59, 320, kUnknown, kNone, kNone, 4, 16, 256),
+      gpu("A100 SXM 80GB", kAmpereA100, 108, 1.41, 2039, 5120, 156, 312, 40, 80, 5120),
+      gpu("RTX 3090", kAmpere, 82, 1.695, 936, kUnknown, 35.6, 71, 6, 24, 384),
+      gpu("RTX A6000", kAmpere, 84, 1.80, 768, kUnknown, 77.4, 154.8, 6, 48, 384),
+      gpu("RTX 4090", kAda, 128, 2.52, 1008, kUnknown, 82.6, 165.2, 72, 24, 384),
+      gpu("H100 SXM", kHopper, 132, 1.98, 3350, kUnknown, 494.7, 989.4, 50, 80, 5120),
+      gpu("H200", kHopper, 132, 1.98, 4800, kUnknown, 494.7, 989.4, 60, 141, 6144),
+      gpu("B200", kBlackwellB200, 148, 1.85, 8000, kUnknown, 1125, 2250, 126, 180, 8192),
+      gpu("RTX 5090", kBlackwell, 170, 2.41, 1792, kUnknown, 104.8, 209.5, 96, 32, 512),
       paper_gpu(),
   };
   return gpus;

@@ -31,7 +31,9 @@ struct Gpu {
   double bf16_tflops = 0;
   // What mma.sync can reach of these rates; a warpgroup's wgmma (cc 9.0) reaches all of them.
   double mma_share = 1;
-  double l2_mib = 0;  // size of the L2 cache; 0: unknown
+  double l2_mib = 0;      // size of the L2 cache; 0: unknown
+  int dram_gib = 0;       // memory; 0: it has none, like the paper GPU
+  int dram_bus_bits = 0;  // its width
   WarpGeometry warp{};
 };
 

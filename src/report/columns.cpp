@@ -24,6 +24,10 @@ std::string name_of_row(const lab::Run&, const lab::Row& row) {
   return row.name;
 }
 
+std::string launches(const lab::Run&, const lab::Row& row) {
+  return row.launch ? text::grouped(row.launch->launches) : "–";
+}
+
 std::string variant_name(const lab::Run&, const lab::Row& row) {
   return row.variant ? row.variant->name : "–";
 }
@@ -122,7 +126,16 @@ const std::array kColumns = {
     Column{.top = "", .bottom = "#", .cell = number_of_stage},
     Column{
         .top = "",
+        .bottom = "kernel",
+        .in = In::program,
+        .cells = Align::left,
+        .label = Align::left,
+        .cell = name_of_row},
+    Column{.top = "", .bottom = "launches", .in = In::program, .cell = launches},
+    Column{
+        .top = "",
         .bottom = "stage",
+        .in = In::product,
         .cells = Align::left,
         .label = Align::left,
         .cell = name_of_row},
@@ -164,7 +177,7 @@ const std::array kColumns = {
     Column{
         .top = "ceiling in",
         .bottom = "TFLOP/s, by",
-        .in = In::traced,
+        .in = In::traced_product,
         .cells = Align::left,
         .label = Align::left,
         .cell = ceiling_cell},
@@ -272,6 +285,7 @@ const std::array kColumns = {
     Column{
         .top = kError,
         .bottom = "CPU",
+        .in = In::product,
         .label = Align::left,
         .goes = 3,
         .name = "error against CPU",
@@ -289,16 +303,21 @@ const std::array kColumns = {
         .name = "error against cuBLAS",
         .number = [](const lab::Run&, const lab::Row& row) { return row.cublas_error; },
         .words = text::scientific},
-    Column{.top = "", .bottom = "", .cells = Align::left, .cell = verdict}};
+    Column{.top = "", .bottom = "", .in = In::product, .cells = Align::left, .cell = verdict}};
 
-bool belongs(const Column& column, bool timed, bool wide) {
+bool belongs(const Column& column, const lab::Run& run, bool wide) {
+  const bool timed = run.gpu_present, of_program = !run.program.empty();
   switch (column.in) {
     case In::every_table:
       return true;
     case In::timed:
       return timed;
-    case In::traced:
-      return !timed;
+    case In::product:
+      return !of_program;
+    case In::traced_product:
+      return !timed && !of_program;
+    case In::program:
+      return of_program;
     case In::wide:
       return wide;
     case In::timed_and_wide:
@@ -319,7 +338,7 @@ const lab::Row* stage_before(const lab::Run& run, const lab::Row& row) {
 std::vector<const Column*> columns_of(const lab::Run& run, bool wide) {
   std::vector<const Column*> columns;
   for (const Column& column : kColumns) {
-    if (belongs(column, run.gpu_present, wide)) columns.push_back(&column);
+    if (belongs(column, run, wide)) columns.push_back(&column);
   }
   return columns;
 }

@@ -12,10 +12,12 @@ namespace report {
 struct Column {
   enum class In {
     every_table,
-    timed,          // a table with times
-    traced,         // one without
-    wide,           // --wide
-    timed_and_wide  // --wide, with times
+    timed,           // a table with times
+    wide,            // --wide
+    timed_and_wide,  // --wide, with times
+    product,         // of kernels that compute C
+    traced_product,  // without times
+    program          // of a whole program's kernels
   };
   enum class Align { left, right };
   // The two lines of the heading. Neighbours with the same words share them.

@@ -124,6 +124,13 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
              "make the array larger or the loop shorter";
     case model::HazardKind::out_of_bounds:
       return in_block + out_of_bounds(hazard, row);
+    case model::HazardKind::host_memory:
+      return in_block + first +
+             " memory of the host, which a GPU does not have; give the kernel memory from "
+             "cudaMalloc, and copy the data there by cudaMemcpy";
+    case model::HazardKind::freed_memory:
+      return in_block + first + " " + hazard.array +
+             ", which was freed; call cudaFree after the last kernel that uses it";
     case model::HazardKind::foreign_local:
       return in_block + first +
              (hazard.second.thread >= 0 ? " a local variable of " + name(hazard.second, row)

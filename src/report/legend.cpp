@@ -79,6 +79,11 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
   if (any_row([](const lab::Row& row) { return row.time && row.time->partial; })) {
     entries.push_back({"~", "scaled up from the first rows of C"});
   }
+  if (!run.program.empty()) {
+    entries.push_back(
+        {"launches", "of the program; what the first one of each kernel did is counted"});
+    return entries;
+  }
   entries.push_back(
       {"ok", "no result is farther from the fp64 reference than rounding can explain"});
   return entries;

@@ -13,6 +13,8 @@ namespace trace {
 inline const std::map<model::HazardKind, const char*> kHazardNames = {
     {model::HazardKind::index_out_of_range, "index_out_of_range"},
     {model::HazardKind::out_of_bounds, "out_of_bounds"},
+    {model::HazardKind::host_memory, "host_memory"},
+    {model::HazardKind::freed_memory, "freed_memory"},
     {model::HazardKind::misaligned, "misaligned"},
     {model::HazardKind::barrier_divergence, "barrier_divergence"},
     {model::HazardKind::race, "race"},

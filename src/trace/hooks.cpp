@@ -73,7 +73,7 @@ inline __attribute__((always_inline)) void log_access(
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
-  if (log == nullptr || is_own_local(address, frame)) return;
+  if (log == nullptr || is_own_local(address, frame) || hooks.outside_kernel) return;
   *log->next_address++ = address;
   append(*log, make_token(place(return_address), kind, log2_bytes));
   if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();

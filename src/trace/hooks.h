@@ -31,6 +31,7 @@ struct Hooks {
   std::uintptr_t locals;
   std::size_t locals_bytes;
   const char* is_shared;
+  bool outside_kernel;  // the running thread has not yet entered it: nothing is counted
   bool looks_for_hazards;
   bool audited;  // every access is also reported to audit_announced()
   Watch* watch;  // receives volatile accesses before they are made

@@ -76,6 +76,10 @@ void WarpTracer::resume(int thread, std::span<const char> stack) {
   if (audited_) audited_->resume(stack);
 }
 
+void WarpTracer::outside_kernel(bool outside) {
+  hooks.outside_kernel = outside;
+}
+
 void WarpTracer::stop() {
   hooks.log = nullptr;
 }

@@ -40,6 +40,7 @@ class WarpTracer : public machine::BlockObserver {
   void go_on() override;
   void resume(int thread, std::span<const char> stack) override;
   bool has_room(int thread) override { return log_.lane_of(thread).has_room(); }
+  void outside_kernel(bool outside) override;
   void stop() override;
   bool fold(int warp, std::uint32_t running) override;
   bool barrier(std::span<const bool> left) override;

@@ -14,6 +14,7 @@
 #include "cuda/vector_types.h"
 #include "machine/grid.h"
 #include "machine/position.h"
+#include "try/program.h"
 
 namespace attempt {
 
@@ -110,6 +111,11 @@ void* try_new(std::size_t bytes) {
 void* try_new_array(std::size_t bytes) {
   refuse_in_kernel("new", "let the host provide the memory", HERE);
   return operator new[](bytes);
+}
+void try_exit(int code) {
+  refuse_in_kernel("exit", "let the host end the program", HERE);
+  leave_program(code);
+  std::exit(code);
 }
 int try_rand() {
   refuse_in_kernel("rand", "draw the numbers on the host", HERE);

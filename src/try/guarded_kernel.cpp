@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cuda/vector_types.h"
+#include "machine/device_memory.h"
 #include "machine/grid.h"
 #include "machine/position.h"
 #include "machine/symbols.h"
@@ -86,26 +87,6 @@ bool is_ours(const std::string& file) {
   return at != file.npos && std::filesystem::exists(own / file.substr(at + kFolder.size()));
 }
 
-std::string line_of(const std::vector<const void*>& frames) {
-  trace::Places places;
-  for (const void* frame : frames) {
-    const auto* call = static_cast<const char*>(frame) - 1;
-    if (call < &__executable_start || call >= &etext) continue;  // in a library
-    places.push_back(static_cast<std::uint32_t>(call - &__executable_start));
-  }
-  if (places.empty()) return "";
-  const std::string here = std::filesystem::current_path().string() + "/";
-  std::istringstream printed(trace::addr2line(places));
-  for (std::string line; std::getline(printed, line);) {
-    line.resize(std::min(line.find(" (discriminator"), line.size()));
-    const std::size_t colon = line.rfind(':');
-    if (colon == line.npos) continue;  // the address, before its lines
-    if (is_ours(line.substr(0, colon)) || line.ends_with(":?") || line.ends_with(":0")) continue;
-    return line.starts_with(here) ? line.substr(here.size()) : line;
-  }
-  return "";
-}
-
 // Places are sent as their bytes in memory, because both sides are the same program.
 std::string ask_for_lines(const trace::Places& places) {
   return guard::ask(
@@ -131,6 +112,27 @@ std::function<std::string(const std::string&)> texts_of(const std::vector<std::s
 
 }  // namespace
 
+std::string line_of_user(const std::vector<const void*>& frames) {
+  trace::Places places;
+  for (const void* frame : frames) {
+    const auto* call = static_cast<const char*>(frame) - 1;
+    if (call < &__executable_start || call >= &etext) continue;  // in a library
+    places.push_back(static_cast<std::uint32_t>(call - &__executable_start));
+  }
+  if (places.empty()) return "";
+  const std::string here = std::filesystem::current_path().string() + "/";
+  const auto& elsewhere = trace::addr2line_elsewhere;
+  std::istringstream printed(elsewhere ? elsewhere(places) : trace::addr2line(places));
+  for (std::string line; std::getline(printed, line);) {
+    line.resize(std::min(line.find(" (discriminator"), line.size()));
+    const std::size_t colon = line.rfind(':');
+    if (colon == line.npos) continue;  // the address, before its lines
+    if (is_ours(line.substr(0, colon)) || line.ends_with(":?") || line.ends_with(":0")) continue;
+    return line.starts_with(here) ? line.substr(here.size()) : line;
+  }
+  return "";
+}
+
 guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std::string& name) {
   return {
       limit_s,
@@ -138,11 +140,12 @@ guard::Guard kernel_guard(double limit_s, const std::string& said_by, const std:
       {.name = name,
        .is_inside = machine::in_kernel,
        .describe = describe,
+       .describe_address = machine::describe_device_address,
        .thread_to_ask = machine::runner_of_first_block,
        .before_failure = print_held,
        .begin = [] { trace::addr2line_elsewhere = ask_for_lines; },
        .explain = explain,
-       .line_of = line_of,
+       .line_of = line_of_user,
        .answer = tell_lines}};
 }
 

@@ -15,6 +15,10 @@ namespace attempt {
 guard::Guard kernel_guard(
     double limit_s, const std::string& said_by, const std::string& name = "sgemm");
 
+// The user's line, "my.cu:12", of the innermost of these return addresses that is in the user's
+// code; nothing if there is none.
+std::string line_of_user(const std::vector<const void*>& frames);
+
 // Calls guard::lock() in the child of such a guard, after reading the files that a run of kernels
 // needs: the program, and its source files.
 void lock_kernels_child(std::size_t fresh_threads, const std::vector<std::string>& sources);

@@ -48,6 +48,12 @@ void Kernels::add_hazards(const machine::Launch& launch, const model::Counts& co
   }
 }
 
+void Kernels::add_hazard(const void* function, const model::Hazard& hazard) {
+  for (Entry& entry : entries) {
+    if (entry.function == function) model::add(entry.counts.hazards, hazard);
+  }
+}
+
 bool Kernels::any_abandoned() const {
   return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
     return model::has_fatal(entry.counts);

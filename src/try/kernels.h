@@ -28,6 +28,8 @@ struct Kernels {
   void add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N);
   // Adds a launch of the other copy of a kernel, which has the same name.
   void add_hazards(const machine::Launch& launch, const model::Counts& counts);
+  // Of a launch of the kernel whose traced copy is `function`.
+  void add_hazard(const void* function, const model::Hazard& hazard);
 
   bool any_abandoned() const;  // in case of a fatal hazard
   bool several_launches() const;

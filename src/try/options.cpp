@@ -2,20 +2,27 @@
 
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <limits>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "model/refusal.h"
 #include "text/echoed.h"
+#include "try/program.h"
 
 namespace attempt {
 
 const char* const kUsage =
-    "make try KERNEL=file.cu TRY_FLAGS=\"...\": traces and checks the file's\n"
+    "make try KERNEL=file.cu TRY_FLAGS=\"...\" TRY_ARGS=\"...\": runs the file's own main with\n"
+    "TRY_ARGS, and traces the kernels that it launches. A file that defines\n"
     "  void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta,\n"
     "             float* C)\n"
-    "which launches its kernels by launch(kernel, grid, block, shared_bytes, arguments...).\n\n"
-    "  --limit S            time limit for sgemm in seconds; default: 10\n"
+    "needs no main: make try calls sgemm, and checks what it computes.\n\n"
+    "  --limit S            time limit in seconds; default: 60 for main, 10 for sgemm\n"
+    "  --launches N|all     of each kernel of a whole program, trace the first N launches; "
+    "default: 1\n"
     "  --registers N        registers per thread, for occupancy; default: those that nvcc "
     "reports,\n"
     "                       if it is installed\n"
@@ -42,10 +49,24 @@ int parse_registers(const char* text) {
   return registers;
 }
 
+int parse_launches(const char* text) {
+  if (std::strcmp(text, "all") == 0) return std::numeric_limits<int>::max();
+  const char* end = text + std::strlen(text);
+  int launches = 0;
+  const auto parsed = std::from_chars(text, end, launches);
+  if (parsed.ec != std::errc() || parsed.ptr != end || launches < 1) {
+    throw model::Refusal(
+        "--launches " + text::echoed(text) +
+        ": not a number of launches; give 1 or more, or all, for example --launches 3");
+  }
+  return launches;
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
   Options options;
+  options.limit_s = simt_users_main != nullptr ? 60 : 10;
   std::vector<char*> others{argv[0]};
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -60,6 +81,13 @@ Options parse_options(int argc, char** argv) {
             "--show " + text::echoed(options.show) +
             ": give the page to write, for example show.html");
       }
+    } else if (argument == "--launches") {
+      options.launches = parse_launches(i + 1 < argc ? argv[++i] : "");
+    } else if (argument == "--file") {
+      options.file = i + 1 < argc ? argv[++i] : "";
+    } else if (argument == "--") {
+      options.arguments.assign(argv + i + 1, argv + argc);
+      break;
     } else if (argument == "--limit") {
       const char* text = i + 1 < argc ? argv[++i] : "";
       const char* end = text + std::strlen(text);
@@ -95,6 +123,10 @@ Options parse_options(int argc, char** argv) {
   for (const auto& [given, name] : of_stages) {
     if (!given) continue;
     throw model::Refusal(std::string(name) + " works only for the stages, not for your own file");
+  }
+  if (options.file.empty()) {
+    std::error_code unknown;
+    options.file = std::filesystem::read_symlink("/proc/self/exe", unknown).filename().string();
   }
   if (!flags.out.empty()) {
     throw model::Refusal("--out: make try checks C and does not save it; leave --out out");

@@ -4,5 +4,5 @@
 // C (M x N) = alpha * A (M x K) * B (K x N) + beta * C, row-major.
 using Sgemm =
     void(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
-Sgemm sgemm_traced, sgemm_plain;
-[[gnu::weak]] Sgemm sgemm_gpu;  // null if nvcc did not compile it
+[[gnu::weak]] Sgemm sgemm_traced, sgemm_plain;  // null if the file is a whole program
+[[gnu::weak]] Sgemm sgemm_gpu;                  // null if nvcc did not compile it

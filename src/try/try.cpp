@@ -23,11 +23,7 @@
 #include "machine/symbols.h"
 #include "machine/waiting.h"
 #include "model/refusal.h"
-#include "report/csv.h"
-#include "report/explain/explain.h"
 #include "report/hazard_sentence.h"
-#include "report/json.h"
-#include "report/table.h"
 #include "step/step_command.h"
 #include "text/output.h"
 #include "trace/trace.h"
@@ -35,7 +31,10 @@
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
 #include "try/kernels.h"
+#include "try/notes.h"
 #include "try/options.h"
+#include "try/print.h"
+#include "try/program.h"
 #include "try/sgemm.h"
 #include "try/show.h"
 #include "try/why_wrong.h"
@@ -43,20 +42,6 @@
 namespace attempt {
 
 namespace {
-
-void print(
-    std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
-    text::Style style) {
-  if (flags.format == report::Format::json) return report::print_json(out, run);
-  if (flags.format == report::Format::csv) return report::print_csv(out, run);
-  if (flags.explain) {
-    for (const lab::Row& row : run.rows)
-      report::explain(out, run, row, style, flags::explaining(flags));
-  } else {
-    report::print_table(out, run, style, flags.wide);
-  }
-  std::fprintf(out, "%s\n", note.c_str());
-}
 
 // While this object exists, stdout is discarded, because the timed runs would repeat the first
 // run's output.
@@ -226,6 +211,7 @@ guard::Outcome try_sgemm(
         report, style, run, is_right ? "" : why_wrong(flags, run.gpu, p, *all.error));
   }
   print(report, flags, run, note, style);
+  print_notes();
   const bool hazardous = report::report_hazards("try", run);
   if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
   return {1, why_wrong(flags, run.gpu, p, *all.error)};
@@ -237,6 +223,16 @@ guard::Outcome try_sgemm(
 
 namespace {
 
+// What the program prints appears on our stdout, unless that is to hold a report for a machine.
+int try_program(const attempt::Options& options, const std::string& command, text::Style style) {
+  const bool is_for_readers = options.flags.format == report::Format::table;
+  const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+  return guard::run_guarded(
+      attempt::kernel_guard(options.limit_s, "try", "the program"), [&](std::FILE* report) {
+        return attempt::run_program(options, command, style, report, stdout_of);
+      });
+}
+
 int try_or_refuse(int argc, char** argv) {
   using namespace attempt;
   guard::main_begins();
@@ -247,6 +243,7 @@ int try_or_refuse(int argc, char** argv) {
     name_threads = options.name_threads;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);
+    if (sgemm_traced == nullptr) return try_program(options, lab::joined(argc, argv), style);
     const bool prints_counts = !options.flags.step && options.show.empty();
     const AuditResult audit = prints_counts ? audit_sgemm(options) : AuditResult{};
     if (!audit.why_withheld.empty()) {

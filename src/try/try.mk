@@ -1,47 +1,49 @@
-# A user's CUDA file, compiled like gemm_steps.cu, with its own name for each copy's sgemm. Its
-# warnings are not shown. Here the file is always called yours, because make does not support names
-# with spaces; samples keep their names.
+# A user's CUDA file: preprocessed, rewritten as C++ (src/rewrite), and compiled twice. The host's
+# code runs in the plain copy, and so do the blocks that are not traced. The copies share the device
+# variables: keep_symbols.sh keeps one name for both. A file with an sgemm has its own name for each
+# copy's. Warnings are not shown. Here the file is always called yours, because make does not support
+# names with spaces; samples keep their names.
 YOURS := $(if $(KERNEL),$(BUILD)/try/yours)
 export KERNEL
 TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
 TRY_PROGRAM_FLAGS = $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS))
-TRY_AS_CPU = $(filter-out $(WARNINGS),$(AS_CPU)) -iquote src/try/headers -include src/cuda/headers/cuda_runtime.h \
+TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
 	-w -U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
 # One architecture after the other (--threads 1), so that ptxas reports one kernel at a time.
 TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=-W%,$(NVCCFLAGS))) \
 	-Xcompiler=-iquote,src/try/headers -x cu -w -Xptxas -v
 try.flags = $(CXX) $(TRY_AS_CPU)
-C_LIBRARY := $(foreach name,printf malloc rand,--redefine-sym $(name)=try_$(name)) \
+C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$(name)) \
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
 	--redefine-sym _Znam=try_new_array
-COMPILE_TRIED = src/try/compile.sh $@ $(CXX) $(TRY_AS_CPU) $(DEPENDENCIES)
-SGEMM = _Z$(1)iiifPKfS0_fPf
+REWRITE_TRIED = src/try/rewrite.sh $(REWRITER) $@ $(CXX) $(TRY_AS_CPU) -include src/try/prefix.h $(DEPENDENCIES) -MT $@
+COMPILE_TRIED = src/try/compile.sh $@ $< $(CXX) $(TRY_AS_CPU)
+# Kernels are told apart by their addresses, and the copies, too (machine/symbols.h).
+TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions
 
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
-$(BUILD)/try/%.raw_traced.o: examples/%.cu $(BUILD)/try.flags $(ANNOUNCER)
-	$(call say,g++,$< (traced))
-	KERNEL=$< $(COMPILE_TRIED) $(TRACED)
-$(BUILD)/try/%.raw_plain.o: examples/%.cu $(BUILD)/try.flags
-	$(call say,g++,$<)
-	KERNEL=$< $(COMPILE_TRIED) -O1
-$(BUILD)/try/yours.raw_traced.o: $(ANNOUNCER) FORCE
-	$(COMPILE_TRIED) $(TRACED)
-$(BUILD)/try/yours.raw_plain.o: $(BUILD)/try/yours.raw_traced.o
-	$(COMPILE_TRIED) -O2
+$(BUILD)/try/%.ii: examples/%.cu $(BUILD)/try.flags $(REWRITER)
+	KERNEL=$< $(REWRITE_TRIED)
+$(BUILD)/try/yours.ii: $(REWRITER) FORCE
+	$(REWRITE_TRIED)
+$(BUILD)/try/%.raw_traced.o: $(BUILD)/try/%.ii $(ANNOUNCER)
+	$(call say,g++,$* (traced))
+	KERNEL="$${KERNEL:-$*}" $(COMPILE_TRIED) $(TRACED)
+$(BUILD)/try/%.raw_plain.o: $(BUILD)/try/%.ii
+	$(call say,g++,$*)
+	KERNEL="$${KERNEL:-$*}" $(COMPILE_TRIED) $(TRIED_PLAIN)
 $(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o
-	src/trace/keep_symbols.sh $< $@ $(call SGEMM,12sgemm_traced) $(C_LIBRARY) $(COUNTED) \
-		--redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,12sgemm_traced)
+	src/try/copy.sh traced $< $@ $(C_LIBRARY) $(COUNTED)
 $(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o
-	src/trace/keep_symbols.sh $< $@ $(call SGEMM,11sgemm_plain) $(C_LIBRARY) \
-		--redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,11sgemm_plain)
+	src/try/copy.sh plain $< $@ $(C_LIBRARY)
 $(BUILD)/try/yours.gpu.o: FORCE
 	mkdir -p $(@D)
 	$(NVCC) $(TRY_NVCCFLAGS) -include src/cuda/launch.h $(TRY_COMPILER_FLAGS) -c "$$KERNEL" -o $@ 2> $@.log || \
 		{ cat $@.log >&2; exit 1; }
 	c++filt -p < $@.log | awk -f src/model/ptxas_registers.awk > $(BUILD)/try/yours.registers
-	objcopy --redefine-sym $(call SGEMM,5sgemm)=$(call SGEMM,9sgemm_gpu) --localize-symbol=main $@
+	objcopy --redefine-sym _Z5sgemmiiifPKfS0_fPf=_Z9sgemm_gpuiiifPKfS0_fPf --localize-symbol=main $@
 
 TRY_PARTS = $(call OBJECTS,$(CALL_SGEMM)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
@@ -50,27 +52,32 @@ $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \
 		$(if $(HAS_GPU),$(BUILD)/try/yours.gpu.o) $(TRY_PARTS)
 	$(if $(HAS_GPU),,rm -f $@.registers)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
-$(BUILD)/try/%.debug: $(BUILD)/try/%.traced.o $(BUILD)/src/try/debug/main.o $(HARNESS) \
+# Here the traced copy has the main.
+$(BUILD)/try/%.debug.o: $(BUILD)/try/%.raw_traced.o
+	src/try/copy.sh debug $< $@ $(C_LIBRARY) $(COUNTED)
+$(BUILD)/try/%.debug: $(BUILD)/try/%.debug.o $(BUILD)/src/try/debug/main.o $(HARNESS) \
 		$(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 
 WHICH = echo "which kernel? make $@ KERNEL=path/to/file.cu$(1)" >&2; exit 2
-try: $(YOURS) ## trace, check and time your own sgemm (KERNEL=f.cu, TRY_FLAGS=--help)
-	$(if $(KERNEL),$< $(TRY_PROGRAM_FLAGS),$(WHICH))
+try: $(YOURS) ## run your own CUDA file and trace its kernels (KERNEL=f.cu, TRY_FLAGS=--help)
+	$(if $(KERNEL),$< $(TRIED) $(TRIED_ARGS),$(WHICH))
 
+TRIED = --file "$$KERNEL" $(TRY_PROGRAM_FLAGS)
+TRIED_ARGS = $(if $(TRY_ARGS),-- $(TRY_ARGS))
 PAGE ?= $(BUILD)/show.html
 BLOCK ?= 0,0
 THREAD ?= 0,0
 ifeq ($(EX),)
 show: $(YOURS) ## draw the requests of a kernel's warps, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
-	$(if $(KERNEL),$< --size 64 --show $(PAGE) $(TRY_PROGRAM_FLAGS),$(call WHICH,$(comma) or EX=n for your answer))
+	$(if $(KERNEL),$< --size 64 --show $(PAGE) $(TRIED) $(TRIED_ARGS),$(call WHICH,$(comma) or EX=n for your answer))
 step: $(or $(YOURS),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
-	./$< --step $(if $(and $(STAGE),$(if $(KERNEL),,1)),--stage $(STAGE)) $(TRY_PROGRAM_FLAGS) $(FLAGS)
+	./$< --step $(if $(KERNEL),--file "$$KERNEL",$(if $(STAGE),--stage $(STAGE))) $(TRY_PROGRAM_FLAGS) $(FLAGS) $(TRIED_ARGS)
 debug: $(YOURS:=.debug) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
-	$(if $(KERNEL),src/try/debug/debug.sh $< '$(BLOCK)' '$(THREAD)' $(TRY_PROGRAM_FLAGS), \
+	$(if $(KERNEL),src/try/debug/debug.sh $< '$(BLOCK)' '$(THREAD)' $(TRIED) $(TRIED_ARGS), \
 		$(call WHICH,$(comma) or EX=n for your answer))
 endif
 .PHONY: try show step debug
 
 SAMPLES := $(filter-out $(notdir $(WHOLE_PROGRAMS)),$(basename $(notdir $(wildcard examples/*.cu))))
-test-parts: $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)
+test-parts: $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)

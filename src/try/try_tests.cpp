@@ -35,7 +35,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 }  // namespace
 
 TEST_CASE("other people's kernels compile unmodified, are traced, and are right") {
-  for (const char* sample : {"naive", "tiled", "split_k"}) {
+  for (const char* sample : {"naive", "tiled", "split_k", "chevrons"}) {
     for (const char* flags :
          {"--size 64", "--m 50 --n 33 --k 71 --alpha 2 --beta 0.5", "--size 37 --trace all",
           "--size 32 --explain"}) {
@@ -156,6 +156,15 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
     const char* says;
   };
   const Case cases[] = {
+      {"host_pointer", "--size 40", 1,
+       "host_pointer, block (0, 0): thread (0, 0) loads on line 6 memory of the host, which a GPU "
+       "does not have",
+       "copy the data there by cudaMemcpy"},
+      {"used_after_free", "--size 40", 1,
+       "scale, block (0, 0): thread (0, 0) loads on line 4 factor, which was freed",
+       "call cudaFree after the last kernel that uses it"},
+      {"read_by_the_host", "--size 40", 1, "examples/read_by_the_host.cu:11: sgemm",
+       "it accesses total, which is in the GPU's memory; cudaMemcpy it to the host first"},
       {"endless", "--limit 1", 1, "examples/endless.cu:8: endless, block (0, 0, 0), thread (",
        "still running after 1 s"},
       {"barriers", "--limit 1", 1, "examples/barriers.cu:", "barriers, block (0, 0, 0), thread ("},
@@ -261,6 +270,18 @@ TEST_CASE("inline PTX is reported with file and line") {
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
   CHECK(contains(output.err, "examples/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
+}
+
+TEST_CASE("a CUDA function that does not run on a CPU is reported with file and line") {
+  const Output output =
+      run("g++ -x c++ -std=c++20 -S -o /dev/null -w -iquote . -iquote src -Isrc/cuda/headers "
+          "-include src/cuda/headers/cuda_runtime.h examples/refused/textures.cu");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 1);
+  CHECK(contains(output.err, "examples/refused/textures.cu:3:18: error: "));
+  CHECK(contains(output.err, "make try: cudaMallocArray is about textures or CUDA arrays, which"));
+  CHECK(contains(output.err, "examples/refused/textures.cu:5:18: error: "));
+  CHECK(contains(output.err, "make try: cudaGraphCreate is not among the functions for graphs"));
 }
 
 TEST_CASE("output of a kernel or its host appears once, from the run with complete results") {
@@ -377,18 +398,17 @@ Output compiled(const testing::Folder& folder, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("make try says what replaces <<<>>>, and which function is missing") {
+TEST_CASE("make try says which function is missing, and where a launch is not closed") {
   const testing::Folder folder;
-  const Output chevrons = compiled(folder, "examples/refused/chevrons.cu");
-  CHECK(chevrons.exit_code != 0);
-  CHECK(contains(
-      chevrons.err,
-      "examples/refused/chevrons.cu:6: write launch(kernel, grid, block, shared_bytes, "
-      "arguments...) in place of <<< >>>\n"));
   const Output no_sgemm = compiled(folder, "examples/refused/no_sgemm.cu");
   CHECK(no_sgemm.exit_code != 0);
-  CHECK(
-      contains(no_sgemm.err, "examples/refused/no_sgemm.cu: defines no void sgemm(int M, int N, "));
+  CHECK(contains(
+      no_sgemm.err,
+      "examples/refused/no_sgemm.cu: defines neither main nor void sgemm(int M, int N, "));
+  folder.write("open.cu", "__global__ void k() {}\nint main() {\n  k<<<1, 32>>(); // >>>\n}\n");
+  const Output open = compiled(folder, folder / "open.cu");
+  CHECK(open.exit_code != 0);
+  CHECK(contains(open.err, "open.cu:3: this <<< is not closed by >>>\n"));
 }
 
 TEST_CASE("make try accepts any file name") {

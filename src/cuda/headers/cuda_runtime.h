@@ -1,80 +1,210 @@
-// The functions that host code around a kernel calls most, for builds without the toolkit.
+// CUDA's host functions for C++, for builds without the toolkit. Some are templates that call
+// those of cuda_runtime_api.h.
 #pragma once
 
-#include <cstring>
-
 #include "cuda/cpu.h"
+#include "cuda/headers/cuda_runtime_api.h"
+#include "cuda/headers/not_on_cpu.h"
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2 };
-using cudaStream_t = struct CUstream_st*;
-enum cudaFuncAttribute {
-  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9
-};
-enum cudaMemcpyKind {
-  cudaMemcpyHostToHost,
-  cudaMemcpyHostToDevice,
-  cudaMemcpyDeviceToHost,
-  cudaMemcpyDeviceToDevice,
-  cudaMemcpyDefault
-};
-inline constexpr int cudaSharedmemCarveoutMaxShared = 100;
-
-inline const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-    case cudaErrorInvalidValue:
-      return "invalid argument";
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-  }
-  return "unknown error";
-}
-
-// The GPU's memory is the CPU's. These are macros so that the array can get the pointer's name.
-#define cudaMalloc(pointer, bytes) simt_cuda_malloc(pointer, bytes, #pointer)
-#define cudaMallocManaged(pointer, bytes) simt_cuda_malloc(pointer, bytes, #pointer)
+// A pointer of any type.
+namespace simt {
 template <class T>
-__forceinline__ cudaError_t simt_cuda_malloc(T** pointer, std::size_t bytes, const char* argument) {
-  *pointer = static_cast<T*>(simt::device_malloc(bytes, argument));
-  return *pointer == nullptr && bytes > 0 ? cudaErrorMemoryAllocation : cudaSuccess;
+void** as_void(T** pointer) {
+  return reinterpret_cast<void**>(const_cast<std::remove_cv_t<T>**>(pointer));
 }
-inline cudaError_t cudaFree(void* memory) {
-  return simt::device_free(memory) ? cudaSuccess : cudaErrorInvalidValue;
+}  // namespace simt
+
+template <class T>
+__forceinline__ cudaError_t cudaMalloc(T** pointer, std::size_t bytes, const char* argument = "") {
+  return simt::malloc_device(simt::as_void(pointer), bytes, argument);
+}
+template <class T>
+__forceinline__ cudaError_t
+cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t, const char* argument = "") {
+  return simt::malloc_device(simt::as_void(pointer), bytes, argument);
+}
+template <class T>
+__forceinline__ cudaError_t
+cudaMallocManaged(T** pointer, std::size_t bytes, const char* argument = "") {
+  return simt::malloc_managed(simt::as_void(pointer), bytes, cudaMemAttachGlobal, argument);
+}
+template <class T>
+__forceinline__ cudaError_t
+cudaMallocManaged(T** pointer, std::size_t bytes, unsigned flags, const char* argument = "") {
+  return simt::malloc_managed(simt::as_void(pointer), bytes, flags, argument);
+}
+template <class T>
+__forceinline__ cudaError_t
+cudaMallocHost(T** pointer, std::size_t bytes, const char* argument = "") {
+  return simt::malloc_pinned(simt::as_void(pointer), bytes, argument);
+}
+template <class T>
+__forceinline__ cudaError_t
+cudaMallocHost(T** pointer, std::size_t bytes, unsigned, const char* argument = "") {
+  return simt::malloc_pinned(simt::as_void(pointer), bytes, argument);
+}
+template <class T>
+__forceinline__ cudaError_t
+cudaHostAlloc(T** pointer, std::size_t bytes, unsigned, const char* argument = "") {
+  return simt::malloc_pinned(simt::as_void(pointer), bytes, argument);
+}
+template <class T>
+__forceinline__ cudaError_t cudaMallocPitch(
+    T** pointer, std::size_t* pitch, std::size_t width, std::size_t height,
+    const char* argument = "") {
+  return simt::malloc_pitch(simt::as_void(pointer), pitch, width, height, argument);
+}
+__forceinline__ cudaError_t
+cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent, const char* argument = "") {
+  pointer->xsize = extent.width;
+  pointer->ysize = extent.height;
+  return simt::malloc_pitch(
+      &pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth, argument);
+}
+template <class T>
+__forceinline__ cudaError_t
+cudaHostRegister(T* pointer, std::size_t bytes, unsigned, const char* argument = "") {
+  return simt::register_host(
+      const_cast<void*>(static_cast<const volatile void*>(pointer)), bytes, argument);
+}
+template <class T>
+__forceinline__ cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+  return cudaHostGetDevicePointer(simt::as_void(device), host, flags);
+}
+// These are macros so that the array can get the pointer's name.
+#define cudaMalloc(pointer, ...) cudaMalloc(pointer, __VA_ARGS__, #pointer)
+#define cudaMallocAsync(pointer, ...) cudaMallocAsync(pointer, __VA_ARGS__, #pointer)
+#define cudaMallocManaged(pointer, ...) cudaMallocManaged(pointer, __VA_ARGS__, #pointer)
+#define cudaMallocHost(pointer, ...) cudaMallocHost(pointer, __VA_ARGS__, #pointer)
+#define cudaHostAlloc(pointer, ...) cudaHostAlloc(pointer, __VA_ARGS__, #pointer)
+#define cudaMallocPitch(pointer, ...) cudaMallocPitch(pointer, __VA_ARGS__, #pointer)
+#define cudaMalloc3D(pointer, ...) cudaMalloc3D(pointer, __VA_ARGS__, #pointer)
+#define cudaHostRegister(pointer, ...) cudaHostRegister(pointer, __VA_ARGS__, #pointer)
+
+inline cudaExtent make_cudaExtent(std::size_t width, std::size_t height, std::size_t depth) {
+  return {width, height, depth};
+}
+inline cudaPitchedPtr make_cudaPitchedPtr(
+    void* pointer, std::size_t pitch, std::size_t width, std::size_t height) {
+  return {pointer, pitch, width, height};
 }
 
-// A launch is complete when launch() returns, and its errors have been reported by then.
-inline cudaError_t cudaGetLastError() {
+namespace simt {
+template <class T>
+Symbol symbol_of(const T& variable) {
+  return {const_cast<void*>(static_cast<const volatile void*>(&variable)), sizeof variable};
+}
+}  // namespace simt
+template <class T>
+__forceinline__ cudaError_t cudaMemcpyToSymbol(
+    const T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
+    cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return simt::copy_to_symbol(simt::symbol_of(symbol), from, bytes, offset, kind, nullptr);
+}
+template <class T>
+__forceinline__ cudaError_t cudaMemcpyToSymbolAsync(
+    const T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
+    cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = nullptr) {
+  return simt::copy_to_symbol(simt::symbol_of(symbol), from, bytes, offset, kind, stream);
+}
+template <class T>
+__forceinline__ cudaError_t cudaMemcpyFromSymbol(
+    void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
+    cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  return simt::copy_from_symbol(to, simt::symbol_of(symbol), bytes, offset, kind, nullptr);
+}
+template <class T>
+__forceinline__ cudaError_t cudaMemcpyFromSymbolAsync(
+    void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
+    cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = nullptr) {
+  return simt::copy_from_symbol(to, simt::symbol_of(symbol), bytes, offset, kind, stream);
+}
+template <class P, class T>
+__forceinline__ cudaError_t cudaGetSymbolAddress(P** pointer, const T& symbol) {
+  return simt::address_of_symbol(simt::as_void(pointer), simt::symbol_of(symbol));
+}
+template <class T>
+cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T&) {
+  *bytes = sizeof(T);
   return cudaSuccess;
 }
-inline cudaError_t cudaPeekAtLastError() {
-  return cudaSuccess;
-}
-inline cudaError_t cudaDeviceSynchronize() {
-  return cudaSuccess;
+
+// A kernel instead of its address.
+#define SIMT_OF_KERNEL(function)                                                       \
+  template <class... P, class... Arguments>                                            \
+  __forceinline__ cudaError_t function(void (*kernel)(P...), Arguments... arguments) { \
+    return function(reinterpret_cast<const void*>(kernel), arguments...);              \
+  }
+SIMT_OF_KERNEL(cudaFuncSetAttribute)
+SIMT_OF_KERNEL(cudaFuncSetCacheConfig)
+SIMT_OF_KERNEL(cudaFuncSetSharedMemConfig)
+#undef SIMT_OF_KERNEL
+#define SIMT_ABOUT_KERNEL(function, Value)                                       \
+  template <class... P, class... Arguments>                                      \
+  __forceinline__ cudaError_t function(                                          \
+      Value* value, void (*kernel)(P...), Arguments... arguments) {              \
+    return function(value, reinterpret_cast<const void*>(kernel), arguments...); \
+  }
+SIMT_ABOUT_KERNEL(cudaFuncGetAttributes, cudaFuncAttributes)
+SIMT_ABOUT_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int)
+SIMT_ABOUT_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int)
+SIMT_ABOUT_KERNEL(cudaOccupancyAvailableDynamicSMemPerBlock, std::size_t)
+#undef SIMT_ABOUT_KERNEL
+
+template <class Kernel, class SharedBytes>
+__forceinline__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+    int* grid, int* block, Kernel kernel, SharedBytes shared_bytes, int most_threads = 0) {
+  return simt::best_block_size(
+      grid, block, reinterpret_cast<const void*>(kernel), most_threads,
+      [](const void* context, int threads) {
+        return static_cast<std::size_t>((*static_cast<const SharedBytes*>(context))(threads));
+      },
+      &shared_bytes);
 }
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
-  return cudaSuccess;
+__forceinline__ cudaError_t cudaOccupancyMaxPotentialBlockSize(
+    int* grid, int* block, Kernel kernel, std::size_t shared_bytes = 0, int most_threads = 0) {
+  return simt::best_block_size(
+      grid, block, reinterpret_cast<const void*>(kernel), most_threads,
+      [](const void* context, int) { return *static_cast<const std::size_t*>(context); },
+      &shared_bytes);
 }
-inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
-  std::memmove(to, from, bytes);
-  return cudaSuccess;
+
+namespace simt {
+
+// Runs the work of a stream: now, or when the graph that is being captured is launched.
+template <class Work>
+void in_stream(cudaStream_t stream, Work work) {
+  if (!is_captured(stream)) return work();
+  keep(
+      stream, [](void* kept) { (*static_cast<Work*>(kept))(); }, new Work(work),
+      [](void* kept) { delete static_cast<Work*>(kept); });
 }
-inline cudaError_t cudaMemcpyAsync(
-    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t = nullptr) {
-  return cudaMemcpy(to, from, bytes, kind);
+
+template <class... P, std::size_t... I>
+cudaError_t launch_with(
+    void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes,
+    cudaStream_t stream, std::index_sequence<I...>) {
+  const auto values = std::make_tuple(*static_cast<std::remove_reference_t<P>*>(arguments[I])...);
+  in_stream(stream, [=] {
+    launch(kernel, grid, block, static_cast<int>(shared_bytes), std::get<I>(values)...);
+  });
+  return cudaPeekAtLastError();
 }
-inline cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  std::memset(to, value, bytes);
-  return cudaSuccess;
+
+}  // namespace simt
+
+// `arguments` are the addresses of the kernel's arguments.
+template <class... P>
+cudaError_t cudaLaunchKernel(
+    void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes = 0,
+    cudaStream_t stream = nullptr) {
+  return simt::launch_with(
+      kernel, grid, block, arguments, shared_bytes, stream, std::index_sequence_for<P...>());
 }
-inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
-  return cudaMemset(to, value, bytes);
-}
-template <class T>
-cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes) {
-  std::memcpy(static_cast<void*>(&symbol), from, bytes);
-  return cudaSuccess;
+template <class... P>
+cudaError_t cudaLaunchCooperativeKernel(
+    void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes = 0,
+    cudaStream_t stream = nullptr) {
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }

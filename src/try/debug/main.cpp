@@ -4,20 +4,60 @@
 // other, so gdb can follow a thread like any program.
 #include <omp.h>
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/problem.h"
 #include "machine/grid.h"
+#include "machine/program.h"
 #include "model/refusal.h"
+#include "try/options.h"
+#include "try/program.h"
 #include "try/sgemm.h"
+
+namespace {
+
+// Runs a whole program's launches as they come.
+class Untraced : public machine::ProgramLaunches {
+ public:
+  explicit Untraced(const model::Gpu& gpu) : gpu_(gpu) {}
+  void launch(const machine::ProgramLaunch& launch) override {
+    machine::run({&gpu_}, [&] {
+      simt::run_grid(
+          launch.kernel, launch.grid, launch.block, static_cast<int>(launch.shared_bytes),
+          launch.thread, launch.context, launch.context_bytes);
+    });
+  }
+  const model::Gpu* gpu() const override { return &gpu_; }
+
+ private:
+  const model::Gpu& gpu_;
+};
+
+int debug_program(attempt::Options options) {
+  const model::Gpu gpu = lab::choose_model(options.flags, false);
+  Untraced launches(gpu);
+  machine::program_launches = &launches;
+  std::vector<char*> words{options.file.data()};
+  for (std::string& word : options.arguments) words.push_back(word.data());
+  words.push_back(nullptr);
+  return simt_users_main(static_cast<int>(words.size()) - 1, words.data(), environ);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   try {
-    flags::Flags flags = flags::parse_flags(argc, argv);
-    if (!flags.size) flags.size = 32;
     omp_set_num_threads(1);
+    const attempt::Options options = attempt::parse_options(argc, argv);
+    if (simt_users_main != nullptr) return debug_program(options);
+    flags::Flags flags = options.flags;
+    if (!flags.size) flags.size = 32;
     const lab::Problem p = lab::load_problem(flags, false);
     const model::Gpu gpu = lab::choose_model(flags, false);
     lab::Floats C = p.C;

@@ -1,0 +1,16 @@
+// The element types that CUDA's libraries name, for builds without the toolkit.
+#pragma once
+
+enum cudaDataType_t {
+  CUDA_R_32F = 0,
+  CUDA_R_64F = 1,
+  CUDA_R_16F = 2,
+  CUDA_R_8I = 3,
+  CUDA_R_8U = 8,
+  CUDA_R_32I = 10,
+  CUDA_R_16BF = 14
+};
+using cudaDataType = cudaDataType_t;
+
+enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
+using libraryPropertyType = libraryPropertyType_t;

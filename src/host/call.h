@@ -1,0 +1,40 @@
+// A call of one of CUDA's host functions by the program, how it ended, and what the program's
+// author should know about it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cuda/headers/driver_types.h"
+
+namespace host {
+
+class Call {
+ public:
+  // The defaults are the caller's. A fault if a kernel makes the call.
+  explicit Call(
+      const char* function = __builtin_FUNCTION(), const void* place = __builtin_return_address(0));
+  // Keeps the error for cudaGetLastError, and the reason as a note. Returns the error.
+  cudaError_t fails(cudaError_t error, const std::string& why) const;
+  void note(const std::string& sentence) const;
+
+ private:
+  const char* function_;
+  const void* place_;
+};
+
+// A sentence for the end of the program's run: "cudaMemcpy: 400 bytes do not fit in d_A".
+struct Note {
+  std::string sentence;
+  const void* place;  // return address of the call in the program; null: of several calls
+};
+const std::vector<Note>& notes();
+void forget_notes();
+
+// Each sentence is kept once for each place.
+void note(const std::string& sentence, const void* place = nullptr);
+
+// The next cudaGetLastError returns this. A launch that the GPU would refuse sets it.
+void set_last_error(cudaError_t error);
+
+}  // namespace host

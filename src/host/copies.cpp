@@ -1,0 +1,213 @@
+#include "host/copies.h"
+
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "cuda/headers/cuda_runtime_api.h"
+#include "host/call.h"
+#include "host/places.h"
+#include "host/stream.h"
+#include "machine/device_memory.h"
+#include "text/numbers.h"
+
+namespace host {
+namespace {
+
+struct Wrong {
+  cudaError_t error;
+  std::string why;
+};
+
+std::string in_bytes(std::size_t bytes) {
+  return text::grouped(static_cast<long long>(bytes)) + (bytes == 1 ? " byte" : " bytes");
+}
+
+// What is wrong with one side of a copy, "the destination" or "the source".
+std::optional<Wrong> wrong_with(
+    const std::string& side, const void* pointer, const Rows& rows, bool for_gpu, bool for_host) {
+  if (pointer == nullptr) return Wrong{cudaErrorInvalidValue, side + " is a null pointer"};
+  if (rows.width > rows.pitch) {
+    return Wrong{
+        cudaErrorInvalidPitchValue, side + "'s rows are " + in_bytes(rows.pitch) +
+                                        " apart, and each is " + in_bytes(rows.width) + " wide"};
+  }
+  const Place place = place_of(pointer);
+  const std::string named = place.name.empty() ? side : side + ", " + place.name + ",";
+  if (place.freed) return Wrong{cudaErrorInvalidValue, named + " was freed before"};
+  if (for_gpu && !place.for_gpu) {
+    return Wrong{
+        cudaErrorInvalidValue, named + " must be memory of the GPU, and is memory of the host"};
+  }
+  if (for_host && !place.for_host) {
+    return Wrong{
+        cudaErrorInvalidValue, named + " must be memory of the host, and is memory of the GPU"};
+  }
+  if (rows.bytes() > place.bytes) {
+    return Wrong{
+        cudaErrorInvalidValue, named + " has " + in_bytes(place.bytes) +
+                                   " from there on, and the call is for " + in_bytes(rows.bytes())};
+  }
+  return std::nullopt;
+}
+
+cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStream_t stream) {
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  if (rows.empty()) return cudaSuccess;
+  if (const auto wrong = wrong_with("the destination", to, rows, true, false)) {
+    return call.fails(wrong->error, wrong->why);
+  }
+  in_stream(stream, [=] {
+    const machine::OpenDeviceMemory open(to);
+    for (std::size_t row = 0; row < rows.height; ++row) {
+      std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
+    }
+  });
+  return cudaSuccess;
+}
+
+Rows one_row(std::size_t bytes) {
+  return {bytes, 1, bytes};
+}
+
+bool fits(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
+  return offset <= symbol.bytes && bytes <= symbol.bytes - offset;
+}
+
+std::string too_small(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
+  return "the variable has " + in_bytes(symbol.bytes) + ", and the call is for " + in_bytes(bytes) +
+         (offset > 0 ? " after the first " + in_bytes(offset) : "");
+}
+
+}  // namespace
+
+cudaError_t copy(
+    const Call& call, void* to, const Rows& rows, const void* from, std::size_t from_pitch,
+    cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
+    return call.fails(cudaErrorInvalidMemcpyDirection, "there is no such direction of a copy");
+  }
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  if (rows.empty()) return cudaSuccess;
+  const bool to_gpu = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_gpu = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool known = kind != cudaMemcpyDefault;
+  const Rows from_rows{rows.width, rows.height, from_pitch};
+  for (const auto& wrong :
+       {wrong_with("the destination", to, rows, to_gpu, known && !to_gpu),
+        wrong_with("the source", from, from_rows, from_gpu, known && !from_gpu)}) {
+    if (wrong) return call.fails(wrong->error, wrong->why);
+  }
+  in_stream(stream, [=] {
+    const machine::OpenDeviceMemory open_to(to), open_from(from);
+    for (std::size_t row = 0; row < rows.height; ++row) {
+      std::memmove(
+          static_cast<char*>(to) + row * rows.pitch,
+          static_cast<const char*>(from) + row * from_pitch, rows.width);
+    }
+  });
+  return cudaSuccess;
+}
+
+}  // namespace host
+
+using namespace host;
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return copy(Call(), to, one_row(bytes), from, bytes, kind, nullptr);
+}
+
+cudaError_t cudaMemcpyAsync(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy(Call(), to, one_row(bytes), from, bytes, kind, stream);
+}
+
+cudaError_t cudaMemcpyPeer(
+    void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
+  const Call call;
+  if (to_device != 0 || from_device != 0) {
+    return call.fails(cudaErrorInvalidDevice, "there is one GPU here, with the number 0");
+  }
+  return copy(call, to, one_row(bytes), from, bytes, cudaMemcpyDeviceToDevice, nullptr);
+}
+
+cudaError_t cudaMemcpyPeerAsync(
+    void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+    cudaStream_t stream) {
+  const Call call;
+  if (to_device != 0 || from_device != 0) {
+    return call.fails(cudaErrorInvalidDevice, "there is one GPU here, with the number 0");
+  }
+  return copy(call, to, one_row(bytes), from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
+cudaError_t cudaMemcpy2D(
+    void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+    std::size_t height, cudaMemcpyKind kind) {
+  return copy(Call(), to, {width, height, to_pitch}, from, from_pitch, kind, nullptr);
+}
+
+cudaError_t cudaMemcpy2DAsync(
+    void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+    std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy(Call(), to, {width, height, to_pitch}, from, from_pitch, kind, stream);
+}
+
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  return set(Call(), to, value, one_row(bytes), nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return set(Call(), to, value, one_row(bytes), stream);
+}
+
+cudaError_t cudaMemset2D(
+    void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  return set(Call(), to, value, {width, height, pitch}, nullptr);
+}
+
+cudaError_t cudaMemset2DAsync(
+    void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
+    cudaStream_t stream) {
+  return set(Call(), to, value, {width, height, pitch}, stream);
+}
+
+cudaError_t simt::copy_to_symbol(
+    Symbol symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+    cudaStream_t stream) {
+  const Call call("cudaMemcpyToSymbol");
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault) {
+    return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not to the GPU");
+  }
+  if (!fits(symbol, bytes, offset)) {
+    return call.fails(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
+  }
+  know_symbol(symbol.data, symbol.bytes);
+  return copy(
+      call, static_cast<char*>(symbol.data) + offset, one_row(bytes), from, bytes, kind, stream);
+}
+
+cudaError_t simt::copy_from_symbol(
+    void* to, Symbol symbol, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+    cudaStream_t stream) {
+  const Call call("cudaMemcpyFromSymbol");
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault) {
+    return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not from the GPU");
+  }
+  if (!fits(symbol, bytes, offset)) {
+    return call.fails(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
+  }
+  know_symbol(symbol.data, symbol.bytes);
+  return copy(
+      call, to, one_row(bytes), static_cast<char*>(symbol.data) + offset, bytes, kind, stream);
+}
+
+cudaError_t simt::address_of_symbol(void** pointer, Symbol symbol) {
+  const Call call("cudaGetSymbolAddress");
+  if (pointer == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
+  know_symbol(symbol.data, symbol.bytes);
+  *pointer = symbol.data;
+  return cudaSuccess;
+}

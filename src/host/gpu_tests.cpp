@@ -1,0 +1,167 @@
+#include "host/gpu.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "cuda/headers/cuda_runtime.h"
+#include "host/call.h"
+#include "host/kernels.h"
+#include "machine/grid.h"
+
+namespace host {
+namespace {
+
+__global__ void nothing(float*, int) {}
+template <int N>
+__global__ void nothing_of(float*) {}
+
+// What `ask` sees while the program runs for that GPU.
+template <class Ask>
+void on(const char* name, Ask ask) {
+  const machine::Machine machine{model::find_gpu(name)};
+  machine::run(machine, ask);
+}
+
+}  // namespace
+
+TEST_CASE("the GPU's properties are those of the GPU whose limits hold") {
+  on("H100 SXM", [] {
+    int count = 0, device = -1;
+    CHECK(cudaGetDeviceCount(&count) == cudaSuccess);
+    CHECK(count == 1);
+    CHECK(cudaGetDevice(&device) == cudaSuccess);
+    CHECK(device == 0);
+    cudaDeviceProp of{};
+    REQUIRE(cudaGetDeviceProperties(&of, 0) == cudaSuccess);
+    CHECK(std::string(of.name) == "NVIDIA H100 SXM");
+    CHECK(of.major * 10 + of.minor == 90);
+    CHECK(of.multiProcessorCount == 132);
+    CHECK(of.sharedMemPerBlock == 49152);
+    CHECK(of.sharedMemPerBlockOptin == 227 * 1024);
+    CHECK(of.maxThreadsPerMultiProcessor == 2048);
+    CHECK(of.totalGlobalMem == std::size_t{80} << 30);
+    CHECK(of.warpSize == 32);
+    // As programs compute the peak bandwidth in GB/s.
+    const double peak = 2.0 * of.memoryClockRate * (of.memoryBusWidth / 8) / 1e6;
+    CHECK(peak == doctest::Approx(3350).epsilon(1e-4));
+    CHECK(cudaGetDeviceProperties(&of, 1) == cudaErrorInvalidDevice);
+    const auto attribute = [](cudaDeviceAttr which) {
+      int value = -1;
+      CHECK(cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess);
+      return value;
+    };
+    CHECK(attribute(cudaDevAttrMultiProcessorCount) == 132);
+    CHECK(attribute(cudaDevAttrComputeCapabilityMajor) == 9);
+    CHECK(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) == 227 * 1024);
+    CHECK(attribute(cudaDevAttrMaxThreadsPerBlock) == 1024);
+    CHECK(attribute(cudaDevAttrCooperativeLaunch) == 1);
+    int value = 0;
+    CHECK(
+        cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0) ==
+        cudaErrorInvalidValue);
+  });
+  on("T4", [] {
+    cudaDeviceProp of{};
+    CHECK(cudaGetDeviceProperties(&of, 0) == cudaSuccess);
+    CHECK(of.major * 10 + of.minor == 75);
+    CHECK(of.sharedMemPerMultiprocessor == 65536);
+    CHECK(of.clusterLaunch == 0);
+  });
+}
+
+TEST_CASE("there are no other GPUs, and versions and limits can be asked for") {
+  int can = 1, version = 0;
+  CHECK(cudaDeviceCanAccessPeer(&can, 0, 0) == cudaSuccess);
+  CHECK(can == 0);
+  CHECK(cudaDeviceCanAccessPeer(&can, 0, 1) == cudaErrorInvalidDevice);
+  CHECK(cudaDeviceEnablePeerAccess(1, 0) == cudaErrorInvalidDevice);
+  CHECK(cudaRuntimeGetVersion(&version) == cudaSuccess);
+  CHECK(version == CUDART_VERSION);
+  std::size_t heap = 0;
+  CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 1 << 25) == cudaSuccess);
+  CHECK(cudaDeviceGetLimit(&heap, cudaLimitMallocHeapSize) == cudaSuccess);
+  CHECK(heap == 1 << 25);
+  CHECK(cudaDeviceSetLimit(static_cast<cudaLimit>(77), 1) == cudaErrorUnsupportedLimit);
+}
+
+TEST_CASE("a program's occupancy queries are answered by the model") {
+  set_find_registers([](const std::string&) { return 64; });
+  on("RTX 3090", [] {
+    int blocks = 0;
+    // 1536 threads per SM; 65536 registers hold 1024 threads of 64.
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 256, 0) == cudaSuccess);
+    CHECK(blocks == 4);
+    CHECK(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 256, 48 * 1024) ==
+        cudaSuccess);
+    CHECK(blocks == 2);
+    CHECK(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 0, 0) ==
+        cudaErrorInvalidValue);
+    int grid = 0, block = 0;
+    CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, nothing_of<3>, 0, 0) == cudaSuccess);
+    CHECK(block == 1024);
+    CHECK(grid == 82);
+    CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, nothing, 0, 300) == cudaSuccess);
+    CHECK(block == 256);
+    CHECK(grid == 4 * 82);
+    // 99 KB hold 512 threads with 196 bytes each, and not more.
+    CHECK(cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &block, nothing, [](int threads) {
+            return threads * 196;
+          }) == cudaSuccess);
+    CHECK(block == 512);
+    std::size_t bytes = 0;
+    CHECK(
+        cudaOccupancyAvailableDynamicSMemPerBlock(
+            &bytes, reinterpret_cast<const void*>(nothing), 4, 256) == cudaSuccess);
+    CHECK(bytes == 24 * 1024);
+    cudaFuncAttributes attributes{};
+    CHECK(cudaFuncGetAttributes(&attributes, nothing) == cudaSuccess);
+    CHECK(attributes.numRegs == 64);
+    CHECK(attributes.maxThreadsPerBlock == 1024);
+    CHECK(attributes.binaryVersion == 86);
+  });
+  set_find_registers([](const std::string&) { return 128; });
+  on("RTX 3090", [] {
+    cudaFuncAttributes attributes{};
+    CHECK(cudaFuncGetAttributes(&attributes, nothing) == cudaSuccess);
+    CHECK(attributes.maxThreadsPerBlock == 512);
+  });
+  set_find_registers([](const std::string&) { return std::nullopt; });
+  forget_notes();
+  on("RTX 3090", [] {
+    cudaFuncAttributes attributes{};
+    CHECK(cudaFuncGetAttributes(&attributes, nothing) == cudaSuccess);
+    CHECK(attributes.numRegs == 0);
+  });
+  REQUIRE(notes().size() == 1);
+  CHECK(
+      notes()[0].sentence ==
+      "cudaFuncGetAttributes: the kernel's registers are not known here; 0 stands for them");
+}
+
+TEST_CASE("more than 48 KB of dynamic shared memory must be asked for, up to the GPU's limit") {
+  const auto* const kernel = reinterpret_cast<const void*>(nothing_of<7>);
+  on("T4", [=] {
+    CHECK(most_dynamic_shared_bytes(kernel) == 48 * 1024);
+    CHECK(
+        cudaFuncSetAttribute(
+            nothing_of<7>, cudaFuncAttributeMaxDynamicSharedMemorySize, 65 * 1024) ==
+        cudaErrorInvalidValue);
+    CHECK(
+        notes().back().sentence ==
+        "cudaFuncSetAttribute: 66560 bytes of dynamic shared memory, with the kernel's 0 of its "
+        "own, are more than a block of the T4 can have: 65536");
+    CHECK(
+        cudaFuncSetAttribute(
+            nothing_of<7>, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024) == cudaSuccess);
+    CHECK(most_dynamic_shared_bytes(kernel) == 64 * 1024);
+    CHECK(
+        cudaFuncSetAttribute(
+            kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+            cudaSharedmemCarveoutMaxShared) == cudaSuccess);
+  });
+}
+
+}  // namespace host

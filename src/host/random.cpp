@@ -1,0 +1,212 @@
+// cuRAND's generators for host code.
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numbers>
+#include <random>
+#include <set>
+#include <string>
+
+#include "cuda/headers/curand.h"
+#include "host/call.h"
+#include "host/places.h"
+#include "host/stream.h"
+#include "machine/device_memory.h"
+
+// What a curandGenerator_t points to.
+struct curandGenerator_st {
+  bool on_host;
+  cudaStream_t stream = nullptr;
+  std::mt19937_64 bits{0};
+};
+
+namespace host {
+namespace {
+
+std::set<curandGenerator_t> generators;
+
+// More than 0, at most 1, with the precision of a double.
+double uniform(std::mt19937_64& bits) {
+  return std::ldexp(static_cast<double>((bits() >> 11) + 1), -53);
+}
+
+// By Box and Muller.
+double normal(std::mt19937_64& bits) {
+  const double radius = std::sqrt(-2 * std::log(uniform(bits)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(bits));
+}
+
+std::string why_not(curandGenerator_t generator) {
+  return generators.contains(generator) ? ""
+                                        : "the generator was not created, or was destroyed before";
+}
+
+curandStatus_t create(const Call& call, curandGenerator_t* generator, bool on_host) {
+  if (generator == nullptr) {
+    call.note("there is no result");
+    return CURAND_STATUS_INITIALIZATION_FAILED;
+  }
+  *generator = *generators.insert(new curandGenerator_st{on_host}).first;
+  note("cuRAND's numbers have the right distribution here, but are others than a GPU's.");
+  return CURAND_STATUS_SUCCESS;
+}
+
+curandStatus_t change(
+    const Call& call, curandGenerator_t generator, const std::function<void()>& change) {
+  if (const std::string why = why_not(generator); !why.empty()) {
+    call.note(why);
+    return CURAND_STATUS_NOT_INITIALIZED;
+  }
+  change();
+  return CURAND_STATUS_SUCCESS;
+}
+
+template <class T, class Draw>
+curandStatus_t generate(
+    const Call& call, curandGenerator_t generator, T* numbers, std::size_t count, Draw draw) {
+  if (const std::string why = why_not(generator); !why.empty()) {
+    call.note(why);
+    return CURAND_STATUS_NOT_INITIALIZED;
+  }
+  const Place place = place_of(numbers);
+  const bool reachable = generator->on_host ? place.for_host : place.for_gpu;
+  if (!reachable || place.bytes / sizeof(T) < count) {
+    call.note(
+        generator->on_host ? "the numbers need memory of the host, and room for all of them"
+                           : "the numbers need memory of the GPU, and room for all of them");
+    return CURAND_STATUS_LAUNCH_FAILURE;
+  }
+  in_stream(generator->stream, [=]() mutable {
+    const machine::OpenDeviceMemory open(numbers);
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<T>(draw(generator->bits));
+  });
+  return CURAND_STATUS_SUCCESS;
+}
+
+// Normal numbers come in pairs.
+template <class T, class Draw>
+curandStatus_t generate_pairs(
+    const Call& call, curandGenerator_t generator, T* numbers, std::size_t count, Draw draw) {
+  if (count % 2 == 0) return generate(call, generator, numbers, count, draw);
+  call.note("of normal numbers there must be an even number");
+  return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
+}
+
+}  // namespace
+}  // namespace host
+
+using namespace host;
+
+const char* _cudaGetErrorEnum(curandStatus_t status) {
+  switch (status) {
+#define SIMT_STATUS(name, number) \
+  case name:                      \
+    return #name;
+    SIMT_STATUSES_OF_CURAND
+#undef SIMT_STATUS
+  }
+  return "CURAND_STATUS_UNKNOWN";
+}
+
+curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t) {
+  return create(Call(), generator, false);
+}
+
+curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t) {
+  return create(Call(), generator, true);
+}
+
+curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
+  return change(Call(), generator, [=] {
+    generators.erase(generator);
+    delete generator;
+  });
+}
+
+curandStatus_t curandGetVersion(int* version) {
+  const Call call;
+  *version = CUDART_VERSION;
+  return CURAND_STATUS_SUCCESS;
+}
+
+curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream) {
+  const Call call;
+  if (!is_stream(stream)) {
+    call.note(kNoStream);
+    return CURAND_STATUS_PREEXISTING_FAILURE;
+  }
+  return change(call, generator, [=] { generator->stream = stream; });
+}
+
+curandStatus_t curandSetPseudoRandomGeneratorSeed(
+    curandGenerator_t generator, unsigned long long seed) {
+  return change(Call(), generator, [=] { generator->bits.seed(seed); });
+}
+
+curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
+  return change(Call(), generator, [=] { generator->bits.discard(offset); });
+}
+
+curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t) {
+  return change(Call(), generator, [] {});
+}
+
+curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* numbers, std::size_t count) {
+  return generate(Call(), generator, numbers, count, [](std::mt19937_64& bits) {
+    return static_cast<std::uint32_t>(bits() >> 32);
+  });
+}
+
+curandStatus_t curandGenerateUniform(
+    curandGenerator_t generator, float* numbers, std::size_t count) {
+  return generate(Call(), generator, numbers, count, uniform);
+}
+
+curandStatus_t curandGenerateUniformDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count) {
+  return generate(Call(), generator, numbers, count, uniform);
+}
+
+curandStatus_t curandGenerateNormal(
+    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+    return mean + deviation * normal(bits);
+  });
+}
+
+curandStatus_t curandGenerateNormalDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count, double mean,
+    double deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+    return mean + deviation * normal(bits);
+  });
+}
+
+curandStatus_t curandGenerateLogNormal(
+    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+    return std::exp(mean + deviation * normal(bits));
+  });
+}
+
+curandStatus_t curandGenerateLogNormalDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count, double mean,
+    double deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+    return std::exp(mean + deviation * normal(bits));
+  });
+}
+
+curandStatus_t curandGeneratePoisson(
+    curandGenerator_t generator, unsigned* numbers, std::size_t count, double mean) {
+  const Call call;
+  if (!(mean > 0)) {
+    call.note("the mean must be more than 0");
+    return CURAND_STATUS_OUT_OF_RANGE;
+  }
+  return generate(
+      call, generator, numbers, count,
+      [distribution = std::poisson_distribution<unsigned>(mean)](std::mt19937_64& bits) mutable {
+        return distribution(bits);
+      });
+}

@@ -1,0 +1,169 @@
+#include "rewrite/launches.h"
+
+#include <stdexcept>
+#include <vector>
+
+#include "rewrite/edits.h"
+#include "rewrite/place.h"
+#include "rewrite/tokens.h"
+
+namespace rewrite {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// Words that may stand before an expression but are no part of it.
+bool is_statement_word(const Token& token) {
+  for (const char* word :
+       {"return", "else", "do", "if", "while", "for", "switch", "case", "throw", "co_return",
+        "co_await", "and", "or", "not"}) {
+    if (token.is(word)) return true;
+  }
+  return false;
+}
+
+class Launches {
+ public:
+  explicit Launches(std::string_view source)
+      : source_(source), tokens_(code_of(source)), edits_(source) {}
+
+  std::string run() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].is("<<<")) translate(i);
+    }
+    return edits_.applied();
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t at, const std::string& why) const {
+    throw std::runtime_error(place_of(source_, tokens_[at]) + ": " + why);
+  }
+
+  // The > that opens no bracket within <...> and closes the < at the returned index.
+  std::size_t opening_angle(std::size_t close) const {
+    int depth = 0;
+    for (std::size_t i = close + 1; i-- > 0;) {
+      const Token& token = tokens_[i];
+      if (token.is(">")) ++depth;
+      if (token.is("<") && --depth == 0) return i;
+      if (token.is(")") || token.is("]") || token.is("}")) {
+        i = opening(tokens_, i);
+        if (i == tokens_.size()) return kNone;
+      }
+      if (token.is(";") || token.is("{") || token.is("(")) return kNone;
+    }
+    return kNone;
+  }
+
+  // The first token of the expression that ends before `end`: ns::k<A, (x > y)>, kernels[i],
+  // (*kernel), object->kernel, choose(3).
+  std::size_t first_of_kernel(std::size_t end) const {
+    std::size_t first = end;
+    while (first > 0) {
+      std::size_t last = first - 1;
+      if (tokens_[last].is(">")) {
+        const std::size_t angle = opening_angle(last);
+        if (angle == kNone || angle == 0) return kNone;
+        last = angle - 1;
+        if (tokens_[last].kind != Kind::name) return kNone;
+      }
+      if (tokens_[last].is(")") || tokens_[last].is("]")) {
+        const std::size_t open = opening(tokens_, last);
+        if (open == tokens_.size()) return kNone;
+        first = open;
+        if (open == 0) return first;
+        const Token& before = tokens_[open - 1];
+        const bool goes_on = (before.kind == Kind::name && !is_statement_word(before)) ||
+                             before.is("]") || before.is(")") || before.is(">");
+        if (!goes_on) return first;
+        continue;
+      }
+      if (tokens_[last].kind != Kind::name) return kNone;
+      first = last;
+      if (first > 0 && tokens_[first - 1].is("template")) --first;
+      if (first == 0) return first;
+      const Token& before = tokens_[first - 1];
+      if (before.is(".") || before.is("->")) {
+        --first;
+        continue;
+      }
+      if (!before.is("::")) return first;
+      --first;
+      const bool qualified =
+          first > 0 && (tokens_[first - 1].is(">") || (tokens_[first - 1].kind == Kind::name &&
+                                                       !is_statement_word(tokens_[first - 1])));
+      if (!qualified) return first;
+    }
+    return first;
+  }
+
+  std::string text_of(std::size_t first, std::size_t end) const {
+    std::string text;
+    for (std::size_t i = first; i < end; ++i) {
+      if (i > first) text += ' ';
+      text += tokens_[i].text;
+    }
+    return text;
+  }
+
+  bool ends_configuration(std::size_t i) const {
+    return i + 2 < tokens_.size() && tokens_[i].is(">") && tokens_[i + 1].is(">") &&
+           tokens_[i + 2].is(">") && tokens_[i].end() == tokens_[i + 1].at &&
+           tokens_[i + 1].end() == tokens_[i + 2].at &&
+           !(i + 3 < tokens_.size() && tokens_[i + 3].is(">"));
+  }
+
+  void translate(std::size_t chevrons) {
+    const std::size_t first = first_of_kernel(chevrons);
+    if (first == kNone || first == chevrons) {
+      refuse(chevrons, "before <<< there is no name of a kernel");
+    }
+    std::size_t end = chevrons + 1;
+    while (end < tokens_.size() && !ends_configuration(end)) {
+      const Token& token = tokens_[end];
+      if (token.is("(") || token.is("[") || token.is("{")) end = closing(tokens_, end);
+      if (end >= tokens_.size() || token.is(";")) break;
+      ++end;
+    }
+    if (end >= tokens_.size() || !ends_configuration(end)) {
+      refuse(chevrons, "this <<< is not closed by >>>");
+    }
+    const std::size_t open = end + 3;
+    if (open >= tokens_.size() || !tokens_[open].is("(")) {
+      refuse(end, "after <<<...>>> stand the kernel's arguments in brackets, if only ()");
+    }
+    const std::string kernel = text_of(first, chevrons);
+    std::string begin = "::simt::launched([&](auto&... simt_arguments) { ";
+    if (!tokens_[chevrons - 1].is(">")) {
+      begin += "if constexpr (requires { ::simt::holds_pointer<decltype(simt_arguments)...>(" +
+               kernel + "); }) ::simt::in_this_copy<decltype(simt_arguments)...>(" + kernel +
+               ")(simt_arguments...); else ";
+    }
+    edits_.insert(tokens_[first].at, begin);
+    edits_.replace(tokens_[chevrons], tokens_[chevrons], "(simt_arguments...); }).configured(");
+    edits_.replace(tokens_[end], tokens_[end + 2], ")");
+    const std::size_t close = closing(tokens_, open);
+    for (std::size_t i = open + 1; i < close; ++i) {
+      // Passed on, NULL would be a number.
+      const bool is_argument = (tokens_[i - 1].is("(") || tokens_[i - 1].is(",")) &&
+                               i + 1 < tokens_.size() &&
+                               (tokens_[i + 1].is(",") || tokens_[i + 1].is(")"));
+      if (is_argument && tokens_[i].is("__null")) {
+        edits_.replace(tokens_[i], tokens_[i], "nullptr");
+      }
+      if (tokens_[i].is("(") || tokens_[i].is("{")) i = closing(tokens_, i);
+    }
+  }
+
+  std::string_view source_;
+  std::vector<Token> tokens_;
+  Edits edits_;
+};
+
+}  // namespace
+
+std::string launches(std::string_view source) {
+  return Launches(source).run();
+}
+
+}  // namespace rewrite

@@ -1,0 +1,96 @@
+#include "try/launches.h"
+
+#include <algorithm>
+
+#include "cuda/headers/driver_types.h"
+#include "host/kernels.h"
+#include "machine/launch_limits.h"
+#include "machine/symbols.h"
+#include "model/refusal.h"
+#include "trace/trace.h"
+
+namespace attempt {
+namespace {
+
+// A GPU refuses more dynamic shared memory than a program has asked for.
+void require_opt_in(const machine::ProgramLaunch& launch) {
+  const std::size_t most = host::most_dynamic_shared_bytes(launch.kernel);
+  if (launch.shared_bytes <= most) return;
+  const std::string name = machine::function_name(launch.kernel);
+  throw machine::LaunchRefusal(
+      name + ": " + std::to_string(launch.shared_bytes) +
+          " bytes of dynamic shared memory are more than " + std::to_string(most) +
+          "; ask for them first: cudaFuncSetAttribute(" + name +
+          ", cudaFuncAttributeMaxDynamicSharedMemorySize, " + std::to_string(launch.shared_bytes) +
+          ")",
+      cudaErrorInvalidValue);
+}
+
+}  // namespace
+
+void Launches::launch(const machine::ProgramLaunch& launch) {
+  ++made;
+  try {
+    require_opt_in(launch);
+    const void* kernel = machine::traced_twin(launch.kernel);
+    if (kernel == nullptr) {
+      throw model::Refusal(
+          machine::function_name(launch.kernel) + ": the traced copy of this kernel is missing");
+    }
+    trace(launch, kernel);
+  } catch (const machine::LaunchRefusal& refusal) {
+    simt::set_launch_error(refusal.error);
+    if (std::find(notes.begin(), notes.end(), refusal.what()) == notes.end()) {
+      notes.emplace_back(refusal.what());
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure || kernels.any_abandoned()) stop_();
+}
+
+void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
+  int& launches = launches_[kernel];
+  machine::Machine machine = machine_;
+  const auto run_with = [&launch](const void* function, void (*thread)(void*)) {
+    return [&launch, function, thread] {
+      simt::run_grid(
+          function, launch.grid, launch.block, static_cast<int>(launch.shared_bytes), thread,
+          launch.context, launch.context_bytes);
+    };
+  };
+  bool is_whole = false;
+  if (launches < most_traced_) {
+    const auto* thread = machine::traced_twin(reinterpret_cast<const void*>(launch.thread));
+    if (thread == nullptr) {
+      throw model::Refusal(
+          machine::function_name(kernel) + ": the traced copy of its launch is missing");
+    }
+    machine.launched = [&](const machine::Launch& traced, const model::Counts& counts) {
+      kernels.add_launch(traced, counts, 0, 0);
+      is_whole = counts.blocks_traced == counts.blocks;
+    };
+    machine::traced_kernel = {launch.kernel, kernel};
+    trace::trace(
+        machine, {},
+        run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
+    machine::traced_kernel = {};
+    machine.blocks = machine::Blocks::kAllButSample;
+  } else {
+    machine.blocks = machine::Blocks::kAll;
+  }
+  ++launches;
+  if (is_whole || kernels.any_abandoned()) return;
+  machine.launched = {};
+  for (const model::Hazard& hazard :
+       machine::run(machine, run_with(launch.kernel, launch.thread))) {
+    kernels.add_hazard(kernel, hazard);
+  }
+}
+
+int Launches::launches_of(const void* kernel) const {
+  const auto found = launches_.find(kernel);
+  return found == launches_.end() ? 0 : found->second;
+}
+
+}  // namespace attempt

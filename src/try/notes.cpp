@@ -1,0 +1,21 @@
+#include "try/notes.h"
+
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "host/call.h"
+#include "try/guarded_kernel.h"
+
+namespace attempt {
+
+void print_notes() {
+  std::set<std::string> printed;  // the copies of a file make the same calls
+  for (const host::Note& note : host::notes()) {
+    const std::string line = note.place != nullptr ? line_of_user({note.place}) : "";
+    const std::string text = line + (line.empty() ? "" : ": ") + note.sentence;
+    if (printed.insert(text).second) std::fprintf(stderr, "try: note: %s\n", text.c_str());
+  }
+}
+
+}  // namespace attempt

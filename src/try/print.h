@@ -1,0 +1,18 @@
+// A run of a user's file, in the format that the flags ask for.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "flags/flags.h"
+#include "lab/run.h"
+#include "text/style.h"
+
+namespace attempt {
+
+// `note` follows what is for readers.
+void print(
+    std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
+    text::Style style);
+
+}  // namespace attempt
