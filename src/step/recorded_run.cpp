@@ -19,10 +19,14 @@ constexpr std::size_t kMostSteps = 200'000;
 
 }  // namespace
 
+trace::Recorder step_recorder() {
+  return {{0, 1}, kMostSteps};
+}
+
 RecordedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host) {
-  trace::Recorder recorder{{0, 1}, kMostSteps};
+  trace::Recorder recorder = step_recorder();
   machine.recorder = &recorder;
   machine.blocks = machine::Blocks::kSample;
   RecordedRun run;
