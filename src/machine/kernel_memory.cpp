@@ -5,6 +5,7 @@
 #include "cuda/vector_types.h"
 #include "machine/device_memory.h"
 #include "machine/position.h"
+#include "machine/program.h"
 #include "machine/symbols.h"
 
 // CUDA's built-in variables. src/cuda/cpu.h declares them to kernels as constants.
@@ -63,6 +64,12 @@ std::vector<KernelArray> arrays_of(
   }
   for (const GlobalArray& array : device_arrays()) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, false, true});
+  }
+  for (const DeviceVariable& variable : device_variables()) {
+    if (variable.is_constant) continue;
+    arrays.push_back(
+        {variable.name, address_of(variable.data), variable.bytes, false, false, true});
+    arrays.back().in_program = true;
   }
   const std::uintptr_t locals = address_of(thread_locals().data());
   for (const SharedArray& array : shared_arrays(kernel)) {

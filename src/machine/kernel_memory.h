@@ -25,8 +25,9 @@ struct KernelArray {
   std::uintptr_t begin;
   std::size_t bytes;
   bool shared;
-  bool result = false;   // no two threads may write the same element
-  bool watched = false;  // hazards are looked for in it: the result, and memory from cudaMalloc
+  bool result = false;      // no two threads may write the same element
+  bool watched = false;     // hazards are looked for in it: the result, and memory from cudaMalloc
+  bool in_program = false;  // a __device__ variable: other data may lie in its pages
   // For a shared array of a separately compiled function that the kernel may call: the place of
   // that function. A thread that never entered the function must not access the array.
   CodePlace owner = 0, owner_bytes = 0;

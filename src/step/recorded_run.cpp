@@ -45,7 +45,9 @@ StepScene scene_of(
   StepScene scene;
   scene.name = name;
   scene.fault = fault;
-  scene.problem = text::printed("C (%d x %d), K = %d", M, N, K);
+  const auto& [x, y, z] = recording.grid;
+  scene.problem = M > 0 ? text::printed("C (%d x %d), K = %d", M, N, K)
+                        : text::printed("grid %u x %u x %u", x, y, z);
   const trace::SourceRange lines = trace::kernel_lines(recording.kernel);
   trace::resolve_lines(recording, lines);
   scene.source = text::shown_lines(trace::source_text(lines.file));

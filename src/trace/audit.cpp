@@ -295,7 +295,7 @@ AuditedBlock::AuditedBlock(
   state.stacks = pages_of(memory.stacks.begin, memory.stacks.bytes);
   state.statements.resize(threads);
   for (const machine::KernelArray& array : memory.arrays) {
-    if (array.bytes == 0) continue;
+    if (array.bytes == 0 || array.in_program) continue;
     state.watched.push_back({array.begin, array.bytes});
     state.closed.push_back(pages_of(array.begin, array.bytes));
   }

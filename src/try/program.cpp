@@ -96,9 +96,9 @@ guard::Outcome run_program(
   }
   if (recorder.wanted() != nullptr) return recorder.show(report, style, run, "");
   if (!audit.surprises.empty()) return {1, sentence_about(audit.surprises.front())};
-  const std::string note = !audits            ? "Not audited: " + trace::why_no_audit() + "."
-                           : audit.blocks > 0 ? note_about(audit)
-                                              : "";
+  const std::string note = !audits              ? "Not audited: " + trace::why_no_audit() + "."
+                           : audit.accesses > 0 ? note_about(audit)
+                                                : "";
   print(report, flags, run, note, style);
   const bool hazardous = report::report_hazards("try", run);
   return {hazardous ? 1 : run.exit_code, ""};
