@@ -62,8 +62,8 @@ INSTRUMENT := $(BUILD)/instrument.a
 ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp student.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
 # The files around a user's kernel.
-CALL_SGEMM := src/try/try.cpp src/try/audit.cpp src/try/why_wrong.cpp
-HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp $(CALL_SGEMM),$(wildcard src/try/*.cpp)))
+RUNNERS := $(addprefix src/try/,try.cpp audit.cpp program.cpp launches.cpp print.cpp scenes.cpp why_wrong.cpp)
+HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 

@@ -54,8 +54,8 @@ TEST_CASE("a constant expression without an end is told as such, by the grader a
   const testing::Output tried = testing::run(
       "export KERNEL='" + folder / "naive.cu" + "' COMPILE_S=1; src/try/rewrite.sh '" +
       (testing::built() / "rewrite/rewriter").string() + "' '" + folder / "out.ii" + "'" + flags +
-      "-include src/try/prefix.h && src/try/compile.sh '" + folder / "out.o' '" +
-      folder / "out.ii'" + flags + "2>&1");
+      "-include src/try/prefix.h && src/try/compile.sh '" + folder / "out.o" + "' '" +
+      folder / "plain.o" + "' '" + folder / "out.ii" + "' -O0 -O2" + flags + "2>&1");
   CHECK(tried.exit_code == 1);
   CHECK(tried.out.find("took too long to compile: more than 1 s") != std::string::npos);
   CHECK(!std::filesystem::exists(folder / "out.o"));

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -22,6 +23,14 @@
 namespace guard {
 
 constinit Child this_child;
+
+namespace {
+
+// Watched code may have used up all memory when it fails, and a sentence needs some.
+std::unique_ptr<char[]> reserve;
+constexpr std::size_t kReserveBytes = std::size_t{1} << 20;
+
+}  // namespace
 
 namespace {
 
@@ -100,6 +109,7 @@ void be_the_child(const Guard& guard, int to_parent, const Work& work) {
     tell(Message::kReport, 0, text, bytes);
     say(exit_code, {nullptr, complaint});
   } catch (const std::exception& exception) {
+    reserve.reset();
     const Thrown thrown = explained(exception);
     std::fflush(nullptr);
     say(thrown.exit_code, {thrown.place, thrown.sentence});
@@ -115,6 +125,7 @@ void watched(const std::function<void()>& code) {
   give_signal_stacks();
   static const bool limited = this_child.locked || (limit_memory(), true);
   static_cast<void>(limited);
+  if (!reserve) reserve = std::make_unique<char[]>(kReserveBytes);
   tell(Message::kBegin);
   this_child.watching = true;
   alarm_in(this_child.guard->limit_s);

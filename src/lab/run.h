@@ -48,6 +48,7 @@ struct Run {
   // The file of a whole program, which ran by itself and ended with that code; empty: a product.
   std::string program = {};
   int exit_code = 0;
+  bool stopped = false;  // by an error of a kernel, before its end
 
   const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };

@@ -7,6 +7,7 @@
 #include "cuda/vector_types.h"
 #include "machine/device_memory.h"
 #include "machine/position.h"
+#include "machine/program.h"
 #include "machine/symbols.h"
 
 // CUDA's built-in variables. src/cuda/cpu.h declares them to kernels as constants.
@@ -73,6 +74,12 @@ std::vector<KernelArray> arrays_of(
   for (const GlobalArray& array : device_arrays()) {
     arrays.push_back({array.name, address_of(array.data), array.bytes, false, false, true});
     arrays.back().own_pages = array.own_pages;
+  }
+  for (const DeviceVariable& variable : device_variables()) {
+    if (variable.is_constant) continue;
+    arrays.push_back(
+        {variable.name, address_of(variable.data), variable.bytes, false, false, true});
+    arrays.back().own_pages = false;
   }
   const std::uintptr_t locals = address_of(thread_locals().data());
   for (const SharedArray& array : shared_arrays(kernel)) {

@@ -1,5 +1,7 @@
 #include "machine/program.h"
 
+#include <algorithm>
+
 #include "cuda/runtime.h"
 #include "machine/fiber.h"
 #include "machine/observer.h"
@@ -105,5 +107,9 @@ int simt::launch_error() {
 
 simt::DeviceVariable::DeviceVariable(
     const char* name, const void* data, std::size_t bytes, bool is_constant) {
-  machine::variables().push_back({name, data, bytes, is_constant});
+  std::vector<machine::DeviceVariable>& known = machine::variables();
+  const bool again = std::any_of(known.begin(), known.end(), [data](const auto& variable) {
+    return variable.data == data;  // both copies of the file register it
+  });
+  if (!again) known.push_back({name, data, bytes, is_constant});
 }

@@ -37,7 +37,7 @@ extern TracedKernel traced_kernel;
 // The kernel that thread(context) calls first; null if it calls none of a rewritten file.
 const void* kernel_called_by(void (*thread)(void*), void* context);
 
-// The program's __device__, __managed__ and, if asked for, __constant__ variables.
+// The program's __device__, __managed__ and __constant__ variables, as its objects register them.
 struct DeviceVariable {
   std::string name;
   const void* data;

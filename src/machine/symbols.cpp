@@ -79,18 +79,22 @@ ArraysOfFile read_arrays(const void* kernel) {
   ArraysOfFile arrays;
   const std::span<const Elf64_Sym> table = symbols().table;
   const auto function = function_at(kernel);
-  if (function == table.end() || !symbols().name(*function).starts_with("_Z")) return arrays;
+  if (function == table.end()) return arrays;
 
   // The program contains two copies of every kernel. The symbols of an object follow its file's
   // name.
   const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
   const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
   const auto end = std::find_if(function, table.end(), is_file);
-  std::unordered_map<std::string_view, const Elf64_Sym*> functions;  // key: the name after _Z
+  // Key: the name after _Z. That of an extern "C" function is within others "3run".
+  std::unordered_map<std::string, const Elf64_Sym*> functions;
   for (auto symbol = begin; symbol != end; ++symbol) {
     const std::string_view name = symbols().name(*symbol);
-    if (type_of(*symbol) == STT_FUNC && name.starts_with("_Z"))
-      functions[name.substr(2)] = &*symbol;
+    if (type_of(*symbol) != STT_FUNC) continue;
+    const bool is_mangled = name.starts_with("_Z");
+    functions
+        [is_mangled ? std::string(name.substr(2))
+                    : std::to_string(name.size()) + std::string(name)] = &*symbol;
   }
   for (auto symbol = begin; symbol != end; ++symbol) {
     if (type_of(*symbol) != STT_TLS) continue;
@@ -100,7 +104,7 @@ ArraysOfFile read_arrays(const void* kernel) {
     const std::string_view local = symbols().name(*symbol);
     const Elf64_Sym* owner = nullptr;
     for (std::size_t e = local.size(); local.starts_with("_ZZ") && e-- > 3;) {
-      const auto found = functions.find(local.substr(3, e - 3));
+      const auto found = functions.find(std::string(local.substr(3, e - 3)));
       if (local[e] != 'E' || found == functions.end()) continue;
       owner = found->second;
       std::string_view name = local.substr(e + 1);
@@ -136,6 +140,11 @@ std::string function_name(const void* address) {
   std::free(demangled);
   for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
     for (std::size_t at; (at = name.find(unnamed)) != name.npos;) name.erase(at, unnamed.size());
+  }
+  // A namespace without a name that holds a device variable (rewrite/qualifiers.h)
+  constexpr std::string_view kNamed = "simt_unnamed_";
+  for (std::size_t at; (at = name.find(kNamed)) != name.npos;) {
+    name.erase(at, std::min(name.find("::", at), name.size() - 2) + 2 - at);
   }
   // The name of a template begins with its return type. Its parameters are the first (...) outside
   // of <>.

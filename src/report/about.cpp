@@ -75,14 +75,16 @@ std::string about(const lab::Run& run) {
   const bool is_program = !run.program.empty();
   const std::string what = gpu.name + text::printed(", %d SMs, ", gpu.sms) + kind_of(gpu);
   const std::string problem =
-      is_program ? text::labelled(
-                       "program", kTerm,
-                       text::echoed(run.program, text::kReportWidth) +
-                           text::printed(": its main has ended with %d", run.exit_code))
-                 : text::labelled(
-                       "problem", kTerm,
-                       lab::product(run) + text::printed(", fp32, seed %llu", run.seed)) +
-                       tiles(run, kTerm);
+      is_program
+          ? text::labelled(
+                "program", kTerm,
+                text::echoed(run.program, text::kReportWidth) +
+                    (run.stopped ? ": stopped at a kernel's error"
+                                 : text::printed(": its main has ended with %d", run.exit_code)))
+          : text::labelled(
+                "problem", kTerm,
+                lab::product(run) + text::printed(", fp32, seed %llu", run.seed)) +
+                tiles(run, kTerm);
   if (!run.gpu_present) {
     return problem +
            text::labelled(

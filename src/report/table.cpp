@@ -73,6 +73,10 @@ void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wi
     layout = laid_out(columns, rows, most);
   }
 
+  if (!run.program.empty() && rows.empty()) {
+    std::fputs((about(run) + "It has launched no kernel.\n").c_str(), out);
+    return;
+  }
   std::string text = about(run) + "\n";
   for (const int line : {0, 1}) {
     text += text::coloured(heading_line(layout, line), text::Colour::bold, style) + "\n";

@@ -1,6 +1,7 @@
 #include "rewrite/edits.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace rewrite {
@@ -17,18 +18,62 @@ void Edits::replace(const Token& first, const Token& last, std::string text) {
   edits_.push_back({first.at, old.size(), std::move(text)});
 }
 
+namespace {
+
+// Follows a source's line markers.
+class Place {
+ public:
+  void go_on(std::string_view text) {
+    for (const char c : text) {
+      if (c != '\n') {
+        line_ += c;
+        continue;
+      }
+      if (line_.starts_with("# ") && line_.find('"') != line_.npos) {
+        number_ = std::strtol(line_.c_str() + 2, nullptr, 10);
+        marker_ = line_.substr(line_.find('"'));
+      } else {
+        ++number_;
+      }
+      line_.clear();
+    }
+  }
+  // A line marker and white space that lead back to this place; nothing without markers.
+  std::string again() const {
+    if (marker_.empty()) return "";
+    const std::size_t file_end = marker_.rfind('"') + 1;
+    const bool in_system = marker_.find('3', file_end) != marker_.npos;
+    std::string text = "\n# " + std::to_string(number_) + " " + marker_.substr(0, file_end) +
+                       (in_system ? " 3\n" : "\n");
+    for (const char c : line_) text += c == '\t' ? '\t' : ' ';
+    return text;
+  }
+
+ private:
+  long number_ = 1;
+  std::string marker_;  // from the quote on
+  std::string line_;    // up to here
+};
+
+}  // namespace
+
 std::string Edits::applied() const {
   std::vector<Edit> sorted = edits_;
-  std::stable_sort(
-      sorted.begin(), sorted.end(),
-      [](const Edit& a, const Edit& b) {  // What is inserted stands before what is replaced.
-        return std::pair(a.at, a.bytes > 0) < std::pair(b.at, b.bytes > 0);
-      });
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Edit& a, const Edit& b) {
+    // What is inserted stands before what is replaced.
+    return std::pair(a.at, a.bytes > 0) < std::pair(b.at, b.bytes > 0);
+  });
   std::string text;
   std::size_t done = 0;
+  Place place;
   for (const Edit& edit : sorted) {
-    text += source_.substr(done, edit.at - done);
+    const std::string_view kept = source_.substr(done, edit.at - done);
+    const std::string_view replaced = source_.substr(edit.at, edit.bytes);
+    place.go_on(kept);
+    place.go_on(replaced);
+    text += kept;
     text += edit.text;
+    text += place.again();
     done = edit.at + edit.bytes;
   }
   text += source_.substr(done);

@@ -1,4 +1,5 @@
-// Changes to a source text that keep each token on its line.
+// Changes to a source text that keep each token on its line, and behind line markers in its column,
+// too, so that the compiler's errors point to it.
 #pragma once
 
 #include <cstddef>

@@ -19,10 +19,14 @@ constexpr std::size_t kMostSteps = 200'000;
 
 }  // namespace
 
+trace::Recorder step_recorder() {
+  return {{0, 1}, kMostSteps};
+}
+
 RecordedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host) {
-  trace::Recorder recorder{{0, 1}, kMostSteps};
+  trace::Recorder recorder = step_recorder();
   machine.recorder = &recorder;
   machine.blocks = machine::Blocks::kSample;
   RecordedRun run;
@@ -41,7 +45,9 @@ StepScene scene_of(
   StepScene scene;
   scene.name = name;
   scene.fault = fault;
-  scene.problem = text::printed("C (%d x %d), K = %d", M, N, K);
+  const auto& [x, y, z] = recording.grid;
+  scene.problem = M > 0 ? text::printed("C (%d x %d), K = %d", M, N, K)
+                        : text::printed("grid %u x %u x %u", x, y, z);
   const trace::SourceRange lines = trace::kernel_lines(recording.kernel);
   trace::resolve_lines(recording, lines);
   scene.source = text::shown_lines(trace::source_text(lines.file));

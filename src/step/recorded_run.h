@@ -8,6 +8,7 @@
 
 #include "model/recording.h"
 #include "step/scene.h"
+#include "trace/recorder.h"
 #include "trace/trace.h"
 
 namespace step {
@@ -17,6 +18,8 @@ struct RecordedRun {
   std::vector<model::Recording> launches;
   std::string fault;  // the fault that stopped a kernel; empty if there was none
 };
+// What records them.
+trace::Recorder step_recorder();
 RecordedRun record_run(
     machine::Machine machine, std::span<const machine::GlobalArray> arrays,
     const std::function<void()>& host);

@@ -15,7 +15,6 @@
 #include "try/sgemm.h"
 
 namespace attempt {
-namespace {
 
 std::string sentence_about(const model::Audit::Surprise& surprise) {
   const std::string where = surprise.line > 0 ? text::printed("line %d: ", surprise.line) : "";
@@ -36,6 +35,8 @@ std::string note_about(const model::Audit& audit) {
                             : "the first blocks of " + text::grouped(audit.blocks) + " launches") +
          " were announced to the tracer, and no others.";
 }
+
+namespace {
 
 model::Audit audited(const Options& options) {
   const lab::Problem p = lab::load_problem(options.flags, false);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "model/audit.h"
 #include "try/options.h"
 
 namespace attempt {
@@ -12,6 +13,10 @@ struct AuditResult {
   std::string note;          // how much was audited, or why nothing was; printed with the counts
   std::string why_withheld;  // a sentence if the counts would not be true
 };
+
+// What an audit found, and what it did not.
+std::string sentence_about(const model::Audit::Surprise& surprise);
+std::string note_about(const model::Audit& audit);
 
 // Runs in a child process of its own. If sgemm fails there, nothing is reported here; the counting
 // run reports it.

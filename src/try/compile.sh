@@ -1,26 +1,40 @@
 #!/bin/sh
-# compile.sh OUT.o IN.ii COMPILER FLAGS...: compiles what rewrite.sh wrote, and says which function
-# is missing.
+# compile.sh TRACED.o PLAIN.o IN.ii "FLAGS OF TRACED" "FLAGS OF PLAIN" COMPILER FLAGS...: compiles
+# both copies of what rewrite.sh wrote, at the same time. Errors are those of one copy. Says which
+# function is missing.
 set -u
-out=$1 in=$2
-shift 2
+traced=$1 plain=$2 in=$3 of_traced=$4 of_plain=$5
+shift 5
 [ ! -t 2 ] || set -- "$@" -fdiagnostics-color=always
-objects=
-for file in "$in" "$in".*.ii; do
-  [ -e "$file" ] || continue
-  into=$out
-  [ "$file" = "$in" ] || into=$out.$(basename "$file").o
-  src/try/limited.sh "$KERNEL" "$@" -x c++-cpp-output -fpreprocessed -c "$file" -o "$into" || {
-    rm -f "$out"
-    exit 1
-  }
-  objects="$objects $into"
+files=$in
+for file in "$in".*.ii; do
+  [ ! -e "$file" ] || files="$files $file"
 done
-if [ "$objects" != " $out" ]; then
-  ld -r $objects -o "$out.all" && mv "$out.all" "$out" || exit 1
-fi
-readelf -sW "$out" | grep -qwE '_Z5sgemmiiifPKfS0_fPf|main' || {
+# copy OUT.o "FLAGS" COMPILER FLAGS...
+copy() {
+  out=$1 of_copy=$2 objects=
+  shift 2
+  for file in $files; do
+    into=$out
+    [ "$file" = "$in" ] || into=$out.$(basename "$file").o
+    src/try/limited.sh "$KERNEL" "$@" $of_copy -x c++-cpp-output -fpreprocessed -c "$file" \
+      -o "$into" || return 1
+    objects="$objects $into"
+  done
+  [ "$files" = "$in" ] || { ld -r $objects -o "$out.all" && mv "$out.all" "$out"; }
+}
+copy "$plain" "$of_plain" "$@" 2> "$plain.said" &
+plain_job=$!
+copy "$traced" "$of_traced" "$@"
+of_traced_code=$?
+wait $plain_job
+of_plain_code=$?
+[ $of_traced_code != 0 ] || [ $of_plain_code = 0 ] || cat "$plain.said" >&2
+rm -f "$plain.said"
+if [ $of_traced_code = 0 ] && [ $of_plain_code = 0 ]; then
+  ! readelf -sW "$traced" | grep -qwE '_Z5sgemmiiifPKfS0_fPf|main' || exit 0
   echo "$KERNEL: defines neither main nor" \
     "void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C)" >&2
-  exit 1
-}
+fi
+rm -f "$traced" "$plain"
+exit 1

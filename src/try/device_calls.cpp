@@ -14,7 +14,7 @@
 #include "cuda/vector_types.h"
 #include "machine/grid.h"
 #include "machine/position.h"
-#include "try/program.h"
+#include "try/main_call.h"
 
 namespace attempt {
 
@@ -114,7 +114,7 @@ void* try_new_array(std::size_t bytes) {
 }
 void try_exit(int code) {
   refuse_in_kernel("exit", "let the host end the program", HERE);
-  leave_program(code);
+  leave_main(code);
   std::exit(code);
 }
 int try_rand() {

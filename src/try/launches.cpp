@@ -7,7 +7,9 @@
 #include "machine/launch_limits.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
+#include "trace/source_lines.h"
 #include "trace/trace.h"
+#include "try/main_call.h"
 
 namespace attempt {
 namespace {
@@ -46,7 +48,7 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
   } catch (...) {
     failure = std::current_exception();
   }
-  if (failure || kernels.any_abandoned()) stop_();
+  if (stopped()) leave_main(1);
 }
 
 void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
@@ -66,8 +68,12 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
       throw model::Refusal(
           machine::function_name(kernel) + ": the traced copy of its launch is missing");
     }
+    if (launches > 0) machine.audit = nullptr;
     machine.launched = [&](const machine::Launch& traced, const model::Counts& counts) {
       kernels.add_launch(traced, counts, 0, 0);
+      if (machine.audit != nullptr) {
+        trace::resolve_lines(*machine.audit, trace::kernel_lines(traced.kernel));
+      }
       is_whole = counts.blocks_traced == counts.blocks;
     };
     machine::traced_kernel = {launch.kernel, kernel};
@@ -75,8 +81,12 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
         machine, {},
         run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
     machine::traced_kernel = {};
+    machine.recorder = nullptr;
+    machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAllButSample;
   } else {
+    machine.recorder = nullptr;
+    machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAll;
   }
   ++launches;

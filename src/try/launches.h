@@ -2,10 +2,9 @@
 #pragma once
 
 #include <exception>
-#include <functional>
-#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/program.h"
@@ -16,11 +15,10 @@ namespace attempt {
 // Each launch runs at once, and completely: blocks that are not traced run in the plain copy.
 class Launches : public machine::ProgramLaunches {
  public:
-  static constexpr int kAll = std::numeric_limits<int>::max();
-
-  // `most_traced`: of each kernel, its first launches. `stop` ends the program; it does not return.
-  Launches(machine::Machine machine, int most_traced, std::function<void()> stop)
-      : machine_(std::move(machine)), most_traced_(most_traced), stop_(std::move(stop)) {}
+  // `most_traced`: of each kernel, its first launches. The first of them is audited, if the machine
+  // has an audit.
+  Launches(machine::Machine machine, int most_traced)
+      : machine_(std::move(machine)), most_traced_(most_traced) {}
 
   void launch(const machine::ProgramLaunch& launch) override;
   const model::Gpu* gpu() const override { return machine_.gpu; }
@@ -28,7 +26,9 @@ class Launches : public machine::ProgramLaunches {
   Kernels kernels;                 // the traced launches
   std::vector<std::string> notes;  // launches that a GPU refuses, once for each reason
   int made = 0;                    // launches
-  std::exception_ptr failure;      // why the program had to stop, or none
+  std::exception_ptr failure;      // of a kernel that could not go on, or none
+  // Whether an error of a kernel has ended main.
+  bool stopped() const { return failure || kernels.any_abandoned(); }
 
   // All launches of that kernel.
   int launches_of(const void* kernel) const;
@@ -38,7 +38,6 @@ class Launches : public machine::ProgramLaunches {
 
   machine::Machine machine_;
   int most_traced_;
-  std::function<void()> stop_;
   std::map<const void*, int> launches_;  // by the traced copy's kernel
 };
 

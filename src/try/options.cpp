@@ -10,7 +10,7 @@
 
 #include "model/refusal.h"
 #include "text/echoed.h"
-#include "try/program.h"
+#include "try/main_call.h"
 
 namespace attempt {
 

@@ -1,5 +1,6 @@
 #include "try/print.h"
 
+#include "report/about.h"
 #include "report/csv.h"
 #include "report/explain/explain.h"
 #include "report/json.h"
@@ -13,6 +14,7 @@ void print(
   if (flags.format == report::Format::json) return report::print_json(out, run);
   if (flags.format == report::Format::csv) return report::print_csv(out, run);
   if (flags.explain) {
+    if (!run.program.empty()) std::fputs(report::about(run).c_str(), out);
     for (const lab::Row& row : run.rows)
       report::explain(out, run, row, style, flags::explaining(flags));
   } else {

@@ -1,10 +1,12 @@
 #include "try/program.h"
 
-#include <setjmp.h>
-#include <unistd.h>
+#include <sys/prctl.h>
 
-#include <iostream>
+#include <csignal>
+#include <exception>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "host/kernels.h"
 #include "lab/device.h"
@@ -12,57 +14,59 @@
 #include "lab/run.h"
 #include "model/refusal.h"
 #include "report/hazard_sentence.h"
-#include "text/file.h"
 #include "text/numbers.h"
+#include "trace/audit.h"
+#include "try/audit.h"
 #include "try/launches.h"
+#include "try/main_call.h"
 #include "try/notes.h"
 #include "try/print.h"
 #include "try/registers.h"
+#include "try/scenes.h"
+#include "try/show.h"
 
 namespace attempt {
 namespace {
 
-// Where main was called, while it runs on the thread `runs_on`.
-struct MainCall {
-  jmp_buf before;
+// Main's exit code.
+int run_main(const Options& options, Launches& launches) {
+  std::vector<std::string> words{options.file};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   int exit_code = 0;
-  bool runs = false;
-  pthread_t runs_on{};
-};
-MainCall main_call;
-
-// The exit code of main, or of exit(). C++ destroys nothing on exit() but static objects, which
-// live as long as this process.
-int call_main(int argc, char** argv) {
-  main_call.runs_on = pthread_self();
-  if (_setjmp(main_call.before) == 0) {
-    main_call.runs = true;
-    main_call.exit_code = simt_users_main(argc, argv, environ);
-  }
-  main_call.runs = false;
-  return main_call.exit_code & 0xff;
+  machine::program_launches = &launches;
+  guard::watched([&] { exit_code = call_main(words); });
+  machine::program_launches = nullptr;
+  return exit_code;
 }
 
-void flush_streams() {
-  std::cout.flush();
-  std::cerr.flush();
-  std::clog.flush();
-  std::fflush(nullptr);
+guard::Outcome step_program(const Options& options, bool on_terminal, std::FILE* report) {
+  // If the parent is gone, the terminal must be restored.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const model::Gpu gpu = lab::choose_model(options.flags, false);
+  machine::Machine machine{&gpu, machine::Blocks::kSample};
+  trace::Recorder recorder = step::step_recorder();
+  machine.recorder = &recorder;
+  Launches launches(machine, options.launches);
+  run_main(options, launches);
+  step::RecordedRun run{std::move(recorder.launches), ""};
+  try {
+    if (launches.failure) std::rethrow_exception(launches.failure);
+  } catch (const machine::KernelFault& fault) {
+    run.fault = fault.what();
+  }
+  if (run.launches.empty())
+    throw model::Refusal("the program launches no kernel here, so there are no steps");
+  const step::StepScenes scenes = scenes_of(run, 0, 0, 0);
+  return {step::step(options.flags, scenes, on_terminal, report), ""};
 }
 
 }  // namespace
 
-void leave_program(int exit_code) {
-  if (!main_call.runs || !pthread_equal(main_call.runs_on, pthread_self())) return;
-  main_call.exit_code = exit_code;
-  _longjmp(main_call.before, 1);
-}
-
 guard::Outcome run_program(
-    const Options& options, const std::string& command, text::Style style, std::FILE* report,
-    int stdout_of) {
-  if (stdout_of >= 0) dup2(stdout_of, STDOUT_FILENO);
+    const Options& options, const std::string& command, text::Style style, bool on_terminal,
+    std::FILE* report) {
   const flags::Flags& flags = options.flags;
+  if (flags.step) return step_program(options, on_terminal, report);
   lab::Run run = lab::new_run(flags, false, command);
   run.program = options.file;
 
@@ -70,23 +74,23 @@ guard::Outcome run_program(
   machine.hazards = flags.hazards;
   machine.blocks =
       flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
-  Launches launches(machine, options.launches, [] { leave_program(1); });
-  std::vector<std::string> words{options.file};
-  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  machine::program_launches = &launches;
+  ShowRecorder recorder(options.show);
+  recorder.title = text::shortened(options.file, text::kReportWidth);
+  machine.recorder = recorder.wanted();
+  model::Audit audit;
+  const bool audits = recorder.wanted() == nullptr && trace::why_no_audit().empty();
+  if (audits) machine.audit = &audit;
   host::set_find_registers([&](const std::string& kernel) {
     return options.registers ? options.registers
                              : compiled_registers(kernel, run.gpu.compute_capability);
   });
-  guard::watched([&] {
-    run.exit_code = call_main(static_cast<int>(words.size()), arguments.data());
-    flush_streams();
-  });
-  machine::program_launches = nullptr;
-  if (launches.failure) std::rethrow_exception(launches.failure);
+  Launches launches(machine, options.launches);
+  run.exit_code = run_main(options, launches);
+  run.stopped = launches.stopped();
+  if (launches.failure) {
+    if (recorder.wanted() == nullptr) std::rethrow_exception(launches.failure);
+    recorder.keep_fault([&] { std::rethrow_exception(launches.failure); });
+  }
 
   for (Kernels::Entry& entry : launches.kernels.entries) {
     entry.shape.launches = launches.launches_of(entry.function);
@@ -94,10 +98,15 @@ guard::Outcome run_program(
         row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
     lab::annotate(run.rows.back(), entry.function);
   }
-  print(report, flags, run, "", style);
   for (const std::string& note : launches.notes) {
     std::fprintf(stderr, "try: note: %s\n", note.c_str());
   }
+  if (recorder.wanted() != nullptr) return recorder.show(report, style, run, "");
+  if (!audit.surprises.empty()) return {1, sentence_about(audit.surprises.front())};
+  const std::string note = !audits              ? "Not audited: " + trace::why_no_audit() + "."
+                           : audit.accesses > 0 ? note_about(audit)
+                                                : "";
+  print(report, flags, run, note, style);
   print_notes();
   const bool hazardous = report::report_hazards("try", run);
   return {hazardous ? 1 : run.exit_code, ""};

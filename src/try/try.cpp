@@ -35,6 +35,7 @@
 #include "try/options.h"
 #include "try/print.h"
 #include "try/program.h"
+#include "try/scenes.h"
 #include "try/sgemm.h"
 #include "try/show.h"
 #include "try/why_wrong.h"
@@ -99,17 +100,7 @@ guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE
   });
   if (run.launches.empty())
     throw model::Refusal("sgemm launches no kernel here, so there are no steps");
-  step::StepScenes scenes;
-  scenes.count = static_cast<int>(run.launches.size());
-  scenes.load = [&](int number) {
-    const model::Recording& launch = run.launches[number];
-    const bool is_last = number + 1 == scenes.count;
-    std::string name = machine::function_name(launch.kernel);
-    if (scenes.count > 1) {
-      name += ", launch " + std::to_string(number + 1) + " of " + std::to_string(scenes.count);
-    }
-    return step::scene_of(launch, name, is_last ? run.fault : "", p.M, p.N, p.K);
-  };
+  const step::StepScenes scenes = scenes_of(run, p.M, p.N, p.K);
   return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
@@ -224,12 +215,15 @@ guard::Outcome try_sgemm(
 namespace {
 
 // What the program prints appears on our stdout, unless that is to hold a report for a machine.
-int try_program(const attempt::Options& options, const std::string& command, text::Style style) {
+int try_program(
+    const attempt::Options& options, const std::string& command, text::Style style,
+    bool on_terminal) {
   const bool is_for_readers = options.flags.format == report::Format::table;
   const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
   return guard::run_guarded(
       attempt::kernel_guard(options.limit_s, "try", "the program"), [&](std::FILE* report) {
-        return attempt::run_program(options, command, style, report, stdout_of);
+        if (stdout_of >= 0) dup2(stdout_of, STDOUT_FILENO);
+        return attempt::run_program(options, command, style, on_terminal, report);
       });
 }
 
@@ -243,7 +237,9 @@ int try_or_refuse(int argc, char** argv) {
     name_threads = options.name_threads;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);
-    if (sgemm_traced == nullptr) return try_program(options, lab::joined(argc, argv), style);
+    if (sgemm_traced == nullptr) {
+      return try_program(options, lab::joined(argc, argv), style, on_terminal);
+    }
     const bool prints_counts = !options.flags.step && options.show.empty();
     const AuditResult audit = prints_counts ? audit_sgemm(options) : AuditResult{};
     if (!audit.why_withheld.empty()) {

@@ -17,9 +17,9 @@ C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
 	--redefine-sym _Znam=try_new_array
 REWRITE_TRIED = src/try/rewrite.sh $(REWRITER) $@ $(CXX) $(TRY_AS_CPU) -include src/try/prefix.h $(DEPENDENCIES) -MT $@
-COMPILE_TRIED = src/try/compile.sh $@ $< $(CXX) $(TRY_AS_CPU)
 # Kernels are told apart by their addresses, and the copies, too (machine/symbols.h).
-TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions
+# A kernel's first call must return to it.
+TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions -fno-optimize-sibling-calls
 
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
@@ -28,12 +28,10 @@ $(BUILD)/try/%.ii: examples/%.cu $(BUILD)/try.flags $(REWRITER)
 	KERNEL=$< $(REWRITE_TRIED)
 $(BUILD)/try/yours.ii: $(REWRITER) FORCE
 	$(REWRITE_TRIED)
-$(BUILD)/try/%.raw_traced.o: $(BUILD)/try/%.ii $(ANNOUNCER)
-	$(call say,g++,$* (traced))
-	KERNEL="$${KERNEL:-$*}" $(COMPILE_TRIED) $(TRACED)
-$(BUILD)/try/%.raw_plain.o: $(BUILD)/try/%.ii
+$(BUILD)/try/%.raw_traced.o $(BUILD)/try/%.raw_plain.o: $(BUILD)/try/%.ii $(ANNOUNCER)
 	$(call say,g++,$*)
-	KERNEL="$${KERNEL:-$*}" $(COMPILE_TRIED) $(TRIED_PLAIN)
+	KERNEL="$${KERNEL:-$*}" src/try/compile.sh $(basename $<).raw_traced.o $(basename $<).raw_plain.o $< \
+		'$(TRACED)' '$(TRIED_PLAIN)' $(CXX) $(TRY_AS_CPU)
 $(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o
 	src/try/copy.sh traced $< $@ $(C_LIBRARY) $(COUNTED)
 $(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o
@@ -45,7 +43,7 @@ $(BUILD)/try/yours.gpu.o: FORCE
 	c++filt -p < $@.log | awk -f src/model/ptxas_registers.awk > $(BUILD)/try/yours.registers
 	objcopy --redefine-sym _Z5sgemmiiifPKfS0_fPf=_Z9sgemm_gpuiiifPKfS0_fPf --localize-symbol=main $@
 
-TRY_PARTS = $(call OBJECTS,$(CALL_SGEMM)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \

@@ -13,6 +13,7 @@ namespace report {
 namespace {
 
 std::string problem(const lab::Run& run) {
+  if (!run.program.empty()) return fact("program", text::shortened(run.program, 80));
   return fact("problem", product(run) + ", fp32, row-major");
 }
 

@@ -4,8 +4,6 @@
 // other, so gdb can follow a thread like any program.
 #include <omp.h>
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -16,8 +14,8 @@
 #include "machine/grid.h"
 #include "machine/program.h"
 #include "model/refusal.h"
+#include "try/main_call.h"
 #include "try/options.h"
-#include "try/program.h"
 #include "try/sgemm.h"
 
 namespace {
@@ -39,14 +37,13 @@ class Untraced : public machine::ProgramLaunches {
   const model::Gpu& gpu_;
 };
 
-int debug_program(attempt::Options options) {
+int debug_program(const attempt::Options& options) {
   const model::Gpu gpu = lab::choose_model(options.flags, false);
   Untraced launches(gpu);
   machine::program_launches = &launches;
-  std::vector<char*> words{options.file.data()};
-  for (std::string& word : options.arguments) words.push_back(word.data());
-  words.push_back(nullptr);
-  return simt_users_main(static_cast<int>(words.size()) - 1, words.data(), environ);
+  std::vector<std::string> words{options.file};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  return attempt::call_main(words);
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+// The call of a user's main.
+#pragma once
+
+#include <span>
+#include <string>
+
+// The user's main, renamed in the plain copy (copy.sh); null if the file has none, or an sgemm.
+extern "C" [[gnu::weak]] int simt_users_main(int argc, char** argv, char** environment);
+
+namespace attempt {
+
+// Calls main with these words and returns its exit code, or that of exit(). Like exit(), this
+// destroys nothing that lives on main's stack.
+int call_main(std::span<const std::string> words);
+
+// Ends main with this exit code, as exit() does; returns if main is not running on this thread.
+void leave_main(int exit_code);
+
+}  // namespace attempt
