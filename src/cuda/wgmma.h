@@ -27,16 +27,14 @@
 #ifndef __NVCC__
 #include "cuda/vector_types.h"
 
-// An address in shared memory as a number; on the CPU, of dynamic shared memory only.
+// An address in shared memory as a number.
 std::size_t __cvta_generic_to_shared(const void* pointer);
 
 void wgmma_fence();
 void wgmma_commit_group();
 
 namespace simt {
-inline unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
+unsigned shared_address(const void* pointer);  // on the CPU, of dynamic shared memory only
 void wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds);
 void wait_for_wgmma_groups(int groups_in_flight);
 }  // namespace simt

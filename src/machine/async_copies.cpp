@@ -49,34 +49,40 @@ void machine::finish(const AsyncCopy& copy) {
   std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
 }
 
-// The functions of <cuda_pipeline.h> (src/cuda/cpu.h).
-void __pipeline_memcpy_async(
-    void* shared, const void* global, std::size_t size, std::size_t zfill) {
-  machine::Worker& worker = *machine::running_worker;
+void machine::start_async_copy(
+    void* shared, const void* global, std::size_t size, std::size_t zfill, const void* place) {
+  Worker& worker = *running_worker;
   const std::size_t zeros = std::min(zfill, size);
-  const machine::AsyncCopy copy{shared, global, size - zeros, zeros};
-  if (machine::BlockObserver* observer = worker.observer()) {
-    const void* const place = __builtin_return_address(0);
-    machine::look_for_misuse(*observer, worker.memory(), copy, zfill, place);
-    if (machine::is_copy(size)) {
-      observer->async_copy(shared, zeros < size ? global : nullptr, size, place);
-    }
+  const AsyncCopy copy{shared, global, size - zeros, zeros};
+  if (BlockObserver* observer = worker.observer()) {
+    look_for_misuse(*observer, worker.memory(), copy, zfill, place);
+    if (is_copy(size)) observer->async_copy(shared, zeros < size ? global : nullptr, size, place);
   }
   worker.running().copies.issue(copy);
 }
 
-void __pipeline_commit() {
-  machine::Worker& worker = *machine::running_worker;
-  if (machine::BlockObserver* observer = worker.observer()) {
-    observer->async_commit(__builtin_return_address(0));
-  }
+void machine::commit_async_copies(const void* place) {
+  Worker& worker = *running_worker;
+  if (BlockObserver* observer = worker.observer()) observer->async_commit(place);
   worker.running().copies.commit();
 }
 
-void __pipeline_wait_prior(int groups_in_flight) {
-  machine::Worker& worker = *machine::running_worker;
-  if (machine::BlockObserver* observer = worker.observer()) {
-    observer->async_wait(groups_in_flight, __builtin_return_address(0));
-  }
-  worker.running().copies.wait(groups_in_flight, machine::finish);
+void machine::wait_for_async_copies(int groups_in_flight, const void* place) {
+  Worker& worker = *running_worker;
+  if (BlockObserver* observer = worker.observer()) observer->async_wait(groups_in_flight, place);
+  worker.running().copies.wait(groups_in_flight, finish);
 }
+
+// The functions of <cuda_pipeline.h> (src/cuda/cpu.h).
+#define HERE __builtin_return_address(0)
+void __pipeline_memcpy_async(
+    void* shared, const void* global, std::size_t size, std::size_t zfill) {
+  machine::start_async_copy(shared, global, size, zfill, HERE);
+}
+void __pipeline_commit() {
+  machine::commit_async_copies(HERE);
+}
+void __pipeline_wait_prior(int groups_in_flight) {
+  machine::wait_for_async_copies(groups_in_flight, HERE);
+}
+#undef HERE

@@ -16,6 +16,13 @@ struct AsyncCopy {
 
 void finish(const AsyncCopy& copy);
 
+// What a thread does; `place` is a return address in the kernel. Of `size` bytes the last `zeros`
+// are filled with zeros.
+void start_async_copy(
+    void* shared, const void* global, std::size_t size, std::size_t zeros, const void* place);
+void commit_async_copies(const void* place);
+void wait_for_async_copies(int groups_in_flight, const void* place);
+
 using AsyncCopies = AsyncGroups<AsyncCopy>;
 
 }  // namespace machine

@@ -27,12 +27,12 @@ struct BulkLoad {
   char* shared;
 };
 
-// A barrier of a block, in shared memory or, if it has an id, named.
+// A barrier of a block, in shared memory or, if its id is not negative, named.
 struct BlockBarrier {
   Mbarrier state;
   std::uint32_t number;  // in the block, from 0
-  char* shared;          // null: it is named
-  int id = 0;
+  char* shared;          // null: it is named, or was invalidated
+  int id = -1;
   std::deque<BulkLoad> on_the_way = {};
   std::vector<ArrivalOfCopies> arrivals_on_the_way = {};
   std::uint32_t copies = 0;  // that have arrived

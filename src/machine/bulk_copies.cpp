@@ -2,17 +2,19 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "cuda/hopper_instructions.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
 #include "machine/own_access.h"
+#include "machine/shared_address.h"
 #include "machine/worker.h"
 
 namespace machine {
 namespace {
 
-std::uint32_t shared_address_of(const void* pointer, const void* place) {
+std::uint32_t dynamic_address_of(const void* pointer, const void* place) {
   const KernelArray* dynamic = nullptr;
   for (const KernelArray& array : running_worker->memory().arrays) {
     if (array.shared && array.begin == reinterpret_cast<std::uintptr_t>(dynamic_shared_memory())) {
@@ -34,6 +36,14 @@ TensorMap map_at(const CUtensorMap* map, const void* place) {
   return *contents;
 }
 
+// The first column and row of a box. Beyond a matrix, dimensions have one element.
+std::pair<int, int> corner_of(std::span<const int> at, const void* place) {
+  for (std::size_t i = 2; i < at.size(); ++i) {
+    if (at[i] != 0) fault("it copies a box of a tensor that is no matrix", place);
+  }
+  return {at[0], at.size() > 1 ? at[1] : 0};
+}
+
 // Faults if the copy engine cannot copy a box from column x on to or from this shared memory.
 void require_possible(const TensorMap& map, int x, const void* shared, const void* place) {
   // The PTX ISA does not say so, but an H200 stops with "illegal instruction" (hopper_checks.cu).
@@ -42,7 +52,7 @@ void require_possible(const TensorMap& map, int x, const void* shared, const voi
         "it copies a box from column " + std::to_string(x) + " on; it must be a multiple of 4",
         place);
   }
-  const std::uint32_t at = shared_address_of(shared, place);
+  const std::uint32_t at = dynamic_address_of(shared, place);
   const std::uint32_t alignment = map.swizzle == model::Swizzle::span_128 ? 1024 : 128;
   if (at % alignment != 0) {
     fault(
@@ -51,7 +61,7 @@ void require_possible(const TensorMap& map, int x, const void* shared, const voi
         place);
   }
   const auto* const last = static_cast<const char*>(shared) + map.box_bytes() - 1;
-  shared_address_of(last, place);
+  dynamic_address_of(last, place);
   if (running_worker->async().in(shared, map.box_bytes()) != nullptr) {
     fault("it copies a box to or from shared memory that holds an mbarrier", place);
   }
@@ -89,54 +99,72 @@ void end_bulk_stores(Thread& thread, BlockObserver* observer) {
 
 }  // namespace machine
 
+void machine::load_box_async(
+    void* shared, const CUtensorMap* map, std::span<const int> at, void* barrier,
+    const void* place) {
+  Worker& worker = *running_worker;
+  const TensorMap contents = map_at(map, place);
+  const auto [x, y] = corner_of(at, place);
+  require_possible(contents, x, shared, place);
+  BlockBarrier& counted = barrier_at(barrier, place);
+  if (BlockObserver* observer = worker.observer()) {
+    const AsyncAction::Copy copy{shared, contents.box_bytes(), inside(contents, x, y)};
+    observer->async_action({AsyncAction::Kind::load, counted.number, 0, &copy}, place);
+  }
+  counted.on_the_way.push_back({contents, x, y, static_cast<char*>(shared)});
+  const OwnAccess own;
+  std::memset(shared, 0xff, contents.box_bytes());
+}
+
+void machine::store_box_async(
+    const void* shared, const CUtensorMap* map, std::span<const int> at, const void* place) {
+  Worker& worker = *running_worker;
+  const TensorMap contents = map_at(map, place);
+  const auto [x, y] = corner_of(at, place);
+  require_possible(contents, x, shared, place);
+  if (BlockObserver* observer = worker.observer()) {
+    const AsyncAction::Copy copy{shared, contents.box_bytes(), inside(contents, x, y)};
+    observer->async_action({AsyncAction::Kind::store, 0, 0, &copy}, place);
+  }
+  worker.running().stores.place = place;
+  worker.running().stores.unread.issue({contents, x, y, static_cast<const char*>(shared)});
+}
+
+void machine::commit_bulk_stores() {
+  running_worker->running().stores.unread.commit();
+}
+
+void machine::wait_for_bulk_stores(int groups_in_flight, bool only_read, const void* place) {
+  Worker& worker = *running_worker;
+  BulkStores& stores = worker.running().stores;
+  read_stores(stores, groups_in_flight);
+  if (BlockObserver* observer = worker.observer()) {
+    observer->async_action({AsyncAction::Kind::stores_read, 0, stores.read, nullptr}, place);
+  }
+  if (!only_read) write_stores(stores);
+}
+
 #define HERE __builtin_return_address(0)
+unsigned simt::shared_address(const void* pointer) {
+  return machine::dynamic_address_of(pointer, HERE);
+}
 std::size_t __cvta_generic_to_shared(const void* pointer) {
   return machine::shared_address_of(pointer, HERE);
 }
 
 void cp_async_bulk_tensor_2d(
     void* shared, const CUtensorMap* map, int x, int y, std::uint64_t* barrier) {
-  machine::Worker& worker = *machine::running_worker;
-  const void* const place = HERE;
-  const machine::TensorMap contents = machine::map_at(map, place);
-  machine::require_possible(contents, x, shared, place);
-  machine::BlockBarrier& counted = machine::barrier_at(barrier, place);
-  if (machine::BlockObserver* observer = worker.observer()) {
-    const machine::AsyncAction::Copy copy{
-        shared, contents.box_bytes(), machine::inside(contents, x, y)};
-    observer->async_action({machine::AsyncAction::Kind::load, counted.number, 0, &copy}, place);
-  }
-  counted.on_the_way.push_back({contents, x, y, static_cast<char*>(shared)});
-  const machine::OwnAccess own;
-  std::memset(shared, 0xff, contents.box_bytes());
+  const int at[] = {x, y};
+  machine::load_box_async(shared, map, at, barrier, HERE);
 }
-
 void cp_async_bulk_tensor_2d_store(const CUtensorMap* map, int x, int y, const void* shared) {
-  machine::Worker& worker = *machine::running_worker;
-  const void* const place = HERE;
-  const machine::TensorMap contents = machine::map_at(map, place);
-  machine::require_possible(contents, x, shared, place);
-  if (machine::BlockObserver* observer = worker.observer()) {
-    const machine::AsyncAction::Copy copy{
-        shared, contents.box_bytes(), machine::inside(contents, x, y)};
-    observer->async_action({machine::AsyncAction::Kind::store, 0, 0, &copy}, place);
-  }
-  worker.running().stores.place = place;
-  worker.running().stores.unread.issue({contents, x, y, static_cast<const char*>(shared)});
+  const int at[] = {x, y};
+  machine::store_box_async(shared, map, at, HERE);
 }
-
 void cp_async_bulk_commit_group() {
-  machine::running_worker->running().stores.unread.commit();
+  machine::commit_bulk_stores();
 }
-
 void simt::wait_for_bulk_groups(int groups_in_flight, bool only_read) {
-  machine::Worker& worker = *machine::running_worker;
-  machine::BulkStores& stores = worker.running().stores;
-  machine::read_stores(stores, groups_in_flight);
-  if (machine::BlockObserver* observer = worker.observer()) {
-    observer->async_action(
-        {machine::AsyncAction::Kind::stores_read, 0, stores.read, nullptr}, HERE);
-  }
-  if (!only_read) machine::write_stores(stores);
+  machine::wait_for_bulk_stores(groups_in_flight, only_read, HERE);
 }
 #undef HERE

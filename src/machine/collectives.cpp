@@ -162,6 +162,26 @@ void execute_together(const WarpInstruction& instruction, void* operands) {
       {Exchange::kInstruction, 0xffffffffu, 0, 0, nullptr, &instruction, operands});
 }
 
+void sync_warp(std::uint32_t mask, const void* place) {
+  if (BlockObserver* observer = running_worker->observer()) observer->warp_barrier(mask, place);
+  exchange({Exchange::kBarrier, mask, 0, 0, nullptr});
+}
+
+std::uint64_t shuffle_in_warp(
+    std::uint32_t mask, std::uint64_t value, int source, int width, const void* place) {
+  BlockObserver* const observer = running_worker->observer();
+  const bool is_width =
+      width > 0 && width <= warpSize && std::has_single_bit(static_cast<unsigned>(width));
+  if (!is_width && observer != nullptr) {
+    observer->misuse(model::HazardKind::bad_width, width, warpSize, place);
+  }
+  const std::uint64_t received = exchange({Exchange::kShuffle, mask, value, source, nullptr});
+  if (running_worker->running().received_nothing && is_width && observer != nullptr) {
+    observer->misuse(model::HazardKind::nothing_shuffled, source, mask, place);
+  }
+  return received;
+}
+
 }  // namespace machine
 
 simt::BlockVote simt::block_barrier(bool vote) {
@@ -180,10 +200,7 @@ int simt::warp_lanes() {
 }
 
 void simt::warp_barrier(std::uint32_t mask) {
-  if (machine::BlockObserver* observer = machine::running_worker->observer()) {
-    observer->warp_barrier(mask, __builtin_return_address(0));
-  }
-  machine::exchange({machine::Exchange::kBarrier, mask, 0, 0, nullptr});
+  machine::sync_warp(mask, __builtin_return_address(0));
 }
 
 std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
@@ -192,19 +209,7 @@ std::uint32_t simt::warp_ballot(std::uint32_t mask, bool vote) {
 }
 
 std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int source, int width) {
-  machine::BlockObserver* const observer = machine::running_worker->observer();
-  const bool is_width =
-      width > 0 && width <= warpSize && std::has_single_bit(static_cast<unsigned>(width));
-  if (!is_width && observer != nullptr) {
-    observer->misuse(model::HazardKind::bad_width, width, warpSize, __builtin_return_address(0));
-  }
-  const std::uint64_t received =
-      machine::exchange({machine::Exchange::kShuffle, mask, value, source, nullptr});
-  if (machine::running_worker->running().received_nothing && is_width && observer != nullptr) {
-    observer->misuse(
-        model::HazardKind::nothing_shuffled, source, mask, __builtin_return_address(0));
-  }
-  return received;
+  return machine::shuffle_in_warp(mask, value, source, width, __builtin_return_address(0));
 }
 
 void simt::warp_gather(std::uint32_t mask, std::uint64_t value, Gathered& gathered) {

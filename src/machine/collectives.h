@@ -31,6 +31,11 @@ struct Collective {
   void* operands = nullptr;  // (kInstruction), or the lane's simt::Gathered (kGather)
 };
 
+// __syncwarp, and __shfl_sync from that lane; `place` is a return address in the kernel.
+void sync_warp(std::uint32_t mask, const void* place);
+std::uint64_t shuffle_in_warp(
+    std::uint32_t mask, std::uint64_t value, int source, int width, const void* place);
+
 // The running lane executes an instruction together with all other lanes of its warp.
 void execute_together(const WarpInstruction& instruction, void* operands);
 

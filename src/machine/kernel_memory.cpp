@@ -43,6 +43,9 @@ char* dynamic_shared_memory() {
 }
 
 std::span<const std::byte> thread_locals() {
+  static __thread const std::byte* begin;
+  static __thread std::size_t bytes;
+  if (begin != nullptr) return {begin, bytes};
   std::span<const std::byte> block;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* found) {
@@ -54,6 +57,8 @@ std::span<const std::byte> thread_locals() {
         return 1;  // the executable comes first; the libraries do not matter
       },
       &block);
+  begin = block.data();
+  bytes = block.size();
   return block;
 }
 

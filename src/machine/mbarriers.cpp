@@ -4,6 +4,7 @@
 #include "cuda/async_copy.h"
 #include "cuda/hopper_instructions.h"
 #include "machine/fault.h"
+#include "machine/mbarrier_actions.h"
 #include "machine/observer.h"
 #include "machine/own_access.h"
 #include "machine/worker.h"
@@ -48,26 +49,19 @@ void arrive_at(BlockBarrier& barrier, const void* place) {
   if (all_came || !barrier.state.arrive()) fault_of_arrival(barrier, place);
 }
 
-// Copies that nobody waits for do not arrive, so neither does this.
-void arrive_when_copied(BlockBarrier& barrier, bool is_additional, const void* place) {
-  barrier.receive_copies();
-  tell(AsyncAction::Kind::arrive_copied, barrier.number, barrier.state.phase(), place);
-  if (is_additional) barrier.state.expect_arrival();
-  if (barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size()) {
-    fault_of_arrival(barrier, place);
-  }
-  AsyncCopies& copies = running_worker->running().copies;
-  barrier.arrivals_on_the_way.push_back({&copies, copies.issued()});
-}
-
-void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {
-  running_worker->wait_for_phase(barrier, parity, place);
+// A thread has waited for the phase before the one in progress.
+void passed(const BlockBarrier& barrier, const void* place) {
   // Before the first phase nothing is complete.
   const std::uint64_t phase = barrier.state.phase();
   BlockObserver* const observer = running_worker->observer();
   if (phase == 0 || observer == nullptr) return;
   observer->async_action(
       {AsyncAction::Kind::wait, barrier.number, phase - 1, nullptr, barrier.copies}, place);
+}
+
+void wait_for(BlockBarrier& barrier, unsigned parity, const void* place) {
+  running_worker->wait_for_phase(barrier, parity, place);
+  passed(barrier, place);
 }
 
 }  // namespace
@@ -87,9 +81,7 @@ BlockBarrier& barrier_at(const void* pointer, const void* place) {
 
 }  // namespace machine
 
-#define HERE __builtin_return_address(0)
-void mbarrier_init(std::uint64_t* barrier, unsigned count) {
-  const void* const place = HERE;
+void machine::init_mbarrier(void* barrier, unsigned count, const void* place) {
   machine::require_barrier(barrier, place);
   if (count == 0 || count > machine::Mbarrier::kMostArrivals) {
     machine::fault(
@@ -98,7 +90,7 @@ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
         place);
   }
   machine::AsyncProxy& async = machine::running_worker->async();
-  if (async.in(barrier, sizeof *barrier) != nullptr) {
+  if (async.in(barrier, sizeof(std::uint64_t)) != nullptr) {
     machine::fault("it initializes an mbarrier that is initialized already", place);
   }
   const std::uint32_t number = async.add(barrier, count).number;
@@ -108,54 +100,64 @@ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
   std::memcpy(barrier, &machine::kMark, sizeof machine::kMark);
 }
 
-void fence_mbarrier_init() {
-  machine::tell(machine::AsyncAction::Kind::barrier_fence, 0, 0, HERE);
+void machine::invalidate_mbarrier(void* barrier, const void* place) {
+  machine::barrier_at(barrier, place).shared = nullptr;
 }
 
-void fence_proxy_async() {
-  machine::tell(machine::AsyncAction::Kind::proxy_fence, 0, 0, HERE);
+void machine::fence_mbarriers(const void* place) {
+  tell(AsyncAction::Kind::barrier_fence, 0, 0, place);
 }
 
-void mbarrier_arrive(std::uint64_t* barrier) {
-  machine::arrive_at(machine::barrier_at(barrier, HERE), HERE);
+void machine::fence_async_proxy(const void* place) {
+  tell(AsyncAction::Kind::proxy_fence, 0, 0, place);
 }
 
-void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes) {
-  const void* const place = HERE;
+std::uint64_t machine::arrive_at_mbarrier(void* barrier, unsigned count, const void* place) {
+  BlockBarrier& counted = barrier_at(barrier, place);
+  counted.receive_copies();
+  const std::uint64_t phase = counted.state.phase();
+  for (unsigned i = 0; i < count; ++i) arrive_at(counted, place);
+  return phase;
+}
+
+void machine::expect_at_mbarrier(void* barrier, unsigned bytes, const void* place) {
   machine::BlockBarrier& counted = machine::barrier_at(barrier, place);
   counted.receive_copies();
   if (!counted.state.expect(bytes)) {
     machine::fault(
         "it announces more bytes at an mbarrier than one phase can count, 1048575", place);
   }
-  machine::arrive_at(counted, place);
 }
 
-void cp_async_mbarrier_arrive_noinc(std::uint64_t* barrier) {
-  machine::arrive_when_copied(machine::barrier_at(barrier, HERE), false, HERE);
+bool machine::wait_for_mbarrier(void* barrier, unsigned parity, const void* place) {
+  BlockBarrier& counted = barrier_at(barrier, place);
+  const bool complete = running_worker->try_to_wait_for_phase(counted, parity, place);
+  if (complete) passed(counted, place);
+  return complete;
 }
 
-void cp_async_mbarrier_arrive(std::uint64_t* barrier) {
-  machine::arrive_when_copied(machine::barrier_at(barrier, HERE), true, HERE);
+// Copies that nobody waits for do not arrive, so neither does this.
+void machine::arrive_when_copied(void* at, bool is_additional, const void* place) {
+  BlockBarrier& barrier = barrier_at(at, place);
+  barrier.receive_copies();
+  tell(AsyncAction::Kind::arrive_copied, barrier.number, barrier.state.phase(), place);
+  if (is_additional) barrier.state.expect_arrival();
+  if (barrier.state.missing_arrivals() == barrier.arrivals_on_the_way.size()) {
+    fault_of_arrival(barrier, place);
+  }
+  AsyncCopies& copies = running_worker->running().copies;
+  barrier.arrivals_on_the_way.push_back({&copies, copies.issued()});
 }
 
-std::uint64_t simt::mbarrier_phase(std::uint64_t* barrier) {
-  machine::BlockBarrier& known = machine::barrier_at(barrier, HERE);
-  known.receive_copies();
-  return known.state.phase();
-}
+namespace machine {
+namespace {
 
-void mbarrier_wait(std::uint64_t* barrier, unsigned parity) {
-  machine::wait_for(machine::barrier_at(barrier, HERE), parity, HERE);
-}
-
-void bar_sync(int id, int threads) {
-  const void* const place = HERE;
+BlockBarrier& named_barrier(int id, int threads, const void* place) {
   constexpr int kMostId = 15, kMostThreads = 1024;
-  if (id < 1 || id > kMostId || threads < 32 || threads > kMostThreads || threads % 32 != 0) {
+  if (id < 0 || id > kMostId || threads < 32 || threads > kMostThreads || threads % 32 != 0) {
     machine::fault(
-        "it calls bar_sync(" + std::to_string(id) + ", " + std::to_string(threads) +
-            "); the id is 1 to 15, and the number of threads a multiple of 32",
+        "it comes to barrier " + std::to_string(id) + " for " + std::to_string(threads) +
+            " threads; the id is 0 to 15, and the number of threads a multiple of 32",
         place);
   }
   machine::BlockBarrier& barrier = machine::running_worker->async().named(id, threads);
@@ -165,8 +167,65 @@ void bar_sync(int id, int threads) {
             " threads, and others came to it for " + std::to_string(barrier.state.arrivals()),
         place);
   }
+  return barrier;
+}
+
+}  // namespace
+
+void sync_named_barrier(int id, int threads, const void* place) {
+  BlockBarrier& barrier = named_barrier(id, threads, place);
   const auto parity = static_cast<unsigned>(barrier.state.phase() % 2);
-  machine::arrive_at(barrier, place);
-  machine::wait_for(barrier, parity, place);
+  arrive_at(barrier, place);
+  wait_for(barrier, parity, place);
+}
+
+void arrive_at_named_barrier(int id, int threads, const void* place) {
+  arrive_at(named_barrier(id, threads, place), place);
+}
+
+}  // namespace machine
+
+#define HERE __builtin_return_address(0)
+void mbarrier_init(std::uint64_t* barrier, unsigned count) {
+  machine::init_mbarrier(barrier, count, HERE);
+}
+void fence_mbarrier_init() {
+  machine::fence_mbarriers(HERE);
+}
+void fence_proxy_async() {
+  machine::fence_async_proxy(HERE);
+}
+void mbarrier_arrive(std::uint64_t* barrier) {
+  machine::arrive_at_mbarrier(barrier, 1, HERE);
+}
+void mbarrier_arrive_expect_tx(std::uint64_t* barrier, unsigned bytes) {
+  const void* const place = HERE;
+  machine::expect_at_mbarrier(barrier, bytes, place);
+  machine::arrive_at_mbarrier(barrier, 1, place);
+}
+void cp_async_mbarrier_arrive_noinc(std::uint64_t* barrier) {
+  machine::arrive_when_copied(barrier, false, HERE);
+}
+void cp_async_mbarrier_arrive(std::uint64_t* barrier) {
+  machine::arrive_when_copied(barrier, true, HERE);
+}
+std::uint64_t simt::mbarrier_phase(std::uint64_t* barrier) {
+  machine::BlockBarrier& known = machine::barrier_at(barrier, HERE);
+  known.receive_copies();
+  return known.state.phase();
+}
+void mbarrier_wait(std::uint64_t* barrier, unsigned parity) {
+  const void* const place = HERE;
+  machine::wait_for(machine::barrier_at(barrier, place), parity, place);
+}
+void bar_sync(int id, int threads) {
+  const void* const place = HERE;
+  if (id < 1 || id > 15 || threads < 32 || threads > 1024 || threads % 32 != 0) {
+    machine::fault(
+        "it calls bar_sync(" + std::to_string(id) + ", " + std::to_string(threads) +
+            "); the id is 1 to 15, and the number of threads a multiple of 32",
+        place);
+  }
+  machine::sync_named_barrier(id, threads, place);
 }
 #undef HERE

@@ -47,6 +47,15 @@ struct AsyncAction {
   std::uint32_t copies = 0;
 };
 
+// An access that no hook of the compiler announces.
+enum class Access : std::uint8_t {
+  load,
+  read_only_load,  // as by __ldg
+  volatile_load,   // also one that orders threads
+  store,
+  volatile_store
+};
+
 // Observes the blocks that one thread of the operating system runs, one after the other.
 class BlockObserver {
  public:
@@ -86,10 +95,13 @@ class BlockObserver {
   virtual void async_commit(const void* place) = 0;
   virtual void async_wait(int groups_in_flight, const void* place) = 0;
   virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;
-  // The lane gives the address of a row of ldmatrix.x4, and waits for the other lanes.
-  virtual void ldmatrix(const void* row, const void* place) = 0;
-  // A warp multiplies two matrices: called for its first lane only.
-  virtual void mma() = 0;
+  virtual void access(const void* pointer, std::size_t bytes, Access access, const void* place) = 0;
+  // The lane gives the address of a row of ldmatrix or stmatrix for 1, 2 or 4 matrices, and waits
+  // for the other lanes. Null: there are fewer matrices, so this lane's row is not accessed.
+  virtual void ldmatrix(const void* row, int matrices, const void* place) = 0;
+  virtual void stmatrix(const void* row, int matrices, const void* place) = 0;
+  // A warp multiplies matrices of rows x depth and depth x columns: called for its first lane only.
+  virtual void mma(int rows, int columns, int depth) = 0;
   virtual void fence(const void* place) = 0;
   virtual void async_action(const AsyncAction& action, const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;

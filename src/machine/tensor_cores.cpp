@@ -1,18 +1,17 @@
-// The instructions of cuda/instructions.h on a CPU.
-#include <array>
+#include "machine/tensor_cores.h"
+
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <span>
-#include <string>
+#include <limits>
 
 #include "cuda/instructions.h"
 #include "machine/collectives.h"
 #include "machine/fault.h"
-#include "machine/kernel_memory.h"
 #include "machine/observer.h"
 #include "machine/own_access.h"
+#include "machine/shared_address.h"
 #include "machine/worker.h"
 #include "model/tensor_core.h"
 
@@ -21,75 +20,300 @@ namespace {
 
 using Operands = std::array<void*, model::kWarpSize>;
 
-struct Ldmatrix {
-  const void* row;
-  unsigned* words;
+constexpr int kRows = 8, kWords = 4;  // of a matrix in shared memory
+
+// A lane's part in loading, storing or transposing.
+struct Rows {
+  char* row;
+  std::uint32_t* words;
+  int matrices;
+  bool transposed;
 };
 
-void execute_ldmatrix_x4(const Operands& operands) {
-  constexpr int kMatrices = 4, kRows = 8, kWords = 4;
-  unsigned rows[model::kWarpSize][kWords];
+// Calls visit(lane, word, matrix, byte, bytes) for each piece of a word; `byte` is its place in the
+// matrix.
+template <class Visit>
+void for_each_piece(const Rows& rows, Visit visit) {
+  constexpr int kRowBytes = 16, kElement = 2;
+  for (int l = 0; l < model::kWarpSize; ++l) {
+    for (int m = 0; m < rows.matrices; ++m) {
+      if (!rows.transposed) {
+        visit(l, m, l / kWords * kRowBytes + l % kWords * 4, 0, 4);
+        continue;
+      }
+      for (int half = 0; half < 2; ++half) {
+        visit(
+            l, m, (l % kWords * 2 + half) * kRowBytes + l / kWords * kElement, half * kElement,
+            kElement);
+      }
+    }
+  }
+}
+
+using Image = char[4][kRows * 16];  // of four matrices
+
+void execute_load(const Operands& operands) {
+  const Rows& first = *static_cast<const Rows*>(operands[0]);
+  Image image;
   {
     const OwnAccess own;
-    for (int l = 0; l < model::kWarpSize; ++l) {
-      std::memcpy(rows[l], static_cast<const Ldmatrix*>(operands[l])->row, sizeof rows[l]);
+    for (int l = 0; l < kRows * first.matrices; ++l) {
+      std::memcpy(
+          image[l / kRows] + l % kRows * 16, static_cast<const Rows*>(operands[l])->row, 16);
     }
   }
-  for (int l = 0; l < model::kWarpSize; ++l) {
-    unsigned* const words = static_cast<const Ldmatrix*>(operands[l])->words;
-    for (int i = 0; i < kMatrices; ++i) words[i] = rows[kRows * i + l / kWords][l % kWords];
+  for_each_piece(first, [&](int lane, int matrix, int byte, int in_word, int bytes) {
+    std::uint32_t* const words = static_cast<const Rows*>(operands[lane])->words;
+    std::memcpy(reinterpret_cast<char*>(&words[matrix]) + in_word, image[matrix] + byte, bytes);
+  });
+}
+
+void gather(const Operands& operands, Image& image) {
+  for_each_piece(
+      *static_cast<const Rows*>(operands[0]),
+      [&](int lane, int matrix, int byte, int in_word, int bytes) {
+        const std::uint32_t* const words = static_cast<const Rows*>(operands[lane])->words;
+        std::memcpy(
+            image[matrix] + byte, reinterpret_cast<const char*>(&words[matrix]) + in_word, bytes);
+      });
+}
+
+void execute_store(const Operands& operands) {
+  const Rows& first = *static_cast<const Rows*>(operands[0]);
+  Image image;
+  gather(operands, image);
+  const OwnAccess own;
+  for (int l = 0; l < kRows * first.matrices; ++l) {
+    std::memcpy(static_cast<const Rows*>(operands[l])->row, image[l / kRows] + l % kRows * 16, 16);
   }
 }
 
-struct Mma {
-  float* d;
-  const unsigned *a, *b;
+void execute_transpose(const Operands& operands) {
+  Image image;
+  gather(operands, image);
+  for (int l = 0; l < model::kWarpSize; ++l) {
+    std::uint16_t column[2];
+    for (int i = 0; i < 2; ++i) {
+      std::memcpy(&column[i], image[0] + (l % kWords * 2 + i) * 16 + l / kWords * 2, 2);
+    }
+    *static_cast<const Rows*>(operands[l])->words = column[0] | std::uint32_t{column[1]} << 16;
+  }
+}
+
+// One element of a matrix.
+std::uint64_t element(std::uint64_t word, int bits, int number) {
+  return bits == 64 ? word : word >> bits * number & ((std::uint64_t{1} << bits) - 1);
+}
+
+model::TensorCoreFactor factor_of(Factor kind, std::uint64_t bits) {
+  switch (kind) {
+    case Factor::f16:
+      return model::factor_of_f16(static_cast<std::uint16_t>(bits));
+    case Factor::bf16:
+      return model::factor_of_bf16(static_cast<std::uint16_t>(bits));
+    default:
+      return model::factor_of_tf32(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  }
+}
+
+constexpr int kMostRows = 16, kColumns = 8, kMostDepth = 32;
+template <class T>
+struct Factors {
+  T a[kMostRows][kMostDepth], b[kColumns][kMostDepth];
 };
 
-// d (16 x 8) += a (16 x 8) * b (8 x 8), with the elements where the lanes hold them.
-void execute_mma_m16n8k8(const Operands& operands) {
-  constexpr int kRows = 16, kColumns = 8, kDepth = 8;
-  float a[kRows][kDepth], b[kColumns][kDepth];
-  const auto of = [&](int lane) { return static_cast<const Mma*>(operands[lane]); };
+// The factors of all lanes as matrices; `of` makes one from its bits.
+template <class T, class Of>
+void take_factors(const Operands& operands, const MmaShape& shape, Factors<T>& factors, Of of) {
+  const int bits = shape.bits(), elements = std::max(1, 32 / bits);
   for (int l = 0; l < model::kWarpSize; ++l) {
-    for (int i = 0; i < 4; ++i) {
-      a[l / 4 + i % 2 * 8][l % 4 + i / 2 * 4] = std::bit_cast<float>(of(l)->a[i]);
-    }
-    for (int i = 0; i < 2; ++i) b[l / 4][l % 4 + i * 4] = std::bit_cast<float>(of(l)->b[i]);
-  }
-  for (int l = 0; l < model::kWarpSize; ++l) {
-    for (int i = 0; i < 4; ++i) {
-      float& d = of(l)->d[i];
-      const int row = l / 4 + i / 2 * 8, column = l % 4 * 2 + i % 2;
-      d = model::tensor_core_dot(a[row], b[column], d, model::kHopperTensorCore);
+    const MmaOperands& lane = *static_cast<const MmaOperands*>(operands[l]);
+    const int g = l / 4, t = l % 4;
+    for (int e = 0; e < elements; ++e) {
+      for (int i = 0; i < shape.a_words(); ++i) {
+        const int row = shape.rows == 8 ? g : g + i % 2 * 8;
+        const int block = shape.rows == 8 ? i : i / 2;
+        factors.a[row][(block * 4 + t) * elements + e] = of(shape.a, element(lane.a[i], bits, e));
+      }
+      for (int i = 0; i < shape.b_words(); ++i) {
+        factors.b[g][(i * 4 + t) * elements + e] = of(shape.b, element(lane.b[i], bits, e));
+      }
     }
   }
 }
 
-constexpr WarpInstruction kLdmatrixX4{"ldmatrix", execute_ldmatrix_x4};
-constexpr WarpInstruction kMmaM16n8k8{"mma", execute_mma_m16n8k8};
+// Calls visit(word, row, column, element in the word) for each element of d that a lane has.
+template <class Visit>
+void for_each_result(const Operands& operands, const MmaShape& shape, Visit visit) {
+  const int in_word = shape.d == Accumulator::f16 ? 2 : 1;
+  const int words_in_row = 2 / in_word;
+  for (int l = 0; l < model::kWarpSize; ++l) {
+    MmaOperands& lane = *static_cast<MmaOperands*>(operands[l]);
+    for (int i = 0; i < shape.d_words(); ++i) {
+      for (int e = 0; e < in_word; ++e) {
+        visit(lane.d[i], l / 4 + i / words_in_row * 8, l % 4 * 2 + i % words_in_row + e, e);
+      }
+    }
+  }
+}
+
+void multiply_reals(const Operands& operands, const MmaShape& shape) {
+  Factors<model::TensorCoreFactor> factors;
+  take_factors(operands, shape, factors, factor_of);
+  const model::TensorCore core =
+      shape.a == Factor::tf32 ? model::kHopperTensorCore : model::kHopperTensorCoreOfHalves;
+  using Row = std::span<const model::TensorCoreFactor>;
+  const auto depth = static_cast<std::size_t>(shape.depth);
+  for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int e) {
+    const Row a(factors.a[row], depth), b(factors.b[column], depth);
+    if (shape.d == Accumulator::f32) {
+      const float before = std::bit_cast<float>(static_cast<std::uint32_t>(word));
+      word = std::bit_cast<std::uint32_t>(model::tensor_core_dot(a, b, before, core));
+    } else {
+      const std::uint64_t half = std::uint64_t{0xffff} << 16 * e;
+      const auto before = static_cast<std::uint16_t>(word >> 16 * e);
+      const std::uint64_t after = model::tensor_core_dot_f16(a, b, before, core);
+      word = (word & ~half) | after << 16 * e;
+    }
+  });
+}
+
+void multiply_integers(const Operands& operands, const MmaShape& shape) {
+  Factors<std::int32_t> factors;
+  take_factors(operands, shape, factors, [](Factor kind, std::uint64_t bits) -> std::int32_t {
+    return kind == Factor::s8 ? static_cast<std::int8_t>(bits) : static_cast<std::int32_t>(bits);
+  });
+  for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
+    std::int64_t sum = static_cast<std::int32_t>(word);
+    for (int k = 0; k < shape.depth; ++k) sum += factors.a[row][k] * factors.b[column][k];
+    if (shape.saturates) {
+      using Limits = std::numeric_limits<std::int32_t>;
+      sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
+    }
+    word = static_cast<std::uint32_t>(sum);
+  });
+}
+
+// Products of doubles are added one after the other, and each sum is rounded.
+void multiply_doubles(const Operands& operands, const MmaShape& shape) {
+  Factors<double> factors;
+  take_factors(operands, shape, factors, [](Factor, std::uint64_t bits) {
+    return std::bit_cast<double>(bits);
+  });
+  for_each_result(operands, shape, [&](std::uint64_t& word, int row, int column, int) {
+    double sum = std::bit_cast<double>(word);
+    for (int k = 0; k < shape.depth; ++k) {
+      sum = std::fma(factors.a[row][k], factors.b[column][k], sum);
+    }
+    word = std::bit_cast<std::uint64_t>(sum);
+  });
+}
+
+void execute_mma(const Operands& operands) {
+  const MmaShape& shape = *static_cast<const MmaOperands*>(operands[0])->shape;
+  switch (shape.d) {
+    case Accumulator::s32:
+      return multiply_integers(operands, shape);
+    case Accumulator::f64:
+      return multiply_doubles(operands, shape);
+    default:
+      return multiply_reals(operands, shape);
+  }
+}
+
+constexpr WarpInstruction kLoad{"ldmatrix", execute_load};
+constexpr WarpInstruction kStore{"stmatrix", execute_store};
+constexpr WarpInstruction kTranspose{"movmatrix", execute_transpose};
+constexpr WarpInstruction kMma{"mma", execute_mma};
+
+// Tells the observer about the lane's row, if it has one, and returns whether it has.
+bool gives_row(const char* name, const void* row, int matrices, const void* place) {
+  const bool gives = running_worker->lane() < kRows * matrices;
+  if (gives && !is_shared_memory(row)) {
+    fault(std::string("it gives ") + name + " an address that is not in shared memory", place);
+  }
+  return gives;
+}
 
 }  // namespace
+
+int MmaShape::bits() const {
+  switch (a) {
+    case Factor::tf32:
+      return 32;
+    case Factor::f16:
+    case Factor::bf16:
+      return 16;
+    case Factor::s8:
+    case Factor::u8:
+      return 8;
+    case Factor::f64:
+      break;
+  }
+  return 64;
+}
+int MmaShape::a_words() const {
+  return rows * depth * bits() / model::kWarpSize / std::max(bits(), 32);
+}
+int MmaShape::b_words() const {
+  return kColumns * depth * bits() / model::kWarpSize / std::max(bits(), 32);
+}
+int MmaShape::d_words() const {
+  return rows * kColumns / model::kWarpSize / (d == Accumulator::f16 ? 2 : 1);
+}
+
+void load_matrices(
+    std::span<std::uint32_t> words, bool transposed, const void* row, const void* place) {
+  const int matrices = static_cast<int>(words.size());
+  const bool gives = gives_row("ldmatrix", row, matrices, place);
+  if (BlockObserver* observer = running_worker->observer()) {
+    observer->ldmatrix(gives ? row : nullptr, matrices, place);
+  }
+  Rows rows{static_cast<char*>(const_cast<void*>(row)), words.data(), matrices, transposed};
+  execute_together(kLoad, &rows);
+}
+
+void store_matrices(
+    std::span<const std::uint32_t> words, bool transposed, void* row, const void* place) {
+  const int matrices = static_cast<int>(words.size());
+  const bool gives = gives_row("stmatrix", row, matrices, place);
+  if (BlockObserver* observer = running_worker->observer()) {
+    observer->stmatrix(gives ? row : nullptr, matrices, place);
+  }
+  Rows rows{
+      static_cast<char*>(row), const_cast<std::uint32_t*>(words.data()), matrices, transposed};
+  execute_together(kStore, &rows);
+}
+
+std::uint32_t transpose_matrix(std::uint32_t word) {
+  Rows rows{nullptr, &word, 1, false};
+  execute_together(kTranspose, &rows);
+  return word;
+}
+
+void multiply_matrices(MmaOperands& operands) {
+  Worker& worker = *running_worker;
+  if (worker.observer() != nullptr && worker.lane() == 0) {
+    worker.observer()->mma(operands.shape->rows, 8, operands.shape->depth);
+  }
+  execute_together(kMma, &operands);
+}
+
 }  // namespace machine
 
+// The instructions of cuda/instructions.h.
 void ldmatrix_x4(unsigned (&d)[4], const void* row) {
-  const void* const place = __builtin_return_address(0);
-  machine::Worker& worker = *machine::running_worker;
-  const auto address = reinterpret_cast<std::uintptr_t>(row);
-  const std::span<const std::byte> shared = machine::thread_locals();
-  if (address - reinterpret_cast<std::uintptr_t>(shared.data()) >= shared.size()) {
-    machine::fault("it gives ldmatrix an address that is not in shared memory", place);
-  }
-  if (machine::BlockObserver* observer = worker.observer()) observer->ldmatrix(row, place);
-  machine::Ldmatrix operands{row, d};
-  machine::execute_together(machine::kLdmatrixX4, &operands);
+  machine::load_matrices(d, false, row, __builtin_return_address(0));
 }
 
 void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  machine::Worker& worker = *machine::running_worker;
-  if (worker.observer() != nullptr && worker.lane() == 0) worker.observer()->mma();
-  machine::Mma operands{d, a, b};
-  machine::execute_together(machine::kMmaM16n8k8, &operands);
+  static constexpr machine::MmaShape kShape{
+      16, 8, machine::Factor::tf32, machine::Factor::tf32, machine::Accumulator::f32};
+  machine::MmaOperands operands{&kShape, {a[0], a[1], a[2], a[3]}, {b[0], b[1]}, {}};
+  for (int i = 0; i < 4; ++i) operands.d[i] = std::bit_cast<std::uint32_t>(d[i]);
+  machine::multiply_matrices(operands);
+  for (int i = 0; i < 4; ++i)
+    d[i] = std::bit_cast<float>(static_cast<std::uint32_t>(operands.d[i]));
 }
 
 unsigned cvt_rna_tf32(float value) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cuda/vector_types.h"
 #include "machine/async_copies.h"
@@ -68,6 +69,9 @@ struct Thread {
   int times_read = 0;
   AsyncCopies copies;
   AsyncWait wait{};
+  bool may_give_up = false;   // waiting for a phase, if nobody can continue otherwise
+  int times_given_up = 0;     // since a thread of the block got what it waited for
+  std::vector<char> scratch;  // of the inline PTX that the thread runs
   WgmmaOfThread wgmma;
   BulkStores stores;
 };

@@ -6,6 +6,7 @@
 #include "cuda/hopper_instructions.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/warpgroup_actions.h"
 #include "machine/worker.h"
 
 namespace machine {
@@ -90,24 +91,31 @@ void wgmma_commit_group() {
   machine::running_worker->running().wgmma.commit();
 }
 
-void simt::wait_for_wgmma_groups(int groups_in_flight) {
-  machine::Worker& worker = *machine::running_worker;
-  worker.meet_warpgroup(machine::AsyncWait::Together::wgmma, groups_in_flight, HERE);
-  if (machine::BlockObserver* observer = worker.observer()) {
+void machine::wait_for_wgmma(int groups_in_flight, const void* place) {
+  Worker& worker = *running_worker;
+  worker.meet_warpgroup(AsyncWait::Together::wgmma, groups_in_flight, place);
+  if (BlockObserver* observer = worker.observer()) {
     observer->async_action(
-        {machine::AsyncAction::Kind::multiplied, 0, worker.running().wgmma.completed(), nullptr},
-        HERE);
+        {AsyncAction::Kind::multiplied, 0, worker.running().wgmma.completed(), nullptr}, place);
   }
 }
 
-void simt::set_registers(int count, bool more) {
+void simt::wait_for_wgmma_groups(int groups_in_flight) {
+  machine::wait_for_wgmma(groups_in_flight, HERE);
+}
+
+void machine::set_registers(int count, bool more, const void* place) {
   constexpr int kFewest = 24, kMost = 256;
   if (count < kFewest || count > kMost || count % 8 != 0) {
     machine::fault(
         std::string("it calls setmaxnreg_") + (more ? "inc" : "dec") + " for " +
             std::to_string(count) + " registers; a multiple of 8 from 24 to 256 is possible",
-        HERE);
+        place);
   }
-  machine::running_worker->meet_warpgroup(machine::AsyncWait::Together::registers, count, HERE);
+  running_worker->meet_warpgroup(AsyncWait::Together::registers, count, place);
+}
+
+void simt::set_registers(int count, bool more) {
+  machine::set_registers(count, more, HERE);
 }
 #undef HERE

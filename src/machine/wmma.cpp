@@ -168,9 +168,10 @@ constexpr WarpInstruction kTranspose{"a load or store of a wmma fragment", execu
 constexpr WarpInstruction kMultiply{"wmma::mma_sync", execute_multiply};
 
 // nvcc makes instructions of 16 x 8 of it, or of 8 x 8 for doubles.
-int instructions_of(const WmmaOperation& operation) {
-  const int rows = operation.factors == WmmaType::f64 ? 8 : 16;
-  return operation.m * operation.n / (rows * 8);
+void tell_observer(const WmmaOperation& operation, BlockObserver& observer) {
+  const int rows = operation.factors == WmmaType::f64 ? 8 : 16, columns = 8;
+  const int instructions = operation.m * operation.n / (rows * columns);
+  for (int i = 0; i < instructions; ++i) observer.mma(rows, columns, operation.k);
 }
 
 }  // namespace
@@ -185,7 +186,7 @@ void simt::wmma_multiply(
     const WmmaOperation& operation, void* d, const void* a, const void* b, const void* c) {
   machine::Worker& worker = *machine::running_worker;
   if (worker.observer() != nullptr && worker.lane() == 0) {
-    for (int i = 0; i < machine::instructions_of(operation); ++i) worker.observer()->mma();
+    machine::tell_observer(operation, *worker.observer());
   }
   machine::WmmaRegisters operands{&operation, d, a, b, c};
   machine::execute_together(machine::kMultiply, &operands);

@@ -125,6 +125,7 @@ void Worker::begin_block(std::int64_t block) {
   async_.begin_block();
   for (int i = 0; i < count_; ++i) {
     threads_[i].state = State::kReady;
+    threads_[i].times_given_up = 0;
     threads_[i].wgmma.clear();
     threads_[i].stores = {};
   }
@@ -145,7 +146,7 @@ bool Worker::go_on() {
     } else if (!all_wait) {
       ++rounds;
     } else if (const Thread* stuck = in_async_wait()) {
-      throw_deadlock(*stuck);
+      if (!give_up_waits()) throw_deadlock(*stuck);
     } else if (come_to_barrier()) {
       rounds = 0;
     } else {
@@ -187,6 +188,24 @@ bool Worker::release_from_async_waits() {
     }
     if (thread.state != State::kAtPhase) continue;
     if (!thread.wait.barrier->may_pass(thread.wait.parity)) continue;
+    thread.state = State::kReady;
+    any = true;
+  }
+  if (any) {
+    for (int i = 0; i < count_; ++i) threads_[i].times_given_up = 0;
+  }
+  return any;
+}
+
+// Lets the threads continue that only tried to wait. One that tries again and again waits for what
+// will not come. Returns whether there are any others.
+bool Worker::give_up_waits() {
+  constexpr int kMostTimes = 8;
+  bool any = false;
+  for (int i = 0; i < count_; ++i) {
+    Thread& thread = threads_[i];
+    if (thread.state != State::kAtPhase || !thread.may_give_up) continue;
+    if (++thread.times_given_up > kMostTimes) continue;
     thread.state = State::kReady;
     any = true;
   }
@@ -232,7 +251,7 @@ void Worker::throw_deadlock(const Thread& thread) {
             " for the other threads of its warpgroup, which do not come to the same call" + others,
         wait.place);
   }
-  const std::string which = wait.barrier->id != 0
+  const std::string which = wait.barrier->id >= 0
                                 ? "bar_sync(" + std::to_string(wait.barrier->id) + ", ...)"
                                 : "mbarrier_wait with parity " + std::to_string(wait.parity);
   throw_fault(
@@ -246,7 +265,18 @@ void Worker::wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* 
   running_->wait.barrier = &barrier;
   running_->wait.parity = parity;
   running_->wait.place = place;
+  running_->may_give_up = false;
   if (!barrier.may_pass(parity)) pause(State::kAtPhase);
+}
+
+bool Worker::try_to_wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place) {
+  Thread& thread = *running_;
+  thread.wait.barrier = &barrier;
+  thread.wait.parity = parity;
+  thread.wait.place = place;
+  thread.may_give_up = true;
+  if (!barrier.may_pass(parity)) pause(State::kAtPhase);
+  return barrier.may_pass(parity);
 }
 
 void Worker::meet_warpgroup(AsyncWait::Together together, int value, const void* place) {

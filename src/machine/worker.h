@@ -49,6 +49,7 @@ class Worker {
   // These concern the running thread and are called on its fiber.
   Thread& running() { return *running_; }
   const model::WarpGeometry& geometry() const { return geometry_; }
+  int block_threads() const { return count_; }
   int lane() const { return geometry_.lane_of(static_cast<int>(running_ - threads_.data())); }
   void pause(State state);  // back to go_on, until the thread's next turn
   // The thread will read this address by an atomic or volatile access. If it does so repeatedly, it
@@ -58,6 +59,9 @@ class Worker {
   AsyncProxy& async() { return async_; }
   // Until that phase is complete.
   void wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place);
+  // The same, or until no thread of the block could continue otherwise. Returns whether the phase
+  // is complete.
+  bool try_to_wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place);
   // Until all threads of the warpgroup have called this with the same arguments.
   void meet_warpgroup(AsyncWait::Together together, int value, const void* place);
   // The part of the running thread's stack from `frame` on.
@@ -86,6 +90,7 @@ class Worker {
   bool release_from_async_waits();
   bool release_warpgroup(std::span<Thread> threads);
   const Thread* in_async_wait() const;
+  bool give_up_waits();
   // A block that waits forever because of a hazard is abandoned instead.
   [[noreturn]] void throw_deadlock(const Thread& thread);
   [[noreturn]] void abandon(std::optional<model::Hazard> hazard);

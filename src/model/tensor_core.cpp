@@ -5,19 +5,23 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "model/small_float.h"
 
 namespace model {
 namespace {
 
-// (-1)^negative * significand * 2^exponent, where the significand of a normal float has 24 bits and
-// that of a product of two tf32 numbers has 21 or 22.
+// (-1)^negative * significand * 2^exponent, where the significand of a normal float has 24 bits.
 struct Term {
   std::uint32_t significand;
   int exponent;  // of the significand's leading place: 0 means a significand of 1.xxx
   bool negative;
 };
 
-constexpr int kFloatPlaces = 23, kTf32Places = 10;
+constexpr int kFloatPlaces = 23;
+constexpr int kFactorPlaces = 10;  // of a factor's significand
 
 Term parts_of(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -48,30 +52,70 @@ float cut_to_float(std::int64_t sum, int unit) {
   return static_cast<float>(sum < 0 ? -value : value);
 }
 
-float add_products(std::span<const float> a, std::span<const float> b, float c, int fraction_bits) {
+struct Sum {
+  std::int64_t units;
+  int unit;  // its exponent
+};
+
+// The products and the accumulator, cut and added. None of them is infinite or a NaN.
+Sum add_products(
+    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c,
+    int fraction_bits) {
   constexpr std::size_t kMost = 16;
   constexpr int kNone = -1000;
   const Term accumulator = parts_of(c);
   int largest = accumulator.significand != 0 ? accumulator.exponent : kNone;
-  Term products[kMost];
-  double rough = c;
+  struct {
+    std::int32_t significand;
+    int exponent;
+  } products[kMost];
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const float x = tf32_seen(a[i]), y = tf32_seen(b[i]);
-    rough += static_cast<double>(x) * y;
-    const Term p = parts_of(x), q = parts_of(y);
-    constexpr int kUnused = kFloatPlaces - kTf32Places;
-    products[i] = {
-        (p.significand >> kUnused) * (q.significand >> kUnused), p.exponent + q.exponent,
-        p.negative != q.negative};
+    products[i] = {a[i].significand * b[i].significand, a[i].exponent + b[i].exponent};
     if (products[i].significand != 0) largest = std::max(largest, products[i].exponent);
   }
-  if (std::isnan(rough)) return std::bit_cast<float>(0x7fffffffu);
-  if (std::isinf(rough)) return static_cast<float>(rough);
   std::int64_t sum = cut(accumulator, kFloatPlaces, largest, fraction_bits);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    sum += cut(products[i], 2 * kTf32Places, largest, fraction_bits);
+    const int shift = products[i].exponent - largest + fraction_bits - 2 * kFactorPlaces;
+    const std::int64_t significand = products[i].significand;
+    const std::int64_t magnitude = significand < 0 ? -significand : significand;
+    const std::int64_t kept = shift >= 0    ? magnitude << shift
+                              : shift > -32 ? magnitude >> -shift
+                                            : 0;
+    sum += significand < 0 ? -kept : kept;
   }
-  return cut_to_float(sum, largest - fraction_bits);
+  return {sum, largest - fraction_bits};
+}
+
+// The sum if a term of it is infinite or a NaN, else nothing.
+std::optional<float> special_sum(
+    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c) {
+  bool special = !std::isfinite(c);
+  for (std::size_t i = 0; i < a.size(); ++i) special |= a[i].special || b[i].special;
+  if (!special) return std::nullopt;
+  double rough = c;
+  for (std::size_t i = 0; i < a.size(); ++i) rough += static_cast<double>(a[i].value) * b[i].value;
+  return std::isnan(rough) ? std::bit_cast<float>(0x7fffffffu) : static_cast<float>(rough);
+}
+
+// A factor from a number with that many places of fraction and exponent.
+TensorCoreFactor factor(std::uint32_t bits, int places, int exponent_bits) {
+  const std::uint32_t fraction = bits & ((1u << places) - 1);
+  const int most = (1 << exponent_bits) - 1, bias = most / 2;
+  const int field = static_cast<int>(bits >> places) & most;
+  const bool negative = (bits >> (places + exponent_bits) & 1u) != 0;
+  const auto magnitude = static_cast<std::int32_t>(field == 0 ? fraction : fraction | 1u << places)
+                         << (kFactorPlaces - places);
+  TensorCoreFactor result{negative ? -magnitude : magnitude, std::max(field, 1) - bias};
+  result.special = field == most;
+  if (field == most) {
+    result.value = fraction != 0 ? std::bit_cast<float>(0x7fffffffu)
+                   : negative    ? -std::numeric_limits<float>::infinity()
+                                 : std::numeric_limits<float>::infinity();
+  } else {
+    result.value =
+        std::ldexp(static_cast<float>(result.significand), result.exponent - kFactorPlaces);
+  }
+  return result;
 }
 
 }  // namespace
@@ -82,17 +126,74 @@ float tf32_seen(float value) {
 
 float tf32_copied(float value) {
   if (std::isnan(value)) return std::bit_cast<float>(0x7fffe000u);
-  constexpr int kLost = kFloatPlaces - kTf32Places;
+  constexpr int kLost = kFloatPlaces - kFactorPlaces;
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t almost_half = (1u << (kLost - 1)) - 1, is_odd = bits >> kLost & 1u;
   return tf32_seen(std::bit_cast<float>(bits + almost_half + is_odd));
 }
 
+TensorCoreFactor factor_of_tf32(float value) {
+  constexpr int kExponentBits = 8, kUnused = kFloatPlaces - kFactorPlaces;
+  return factor(std::bit_cast<std::uint32_t>(value) >> kUnused, kFactorPlaces, kExponentBits);
+}
+TensorCoreFactor factor_of_f16(std::uint16_t bits) {
+  constexpr int kPlaces = 10, kExponentBits = 5;
+  return factor(bits, kPlaces, kExponentBits);
+}
+TensorCoreFactor factor_of_bf16(std::uint16_t bits) {
+  constexpr int kPlaces = 7, kExponentBits = 8;
+  return factor(bits, kPlaces, kExponentBits);
+}
+
 float tensor_core_dot(
-    std::span<const float> a, std::span<const float> b, float c, TensorCore core) {
+    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c,
+    TensorCore core) {
   for (std::size_t k = 0; k < a.size(); k += core.products) {
     const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
-    c = add_products(a.subspan(k, count), b.subspan(k, count), c, core.fraction_bits);
+    const auto first = a.subspan(k, count), second = b.subspan(k, count);
+    if (const auto special = special_sum(first, second, c)) {
+      c = *special;
+    } else {
+      const Sum sum = add_products(first, second, c, core.fraction_bits);
+      c = cut_to_float(sum.units, sum.unit);
+    }
+  }
+  return c;
+}
+
+std::uint16_t tensor_core_dot_f16(
+    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, std::uint16_t c,
+    TensorCore core) {
+  const auto rounded = [](double value) {
+    return static_cast<std::uint16_t>(rounded_to(kF16, value, Rounding::to_nearest));
+  };
+  for (std::size_t k = 0; k < a.size(); k += core.products) {
+    const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
+    const auto first = a.subspan(k, count), second = b.subspan(k, count);
+    const auto before = static_cast<float>(value_of(kF16, c));
+    if (const auto special = special_sum(first, second, before)) {
+      c = rounded(*special);
+    } else {
+      const Sum sum = add_products(first, second, before, core.fraction_bits);
+      c = rounded(std::ldexp(static_cast<double>(sum.units), sum.unit));
+    }
+  }
+  return c;
+}
+
+float tensor_core_dot(
+    std::span<const float> a, std::span<const float> b, float c, TensorCore core) {
+  constexpr std::size_t kMost = 16;
+  TensorCoreFactor first[kMost], second[kMost];
+  for (std::size_t k = 0; k < a.size(); k += kMost) {
+    const std::size_t count = std::min(kMost, a.size() - k);
+    for (std::size_t i = 0; i < count; ++i) {
+      first[i] = factor_of_tf32(a[k + i]);
+      second[i] = factor_of_tf32(b[k + i]);
+    }
+    c = tensor_core_dot(
+        std::span<const TensorCoreFactor>(first, count),
+        std::span<const TensorCoreFactor>(second, count), c, core);
   }
   return c;
 }

@@ -1,6 +1,7 @@
 // The arithmetic of a tensor core: products of tf32 numbers added to an fp32 number.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 namespace model {
@@ -27,6 +28,27 @@ float tf32_seen(float value);
 // the elements are tf32: it rounds to nearest, and to even if two are equally near. A NaN gets the
 // bits 0x7fffe000. Measured on an H200 by src/trace/hopper_checks.cu.
 float tf32_copied(float value);
+
+// A factor of a tensor core's products, taken apart once to be used in many of them. Its
+// significand has ten binary places, and its exponent is that of the significand's 1.
+struct TensorCoreFactor {
+  std::int32_t significand;
+  int exponent;
+  float value = 0;
+  bool special = false;  // infinite or a NaN
+};
+TensorCoreFactor factor_of_tf32(float value);
+TensorCoreFactor factor_of_f16(std::uint16_t bits);
+TensorCoreFactor factor_of_bf16(std::uint16_t bits);
+
+float tensor_core_dot(
+    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, float c,
+    TensorCore core);
+// The same with an accumulator of 16 bits: the sum is rounded to the nearest f16 ("MMA-Sim"; not
+// measured here).
+std::uint16_t tensor_core_dot_f16(
+    std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, std::uint16_t c,
+    TensorCore core);
 
 // c + a[0] * b[0] + a[1] * b[1] + ..., with the operands as tf32. A NaN has the bits 0x7fffffff.
 float tensor_core_dot(std::span<const float> a, std::span<const float> b, float c, TensorCore core);

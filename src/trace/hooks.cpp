@@ -175,14 +175,21 @@ void log_async_copy(const void* shared, const void* global, std::size_t bytes, c
   if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
 }
 
-void log_ldmatrix(const void* row, const void* at) {
+void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* at) {
+  log_access(kind, pointer, static_cast<Token>(std::countr_zero(bytes)), at);
+  if (kind != Kind::kVolatileLoad && kind != Kind::kVolatileStore) return;
+  if (hooks.log != nullptr) hooks.watch->will_access(pointer, is_load(kind), is_store(kind));
+  if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
+}
+
+void log_matrix_row(Kind kind, const void* row, const void* at) {
   constexpr Token kLog2RowBytes = 4;
   LaneLog* log = hooks.log;
   if (log == nullptr) return;
   const auto address = reinterpret_cast<std::uintptr_t>(row);
   *log->next_address++ = address;
-  append(*log, make_token(place(at), Kind::kLdmatrix, kLog2RowBytes));
-  require_shared(address, kLog2RowBytes);
+  append(*log, make_token(place(at), kind, kLog2RowBytes));
+  if (row != nullptr) require_shared(address, kLog2RowBytes);
 }
 
 void log_range(

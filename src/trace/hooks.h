@@ -51,8 +51,11 @@ void log_value(Kind kind, std::uint64_t value, const void* place);
 void log_told(const Told& told, std::size_t bytes, const void* place);
 // `global` is null if a cp.async only fills with zeros.
 void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
-// `row` is 16 bytes of shared memory.
-void log_ldmatrix(const void* row, const void* place);
+// An ldmatrix or stmatrix; `row` is 16 bytes of shared memory, or null if the lane's row is not
+// used.
+void log_matrix_row(Kind kind, const void* row, const void* place);
+// An access that the machine makes for the kernel.
+void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* place);
 // Logs an access to an object of any size, in pieces of at most `widest` bytes, a power of two.
 void log_range(
     Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);

@@ -24,8 +24,13 @@ enum class Kind : Token {
   kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
   kVolatileLoad,
   kVolatileStore,
-  kTold,  // by the machine: see Told
-  kLdmatrix
+  kTold,      // by the machine: see Told
+  kLdmatrix,  // of four matrices
+  kLdmatrixOfTwo,
+  kLdmatrixOfOne,
+  kStmatrix,
+  kStmatrixOfTwo,
+  kStmatrixOfOne
 };
 
 // A place has 24 bits: the program's code is smaller than 16 MB.
@@ -48,10 +53,19 @@ inline constexpr Token kBoxSite = 4;
 
 constexpr bool is_load(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
-         kind == Kind::kVolatileLoad || kind == Kind::kLdmatrix;
+         kind == Kind::kVolatileLoad || kind == Kind::kLdmatrix || kind == Kind::kLdmatrixOfTwo ||
+         kind == Kind::kLdmatrixOfOne;
 }
 constexpr bool is_store(Kind kind) {
-  return kind == Kind::kStore || kind == Kind::kAtomicStore || kind == Kind::kVolatileStore;
+  return kind == Kind::kStore || kind == Kind::kAtomicStore || kind == Kind::kVolatileStore ||
+         kind == Kind::kStmatrix || kind == Kind::kStmatrixOfTwo || kind == Kind::kStmatrixOfOne;
+}
+
+// Of an ldmatrix or stmatrix.
+constexpr int matrices_of(Kind kind) {
+  return kind == Kind::kLdmatrix || kind == Kind::kStmatrix             ? 4
+         : kind == Kind::kLdmatrixOfTwo || kind == Kind::kStmatrixOfTwo ? 2
+                                                                        : 1;
 }
 
 constexpr bool is_atomic(Kind kind) {
@@ -80,8 +94,8 @@ struct Told {
 struct LaneLog {
   Token* next_token = nullptr;
   Token* tokens_end = nullptr;
-  // The number of words per token: a load, store or ldmatrix has one; an async copy two, its
-  // destination and source; a wait the number of groups; a barrier of the warp its mask; a bad
+  // The number of words per token: a load, store, ldmatrix or stmatrix has one; an async copy two,
+  // its destination and source; a wait the number of groups; a barrier of the warp its mask; a bad
   // index two, the compiler's type data and the index; a Told two.
   std::uintptr_t* next_address = nullptr;
   bool has_room() const { return next_token < tokens_end; }

@@ -101,8 +101,37 @@ void WarpTracer::warp_barrier(std::uint32_t mask, const void* place) {
   log_value(Kind::kWarpBarrier, mask, place);
 }
 
-void WarpTracer::ldmatrix(const void* row, const void* place) {
-  log_ldmatrix(row, place);
+void WarpTracer::access(
+    const void* pointer, std::size_t bytes, machine::Access access, const void* place) {
+  switch (access) {
+    case machine::Access::read_only_load:
+      read_only_load(pointer, bytes, place);
+      [[fallthrough]];
+    case machine::Access::load:
+      return log_machine_access(Kind::kLoad, pointer, bytes, place);
+    case machine::Access::store:
+      return log_machine_access(Kind::kStore, pointer, bytes, place);
+    case machine::Access::volatile_load:
+      return log_machine_access(Kind::kVolatileLoad, pointer, bytes, place);
+    case machine::Access::volatile_store:
+      return log_machine_access(Kind::kVolatileStore, pointer, bytes, place);
+  }
+}
+
+void WarpTracer::ldmatrix(const void* row, int matrices, const void* place) {
+  log_matrix_row(
+      matrices == 4   ? Kind::kLdmatrix
+      : matrices == 2 ? Kind::kLdmatrixOfTwo
+                      : Kind::kLdmatrixOfOne,
+      row, place);
+}
+
+void WarpTracer::stmatrix(const void* row, int matrices, const void* place) {
+  log_matrix_row(
+      matrices == 4   ? Kind::kStmatrix
+      : matrices == 2 ? Kind::kStmatrixOfTwo
+                      : Kind::kStmatrixOfOne,
+      row, place);
 }
 
 void WarpTracer::fence(const void* place) {
@@ -209,9 +238,16 @@ void WarpTracer::execute(Together together) {
     case Kind::kVolatileLoad:
     case Kind::kVolatileStore:
       return access(log_.gather(token, together), token, together);
-    case Kind::kLdmatrix: {
+    case Kind::kLdmatrix:
+    case Kind::kLdmatrixOfTwo:
+    case Kind::kLdmatrixOfOne:
+    case Kind::kStmatrix:
+    case Kind::kStmatrixOfTwo:
+    case Kind::kStmatrixOfOne: {
+      constexpr int kRows = 8;
       model::WarpAccess rows = log_.gather(token, together);
-      rows.matrices = 4;
+      rows.matrices = matrices_of(kind_of(token));
+      rows.active &= ~std::uint32_t{0} >> (model::kWarpSize - kRows * rows.matrices);
       return access(rows, token, together);
     }
     case Kind::kAsyncCopy: {

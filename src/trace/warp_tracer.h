@@ -49,8 +49,11 @@ class WarpTracer : public machine::BlockObserver {
   void async_commit(const void* place) override;
   void async_wait(int groups_in_flight, const void* place) override;
   void warp_barrier(std::uint32_t mask, const void* place) override;
-  void ldmatrix(const void* row, const void* place) override;
-  void mma() override { counts_.mma(16, 8, 8); }
+  void access(
+      const void* pointer, std::size_t bytes, machine::Access access, const void* place) override;
+  void ldmatrix(const void* row, int matrices, const void* place) override;
+  void stmatrix(const void* row, int matrices, const void* place) override;
+  void mma(int rows, int columns, int depth) override { counts_.mma(rows, columns, depth); }
   void fence(const void* place) override;
   void async_action(const machine::AsyncAction& action, const void* place) override;
   void atomic(

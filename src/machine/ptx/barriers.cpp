@@ -1,0 +1,186 @@
+// Barriers of a block and of some of its warps, barriers in shared memory (mbarrier), and fences.
+#include "machine/bulk_copies.h"
+#include "machine/mbarrier_actions.h"
+#include "machine/observer.h"
+#include "machine/ptx/instruction.h"
+#include "machine/ptx/memory_accesses.h"
+#include "machine/shared_address.h"
+#include "machine/worker.h"
+
+namespace machine::ptx {
+namespace {
+
+char* barrier_in(const Execution& thread, const Operand& address) {
+  return pointer_to_shared(static_cast<std::uint32_t>(thread.address(address)));
+}
+
+// bar.sync id {, threads}; without a number, all threads of the block.
+void run_sync(Execution& thread, const Instruction& i) {
+  const int all = thread.worker.block_threads();
+  const int id = static_cast<int>(thread.read(i.operand(0)));
+  const int threads =
+      i.line.operands.size() > 1 ? static_cast<int>(thread.read(i.operand(1))) : all;
+  if (id == 0 && threads == all) {
+    simt::block_barrier();
+  } else {
+    sync_named_barrier(id, threads, thread.place);
+  }
+}
+void run_arrive_named(Execution& thread, const Instruction& i) {
+  arrive_at_named_barrier(
+      static_cast<int>(thread.read(i.operand(0))), static_cast<int>(thread.read(i.operand(1))),
+      thread.place);
+}
+void run_warp_sync(Execution& thread, const Instruction& i) {
+  sync_warp(static_cast<std::uint32_t>(thread.read(i.operand(0))), thread.place);
+}
+void run_nothing(Execution&, const Instruction&) {}
+void run_cluster_wait(Execution&, const Instruction&) {
+  simt::block_barrier();
+}
+
+bool decode_bar(Instruction& i, Modifiers& modifiers) {
+  if (modifiers.take_first("warp")) {
+    i.run = run_warp_sync;
+    return modifiers.take("sync") && has_operands(i, 0, 1);
+  }
+  // A cluster is one block here: arriving waits for nobody, and the wait is the block's barrier.
+  if (modifiers.take_first("cluster")) {
+    const bool waits = modifiers.take("wait");
+    if (!waits && !modifiers.take("arrive")) return false;
+    modifiers.take_any({"acquire", "release", "relaxed"});
+    modifiers.take("aligned");
+    i.run = waits ? run_cluster_wait : run_nothing;
+    return i.line.operands.empty();
+  }
+  modifiers.take_first("cta");
+  const bool sync = modifiers.take("sync");
+  if (!sync && !modifiers.take("arrive")) return false;
+  modifiers.take("aligned");
+  i.run = sync ? run_sync : run_arrive_named;
+  return has_operands(i, 0, 2) || (sync && has_operands(i, 0, 1));
+}
+
+void run_fence(Execution& thread, const Instruction&) {
+  if (BlockObserver* observer = thread.worker.observer()) observer->fence(thread.place);
+}
+void run_barrier_fence(Execution& thread, const Instruction&) {
+  fence_mbarriers(thread.place);
+}
+void run_proxy_fence(Execution& thread, const Instruction&) {
+  fence_async_proxy(thread.place);
+}
+
+bool decode_membar(Instruction& i, Modifiers& modifiers) {
+  i.run = run_fence;
+  if (modifiers.take("proxy")) {
+    i.run = run_proxy_fence;
+    return modifiers.take("async");
+  }
+  return modifiers.take_any({"cta", "gl", "sys"});
+}
+
+bool decode_fence(Instruction& i, Modifiers& modifiers) {
+  if (!i.line.operands.empty()) return false;
+  if (modifiers.take_first("mbarrier_init")) {
+    i.run = run_barrier_fence;
+    return modifiers.take("release") && modifiers.take("cluster");
+  }
+  if (modifiers.take_first("proxy")) {
+    modifiers.take("async");
+    modifiers.take_any(
+        {"async::generic", "async.shared::cta", "shared::cta", "shared::cluster", "global"});
+    i.run = run_proxy_fence;
+    return true;
+  }
+  modifiers.take_any({"sc", "acq_rel", "acquire", "release"});
+  i.run = run_fence;
+  return modifiers.take_any({"cta", "cluster", "gpu", "sys"});
+}
+
+// mbarrier. A token is the number of the phase in progress.
+void run_init(Execution& thread, const Instruction& i) {
+  init_mbarrier(
+      barrier_in(thread, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
+      thread.place);
+}
+void run_inval(Execution& thread, const Instruction& i) {
+  invalidate_mbarrier(barrier_in(thread, i.operand(0)), thread.place);
+}
+void run_arrive(Execution& thread, const Instruction& i) {
+  const unsigned count =
+      i.line.operands.size() > 2 ? static_cast<unsigned>(thread.read(i.operand(2))) : 1;
+  thread.write(
+      i.operand(0), arrive_at_mbarrier(barrier_in(thread, i.operand(1)), count, thread.place));
+}
+void run_arrive_expect(Execution& thread, const Instruction& i) {
+  char* const barrier = barrier_in(thread, i.operand(1));
+  expect_at_mbarrier(barrier, static_cast<unsigned>(thread.read(i.operand(2))), thread.place);
+  thread.write(i.operand(0), arrive_at_mbarrier(barrier, 1, thread.place));
+}
+void run_expect(Execution& thread, const Instruction& i) {
+  expect_at_mbarrier(
+      barrier_in(thread, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
+      thread.place);
+}
+// test_wait need not wait, but a thread that asks again and again lets the others run here.
+void run_wait(Execution& thread, const Instruction& i) {
+  const auto phase = static_cast<unsigned>(thread.read(i.operand(2)));
+  const bool complete =
+      wait_for_mbarrier(barrier_in(thread, i.operand(1)), phase % 2, thread.place);
+  thread.write(i.operand(0), complete);
+}
+
+bool decode_mbarrier(Instruction& i, Modifiers& modifiers) {
+  const std::vector<Operand>& operands = i.line.operands;
+  const int action =
+      modifiers.take_one_of({"init", "inval", "arrive", "expect_tx", "try_wait", "test_wait"});
+  const bool expects = modifiers.take("expect_tx");
+  modifiers.take("parity");
+  modifiers.take_any({"release", "acquire", "relaxed"});
+  modifiers.take_any({"cta", "cluster"});
+  modifiers.take_any({"shared", "shared::cta", "shared::cluster"});
+  if (!modifiers.take("b64") && action != 5) return false;
+  const auto is = [&](std::size_t number, bool (*fits)(const Operand&)) {
+    return number < operands.size() && fits(operands[number]);
+  };
+  switch (action) {
+    case 0:
+      i.run = run_init;
+      return operands.size() == 2 && is(0, is_address) && is(1, is_input);
+    case 1:
+      i.run = run_inval;
+      return operands.size() == 1 && is(0, is_address);
+    case 2:
+      // A barrier of another block gives no token.
+      if (!operands.empty() && is_address(operands[0])) {
+        i.line.operands.insert(i.line.operands.begin(), Operand{});
+      }
+      i.run = expects ? run_arrive_expect : run_arrive;
+      return is(0, is_output) && is(1, is_address) &&
+             (operands.size() == 2 ? !expects : operands.size() == 3 && is(2, is_input));
+    case 3:
+      i.run = run_expect;
+      return operands.size() == 2 && is(0, is_address) && is(1, is_input);
+    case 4:
+    case 5:
+      i.run = run_wait;
+      return is(0, is_output) && is(1, is_address) && is(2, is_input) && operands.size() <= 4;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::span<const Family> barriers() {
+  static constexpr Family kFamilies[] = {
+      {"bar", decode_bar},
+      {"barrier", decode_bar},
+      {"membar", decode_membar},
+      {"fence", decode_fence},
+      {"mbarrier", decode_mbarrier}};
+  return kFamilies;
+}
+
+}  // namespace machine::ptx

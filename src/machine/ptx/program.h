@@ -1,0 +1,23 @@
+// The text of an asm statement with the meaning of its instructions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/ptx/instruction.h"
+
+namespace machine::ptx {
+
+struct Program {
+  std::vector<Instruction> instructions;
+  std::size_t registers = 0;       // the operands of the statement come first
+  std::vector<std::string> names;  // of the operands; empty: without a name
+};
+
+// An instruction that is not known becomes one that is a fault. Throws a Refusal if the text cannot
+// be read.
+Program compile(std::string_view text, std::span<const std::string_view> names);
+
+}  // namespace machine::ptx

@@ -1,0 +1,10 @@
+// What a thread does together with the other threads of its warpgroup. `place` is a return address
+// in the kernel.
+#pragma once
+
+namespace machine {
+
+void wait_for_wgmma(int groups_in_flight, const void* place);
+void set_registers(int count, bool more, const void* place);
+
+}  // namespace machine
