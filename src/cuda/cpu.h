@@ -41,8 +41,13 @@
 // the 32 banks.
 #define __shared__ __attribute__((aligned(128))) constinit thread_local
 
-// GPU instructions have no meaning on a CPU, and their accesses could not be announced.
+// In a user's file inline PTX becomes calls (src/rewrite/inline_ptx.h). In other files it would go to
+// the CPU's assembler.
+#ifdef SIMT_REWRITTEN
+#include "cuda/ptx.h"
+#else
 #define asm _Pragma("GCC error \"inline PTX cannot be traced: write it in CUDA C++\"") __asm__
+#endif
 
 using uint = unsigned int;
 using ushort = unsigned short;

@@ -7,11 +7,23 @@
 // name has it before its constraint: "[name]=r".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
 
 #include "cuda/vector_types.h"
+
+// An address in shared memory as a number, and back. Global memory has the same addresses in both
+// forms here.
+std::size_t __cvta_generic_to_shared(const void* pointer);
+void* __cvta_shared_to_generic(std::size_t address);
+inline std::size_t __cvta_generic_to_global(const void* pointer) {
+  return reinterpret_cast<std::size_t>(pointer);
+}
+inline void* __cvta_global_to_generic(std::size_t address) {
+  return reinterpret_cast<void*>(address);
+}
 
 namespace simt {
 

@@ -148,9 +148,6 @@ void machine::wait_for_bulk_stores(int groups_in_flight, bool only_read, const v
 unsigned simt::shared_address(const void* pointer) {
   return machine::dynamic_address_of(pointer, HERE);
 }
-std::size_t __cvta_generic_to_shared(const void* pointer) {
-  return machine::shared_address_of(pointer, HERE);
-}
 
 void cp_async_bulk_tensor_2d(
     void* shared, const CUtensorMap* map, int x, int y, std::uint64_t* barrier) {

@@ -1,5 +1,6 @@
 #include "machine/shared_address.h"
 
+#include "cuda/ptx.h"
 #include "machine/fault.h"
 #include "machine/kernel_memory.h"
 #include "machine/worker.h"
@@ -23,4 +24,11 @@ bool machine::is_shared_memory(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) -
              reinterpret_cast<std::uintptr_t>(locals.data()) <
          locals.size();
+}
+
+std::size_t __cvta_generic_to_shared(const void* pointer) {
+  return machine::shared_address_of(pointer, __builtin_return_address(0));
+}
+void* __cvta_shared_to_generic(std::size_t address) {
+  return machine::pointer_to_shared(static_cast<std::uint32_t>(address));
 }

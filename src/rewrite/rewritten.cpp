@@ -1,5 +1,6 @@
 #include "rewrite/rewritten.h"
 
+#include "rewrite/inline_ptx.h"
 #include "rewrite/launches.h"
 #include "rewrite/qualifiers.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 // Each receives the source that the previous one returned.
 using Rewriter = std::string(std::string_view source);
-constexpr Rewriter* kInOrder[] = {qualifiers, launches};
+constexpr Rewriter* kInOrder[] = {qualifiers, launches, inline_ptx};
 
 }  // namespace
 
