@@ -11,8 +11,8 @@ void init_mbarrier(void* barrier, unsigned count, const void* place);
 void invalidate_mbarrier(void* barrier, const void* place);
 // Returns the phase in which it arrived.
 std::uint64_t arrive_at_mbarrier(void* barrier, unsigned count, const void* place);
-// The same when the cp.async copies that this thread has issued so far have arrived. The phase waits
-// for one more arrival if it `is_additional`.
+// The same when the cp.async copies that this thread has issued so far have arrived. The phase
+// waits for one more arrival if it `is_additional`.
 void arrive_when_copied(void* barrier, bool is_additional, const void* place);
 // The phase also waits for that many bytes of copies.
 void expect_at_mbarrier(void* barrier, unsigned bytes, const void* place);

@@ -66,7 +66,7 @@ TEST_CASE("an asm statement that cannot be read is refused with its line") {
   CHECK_THROWS_AS(inline_ptx("asm volatile(\"a\" : \"=r\"(x)"), std::runtime_error);
 }
 
-TEST_CASE("fuzz: no asm statement breaks the rewriter") {
+TEST_CASE("any asm statement is rewritten or refused with a sentence") {
   testing::Fuzz fuzz(
       {"asm volatile(\"a %0;\" : \"=r\"(x) : [b] \"r\"(y) : \"memory\");",
        "if (x) asm(\"bar.sync 0;\"); else __asm__ __volatile__(\"\" ::: \"memory\");",

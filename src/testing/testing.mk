@@ -15,7 +15,8 @@ test-hardened: ## run the tests with the hardening flags that distributions use
 # The parsers are compiled with sanitizers; the other code that they need is not.
 FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/formula.cpp \
 	src/lab/npy_header.cpp src/profile/ncu.cpp src/step/script.cpp $(ANSWER) \
-	src/testing/fuzz_main.cpp $(shell grep -l testing/fuzz.h src/*/*_tests.cpp)
+	src/testing/fuzz_main.cpp $(wildcard src/rewrite/[!r]*.cpp src/machine/ptx/*.cpp) \
+	$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp)
 SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(call say,g++,$< (sanitized))

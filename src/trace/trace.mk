@@ -39,3 +39,15 @@ mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer mu
 	src/trace/mutants.sh $(BUILD) "$(CXX) $(AS_CPU) $(TRACED)" "$(CXX) -fopenmp $(MAIN) \
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"
 .PHONY: mutants hopper-checks
+
+# Inline PTX goes through the rewriter, as in a user's file. make ptx-checks runs it on the GPU.
+$(BUILD)/ptx_checks.ii: src/trace/ptx_checks.cu $(BUILD)/cpu.flags $(REWRITER)
+	$(CXX) $(AS_CPU) -DSIMT_REWRITTEN -MMD -MP -MF $@.d -MT $@ -E $< -o $@.plain
+	$(REWRITER) < $@.plain > $@
+$(BUILD)/ptx_checks_raw.o: $(BUILD)/ptx_checks.ii $(BUILD)/announce/wrapper
+	$(call say,g++,src/trace/ptx_checks.cu (traced))
+	$(CXX) $(filter-out -x c++ -include src/cuda/cpu.h,$(AS_CPU)) $(TRACED) -x c++-cpp-output -c $< -o $@
+$(BUILD)/ptx_checks_traced.o: $(BUILD)/ptx_checks_raw.o
+	src/trace/keep_symbols.sh $< $@ \
+		"$(addprefix _ZN5trace,10ptx_checksE 9ptx_twinsE 11ptx_misusesE)" $(COUNTED)
+$(BUILD)/tests: $(BUILD)/ptx_checks_traced.o

@@ -28,6 +28,16 @@ T finished(const Instruction& i, T value) {
   return value;
 }
 
+// -0 is less than +0, and a NaN is not chosen. PTX ISA 9.0, "min".
+template <class T>
+T smaller(T a, T b) {
+  return a == b ? (std::signbit(a) ? a : b) : std::fmin(a, b);
+}
+template <class T>
+T larger(T a, T b) {
+  return a == b ? (std::signbit(a) ? b : a) : std::fmax(a, b);
+}
+
 template <class Operation>
 std::uint64_t real_element(const Instruction& i, Values in, int shift, Operation operation) {
   const auto of = [&](std::size_t k) { return k < in.size() ? in[k] >> shift : 0; };
@@ -67,8 +77,8 @@ REAL(real_div, a / b)
 REAL(real_fma, std::fma(a, b, c))
 REAL(real_abs, std::fabs(a))
 REAL(real_neg, -a)
-REAL(real_min, std::fmin(a, b))
-REAL(real_max, std::fmax(a, b))
+REAL(real_min, smaller(a, b))
+REAL(real_max, larger(a, b))
 REAL(real_sqrt, std::sqrt(a))
 REAL(real_rcp, 1 / a)
 REAL(real_rsqrt, 1 / std::sqrt(a))
@@ -82,11 +92,10 @@ REAL(real_tanh, std::tanh(a))
 // What min and max give if NaN operands are to survive.
 std::uint64_t real_min_nan(const Instruction& i, Values in) {
   return real(
-      i, in, [](auto a, auto b, auto) { return std::isnan(a + b) ? a + b : std::fmin(a, b); });
+      i, in, [](auto a, auto b, auto) { return std::isnan(a + b) ? a + b : smaller(a, b); });
 }
 std::uint64_t real_max_nan(const Instruction& i, Values in) {
-  return real(
-      i, in, [](auto a, auto b, auto) { return std::isnan(a + b) ? a + b : std::fmax(a, b); });
+  return real(i, in, [](auto a, auto b, auto) { return std::isnan(a + b) ? a + b : larger(a, b); });
 }
 
 // Integers. Signed and unsigned ones differ only where a value gets more bits.

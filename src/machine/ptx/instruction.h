@@ -74,6 +74,7 @@ struct Instruction {
   std::uint32_t mode = 0;    // an enumerator of the family
   std::uint32_t option = 0;  // likewise
   std::uint32_t space = 0;   // of the memory that it accesses
+  std::size_t access = 0;    // how many instructions of the text before it access memory
   bool saturates = false, flushes = false, relu = false;
 
   const Operand& operand(std::size_t i) const { return line.operands[i]; }

@@ -48,6 +48,11 @@ Program compile(std::string_view text, std::span<const std::string_view> names) 
     if (decode == nullptr || !decode(instruction, modifiers) || !modifiers.empty()) {
       instruction.run = run_unknown;
     }
+    instruction.access = program.accesses;
+    const std::vector<Operand>& operands = instruction.line.operands;
+    program.accesses += std::any_of(operands.begin(), operands.end(), [](const Operand& operand) {
+      return operand.kind == Operand::Kind::address;
+    });
     program.instructions.push_back(std::move(instruction));
   }
   return program;

@@ -12,6 +12,7 @@ namespace machine::ptx {
 
 struct Program {
   std::vector<Instruction> instructions;
+  std::size_t accesses = 0;        // the number of those that access memory
   std::size_t registers = 0;       // the operands of the statement come first
   std::vector<std::string> names;  // of the operands; empty: without a name
 };

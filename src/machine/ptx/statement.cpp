@@ -211,11 +211,11 @@ bool is_blank(const char* text) {
   return text[std::strspn(text, " \t\r\n;")] == '\0';
 }
 
-// Instructions of one statement have different places in the call that is the statement, in their
-// order, so that lanes that skip one of them stay aligned.
+// A statement's accesses have different places in the call that is the statement, in their order,
+// so that lanes that skip one of them stay aligned. If there are many, the last ones share a place.
 const void* place_of(std::size_t number, std::size_t count, const void* place) {
   constexpr std::size_t kBytes = 5;  // of a call, with the last one at the return address
-  const std::size_t last = std::min(count, kBytes) - 1;
+  const std::size_t last = std::clamp<std::size_t>(count, 1, kBytes) - 1;
   return static_cast<const char*>(place) - (last - std::min(number, last));
 }
 
@@ -241,7 +241,7 @@ void run_statement(
   const std::size_t count = program.instructions.size();
   while (thread.next < count) {
     const Instruction& instruction = program.instructions[thread.next];
-    thread.place = place_of(thread.next, count, place);
+    thread.place = place_of(instruction.access, program.accesses, place);
     ++thread.next;
     const Line& line = instruction.line;
     if (line.predicate >= 0 && (thread.registers[line.predicate].low != 0) == line.unless) continue;
