@@ -74,6 +74,7 @@ struct State {
   std::vector<Statement> statements;  // by thread
   Pages stepped[4];                   // opened for one instruction
   int steps = 0;
+  std::int64_t of_machine = 0;  // stops at accesses that are not the kernel's
   struct sigaction before[2];
 };
 State state;
@@ -198,6 +199,8 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (!state.active || info->si_code != SEGV_ACCERR || !is_closed(address) || !has_room) {
     return pass_on(number, info, context);
   }
+  // Stops at accesses that the machine makes for the kernel cost time and show nothing.
+  constexpr std::int64_t kMostOfMachine = 10'000;
   const bool is_kernel = hooks.log != nullptr && !machine::makes_own_access;
   if (is_kernel && is_watched(address)) {
     const bool stores = (registers[REG_ERR] & kWriteFault) != 0;
@@ -206,6 +209,10 @@ void on_fault(int number, siginfo_t* info, void* context) {
       state.into->whole = false;
       return finish();
     }
+  }
+  if (!is_kernel && ++state.of_machine >= kMostOfMachine) {
+    state.into->whole = false;
+    return finish();
   }
   const Pages page = pages_of(address, 1);
   open(page);
@@ -321,6 +328,10 @@ void AuditedBlock::resume(std::span<const char> stack) {
   state.own_stack = pages;
 }
 
+void AuditedBlock::pause() {
+  if (state.active && state.closed_now) open_all();
+}
+
 void AuditedBlock::end() {
   if (!state.active) return;
   for (std::size_t thread = 0; thread < state.statements.size(); ++thread) {
@@ -358,6 +369,7 @@ const std::string& why_no_audit() {
 AuditedBlock::AuditedBlock(model::WarpGeometry, const machine::KernelMemory&, int, model::Audit&) {}
 AuditedBlock::~AuditedBlock() = default;
 void AuditedBlock::resume(std::span<const char>) {}
+void AuditedBlock::pause() {}
 void AuditedBlock::end() {}
 void AuditedBlock::leave_unfinished() {}
 void audit_announced(std::uintptr_t, std::size_t, bool, const void*) {}

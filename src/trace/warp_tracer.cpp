@@ -192,6 +192,7 @@ bool WarpTracer::barrier(std::span<const bool> left) {
 // Folds the logs as far as they determine the order of the warp's instructions.
 bool WarpTracer::fold(int warp, std::uint32_t running) {
   stop();
+  if (audited_) audited_->pause();
   warp_ = warp;
   watch_.begin_fold(warp);
   std::vector<Party> parties = log_.parties(warp, running);
