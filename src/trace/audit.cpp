@@ -1,6 +1,7 @@
 #include "trace/audit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/code_place.h"
 #include "machine/fiber.h"
@@ -74,7 +75,7 @@ struct State {
   std::vector<Statement> statements;  // by thread
   Pages stepped[4];                   // opened for one instruction
   int steps = 0;
-  std::int64_t of_machine = 0;  // stops at accesses that are not the kernel's
+  bool opened_for_machine = false;  // some of those that are closed otherwise
   struct sigaction before[2];
 };
 State state;
@@ -164,6 +165,23 @@ bool is_closed(std::uintptr_t address) {
   });
 }
 
+// An access that the machine makes for the kernel shows nothing, and others will follow: its array
+// stays open until the kernel announces an access, or another thread runs.
+bool open_for_machine(std::uintptr_t address) {
+  bool found = false;
+  for (const Pages& pages : state.closed) {
+    if (!pages.hold(address)) continue;
+    open(pages);
+    found = state.opened_for_machine = true;
+  }
+  return found;
+}
+
+void close_after_machine() {
+  if (!std::exchange(state.opened_for_machine, false)) return;
+  for (const Pages& pages : state.closed) close(pages);
+}
+
 void open_all() {
   for (const Pages& pages : state.closed) open(pages);
   open(state.stacks);
@@ -172,6 +190,7 @@ void open_all() {
 }
 
 void close_all() {
+  state.opened_for_machine = false;
   for (const Pages& pages : state.closed) close(pages);
   close(state.stacks);
   state.closed_now = hooks.audited = true;
@@ -199,8 +218,6 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (!state.active || info->si_code != SEGV_ACCERR || !is_closed(address) || !has_room) {
     return pass_on(number, info, context);
   }
-  // Stops at accesses that the machine makes for the kernel cost time and show nothing.
-  constexpr std::int64_t kMostOfMachine = 10'000;
   const bool is_kernel = hooks.log != nullptr && !machine::makes_own_access;
   if (is_kernel && is_watched(address)) {
     const bool stores = (registers[REG_ERR] & kWriteFault) != 0;
@@ -210,10 +227,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
       return finish();
     }
   }
-  if (!is_kernel && ++state.of_machine >= kMostOfMachine) {
-    state.into->whole = false;
-    return finish();
-  }
+  if (!is_kernel && open_for_machine(address)) return;
   const Pages page = pages_of(address, 1);
   open(page);
   state.stepped[state.steps++] = page;
@@ -322,6 +336,7 @@ void AuditedBlock::resume(std::span<const char> stack) {
   const auto thread = (pages.begin - state.stacks.begin) / machine::kStackBytes;
   const bool is_audited = state.geometry.warp_of(static_cast<int>(thread)) % state.into->every == 0;
   if (is_audited != state.closed_now) is_audited ? close_all() : open_all();
+  if (is_audited) close_after_machine();
   if (!is_audited || pages.begin == state.own_stack.begin) return;
   if (state.own_stack.end != 0) close(state.own_stack);
   open(pages);
@@ -348,6 +363,7 @@ void AuditedBlock::leave_unfinished() {
 void audit_announced(
     std::uintptr_t address, std::size_t bytes, bool stores, const void* return_address) {
   if (!state.closed_now || state.own_stack.hold(address) || !is_watched(address)) return;
+  close_after_machine();
   const std::int64_t thread = running_thread();
   Statement& statement = state.statements[thread];
   if (statement.begun || statement.count == Statement::kMost) settle(statement, thread);
