@@ -2,6 +2,7 @@
 // (rewrite/) are not macros in the user's file.
 #pragma once
 
+#define SIMT_REWRITTEN
 #include "cuda/cpu.h"
 #include "cuda/headers/cuda_runtime.h"
 #include "cuda/launched.h"
