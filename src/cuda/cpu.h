@@ -20,6 +20,7 @@
 #include "cuda/collectives.h"
 #include "cuda/intrinsics.h"
 #include "cuda/runtime.h"
+#include "cuda/textures.h"
 #include "cuda/vector_types.h"
 
 #define __global__

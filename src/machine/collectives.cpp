@@ -40,8 +40,7 @@ void execute(std::span<Thread> lanes, const WarpInstruction& instruction) {
   for (Thread& thread : lanes) thread.state = State::kReady;
 }
 
-void give_all(std::span<const Thread> lanes, std::uint32_t group, const Thread& to) {
-  simt::Gathered& gathered = *static_cast<simt::Gathered*>(to.collective.operands);
+void give_all(std::span<const Thread> lanes, std::uint32_t group, simt::Gathered& gathered) {
   gathered.lanes = group;
   for_each_lane(group, [&](int l) { gathered.values[l] = lanes[l].collective.value; });
 }
@@ -54,7 +53,7 @@ void exchange_among(std::span<Thread> lanes, std::uint32_t group) {
   });
   for_each_lane(group, [&](int l) {
     Thread& thread = lanes[l];
-    if (thread.collective.kind == Exchange::kGather) give_all(lanes, group, thread);
+    if (thread.collective.kind == Exchange::kGather) give_all(lanes, group, thread.gathered);
     const int source = thread.collective.source;
     const bool gives = source >= 0 && source < model::kWarpSize && (group >> source & 1u) != 0;
     thread.received = thread.collective.kind == Exchange::kBallot ? votes
@@ -213,7 +212,8 @@ std::uint64_t simt::warp_shuffle(std::uint32_t mask, std::uint64_t value, int so
 }
 
 void simt::warp_gather(std::uint32_t mask, std::uint64_t value, Gathered& gathered) {
-  machine::exchange({machine::Exchange::kGather, mask, value, 0, nullptr, nullptr, &gathered});
+  machine::exchange({machine::Exchange::kGather, mask, value, 0, nullptr});
+  gathered = machine::running_worker->running().gathered;
 }
 
 std::uint32_t simt::lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all) {

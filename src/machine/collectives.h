@@ -28,7 +28,7 @@ struct Collective {
   int source;                                    // the lane that it reads (kShuffle)
   const void* place;                             // (kActive)
   const WarpInstruction* instruction = nullptr;  // (kInstruction)
-  void* operands = nullptr;  // (kInstruction), or the lane's simt::Gathered (kGather)
+  void* operands = nullptr;
 };
 
 // __syncwarp, and __shfl_sync from that lane; `place` is a return address in the kernel.

@@ -1,12 +1,15 @@
 // A thread of a block.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cuda/collectives.h"
 #include "cuda/vector_types.h"
 #include "machine/async_copies.h"
 #include "machine/async_proxy.h"
@@ -64,7 +67,11 @@ struct Thread {
   bool vote = false;  // at the block's barrier
   Collective collective{};
   std::uint64_t received = 0;
-  bool received_nothing = false;    // the lane that it reads does not take part
+  bool received_nothing = false;  // the lane that it reads does not take part
+  simt::Gathered gathered{};      // by kGather
+  // Of an instruction of the tensor cores, while its warp executes it. (Other threads do not access
+  // a thread's stack, and an audit takes such accesses for ones that nobody announced.)
+  alignas(16) std::array<std::byte, 256> operands{};
   const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
   int times_read = 0;
   AsyncCopies copies;

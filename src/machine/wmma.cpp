@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -23,8 +26,11 @@ using simt::WmmaOperation;
 using simt::WmmaType;
 using Operands = std::array<void*, model::kWarpSize>;
 
+// Larger than what any fragment needs.
+constexpr int kFragmentBytes = 64;
+
 struct Transposed {
-  unsigned* words;
+  unsigned words[kFragmentBytes / sizeof(unsigned)];
   int count;
 };
 
@@ -45,11 +51,25 @@ void execute_transpose(const Operands& operands) {
   }
 }
 
-struct WmmaRegisters {
-  const WmmaOperation* operation;
-  void* d;
-  const void *a, *b, *c;
+struct Multiplied {
+  alignas(16) std::byte d[kFragmentBytes], a[kFragmentBytes], b[kFragmentBytes];
+  WmmaOperation operation;
 };
+
+int bytes_of(WmmaType type) {
+  switch (type) {
+    case WmmaType::s8:
+    case WmmaType::u8:
+      return 1;
+    case WmmaType::f16:
+    case WmmaType::bf16:
+      return 2;
+    case WmmaType::f64:
+      return 8;
+    default:
+      return 4;
+  }
+}
 
 // One element of a fragment as the tensor core sees it. Every narrow type fits into a float.
 template <class T>
@@ -126,33 +146,36 @@ std::int32_t dot(
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
 }
 
+// The accumulator is where the result goes to.
 template <class T>
 void multiply(const Operands& operands, const WmmaOperation& operation) {
-  const auto of = [&](int lane) { return static_cast<const WmmaRegisters*>(operands[lane]); };
-  const auto factor = [&](int rows, auto WmmaRegisters::*x) {
+  const auto of = [&](int lane) { return static_cast<Multiplied*>(operands[lane]); };
+  const auto factor = [&](int rows, auto x) {
     return gathered<T>(
         simt::factor_layout(rows, operation.k, operation.factors), operation.factors,
         [&](int lane) { return of(lane)->*x; });
   };
-  const std::vector<T> a = factor(operation.m, &WmmaRegisters::a),
-                       b = factor(operation.n, &WmmaRegisters::b);
+  const std::vector<T> a = factor(operation.m, &Multiplied::a);
+  const std::vector<T> b = factor(operation.n, &Multiplied::b);
   const auto row = [&](const std::vector<T>& matrix, int i) {
     return std::span(matrix).subspan(std::size_t(i) * operation.k, operation.k);
   };
   const bool turned = simt::has_columns_as_rows(operation.m, operation.n);
   const FragmentLayout sums = simt::accumulator_layout(operation.m, operation.n);
   for (int l = 0; l < model::kWarpSize; ++l) {
+    alignas(16) std::byte before[kFragmentBytes];
+    std::memcpy(before, of(l)->d, sizeof before);
     for (int i = 0; i < sums.elements(); ++i) {
       const FragmentPosition at = sums.position(l, i);
       const int m = turned ? at.minor : at.major, n = turned ? at.major : at.minor;
-      const T c = element<T>(operation.c, of(l)->c, i);
+      const T c = element<T>(operation.c, before, i);
       put(operation.d, of(l)->d, i, dot(row(a, m), row(b, n), c, operation));
     }
   }
 }
 
 void execute_multiply(const Operands& operands) {
-  const WmmaOperation& operation = *static_cast<const WmmaRegisters*>(operands[0])->operation;
+  const WmmaOperation& operation = static_cast<const Multiplied*>(operands[0])->operation;
   switch (operation.factors) {
     case WmmaType::f64:
       return multiply<double>(operands, operation);
@@ -178,16 +201,32 @@ void tell_observer(const WmmaOperation& operation, BlockObserver& observer) {
 }  // namespace machine
 
 void simt::wmma_transpose(unsigned* words, int count) {
-  machine::Transposed operands{words, count};
-  machine::execute_together(machine::kTranspose, &operands);
+  using machine::Transposed;
+  auto* const operands = new (machine::running_worker->running().operands.data()) Transposed;
+  operands->count = count;
+  std::memcpy(operands->words, words, count * sizeof(unsigned));
+  machine::execute_together(machine::kTranspose, operands);
+  std::memcpy(words, operands->words, count * sizeof(unsigned));
 }
 
 void simt::wmma_multiply(
     const WmmaOperation& operation, void* d, const void* a, const void* b, const void* c) {
+  using machine::Multiplied;
   machine::Worker& worker = *machine::running_worker;
+  static_assert(sizeof(Multiplied) <= sizeof worker.running().operands);
   if (worker.observer() != nullptr && worker.lane() == 0) {
     machine::tell_observer(operation, *worker.observer());
   }
-  machine::WmmaRegisters operands{&operation, d, a, b, c};
-  machine::execute_together(machine::kMultiply, &operands);
+  const auto bytes = [](const FragmentLayout& layout, WmmaType type) {
+    return layout.elements() * machine::bytes_of(type);
+  };
+  const WmmaType type = operation.factors;
+  const FragmentLayout sums = accumulator_layout(operation.m, operation.n);
+  auto* const operands = new (worker.running().operands.data()) Multiplied;
+  operands->operation = operation;
+  std::memcpy(operands->a, a, bytes(factor_layout(operation.m, operation.k, type), type));
+  std::memcpy(operands->b, b, bytes(factor_layout(operation.n, operation.k, type), type));
+  std::memcpy(operands->d, c, bytes(sums, operation.c));
+  machine::execute_together(machine::kMultiply, operands);
+  std::memcpy(d, operands->d, bytes(sums, operation.d));
 }

@@ -9,6 +9,11 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 
+#include <cuda/atomic>
+#include <cuda/std/array>
+#include <cuda/std/cstddef>
+#include <cuda/std/type_traits>
+
 #include "cuda/launch.h"
 #include "trace/idioms.h"
 
@@ -413,6 +418,27 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
        }
        out[T] = right;
      }>, [](int) { return 1; }},
+    {"cuda::atomic and cuda::atomic_ref", BODY {
+       __shared__ cuda::atomic<int, cuda::thread_scope_block> sum;
+       __shared__ unsigned most;
+       if (T == 0) {
+         sum.store(5);
+         most = 0;
+       }
+       __syncthreads();
+       sum.fetch_add(static_cast<int>(T), cuda::memory_order_relaxed);
+       cuda::atomic_ref<unsigned, cuda::thread_scope_block> greatest(most);
+       greatest.fetch_max(T);
+       __syncthreads();
+       int expected = 7;
+       const bool exchanged = sum.compare_exchange_strong(expected, 1);
+       out[T] = sum.load() + 1000 * (greatest.load() == 31) + 2000 * exchanged +
+                4000 * (expected == 501);
+     }>, [](int) { return 501 + 5000; }},
+    {"the standard library under the name of libcu++", BODY {
+       const cuda::std::array<int, 2> two{static_cast<int>(T), 1};
+       out[T] = two[0] + cuda::std::is_same_v<cuda::std::size_t, size_t>;
+     }>, [](int t) { return t + 1; }},
 };
 
 extern const std::vector<trace::Requests> trace::matrix_requests = {
