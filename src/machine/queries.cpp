@@ -1,7 +1,10 @@
-// Questions that a kernel asks about its environment: the kind of memory that a pointer names, and
-// the time.
+// Questions that a kernel asks: the kind of memory that a pointer names, the ranks of lanes in a
+// group, and the time.
+#include <bit>
+
 #include "cuda/collectives.h"
 #include "machine/kernel_memory.h"
+#include "machine/lanes.h"
 #include "machine/worker.h"
 
 namespace machine {
@@ -30,6 +33,19 @@ unsigned __isLocal(const void* pointer) {
 unsigned __isGlobal(const void* pointer) {
   return !machine::is_shared(pointer) && !machine::is_local(pointer);
 }
+
+// Declared in cuda/headers/cooperative_groups.h.
+namespace simt {
+int lane_of_rank(unsigned mask, unsigned rank) {
+  for (; rank > 0; --rank) mask &= mask - 1;
+  return std::countr_zero(mask);
+}
+unsigned ranks_of_lanes(unsigned mask, unsigned lanes) {
+  unsigned ranks = 0, rank = 0;
+  machine::for_each_lane(mask, [&](int l) { ranks |= (lanes >> l & 1u) << rank++; });
+  return ranks;
+}
+}  // namespace simt
 
 long long clock64() {
   constexpr long long kCyclesPerRead = 32;

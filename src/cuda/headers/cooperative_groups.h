@@ -29,9 +29,13 @@ inline thread_block this_thread_block() {
 
 namespace simt {
 
+// The lane that has this rank among those of the mask; and the ranks of some of them.
+int lane_of_rank(unsigned mask, unsigned rank);
+unsigned ranks_of_lanes(unsigned mask, unsigned lanes);
+
 // The value of another lane of the mask. A class moves word by word.
 template <class T>
-T value_of_lane(unsigned mask, const T& value, int lane) {
+SIMT_INLINE T value_of_lane(unsigned mask, const T& value, int lane) {
   if constexpr (requires { __shfl_sync(mask, value, lane); }) {
     return __shfl_sync(mask, value, lane);
   } else {
@@ -88,18 +92,8 @@ class Lanes {
   }
 
  private:
-  int lane_of(unsigned rank) const {
-    unsigned lanes = mask_;
-    for (; rank > 0; --rank) lanes &= lanes - 1;
-    return __ffs(static_cast<int>(lanes)) - 1;
-  }
-  unsigned ranks_of(unsigned lanes) const {
-    unsigned ranks = 0, rank = 0;
-    for (unsigned left = mask_; left != 0; left &= left - 1) {
-      ranks |= (lanes >> (__ffs(static_cast<int>(left)) - 1) & 1u) << rank++;
-    }
-    return ranks;
-  }
+  int lane_of(unsigned rank) const { return lane_of_rank(mask_, rank); }
+  unsigned ranks_of(unsigned lanes) const { return ranks_of_lanes(mask_, lanes); }
   unsigned mask_;
 };
 
@@ -127,8 +121,33 @@ class thread_block_tile : public simt::Lanes {
   static unsigned thread_rank() { return simt::lane() % Size; }
   static constexpr unsigned num_threads() { return Size; }
   static constexpr unsigned size() { return Size; }
+  // As in the lanes' own functions; the lanes of a tile are neighbours.
+  template <class T>
+  SIMT_ALWAYS_INLINE T shfl(T value, unsigned source) const {
+    return of_rank(value, source % Size);
+  }
+  template <class T>
+  SIMT_ALWAYS_INLINE T shfl_up(T value, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return of_rank(value, rank < delta ? rank : rank - delta);
+  }
+  template <class T>
+  SIMT_ALWAYS_INLINE T shfl_down(T value, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return of_rank(value, rank + delta < Size ? rank + delta : rank);
+  }
+  template <class T>
+  SIMT_ALWAYS_INLINE T shfl_xor(T value, unsigned rank_mask) const {
+    return of_rank(value, (thread_rank() ^ rank_mask) % Size);
+  }
   static unsigned meta_group_rank() { return Parent().thread_rank() / Size; }
   static unsigned meta_group_size() { return (Parent().num_threads() + Size - 1) / Size; }
+
+ private:
+  template <class T>
+  SIMT_ALWAYS_INLINE T of_rank(const T& value, unsigned rank) const {
+    return simt::value_of_lane(mask(), value, static_cast<int>(simt::lane() / Size * Size + rank));
+  }
 };
 
 template <unsigned Size, class Group>

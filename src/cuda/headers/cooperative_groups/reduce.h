@@ -28,7 +28,7 @@ SIMT_OPERATION(bit_xor, a ^ b)
 // The same result in every lane. A tile adds in the order of a butterfly, other groups one rank
 // after the other.
 template <class Group, class T, class Operation>
-T reduce(const Group& group, T value, Operation operation) {
+SIMT_INLINE T reduce(const Group& group, T value, Operation operation) {
   static_assert(
       std::is_base_of_v<simt::Lanes, Group>,
       "reduce works on tiles and coalesced groups: partition the block first");
