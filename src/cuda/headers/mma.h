@@ -30,6 +30,12 @@ enum layout_t { mem_row_major, mem_col_major };
 namespace precision {
 struct tf32 {};
 }  // namespace precision
+// Named so that a fragment of them is refused in a sentence.
+namespace experimental::precision {
+struct u4 {};
+struct s4 {};
+struct b1 {};
+}  // namespace experimental::precision
 
 }  // namespace nvcuda::wmma
 
