@@ -11,7 +11,7 @@ has() { echo "$symbols" | awk -v name="$1" '$7 != "UND" && $8 == name { found = 
 arguments=iiifPKfS0_fPf
 # Variables are inline, and so weak; those of the library, of classes and the guards stay apart.
 variables=$(echo "$symbols" | awk '$4 == "OBJECT" && $5 == "WEAK" && $7 != "UND" &&
-  $8 !~ /^_Z(T|GV|GR|St|NSt|NKSt|N9__gnu)/ { print $8 }')
+  $8 !~ /^(DW|_Z(T|GV|GR|St|NSt|NKSt|N9__gnu))/ { print $8 }')
 if has "_Z5sgemm$arguments"; then
   name=sgemm_$([ "$copy" = plain ] && echo plain || echo traced)
   name=_Z${#name}$name$arguments

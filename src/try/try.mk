@@ -18,8 +18,10 @@ C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$
 	--redefine-sym _Znam=try_new_array
 REWRITE_TRIED = src/try/rewrite.sh $(REWRITER) $@ $(CXX) $(TRY_AS_CPU) -include src/try/prefix.h $(DEPENDENCIES) -MT $@
 # Kernels are told apart by their addresses, and the copies, too (machine/symbols.h).
-# A kernel's first call must return to it.
-TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions -fno-optimize-sibling-calls
+# A kernel's first call must return to it. (Without an order of functions, a cold part's table of exceptions
+# would be wrong in GCC 12.)
+TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-partition \
+	-fno-optimize-sibling-calls
 
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'

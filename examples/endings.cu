@@ -1,0 +1,67 @@
+// A whole program that ends as its argument says.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+__global__ void stored(int* values, int at) {
+  values[at + threadIdx.x] = 1;
+}
+__global__ void endless(volatile int* values) {
+  while (values[0] != 1) {
+  }
+}
+__global__ void empty() {}
+
+struct Destroyed {
+  ~Destroyed() { std::printf("destroyed\n"); }
+};
+
+int main(int argc, char** argv) {
+  const Destroyed destroyed;
+  const char* how = argc > 1 ? argv[1] : "";
+  const auto is = [how](const char* word) { return std::strcmp(how, word) == 0; };
+  int* values;
+  cudaMalloc(&values, 32 * sizeof(int));
+  if (is("returns")) return 3;
+  if (is("exits")) {
+    stored<<<1, 32>>>(values, 0);
+    std::printf("unfinished");
+    exit(4);
+  }
+  if (is("aborts")) abort();
+  if (is("throws")) throw std::runtime_error("nobody catches this");
+  if (is("prints")) {
+    for (int i = 0; i < 100000; ++i) std::printf("line %d\n", i);
+  }
+  if (is("takes-memory")) {
+    std::vector<char*> taken;
+    while (true) taken.push_back(new char[1 << 28]());
+  }
+  if (is("loops")) {
+    for (volatile int i = 0; i < 1;) {
+    }
+  }
+  if (is("loops-in-a-kernel")) {
+    cudaMemset(values, 0, 4);
+    endless<<<1, 1>>>(values);
+  }
+  if (is("too-many-threads")) {
+    stored<<<1, 2048>>>(values, 0);
+    std::printf("error %d\n", static_cast<int>(cudaGetLastError()));
+  }
+  if (is("out-of-bounds")) {
+    stored<<<1, 32>>>(values, 1);
+    std::printf("not reached\n");
+  }
+  if (is("host-memory")) {
+    std::vector<int> host(32);
+    stored<<<1, 32>>>(host.data(), 0);
+  }
+  if (is("second")) {
+    stored<<<1, 32>>>(values, 0);
+    stored<<<1, 32>>>(values, 1);
+  }
+  if (is("empty")) empty<<<1, 32>>>();
+}
