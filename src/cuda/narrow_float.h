@@ -114,12 +114,11 @@ struct NarrowFloat {
     const Self result = __hfma(a, b, c);
     return float{result} < 0 ? Self::of_bits(0) : result;
   }
-  // Also of a NaN; its sign changes, too.
   friend SIMT_INLINE Self __hneg(Self a) {
-    return Self::of_bits(a.bits ^ 0x8000u);
+    return Self::of_bits(__hisnan(a) ? model::kNarrowNaN : a.bits ^ 0x8000u);
   }
   friend SIMT_INLINE Self __habs(Self a) {
-    return Self::of_bits(a.bits & 0x7fffu);
+    return Self::of_bits(__hisnan(a) ? model::kNarrowNaN : a.bits & 0x7fffu);
   }
   friend SIMT_INLINE Self operator+(Self a) {
     return a;

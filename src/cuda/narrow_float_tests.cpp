@@ -119,6 +119,9 @@ TEST_CASE("the special cases of fp16: saturation, maximum, NaN and signs") {
   CHECK(__hmin(minus_zero, __half(0)).bits == minus_zero.bits);
   CHECK(__hmax(minus_zero, __half(0)).bits == 0);
   CHECK(__hisinf(-CUDART_INF_FP16) == -1);
+  CHECK(__hneg(__ushort_as_half(0x7d00)).bits == nan.bits);
+  CHECK(__habs(__ushort_as_half(0xfd00)).bits == nan.bits);
+  CHECK(__habs(minus_zero).bits == 0);
   CHECK(!__hne(nan, one));
   CHECK(__hneu(nan, one));
   CHECK(__heq2_mask(__half2(one, two), __half2(one, one)) == 0xffffu);

@@ -1,2 +1,2 @@
 // Not here, for builds without the toolkit.
-#error "make try: Thrust does not run on a CPU here; use a kernel of your own, or std::vector and <algorithm> in host code"
+#error "make try: Thrust does not run on a CPU here; use std::vector and <algorithm>"
