@@ -75,7 +75,7 @@ $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags
 
 $(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(BUILD)/vocabulary_traced.o $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,link,$@)
-	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $@
+	$(CXX) -fopenmp $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $@
 
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
 	rm -f $@ && ar rcs $@ $^

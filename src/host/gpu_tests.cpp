@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "cuda/headers/cuda_runtime.h"
 #include "host/call.h"
@@ -15,6 +18,19 @@ namespace {
 __global__ void nothing(float*, int) {}
 template <int N>
 __global__ void nothing_of(float*) {}
+
+// More integers than there are registers for them, between floating-point numbers.
+__global__ void store_all(
+    double* to, signed char a, float b, unsigned short c, int d, double e, unsigned f, long long g,
+    bool h, float i, const int* j, unsigned long k, short l) {
+  const double all[] = {double(a), b,         double(c), double(d),  e,         double(f),
+                        double(g), double(h), i,         double(*j), double(k), double(l)};
+  for (int n = 0; n < 12; ++n) to[n] = all[n];
+}
+struct Pair {
+  float first, second;
+};
+__global__ void takes_a_pair(Pair) {}
 
 // What `ask` sees while the program runs for that GPU.
 template <class Ask>
@@ -83,6 +99,58 @@ TEST_CASE("there are no other GPUs, and versions and limits can be asked for") {
   CHECK(cudaDeviceGetLimit(&heap, cudaLimitMallocHeapSize) == cudaSuccess);
   CHECK(heap == 1 << 25);
   CHECK(cudaDeviceSetLimit(static_cast<cudaLimit>(77), 1) == cudaErrorUnsupportedLimit);
+}
+
+TEST_CASE("cudaLaunchKernel passes the arguments of a kernel, also of one given as void*") {
+  on("RTX 3090", [] {
+    CHECK(cudaSetDevice(5) == cudaErrorInvalidDevice);  // an earlier error is not a launch's
+    double* d = nullptr;
+    REQUIRE(cudaMallocManaged(&d, 12 * sizeof(double)) == cudaSuccess);
+    int* nine = nullptr;
+    REQUIRE(cudaMallocManaged(&nine, sizeof(int)) == cudaSuccess);
+    *nine = 9;
+    signed char a = -1;
+    float b = 2.5f, i = 8.25f;
+    unsigned short c = 65535;
+    int D = -4;
+    double e = 0.1;
+    unsigned f = 4000000000u;
+    long long g = -(1ll << 40);
+    bool h = true;
+    unsigned long k = 1ul << 50;
+    short l = -12;
+    void* arguments[] = {&d, &a, &b, &c, &D, &e, &f, &g, &h, &i, &nine, &k, &l};
+    const std::vector<double> expected = {
+        -1, 2.5, 65535, -4, 0.1, 4e9, -std::ldexp(1.0, 40), 1, 8.25, 9, std::ldexp(1.0, 50), -12};
+    const auto stored = [&] {
+      const std::vector<double> values(d, d + 12);
+      std::fill_n(d, 12, 0.0);
+      return values;
+    };
+    CHECK(cudaLaunchKernel(store_all, 1, 1, arguments) == cudaSuccess);
+    CHECK(stored() == expected);
+    CHECK(
+        cudaLaunchKernel(reinterpret_cast<void*>(store_all), dim3(1), dim3(1), arguments, 0, 0) ==
+        cudaSuccess);
+    CHECK(stored() == expected);
+    CHECK(
+        cudaLaunchCooperativeKernel(
+            reinterpret_cast<const void*>(store_all), dim3(1), dim3(1), arguments) == cudaSuccess);
+    CHECK(stored() == expected);
+    CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
+    Pair pair{1, 2};
+    void* pairs[] = {&pair};
+    CHECK(
+        cudaLaunchKernel(reinterpret_cast<void*>(takes_a_pair), 1, 1, pairs) ==
+        cudaErrorInvalidDeviceFunction);
+    CHECK(
+        notes().back().sentence ==
+        "cudaLaunchKernel: an argument of type host::Pair cannot be passed this way here; pass the "
+        "kernel itself, without a cast to void*");
+    cudaFree(d);
+    cudaFree(nine);
+    cudaGetLastError();
+  });
 }
 
 TEST_CASE("a program's occupancy queries are answered by the model") {

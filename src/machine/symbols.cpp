@@ -129,9 +129,8 @@ const ArraysOfFile& arrays_of_file(const void* kernel) {
   return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
 }
 
-}  // namespace
-
-std::string function_name(const void* address) {
+// "tiled<16>(float*, int)"; "a kernel" if the executable was stripped.
+std::string whole_name(const void* address) {
   const auto function = function_at(address);
   if (function == symbols().table.end()) return "a kernel";
   const std::string mangled(symbols().name(*function));
@@ -146,15 +145,33 @@ std::string function_name(const void* address) {
   for (std::size_t at; (at = name.find(kNamed)) != name.npos;) {
     name.erase(at, std::min(name.find("::", at), name.size() - 2) + 2 - at);
   }
-  // The name of a template begins with its return type. Its parameters are the first (...) outside
-  // of <>.
+  // The name of a template begins with its return type.
   if (name.starts_with("void ")) name.erase(0, 5);
+  return name;
+}
+
+// Where a whole name's parameters begin: the first (...) outside of <>.
+std::size_t end_of_name(const std::string& name) {
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '(' && depth == 0) return name.substr(0, i);
+    if (name[i] == '(' && depth == 0) return i;
     depth += (name[i] == '<' || name[i] == '(') - (name[i] == '>' || name[i] == ')');
   }
-  return name;
+  return name.size();
+}
+
+}  // namespace
+
+std::string function_name(const void* address) {
+  const std::string name = whole_name(address);
+  return name.substr(0, end_of_name(name));
+}
+
+std::optional<std::string> function_parameters(const void* address) {
+  const std::string name = whole_name(address);
+  const std::size_t begin = end_of_name(name), end = name.rfind(')');
+  if (begin == name.size() || end == name.npos) return std::nullopt;
+  return name.substr(begin + 1, end - begin - 1);
 }
 
 const void* function_containing(const void* address) {

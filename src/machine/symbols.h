@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ const std::vector<SharedArray>& other_shared_arrays(const void* kernel);
 // The name of the function at `address` in C++ syntax, without its parameters ("tiled<16>"); "a
 // kernel" if the executable was stripped.
 std::string function_name(const void* address);
+
+// Its parameters in C++ syntax: "float*, int"; nothing if they are not known, as for extern "C".
+std::optional<std::string> function_parameters(const void* address);
 
 // The beginning of the function that contains the instruction at `address`; null if there is none.
 const void* function_containing(const void* address);

@@ -27,6 +27,10 @@ std::string deed(const model::Hazard::Actor& actor, const lab::Row& row) {
   return name(actor, row) + (actor.stores ? " stores" : " loads") + on_line(actor);
 }
 
+const char* goes_to(const model::Hazard::Actor& actor) {
+  return actor.stores ? " stores to " : " loads from ";
+}
+
 std::string place(const model::Hazard& hazard) {
   return hazard.array + text::printed(" (byte %llu)", static_cast<unsigned long long>(hazard.byte));
 }
@@ -125,12 +129,14 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
     case model::HazardKind::out_of_bounds:
       return in_block + out_of_bounds(hazard, row);
     case model::HazardKind::host_memory:
-      return in_block + first +
-             " memory of the host, which a GPU does not have; give the kernel memory from "
-             "cudaMalloc, and copy the data there by cudaMemcpy";
+      return in_block + name(hazard.first, row) + goes_to(hazard.first) + "host memory" +
+             on_line(hazard.first) +
+             ", which a GPU cannot reach; give the kernel memory from cudaMalloc, and copy the "
+             "data there by cudaMemcpy";
     case model::HazardKind::freed_memory:
-      return in_block + first + " " + hazard.array +
-             ", which was freed; call cudaFree after the last kernel that uses it";
+      return in_block + name(hazard.first, row) + goes_to(hazard.first) + hazard.array +
+             on_line(hazard.first) +
+             " after it was freed; call cudaFree after the last kernel that uses it";
     case model::HazardKind::foreign_local:
       return in_block + first +
              (hazard.second.thread >= 0 ? " a local variable of " + name(hazard.second, row)

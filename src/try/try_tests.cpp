@@ -157,11 +157,11 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
   };
   const Case cases[] = {
       {"host_pointer", "--size 40", 1,
-       "host_pointer, block (0, 0): thread (0, 0) loads on line 6 memory of the host, which a GPU "
-       "does not have",
+       "host_pointer, block (0, 0): thread (0, 0) loads from host memory on line 6, which a GPU "
+       "cannot reach",
        "copy the data there by cudaMemcpy"},
       {"used_after_free", "--size 40", 1,
-       "scale, block (0, 0): thread (0, 0) loads on line 4 factor, which was freed",
+       "scale, block (0, 0): thread (0, 0) loads from factor on line 4 after it was freed",
        "call cudaFree after the last kernel that uses it"},
       {"read_by_the_host", "--size 40", 1, "examples/read_by_the_host.cu:11: sgemm",
        "it accesses total, which is in the GPU's memory; cudaMemcpy it to the host first"},
@@ -306,6 +306,22 @@ TEST_CASE("cudaMalloc on the CPU gives memory that is counted under the pointer'
   CHECK(contains(output.out, "\"bound_ok\": true"));
   CHECK(contains(output.out, "\"array\": \"d_A\", \"space\": \"global\", \"direction\": \"load\""));
   CHECK(contains(output.out, "\"array\": \"workspace\", \"space\": \"global\""));
+}
+
+TEST_CASE("a program's calls of CUDA functions have CUDA's meaning, and wrong ones a line") {
+  const Output output = try_sample("host_calls", "");
+  CAPTURE(output.out);
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "two streams: 3 ... 3 in 0 ms\n"));
+  CHECK(contains(output.out, "graph and launch: the sum is 512 * 81\n"));
+  CHECK(contains(output.out, "the last copy: invalid argument\n"));
+  CHECK(contains(
+      output.err,
+      "try: note: examples/host_calls.cu:64: cudaMemcpy: the source, d_values, must be memory of "
+      "the host, and is memory of the GPU\n"));
+  CHECK(contains(output.err, "try: note: Times are not measured on a CPU"));
+  CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 2);
 }
 
 TEST_CASE("host code may use atomics and locks") {

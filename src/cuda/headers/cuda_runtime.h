@@ -181,15 +181,25 @@ void in_stream(cudaStream_t stream, Work work) {
       [](void* kept) { delete static_cast<Work*>(kept); });
 }
 
+// The error of this launch alone. An earlier one stays for cudaGetLastError.
+template <class Work>
+cudaError_t launch_in_stream(cudaStream_t stream, Work work) {
+  const int before = launch_error();
+  set_launch_error(cudaSuccess);
+  in_stream(stream, work);
+  const int error = launch_error();
+  if (error == cudaSuccess) set_launch_error(before);
+  return static_cast<cudaError_t>(error);
+}
+
 template <class... P, std::size_t... I>
 cudaError_t launch_with(
     void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes,
     cudaStream_t stream, std::index_sequence<I...>) {
   const auto values = std::make_tuple(*static_cast<std::remove_reference_t<P>*>(arguments[I])...);
-  in_stream(stream, [=] {
+  return launch_in_stream(stream, [=] {
     launch(kernel, grid, block, static_cast<int>(shared_bytes), std::get<I>(values)...);
   });
-  return cudaPeekAtLastError();
 }
 
 }  // namespace simt
@@ -201,6 +211,26 @@ cudaError_t cudaLaunchKernel(
     cudaStream_t stream = nullptr) {
   return simt::launch_with(
       kernel, grid, block, arguments, shared_bytes, stream, std::index_sequence_for<P...>());
+}
+inline cudaError_t cudaLaunchKernel(
+    const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes = 0,
+    cudaStream_t stream = nullptr) {
+  simt::UntypedCall call;
+  const cudaError_t error = simt::prepare(&call, kernel, arguments);
+  if (error != cudaSuccess) return error;
+  return simt::launch_in_stream(stream, [=] {
+    auto thread = [=] { call.run(); };
+    using Thread = decltype(thread);
+    simt::run_grid(
+        kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
+        static_cast<int>(shared_bytes), [](void* context) { (*static_cast<Thread*>(context))(); },
+        &thread, sizeof thread);
+  });
+}
+inline cudaError_t cudaLaunchCooperativeKernel(
+    const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes = 0,
+    cudaStream_t stream = nullptr) {
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }
 template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(

@@ -163,6 +163,18 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(
     std::size_t* bytes, const void* kernel, int blocks, int threads);
 namespace simt {
+// A kernel's call whose types the program hides behind void*. They are found out from the kernel's
+// name.
+struct UntypedCall {
+  static constexpr int kRegisters = 8, kOnStack = 24;
+  const void* kernel;
+  double floats[kRegisters];
+  long long integers[kRegisters + kOnStack];
+  void run() const;
+};
+// `arguments` are the addresses of the kernel's arguments.
+cudaError_t prepare(UntypedCall* call, const void* kernel, void** arguments);
+
 // The block size with the highest occupancy, and how many such blocks fill the GPU.
 // `shared_bytes(context, threads)` is a block's dynamic shared memory.
 cudaError_t best_block_size(
