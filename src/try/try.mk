@@ -12,7 +12,7 @@ TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/cuda/cpu.h,$(AS_CPU)) -iquote
 # One architecture after the other (--threads 1), so that ptxas reports one kernel at a time.
 TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=-W%,$(NVCCFLAGS))) \
 	-Xcompiler=-iquote,src/try/headers -x cu -w -Xptxas -v
-try.flags = $(CXX) $(TRY_AS_CPU)
+try.flags = $(CXX) $(TRY_AS_CPU) $(TRACED) $(TRIED_PLAIN)
 C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$(name)) \
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
 	--redefine-sym _Znam=try_new_array

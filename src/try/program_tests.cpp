@@ -1,0 +1,149 @@
+// Whole programs in make try: examples/ with a main.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "testing/program.h"
+
+namespace attempt {
+namespace {
+
+using testing::Output;
+
+Output try_program(const std::string& name, const std::string& flags = "") {
+  return testing::run((testing::built() / "try" / name).string() + " " + flags);
+}
+
+Output ending(const std::string& how, const std::string& flags = "") {
+  return try_program("endings", flags + " -- " + how);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a whole program runs as it is, and each of its kernels has a row") {
+  const Output output = try_program("transpose");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.err == "");
+  CHECK(output.out.starts_with(
+      "0 of 190000 elements are wrong\nprogram  transpose: its main has ended with 0\n"));
+  CHECK(contains(
+      output.out, "1 transpose<0>   1     4     4             4.30       14.5        100"));
+  CHECK(contains(
+      output.out, "2 transpose<1>   1     4     4             4.30          0        100"));
+  CHECK(contains(
+      output.out,
+      "of the first blocks of 2 launches were announced to the tracer, and no others."));
+}
+
+TEST_CASE("all blocks of every launch run, traced or not, on one set of device variables") {
+  for (const char* flags :
+       {"", "-- 5000 4", "--trace all -- 999", "--launches all -- 100 20", "--hazards off"}) {
+    CAPTURE(std::string(flags));
+    const Output output = try_program("reduction", flags);
+    CAPTURE(output.out);
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 0);
+    CHECK(output.out.starts_with("the sum is "));
+  }
+}
+
+TEST_CASE("every form of a launch reaches the kernel that C++ chooses") {
+  const Output output = try_program("launches");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("1025<<<1024>>> k<<<1, 32>>>(values) k<<<1>>>(\"x\")\n"));
+  for (const char* row :
+       {"math::details::change<int, true>  2 ", "math::overloaded              1,001 ",
+        "math::overloaded                  1 ", "doubled                           3 ",
+        "copied                            4 ", "within                            1 ",
+        "reversed                          1 "}) {
+    CAPTURE(std::string(row));
+    CHECK(contains(output.out, row));
+  }
+}
+
+TEST_CASE("a program's exit code is that of make try, from main or from exit()") {
+  const Output returns = ending("returns");
+  CHECK(returns.exit_code == 3);
+  CHECK(returns.out.starts_with("destroyed\nprogram  endings: its main has ended with 3\n"));
+  CHECK(contains(returns.out, "It has launched no kernel."));
+  const Output exits = ending("exits");
+  CHECK(exits.exit_code == 4);
+  CHECK(exits.out.starts_with("unfinishedprogram  endings: its main has ended with 4\n"));
+  CHECK(contains(exits.out, "1 stored"));
+  CHECK(ending("empty").exit_code == 0);
+  const Output prints = ending("prints");
+  CHECK(std::count(prints.out.begin(), prints.out.end(), '\n') > 100000);
+}
+
+TEST_CASE("a program that cannot end well ends with one sentence") {
+  struct Case {
+    const char* how;
+    const char* says;
+  };
+  const Case cases[] = {
+      {"aborts", "try: examples/endings.cu:33: the program aborts: it calls abort()"},
+      {"throws", "try: the program throws an exception: nobody catches this\n"},
+      {"loops", "try: examples/endings.cu:43: the program is still running after 1 s"},
+      {"loops-in-a-kernel",
+       "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
+      {"out-of-bounds",
+       "try: stored, block (0, 0): thread (31, 0) accesses element 32 of values on line 9, but "
+       "there are only 32"},
+      {"host-memory", "try: stored, block (0, 0): thread (0, 0) accesses "}};
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.how));
+    const Output output = ending(c.how, "--limit 1");
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 1);
+    CHECK(output.err.starts_with(c.says));
+    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+    CHECK(!contains(output.out, "not reached"));
+  }
+}
+
+TEST_CASE("a launch that a GPU refuses does not run, and is a note") {
+  const Output output = ending("too-many-threads");
+  CHECK(output.exit_code == 0);
+  CHECK(output.err.starts_with("try: note: stored: a block of 2048 x 1 x 1 threads"));
+}
+
+TEST_CASE("the first launch of each kernel is traced, or as many as --launches says") {
+  CHECK(ending("second").exit_code == 0);
+  const Output all = ending("second", "--launches all");
+  CHECK(all.exit_code == 1);
+  CHECK(contains(all.err, "accesses element 32 of values"));
+  CHECK(ending("second", "--launches 2").exit_code == 1);
+  for (const char* wrong : {"0", "-1", "some", ""}) {
+    const Output output = ending("second", "--launches '" + std::string(wrong) + "'");
+    CHECK(output.exit_code == 2);
+    CHECK(contains(output.err, "not a number of launches"));
+  }
+}
+
+TEST_CASE("a report for a machine is all of stdout") {
+  const Output output = try_program("transpose", "--format json");
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("{"));
+  CHECK(output.err == "0 of 190000 elements are wrong\n");
+}
+
+TEST_CASE("a whole program is explained, drawn and stepped through") {
+  const Output explained = try_program("transpose", "--explain");
+  CHECK(contains(explained.out, "<- conflicts"));
+  CHECK(contains(explained.out, "How many blocks an SM of RTX 3090 holds"));
+  const testing::Folder folder;
+  const Output shown = try_program("transpose", "--show " + folder / "page.html");
+  CHECK(shown.exit_code == 0);
+  CHECK(contains(testing::contents(folder / "page.html"), "transpose&lt;1&gt;"));
+  const Output stepped = try_program("transpose", "--step --print");
+  CHECK(contains(stepped.out, "transpose<0>, launch 1 of 2"));
+}
+
+}  // namespace attempt
