@@ -34,6 +34,7 @@ struct AsyncAction {
     store,          // `copy`
     stores_read,    // the thread's first `value` stores have read shared memory
     multiply,       // wgmma by an operand of `number` rows that the descriptor `value` describes
+    multiply_by,    // the other operand of the same wgmma, likewise
     multiplied      // the thread's first `value` multiplications are complete
   } kind;
   std::uint32_t number = 0;

@@ -11,7 +11,8 @@
 namespace machine {
 namespace {
 
-constexpr int kDepth = 8;          // of one wgmma, in tf32 numbers
+constexpr int kDepthBytes = 32;  // of one wgmma: 8 tf32 numbers, or 16 of 16 bits
+constexpr int kMostDepth = 16;
 constexpr int kPoisonByte = 0xff;  // a NaN
 
 }  // namespace
@@ -66,7 +67,8 @@ std::string WgmmaOfThread::issue(const Multiply& multiply, bool checks) {
            "before it has written them";
   }
   Accumulators* accumulators = find(multiply.d);
-  if (checks && has_changed_since_fence(multiply.a, sizeof multiply.a_when_issued)) {
+  const bool checks_a = checks && multiply.a != nullptr;
+  if (checks_a && has_changed_since_fence(multiply.a, sizeof multiply.a_when_issued)) {
     return "it changes the registers of a between wgmma_fence() and wgmma; the tensor cores may "
            "not "
            "see the change";
@@ -90,7 +92,8 @@ std::optional<WgmmaOfThread::Wrong> WgmmaOfThread::complete(int groups_in_flight
   completing_.clear();
   groups_.wait(groups_in_flight, [&](const Multiply& m) { completing_.push_back(m); });
   for (const Multiply& m : completing_) {
-    if (checks && std::memcmp(m.a, m.a_when_issued.data(), sizeof m.a_when_issued) != 0) {
+    if (checks && m.a != nullptr &&
+        std::memcmp(m.a, m.a_when_issued.data(), sizeof m.a_when_issued) != 0) {
       return Wrong{
           "it changes the registers of a while a wgmma uses them; wait for it with "
           "wgmma_wait_group first, or use other registers",
@@ -131,39 +134,90 @@ std::uint32_t end_of_operand(std::uint64_t descriptor, int N) {
   const model::MatrixDescriptor matrix = model::decoded(descriptor);
   std::uint32_t end = 0;
   for (int row = 0; row < N; ++row) {
-    for (int byte = 0; byte < kDepth * 4; byte += 16) {
+    for (int byte = 0; byte < kDepthBytes; byte += 16) {
       end = std::max(end, model::address_in(matrix, row, byte) + 16);
     }
   }
   return end;
 }
 
+namespace {
+
+// A row of a or a column of b.
+using Factors = std::array<model::TensorCoreFactor, kMostDepth>;
+
+int depth_of(WgmmaElement element) {
+  return element == WgmmaElement::tf32 ? 8 : 16;
+}
+
+// The elements of a word of 32 bits, from `first` on.
+void take_apart(WgmmaElement element, std::uint32_t word, model::TensorCoreFactor* first) {
+  if (element == WgmmaElement::tf32) {
+    *first = model::factor_of_tf32(std::bit_cast<float>(word));
+    return;
+  }
+  for (int half = 0; half < 2; ++half) {
+    const auto bits = static_cast<std::uint16_t>(word >> 16 * half);
+    first[half] =
+        element == WgmmaElement::f16 ? model::factor_of_f16(bits) : model::factor_of_bf16(bits);
+  }
+}
+
+// The rows of an operand in shared memory.
+std::vector<Factors> rows_of(
+    WgmmaElement element, std::uint64_t descriptor, int rows, const char* shared) {
+  const model::MatrixDescriptor matrix = model::decoded(descriptor);
+  const int elements = depth_of(element) * 4 / kDepthBytes;  // of a word
+  std::vector<Factors> all(static_cast<std::size_t>(rows));
+  for (int row = 0; row < rows; ++row) {
+    for (int byte = 0; byte < kDepthBytes; byte += 4) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, shared + model::address_in(matrix, row, byte), sizeof word);
+      take_apart(element, word, &all[row][byte / 4 * elements]);
+    }
+  }
+  return all;
+}
+
+// The two rows of a that the four threads of a quad have.
+std::array<Factors, 2> rows_of_quad(
+    std::span<WgmmaOfThread* const> threads, std::size_t number, int t, WgmmaElement element) {
+  std::array<Factors, 2> rows;
+  const int elements = depth_of(element) * 4 / kDepthBytes;
+  for (int i = 0; i < 4; ++i) {
+    const Multiply& other = threads[t / 4 * 4 + i]->completing()[number];
+    for (int j = 0; j < 4; ++j) {
+      take_apart(element, other.a_when_issued[j], &rows[j % 2][(i + j / 2 * 4) * elements]);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
 void multiply_together(
     std::span<WgmmaOfThread* const> threads, std::size_t number, const char* shared) {
   const OwnAccess own;
   const Multiply& first = threads[0]->completing()[number];
-  const model::MatrixDescriptor descriptor = model::decoded(first.b);
-  const int N = 2 * first.registers;
-  std::vector<std::array<float, kDepth>> b(N);  // by column
-  for (int column = 0; column < N; ++column) {
-    for (int k = 0; k < kDepth; k += 4) {
-      std::memcpy(&b[column][k], shared + model::address_in(descriptor, column, k * 4), 16);
-    }
-  }
+  const auto depth = static_cast<std::size_t>(depth_of(first.element));
+  const std::vector<Factors> b = rows_of(first.element, first.b, 2 * first.registers, shared);
+  std::vector<Factors> a;
+  if (first.a_tile) a = rows_of(first.element, *first.a_tile, 64, shared);
+  const model::TensorCore core = first.element == WgmmaElement::tf32
+                                     ? model::kHopperTensorCore
+                                     : model::kHopperTensorCoreOfHalves;
+  using Row = std::span<const model::TensorCoreFactor>;
   for (int t = 0; t < kWarpgroupThreads; ++t) {
-    // The four threads of a quad have the same two rows.
-    std::array<float, kDepth> rows[2];
-    for (int i = 0; i < 4; ++i) {
-      const Multiply& other = threads[t / 4 * 4 + i]->completing()[number];
-      for (int j = 0; j < 4; ++j) {
-        rows[j % 2][i + j / 2 * 4] = std::bit_cast<float>(other.a_when_issued[j]);
-      }
-    }
+    const int row = t / 32 * 16 + t % 32 / 4;
+    const std::array<Factors, 2> rows = first.a_tile
+                                            ? std::array<Factors, 2>{a[row], a[row + 8]}
+                                            : rows_of_quad(threads, number, t, first.element);
     const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
     for (int i = 0; i < first.registers; ++i) {
       const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
       d[i] = model::tensor_core_dot(
-          rows[i / 2 % 2], b[column], first.adds ? d[i] : 0, model::kHopperTensorCore);
+          Row(rows[i / 2 % 2]).first(depth), Row(b[column]).first(depth), first.adds ? d[i] : 0,
+          core);
     }
   }
 }

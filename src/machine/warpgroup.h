@@ -15,14 +15,19 @@ namespace machine {
 
 inline constexpr int kWarpgroupThreads = 128;
 
+// The elements of a and b.
+enum class WgmmaElement { tf32, f16, bf16 };
+
 struct Multiply {
   float* d;
   int registers;
-  const unsigned* a;
+  const unsigned* a;  // null: the thread gave values, which cannot change
   std::array<unsigned, 4> a_when_issued;
   std::uint64_t b;
   bool adds;
   const void* place;
+  WgmmaElement element = WgmmaElement::tf32;
+  std::optional<std::uint64_t> a_tile = std::nullopt;  // a descriptor in place of registers
 };
 
 // From the issue until the wait, the results are here and the thread's registers are poisoned.

@@ -47,7 +47,8 @@ std::optional<WrongWgmma> complete_wgmma(
     const bool same = std::equal(
         issued.begin(), issued.end(), all[t]->completing().begin(), all[t]->completing().end(),
         [](const Multiply& a, const Multiply& b) {
-          return a.b == b.b && a.registers == b.registers && a.adds == b.adds && a.place == b.place;
+          return a.b == b.b && a.registers == b.registers && a.adds == b.adds &&
+                 a.place == b.place && a.element == b.element && a.a_tile == b.a_tile;
         });
     if (same) continue;
     return WrongWgmma{
@@ -73,18 +74,27 @@ void wgmma_fence() {
       checks ? worker.stack_from(__builtin_frame_address(0)) : std::span<const char>());
 }
 
-void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds) {
-  machine::Worker& worker = *machine::running_worker;
-  const void* const place = HERE;
-  const int N = 2 * registers;
-  machine::require_operand(b, N, place);
-  const machine::Multiply multiply{d, registers, a, {a[0], a[1], a[2], a[3]}, b, adds, place};
+void machine::start_wgmma(const Multiply& multiply) {
+  constexpr int kRows = 64;
+  Worker& worker = *running_worker;
+  const void* const place = multiply.place;
+  const int N = 2 * multiply.registers;
+  require_operand(multiply.b, N, place);
+  if (multiply.a_tile) require_operand(*multiply.a_tile, kRows, place);
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
-  if (!wrong.empty()) machine::fault(wrong, place);
-  if (machine::BlockObserver* observer = worker.observer()) {
+  if (!wrong.empty()) fault(wrong, place);
+  if (BlockObserver* observer = worker.observer()) {
     observer->async_action(
-        {machine::AsyncAction::Kind::multiply, static_cast<std::uint32_t>(N), b, nullptr}, place);
+        {AsyncAction::Kind::multiply, static_cast<std::uint32_t>(N), multiply.b, nullptr}, place);
+    if (multiply.a_tile) {
+      observer->async_action(
+          {AsyncAction::Kind::multiply_by, kRows, *multiply.a_tile, nullptr}, place);
+    }
   }
+}
+
+void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds) {
+  machine::start_wgmma({d, registers, a, {a[0], a[1], a[2], a[3]}, b, adds, HERE});
 }
 
 void wgmma_commit_group() {

@@ -550,6 +550,96 @@ std::string multiplies() {
   return difference(out.fetch(), expected);
 }
 
+// wgmma.m64n16k16 of the same integers, with a in shared memory or in registers. The tiles are not
+// swizzled: 8 rows of 16 bytes follow each other, then the next 8 columns, then the next 8 rows.
+constexpr int kWgmmaColumns = 16;
+
+template <bool kInRegisters>
+__global__ void multiply_together(const unsigned short* as, const unsigned short* bs, float* out) {
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(128) unsigned short tiles[];  // a: 64 x 16, b: 16 x 16
+  for (int i = threadIdx.x; i < 64 * 16; i += 128) tiles[i] = as[i];
+  for (int i = threadIdx.x; i < kWgmmaColumns * 16; i += 128) tiles[64 * 16 + i] = bs[i];
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  const auto descriptor = [](const void* tile) {
+    const auto at = static_cast<u32>(__cvta_generic_to_shared(tile));
+    return static_cast<u64>((at & 0x3ffff) >> 4) | u64{128 >> 4} << 16 | u64{256 >> 4} << 32;
+  };
+  const u64 a_tile = descriptor(tiles), b_tile = descriptor(tiles + 64 * 16);
+  const auto place = [](int row, int k) {
+    return row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8;
+  };
+  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, k = threadIdx.x % 4 * 2;
+  u32 a[4];
+  for (int i = 0; i < 4; ++i) {
+    a[i] = *reinterpret_cast<const u32*>(tiles + place(row + i % 2 * 8, k + i / 2 * 8));
+  }
+  float d[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+#define ACCUMULATORS \
+  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  for (int round = 0; round < 2; ++round) {
+    if constexpr (kInRegisters) {
+      asm volatile(
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %13, 0;\n"
+          "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
+          "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, p, 1, 1, 0;\n}"
+          : ACCUMULATORS
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile), "r"(round));
+    } else {
+      asm volatile(
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %10, 0;\n"
+          "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
+          "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p, %11, %12, 0, 0;\n}"
+          : ACCUMULATORS
+          : "l"(a_tile), "l"(b_tile), "r"(round), "n"(1), "n"(1));
+    }
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#undef ACCUMULATORS
+  for (int i = 0; i < 8; ++i) {
+    out[(row + i / 2 % 2 * 8) * kWgmmaColumns + i / 4 * 8 + k + i % 2] = d[i];
+  }
+#endif
+}
+
+template <bool kInRegisters>
+std::string multiplies_together() {
+  std::vector<unsigned short> as(64 * 16), bs(kWgmmaColumns * 16);
+  const auto place = [](int row, int k) {
+    return row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8;
+  };
+  std::vector<u32> expected;
+  for (int k = 0; k < 16; ++k) {
+    for (int row = 0; row < 64; ++row) {
+      as[place(row, k)] = static_cast<unsigned short>(brain(static_cast<float>(a_at(row, k))));
+    }
+    for (int n = 0; n < kWgmmaColumns; ++n) {
+      bs[place(n, k)] = static_cast<unsigned short>(brain(static_cast<float>(b_at(k, n))));
+    }
+  }
+  for (int row = 0; row < 64; ++row) {
+    for (int n = 0; n < kWgmmaColumns; ++n) {
+      int sum = 0;
+      for (int k = 0; k < 16; ++k) sum += a_at(row, k) * b_at(k, n);
+      // The first of two rounds does not add to what d held.
+      expected.push_back(bits_of(static_cast<float>(2 * sum)));
+    }
+  }
+  const Array<unsigned short> a(as), b(bs);
+  Array<float> out(64 * kWgmmaColumns);
+  launch(
+      multiply_together<kInRegisters>, dim3(1), dim3(128), (64 + kWgmmaColumns) * 32,
+      static_cast<const unsigned short*>(a.device), static_cast<const unsigned short*>(b.device),
+      out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<u32> found;
+  for (const float value : out.fetch()) found.push_back(bits_of(value));
+  return difference(found, expected);
+}
+
 // Phases of a barrier, as libraries write them: with a token, and with the parity in a loop.
 __global__ void pass_around(u32* out) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -568,10 +658,10 @@ __global__ void pass_around(u32* out) {
       asm volatile(
           "{\n.reg .pred P1;\n.reg .b64 state;\n"
           "mbarrier.arrive.shared::cta.b64 state, [%0];\n"
-          "LAB_WAIT:\n"
+          "LAB_%=:\n"
           "mbarrier.try_wait.shared::cta.b64 P1, [%0], state;\n"
           "@P1 bra DONE;\n"
-          "bra LAB_WAIT;\n"
+          "bra LAB_%=;\n"
           "DONE:\n}" ::"r"(at)
           : "memory");
     } else {
@@ -752,6 +842,8 @@ extern const std::vector<trace::PtxCheck> trace::ptx_checks = {
     {"mma m16n8k8 tf32", multiplies<Shape::k8_tf32>},
     {"mma m16n8k4 tf32", multiplies<Shape::k4_tf32>},
     {"mma m16n8k32 s8", multiplies<Shape::k32_s8>},
+    {"wgmma m64n16k16 bf16, a in shared memory", multiplies_together<false>},
+    {"wgmma m64n16k16 bf16, a in registers", multiplies_together<true>},
     {"mbarrier and bar.sync", passes_phases},
     {"atom and red", counts},
     {"ld, st and cp.async as in CUDA C++", copies_alike},

@@ -40,7 +40,8 @@ mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer mu
 		$(filter-out %/gemm_steps_traced.o,$(COPIES)) $(INSTRUMENT) $(LIBRARIES)"
 .PHONY: mutants hopper-checks
 
-# Inline PTX goes through the rewriter, as in a user's file. make ptx-checks runs it on the GPU.
+# Inline PTX goes through the rewriter, as in a user's file. (With PTX_MAIN defined, nvcc makes a
+# program for the GPU of it.)
 $(BUILD)/ptx_checks.ii: src/trace/ptx_checks.cu $(BUILD)/cpu.flags $(REWRITER)
 	$(CXX) $(AS_CPU) -DSIMT_REWRITTEN -MMD -MP -MF $@.d -MT $@ -E $< -o $@.plain
 	$(REWRITER) < $@.plain > $@

@@ -275,7 +275,8 @@ void WarpTracer::tell(
     // The lanes of a warp multiply together.
     const auto kind = static_cast<machine::AsyncAction::Kind>(told.kind);
     const bool multiplies = kind == machine::AsyncAction::Kind::multiply;
-    if (!multiplies || l == lowest) act(thread_of(l), told, token, path);
+    const bool together = multiplies || kind == machine::AsyncAction::Kind::multiply_by;
+    if (!together || l == lowest) act(thread_of(l), told, token, path);
     if (multiplies) watch_.joined_multiply(thread_of(l));
   });
 }

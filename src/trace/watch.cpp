@@ -315,6 +315,7 @@ void Watch::async_action(int thread, const machine::AsyncAction& action, Token p
     case Act::store:
       return store_tile(thread, action, path, token);
     case Act::multiply:
+    case Act::multiply_by:
       return read_operand(thread, action, path, token);
     case Act::stores_read:
     case Act::multiplied: {
@@ -423,7 +424,9 @@ void Watch::read_operand(int thread, const machine::AsyncAction& action, Token p
   const int warpgroup = thread / machine::kWarpgroupThreads;
   const int agent = agents_.number(AsyncAgents::Kind::tensor_cores, warpgroup);
   std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
-  const std::size_t number = agents_.start(geometry_.warp_of(thread));
+  const int warp = geometry_.warp_of(thread);
+  const bool starts = action.kind == machine::AsyncAction::Kind::multiply;
+  const std::size_t number = starts ? agents_.start(warp) : agents_.started(warp) - 1;
   if (number == actions.size()) actions.push_back(threads_.act(agent));
   const auto shared = reinterpret_cast<std::uintptr_t>(machine::dynamic_shared_memory());
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);

@@ -262,7 +262,7 @@ TEST_CASE("blocks that wait for each other make progress on any number of thread
   }
 }
 
-TEST_CASE("inline PTX is reported with file and line") {
+TEST_CASE("inline PTX in a file that is not rewritten is reported with file and line") {
   const Output output =
       run("g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/cuda/headers "
           "-include src/cuda/cpu.h "
@@ -282,6 +282,16 @@ TEST_CASE("a CUDA function that does not run on a CPU is reported with file and 
   CHECK(contains(output.err, "make try: cudaMallocArray is about textures or CUDA arrays, which"));
   CHECK(contains(output.err, "examples/refused/textures.cu:5:18: error: "));
   CHECK(contains(output.err, "make try: cudaGraphCreate is not among the functions for graphs"));
+}
+
+TEST_CASE("a kernel may have inline PTX: it is traced, checked and counted") {
+  for (const char* size : {"--m 64 --n 64 --k 32", "--m 70 --n 33 --k 19"}) {
+    const Output output = try_sample("inline_ptx", std::string(size) + " --trace all");
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 0);
+    CHECK(output.err == "");
+    CHECK(contains(output.out, "multiply"));
+  }
 }
 
 TEST_CASE("output of a kernel or its host appears once, from the run with complete results") {

@@ -46,13 +46,14 @@ bool Modifiers::take_any(std::initializer_list<std::string_view> names) {
   return take_one_of(names) >= 0;
 }
 
-bool Modifiers::take_prefix(std::string_view prefix) {
+std::string_view Modifiers::take_with_prefix(std::string_view prefix) {
   const auto found = std::find_if(rest_.begin(), rest_.end(), [&](std::string_view modifier) {
     return modifier.starts_with(prefix);
   });
-  if (found == rest_.end()) return false;
+  if (found == rest_.end()) return {};
+  const std::string_view taken = found->substr(prefix.size());
   rest_.erase(found);
-  return true;
+  return taken;
 }
 
 bool Modifiers::take_type(Type& type) {

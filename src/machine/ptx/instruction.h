@@ -89,7 +89,9 @@ class Modifiers {
   bool take(std::string_view name);
   bool take_first(std::string_view name);  // only if no other modifier is before it
   bool take_any(std::initializer_list<std::string_view> names);
-  bool take_prefix(std::string_view prefix);
+  bool take_prefix(std::string_view prefix) { return take_with_prefix(prefix).data() != nullptr; }
+  // What follows the prefix in the first modifier that begins with it.
+  std::string_view take_with_prefix(std::string_view prefix);
   bool take_type(Type& type);
   // The number of the first of these names that is there; -1 if none is.
   int take_one_of(std::initializer_list<std::string_view> names);

@@ -97,13 +97,16 @@ class Parser {
     if (!take(c)) refuse(std::string("a ") + c + " is missing before " + quoted(text_.substr(at_)));
   }
 
-  // A name with its dots and double colons; "%%" stands for "%".
+  // A name with its dots and double colons; "%%" stands for "%". "%=" is a number of the
+  // statement's own, which its labels do not need here.
   std::string word() {
     skip();
     std::string result;
     if (now() == '.') result += text_[at_++];
     while (at_ < text_.size()) {
-      if (now() == '%' && result.empty()) {
+      if (now() == '%' && after(1) == '=') {
+        at_ += 2;
+      } else if (now() == '%' && result.empty()) {
         at_ += after(1) == '%' ? 2 : 1;
         result += '%';
       } else if (result.empty() ? begins_word(now()) : continues_word(now())) {
