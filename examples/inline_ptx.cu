@@ -16,11 +16,11 @@ __device__ __forceinline__ Split split(float x) {
   return s;
 }
 
-#define MMA_TF32(d, a0, a1, a2, a3, b0, b1)                                                  \
-  asm volatile(                                                                              \
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "                                  \
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"                    \
-      : "+f"((d)[0]), "+f"((d)[1]), "+f"((d)[2]), "+f"((d)[3])                               \
+#define MMA_TF32(d, a0, a1, a2, a3, b0, b1)                               \
+  asm volatile(                                                           \
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "               \
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n" \
+      : "+f"((d)[0]), "+f"((d)[1]), "+f"((d)[2]), "+f"((d)[3])            \
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1))
 
 // Copies a float to shared memory, or a zero from outside of the matrix.
@@ -31,7 +31,8 @@ __device__ __forceinline__ void copy_or_zero(uint32_t to, const float* from, boo
       "  setp.ne.b32 p, %2, 0;\n"
       "  @p cp.async.ca.shared.global [%0], [%1], 4;\n"
       "  @!p st.shared.b32 [%0], 0;\n"
-      "}\n" ::"r"(to), "l"(from), "r"(static_cast<int>(inside))
+      "}\n" ::"r"(to),
+      "l"(from), "r"(static_cast<int>(inside))
       : "memory");
 }
 
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(128) multiply(
           b[j][e] = split(b_tile[(k + q + e * 4) * kPitchB + warp_col + j * 8 + g]);
         }
       }
-#define PRODUCT(x, y)                                                                     \
+#define PRODUCT(x, y) \
   MMA_TF32(d[i][j], a[i][0].x, a[i][1].x, a[i][2].x, a[i][3].x, b[j][0].y, b[j][1].y)
       for (int i = 0; i < 2; ++i) {
         for (int j = 0; j < 4; ++j) {
