@@ -20,8 +20,12 @@ __global__ void change(T* values, int count = kCount, T by = T(1)) {
   if (i < count) values[i] += kAdds ? by : -by;
 }
 }  // namespace details
-__global__ void overloaded(int* values) { values[threadIdx.x] += 1; }
-__global__ void overloaded(float* values) { values[threadIdx.x] += 1; }
+__global__ void overloaded(int* values) {
+  values[threadIdx.x] += 1;
+}
+__global__ void overloaded(float* values) {
+  values[threadIdx.x] += 1;
+}
 }  // namespace math
 
 extern "C" __global__ void reversed(int* values) {
@@ -72,8 +76,8 @@ int main() {
   math::details::change<int, true><<<dim3(4 >> 1), dim3(1 << 5)>>>(values);     // 2
   math::overloaded<<<1, kCount>>>(values);                                      // 3
   math::overloaded<<<1, kCount>>>(floats);
-  LAUNCH(doubled, values, kCount);  // 6
-  launch_doubled(values, kCount);   // 12
+  LAUNCH(doubled, values, kCount);                      // 6
+  launch_doubled(values, kCount);                       // 12
   [&] { doubled<<<2, 32, 0, 0>>>(values, kCount); }();  // 24
   copied<<<1, kCount>>>(NULL, values);
   within<<<1, kCount>>>(values, Range{1, kCount - 1});  // 24, 25, 25, ...

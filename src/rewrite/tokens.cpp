@@ -36,7 +36,7 @@ class Tokenizer {
 
  private:
   std::string_view rest() const { return source_.substr(at_); }
-  // '\0' behind the end.
+  // '\0' after the end.
   char character(std::size_t ahead = 0) const {
     return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
   }
