@@ -31,16 +31,17 @@ void on_access_error(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void watch_for_access_errors() {
-  static const bool watching = [] {
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    struct sigaction current {};
+    sigaction(signal, nullptr, &current);
+    if (current.sa_sigaction == on_access_error) continue;
+    handlers_before[signal == SIGBUS] = current;
     struct sigaction action {};
     action.sa_sigaction = on_access_error;
     // The handler does not return, so nothing else restores the mask.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigaction(SIGSEGV, &action, &handlers_before[0]);
-    sigaction(SIGBUS, &action, &handlers_before[1]);
-    return true;
-  }();
-  static_cast<void>(watching);
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 void HandlerStack::provide() {

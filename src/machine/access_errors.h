@@ -7,8 +7,9 @@
 
 namespace machine {
 
-// After the first call, such an access ends the block that makes it (Worker::crash). Any other
-// fault is the program's own or that of host code, and goes to the previous handler.
+// From a call on, until another handler is set, such an access ends the block that makes it
+// (Worker::crash). Any other fault is the program's own or that of host code, and goes to the
+// previous handler.
 void watch_for_access_errors();
 
 // The fault may be a fiber's stack overflow, so the handler has its own stack: one for each thread

@@ -39,7 +39,7 @@ TensorMap map_at(const CUtensorMap* map, const void* place) {
 // The first column and row of a box. Beyond a matrix, dimensions have one element.
 std::pair<int, int> corner_of(std::span<const int> at, const void* place) {
   for (std::size_t i = 2; i < at.size(); ++i) {
-    if (at[i] != 0) fault("it copies a box of a tensor that is no matrix", place);
+    if (at[i] != 0) fault("it copies a box of a tensor with more than two dimensions", place);
   }
   return {at[0], at.size() > 1 ? at[1] : 0};
 }

@@ -9,9 +9,9 @@ namespace model {
 struct FloatFormat {
   int exponent_bits, fraction_bits;
 };
-inline constexpr FloatFormat kF16{5, 10};
-inline constexpr FloatFormat kBf16{8, 7};
-inline constexpr FloatFormat kTf32{8, 10};  // in the first 19 bits of a float
+inline constexpr FloatFormat kF16Format{5, 10};
+inline constexpr FloatFormat kBf16Format{8, 7};
+inline constexpr FloatFormat kTf32Format{8, 10};  // in the first 19 bits of a float
 
 // Of two neighbours that are equally near, to_nearest takes the even one and to_nearest_away the
 // one that is farther from zero.

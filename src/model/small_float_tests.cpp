@@ -9,7 +9,7 @@
 namespace model {
 
 TEST_CASE("every number of 16 bits is its own rounding") {
-  for (const FloatFormat format : {kF16, kBf16}) {
+  for (const FloatFormat format : {kF16Format, kBf16Format}) {
     for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
       const double value = value_of(format, bits);
       if (std::isnan(value)) continue;
@@ -21,9 +21,9 @@ TEST_CASE("every number of 16 bits is its own rounding") {
 }
 
 TEST_CASE("a number between two of 16 bits goes to the one that the rounding says") {
-  CHECK(value_of(kF16, 0x3c00) == 1.0);
-  CHECK(value_of(kF16, 0x7bff) == 65504.0);
-  CHECK(value_of(kBf16, 0x3f80) == 1.0);
+  CHECK(value_of(kF16Format, 0x3c00) == 1.0);
+  CHECK(value_of(kF16Format, 0x7bff) == 65504.0);
+  CHECK(value_of(kBf16Format, 0x3f80) == 1.0);
   const double step = std::ldexp(1, -10);
   struct {
     double value;
@@ -37,11 +37,11 @@ TEST_CASE("a number between two of 16 bits goes to the one that the rounding say
       {std::ldexp(1, -25), 0, 1, 0, 1, 0}};
   for (const auto& one : cases) {
     CAPTURE(one.value);
-    CHECK(rounded_to(kF16, one.value, Rounding::to_nearest) == one.nearest);
-    CHECK(rounded_to(kF16, one.value, Rounding::to_nearest_away) == one.away);
-    CHECK(rounded_to(kF16, one.value, Rounding::to_zero) == one.zero);
-    CHECK(rounded_to(kF16, one.value, Rounding::up) == one.up);
-    CHECK(rounded_to(kF16, one.value, Rounding::down) == one.down);
+    CHECK(rounded_to(kF16Format, one.value, Rounding::to_nearest) == one.nearest);
+    CHECK(rounded_to(kF16Format, one.value, Rounding::to_nearest_away) == one.away);
+    CHECK(rounded_to(kF16Format, one.value, Rounding::to_zero) == one.zero);
+    CHECK(rounded_to(kF16Format, one.value, Rounding::up) == one.up);
+    CHECK(rounded_to(kF16Format, one.value, Rounding::down) == one.down);
   }
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("rounding a float to bf16 is an integer addition") {
     const auto value = std::bit_cast<float>(bits);
     if (!std::isfinite(value)) continue;
     const std::uint32_t expected = (bits + 0x7fff + (bits >> 16 & 1u)) >> 16;
-    CHECK(rounded_to(kBf16, value, Rounding::to_nearest) == expected);
+    CHECK(rounded_to(kBf16Format, value, Rounding::to_nearest) == expected);
   }
 }
 

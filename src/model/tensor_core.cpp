@@ -165,12 +165,12 @@ std::uint16_t tensor_core_dot_f16(
     std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, std::uint16_t c,
     TensorCore core) {
   const auto rounded = [](double value) {
-    return static_cast<std::uint16_t>(rounded_to(kF16, value, Rounding::to_nearest));
+    return static_cast<std::uint16_t>(rounded_to(kF16Format, value, Rounding::to_nearest));
   };
   for (std::size_t k = 0; k < a.size(); k += core.products) {
     const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
     const auto first = a.subspan(k, count), second = b.subspan(k, count);
-    const auto before = static_cast<float>(value_of(kF16, c));
+    const auto before = static_cast<float>(value_of(kF16Format, c));
     if (const auto special = special_sum(first, second, before)) {
       c = rounded(*special);
     } else {

@@ -270,10 +270,10 @@ std::string computes_long_words() {
 // Real numbers: the result has 32 bits.
 using model::Rounding;
 u32 half(float a, Rounding rounding = Rounding::to_nearest) {
-  return model::rounded_to(model::kF16, a, rounding);
+  return model::rounded_to(model::kF16Format, a, rounding);
 }
 u32 brain(float a) {
-  return model::rounded_to(model::kBf16, a, Rounding::to_nearest);
+  return model::rounded_to(model::kBf16Format, a, Rounding::to_nearest);
 }
 u32 integer(double a) {
   return static_cast<u32>(static_cast<s32>(std::clamp(a, -2147483648.0, 2147483647.0)));
@@ -295,7 +295,7 @@ u32 integer(double a) {
   X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))                             \
   X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                                      \
   X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",                           \
-    bits_of(static_cast<float>(model::value_of(model::kF16, half(a)))))                    \
+    bits_of(static_cast<float>(model::value_of(model::kF16Format, half(a)))))                    \
   X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",                          \
     half(a, Rounding::to_zero) * 0x10001u)                                                 \
   X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))                               \
@@ -314,11 +314,11 @@ u32 integer(double a) {
 
 u32 half_sum(u32 a, u32 b) {
   return half(
-      static_cast<float>(model::value_of(model::kF16, a) + model::value_of(model::kF16, b)));
+      static_cast<float>(model::value_of(model::kF16Format, a) + model::value_of(model::kF16Format, b)));
 }
 u32 half_fma(u32 a, u32 b, u32 c) {
-  const auto of = [](u32 bits) { return model::value_of(model::kF16, bits); };
-  return model::rounded_to(model::kF16, of(a) * of(b) + of(c), Rounding::to_nearest);
+  const auto of = [](u32 bits) { return model::value_of(model::kF16Format, bits); };
+  return model::rounded_to(model::kF16Format, of(a) * of(b) + of(c), Rounding::to_nearest);
 }
 
 __global__ void compute_reals(const float* as, const float* bs, const float* cs, u32* out) {

@@ -9,9 +9,10 @@ shift 3
 symbols=$(readelf -sW "$in")
 has() { echo "$symbols" | awk -v name="$1" '$7 != "UND" && $8 == name { found = 1 } END { exit !found }'; }
 arguments=iiifPKfS0_fPf
-# Variables are inline, and so weak; those of the library, of classes and the guards stay apart.
+# Variables are inline, and so weak; those of the library, of classes and functions and the guards
+# stay apart.
 variables=$(echo "$symbols" | awk '$4 == "OBJECT" && $5 == "WEAK" && $7 != "UND" &&
-  $8 !~ /^(DW|_Z(T|GV|GR|St|NSt|NKSt|N9__gnu))/ { print $8 }')
+  $8 !~ /^(DW|_Z(T|GV|GR|St|NSt|NKSt|N9__gnu|Z))/ { print $8 }')
 if has "_Z5sgemm$arguments"; then
   name=sgemm_$([ "$copy" = plain ] && echo plain || echo traced)
   name=_Z${#name}$name$arguments

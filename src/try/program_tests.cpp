@@ -96,7 +96,9 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
       {"out-of-bounds",
        "try: stored, block (0, 0): thread (31, 0) accesses element 32 of values on line 9, but "
        "there are only 32"},
-      {"host-memory", "try: stored, block (0, 0): thread (0, 0) accesses "}};
+      {"host-memory",
+       "try: stored, block (0, 0): thread (0, 0) stores to host memory on line 9, which a GPU "
+       "cannot reach; give the kernel memory from cudaMalloc"}};
   for (const Case& c : cases) {
     CAPTURE(std::string(c.how));
     const Output output = ending(c.how, "--limit 1");

@@ -34,9 +34,9 @@ $(BUILD)/try/%.raw_traced.o $(BUILD)/try/%.raw_plain.o: $(BUILD)/try/%.ii $(ANNO
 	$(call say,g++,$*)
 	KERNEL="$${KERNEL:-$*}" src/try/compile.sh $(basename $<).raw_traced.o $(basename $<).raw_plain.o $< \
 		'$(TRACED)' '$(TRIED_PLAIN)' $(CXX) $(TRY_AS_CPU)
-$(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o
+$(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
 	src/try/copy.sh traced $< $@ $(C_LIBRARY) $(COUNTED)
-$(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o
+$(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o src/try/copy.sh
 	src/try/copy.sh plain $< $@ $(C_LIBRARY)
 $(BUILD)/try/yours.gpu.o: FORCE
 	mkdir -p $(@D)
@@ -53,7 +53,7 @@ $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \
 	$(if $(HAS_GPU),,rm -f $@.registers)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 # Here the traced copy has the main.
-$(BUILD)/try/%.debug.o: $(BUILD)/try/%.raw_traced.o
+$(BUILD)/try/%.debug.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
 	src/try/copy.sh debug $< $@ $(C_LIBRARY) $(COUNTED)
 $(BUILD)/try/%.debug: $(BUILD)/try/%.debug.o $(BUILD)/src/try/debug/main.o $(HARNESS) \
 		$(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)

@@ -54,7 +54,8 @@ std::uint64_t real_element(const Instruction& i, Values in, int shift, Operation
   const double result = finished(
       i, static_cast<double>(operation(
              real_value(i.type, of(0)), real_value(i.type, of(1)), real_value(i.type, of(2)))));
-  const model::FloatFormat format = i.type.base == Base::bf16 ? model::kBf16 : model::kF16;
+  const model::FloatFormat format =
+      i.type.base == Base::bf16 ? model::kBf16Format : model::kF16Format;
   return model::rounded_to(format, result, model::Rounding::to_nearest);
 }
 

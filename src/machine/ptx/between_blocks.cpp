@@ -25,7 +25,8 @@ std::uint64_t real_sum(Type type, std::uint64_t a, std::uint64_t b) {
     return std::bit_cast<std::uint32_t>(
         static_cast<float>(real_value(type, a)) + static_cast<float>(real_value(type, b)));
   }
-  const model::FloatFormat format = type.base == Base::bf16 ? model::kBf16 : model::kF16;
+  const model::FloatFormat format =
+      type.base == Base::bf16 ? model::kBf16Format : model::kF16Format;
   std::uint64_t result = 0;
   for (int shift = 0; shift < type.bits * type.packed; shift += 16) {
     const double sum = real_value(type, a >> shift) + real_value(type, b >> shift);

@@ -19,14 +19,14 @@ constexpr int kFloatExponent = 8, kFloatFraction = 23;
 std::uint64_t real_bits(Type type, double value, Rounding rounding) {
   switch (type.base) {
     case Base::bf16:
-      return model::rounded_to(model::kBf16, value, rounding);
+      return model::rounded_to(model::kBf16Format, value, rounding);
     case Base::tf32: {
       constexpr int kUnused = kFloatFraction - 10;
-      return model::rounded_to(model::kTf32, value, rounding) << kUnused;
+      return model::rounded_to(model::kTf32Format, value, rounding) << kUnused;
     }
     default:
       if (type.bits == 64) return std::bit_cast<std::uint64_t>(value);
-      if (type.bits == 16) return model::rounded_to(model::kF16, value, rounding);
+      if (type.bits == 16) return model::rounded_to(model::kF16Format, value, rounding);
       return model::rounded_to({kFloatExponent, kFloatFraction}, value, rounding);
   }
 }
