@@ -295,7 +295,7 @@ u32 integer(double a) {
   X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))                             \
   X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                                      \
   X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",                           \
-    bits_of(static_cast<float>(model::value_of(model::kF16Format, half(a)))))                    \
+    bits_of(static_cast<float>(model::value_of(model::kF16Format, half(a)))))              \
   X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",                          \
     half(a, Rounding::to_zero) * 0x10001u)                                                 \
   X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))                               \
@@ -313,8 +313,8 @@ u32 integer(double a) {
     bits_of(static_cast<float>(double{a} * b)))
 
 u32 half_sum(u32 a, u32 b) {
-  return half(
-      static_cast<float>(model::value_of(model::kF16Format, a) + model::value_of(model::kF16Format, b)));
+  return half(static_cast<float>(
+      model::value_of(model::kF16Format, a) + model::value_of(model::kF16Format, b)));
 }
 u32 half_fma(u32 a, u32 b, u32 c) {
   const auto of = [](u32 bits) { return model::value_of(model::kF16Format, bits); };
