@@ -241,7 +241,7 @@ TEST_CASE("an answer in any folder called src is told the line where it was stop
   folder.write(
       "src/01-index-and-guard.cu", testing::contents(edited(folder, kDeceptions, "endless")));
   const std::string answer = folder / "src/01-index-and-guard.cu";
-  const Output output = bash("SEED=5 HINT=2 LIMIT=1 src/grade/grade.sh 1 '" + answer + "'");
+  const Output output = bash("SEED=5 HINT=2 LIMIT=3 src/grade/grade.sh 1 '" + answer + "'");
   CAPTURE(output.text);
   CHECK(output.exit_code == 4);
   const std::string text = testing::contents(answer);

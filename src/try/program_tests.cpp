@@ -90,7 +90,7 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
   const Case cases[] = {
       {"aborts", "try: examples/endings.cu:33: the program aborts: it calls abort()"},
       {"throws", "try: the program throws an exception: nobody catches this\n"},
-      {"loops", "try: examples/endings.cu:43: the program is still running after 1 s"},
+      {"loops", "try: examples/endings.cu:43: the program is still running after 3 s"},
       {"loops-in-a-kernel",
        "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
       {"out-of-bounds",
@@ -101,7 +101,7 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
        "cannot reach; give the kernel memory from cudaMalloc"}};
   for (const Case& c : cases) {
     CAPTURE(std::string(c.how));
-    const Output output = ending(c.how, "--limit 1");
+    const Output output = ending(c.how, "--limit 3");
     CAPTURE(output.err);
     CHECK(output.exit_code == 1);
     CHECK(output.err.starts_with(c.says));
