@@ -130,18 +130,23 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   send_failure(failure);
 }
 
-// A thread outside the watched code is asked again soon, to get a place to report.
-void on_own_turn(int) {
+// Between two turns of a kernel no thread is inside the watched code, so they are asked again soon,
+// to get a place to report.
+void ask_again() {
   static std::atomic<int> asked = 0;
-  if (is_inside() || ++asked > 500) send_failure(Failure::kTimeout);
+  if (++asked > 500) send_failure(Failure::kTimeout);
   alarm_in(0.001);
+}
+void on_own_turn(int) {
+  if (is_inside()) send_failure(Failure::kTimeout);
+  ask_again();
 }
 // The alarm may arrive on any thread.
 void on_alarm(int signal) {
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> asked =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
-  if (!asked) send_failure(Failure::kTimeout);
+  if (!asked) return ask_again();
   if (pthread_equal(*asked, pthread_self())) {
     on_own_turn(signal);
   } else {
