@@ -16,10 +16,17 @@ struct Operand {
   const void* data;
   cudaDataType type;
   std::int64_t ld;
-  bool transposed;
+  cublasOperation_t op;
+  bool is_transposed() const { return op != CUBLAS_OP_N; }
   std::int64_t index(std::int64_t row, std::int64_t column) const {
-    return transposed ? column + row * ld : row + column * ld;
+    return is_transposed() ? column + row * ld : row + column * ld;
   }
+};
+
+struct Result {
+  void* data;
+  cudaDataType type;
+  std::int64_t ld;
 };
 
 // How the elements are multiplied, and the type of alpha and beta.
@@ -30,12 +37,14 @@ struct Arithmetic {
   cudaDataType scalars;
 };
 
-struct Product {
+struct Shape {
   int m, n, k;
+};
+
+struct Product {
+  Shape shape;
   Operand A, B;
-  void* C;
-  cudaDataType type_C;
-  std::int64_t ldc;
+  Result C;
   Arithmetic arithmetic;
 };
 
@@ -79,18 +88,19 @@ void multiply(int rows, int columns, int depth, const double* A, const double* B
 // Read row-major, a column-major C is its transposed: op(B)^T op(A)^T.
 template <class Element>
 void compute(const Product& p, double alpha, double beta) {
-  std::vector<Element> product(static_cast<std::size_t>(p.n) * p.m);
-  if (alpha != 0 && p.k > 0) {
-    const std::vector<Element> left = rows_of_columns<Element>(p.B, p.k, p.n, p.arithmetic);
-    const std::vector<Element> right = rows_of_columns<Element>(p.A, p.m, p.k, p.arithmetic);
-    multiply(p.n, p.m, p.k, left.data(), right.data(), product.data());
+  const auto [m, n, k] = p.shape;
+  std::vector<Element> product(static_cast<std::size_t>(n) * m);
+  if (alpha != 0 && k > 0) {
+    const std::vector<Element> left = rows_of_columns<Element>(p.B, k, n, p.arithmetic);
+    const std::vector<Element> right = rows_of_columns<Element>(p.A, m, k, p.arithmetic);
+    multiply(n, m, k, left.data(), right.data(), product.data());
   }
 #pragma omp parallel for
-  for (std::int64_t j = 0; j < p.n; ++j) {
-    for (std::int64_t i = 0; i < p.m; ++i) {
-      const std::int64_t at = i + j * p.ldc;
-      const double before = beta == 0 ? 0 : beta * element(p.C, p.type_C, at);
-      set_element(p.C, p.type_C, at, alpha * product[j * p.m + i] + before);
+  for (std::int64_t j = 0; j < p.shape.n; ++j) {
+    for (std::int64_t i = 0; i < p.shape.m; ++i) {
+      const std::int64_t at = i + j * p.C.ld;
+      const double before = beta == 0 ? 0 : beta * element(p.C.data, p.C.type, at);
+      set_element(p.C.data, p.C.type, at, alpha * product[j * p.shape.m + i] + before);
     }
   }
 }
@@ -107,21 +117,23 @@ struct Batch {
 
 cublasStatus_t gemm(
     BlasCall call, Product p, const void* alpha, const void* beta, const Batch& batch = {}) {
-  call.require(p.m >= 0 && p.n >= 0 && p.k >= 0 && batch.count >= 0, "a size is negative");
+  const auto [m, n, k] = p.shape;
+  call.require(m >= 0 && n >= 0 && k >= 0 && batch.count >= 0, "a size is negative");
   call.require(
-      bytes_of(p.A.type) > 0 && bytes_of(p.B.type) > 0 && bytes_of(p.type_C) > 0,
+      bytes_of(p.A.type) > 0 && bytes_of(p.B.type) > 0 && bytes_of(p.C.type) > 0,
       "a matrix has a type that is not known here");
   const int last = std::max(0, batch.count - 1);
   const auto require = [&](const char* name, const Operand& X, int rows, int columns,
                            std::int64_t stride) {
-    if (X.transposed) std::swap(rows, columns);
+    if (X.is_transposed()) std::swap(rows, columns);
     call.require_matrix(
         name, X.data, rows, columns, static_cast<int>(X.ld), bytes_of(X.type), last * stride);
   };
   if (batch.A == nullptr) {
-    require("A", p.A, p.m, p.k, batch.stride_A);
-    require("B", p.B, p.k, p.n, batch.stride_B);
-    require("C", {p.C, p.type_C, p.ldc, false}, p.m, p.n, batch.stride_C);
+    const Operand C{p.C.data, p.C.type, p.C.ld, CUBLAS_OP_N};
+    require("A", p.A, m, k, batch.stride_A);
+    require("B", p.B, k, n, batch.stride_B);
+    require("C", C, m, n, batch.stride_C);
   } else {
     const auto bytes_of_pointers = static_cast<std::int64_t>(batch.count * sizeof(void*));
     call.require_on_gpu("the array of pointers to A", batch.A, bytes_of_pointers);
@@ -139,8 +151,9 @@ cublasStatus_t gemm(
       Product one = p;
       one.A.data = batch.A != nullptr ? batch.A[i] : begin(p.A.data, p.A.type, i * batch.stride_A);
       one.B.data = batch.B != nullptr ? batch.B[i] : begin(p.B.data, p.B.type, i * batch.stride_B);
-      one.C = batch.C != nullptr ? batch.C[i]
-                                 : const_cast<char*>(begin(p.C, p.type_C, i * batch.stride_C));
+      one.C.data = batch.C != nullptr
+                       ? batch.C[i]
+                       : const_cast<char*>(begin(p.C.data, p.C.type, i * batch.stride_C));
       p.arithmetic.in_fp64 ? compute<double>(one, factor(), factor_C())
                            : compute<float>(one, factor(), factor_C());
     }
@@ -183,10 +196,6 @@ Arithmetic arithmetic_of(const BlasCall& call, cudaDataType type) {
   return {type == CUDA_R_64F, as_tf32, {}, type};
 }
 
-bool is_transposed(cublasOperation_t op) {
-  return op != CUBLAS_OP_N;
-}
-
 }  // namespace
 }  // namespace host
 
@@ -199,14 +208,10 @@ using namespace host;
     const BlasCall call(handle);                                                                  \
     return gemm(                                                                                  \
         call,                                                                                     \
-        {m,                                                                                       \
-         n,                                                                                       \
-         k,                                                                                       \
-         {A, type, lda, is_transposed(op_A)},                                                     \
-         {B, type, ldb, is_transposed(op_B)},                                                     \
-         C,                                                                                       \
-         type,                                                                                    \
-         ldc,                                                                                     \
+        {{m, n, k},                                                                               \
+         {A, type, lda, op_A},                                                                    \
+         {B, type, ldb, op_B},                                                                    \
+         {C, type, ldc},                                                                          \
          arithmetic_of(call, type)},                                                              \
         alpha, beta);                                                                             \
   }                                                                                               \
@@ -217,14 +222,10 @@ using namespace host;
     const BlasCall call(handle);                                                                  \
     return gemm(                                                                                  \
         call,                                                                                     \
-        {m,                                                                                       \
-         n,                                                                                       \
-         k,                                                                                       \
-         {A, type, lda, is_transposed(op_A)},                                                     \
-         {B, type, ldb, is_transposed(op_B)},                                                     \
-         C,                                                                                       \
-         type,                                                                                    \
-         ldc,                                                                                     \
+        {{m, n, k},                                                                               \
+         {A, type, lda, op_A},                                                                    \
+         {B, type, ldb, op_B},                                                                    \
+         {C, type, ldc},                                                                          \
          arithmetic_of(call, type)},                                                              \
         alpha, beta, {count, stride_A, stride_B, stride_C});                                      \
   }                                                                                               \
@@ -235,14 +236,10 @@ using namespace host;
     const BlasCall call(handle);                                                                  \
     return gemm(                                                                                  \
         call,                                                                                     \
-        {m,                                                                                       \
-         n,                                                                                       \
-         k,                                                                                       \
-         {nullptr, type, lda, is_transposed(op_A)},                                               \
-         {nullptr, type, ldb, is_transposed(op_B)},                                               \
-         nullptr,                                                                                 \
-         type,                                                                                    \
-         ldc,                                                                                     \
+        {{m, n, k},                                                                               \
+         {nullptr, type, lda, op_A},                                                              \
+         {nullptr, type, ldb, op_B},                                                              \
+         {nullptr, type, ldc},                                                                    \
          arithmetic_of(call, type)},                                                              \
         alpha, beta,                                                                              \
         {count, 0, 0, 0, reinterpret_cast<const void* const*>(A),                                 \
@@ -260,14 +257,10 @@ cublasStatus_t cublasGemmEx(
     cublasComputeType_t compute, cublasGemmAlgo_t) {
   return gemm(
       BlasCall(handle),
-      {m,
-       n,
-       k,
-       {A, type_A, lda, is_transposed(op_A)},
-       {B, type_B, ldb, is_transposed(op_B)},
-       C,
-       type_C,
-       ldc,
+      {{m, n, k},
+       {A, type_A, lda, op_A},
+       {B, type_B, ldb, op_B},
+       {C, type_C, ldc},
        arithmetic_of(compute)},
       alpha, beta);
 }
@@ -279,14 +272,10 @@ cublasStatus_t cublasGemmEx(
     cudaDataType compute, cublasGemmAlgo_t) {
   return gemm(
       BlasCall(handle),
-      {m,
-       n,
-       k,
-       {A, type_A, lda, is_transposed(op_A)},
-       {B, type_B, ldb, is_transposed(op_B)},
-       C,
-       type_C,
-       ldc,
+      {{m, n, k},
+       {A, type_A, lda, op_A},
+       {B, type_B, ldb, op_B},
+       {C, type_C, ldc},
        arithmetic_of(compute_in(compute))},
       alpha, beta);
 }
@@ -297,14 +286,10 @@ cublasStatus_t cublasSgemmEx(
     cudaDataType type_B, int ldb, const float* beta, void* C, cudaDataType type_C, int ldc) {
   return gemm(
       BlasCall(handle),
-      {m,
-       n,
-       k,
-       {A, type_A, lda, is_transposed(op_A)},
-       {B, type_B, ldb, is_transposed(op_B)},
-       C,
-       type_C,
-       ldc,
+      {{m, n, k},
+       {A, type_A, lda, op_A},
+       {B, type_B, ldb, op_B},
+       {C, type_C, ldc},
        arithmetic_of(CUBLAS_COMPUTE_32F)},
       alpha, beta);
 }
@@ -317,14 +302,10 @@ cublasStatus_t cublasGemmStridedBatchedEx(
     cublasGemmAlgo_t) {
   return gemm(
       BlasCall(handle),
-      {m,
-       n,
-       k,
-       {A, type_A, lda, is_transposed(op_A)},
-       {B, type_B, ldb, is_transposed(op_B)},
-       C,
-       type_C,
-       ldc,
+      {{m, n, k},
+       {A, type_A, lda, op_A},
+       {B, type_B, ldb, op_B},
+       {C, type_C, ldc},
        arithmetic_of(compute)},
       alpha, beta, {count, stride_A, stride_B, stride_C});
 }

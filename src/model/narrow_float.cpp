@@ -27,6 +27,9 @@ std::uint64_t cut(std::uint64_t significand, int cut, bool negative, Toward towa
     case Toward::nearest:
       up = rest > half || (rest == half && kept % 2 != 0);
       break;
+    case Toward::nearest_away:
+      up = rest >= half;
+      break;
     case Toward::zero:
       break;
     case Toward::above:
@@ -41,12 +44,13 @@ std::uint64_t cut(std::uint64_t significand, int cut, bool negative, Toward towa
 
 }  // namespace
 
-std::uint16_t narrowed(double value, NarrowFormat format, Toward toward) {
+std::uint32_t rounded_to(NarrowFormat format, double value, Toward toward) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const bool negative = bits >> 63 != 0;
-  const auto sign = static_cast<std::uint16_t>(negative ? 0x8000 : 0);
-  const std::uint16_t infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;
-  if (std::isnan(value)) return kNarrowNaN;
+  const std::uint32_t sign = std::uint32_t{negative}
+                             << (format.exponent_bits + format.fraction_bits);
+  const std::uint32_t infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;
+  if (std::isnan(value)) return infinity | ((1u << format.fraction_bits) - 1);
   if (std::isinf(value)) return sign | infinity;
   const auto field = static_cast<int>(bits >> kDoublePlaces & 0x7ff);
   std::uint64_t significand = bits & ((std::uint64_t{1} << kDoublePlaces) - 1);
@@ -59,10 +63,10 @@ std::uint16_t narrowed(double value, NarrowFormat format, Toward toward) {
   const std::uint64_t kept = cut(significand, places, negative, toward);
   const std::uint64_t before = exponent < smallest ? 0 : exponent - smallest;
   const std::uint64_t all = (before << format.fraction_bits) + kept;
-  if (all < infinity) return sign | static_cast<std::uint16_t>(all);
+  if (all < infinity) return sign | static_cast<std::uint32_t>(all);
   const bool stays_finite = toward == Toward::zero || (toward == Toward::above && negative) ||
                             (toward == Toward::below && !negative);
-  return sign | static_cast<std::uint16_t>(infinity - stays_finite);
+  return sign | (infinity - stays_finite);
 }
 
 // A double that is rounded to odd keeps what decides about the second rounding: Boldo and
@@ -104,6 +108,25 @@ std::uint16_t narrowed_fma(std::uint16_t a, std::uint16_t b, std::uint16_t c, Na
   // The product of two such numbers is exact in a double.
   const double product = static_cast<double>(widened(a, format)) * widened(b, format);
   return narrowed_sum(product, widened(c, format), format);
+}
+
+double rounded_to_integer(double value, Toward toward) {
+  switch (toward) {
+    case Toward::zero:
+      return std::trunc(value);
+    case Toward::above:
+      return std::ceil(value);
+    case Toward::below:
+      return std::floor(value);
+    case Toward::nearest_away:
+      return std::round(value);
+    case Toward::nearest:
+      break;
+  }
+  const double below = std::floor(value), rest = value - below;
+  if (rest < 0.5) return below;
+  if (rest > 0.5) return below + 1;
+  return std::fmod(below, 2) == 0 ? below : below + 1;
 }
 
 }  // namespace model

@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "model/small_float.h"
+#include "model/narrow_float.h"
 
 namespace model {
 namespace {
@@ -164,13 +164,11 @@ float tensor_core_dot(
 std::uint16_t tensor_core_dot_f16(
     std::span<const TensorCoreFactor> a, std::span<const TensorCoreFactor> b, std::uint16_t c,
     TensorCore core) {
-  const auto rounded = [](double value) {
-    return static_cast<std::uint16_t>(rounded_to(kF16Format, value, Rounding::to_nearest));
-  };
+  const auto rounded = [](double value) { return narrowed(value, kFp16); };
   for (std::size_t k = 0; k < a.size(); k += core.products) {
     const std::size_t count = std::min<std::size_t>(core.products, a.size() - k);
     const auto first = a.subspan(k, count), second = b.subspan(k, count);
-    const auto before = static_cast<float>(value_of(kF16Format, c));
+    const auto before = widened(c, kFp16);
     if (const auto special = special_sum(first, second, before)) {
       c = rounded(*special);
     } else {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cuda/launch.h"
-#include "model/small_float.h"
+#include "model/narrow_float.h"
 #include "model/tensor_core.h"
 #include "trace/device_array.h"
 
@@ -268,12 +268,12 @@ std::string computes_long_words() {
 }
 
 // Real numbers: the result has 32 bits.
-using model::Rounding;
-u32 half(float a, Rounding rounding = Rounding::to_nearest) {
-  return model::rounded_to(model::kF16Format, a, rounding);
+using model::Toward;
+u32 half(float a, Toward rounding = Toward::nearest) {
+  return model::rounded_to(model::kFp16, a, rounding);
 }
 u32 brain(float a) {
-  return model::rounded_to(model::kBf16Format, a, Rounding::to_nearest);
+  return model::rounded_to(model::kBfloat16, a, Toward::nearest);
 }
 u32 integer(double a) {
   return static_cast<u32>(static_cast<s32>(std::clamp(a, -2147483648.0, 2147483647.0)));
@@ -295,9 +295,9 @@ u32 integer(double a) {
   X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))                             \
   X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                                      \
   X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",                           \
-    bits_of(static_cast<float>(model::value_of(model::kF16Format, half(a)))))              \
+    bits_of(model::widened(half(a), model::kFp16)))                                        \
   X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",                          \
-    half(a, Rounding::to_zero) * 0x10001u)                                                 \
+    half(a, Toward::zero) * 0x10001u)                                                      \
   X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))                               \
   X("cvt.rn.bf16x2.f32 %0, %1, %2;", brain(a) << 16 | brain(b))                            \
   X("{ .reg .b32 x, y, z; cvt.rn.f16x2.f32 x, %1, %2; cvt.rn.f16x2.f32 y, %3, %1; "        \
@@ -313,12 +313,12 @@ u32 integer(double a) {
     bits_of(static_cast<float>(double{a} * b)))
 
 u32 half_sum(u32 a, u32 b) {
-  return half(static_cast<float>(
-      model::value_of(model::kF16Format, a) + model::value_of(model::kF16Format, b)));
+  return half(
+      static_cast<float>(model::widened(a, model::kFp16) + model::widened(b, model::kFp16)));
 }
 u32 half_fma(u32 a, u32 b, u32 c) {
-  const auto of = [](u32 bits) { return model::value_of(model::kF16Format, bits); };
-  return model::rounded_to(model::kF16Format, of(a) * of(b) + of(c), Rounding::to_nearest);
+  const auto of = [](u32 bits) { return double{model::widened(bits, model::kFp16)}; };
+  return model::rounded_to(model::kFp16, of(a) * of(b) + of(c), Toward::nearest);
 }
 
 __global__ void compute_reals(const float* as, const float* bs, const float* cs, u32* out) {

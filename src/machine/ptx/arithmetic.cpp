@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "machine/ptx/instruction.h"
-#include "model/small_float.h"
+#include "model/narrow_float.h"
 
 namespace machine::ptx {
 namespace {
@@ -54,9 +54,8 @@ std::uint64_t real_element(const Instruction& i, Values in, int shift, Operation
   const double result = finished(
       i, static_cast<double>(operation(
              real_value(i.type, of(0)), real_value(i.type, of(1)), real_value(i.type, of(2)))));
-  const model::FloatFormat format =
-      i.type.base == Base::bf16 ? model::kBf16Format : model::kF16Format;
-  return model::rounded_to(format, result, model::Rounding::to_nearest);
+  const model::NarrowFormat format = i.type.base == Base::bf16 ? model::kBfloat16 : model::kFp16;
+  return model::rounded_to(format, result, model::Toward::nearest);
 }
 
 template <class Operation>

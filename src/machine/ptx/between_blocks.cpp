@@ -9,7 +9,7 @@
 #include "machine/ptx/memory_accesses.h"
 #include "machine/ptx/statement.h"
 #include "machine/waiting.h"
-#include "model/small_float.h"
+#include "model/narrow_float.h"
 
 namespace machine::ptx {
 namespace {
@@ -25,12 +25,11 @@ std::uint64_t real_sum(Type type, std::uint64_t a, std::uint64_t b) {
     return std::bit_cast<std::uint32_t>(
         static_cast<float>(real_value(type, a)) + static_cast<float>(real_value(type, b)));
   }
-  const model::FloatFormat format =
-      type.base == Base::bf16 ? model::kBf16Format : model::kF16Format;
+  const model::NarrowFormat format = type.base == Base::bf16 ? model::kBfloat16 : model::kFp16;
   std::uint64_t result = 0;
   for (int shift = 0; shift < type.bits * type.packed; shift += 16) {
     const double sum = real_value(type, a >> shift) + real_value(type, b >> shift);
-    result |= std::uint64_t{model::rounded_to(format, sum, model::Rounding::to_nearest)} << shift;
+    result |= std::uint64_t{model::rounded_to(format, sum, model::Toward::nearest)} << shift;
   }
   return result;
 }

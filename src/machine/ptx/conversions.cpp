@@ -5,29 +5,27 @@
 
 #include "machine/ptx/instruction.h"
 #include "machine/shared_address.h"
-#include "model/small_float.h"
+#include "model/narrow_float.h"
 
 namespace machine::ptx {
 namespace {
 
 using Values = std::span<const std::uint64_t>;
-using model::Rounding;
-
-constexpr int kFloatExponent = 8, kFloatFraction = 23;
+using model::Toward;
 
 // The bits of a real number of `type`.
-std::uint64_t real_bits(Type type, double value, Rounding rounding) {
+std::uint64_t real_bits(Type type, double value, Toward rounding) {
   switch (type.base) {
     case Base::bf16:
-      return model::rounded_to(model::kBf16Format, value, rounding);
+      return model::rounded_to(model::kBfloat16, value, rounding);
     case Base::tf32: {
-      constexpr int kUnused = kFloatFraction - 10;
+      constexpr int kUnused = model::kFp32Format.fraction_bits - model::kTf32Format.fraction_bits;
       return model::rounded_to(model::kTf32Format, value, rounding) << kUnused;
     }
     default:
       if (type.bits == 64) return std::bit_cast<std::uint64_t>(value);
-      if (type.bits == 16) return model::rounded_to(model::kF16Format, value, rounding);
-      return model::rounded_to({kFloatExponent, kFloatFraction}, value, rounding);
+      if (type.bits == 16) return model::rounded_to(model::kFp16, value, rounding);
+      return model::rounded_to(model::kFp32Format, value, rounding);
   }
 }
 
@@ -43,7 +41,7 @@ double limited(const Instruction& i, double value) {
 
 // i.option: the number is rounded to an integer first.
 std::uint64_t real_to_real(const Instruction& i, Values in) {
-  const auto rounding = static_cast<Rounding>(i.mode);
+  const auto rounding = static_cast<Toward>(i.mode);
   const auto one = [&](std::uint64_t bits) {
     double value = real_value(i.from, bits);
     if (i.flushes && i.from.bits == 32) value = flushed(value);
@@ -58,7 +56,7 @@ std::uint64_t real_to_integer(const Instruction& i, Values in) {
   double value = real_value(i.from, in[0]);
   if (i.flushes) value = flushed(value);
   if (std::isnan(value)) return i.type.bits == 64 ? std::uint64_t{1} << 63 : 0;
-  value = model::rounded_to_integer(value, static_cast<Rounding>(i.mode));
+  value = model::rounded_to_integer(value, static_cast<Toward>(i.mode));
   // Beyond the integers it becomes the last of them.
   if (i.type.base == Base::signed_) {
     const double end = std::ldexp(1.0, i.type.bits - 1);
@@ -76,8 +74,8 @@ std::uint64_t integer_to_real(const Instruction& i, Values in) {
   const bool is_signed = i.from.base == Base::signed_;
   const std::int64_t value = signed_value(i.from, in[0]);
   const std::uint64_t magnitude = unsigned_value(i.from, in[0]);
-  const auto rounding = static_cast<Rounding>(i.mode);
-  if (i.from.bits == 64 && i.type.bits == 32 && rounding == Rounding::to_nearest) {
+  const auto rounding = static_cast<Toward>(i.mode);
+  if (i.from.bits == 64 && i.type.bits == 32 && rounding == Toward::nearest) {
     return std::bit_cast<std::uint32_t>(
         is_signed ? static_cast<float>(value) : static_cast<float>(magnitude));
   }
@@ -103,11 +101,9 @@ std::uint64_t integer_to_integer(const Instruction& i, Values in) {
 bool decode_cvt(Instruction& i, Modifiers& modifiers) {
   const int to_integer = modifiers.take_one_of({"rni", "rzi", "rpi", "rmi"});
   const int to_real = modifiers.take_one_of({"rn", "rna", "rz", "rp", "rm"});
-  constexpr Rounding kOfIntegers[] = {
-      Rounding::to_nearest, Rounding::to_zero, Rounding::up, Rounding::down};
-  constexpr Rounding kOfReals[] = {
-      Rounding::to_nearest, Rounding::to_nearest_away, Rounding::to_zero, Rounding::up,
-      Rounding::down};
+  constexpr Toward kOfIntegers[] = {Toward::nearest, Toward::zero, Toward::above, Toward::below};
+  constexpr Toward kOfReals[] = {
+      Toward::nearest, Toward::nearest_away, Toward::zero, Toward::above, Toward::below};
   i.mode = static_cast<std::uint32_t>(
       to_integer >= 0 ? kOfIntegers[to_integer] : kOfReals[std::max(to_real, 0)]);
   i.option = to_integer >= 0;

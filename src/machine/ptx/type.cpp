@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "model/small_float.h"
+#include "model/narrow_float.h"
 
 namespace machine::ptx {
 
@@ -30,8 +30,8 @@ std::optional<Type> type_named(std::string_view name) {
 }
 
 double real_value(Type type, std::uint64_t bits) {
-  if (type.base == Base::bf16) return model::value_of(model::kBf16Format, bits & 0xffff);
-  if (type.bits == 16) return model::value_of(model::kF16Format, bits & 0xffff);
+  if (type.base == Base::bf16) return model::widened(bits & 0xffff, model::kBfloat16);
+  if (type.bits == 16) return model::widened(bits & 0xffff, model::kFp16);
   if (type.bits == 32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   return std::bit_cast<double>(bits);
 }
