@@ -1017,7 +1017,7 @@ __device__ inline void update2(float2& c, float alpha, float2 sum, float beta) {
   c = result;
 }
 
-// Instead of A and B, stage 13 sees what the copy engine (TMA) needs to copy boxes of them.
+// Instead of A and B, stages 13 and 14 see what the copy engine (TMA) needs to copy boxes of them.
 // The engine fills a box with zeros where it reaches beyond the matrix. It swizzles a row of at
 // most 128 bytes as above, with the key row % 8, so B's tile is made of boxes that are 32 columns
 // wide.
@@ -1030,15 +1030,16 @@ struct Boxes {
   float B[BN / 32][BK][32];
 };
 
-// The ring, and for each of its places two barriers. Swizzled boxes begin at multiples of 1024
-// bytes. (An `extern __shared__` array with that alignment would give it to every kernel of this
-// file.)
-constexpr int kAlignment = 1024;
+// The ring, and for each of its places two barriers.
 template <int BM, int BN, int BK, int STAGES>
 struct Ring {
   Boxes<BM, BN, BK> boxes[STAGES];
   std::uint64_t full[STAGES], empty[STAGES];
 };
+
+// Swizzled boxes begin at multiples of 1024 bytes. (An `extern __shared__` array with that
+// alignment would give it to every kernel of this file.)
+constexpr int kAlignment = 1024;
 template <class T>
 __device__ inline T& first_aligned(float4* shared) {
   const auto bytes_before = -reinterpret_cast<std::uintptr_t>(shared) % kAlignment;
@@ -1058,12 +1059,8 @@ __device__ inline void copy_async(
 
 // A thread must do this before any other uses the barriers, and a barrier of the block follows.
 template <int STAGES>
-__device__ inline void initialize(
-    std::uint64_t (&full)[STAGES], std::uint64_t (&empty)[STAGES], int readers) {
-  for (int stage = 0; stage < STAGES; ++stage) {
-    mbarrier_init(&full[stage], 1);
-    mbarrier_init(&empty[stage], readers);
-  }
+__device__ inline void initialize(std::uint64_t (&barriers)[STAGES], int arrivals) {
+  for (std::uint64_t& barrier : barriers) mbarrier_init(&barrier, arrivals);
   fence_mbarrier_init();
 }
 
@@ -1089,7 +1086,10 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
     int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
   extern __shared__ float4 shared[];
   auto& [ring, full, empty] = first_aligned<Ring<BM, BN, BK, STAGES>>(shared);
-  if (threadIdx.x == 0) initialize(full, empty, BN / 64);
+  if (threadIdx.x == 0) {
+    initialize(full, 1);
+    initialize(empty, BN / 64);
+  }
   __syncthreads();
   const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
   Turn<STAGES> turn;
@@ -1168,6 +1168,160 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
 
     // Epilogue: sum[i] and sum[i + 2] are neighbours in a row of C, sum[i + 1] is one row down and
     // sum[i + 4] eight. The rows are even, so both neighbours are inside or both are outside.
+    const auto [block_row, block_col] = corner_of<BM, BN>(tile, M, N);
+    const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
+    float* const c = &C[offset(row, col, N)];
+#pragma unroll
+    for (int i = 0; i < BM / 2; i += 4) {
+#pragma unroll
+      for (int x = 0; x < 2; ++x) {
+        const int down = 2 * i + x;
+        if (row + down >= M || col >= N) continue;
+        const float2 pair = {sum[i + x], sum[i + x + 2]};
+        update2(as_float2(c[offset(down, 0, N)]), alpha, pair, beta);
+      }
+    }
+  }
+}
+
+// What the tensor core ignores of x, as a tf32 number: x = high + low, where the tensor core sees
+// `high` in the bits of x itself. An infinity has no low part: it gives a NaN.
+__device__ inline unsigned low_part(float x) {
+  const float high = __uint_as_float(__float_as_uint(x) & 0xffffe000);
+  return rounded_to_tf32(x - high);
+}
+
+// The ring of stage 14: each place also has the low parts of A, and a third barrier for them.
+template <int BM, int BN, int BK>
+struct SplitBoxes {
+  Boxes<BM, BN, BK> whole;
+  float A_low[BM][BK];
+};
+template <int BM, int BN, int BK, int STAGES>
+struct SplitRing {
+  SplitBoxes<BM, BN, BK> boxes[STAGES];
+  std::uint64_t full[STAGES], split[STAGES], empty[STAGES];
+};
+
+// The low parts of a tile of A, by threads that are numbered from 0. Each stands where its element
+// stands in A's tile, so they are swizzled in the same way.
+template <int BM, int BN, int BK>
+__device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread, int threads) {
+  for (int i = 4 * thread; i < BM * BK; i += 4 * threads) {
+    const float4 a = as_float4(tile.whole.A[i / BK][i % BK]);
+    as_float4(tile.A_low[i / BK][i % BK]) = {
+        __uint_as_float(low_part(a.x)), __uint_as_float(low_part(a.y)),
+        __uint_as_float(low_part(a.z)), __uint_as_float(low_part(a.w))};
+  }
+}
+
+// Stage 14: fp32 from tensor cores
+// An fp32 number has 24 bits, and a tf32 number 11. Two of them hold nearly all of a float, and
+// three products nearly all of a product: (a + a_low) * (b + b_low) without the smallest. Three
+// warps make the low parts of A, and each thread those of its fragments of B. The tensor cores cut
+// off where an FFMA rounds, so a long sum would lose too much. Here they add only the products of
+// one K tile, the smallest first, and FADDs add these sums.
+template <int BM, int BN, int BK, int STAGES>
+__global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) split_fp32(
+    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  extern __shared__ float4 shared[];
+  auto& [ring, full, split_up, empty] = first_aligned<SplitRing<BM, BN, BK, STAGES>>(shared);
+  constexpr int kSplitters = 96;
+  if (threadIdx.x == 0) {
+    initialize(full, 1);
+    initialize(split_up, kSplitters / 32);
+    initialize(empty, BN / 64);
+  }
+  __syncthreads();
+  const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
+  Turn<STAGES> turn;
+
+  // Copy: boxes of A and B to the ring. Three warps split A when it has arrived.
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();
+    const int splitter = static_cast<int>(threadIdx.x) - 32;
+    if (threadIdx.x > 0 && splitter < 0) return;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+      const auto [row, col] = corner_of<BM, BN>(tile, M, N);
+      for (int k = 0; k < k_tiles; ++k, turn.next()) {
+        if (threadIdx.x == 0) {
+          mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);
+          copy_async(ring[turn.stage].whole, maps, row, col, k * BK, &full[turn.stage]);
+        } else {
+          mbarrier_wait(&full[turn.stage], turn.phase);
+          split(ring[turn.stage], splitter, kSplitters);
+          fence_proxy_async();  // the tensor cores read what these threads have stored
+          __syncwarp();
+          if (splitter % 32 == 0) mbarrier_arrive(&split_up[turn.stage]);
+        }
+      }
+    }
+    return;
+  }
+  setmaxnreg_inc<232>();
+
+  // Fragments: as before, and their low parts.
+  const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
+  const int b_row = lane % 4;
+  const int b_col = warp % 2 * 8 + lane / 16 * 4 + lane / 8 % 2 * 16 + lane / 4 % 2 * 2;
+  struct Fragments {
+    unsigned b[BK / 8][4], b_low[BK / 8][4];
+  } fragments[2];
+  const auto load = [&](Fragments& to) {
+    mbarrier_wait(&full[turn.stage], turn.phase);
+    mbarrier_wait(&split_up[turn.stage], turn.phase);
+    const auto& Bs = ring[turn.stage].whole.B[warp / 2];
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) {
+      const float2 near = as_float2(Bs[k + b_row][swizzled(b_col, b_row)]);
+      const float2 far = as_float2(Bs[k + b_row + 4][swizzled(b_col, b_row + 4)]);
+      const float four[] = {near.x, near.y, far.x, far.y};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        to.b[k / 8][i] = __float_as_uint(four[i]);
+        to.b_low[k / 8][i] = low_part(four[i]);
+      }
+    }
+  };
+  const auto release = [&](int stage) {
+    if (threadIdx.x % 128 == 0) mbarrier_arrive(&empty[stage]);
+  };
+
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    // Multiply: while the tensor cores work on one warpgroup's K tile, the other one adds up.
+    float sum[BM / 2] = {}, part[BM / 2] = {};
+    const auto multiply = [&](const Fragments& now, Fragments& next, bool more) {
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].whole.A);
+      const std::uint64_t a_low = wgmma_descriptor_of_swizzled_tile(ring[turn.stage].A_low);
+      const int stage = turn.stage;
+      wgmma_fence();
+#pragma unroll
+      for (int k = 0; k < BK; k += 8) {
+        wgmma_m64nNk8_tf32(part, now.b[k / 8], a_low + k * 4 / 16, k > 0);  // the first: part = ...
+      }
+#pragma unroll
+      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now.b_low[k / 8], a + k * 4 / 16);
+#pragma unroll
+      for (int k = 0; k < BK; k += 8) wgmma_m64nNk8_tf32(part, now.b[k / 8], a + k * 4 / 16);
+      wgmma_commit_group();
+      turn.next();
+      if (more) load(next);
+      wgmma_wait_group<0>();
+      wgmma_fence_operand(part);
+      release(stage);
+#pragma unroll
+      for (int i = 0; i < BM / 2; ++i) sum[i] += part[i];
+    };
+    if (k_tiles > 0) load(fragments[0]);
+    int k_tile = 0;
+    for (; k_tile + 2 < k_tiles; k_tile += 2) {
+      multiply(fragments[0], fragments[1], true);
+      multiply(fragments[1], fragments[0], true);
+    }
+    if (k_tile < k_tiles) multiply(fragments[0], fragments[1], k_tile + 1 < k_tiles);
+    if (k_tile + 1 < k_tiles) multiply(fragments[1], fragments[0], false);
+
+    // Epilogue: as before.
     const auto [block_row, block_col] = corner_of<BM, BN>(tile, M, N);
     const int row = block_row + lane % 4 * 2, col = block_col + warp / 2 * 32 + b_col;
     float* const c = &C[offset(row, col, N)];
@@ -1375,22 +1529,39 @@ model::Variant tensor_cores_variant(const char* name) {
   return v;
 }
 
-// Where rows are not 16-byte aligned, the copy engine cannot copy them, and stage 12's kernel runs.
+// Stages 13 and 14. Where rows are not 16-byte aligned, the copy engine cannot copy them, and the
+// kernel of an earlier stage runs.
 template <int BM, int BN, int BK, int STAGES>
-model::Variant hopper_variant(const char* name, const model::Variant& otherwise) {
+model::Variant copy_engine_variant(
+    const char* name, model::KernelRef kernel, int ring_bytes, const model::Variant& otherwise) {
   static_assert(BM <= 256, "a box has at most 256 rows");
   static_assert(BK == 32, "a row of a box takes all 32 banks");
   static_assert(BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
   static_assert(STAGES >= 3, "one tile arrives while two are read");
   constexpr int kThreads = (BN / 64 + 1) * 128;
-  model::Variant v = variant(
-      name, BM, BN, BK, BM, 16, BM / 4, 2, kThreads, 1, ref<hopper<BM, BN, BK, STAGES>>(),
-      otherwise.kernel_any);
+  model::Variant v =
+      variant(name, BM, BN, BK, BM, 16, BM / 4, 2, kThreads, 1, kernel, otherwise.kernel_any);
   v.pipeline = STAGES - 1;
-  v.shared_bytes = sizeof(Ring<BM, BN, BK, STAGES>) + kAlignment;
+  v.shared_bytes = ring_bytes + kAlignment;
   v.sharing = model::Sharing::persistent;
-  v.multiplier = model::Multiplier::wgmma_tf32;
   v.otherwise = &otherwise;
+  return v;
+}
+
+template <int BM, int BN, int BK, int STAGES>
+model::Variant hopper_variant(const char* name, const model::Variant& otherwise) {
+  model::Variant v = copy_engine_variant<BM, BN, BK, STAGES>(
+      name, ref<hopper<BM, BN, BK, STAGES>>(), sizeof(Ring<BM, BN, BK, STAGES>), otherwise);
+  v.multiplier = model::Multiplier::wgmma_tf32;
+  return v;
+}
+
+template <int BM, int BN, int BK, int STAGES>
+model::Variant split_fp32_variant(const char* name, const model::Variant& otherwise) {
+  model::Variant v = copy_engine_variant<BM, BN, BK, STAGES>(
+      name, ref<split_fp32<BM, BN, BK, STAGES>>(), sizeof(SplitRing<BM, BN, BK, STAGES>),
+      otherwise);
+  v.multiplier = model::Multiplier::wgmma_3xtf32;
   return v;
 }
 
@@ -1458,17 +1629,31 @@ const model::Predicted kBoxes = {
     .smem_stores = "tiles*ceil(K/BK)*(1 + BN/32)",
     .async_copies = "tiles*ceil(K/BK)*(1 + BN/32)"};
 
-// The variants of stage 12 that stand in for those of stage 13.
-model::Variant stand_in(model::Variant variant) {
-  variant.predicted = &kFragments;
+// The same, and three warps load A and store its low parts, four floats at a time.
+const model::Predicted kSplitBoxes = {
+    .gmem_loads = kBoxes.gmem_loads,
+    .gmem_floats = kBoxes.gmem_floats,
+    .smem_loads = "tiles*ceil(K/BK)*max(ceil(BM*BK/4/96), BK/4)",
+    .smem_floats = "tiles*ceil(K/BK)*max(ceil(BM*BK/4/96)*4, BK/2)",
+    .gmem_stores = kBoxes.gmem_stores,
+    .smem_stores = "tiles*ceil(K/BK)*max(ceil(BM*BK/4/96), 1 + BN/32)",
+    .async_copies = kBoxes.async_copies};
+
+// The variants of stages 12 and 11 that stand in for those of stages 13 and 14.
+model::Variant stand_in(model::Variant variant, const model::Predicted& predicted) {
+  variant.predicted = &predicted;
   return variant;
 }
 const model::Variant kLargeStandIn =
-    stand_in(tensor_cores_variant<128, 256, 32, 64, 64, 4>("128x256x32"));
+    stand_in(tensor_cores_variant<128, 256, 32, 64, 64, 4>("128x256x32"), kFragments);
 const model::Variant kSmallStandIn =
-    stand_in(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32"));
+    stand_in(tensor_cores_variant<64, 128, 32, 32, 64, 4>("64x128x32"), kFragments);
 const model::Variant kSmallestStandIn =
-    stand_in(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32"));
+    stand_in(tensor_cores_variant<64, 64, 32, 32, 32, 4>("64x64x32"), kFragments);
+const model::Variant kLargeFp32StandIn =
+    stand_in(balanced_variant<128, 256, 8, 64, 64, 16, 8, 4>("128x256x8"), kShared);
+const model::Variant kSmallFp32StandIn =
+    stand_in(balanced_variant<64, 64, 8, 32, 32, 8, 4, 4>("64x64x8"), kShared);
 
 const std::vector<model::Stage> stages = {
     {.number = 0,
@@ -1751,6 +1936,30 @@ const std::vector<model::Stage> stages = {
            .rows = 4,
            .read_by = "a group of 16 lanes, half a chunk each,",
            .walk = {}}}},
+    {.number = 14,
+     .name = "fp32 from tensor cores",
+     .idea = "Every float is split into two tf32 numbers, and three products of the tensor cores "
+             "make one of fp32.",
+     .needs = 90,
+     .predicted = kSplitBoxes,
+     .variants =
+         {split_fp32_variant<128, 128, 32, 4>("128x128x32", kLargeFp32StandIn),
+          split_fp32_variant<128, 128, 32, 3>("128x128x32-ring3", kLargeFp32StandIn),
+          for_small(split_fp32_variant<64, 64, 32, 4>("64x64x32", kSmallFp32StandIn))},
+     .questions =
+         {{"How many multiplications do the tensor cores make for one product of two floats?", "3",
+           "multiplications",
+           "high * high, high * low and low * high. low * low is at most 2^-20 of the product, "
+           "and 2^-23 of it on average."},
+          {"How many bytes of shared memory does a K tile take, and how many before?",
+           "(2*BM + BN)*BK*4", "bytes",
+           "A's tile stands there twice, as it is and as its low parts. B is split in "
+           "registers."}},
+     .precision = model::kSplitTf32,
+     .conflict_free = true,
+     .runs_from = 90,
+     .only_there = true,
+     .specialized = true},
 };
 
 // float4 takes rows that are 16-byte aligned, every one of them.
@@ -1789,15 +1998,16 @@ Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& var
   return {shares.whole, shares.parts, shares.depth, sums, arrived};
 }
 
-// What stage 13's kernel sees of A and B. A is rounded to tf32 on its way to shared memory. Without
-// any K there is nothing to copy, and no map.
+// What the kernels of stages 13 and 14 see of A and B. In stage 13, A is rounded to tf32 on its way
+// to shared memory. Without any K there is nothing to copy, and no map.
 Maps maps_of(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
   if (K == 0) return {};
   const auto pitch = [](int columns) { return std::uint64_t{sizeof(float)} * columns; };
   return {
       tensor_map_2d(
           A, M, K, pitch(K), {variant.BM, variant.BK}, model::Swizzle::span_128,
-          TensorElement::tfloat32),
+          variant.multiplier == model::Multiplier::wgmma_tf32 ? TensorElement::tfloat32
+                                                              : TensorElement::float32),
       tensor_map_2d(B, K, N, pitch(N), {variant.BK, 32})};
 }
 

@@ -41,6 +41,8 @@ double products_of_instruction(Multiplier multiplier) {
       return 64 * 256 * 8 / 4;
     case Multiplier::wgmma_bf16:
       return 64 * 256 * 16 / 4;
+    case Multiplier::wgmma_3xtf32:
+      return 64 * 128 * 8 / 4 / 3.0;
   }
   return 32;
 }
@@ -138,6 +140,8 @@ double peak_tflops(const Gpu& gpu, Multiplier multiplier) {
       return gpu.tf32_tflops;
     case Multiplier::wgmma_bf16:
       return gpu.bf16_tflops;
+    case Multiplier::wgmma_3xtf32:
+      return gpu.tf32_tflops / 3;
   }
   return 0;
 }

@@ -27,9 +27,9 @@ enum class Sharing {
   persistent  // a block per SM, each with several tiles one after the other
 };
 
-// What multiplies: FFMAs, or one of the tensor cores' instructions. They differ in precision and
-// rate.
-enum class Multiplier { ffma, mma_tf32, wgmma_tf32, wgmma_bf16 };
+// What multiplies: FFMAs, or one of the tensor cores' instructions, or three of them for a product.
+// They differ in precision and rate.
+enum class Multiplier { ffma, mma_tf32, wgmma_tf32, wgmma_bf16, wgmma_3xtf32 };
 
 // One choice of tile sizes. Sizes that a stage does not have are 0.
 struct Variant {

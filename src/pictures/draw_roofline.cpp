@@ -46,6 +46,8 @@ const char* instruction_of(model::Multiplier multiplier) {
       return "tensor, wgmma tf32";
     case model::Multiplier::wgmma_bf16:
       return "tensor, wgmma bf16";
+    case model::Multiplier::wgmma_3xtf32:
+      return "tensor, wgmma 3 x tf32";
   }
   return "";
 }
