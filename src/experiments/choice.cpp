@@ -59,6 +59,7 @@ void refuse_useless_flags(const flags::Flags& flags, const Experiment& experimen
   const std::pair<bool, const char*> useless[] = {
       {flags.explain, "--explain"},
       {!flags.a.empty(), "--a"},
+      {flags.data != lab::Data::uniform, "--data"},
       {!flags.out.empty(), "--out"},
       {!flags.ncu.empty(), "--ncu"}};
   for (const auto& [given, flag] : useless) {

@@ -168,6 +168,9 @@ TEST_CASE("a choice accepts only its words") {
 
 TEST_CASE("flags that do not go together are refused") {
   CHECK(refusal({"--a", "A.npy"}) == "--a A.npy: B is missing; give --b B.npy too");
+  CHECK(
+      refusal({"--a", "A.npy", "--b", "B.npy", "--data", "wide-k"}) ==
+      "--data wide-k: A and B come from files; leave --data out");
   CHECK(refusal({"--b", "B.npy"}) == "--b B.npy: A is missing; give --a A.npy too");
   CHECK(refusal({"--c", "C.npy"}).starts_with("--c C.npy: A and B are missing"));
   CHECK(refusal({"--a=x", "--b=y", "--k=3"}).starts_with("--k and --a: "));

@@ -150,6 +150,18 @@ std::span<const Section> sections() {
             .help = "seed of the random matrices; default: 1",
             .hint = "give a whole number, for example --seed 7",
             .set = whole(&Flags::seed)},
+           {.name = "--data",
+            .value = "KIND",
+            .help =
+                "how A and B are distributed: uniform in [-1, 1) (default), normal, positive, or "
+                "wide: times 2^-20 to 2^20, for each element, or wide-k: for each index of K",
+            .hint = "give uniform, normal, positive, wide or wide-k",
+            .set = choice<lab::Data>(
+                &Flags::data, {{"uniform", lab::Data::uniform},
+                               {"normal", lab::Data::normal},
+                               {"positive", lab::Data::positive},
+                               {"wide", lab::Data::wide},
+                               {"wide-k", lab::Data::wide_k}})},
            {.name = "--a",
             .value = "FILE",
             .hint = "give a NumPy file, for example --a A.npy",

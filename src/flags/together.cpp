@@ -30,6 +30,11 @@ void refuse_conflicts_of_matrices(const Flags& flags) {
         std::string(flag) + " and --a: the files determine the size of the matrices; leave " +
         flag + " out");
   }
+  if (!flags.a.empty() && flags.data != lab::Data::uniform) {
+    throw model::Refusal(
+        std::string("--data ") + lab::name_of(flags.data) +
+        ": A and B come from files; leave --data out");
+  }
   if (!flags.a.empty() && flags.c.empty() && flags.beta != 0) {
     throw model::Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
   }

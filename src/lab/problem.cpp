@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpu/gpu.h"
+#include "lab/data.h"
 #include "lab/memory.h"
 #include "lab/npy.h"
 #include "model/refusal.h"
@@ -118,7 +119,9 @@ Problem load_problem(const Request& request, bool on_gpu) {
   if (!request.a.empty()) return problem_of_files(request, on_gpu);
   const ProblemSize sides = size_to_run(request, on_gpu);
   require_memory_for(request, on_gpu, sides.M, sides.N, sides.K);
-  return random_problem(sides, request.alpha, request.beta, request.seed);
+  Problem p = random_problem(sides, request.alpha, request.beta, request.seed);
+  distribute(request.data, request.seed, p);
+  return p;
 }
 
 }  // namespace lab

@@ -47,6 +47,7 @@ record ncu-swapped-grid "$src/profile/profile.sh" caches "$program" --experiment
 # The grid's order of blocks, and the bands of stage 11.
 record ncu-caches-grid "$src/profile/profile.sh" caches "$program" --stage 10 --size 8192
 record ncu-caches-bands "$src/profile/profile.sh" caches "$program" --stage 11 --variant 128x256x8-ordered --size 8192
+record accuracy "$lab/accuracy.sh" "$program" 1024 4096 8192
 record coarsening-loads "$src/profile/coarsening_loads.sh" "$program"
 for name in coarsening block-shape swapped-grid tile-sizes padding stages one-change shapes occupancy; do
   record experiment-$name "$program" --device gpu --experiment $name --reps 10 --no-color

@@ -10,12 +10,23 @@ namespace lab {
 enum class Device { automatic, gpu, cpu };
 enum class Trace { sample, all, none };
 
+// How the random values of A and B are distributed.
+enum class Data {
+  uniform,   // in [-1, 1)
+  normal,    // with mean 0 and deviation 1
+  positive,  // uniform in [0, 1)
+  wide,      // uniform times 2^e, where each element has an e of its own, from -20 to 20
+  wide_k     // the same, where a column of A and the row of B that it meets have one e
+};
+const char* name_of(Data data);  // as the flag spells it
+
 // An empty string or optional was not given. The help text says what each field means.
 struct Request {
   std::optional<int> size, m, n, k;  // 0 or more; problem_size resolves them
   float alpha = 1;
   float beta = 0;  // if not given: 1 with C from a file, else 0
   std::uint64_t seed = 1;
+  Data data = Data::uniform;
   std::string a, b, c;  // .npy files
   Device device = Device::automatic;
   std::string gpu;  // the GPU for occupancy and limits

@@ -18,6 +18,7 @@ Run new_run(const Request& request, bool gpu_present, const std::string& command
   run.alpha = request.alpha;
   run.beta = request.beta;
   run.seed = request.seed;
+  run.data = request.data;
   run.gpu = choose_model(request, gpu_present);
   run.gpu_present = gpu_present;
   if (gpu_present) run.driver = gpu::driver_and_runtime();

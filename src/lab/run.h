@@ -49,6 +49,7 @@ struct Run {
   std::string program = {};
   int exit_code = 0;
   bool stopped = false;  // by an error of a kernel, before its end
+  Data data = Data::uniform;
 
   const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };

@@ -328,6 +328,7 @@ std::vector<Fact> run_facts(const lab::Run& run) {
   problem("alpha", double{run.alpha});
   problem("beta", double{run.beta});
   problem("seed", std::uint64_t{run.seed});
+  problem("data", lab::name_of(run.data));
   const Writer about{facts, "gpu.", true};
   about("name", gpu.name);
   about("present", run.gpu_present);

@@ -29,9 +29,10 @@ const char* const kUsage =
     "  --show FILE.html     draw what the kernels do, here and as a page\n"
     "  --name-threads       printf in a kernel starts with the block and the thread\n"
     "  -I.. -D..            passed to the compiler\n"
-    "and these flags of gemm_steps (see its --help): --size --m --n --k --alpha --beta --seed --a "
-    "--b\n"
-    "--c --device --gpu --trace --reps --explain --section --format --wide --no-color, and --step "
+    "and these flags of gemm_steps (see its --help): --size --m --n --k --alpha --beta --seed "
+    "--data\n"
+    "--a --b --c --device --gpu --trace --reps --explain --section --format --wide --no-color, and "
+    "--step "
     "with its own flags\n";
 
 namespace {

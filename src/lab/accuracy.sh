@@ -1,0 +1,38 @@
+#!/bin/sh
+# Errors of stages 11 and 14 beside cuBLAS's with fp32, for data of several kinds:
+#   src/lab/accuracy.sh PROGRAM SIZE...
+# An error is the Frobenius norm of the difference from the fp64 reference, divided by the
+# reference's. Exits with 2 and one sentence where there is no GPU.
+set -eu
+
+program=$1
+shift
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for size; do
+  for data in uniform normal positive wide wide-k; do
+    "$program" --device gpu --stage 11-14 --variant first --trace none --hazards off --reps 1 \
+      --size "$size" --data "$data" --format json >"$work/json"
+    awk -v size="$size" -v data="$data" '
+      function member(name) {
+        match($0, "\"" name "\": [-+.0-9e]+")
+        return substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 4) + 0
+      }
+      /"name": "/ { name = $0; sub(/.*"name": "/, "", name); sub(/".*/, "", name) }
+      /"error": / && /"relative": / { error[name] = member("relative") }
+      END {
+        blas = error["cuBLAS fp32"]
+        printf "%6d  %-9s  %11.2e  %9.2e  %9.2e  %14.2f\n", size, data, blas, error["balanced"],
+               error["fp32 from tensor cores"], error["fp32 from tensor cores"] / blas
+      }' "$work/json" >>"$work/rows"
+  done
+done
+
+sed -n 's/^ *"gpu": {"name": "\([^"]*\)".*"driver": "\([^"]*\)".*/GPU      \1\ndriver   \2/p' "$work/json"
+sed -n 's/^ *"date": "\([^"]*\)".*/run      \1, src\/lab\/accuracy.sh/p' "$work/json"
+echo
+echo "relative error"
+echo "  size  data       cuBLAS fp32   stage 11   stage 14  14 over cuBLAS"
+cat "$work/rows"
