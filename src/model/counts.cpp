@@ -78,6 +78,10 @@ void add(Counts& to, const Counts& from) {
   to.blocks_traced += from.blocks_traced;
   to.threads_traced += from.threads_traced;
   to.barriers += from.barriers;
+  to.box_requests += from.box_requests;
+  to.box_sectors += from.box_sectors;
+  to.ldmatrix_requests += from.ldmatrix_requests;
+  to.ldmatrix_wavefronts += from.ldmatrix_wavefronts;
   to.atomic_requests += from.atomic_requests;
   to.atomic_sectors += from.atomic_sectors;
   to.mmas += from.mmas;

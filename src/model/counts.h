@@ -149,6 +149,10 @@ struct Counts {
   Traffic smem_stores;  // ... and so do these;
   Traffic async_gmem;   // these count cp.async alone: its global side
   Traffic async_smem;   // and its shared side
+  // Of async_gmem: the boxes that the copy engine moves.
+  std::int64_t box_requests = 0, box_sectors = 0;
+  // Of smem_loads: ldmatrix.
+  std::int64_t ldmatrix_requests = 0, ldmatrix_wavefronts = 0;
   // Atomics on global memory, each of which is counted among both the loads and the stores.
   std::int64_t atomic_requests = 0, atomic_sectors = 0;
   std::array<Widenable, 33> widenable{};  // of smem_loads: [w] counts those that take w wavefronts

@@ -41,6 +41,10 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
         &Counts::async_gmem, &Counts::async_smem}) {
     extend(counts.*traffic, far.*traffic);
   }
+  extend(counts.box_requests, far.box_requests);
+  extend(counts.box_sectors, far.box_sectors);
+  extend(counts.ldmatrix_requests, far.ldmatrix_requests);
+  extend(counts.ldmatrix_wavefronts, far.ldmatrix_wavefronts);
   extend(counts.mmas, far.mmas);
   extend(counts.mma_products, far.mma_products);
   for (std::size_t i = 0; i < counts.widenable.size(); ++i) {

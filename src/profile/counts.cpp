@@ -25,8 +25,9 @@ enum class Must {
 constexpr double kJitter = 0.05;
 
 // A counter of the GPU and the trace's count of the same thing, per instruction. The trace counts a
-// cp.async (LDGSTS) among both the global loads and the shared stores, and an atomic on global
-// memory among both the loads and the stores; the GPU counts them separately.
+// cp.async (LDGSTS) and a box of the copy engine among both the global loads and the shared stores,
+// an ldmatrix (LDSM) among the shared loads, and an atomic on global memory among both the loads
+// and the stores; the GPU counts them separately.
 struct Metric {
   const char* count;
   std::string_view name;
@@ -52,11 +53,15 @@ constexpr Metric kMetrics[] = {
     {"STG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
      [](const model::Counts& c) { return c.gmem_stores.pieces - c.atomic_sectors; }, Must::equal},
     {"LDGSTS requests", "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
-     [](const model::Counts& c) { return c.async_gmem.requests; }, Must::equal},
+     [](const model::Counts& c) { return c.async_gmem.requests - c.box_requests; }, Must::equal},
     {"LDGSTS sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-     [](const model::Counts& c) { return c.async_gmem.pieces; }, Must::equal},
+     [](const model::Counts& c) { return c.async_gmem.pieces - c.box_sectors; }, Must::equal},
     {"LDGSTS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
      [](const model::Counts& c) { return c.async_smem.pieces; }, Must::nearly},
+    {"TMA loads", "sm__sass_inst_executed_op_tma_ld.sum",
+     [](const model::Counts& c) { return c.box_requests; }, Must::equal},
+    {"TMA load sectors", "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",
+     [](const model::Counts& c) { return c.box_sectors; }, Must::equal},
     {"STS requests", "smsp__sass_inst_executed_op_shared_st.sum",
      [](const model::Counts& c) { return c.smem_stores.requests - c.async_smem.requests; },
      Must::equal},
@@ -64,11 +69,17 @@ constexpr Metric kMetrics[] = {
      [](const model::Counts& c) { return c.smem_stores.pieces - c.async_smem.pieces; },
      Must::nearly},
     {"LDS requests", "smsp__sass_inst_executed_op_shared_ld.sum",
-     [](const model::Counts& c) { return c.smem_loads.requests; }, Must::if_wide,
-     &model::SharedLoads::requests},
+     [](const model::Counts& c) { return c.smem_loads.requests - c.ldmatrix_requests; },
+     Must::if_wide, &model::SharedLoads::requests},
     {"LDS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-     [](const model::Counts& c) { return c.smem_loads.pieces; }, Must::if_wide,
-     &model::SharedLoads::wavefronts},
+     [](const model::Counts& c) { return c.smem_loads.pieces - c.ldmatrix_wavefronts; },
+     Must::if_wide, &model::SharedLoads::wavefronts},
+    {"LDSM requests", "smsp__inst_executed_op_ldsm.sum",
+     [](const model::Counts& c) { return c.ldmatrix_requests; }, Must::equal},
+    {"LDSM wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
+     [](const model::Counts& c) { return c.ldmatrix_wavefronts; }, Must::nearly},
+    {"tensor instructions", "smsp__inst_executed_pipe_tensor.sum",
+     [](const model::Counts& c) { return c.mmas; }, Must::equal},
 };
 
 std::vector<std::string_view> names_of_metrics() {

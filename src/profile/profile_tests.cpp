@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -24,18 +25,28 @@ using testing::widest;
 using testing::written;
 
 // Sample output of ncu for the tiling above: its messages, the program's output, a header, units,
-// rows.
+// rows. What is not listed is 0.
 std::string ncu_csv(const std::string& kernel, const std::string& first_value = "8,192") {
+  const std::map<std::string, std::string> values = {
+      {"smsp__sass_inst_executed_op_global_ld.sum", first_value},
+      {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", "40,960"},
+      {"smsp__sass_inst_executed_op_global_st.sum", "2,048"},
+      {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum", "65,536"},
+      {"smsp__sass_inst_executed_op_shared_st.sum", "8,192"},
+      {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "8,000"},
+      {"smsp__sass_inst_executed_op_shared_ld.sum", "81,920"},
+      {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "327680.00"}};
   std::string header = "\"ID\",\"Kernel Name\",\"Grid Size\"", units = "\"\",\"\",\"\"";
+  std::string row = "\"0\",\"" + kernel + "\",\"(2, 2, 1)\"";
   std::istringstream metrics(ncu_metrics());
   for (std::string name; std::getline(metrics, name, ',');) {
     header += ",\"" + name + "\"";
     units += ",\"sector\"";
+    const auto value = values.find(name);
+    row += ",\"" + (value != values.end() ? value->second : "0") + "\"";
   }
   return "==PROF== Connected to process 12\nloads, as \"written\"\n" + header + "\n" + units +
-         "\n\"0\",\"" + kernel + "\",\"(2, 2, 1)\",\"" + first_value +
-         "\",\"40,960\",\"2,048\",\"65,536\",\"0\",\"0\",\"0\",\"8,192\",\"8,000\",\"81,920\","
-         "\"327680.00\"\n==PROF== Disconnected\n";
+         "\n" + row + "\n==PROF== Disconnected\n";
 }
 
 std::string replaced_once(std::string text, const std::string& from, const std::string& to) {
@@ -118,6 +129,24 @@ TEST_CASE("ncu counts cp.async as LDGSTS, and neither as LDG nor as STS") {
   const std::string text = compared(ncu_csv(kNcuName), run).text;
   CHECK(contains(text, "  LDG requests                   8,192           4,096           4,096"));
   CHECK(contains(text, "  LDGSTS requests                    0           4,096          -4,096"));
+}
+
+TEST_CASE("ncu counts boxes as TMA loads, and ldmatrix as LDSM") {
+  lab::Run run = profiled_run();
+  model::Counts& counts = *run.rows[0].counts;
+  counts.async_gmem.requests = counts.box_requests = 40;
+  counts.async_gmem.pieces = counts.box_sectors = 16384;
+  counts.ldmatrix_requests = 100;
+  counts.ldmatrix_wavefronts = 400;
+  counts.mmas = 7;
+  const std::string text = compared(ncu_csv(kNcuName), run).text;
+  CHECK_FALSE(contains(text, "  LDGSTS requests      0"));
+  CHECK(contains(text, "  TMA loads                          0              40             -40"));
+  CHECK(contains(text, "  TMA load sectors                   0          16,384         -16,384"));
+  CHECK(contains(text, "  LDS requests                  81,920         130,972         -49,052"));
+  CHECK(contains(text, "  LDSM requests                      0             100            -100"));
+  CHECK(contains(text, "  LDSM wavefronts                    0             400            -400"));
+  CHECK(contains(text, "  tensor instructions                0               7              -7"));
 }
 
 TEST_CASE("ncu counts atomics neither as LDG nor as STG") {

@@ -82,7 +82,11 @@ void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
   Tally& tally = threads_[thread];
   const auto bytes = static_cast<int>(cost.bytes);
   tally.add(site.traffic, bytes);
-  if (site.traffic == kAsyncGmem) tally.add(kGmemLoads, bytes);
+  if (site.traffic == kAsyncGmem) {
+    tally.add(kGmemLoads, bytes);
+    counts_.box_requests += 1;
+    counts_.box_sectors += cost.sectors;
+  }
   if (site.traffic == kAsyncSmem) tally.add(kSmemStores, bytes);
 }
 
@@ -103,6 +107,10 @@ model::Counts BlockCounts::result(const Sites& sites) const {
     if (site.traffic == kGmemLoads && is_atomic(kind_of(site.token))) {
       all.atomic_requests += site.counts.requests;
       all.atomic_sectors += site.counts.pieces;
+    }
+    if (is_ldmatrix(kind_of(site.token))) {
+      all.ldmatrix_requests += site.counts.requests;
+      all.ldmatrix_wavefronts += site.counts.pieces;
     }
     all.lines.push_back(site.counts);
     all.lines.back().places = sites.places_of(site);

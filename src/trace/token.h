@@ -51,10 +51,12 @@ constexpr int bytes_of(Token token) {
 // The site of a box or of an operand of wgmma has pieces of 16 bytes.
 inline constexpr Token kBoxSite = 4;
 
+constexpr bool is_ldmatrix(Kind kind) {
+  return kind == Kind::kLdmatrix || kind == Kind::kLdmatrixOfTwo || kind == Kind::kLdmatrixOfOne;
+}
 constexpr bool is_load(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
-         kind == Kind::kVolatileLoad || kind == Kind::kLdmatrix || kind == Kind::kLdmatrixOfTwo ||
-         kind == Kind::kLdmatrixOfOne;
+         kind == Kind::kVolatileLoad || is_ldmatrix(kind);
 }
 constexpr bool is_store(Kind kind) {
   return kind == Kind::kStore || kind == Kind::kAtomicStore || kind == Kind::kVolatileStore ||
