@@ -110,6 +110,15 @@ std::uint16_t narrowed_fma(std::uint16_t a, std::uint16_t b, std::uint16_t c, Na
   return narrowed_sum(product, widened(c, format), format);
 }
 
+TwoTf32 split_into_tf32(float x) {
+  const auto tf32 = [](double value, Toward toward) {
+    constexpr int kUnused = kFp32Format.fraction_bits - kTf32Format.fraction_bits;
+    return std::bit_cast<float>(rounded_to(kTf32Format, value, toward) << kUnused);
+  };
+  const float high = tf32(x, Toward::zero);
+  return {high, tf32(x - high, Toward::nearest_away)};
+}
+
 double rounded_to_integer(double value, Toward toward) {
   switch (toward) {
     case Toward::zero:

@@ -37,6 +37,14 @@ std::uint16_t narrowed_add(std::uint16_t a, std::uint16_t b, NarrowFormat format
 // a * b + c with one rounding.
 std::uint16_t narrowed_fma(std::uint16_t a, std::uint16_t b, std::uint16_t c, NarrowFormat format);
 
+// A float as the sum of two tf32 numbers: its first 11 bits, cut off as a tensor core does it, and
+// the rest, rounded to the nearest (of two, the one farther from zero). What is left is at most
+// 2^-22 of x, unless the rest is below the normal numbers of fp32.
+struct TwoTf32 {
+  float high, low;
+};
+TwoTf32 split_into_tf32(float x);
+
 // `value` as an integer.
 double rounded_to_integer(double value, Toward toward);
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -211,6 +212,24 @@ TEST_CASE("a number between two of 16 bits goes to the one that the rounding say
     CHECK(rounded_to(kFp16, one.value, Toward::above) == one.up);
     CHECK(rounded_to(kFp16, one.value, Toward::below) == one.down);
   }
+}
+
+TEST_CASE("two tf32 numbers hold a float up to 2^-22 of it") {
+  std::mt19937 random(4);
+  double most_low = 0, most_left = 0;
+  for (int i = 0; i < 100000; ++i) {
+    // Exponents for which the rest of a float is a normal number.
+    const auto bits = static_cast<std::uint32_t>(random() % 0x72800000u + 0x0c800000u);
+    const auto x = std::bit_cast<float>(random() % 2 != 0 ? bits : bits | 0x80000000u);
+    const auto [high, low] = split_into_tf32(x);
+    for (const float part : {high, low}) CHECK((std::bit_cast<std::uint32_t>(part) & 0x1fffu) == 0);
+    most_low = std::max(most_low, std::fabs(low / double{x}));
+    most_left = std::max(most_left, std::fabs((double{x} - high - low) / x));
+  }
+  CHECK(most_low <= 0x1p-10);
+  CHECK(most_low > 0x1p-11);
+  CHECK(most_left <= 0x1p-22);
+  CHECK(most_left > 0x1p-23);
 }
 
 TEST_CASE("rounding a float to bf16 is an integer addition") {

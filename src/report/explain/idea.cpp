@@ -10,7 +10,12 @@ std::vector<Part> explain_idea(const Explained& explained) {
     return std::vector<Part>{{paragraph(words), Part::prose}};
   };
   if (row.launch) return {};
-  if (row.stage) return prose(row.stage->idea);
+  if (row.stage) {
+    std::vector<Part> parts = prose(row.stage->idea);
+    if (std::string split = split_of(explained); !split.empty())
+      parts.push_back({std::move(split)});
+    return parts;
+  }
   if (row.number == 0) {
     return prose(
         "The triple loop as everyone first writes it, on one CPU core: i over the rows of C, j "

@@ -41,6 +41,10 @@ std::vector<Part> explain_answers(const Explained& explained);  // all of it
 // whole has only the rule.
 std::string swizzles_of(const Explained& explained);
 
+// The part of the idea that splits a float into two tf32 numbers; empty if the stage does not. The
+// whole leaves it out.
+std::string split_of(const Explained& explained);
+
 // The part of the counts that is about warps.
 std::string requests_of_warps(const model::Counts& counts, text::Style style);
 
