@@ -1203,15 +1203,30 @@ struct SplitRing {
   std::uint64_t full[STAGES], split[STAGES], empty[STAGES];
 };
 
-// The low parts of a tile of A, by threads that are numbered from 0. Each stands where its element
-// stands in A's tile, so they are swizzled in the same way.
-template <int BM, int BN, int BK>
-__device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread, int threads) {
-  for (int i = 4 * thread; i < BM * BK; i += 4 * threads) {
-    const float4 a = as_float4(tile.whole.A[i / BK][i % BK]);
-    as_float4(tile.A_low[i / BK][i % BK]) = {
-        __uint_as_float(low_part(a.x)), __uint_as_float(low_part(a.y)),
-        __uint_as_float(low_part(a.z)), __uint_as_float(low_part(a.w))};
+// The low parts of a tile of A, by THREADS threads that are numbered from 0. Each stands where its
+// element stands in A's tile, so they are swizzled in the same way. The tensor cores wait for this,
+// so the loop is unrolled, and each thread loads two float4 before it stores.
+template <int THREADS, int BM, int BN, int BK>
+__device__ inline void split(SplitBoxes<BM, BN, BK>& tile, int thread) {
+  const float4* const whole = &as_float4(tile.whole.A[0][0]);
+  float4* const low = &as_float4(tile.A_low[0][0]);
+  constexpr int kFloat4s = BM * BK / 4;
+#pragma unroll
+  for (int i = 0; i < kFloat4s; i += 2 * THREADS) {
+    float4 a[2];
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int at = i + j * THREADS + thread;
+      if (at < kFloat4s) a[j] = whole[at];
+    }
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int at = i + j * THREADS + thread;
+      if (at >= kFloat4s) continue;
+      low[at] = {
+          __uint_as_float(low_part(a[j].x)), __uint_as_float(low_part(a[j].y)),
+          __uint_as_float(low_part(a[j].z)), __uint_as_float(low_part(a[j].w))};
+    }
   }
 }
 
@@ -1249,7 +1264,7 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) split_fp32(
           copy_async(ring[turn.stage].whole, maps, row, col, k * BK, &full[turn.stage]);
         } else {
           mbarrier_wait(&full[turn.stage], turn.phase);
-          split(ring[turn.stage], splitter, kSplitters);
+          split<kSplitters>(ring[turn.stage], splitter);
           fence_proxy_async();  // the tensor cores read what these threads have stored
           __syncwarp();
           if (splitter % 32 == 0) mbarrier_arrive(&split_up[turn.stage]);
