@@ -1,5 +1,6 @@
 #include "cli/ladder.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -70,13 +71,30 @@ lab::Row openmp_row(Ladder& ladder) {
   return row;
 }
 
-lab::Row cublas_row(Ladder& ladder, bool tf32, lab::Floats& result) {
-  const lab::Kernel cublas{
-      .gpu = std::bind_front(gpu::cublas_sgemm, tf32),
-      .precision = tf32 ? model::kTf32 : model::kFp32};
+lab::Row cublas_row(
+    Ladder& ladder, const char* name, const lab::Kernel& cublas, lab::Floats& result) {
   lab::Row row{lab::measure(ladder.problem, cublas, ladder.means(), result)};
-  row.name = tf32 ? "cuBLAS tf32" : "cuBLAS fp32";
+  row.name = name;
   return row;
+}
+
+// cuBLAS in fp32 and tf32, and in bf16 beside a variant that multiplies bf16.
+std::vector<lab::Row> cublas_rows(Ladder& ladder, bool with_bf16) {
+  lab::Floats result;
+  std::vector<lab::Row> rows;
+  rows.push_back(cublas_row(
+      ladder, "cuBLAS fp32", {.gpu = std::bind_front(gpu::cublas_sgemm, false)}, ladder.cublas));
+  rows.push_back(cublas_row(
+      ladder, "cuBLAS tf32",
+      {.gpu = std::bind_front(gpu::cublas_sgemm, true), .precision = model::kTf32}, result));
+  if (!with_bf16) return rows;
+  rows.push_back(cublas_row(
+      ladder, "cuBLAS bf16",
+      {.gpu = std::bind_front(gpu::cublas_bf16, false),
+       .gpu_again = std::bind_front(gpu::cublas_bf16, true),
+       .precision = model::kBf16},
+      result));
+  return rows;
 }
 
 bool is_explained(const flags::Flags& flags) {
@@ -131,13 +149,15 @@ lab::Measurement measure_variant(
       .hazards = ladder.flags.hazards,
       .progress = [&](std::int64_t done) { progress.advance(done); }};
   const bool is_traced = ladder.flags.trace != lab::Trace::none;
-  const lab::Kernel kernel{
+  lab::Kernel kernel{
       .traced = is_traced ? lab::gemm_of(traced, same(variant, own, traced), sms) : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
-      .gpu = model::why_not_run(stage, ladder.run.gpu).empty() ? lab::gemm_of(own, variant, sms)
-                                                               : lab::Gemm{},
-      .precision = stage.precision,
+      .precision = model::precision_of(stage, variant),
       .sample = lab::sample_of(p, variant, sms)};
+  if (model::why_not_run(stage, ladder.run.gpu).empty()) {
+    kernel.gpu = lab::gemm_of(own, variant, sms);
+    kernel.gpu_again = lab::gemm_again_of(own, variant, sms);
+  }
   return lab::measure(p, kernel, means, result);
 }
 
@@ -167,20 +187,22 @@ void climb(
     const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,
     lab::Floats& result) {
   Ladder ladder{flags, tables, problem, run, lab::compute_reference(problem), std::nullopt, {}};
+  const auto selected = [&](const model::Stage& stage) -> const model::Variant& {
+    return flags::select_variant(stage, flags.variant, run.gpu, problem.M, problem.N);
+  };
   std::vector<lab::Row> yardsticks;
   if (run.gpu_present) {
     ladder.on_gpu.emplace(problem);
-    yardsticks.push_back(cublas_row(ladder, false, ladder.cublas));
-    lab::Floats tf32;
-    yardsticks.push_back(cublas_row(ladder, true, tf32));
+    const bool any_bf16 = std::any_of(stages.begin(), stages.end(), [&](const auto* stage) {
+      return !stage->variants.empty() && model::multiplies_bf16(selected(*stage));
+    });
+    yardsticks = cublas_rows(ladder, any_bf16);
   }
   for (const model::Stage* stage : stages) {
     if (stage->variants.empty()) {
       run.rows.push_back(serial_row(ladder, *stage, result));
     } else {
-      const model::Variant& variant =
-          flags::select_variant(*stage, flags.variant, run.gpu, problem.M, problem.N);
-      run.rows.push_back(stage_row(ladder, *stage, variant, result));
+      run.rows.push_back(stage_row(ladder, *stage, selected(*stage), result));
     }
     const bool whole_ladder = flags.stage.empty();
     if (whole_ladder && stage->variants.empty()) run.rows.push_back(openmp_row(ladder));

@@ -49,9 +49,15 @@ struct Variant {
   // pointer. Null: this one does, with its own.
   const Variant* otherwise = nullptr;
   const Predicted* predicted = nullptr;  // null: the stage's
+  const Precision* precision = nullptr;  // null: the stage's
 
   int threads() const { return block_x * block_y; }
 };
+
+// Whether copies of A and B, rounded to bf16 before, are multiplied.
+inline bool multiplies_bf16(const Variant& variant) {
+  return variant.multiplier == Multiplier::wgmma_bf16;
+}
 
 // What runs if rows of A, B and C are 16-byte aligned, or are not.
 inline const Variant& launched(const Variant& variant, bool aligned) {
@@ -116,6 +122,10 @@ struct Stage {
   std::vector<RowSwizzle> swizzles = {};
 };
 
+inline Precision precision_of(const Stage& stage, const Variant& variant) {
+  return variant.precision != nullptr ? *variant.precision : stage.precision;
+}
+
 // The stage with that number; null if there is none.
 inline const Stage* find_stage(std::span<const Stage> stages, int number) {
   for (const Stage& stage : stages) {
@@ -135,6 +145,9 @@ struct StageTable {
   void (*run)(
       const Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
       const float* B, float beta, float* C);
+  // The same product once more, with the same elements of A and B as the last `run`: copies of them
+  // in other formats, if the variant takes any, are not made again.
+  decltype(run) run_again;
 };
 
 }  // namespace model
