@@ -1636,6 +1636,21 @@ const model::Predicted kBf16Boxes = {
     .gmem_stores = "tiles*TM*TN*3/(2 + vec)",
     .smem_stores = "tiles*ceil(K/BK)*(1 + BN/64)",
     .async_copies = "tiles*ceil(K/BK)*(1 + BN/64)"};
+const model::Contrast kWithBf16 = {
+    .name = "Hopper with bf16",
+    .idea =
+        "Numbers of 16 bits: twice as many in a box, and in an instruction that takes as long. "
+        "It reads both A and B from shared memory, as they lie there. They are copies, rounded "
+        "before.",
+    .precision = model::kBf16,
+    .questions = {
+        {"How many multiplications does one wgmma.m64n256k16 of bf16 make, and how many did one "
+         "m64n256k8 of tf32?",
+         "64*256*16", "multiplications",
+         "Twice as many, and the tensor cores take no longer: the bytes are the same."},
+        {"How many bytes of shared memory does a K tile take, and how many with tf32?",
+         "(BM + BN)*BK*2", "bytes",
+         "As many as with tf32: the tile is twice as deep, and a number has half the bytes."}}};
 
 // Stages 13 and 14. Where rows are not 16-byte aligned, the copy engine cannot copy them, and the
 // kernel of an earlier stage runs.
@@ -1680,7 +1695,7 @@ model::Variant hopper_bf16_variant(const char* name) {
   v.sharing = model::Sharing::persistent;
   v.multiplier = model::Multiplier::wgmma_bf16;
   v.predicted = &kBf16Boxes;
-  v.precision = &model::kBf16;
+  v.contrast = &kWithBf16;
   return v;
 }
 

@@ -111,8 +111,11 @@ const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   for (const model::Stage& stage : ladder.tables.traced.stages) {
     if (stage.number != row.before_number || stage.variants.empty()) continue;
-    const model::Variant& variant = model::comparable_variant(
-        *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
+    const model::Variant& variant =
+        row.variant->contrast
+            ? model::first_variant(stage, ladder.run.gpu)
+            : model::comparable_variant(
+                  *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
     row.before_kernel = ladder.problem.kernel_of(ladder.tables.traced, variant).name;
@@ -166,7 +169,8 @@ lab::Row stage_row(
   lab::Row row{measure_variant(ladder, stage, variant, result)};
   row.number = stage.number;
   if (&stage != ladder.tables.own.stages.data()) row.before_number = (&stage - 1)->number;
-  row.name = stage.name;
+  if (variant.contrast) row.before_number = stage.number;
+  row.name = variant.contrast ? variant.contrast->name : stage.name;
   row.stage = &stage;
   row.why_not_run = model::why_not_run(stage, ladder.run.gpu);
   const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);

@@ -11,6 +11,13 @@ struct Bf16Matrix {
   std::uint64_t pitch_bytes;  // from one row to the next
 };
 
+// One program has both machines, so their classes have different names.
+#ifdef __NVCC__
+inline namespace on_gpu {
+#else
+inline namespace on_cpu {
+#endif
+
 class Bf16Copies {
  public:
   struct Both {
@@ -33,6 +40,10 @@ class Bf16Copies {
     std::uint16_t* begin = nullptr;
     std::size_t bytes = 0;
   };
+  static std::uint64_t pitch_bytes(int columns) {
+    return (std::uint64_t{2} * columns + 15) / 16 * 16;
+  }
+  // Defined in src/gpu/ and in src/machine/.
   static Bf16Matrix copy(const char* name, Memory& to, const float* matrix, int rows, int columns);
 
   Matrices of_;
@@ -49,49 +60,4 @@ inline const Bf16Copies::Both& Bf16Copies::of(const float* A, const float* B, in
   return both_;
 }
 
-namespace simt {
-inline std::uint64_t bf16_pitch_bytes(int columns) {
-  return (std::uint64_t{2} * columns + 15) / 16 * 16;
-}
-}  // namespace simt
-
-#ifdef __NVCC__
-
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-
-#include <string>
-
-#include "model/refusal.h"
-
-namespace simt {
-template <class Bits>
-__global__ void round_to_bf16(const float* from, long long rows, int columns, Bits* to, int pitch) {
-  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-       i < rows * columns; i += step) {
-    to[i / columns * pitch + i % columns] = __bfloat16_as_ushort(__float2bfloat16_rn(from[i]));
-  }
-}
-}  // namespace simt
-
-inline Bf16Matrix Bf16Copies::copy(
-    const char* name, Memory& to, const float* matrix, int rows, int columns) {
-  const std::uint64_t pitch_bytes = simt::bf16_pitch_bytes(columns);
-  const std::size_t bytes = rows * pitch_bytes;
-  if (bytes > to.bytes) {
-    cudaFree(to.begin);
-    to = {};
-    if (cudaMalloc(&to.begin, bytes) != cudaSuccess) {
-      cudaGetLastError();
-      throw model::Refusal(std::string("the GPU has no memory for ") + name + " in bf16");
-    }
-    to.bytes = bytes;
-  }
-  constexpr int kBlocks = 1024, kThreads = 256;
-  simt::round_to_bf16<<<kBlocks, kThreads>>>(
-      matrix, rows, columns, to.begin, static_cast<int>(pitch_bytes / 2));
-  return {to.begin, pitch_bytes};
-}
-
-#endif
+}  // namespace

@@ -39,7 +39,8 @@ CUtensorMap tensor_map_2d(
 
 #else
 
-inline CUtensorMap tensor_map_2d(
+// Static, because one program has both machines: the linker would keep one of the two functions.
+static inline CUtensorMap tensor_map_2d(
     const void* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
     TensorBox box, model::Swizzle swizzle = model::Swizzle::span_128,
     TensorElement element = TensorElement::float32) {

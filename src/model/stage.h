@@ -18,6 +18,7 @@ struct KernelRef {
 };
 
 struct Predicted;
+struct Contrast;
 
 // How the tiles of C become blocks.
 enum class Sharing {
@@ -49,7 +50,7 @@ struct Variant {
   // pointer. Null: this one does, with its own.
   const Variant* otherwise = nullptr;
   const Predicted* predicted = nullptr;  // null: the stage's
-  const Precision* precision = nullptr;  // null: the stage's
+  const Contrast* contrast = nullptr;    // null: its kernel is the stage's
 
   int threads() const { return block_x * block_y; }
 };
@@ -88,6 +89,15 @@ struct Question {
 };
 inline constexpr bool kOf32Lanes = true;
 
+// What is not as in its stage for a variant with another kernel, which stands beside the stage's as
+// a contrast. It has no swizzles that threads would have to know.
+struct Contrast {
+  const char* name;
+  const char* idea;
+  Precision precision;
+  std::vector<Question> questions;
+};
+
 // A tile in shared memory whose rows are swizzled: chunk c of 16 bytes of row r lies at
 // c ^ r % keys.
 struct RowSwizzle {
@@ -123,7 +133,7 @@ struct Stage {
 };
 
 inline Precision precision_of(const Stage& stage, const Variant& variant) {
-  return variant.precision != nullptr ? *variant.precision : stage.precision;
+  return variant.contrast != nullptr ? variant.contrast->precision : stage.precision;
 }
 
 // The stage with that number; null if there is none.

@@ -292,7 +292,7 @@ std::vector<std::uint16_t> halves_of(const std::vector<float>& floats) {
 
 template <int kN>
 std::string multiplies_bf16(float (*number)(std::size_t)) {
-  constexpr int kColumns = kN - kLeftOfBf16, kPitchA = 56, kPitchB = kN;
+  constexpr int kColumnsOfB = kN - kLeftOfBf16, kPitchA = 56, kPitchB = kN;
   const Array<std::uint16_t> a(halves_of(numbers(kBf16Rows * kPitchA, number)));
   const Array<std::uint16_t> b(halves_of(numbers(kBf16Depth * kPitchB, number)));
   const Array<float> c(numbers(64 * kN, number));
@@ -305,7 +305,7 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
   launch(
       multiply_bf16_tile<kN>, dim3(1), dim3(128), static_cast<int>(sizeof(Bf16Tile)),
       map_of(a.device, kBf16Rows, kBf16Depth, kPitchA),
-      map_of(b.device, kBf16Depth, kColumns, kPitchB), static_cast<const float*>(c.device),
+      map_of(b.device, kBf16Depth, kColumnsOfB, kPitchB), static_cast<const float*>(c.device),
       out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   const auto factors = [](auto bits_of) {
@@ -321,7 +321,7 @@ std::string multiplies_bf16(float (*number)(std::size_t)) {
         [&](int k) { return row < kBf16Rows ? a.host[row * kPitchA + k] : std::uint16_t{0}; });
     for (int column = 0; column < kN; ++column) {
       const auto of_b = factors([&](int k) {
-        return column < kColumns ? b.host[k * kPitchB + column] : std::uint16_t{0};
+        return column < kColumnsOfB ? b.host[k * kPitchB + column] : std::uint16_t{0};
       });
       expected[row * kN + column] = model::tensor_core_dot(
           of_a, of_b, c.host[row * kN + column], model::kHopperTensorCoreOfHalves);

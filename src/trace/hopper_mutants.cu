@@ -73,8 +73,12 @@ __device__ float* chunk(char* buffer, int row, int number) {
 }
 
 // By 64 rows of 16 bf16 and by 16 rows of 64, from these addresses on: chunks 0 and 1 of 64 rows,
-// which are swizzled, and all chunks of 16 rows.
-__device__ void multiply_bf16(char* a, char* b) {
+// which are swizzled, and all chunks of 16 rows. Before, thread 0 stores to one more chunk, if any.
+__device__ void multiply_bf16(char* a, char* b, float* last = nullptr) {
+  for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(a)[i] = 0;
+  fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x == 0 && last != nullptr) *last = 1;
   __syncthreads();
   float d[32] = {};
   wgmma_fence();
@@ -280,16 +284,13 @@ extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
        wgmma_wait_group<0>();
      }>, "race tile_in_use"},
     {"a store to the transposed operand of bf16, without a fence", SMALL(128) {
-       if (threadIdx.x == 0) *chunk(buffer, 5, 3) = 1;
-       multiply_bf16(buffer, buffer);
+       multiply_bf16(buffer, buffer, chunk(buffer, 5, 3));
      }>, "not_fenced"},
     {"a store to the other operand of bf16, without a fence", SMALL(128) {
-       if (threadIdx.x == 0) *chunk(buffer, 20, 4) = 1;
-       multiply_bf16(buffer, buffer);
+       multiply_bf16(buffer, buffer, chunk(buffer, 20, 4));
      }>, "not_fenced"},
     {"a store beside both operands of bf16", SMALL(128) {
-       if (threadIdx.x == 0) *chunk(buffer, 20, 3) = 1;
-       multiply_bf16(buffer, buffer);
+       multiply_bf16(buffer, buffer, chunk(buffer, 20, 3));
      }>, ""},
     {"a transposed operand beyond shared memory", SMALL(128) {
        multiply_bf16(buffer, buffer + 7168);
