@@ -166,7 +166,7 @@ function launch(l,   names) {
   names = "variant, few, M, N, K, alpha, A, B, beta, C"
   sub(/run, run_again\}/, "[](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
     "const float* A, const float* B, float beta, float* C) { const int few = variant.sharing == " \
-    "model::Sharing::persistent ? 4 : sms; run(" names "); if (false" resets ") run(" names "); }, " \
+    "model::Sharing::persistent ? 2 : sms; run(" names "); if (false" resets ") run(" names "); }, " \
     "run_again}", \
     text[l])
 }
