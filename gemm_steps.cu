@@ -23,6 +23,7 @@
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.
 
+#include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
@@ -34,6 +35,7 @@
 #include <vector>
 
 #include "cli/walk.h"
+#include "cuda/bf16_copies.h"
 #include "cuda/hopper_instructions.h"
 #include "cuda/instructions.h"
 #include "cuda/launch.h"
@@ -1024,16 +1026,18 @@ __device__ inline void update2(float2& c, float alpha, float2 sum, float beta) {
 struct Maps {
   CUtensorMap A, B;
 };
-template <int BM, int BN, int BK>
+template <class T>
+constexpr int kBoxColumns = 128 / sizeof(T);
+template <int BM, int BN, int BK, class T = float>
 struct Boxes {
-  float A[BM][BK];
-  float B[BN / 32][BK][32];
+  T A[BM][BK];
+  T B[BN / kBoxColumns<T>][BK][kBoxColumns<T>];
 };
 
 // The ring, and for each of its places two barriers.
-template <int BM, int BN, int BK, int STAGES>
+template <int BM, int BN, int BK, int STAGES, class T = float>
 struct Ring {
-  Boxes<BM, BN, BK> boxes[STAGES];
+  Boxes<BM, BN, BK, T> boxes[STAGES];
   std::uint64_t full[STAGES], empty[STAGES];
 };
 
@@ -1047,13 +1051,13 @@ __device__ inline T& first_aligned(float4* shared) {
 }
 
 // Begins the copies of one tile of A and B. `arrived` counts them, byte by byte.
-template <int BM, int BN, int BK>
+template <int BM, int BN, int BK, class T>
 __device__ inline void copy_async(
-    Boxes<BM, BN, BK>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
+    Boxes<BM, BN, BK, T>& to, const Maps& maps, int row, int col, int k, std::uint64_t* arrived) {
   mbarrier_arrive_expect_tx(arrived, sizeof to);
   cp_async_bulk_tensor_2d(to.A, &maps.A, k, row, arrived);
-  for (int j = 0; j < BN / 32; ++j) {
-    cp_async_bulk_tensor_2d(to.B[j], &maps.B, col + 32 * j, k, arrived);
+  for (int j = 0; j < BN / kBoxColumns<T>; ++j) {
+    cp_async_bulk_tensor_2d(to.B[j], &maps.B, col + kBoxColumns<T> * j, k, arrived);
   }
 }
 
@@ -1179,6 +1183,99 @@ __global__ void __launch_bounds__((BN / 64 + 1) * 128, 1) hopper(
         if (row + down >= M || col >= N) continue;
         const float2 pair = {sum[i + x], sum[i + x + 2]};
         update2(as_float2(c[offset(down, 0, N)]), alpha, pair, beta);
+      }
+    }
+  }
+}
+
+// Two neighbours in a row. VEC is 2 if every row is 8-byte aligned and has an even number of
+// floats.
+template <int VEC>
+__device__ inline void update2_if_inside(
+    float* C, int M, int N, int row, int col, float alpha, float2 sum, float beta) {
+  if constexpr (VEC == 2) {
+    if (row < M && col < N) update2(as_float2(C[offset(row, col, N)]), alpha, sum, beta);
+  } else {
+    update_if_inside(C, M, N, row, col, alpha, sum.x, beta);
+    update_if_inside(C, M, N, row, col + 1, alpha, sum.y, beta);
+  }
+}
+
+// Variant bf16-128x256x64 of stage 13: the same with bf16
+// A bf16 is the upper half of a float. So a row of a box has twice as many, and an instruction
+// multiplies twice as many in the same time. And of 16-bit elements, wgmma takes both operands from
+// shared memory as they lie there, B with k from row to row ("transposed"). No thread loads
+// fragments, and C need not be computed as C^T. A and B have been rounded to bf16 before.
+template <int BM, int BN, int BK, int STAGES, int VEC>
+__global__ void __launch_bounds__((BM / 64 + 1) * 128, 1) hopper_bf16(
+    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, float* C) {
+  extern __shared__ float4 shared[];
+  auto& [ring, full, empty] = first_aligned<Ring<BM, BN, BK, STAGES, __nv_bfloat16>>(shared);
+  if (threadIdx.x == 0) {
+    initialize(full, 1);
+    initialize(empty, BM / 64);
+  }
+  __syncthreads();
+  const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK);
+  Turn<STAGES> turn;
+
+  // Copy: boxes of A and B to the ring. The registers that this warpgroup gives back go to the
+  // others.
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();
+    if (threadIdx.x > 0) return;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+      const auto [row, col] = corner_of<BM, BN>(tile, M, N);
+      for (int k = 0; k < k_tiles; ++k, turn.next()) {
+        mbarrier_wait(&empty[turn.stage], turn.phase ^ 1);  // "phase -1" is over from the start
+        copy_async(ring[turn.stage], maps, row, col, k * BK, &full[turn.stage]);
+      }
+    }
+    return;
+  }
+  setmaxnreg_inc<232>();
+
+  const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
+  const auto release = [&](int stage) {
+    if (threadIdx.x % 128 == 0) mbarrier_arrive(&empty[stage]);
+  };
+
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    // Multiply: each warpgroup has 64 rows of A, and both have all columns of B.
+    float sum[BN / 2] = {};
+    int before = 0;
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+      mbarrier_wait(&full[turn.stage], turn.phase);
+      const auto& [As, Bs] = ring[turn.stage];
+      const std::uint64_t a = wgmma_descriptor_of_swizzled_tile(As[warp / 4 * 64]);
+      const std::uint64_t b = wgmma_descriptor_of_transposed_boxes(Bs);
+      wgmma_fence();
+      // 64 rows of A and 16 of K, times 16 of K and BN columns of B: in A's tile the next 16 are 32
+      // bytes further in each row, in B's they are the next 16 rows.
+#pragma unroll
+      for (int k = 0; k < BK; k += 16) {
+        wgmma_m64nNk16_bf16(sum, a + k * 2 / 16, b + k * 128 / 16);
+      }
+      wgmma_commit_group();
+      wgmma_wait_group<1>();
+      if (k_tile > 0) release(before);
+      before = turn.stage;
+      turn.next();
+    }
+    wgmma_wait_group<0>();
+    wgmma_fence_operand(sum);
+    if (k_tiles > 0) release(before);
+
+    // Epilogue: sum[i] and sum[i + 1] are neighbours in a row of C, sum[i + 2] is eight rows down
+    // and sum[i + 4] eight columns to the right.
+    const auto [block_row, block_col] = corner_of<BM, BN>(tile, M, N);
+    const int row = block_row + warp * 16 + lane / 4, col = block_col + lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < BN / 2; i += 4) {
+#pragma unroll
+      for (int x = 0; x < 2; ++x) {
+        const float2 pair = {sum[i + 2 * x], sum[i + 2 * x + 1]};
+        update2_if_inside<VEC>(C, M, N, row + 8 * x, col + 2 * i, alpha, pair, beta);
       }
     }
   }
@@ -1544,6 +1641,32 @@ model::Variant tensor_cores_variant(const char* name) {
   return v;
 }
 
+// What a thread of stage 13 does with bf16: a float holds two, and nothing is loaded from shared
+// memory. C is stored two floats at a time if vec is 4.
+const model::Predicted kBf16Boxes = {
+    .gmem_loads = "tiles*max(ceil(K/BK)*(1 + BN/64), TM*TN*3/(2 + vec)*reads_C)",
+    .gmem_floats = "tiles*max(ceil(K/BK)*BK*(BM + BN)/2, TM*TN*reads_C)",
+    .smem_loads = "0",
+    .smem_floats = "0",
+    .gmem_stores = "tiles*TM*TN*3/(2 + vec)",
+    .smem_stores = "tiles*ceil(K/BK)*(1 + BN/64)",
+    .async_copies = "tiles*ceil(K/BK)*(1 + BN/64)"};
+const model::Contrast kWithBf16 = {
+    .name = "Hopper with bf16",
+    .idea =
+        "Numbers of 16 bits: twice as many in a box, and in an instruction that takes as long. "
+        "It reads both A and B from shared memory, as they lie there. They are copies, rounded "
+        "before.",
+    .precision = model::kBf16,
+    .questions = {
+        {"How many multiplications does one wgmma.m64n256k16 of bf16 make, and how many did one "
+         "m64n256k8 of tf32?",
+         "64*256*16", "multiplications",
+         "Twice as many, and the tensor cores take no longer: the bytes are the same."},
+        {"How many bytes of shared memory does a K tile take, and how many with tf32?",
+         "(BM + BN)*BK*2", "bytes",
+         "As many as with tf32: the tile is twice as deep, and a number has half the bytes."}}};
+
 // Stages 13 and 14. Where rows are not 16-byte aligned, the copy engine cannot copy them, and the
 // kernel of an earlier stage runs.
 template <int BM, int BN, int BK, int STAGES>
@@ -1568,6 +1691,26 @@ model::Variant hopper_variant(const char* name, const model::Variant& otherwise)
   model::Variant v = copy_engine_variant<BM, BN, BK, STAGES>(
       name, ref<hopper<BM, BN, BK, STAGES>>(), sizeof(Ring<BM, BN, BK, STAGES>), otherwise);
   v.multiplier = model::Multiplier::wgmma_tf32;
+  return v;
+}
+
+// Its copies of A and B have rows that are 16-byte aligned, whatever those of A and B are.
+template <int BM, int BN, int BK, int STAGES>
+model::Variant hopper_bf16_variant(const char* name) {
+  static_assert(BM % 64 == 0 && BM <= 256, "a warpgroup has 64 rows, and a box at most 256");
+  static_assert(BK == 64, "a row of a box takes all 32 banks");
+  static_assert(BN % 64 == 0 && BN <= 256, "a wgmma has the columns of whole boxes, at most 256");
+  static_assert(STAGES >= 3, "one tile arrives while two are read");
+  constexpr int kThreads = (BM / 64 + 1) * 128;
+  model::Variant v = variant(
+      name, BM, BN, BK, 16, BN, 2, BN / 4, kThreads, 1, ref<hopper_bf16<BM, BN, BK, STAGES, 2>>(),
+      ref<hopper_bf16<BM, BN, BK, STAGES, 1>>());
+  v.pipeline = STAGES - 1;
+  v.shared_bytes = sizeof(Ring<BM, BN, BK, STAGES, __nv_bfloat16>) + kAlignment;
+  v.sharing = model::Sharing::persistent;
+  v.multiplier = model::Multiplier::wgmma_bf16;
+  v.predicted = &kBf16Boxes;
+  v.contrast = &kWithBf16;
   return v;
 }
 
@@ -1923,7 +2066,8 @@ const std::vector<model::Stage> stages = {
          {hopper_variant<256, 128, 32, 4>("256x128x32", kLargeStandIn),
           hopper_variant<256, 128, 32, 3>("256x128x32-ring3", kLargeStandIn),
           for_small(hopper_variant<128, 128, 32, 4>("128x128x32", kSmallStandIn)),
-          for_small(hopper_variant<64, 64, 32, 3>("64x64x32", kSmallestStandIn))},
+          for_small(hopper_variant<64, 64, 32, 3>("64x64x32", kSmallestStandIn)),
+          hopper_bf16_variant<128, 256, 64, 4>("bf16-128x256x64")},
      .questions =
          {{"How many multiplications does one wgmma.m64n256k8 make, and how many did one "
            "mma.m16n8k8?",
@@ -2013,10 +2157,25 @@ Shares shares_in_memory(const model::ShareOut& shares, const model::Variant& var
   return {shares.whole, shares.parts, shares.depth, sums, arrived};
 }
 
+// The copies of A and B that the last launch with bf16 made.
+Bf16Copies& bf16_copies() {
+  static Bf16Copies copies;
+  return copies;
+}
+
 // What the kernels of stages 13 and 14 see of A and B. In stage 13, A is rounded to tf32 on its way
 // to shared memory. Without any K there is nothing to copy, and no map.
 Maps maps_of(const model::Variant& variant, int M, int N, int K, const float* A, const float* B) {
   if (K == 0) return {};
+  if (model::multiplies_bf16(variant)) {
+    const auto& [a, b] = bf16_copies().of(A, B, M, N, K);
+    constexpr auto kElement = TensorElement::bfloat16;
+    constexpr auto kSwizzle = model::Swizzle::span_128;
+    return {
+        tensor_map_2d(
+            a.elements, M, K, a.pitch_bytes, {variant.BM, variant.BK}, kSwizzle, kElement),
+        tensor_map_2d(b.elements, K, N, b.pitch_bytes, {variant.BK, 64}, kSwizzle, kElement)};
+  }
   const auto pitch = [](int columns) { return std::uint64_t{sizeof(float)} * columns; };
   return {
       tensor_map_2d(
@@ -2058,7 +2217,8 @@ void launch_once(
 }
 
 // C = alpha * A * B + beta * C with one launch, or several where C has more block rows than a grid.
-void run(
+// If the last launch was of the same A and B, its copies of them are used again.
+void run_again(
     const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
     const float* B, float beta, float* C) {
   constexpr int kLargest = INT_MAX - 1023;  // the last tile's rows and columns must be ints as well
@@ -2083,7 +2243,14 @@ void run(
   }
 }
 
-extern const model::StageTable stage_table{stages, kernel_for, run};
+void run(
+    const model::Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
+    const float* B, float beta, float* C) {
+  bf16_copies().forget();  // A and B may have other elements now
+  run_again(variant, sms, M, N, K, alpha, A, B, beta, C);
+}
+
+extern const model::StageTable stage_table{stages, kernel_for, run, run_again};
 
 int main(int argc, char** argv) {
   return cli::walk(argc, argv, stage_table);

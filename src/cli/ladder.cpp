@@ -1,5 +1,6 @@
 #include "cli/ladder.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -70,13 +71,30 @@ lab::Row openmp_row(Ladder& ladder) {
   return row;
 }
 
-lab::Row cublas_row(Ladder& ladder, bool tf32, lab::Floats& result) {
-  const lab::Kernel cublas{
-      .gpu = std::bind_front(gpu::cublas_sgemm, tf32),
-      .precision = tf32 ? model::kTf32 : model::kFp32};
+lab::Row cublas_row(
+    Ladder& ladder, const char* name, const lab::Kernel& cublas, lab::Floats& result) {
   lab::Row row{lab::measure(ladder.problem, cublas, ladder.means(), result)};
-  row.name = tf32 ? "cuBLAS tf32" : "cuBLAS fp32";
+  row.name = name;
   return row;
+}
+
+// cuBLAS in fp32 and tf32, and in bf16 beside a variant that multiplies bf16.
+std::vector<lab::Row> cublas_rows(Ladder& ladder, bool with_bf16) {
+  lab::Floats result;
+  std::vector<lab::Row> rows;
+  rows.push_back(cublas_row(
+      ladder, "cuBLAS fp32", {.gpu = std::bind_front(gpu::cublas_sgemm, false)}, ladder.cublas));
+  rows.push_back(cublas_row(
+      ladder, "cuBLAS tf32",
+      {.gpu = std::bind_front(gpu::cublas_sgemm, true), .precision = model::kTf32}, result));
+  if (!with_bf16) return rows;
+  rows.push_back(cublas_row(
+      ladder, "cuBLAS bf16",
+      {.gpu = std::bind_front(gpu::cublas_bf16, false),
+       .gpu_again = std::bind_front(gpu::cublas_bf16, true),
+       .precision = model::kBf16},
+      result));
+  return rows;
 }
 
 bool is_explained(const flags::Flags& flags) {
@@ -93,8 +111,11 @@ const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
 void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
   for (const model::Stage& stage : ladder.tables.traced.stages) {
     if (stage.number != row.before_number || stage.variants.empty()) continue;
-    const model::Variant& variant = model::comparable_variant(
-        *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
+    const model::Variant& variant =
+        row.variant->contrast
+            ? model::first_variant(stage, ladder.run.gpu)
+            : model::comparable_variant(
+                  *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
     row.before_kernel = ladder.problem.kernel_of(ladder.tables.traced, variant).name;
@@ -131,13 +152,15 @@ lab::Measurement measure_variant(
       .hazards = ladder.flags.hazards,
       .progress = [&](std::int64_t done) { progress.advance(done); }};
   const bool is_traced = ladder.flags.trace != lab::Trace::none;
-  const lab::Kernel kernel{
+  lab::Kernel kernel{
       .traced = is_traced ? lab::gemm_of(traced, same(variant, own, traced), sms) : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
-      .gpu = model::why_not_run(stage, ladder.run.gpu).empty() ? lab::gemm_of(own, variant, sms)
-                                                               : lab::Gemm{},
-      .precision = stage.precision,
+      .precision = model::precision_of(stage, variant),
       .sample = lab::sample_of(p, variant, sms)};
+  if (model::why_not_run(stage, ladder.run.gpu).empty()) {
+    kernel.gpu = lab::gemm_of(own, variant, sms);
+    kernel.gpu_again = lab::gemm_again_of(own, variant, sms);
+  }
   return lab::measure(p, kernel, means, result);
 }
 
@@ -146,7 +169,8 @@ lab::Row stage_row(
   lab::Row row{measure_variant(ladder, stage, variant, result)};
   row.number = stage.number;
   if (&stage != ladder.tables.own.stages.data()) row.before_number = (&stage - 1)->number;
-  row.name = stage.name;
+  if (variant.contrast) row.before_number = stage.number;
+  row.name = variant.contrast ? variant.contrast->name : stage.name;
   row.stage = &stage;
   row.why_not_run = model::why_not_run(stage, ladder.run.gpu);
   const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
@@ -167,20 +191,22 @@ void climb(
     const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,
     lab::Floats& result) {
   Ladder ladder{flags, tables, problem, run, lab::compute_reference(problem), std::nullopt, {}};
+  const auto selected = [&](const model::Stage& stage) -> const model::Variant& {
+    return flags::select_variant(stage, flags.variant, run.gpu, problem.M, problem.N);
+  };
   std::vector<lab::Row> yardsticks;
   if (run.gpu_present) {
     ladder.on_gpu.emplace(problem);
-    yardsticks.push_back(cublas_row(ladder, false, ladder.cublas));
-    lab::Floats tf32;
-    yardsticks.push_back(cublas_row(ladder, true, tf32));
+    const bool any_bf16 = std::any_of(stages.begin(), stages.end(), [&](const auto* stage) {
+      return !stage->variants.empty() && model::multiplies_bf16(selected(*stage));
+    });
+    yardsticks = cublas_rows(ladder, any_bf16);
   }
   for (const model::Stage* stage : stages) {
     if (stage->variants.empty()) {
       run.rows.push_back(serial_row(ladder, *stage, result));
     } else {
-      const model::Variant& variant =
-          flags::select_variant(*stage, flags.variant, run.gpu, problem.M, problem.N);
-      run.rows.push_back(stage_row(ladder, *stage, variant, result));
+      run.rows.push_back(stage_row(ladder, *stage, selected(*stage), result));
     }
     const bool whole_ladder = flags.stage.empty();
     if (whole_ladder && stage->variants.empty()) run.rows.push_back(openmp_row(ladder));

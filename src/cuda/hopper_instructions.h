@@ -33,8 +33,8 @@ void mbarrier_wait(std::uint64_t* barrier, unsigned parity);
 // stored before this fence, once they are ordered after the fence (by a barrier).
 void fence_proxy_async();
 
-// One thread starts these. Both copy a box whose first element is in column x, a multiple of 4, and
-// row y of the matrix; the box may lie partly or wholly outside.
+// One thread starts these. Both copy a box whose first element is in column x, a multiple of 16
+// bytes, and row y of the matrix; the box may lie partly or wholly outside.
 // `shared` is a multiple of 128, and of 1024 with a 128-byte swizzle. The barrier gets the box's
 // bytes, also where zeros fill them.
 void cp_async_bulk_tensor_2d(

@@ -18,28 +18,30 @@ struct CUtensorMap {
 };
 #endif
 
-// What the copy engine makes of the floats that it loads: tfloat32 rounds them to tf32.
-enum class TensorElement { float32, tfloat32 };
+// The elements of a matrix, and what the copy engine makes of those that it loads: tfloat32 are
+// floats that it rounds to tf32.
+enum class TensorElement { float32, tfloat32, bfloat16 };
 
 struct TensorBox {
   int rows, columns;  // at most 256 each
 };
 
-// A row-major matrix of floats whose rows start `pitch_bytes` apart, a multiple of 16, and the box
-// of it that one instruction copies. A row of the box is no longer than the span of the swizzle.
-// `matrix` is a multiple of 16. Outside of the matrix a load gives zeros and a store does nothing.
-// Throws a Refusal.
+// A row-major matrix of such elements whose rows start `pitch_bytes` apart, a multiple of 16, and
+// the box of it that one instruction copies. A row of the box is no longer than the span of the
+// swizzle. `matrix` is a multiple of 16. Outside of the matrix a load gives zeros and a store does
+// nothing. Throws a Refusal.
 #ifndef __NVCC__
 
 CUtensorMap tensor_map_2d(
-    const float* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
+    const void* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
     TensorBox box, model::Swizzle swizzle = model::Swizzle::span_128,
     TensorElement element = TensorElement::float32);
 
 #else
 
-inline CUtensorMap tensor_map_2d(
-    const float* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
+// Static, because one program has both machines: the linker would keep one of the two functions.
+static inline CUtensorMap tensor_map_2d(
+    const void* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
     TensorBox box, model::Swizzle swizzle = model::Swizzle::span_128,
     TensorElement element = TensorElement::float32) {
   // The driver's function, found at run time: the program starts without a driver, too.
@@ -64,9 +66,10 @@ inline CUtensorMap tensor_map_2d(
   CUtensorMap map;
   const CUresult result = encode(
       &map,
-      element == TensorElement::tfloat32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
-                                         : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-      2, const_cast<float*>(matrix), sizes, pitch, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      element == TensorElement::bfloat16   ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+      : element == TensorElement::tfloat32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                                           : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+      2, const_cast<void*>(matrix), sizes, pitch, box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
       static_cast<CUtensorMapSwizzle>(swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {

@@ -23,6 +23,11 @@
 // as in mma.m16n8k8. b is in shared memory, where a descriptor says: column n of b is row n of the
 // descriptor's tile, with k as the position in the row ("K-major"). a and b are tf32: floats of
 // which the hardware ignores the last 13 bits. PTX ISA 9.0, "Register fragments for wgmma.m64nNk8".
+//
+// With bf16, k is 16 deep, and both operands are in shared memory here. d is spread as above. a is
+// K-major, 64 rows. b is "N-major": its rows are those of the descriptor's tile, with n as the
+// position in the row. So a row-major matrix is read as it lies in memory. Only elements of 16 bits
+// can be read so. PTX ISA 9.0, "Shared memory matrix layout" of wgmma.
 
 #ifndef __NVCC__
 #include "cuda/vector_types.h"
@@ -36,6 +41,7 @@ void wgmma_commit_group();
 namespace simt {
 unsigned shared_address(const void* pointer);  // on the CPU, of dynamic shared memory only
 void wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds);
+void wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds);
 void wait_for_wgmma_groups(int groups_in_flight);
 }  // namespace simt
 
@@ -45,6 +51,13 @@ SIMT_ALWAYS_INLINE inline void wgmma_m64nNk8_tf32(
     float (&d)[registers], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   static_assert(registers == 32 || registers == 64 || registers == 128, "N is 64, 128 or 256");
   simt::wgmma_tf32(d, registers, a, b, adds);
+}
+
+template <int registers>
+SIMT_ALWAYS_INLINE inline void wgmma_m64nNk16_bf16(
+    float (&d)[registers], std::uint64_t a, std::uint64_t b, bool adds = true) {
+  static_assert(registers == 32 || registers == 64 || registers == 128, "N is 64, 128 or 256");
+  simt::wgmma_bf16(d, registers, a, b, adds);
 }
 
 template <int groups_in_flight>
@@ -98,24 +111,28 @@ __device__ __forceinline__ void wgmma_fence_operand(float (&d)[registers]) {
       "+f"(d[i + 6]), "+f"(d[i + 7])
 #define THIRTY_TWO(d, i) EIGHT(d, i), EIGHT(d, i + 8), EIGHT(d, i + 16), EIGHT(d, i + 24)
 #define INPUTS(a, b, adds) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(adds))
-// Whether it adds is a predicate. The two numbers after it: a and b have their own sign.
-#define WGMMA(shape, adds, d_and_inputs) \
-  "{\n"                                  \
-  ".reg .pred adds;\n"                   \
-  "setp.ne.s32 adds, " adds              \
-  ", 0;\n"                               \
-  "wgmma.mma_async.sync.aligned." shape ".f32.tf32.tf32 " d_and_inputs ", adds, 1, 1;\n}"
+// Whether it adds is a predicate. The two numbers after it: a and b have their own sign. The last
+// two with bf16: a is K-major, b is not.
+#define WGMMA(shape_and_types, adds, d_and_inputs, as_they_are) \
+  "{\n"                                                         \
+  ".reg .pred adds;\n"                                          \
+  "setp.ne.s32 adds, " adds                                     \
+  ", 0;\n"                                                      \
+  "wgmma.mma_async.sync.aligned." shape_and_types " " d_and_inputs ", adds, " as_they_are ";\n}"
+#define TF32(shape, adds, d_and_inputs) WGMMA(shape ".f32.tf32.tf32", adds, d_and_inputs, "1, 1")
+#define BF16(shape, adds, d_and_inputs) \
+  WGMMA(shape ".f32.bf16.bf16", adds, d_and_inputs, "1, 1, 0, 1")
 
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[32], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(
-      WGMMA("m64n64k8", "%37", "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36")
+      TF32("m64n64k8", "%37", "{" TEN() TEN(1) TEN(2) "%30, %31}, {%32, %33, %34, %35}, %36")
       : THIRTY_TWO(d, 0)
       : INPUTS(a, b, adds));
 }
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[64], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
-  SIMT_SM_90A(WGMMA(
+  SIMT_SM_90A(TF32(
                   "m64n128k8", "%69",
                   "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, "
                                                                "{%64, %65, %66, %67}, %68")
@@ -125,7 +142,7 @@ __device__ __forceinline__ void wgmma_m64nNk8_tf32(
 __device__ __forceinline__ void wgmma_m64nNk8_tf32(
     float (&d)[128], const unsigned (&a)[4], std::uint64_t b, bool adds = true) {
   SIMT_SM_90A(
-      WGMMA(
+      TF32(
           "m64n256k8", "%133",
           "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(
               11) "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132")
@@ -133,29 +150,69 @@ __device__ __forceinline__ void wgmma_m64nNk8_tf32(
       : INPUTS(a, b, adds));
 }
 
+__device__ __forceinline__ void wgmma_m64nNk16_bf16(
+    float (&d)[32], std::uint64_t a, std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(BF16("m64n64k16", "%34", "{" TEN() TEN(1) TEN(2) "%30, %31}, %32, %33")
+              : THIRTY_TWO(d, 0)
+              : "l"(a), "l"(b), "r"(int(adds)));
+}
+__device__ __forceinline__ void wgmma_m64nNk16_bf16(
+    float (&d)[64], std::uint64_t a, std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(BF16(
+                  "m64n128k16", "%66",
+                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63}, %64, %65")
+              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32)
+              : "l"(a), "l"(b), "r"(int(adds)));
+}
+__device__ __forceinline__ void wgmma_m64nNk16_bf16(
+    float (&d)[128], std::uint64_t a, std::uint64_t b, bool adds = true) {
+  SIMT_SM_90A(BF16(
+                  "m64n256k16", "%130",
+                  "{" TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10)
+                      TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129")
+              : THIRTY_TWO(d, 0), THIRTY_TWO(d, 32), THIRTY_TWO(d, 64), THIRTY_TWO(d, 96)
+              : "l"(a), "l"(b), "r"(int(adds)));
+}
+
 #undef TEN
 #undef EIGHT
 #undef THIRTY_TWO
 #undef INPUTS
 #undef WGMMA
+#undef TF32
+#undef BF16
 
+#endif
+
+#ifdef __NVCC__
+#define SIMT_DEVICE __device__ __forceinline__
+#else
+#define SIMT_DEVICE inline
 #endif
 
 namespace simt {
 // Eight rows of 128 bytes follow each other. (The leading bytes are not used with a swizzle.)
 inline constexpr std::uint64_t kSwizzledTile =
     model::encoded({0, 16, 8 * 128, 0, model::Swizzle::span_128});
+// The same for a tile in boxes, each of which has that many bytes.
+template <unsigned bytes>
+inline constexpr std::uint64_t kSwizzledBoxes =
+    model::encoded({0, bytes, 8 * 128, 0, model::Swizzle::span_128});
 }  // namespace simt
 
-// The descriptor of a tile of 32 floats per row that the copy engine wrote with a 128-byte swizzle
-// from `tile` on, a multiple of 1024. The part of the tile from column k on, a multiple of 8, has
-// the descriptor plus k * 4 / 16: the start is in units of 16 bytes.
-#ifdef __NVCC__
-__device__ __forceinline__
-#else
-inline
-#endif
-    std::uint64_t
-    wgmma_descriptor_of_swizzled_tile(const void* tile) {
+// The descriptor of a K-major tile of 128 bytes per row that the copy engine wrote with a 128-byte
+// swizzle from `tile` on, a multiple of 1024. The part of the tile from byte b of each row on, a
+// multiple of 32, has the descriptor plus b / 16: the start is in units of 16 bytes.
+SIMT_DEVICE std::uint64_t wgmma_descriptor_of_swizzled_tile(const void* tile) {
   return simt::kSwizzledTile | simt::shared_address(tile) >> 4;
 }
+
+// The descriptor of an N-major operand in boxes that lie one after the other, each written likewise
+// and with 64 elements of 16 bits per row. The part from row k on, a multiple of 8, has the
+// descriptor plus k * 128 / 16.
+template <class Box, std::size_t count>
+SIMT_DEVICE std::uint64_t wgmma_descriptor_of_transposed_boxes(const Box (&boxes)[count]) {
+  return simt::kSwizzledBoxes<sizeof(Box)> | simt::shared_address(boxes) >> 4;
+}
+
+#undef SIMT_DEVICE

@@ -268,4 +268,4 @@ const std::vector<model::Stage> experiment_stages = with_the_others({
                  "by-columns", register_pipeline_variant<128, 256, 8, 64, 64, 16, 8, 4>(""))}),
 });
 
-extern const model::StageTable experiment_table{experiment_stages, kernel_for, run};
+extern const model::StageTable experiment_table{experiment_stages, kernel_for, run, run_again};

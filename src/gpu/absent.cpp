@@ -46,5 +46,8 @@ void synchronize() {
 void cublas_sgemm(bool, int, int, int, float, const float*, const float*, float, float*) {
   refuse();
 }
+void cublas_bf16(bool, int, int, int, float, const float*, const float*, float, float*) {
+  refuse();
+}
 
 }  // namespace gpu

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "cuda/bf16_copies.h"
 #include "gpu/busy.h"
 #include "gpu/sensors.h"
 #include "model/refusal.h"
@@ -226,6 +227,23 @@ void cublas_sgemm(
   check(cublasSgemm(
       cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, std::max(N, 1), A, std::max(K, 1),
       &beta, C, std::max(N, 1)));
+}
+
+void cublas_bf16(
+    bool again, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+    float* C) {
+  static Bf16Copies copies;
+  if (!again) copies.forget();
+  if (M == 0 || N == 0) return;
+  // Without any K, cuBLAS looks at neither.
+  const Bf16Copies::Both both = K == 0 ? Bf16Copies::Both{} : copies.of(A, B, M, N, K);
+  const auto pitch = [](const Bf16Matrix& matrix) {
+    return std::max(static_cast<int>(matrix.pitch_bytes / 2), 1);
+  };
+  check(cublasGemmEx(
+      cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, both.B.elements, CUDA_R_16BF,
+      K == 0 ? N : pitch(both.B), both.A.elements, CUDA_R_16BF, pitch(both.A), &beta, C, CUDA_R_32F,
+      N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 }
 
 }  // namespace gpu

@@ -12,9 +12,10 @@ NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo \
 	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
 gpu.flags = $(NVCC) $(NVCCFLAGS)
 
+GPU_PARTS := $(BUILD)/src/gpu/gpu.o $(BUILD)/src/gpu/bf16_copies.o
 ifneq ($(HAS_GPU),)
-MAIN := $(BUILD)/gemm_steps_gpu.o $(BUILD)/src/gpu/gpu.o
-WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(BUILD)/src/gpu/gpu.o
+MAIN := $(BUILD)/gemm_steps_gpu.o $(GPU_PARTS)
+WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(GPU_PARTS)
 LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
 else
 MAIN := $(BUILD)/gemm_steps_main.o $(call OBJECTS,src/gpu/absent.cpp)
@@ -22,9 +23,9 @@ WITHOUT_MAIN := $(call OBJECTS,src/gpu/absent.cpp)
 LIBRARIES := -ldl
 endif
 
-$(BUILD)/src/gpu/gpu.o: src/gpu/gpu.cu $(BUILD)/gpu.flags
+$(GPU_PARTS): $(BUILD)/src/gpu/%.o: src/gpu/%.cu $(BUILD)/gpu.flags
 $(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(BUILD)/changed_kernels.cuh $(BUILD)/gpu.flags
-$(BUILD)/src/gpu/gpu.o $(BUILD)/gemm_steps_gpu.o:
+$(GPU_PARTS) $(BUILD)/gemm_steps_gpu.o:
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@

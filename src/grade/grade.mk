@@ -66,7 +66,7 @@ check-exercises: grader ## whether solutions pass, and wrong answers fail with t
 	GEMM_STEPS_TEST_ALL=1 src/grade/check.sh $(BUILD) $(EX)
 
 TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
-$(GRADED)/time: $(BUILD)/src/grade/time.o $(BUILD)/src/gpu/gpu.o $(INSTRUMENT) $(GRADED)/assemble FORCE
+$(GRADED)/time: $(BUILD)/src/grade/time.o $(GPU_PARTS) $(INSTRUMENT) $(GRADED)/assemble FORCE
 	$(GRADED)/assemble exercises/$(TIMED)/kernel.cu $(or $(FILE),answers/$(TIMED).cu) > $@.cu
 	$(NVCC) $(TRY_NVCCFLAGS) -c $@.cu -o $@.kernel.o 2> $@.log || { cat $@.log >&2; exit 1; }
 	sed -n 's/.*: Used \([0-9]* registers\).*/\1 per thread, as nvcc compiles it/p' $@.log

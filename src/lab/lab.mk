@@ -19,7 +19,7 @@ $(BUILD)/src/lab/latency.o: src/lab/latency.cu $(BUILD)/gpu.flags
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
-$(BUILD)/latency: $(BUILD)/src/lab/latency.o $(BUILD)/src/gpu/gpu.o $(INSTRUMENT)
+$(BUILD)/latency: $(BUILD)/src/lab/latency.o $(GPU_PARTS) $(INSTRUMENT)
 	$(call say,link,$@)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 latency: $(if $(HAS_GPU),$(BUILD)/latency) ## measure the cycles of a load, an FFMA and a barrier (GPU)

@@ -77,7 +77,8 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
   }
   if (uses_gpu) {
     means.on_gpu->compute(kernel.gpu, result);
-    measurement.time = means.on_gpu->time(kernel.gpu, means.repetitions);
+    measurement.time =
+        means.on_gpu->time(kernel.gpu_again ? kernel.gpu_again : kernel.gpu, means.repetitions);
     all_computed = true;
   }
   if (all_computed) check(p, means, kernel.precision, result, p.M, measurement);

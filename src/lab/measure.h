@@ -14,6 +14,7 @@ struct Kernel {
   Gemm traced = {};  // for the CPU, with the tracer's hooks
   Gemm plain = {};   // for the CPU, without hooks: for the blocks that are not traced
   Gemm gpu = {};
+  Gemm gpu_again = {};  // the same, of the same A and B as before: this is timed. Empty: `gpu` is
   model::Precision precision = model::kFp32;
   // The blocks to trace, if blocks hand data to one another or compute several tiles; the plain
   // copy then runs all blocks. Empty: machine/block_sample.h's choice; the plain copy runs the

@@ -83,6 +83,12 @@ Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int 
              float* C) { table.run(variant, sms, M, N, K, alpha, A, B, beta, C); };
 }
 
+Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms) {
+  return [&table, &variant, sms](
+             int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+             float* C) { table.run_again(variant, sms, M, N, K, alpha, A, B, beta, C); };
+}
+
 std::vector<machine::GlobalArray> Problem::arrays(const Floats& result) const {
   const auto bytes = [this](const Floats& matrix) {
     return (matrix.size() - lead) * sizeof(float);

@@ -22,6 +22,8 @@ using Gemm = std::function<model::Kernel>;
 // The kernel of `variant` in that copy of the table, launched as for a GPU with `sms` SMs; with 0,
 // no tile is cut. Table and variant must outlive it.
 Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
+// The same once more, after that, with the same elements of A and B.
+Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
 
 struct Problem {
   int M, N, K;

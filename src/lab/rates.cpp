@@ -21,6 +21,7 @@ std::optional<double> cublas_ratio(const Run& run, const Row& row) {
 std::optional<double> times_the_stage_before(const Run& run, const Row& row) {
   for (const Row& before : run.rows) {
     if (row.before_number < 0 || before.number != row.before_number) continue;
+    if (row.before_number == row.number) continue;  // a contrast is the only row of its stage
     if (!before.time || !row.time || row.time->median_ms <= 0) continue;
     return before.time->median_ms / row.time->median_ms;
   }

@@ -23,7 +23,7 @@ struct Remedy {
 // One row of the table: a stage, the OpenMP CPU reference, or cuBLAS.
 struct Row : Measurement {
   int number = -1;         // -1: not a stage
-  int before_number = -1;  // the previous stage; -1: none
+  int before_number = -1;  // the previous stage, or a contrast's own; -1: none
   std::string name = {};
   const model::Stage* stage = nullptr;  // null: not a stage, or stage 0
   const model::Variant* variant = nullptr;

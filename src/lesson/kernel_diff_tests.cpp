@@ -118,12 +118,30 @@ TEST_CASE("every stage that launches a kernel has one under its heading") {
   for (const model::Stage& stage : stage_table_plain.stages) {
     for (const model::Variant& variant : stage.variants) {
       const std::string name = variant.kernel.name;
-      launched.insert(name.substr(0, name.find('<')));
+      if (!variant.contrast) launched.insert(name.substr(0, name.find('<')));
     }
   }
   for (const Kernel& kernel : kernels()) found.insert(kernel.name);
   CHECK(found == launched);
   CHECK(kernels().size() == launched.size());
+}
+
+// src/trace/mutants.awk finds the kernel by this heading.
+TEST_CASE("a kernel that is a contrast has a heading that names its variant and stage") {
+  const Lines file = lesson::read_lines("gemm_steps.cu");
+  int contrasts = 0;
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      if (!variant.contrast) continue;
+      ++contrasts;
+      const std::string heading = "// Variant " + std::string(variant.name) + " of stage " +
+                                  std::to_string(stage.number) + ": ";
+      CAPTURE(heading);
+      const auto begins = [&](const std::string& line) { return line.starts_with(heading); };
+      CHECK(std::count_if(file.begin(), file.end(), begins) == 1);
+    }
+  }
+  CHECK(contrasts > 0);
 }
 
 TEST_CASE("the kernels of tensor cores are built from the same phases in the same order") {

@@ -47,9 +47,10 @@ std::pair<int, int> corner_of(std::span<const int> at, const void* place) {
 // Faults if the copy engine cannot copy a box from column x on to or from this shared memory.
 void require_possible(const TensorMap& map, int x, const void* shared, const void* place) {
   // The PTX ISA does not say so, but an H200 stops with "illegal instruction" (hopper_checks.cu).
-  if (x % 4 != 0) {
+  if (const int columns = 16 / map.element_bytes(); x % columns != 0) {
     fault(
-        "it copies a box from column " + std::to_string(x) + " on; it must be a multiple of 4",
+        "it copies a box from column " + std::to_string(x) + " on; it must be a multiple of " +
+            std::to_string(columns),
         place);
   }
   const std::uint32_t at = dynamic_address_of(shared, place);

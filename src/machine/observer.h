@@ -33,12 +33,24 @@ struct AsyncAction {
     load,           // `copy`, which barrier `number` counts
     store,          // `copy`
     stores_read,    // the thread's first `value` stores have read shared memory
-    multiply,       // wgmma by an operand of `number` rows that the descriptor `value` describes
-    multiply_by,    // the other operand of the same wgmma, likewise
-    multiplied      // the thread's first `value` multiplications are complete
+    // wgmma by an operand of `number` rows that the descriptor `value` describes: of tf32, or of
+    // 16 bits, K-major or MN-major
+    multiply_tf32,
+    multiply,
+    multiply_transposed,
+    multiply_by,  // the other operand of the same wgmma, likewise
+    multiply_by_transposed,
+    multiplied  // the thread's first `value` multiplications are complete
   } kind;
   std::uint32_t number = 0;
   std::uint64_t value = 0;
+  bool multiplies() const {
+    return kind == Kind::multiply_tf32 || kind == Kind::multiply ||
+           kind == Kind::multiply_transposed;
+  }
+  bool multiplies_by() const {
+    return kind == Kind::multiply_by || kind == Kind::multiply_by_transposed;
+  }
   struct Copy {
     const void* shared;
     std::size_t bytes;

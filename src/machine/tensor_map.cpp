@@ -15,21 +15,23 @@ constexpr std::uint64_t kMark = 0x70616d726f736e65;
 
 static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 
-// Calls visit(row, column, place) for the four floats of each 16 bytes of the box; `place` is
-// theirs, in bytes from the box's start in shared memory.
+constexpr int kPieceBytes = 16;
+
+// Calls visit(row, byte, place) for each 16 bytes of the box, from that byte of a row on; `place`
+// is theirs, in bytes from the box's start in shared memory.
 template <class Visit>
 void for_each_piece(const TensorMap& map, std::uint32_t at, Visit visit) {
-  constexpr int kFloats = 4;
   for (int row = 0; row < map.box.rows; ++row) {
-    for (int column = 0; column < map.box.columns; column += kFloats) {
-      const std::uint32_t address = at + row * map.row_bytes() + column * 4;
-      visit(row, column, model::swizzled(address, map.swizzle) - at);
+    for (int byte = 0; byte < map.row_bytes(); byte += kPieceBytes) {
+      const std::uint32_t address = at + row * map.row_bytes() + byte;
+      visit(row, byte, model::swizzled(address, map.swizzle) - at);
     }
   }
 }
 
 char* element(const TensorMap& map, std::int64_t row, std::int64_t column) {
-  return map.matrix + row * static_cast<std::int64_t>(map.pitch_bytes) + column * 4;
+  return map.matrix + row * static_cast<std::int64_t>(map.pitch_bytes) +
+         column * map.element_bytes();
 }
 
 void require(bool holds, const std::string& rule) {
@@ -55,43 +57,48 @@ PartOfMatrix inside(const TensorMap& map, int x, int y) {
   const bool empty = top >= bottom || left >= right;
   return {
       element(map, top, left), empty ? 0 : static_cast<int>(bottom - top),
-      empty ? 0 : static_cast<int>(right - left) * 4, map.pitch_bytes};
+      empty ? 0 : static_cast<int>(right - left) * map.element_bytes(), map.pitch_bytes};
 }
 
 void load_box(const TensorMap& map, int x, int y, std::uint32_t at, char* shared) {
   const OwnAccess own;
-  for_each_piece(map, at, [&](int row, int column, std::uint32_t place) {
-    float piece[4] = {};
+  const int bytes = map.element_bytes();
+  for_each_piece(map, at, [&](int row, int byte, std::uint32_t place) {
+    char piece[kPieceBytes] = {};
     const std::int64_t r = std::int64_t{y} + row;
-    for (int i = 0; i < 4; ++i) {
-      const std::int64_t c = std::int64_t{x} + column + i;
+    for (int i = 0; i < kPieceBytes; i += bytes) {
+      const std::int64_t c = std::int64_t{x} + (byte + i) / bytes;
       const bool is_inside = r >= 0 && r < static_cast<std::int64_t>(map.rows) && c >= 0 &&
                              c < static_cast<std::int64_t>(map.columns);
       if (!is_inside) continue;
-      std::memcpy(&piece[i], element(map, r, c), 4);
-      if (map.element == TensorElement::tfloat32) piece[i] = model::tf32_copied(piece[i]);
+      std::memcpy(piece + i, element(map, r, c), bytes);
+      if (map.element != TensorElement::tfloat32) continue;
+      float value;
+      std::memcpy(&value, piece + i, sizeof value);
+      value = model::tf32_copied(value);
+      std::memcpy(piece + i, &value, sizeof value);
     }
     std::memcpy(shared + place, piece, sizeof piece);
   });
 }
 
-std::vector<float> read_box(const TensorMap& map, std::uint32_t at, const char* shared) {
+std::vector<char> read_box(const TensorMap& map, std::uint32_t at, const char* shared) {
   const OwnAccess own;
-  std::vector<float> rows(map.box_bytes() / 4);
-  for_each_piece(map, at, [&](int row, int column, std::uint32_t place) {
-    std::memcpy(&rows[row * map.box.columns + column], shared + place, 16);
+  std::vector<char> rows(map.box_bytes());
+  for_each_piece(map, at, [&](int row, int byte, std::uint32_t place) {
+    std::memcpy(&rows[row * map.row_bytes() + byte], shared + place, kPieceBytes);
   });
   return rows;
 }
 
-void store_box(const TensorMap& map, int x, int y, std::span<const float> rows) {
+void store_box(const TensorMap& map, int x, int y, std::span<const char> rows) {
   const OwnAccess own;
   const PartOfMatrix part = inside(map, x, y);
   const int top = std::max(0, -y), left = std::max(0, -x);
   for (int row = 0; row < part.rows; ++row) {
     std::memcpy(
         part.first + row * static_cast<std::int64_t>(part.pitch_bytes),
-        &rows[(top + row) * map.box.columns + left], part.row_bytes);
+        &rows[(top + row) * map.row_bytes() + left * map.element_bytes()], part.row_bytes);
   }
 }
 
@@ -99,14 +106,18 @@ void store_box(const TensorMap& map, int x, int y, std::span<const float> rows) 
 
 // The rules are those of cuTensorMapEncodeTiled in the CUDA driver's reference.
 CUtensorMap tensor_map_2d(
-    const float* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
+    const void* matrix, std::uint64_t rows, std::uint64_t columns, std::uint64_t pitch_bytes,
     TensorBox box, model::Swizzle swizzle, TensorElement element) {
   using machine::require;
   constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32,
                           kMostPitch = std::uint64_t{1} << 40;
   constexpr int kMostOfBox = 256;
   const auto said = [](auto value) { return std::to_string(value); };
-  const int row_bytes = box.columns * 4;
+  const machine::TensorMap contents{machine::kMark, static_cast<char*>(const_cast<void*>(matrix)),
+                                    rows,           columns,
+                                    pitch_bytes,    box,
+                                    swizzle,        element};
+  const int row_bytes = contents.row_bytes();
   require(
       reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0,
       "the matrix must start at a multiple of 16 bytes");
@@ -117,8 +128,9 @@ CUtensorMap tensor_map_2d(
       pitch_bytes % 16 == 0 && pitch_bytes < kMostPitch,
       "rows " + said(pitch_bytes) + " bytes apart; it must be a multiple of 16 below 2^40");
   require(
-      pitch_bytes >= columns * 4,
-      "rows " + said(pitch_bytes) + " bytes apart are shorter than " + said(columns) + " floats");
+      pitch_bytes >= columns * contents.element_bytes(),
+      "rows " + said(pitch_bytes) + " bytes apart are shorter than " + said(columns) +
+          (contents.element_bytes() == 4 ? " floats" : " bf16"));
   require(
       box.rows > 0 && box.columns > 0 && box.rows <= kMostOfBox && box.columns <= kMostOfBox,
       "a box of " + said(box.rows) + " x " + said(box.columns) + "; 1 to 256 are possible");
@@ -129,11 +141,6 @@ CUtensorMap tensor_map_2d(
       swizzle == model::Swizzle::none || row_bytes == model::span_of(swizzle),
       "a box whose rows have " + said(row_bytes) + " bytes, with a swizzle of " +
           said(model::span_of(swizzle)) + "; on the CPU they must be equal");
-  const machine::TensorMap contents{
-      machine::kMark, reinterpret_cast<char*>(const_cast<float*>(matrix)),
-      rows,           columns,
-      pitch_bytes,    box,
-      swizzle,        element};
   CUtensorMap map{};
   std::memcpy(&map, &contents, sizeof contents);
   return map;

@@ -20,7 +20,8 @@ struct TensorMap {
   model::Swizzle swizzle;
   TensorElement element;
 
-  int row_bytes() const { return box.columns * 4; }
+  int element_bytes() const { return element == TensorElement::bfloat16 ? 2 : 4; }
+  int row_bytes() const { return box.columns * element_bytes(); }
   std::size_t box_bytes() const { return static_cast<std::size_t>(box.rows) * row_bytes(); }
 };
 
@@ -39,7 +40,7 @@ PartOfMatrix inside(const TensorMap& map, int x, int y);
 // address `at` on, which decides the swizzle.
 void load_box(const TensorMap& map, int x, int y, std::uint32_t at, char* shared);
 // The rows of a box in shared memory, one after the other; and those rows, into the matrix.
-std::vector<float> read_box(const TensorMap& map, std::uint32_t at, const char* shared);
-void store_box(const TensorMap& map, int x, int y, std::span<const float> rows);
+std::vector<char> read_box(const TensorMap& map, std::uint32_t at, const char* shared);
+void store_box(const TensorMap& map, int x, int y, std::span<const char> rows);
 
 }  // namespace machine

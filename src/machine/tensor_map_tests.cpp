@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "model/refusal.h"
@@ -19,6 +21,13 @@ Matrix numbered() {
   return matrix;
 }
 
+template <class To, class From>
+std::vector<To> as(const std::vector<From>& from) {
+  std::vector<To> to(from.size() * sizeof(From) / sizeof(To));
+  std::memcpy(to.data(), from.data(), from.size() * sizeof(From));
+  return to;
+}
+
 }  // namespace
 
 TEST_CASE("a box has zeros outside of the matrix") {
@@ -30,7 +39,7 @@ TEST_CASE("a box has zeros outside of the matrix") {
   for (const int x : {-9, -5, 0, 30, 36, 37}) {
     for (const int y : {-4, -2, 0, 8, 12}) {
       load_box(contents, x, y, 1024, shared.data());
-      const std::vector<float> rows = read_box(contents, 1024, shared.data());
+      const std::vector<float> rows = as<float>(read_box(contents, 1024, shared.data()));
       for (int row = 0; row < 4; ++row) {
         for (int column = 0; column < 8; ++column) {
           const int r = y + row, c = x + column;
@@ -50,7 +59,7 @@ TEST_CASE("a stored box changes nothing outside of the matrix") {
           *contents_of(tensor_map_2d(matrix.elements, 10, 37, 160, {4, 8}, model::Swizzle::none));
       std::vector<float> rows(32);
       for (int i = 0; i < 32; ++i) rows[i] = static_cast<float>(-i - 1);
-      store_box(contents, x, y, rows);
+      store_box(contents, x, y, as<char>(rows));
       for (int r = 0; r < 10; ++r) {
         for (int c = 0; c < 40; ++c) {
           const int row = r - y, column = c - x;
@@ -60,6 +69,29 @@ TEST_CASE("a stored box changes nothing outside of the matrix") {
           CHECK(matrix.elements[r * 40 + c] == expected);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("a box of bf16 has eight elements where a box of floats has four") {
+  alignas(16) std::uint16_t matrix[6 * 24];
+  for (int i = 0; i < 144; ++i) matrix[i] = static_cast<std::uint16_t>(i + 1);
+  const TensorMap contents = *contents_of(
+      tensor_map_2d(matrix, 6, 21, 48, {4, 16}, model::Swizzle::span_32, TensorElement::bfloat16));
+  CHECK(contents.box_bytes() == 128);
+  for (const int x : {-8, 0, 8, 16}) {
+    for (const int y : {-1, 0, 4}) {
+      std::vector<char> shared(contents.box_bytes());
+      load_box(contents, x, y, 2048, shared.data());
+      const auto rows = as<std::uint16_t>(read_box(contents, 2048, shared.data()));
+      for (int i = 0; i < 64; ++i) {
+        const int r = y + i / 16, c = x + i % 16;
+        const bool is_inside = r >= 0 && r < 6 && c >= 0 && c < 21;
+        CHECK(rows[i] == (is_inside ? matrix[r * 24 + c] : 0));
+      }
+      const PartOfMatrix part = inside(contents, x, y);
+      const int columns = std::max(0, std::min(x + 16, 21) - std::max(x, 0));
+      CHECK(part.row_bytes == 2 * columns);
     }
   }
 }

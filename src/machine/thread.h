@@ -52,7 +52,7 @@ struct BulkStore {
 struct BulkStores {
   struct Read {
     BulkStore store;
-    std::vector<float> rows;
+    std::vector<char> rows;
   };
   AsyncGroups<BulkStore> unread;
   AsyncGroups<Read> unwritten;

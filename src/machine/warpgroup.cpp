@@ -130,17 +130,6 @@ void WgmmaOfThread::give_back() {
   completing_.clear();
 }
 
-std::uint32_t end_of_operand(std::uint64_t descriptor, int N) {
-  const model::MatrixDescriptor matrix = model::decoded(descriptor);
-  std::uint32_t end = 0;
-  for (int row = 0; row < N; ++row) {
-    for (int byte = 0; byte < kDepthBytes; byte += 16) {
-      end = std::max(end, model::address_in(matrix, row, byte) + 16);
-    }
-  }
-  return end;
-}
-
 namespace {
 
 // A row of a or a column of b.
@@ -150,6 +139,10 @@ int depth_of(WgmmaElement element) {
   return element == WgmmaElement::tf32 ? 8 : 16;
 }
 
+model::TensorCoreFactor factor_of(WgmmaElement element, std::uint16_t bits) {
+  return element == WgmmaElement::f16 ? model::factor_of_f16(bits) : model::factor_of_bf16(bits);
+}
+
 // The elements of a word of 32 bits, from `first` on.
 void take_apart(WgmmaElement element, std::uint32_t word, model::TensorCoreFactor* first) {
   if (element == WgmmaElement::tf32) {
@@ -157,19 +150,25 @@ void take_apart(WgmmaElement element, std::uint32_t word, model::TensorCoreFacto
     return;
   }
   for (int half = 0; half < 2; ++half) {
-    const auto bits = static_cast<std::uint16_t>(word >> 16 * half);
-    first[half] =
-        element == WgmmaElement::f16 ? model::factor_of_f16(bits) : model::factor_of_bf16(bits);
+    first[half] = factor_of(element, static_cast<std::uint16_t>(word >> 16 * half));
   }
 }
 
 // The rows of an operand in shared memory.
 std::vector<Factors> rows_of(
-    WgmmaElement element, std::uint64_t descriptor, int rows, const char* shared) {
-  const model::MatrixDescriptor matrix = model::decoded(descriptor);
+    WgmmaElement element, const OperandTile& tile, int rows, const char* shared) {
+  const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
   const int elements = depth_of(element) * 4 / kDepthBytes;  // of a word
   std::vector<Factors> all(static_cast<std::size_t>(rows));
   for (int row = 0; row < rows; ++row) {
+    if (tile.major == model::Major::mn) {
+      for (int k = 0; k < kMostDepth; ++k) {
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, shared + model::address_in_transposed(matrix, row, k), sizeof bits);
+        all[row][k] = factor_of(element, bits);
+      }
+      continue;
+    }
     for (int byte = 0; byte < kDepthBytes; byte += 4) {
       std::uint32_t word = 0;
       std::memcpy(&word, shared + model::address_in(matrix, row, byte), sizeof word);

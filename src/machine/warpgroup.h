@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "machine/async_groups.h"
+#include "model/matrix_descriptor.h"
 
 namespace machine {
 
@@ -18,16 +19,23 @@ inline constexpr int kWarpgroupThreads = 128;
 // The elements of a and b.
 enum class WgmmaElement { tf32, f16, bf16 };
 
+// An operand in shared memory: the descriptor, and how the instruction reads what it describes.
+struct OperandTile {
+  std::uint64_t descriptor;
+  model::Major major = model::Major::k;
+  bool operator==(const OperandTile&) const = default;
+};
+
 struct Multiply {
   float* d;
   int registers;
   const unsigned* a;  // null: the thread gave values, which cannot change
   std::array<unsigned, 4> a_when_issued;
-  std::uint64_t b;
+  OperandTile b;
   bool adds;
   const void* place;
   WgmmaElement element = WgmmaElement::tf32;
-  std::optional<std::uint64_t> a_tile = std::nullopt;  // a descriptor in place of registers
+  std::optional<OperandTile> a_tile = std::nullopt;  // in place of registers
 };
 
 // From the issue until the wait, the results are here and the thread's registers are poisoned.
@@ -83,7 +91,20 @@ class WgmmaOfThread {
 void multiply_together(
     std::span<WgmmaOfThread* const> threads, std::size_t number, const char* shared);
 
-// The first shared address after the operand of N rows, and an alignment that it must have.
-std::uint32_t end_of_operand(std::uint64_t descriptor, int N);
+// Calls visit(shared address) for each 16 bytes of an operand of that many rows, a multiple of 8.
+template <class Visit>
+void for_each_piece(const OperandTile& tile, int rows, Visit visit) {
+  const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
+  constexpr int kDepth = 16, kElements = 8;  // those of 16 bits in 32 bytes and in a piece
+  if (tile.major == model::Major::k) {
+    for (int row = 0; row < rows; ++row) {
+      for (int byte = 0; byte < 2 * kDepth; byte += 16) visit(address_in(matrix, row, byte));
+    }
+    return;
+  }
+  for (int k = 0; k < kDepth; ++k) {
+    for (int row = 0; row < rows; row += kElements) visit(address_in_transposed(matrix, row, k));
+  }
+}
 
 }  // namespace machine

@@ -13,8 +13,9 @@ namespace machine {
 namespace {
 
 // Faults if the operand is not in the block's dynamic shared memory.
-void require_operand(std::uint64_t descriptor, int N, const void* place) {
-  const std::uint32_t end = end_of_operand(descriptor, N);
+void require_operand(const OperandTile& tile, int rows, const void* place) {
+  std::uint32_t end = 0;
+  for_each_piece(tile, rows, [&](std::uint32_t piece) { end = std::max(end, piece + 16); });
   for (const KernelArray& array : running_worker->memory().arrays) {
     const bool is_dynamic =
         array.shared && array.begin == reinterpret_cast<std::uintptr_t>(dynamic_shared_memory());
@@ -25,7 +26,7 @@ void require_operand(std::uint64_t descriptor, int N, const void* place) {
             " bytes of dynamic shared memory",
         place);
   }
-  const model::MatrixDescriptor matrix = model::decoded(descriptor);
+  const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
   if (matrix.base_offset != 0) {
     fault("the descriptor of its wgmma has a base offset; on the CPU it must be 0", place);
   }
@@ -83,18 +84,39 @@ void machine::start_wgmma(const Multiply& multiply) {
   if (multiply.a_tile) require_operand(*multiply.a_tile, kRows, place);
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
   if (!wrong.empty()) fault(wrong, place);
-  if (BlockObserver* observer = worker.observer()) {
-    observer->async_action(
-        {AsyncAction::Kind::multiply, static_cast<std::uint32_t>(N), multiply.b, nullptr}, place);
-    if (multiply.a_tile) {
-      observer->async_action(
-          {AsyncAction::Kind::multiply_by, kRows, *multiply.a_tile, nullptr}, place);
-    }
-  }
+  BlockObserver* const observer = worker.observer();
+  if (observer == nullptr) return;
+  using Kind = AsyncAction::Kind;
+  const bool is_tf32 = multiply.element == WgmmaElement::tf32;
+  const bool b_by_rows = multiply.b.major == model::Major::mn;
+  observer->async_action(
+      {is_tf32     ? Kind::multiply_tf32
+       : b_by_rows ? Kind::multiply_transposed
+                   : Kind::multiply,
+       static_cast<std::uint32_t>(N), multiply.b.descriptor, nullptr},
+      place);
+  if (!multiply.a_tile) return;
+  const bool a_by_rows = multiply.a_tile->major == model::Major::mn;
+  observer->async_action(
+      {a_by_rows ? Kind::multiply_by_transposed : Kind::multiply_by, kRows,
+       multiply.a_tile->descriptor, nullptr},
+      place);
 }
 
 void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds) {
-  machine::start_wgmma({d, registers, a, {a[0], a[1], a[2], a[3]}, b, adds, HERE});
+  machine::start_wgmma({d, registers, a, {a[0], a[1], a[2], a[3]}, {b}, adds, HERE});
+}
+void simt::wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds) {
+  machine::start_wgmma(
+      {d,
+       registers,
+       nullptr,
+       {},
+       {b, model::Major::mn},
+       adds,
+       HERE,
+       machine::WgmmaElement::bf16,
+       machine::OperandTile{a}});
 }
 
 void wgmma_commit_group() {

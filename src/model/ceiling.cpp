@@ -47,6 +47,11 @@ double products_of_instruction(Multiplier multiplier) {
   return 32;
 }
 
+// Of A and B, as the kernel reads them.
+double bytes_of_element(const Variant& variant) {
+  return multiplies_bf16(variant) ? 2 : 4;
+}
+
 int k_tiles(const Product& product, const Variant& variant) {
   return variant.BK > 0 ? padded_K(product, variant) / variant.BK : 1;
 }
@@ -81,7 +86,7 @@ Work work_as_written(const Product& product, const Variant& variant, const Count
       .smem_load_wavefronts = a_tile(counts.smem_loads.pieces),
       .smem_store_wavefronts = a_tile(counts.smem_stores.pieces),
       .l1_lines = a_tile(counts.gmem_loads.lines + counts.gmem_stores.lines),
-      .l2_bytes = 4 * ((variant.BM + variant.BN) * K + of_C),
+      .l2_bytes = bytes_of_element(variant) * (variant.BM + variant.BN) * K + 4 * of_C,
       .tensor_products = tensor ? static_cast<double>(variant.BM) * variant.BN * K : 0};
 }
 
@@ -113,7 +118,8 @@ Ceiling ceiling_of(
     result.ms[kTensor] = most * 2 * work.tensor_products / of_an_sm * 1e-9;
   }
   const double M = product.M, N = product.N, K = product.K;
-  const double dram_bytes = 4 * (M * K + K * N + M * N * (product.reads_C ? 2 : 1));
+  const double dram_bytes =
+      bytes_of_element(variant) * (M * K + K * N) + 4 * M * N * (product.reads_C ? 2 : 1);
   result.ms[kDram] = dram_bytes / (gpu.dram_gb_per_s * 1e6);
 
   const auto slowest = std::max_element(result.ms.begin(), result.ms.end());

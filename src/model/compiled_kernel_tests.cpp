@@ -73,7 +73,9 @@ TEST_CASE("a main loop multiplies, and copies what it multiplies") {
     for (const Variant& variant : stage.variants) {
       runs_from.try_emplace(variant.kernel.name, stage.runs_from);
       runs_from.try_emplace(variant.kernel_any.name, stage.runs_from);
-      if (stage.specialized) copied_by_others.insert(variant.kernel.name);
+      if (!stage.specialized) continue;
+      copied_by_others.insert(variant.kernel.name);
+      if (variant.otherwise == nullptr) copied_by_others.insert(variant.kernel_any.name);
     }
   }
   for (const CompiledKernel& record : compiled_kernels()) {

@@ -29,6 +29,8 @@ struct Precision {
 inline constexpr Precision kFp32{0.0, 0x1p-24};
 // A tensor core cuts its sums off where fp32 would round them, and so loses up to twice as much.
 inline constexpr Precision kTf32{0x1p-11, 0x1p-23};
+// bf16 has 8 bits where tf32 has 11.
+inline constexpr Precision kBf16{0x1p-8, 0x1p-23};
 // Each input as two tf32 numbers: the first cut off, so that the second is below 2^-10 of the input
 // and is rounded by 2^-12 of that. The product of the two second numbers is left out: 2^-20.
 // Together 2 * 2^-22 + 2^-20 = 2 u_in.

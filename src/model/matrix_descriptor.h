@@ -8,13 +8,20 @@
 
 namespace model {
 
-// All four are in bytes, and multiples of 16. The operand is "K-major": the elements of a row, with
-// neighbouring k, are neighbours in memory.
+// What is contiguous in memory: in a "K-major" operand the elements of a row of A or a column of B,
+// with neighbouring k; in an "MN-major" one those of a column of A or a row of B, with the same k.
+enum class Major : bool { k, mn };
+
+// All four are in bytes, and multiples of 16. The rows are those of A, or the columns of B.
 struct MatrixDescriptor {
-  std::uint32_t start;    // of the first row, for k = 0
-  std::uint32_t leading;  // without a swizzle: from one column of 16 bytes to the next
-  std::uint32_t stride;   // from eight rows to the next eight
-  int base_offset;        // 0 if each eight rows start at a multiple of their size
+  std::uint32_t start;  // of the first row, for k = 0
+  // K-major: without a swizzle, from one column of 16 bytes to the next. MN-major: from one span of
+  // the swizzle to the next; without a swizzle, from eight k to the next eight.
+  std::uint32_t leading;
+  // K-major: from eight rows to the next eight. MN-major: from eight k to the next eight; without a
+  // swizzle, from eight rows to the next eight.
+  std::uint32_t stride;
+  int base_offset;  // 0 if each eight rows start at a multiple of their size
   Swizzle swizzle;
 };
 
@@ -47,6 +54,20 @@ constexpr std::uint32_t address_in(const MatrixDescriptor& matrix, int row, int 
     return eights + row % 8 * 16 + byte / 16 * matrix.leading + byte % 16;
   }
   return swizzled(eights + row % 8 * span_of(matrix.swizzle) + byte, matrix.swizzle);
+}
+
+// The same in an MN-major operand, whose elements have 16 bits.
+constexpr std::uint32_t address_in_transposed(const MatrixDescriptor& matrix, int row, int k) {
+  const int byte = 2 * row;
+  if (matrix.swizzle == Swizzle::none) {
+    return matrix.start + byte / 16 * matrix.stride + k / 8 * matrix.leading + k % 8 * 16 +
+           byte % 16;
+  }
+  const int span = span_of(matrix.swizzle);
+  return swizzled(
+      matrix.start + byte / span * matrix.leading + k / 8 * matrix.stride + k % 8 * span +
+          byte % span,
+      matrix.swizzle);
 }
 
 }  // namespace model

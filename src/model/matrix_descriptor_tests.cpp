@@ -51,6 +51,25 @@ TEST_CASE("with a 128-byte swizzle eight rows have a column in all banks") {
   CHECK(address_in(matrix, 11, 20) == 2048 + 1024 + 3 * 128 + (1 ^ 3) * 16 + 4);
 }
 
+TEST_CASE("the rows of a row-major matrix in boxes are those of k of an MN-major operand") {
+  // Boxes of 64 rows with 64 elements of 16 bits, 8192 bytes apart. Eight rows have 1024 bytes.
+  const MatrixDescriptor matrix{4096, 8192, 1024, 0, Swizzle::span_128};
+  for (int k = 0; k < 16; ++k) {
+    for (int n = 0; n < 256; ++n) {
+      const std::uint32_t place = 4096 + n / 64 * 8192 + k * 128 + n % 64 * 2;
+      CHECK(address_in_transposed(matrix, n, k) == swizzled(place, Swizzle::span_128));
+    }
+  }
+  // Column 75, k = 9: the second piece of 16 bytes in row 9 of the second box, moved to 1 XOR 1.
+  CHECK(address_in_transposed(matrix, 75, 9) == 4096 + 8192 + 9 * 128 + 0 * 16 + 6);
+  // Without a swizzle, matrices of eight k with eight elements, 16 bytes each.
+  const MatrixDescriptor plain{256, 128, 512, 0, Swizzle::none};
+  CHECK(address_in_transposed(plain, 0, 0) == 256);
+  CHECK(address_in_transposed(plain, 3, 1) == 256 + 16 + 6);
+  CHECK(address_in_transposed(plain, 8, 0) == 256 + 512);
+  CHECK(address_in_transposed(plain, 1, 9) == 256 + 128 + 16 + 2);
+}
+
 TEST_CASE("without a swizzle an operand is made of matrices of eight rows of 16 bytes") {
   const MatrixDescriptor matrix{256, 128, 512, 0, Swizzle::none};
   CHECK(address_in(matrix, 0, 0) == 256);

@@ -18,6 +18,7 @@ struct KernelRef {
 };
 
 struct Predicted;
+struct Contrast;
 
 // How the tiles of C become blocks.
 enum class Sharing {
@@ -49,9 +50,15 @@ struct Variant {
   // pointer. Null: this one does, with its own.
   const Variant* otherwise = nullptr;
   const Predicted* predicted = nullptr;  // null: the stage's
+  const Contrast* contrast = nullptr;    // null: its kernel is the stage's
 
   int threads() const { return block_x * block_y; }
 };
+
+// Whether copies of A and B, rounded to bf16 before, are multiplied.
+inline bool multiplies_bf16(const Variant& variant) {
+  return variant.multiplier == Multiplier::wgmma_bf16;
+}
 
 // What runs if rows of A, B and C are 16-byte aligned, or are not.
 inline const Variant& launched(const Variant& variant, bool aligned) {
@@ -81,6 +88,15 @@ struct Question {
   bool of_32_lanes = false;  // it is about 32 lanes, so it is not asked on the paper GPU
 };
 inline constexpr bool kOf32Lanes = true;
+
+// What is not as in its stage for a variant with another kernel, which stands beside the stage's as
+// a contrast. It has no swizzles that threads would have to know.
+struct Contrast {
+  const char* name;
+  const char* idea;
+  Precision precision;
+  std::vector<Question> questions;
+};
 
 // A tile in shared memory whose rows are swizzled: chunk c of 16 bytes of row r lies at
 // c ^ r % keys.
@@ -116,6 +132,10 @@ struct Stage {
   std::vector<RowSwizzle> swizzles = {};
 };
 
+inline Precision precision_of(const Stage& stage, const Variant& variant) {
+  return variant.contrast != nullptr ? variant.contrast->precision : stage.precision;
+}
+
 // The stage with that number; null if there is none.
 inline const Stage* find_stage(std::span<const Stage> stages, int number) {
   for (const Stage& stage : stages) {
@@ -135,6 +155,9 @@ struct StageTable {
   void (*run)(
       const Variant& variant, int sms, int M, int N, int K, float alpha, const float* A,
       const float* B, float beta, float* C);
+  // The same product once more, with the same elements of A and B as the last `run`: copies of them
+  // in other formats, if the variant takes any, are not made again.
+  decltype(run) run_again;
 };
 
 }  // namespace model

@@ -328,7 +328,8 @@ bool belongs(const Column& column, const lab::Run& run, bool wide) {
 
 const lab::Row* stage_before(const lab::Run& run, const lab::Row& row) {
   for (const lab::Row& before : run.rows) {
-    if (row.before_number >= 0 && before.number == row.before_number) return &before;
+    const bool is_before = row.before_number >= 0 && before.number == row.before_number;
+    if (is_before && row.before_number != row.number) return &before;
   }
   return nullptr;
 }

@@ -45,6 +45,14 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
     entries.push_back(
         {"throttled", throttled + ": the GPU lowered its clock; --explain says why, and how far"});
   }
+  if (any_row([](const lab::Row& row) {
+        return row.variant && model::multiplies_bf16(*row.variant);
+      })) {
+    entries.push_back(
+        {"bf16",
+         "A and B are rounded to bf16 before the kernel and its clock start; also for cuBLAS "
+         "bf16"});
+  }
   if (!model::has_clock(run.gpu)) {
     entries.push_back(
         {"no clock", "the " + run.gpu.name + " only counts: it has no times and no ceilings"});
@@ -118,6 +126,9 @@ void print_legend(std::FILE* out) {
        "--explain gives the spread. ~: scaled up from the first rows of C, because all of C would "
        "take too long"},
       {"TFLOP/s", "1e12 operations per second, 2*M*N*K of them in all"},
+      {"bf16",
+       "a variant that multiplies bf16 gets copies of A and B that are rounded before its clock "
+       "starts, and so does cuBLAS bf16, which the table shows beside it on a GPU"},
       {"% of cuBLAS", "speed over that of cuBLAS fp32 in the same run"},
       {"times the", "stage before: its speed divided by that of the stage before (--wide)"},
       {"ceiling",

@@ -73,7 +73,9 @@ void EventRecord::action(int thread, const machine::AsyncAction& action) {
       {From::arrive, To::arrive},
       {From::wait, To::wait},
       {From::load, To::box},
+      {From::multiply_tf32, To::multiply},
       {From::multiply, To::multiply},
+      {From::multiply_transposed, To::multiply},
       {From::multiplied, To::multiplied}};
   const auto kind = std::find_if(
       std::begin(known), std::end(known), [&](const auto& k) { return k.first == action.kind; });

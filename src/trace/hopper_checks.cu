@@ -233,6 +233,103 @@ float of_extreme_size(std::size_t i) {
   return std::ldexp(unit, static_cast<int>(next() % 120) - 60);
 }
 
+// The same for bf16, with a row-major A (64 x 64 in k) and a row-major B in shared memory. Both
+// matrices end before their boxes do.
+struct Bf16Tile {
+  std::uint16_t a[64][64];
+  std::uint16_t b[4][64][64];
+};
+constexpr int kBf16Rows = 61, kBf16Depth = 53, kLeftOfBf16 = 6;  // columns are kN - 6
+
+template <int kN>
+__global__ void multiply_bf16_tile(
+    const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+    const float* c, float* out) {
+  extern __shared__ __align__(1024) char buffer[];
+  auto& [a, b] = *reinterpret_cast<Bf16Tile*>(buffer);
+  __shared__ std::uint64_t full;
+  if (threadIdx.x == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    mbarrier_arrive_expect_tx(&full, sizeof a + kN / 64 * sizeof b[0]);
+    cp_async_bulk_tensor_2d(a, &map_a, 0, 0, &full);
+    for (int box = 0; box < kN / 64; ++box) {
+      cp_async_bulk_tensor_2d(b[box], &map_b, box * 64, 0, &full);
+    }
+  }
+  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+  const auto element = [&](int i) {
+    return (row + i / 2 % 2 * 8) * kN + column + i / 4 * 8 + i % 2;
+  };
+  float d[kN / 2];
+  for (int i = 0; i < kN / 2; ++i) d[i] = c[element(i)];
+  mbarrier_wait(&full, 0);
+  const std::uint64_t of_a = wgmma_descriptor_of_swizzled_tile(a);
+  const std::uint64_t of_b = wgmma_descriptor_of_transposed_boxes(b);
+  wgmma_fence_operand(d);
+  wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    wgmma_m64nNk16_bf16(d, of_a + step * 2, of_b + step * 128);
+  }
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+  wgmma_fence_operand(d);
+  for (int i = 0; i < kN / 2; ++i) out[element(i)] = d[i];
+}
+
+// The upper halves of floats.
+std::vector<std::uint16_t> halves_of(const std::vector<float>& floats) {
+  std::vector<std::uint16_t> halves;
+  for (const float value : floats) {
+    halves.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+  }
+  return halves;
+}
+
+template <int kN>
+std::string multiplies_bf16(float (*number)(std::size_t)) {
+  constexpr int kColumnsOfB = kN - kLeftOfBf16, kPitchA = 56, kPitchB = kN;
+  const Array<std::uint16_t> a(halves_of(numbers(kBf16Rows * kPitchA, number)));
+  const Array<std::uint16_t> b(halves_of(numbers(kBf16Depth * kPitchB, number)));
+  const Array<float> c(numbers(64 * kN, number));
+  Array<float> out(64 * kN);
+  const auto map_of = [](const std::uint16_t* matrix, int rows, int columns, int pitch) {
+    return tensor_map_2d(
+        matrix, rows, columns, 2 * pitch, {64, 64}, model::Swizzle::span_128,
+        TensorElement::bfloat16);
+  };
+  launch(
+      multiply_bf16_tile<kN>, dim3(1), dim3(128), static_cast<int>(sizeof(Bf16Tile)),
+      map_of(a.device, kBf16Rows, kBf16Depth, kPitchA),
+      map_of(b.device, kBf16Depth, kColumnsOfB, kPitchB), static_cast<const float*>(c.device),
+      out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  const auto factors = [](auto bits_of) {
+    std::vector<model::TensorCoreFactor> all;
+    for (int k = 0; k < 64; ++k) {
+      all.push_back(model::factor_of_bf16(k < kBf16Depth ? bits_of(k) : 0));
+    }
+    return all;
+  };
+  std::vector<float> expected(64 * kN);
+  for (int row = 0; row < 64; ++row) {
+    const auto of_a = factors(
+        [&](int k) { return row < kBf16Rows ? a.host[row * kPitchA + k] : std::uint16_t{0}; });
+    for (int column = 0; column < kN; ++column) {
+      const auto of_b = factors([&](int k) {
+        return column < kColumnsOfB ? b.host[k * kPitchB + column] : std::uint16_t{0};
+      });
+      expected[row * kN + column] = model::tensor_core_dot(
+          of_a, of_b, c.host[row * kN + column], model::kHopperTensorCoreOfHalves);
+    }
+  }
+  return difference(out.fetch(), expected);
+}
+
 std::string multiplies_in_a_pipeline() {
   constexpr int K = 256, kRounds = 2;
   const Array<float> a(numbers(128 * K, of_any_size)), b(numbers(K * 128, of_any_size));
@@ -296,6 +393,13 @@ extern const std::vector<trace::HopperCheck> trace::hopper_checks = {
     {"m64n256k8 of small integers", [] { return multiplies<256>(small_integer); }},
     {"m64n256k8 cuts its sums as modelled", [] { return multiplies<256>(of_any_size); }},
     {"m64n64k8 of very large and small numbers", [] { return multiplies<64>(of_extreme_size); }},
+    {"m64n64k16 of bf16, small integers", [] { return multiplies_bf16<64>(small_integer); }},
+    {"m64n128k16 of bf16, small integers", [] { return multiplies_bf16<128>(small_integer); }},
+    {"m64n256k16 of bf16, small integers", [] { return multiplies_bf16<256>(small_integer); }},
+    {"m64n256k16 of bf16 cuts its sums as modelled",
+     [] { return multiplies_bf16<256>(of_any_size); }},
+    {"m64n64k16 of bf16, very large and small",
+     [] { return multiplies_bf16<64>(of_extreme_size); }},
     {"the phases of a barrier", passes_phases},
     {"a pipeline with a producer and two consumers", multiplies_in_a_pipeline},
 };

@@ -67,6 +67,28 @@ __device__ void copy(const CUtensorMap* map, void* shared, int x, std::uint64_t*
   cp_async_bulk_tensor_2d(shared, map, x, 0, barrier);
 }
 
+// That chunk of 16 bytes of a row of 128 bytes.
+__device__ float* chunk(char* buffer, int row, int number) {
+  return reinterpret_cast<float*>(buffer + row * 128 + number * 16);
+}
+
+// By 64 rows of 16 bf16 and by 16 rows of 64, from these addresses on: chunks 0 and 1 of 64 rows,
+// which are swizzled, and all chunks of 16 rows. Before, thread 0 stores to one more chunk, if any.
+__device__ void multiply_bf16(char* a, char* b, float* last = nullptr) {
+  for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(a)[i] = 0;
+  fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x == 0 && last != nullptr) *last = 1;
+  __syncthreads();
+  float d[32] = {};
+  wgmma_fence();
+  wgmma_m64nNk16_bf16(
+      d, wgmma_descriptor_of_swizzled_tile(a),
+      wgmma_descriptor_of_transposed_boxes(*reinterpret_cast<char(*)[1][8192]>(b)));
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+}
+
 }  // namespace
 
 // clang-format off
@@ -261,6 +283,18 @@ extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
        if (threadIdx.x == 3) *reinterpret_cast<float*>(buffer) = 2;
        wgmma_wait_group<0>();
      }>, "race tile_in_use"},
+    {"a store to the transposed operand of bf16, without a fence", SMALL(128) {
+       multiply_bf16(buffer, buffer, chunk(buffer, 5, 3));
+     }>, "not_fenced"},
+    {"a store to the other operand of bf16, without a fence", SMALL(128) {
+       multiply_bf16(buffer, buffer, chunk(buffer, 20, 4));
+     }>, "not_fenced"},
+    {"a store beside both operands of bf16", SMALL(128) {
+       multiply_bf16(buffer, buffer, chunk(buffer, 20, 3));
+     }>, ""},
+    {"a transposed operand beyond shared memory", SMALL(128) {
+       multiply_bf16(buffer, buffer + 7168);
+     }>, "reaches to the shared address 9216, but the block has only 8192"},
     {"a change of a register between the fence and wgmma", SMALL(128) {
        float d[32] = {};
        unsigned a[4] = {};

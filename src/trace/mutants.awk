@@ -11,6 +11,7 @@
 #   reset     an atomicInc counts on instead of starting again; such a mutant launches everything
 #             twice, because only the second launch can go wrong
 # Kernels whose blocks stay are launched for few SMs, so that a block computes several tiles.
+# A stage is named by its number, and another kernel of it by the number and the variant: 13:NAME.
 # Variables: list, the file for "number|stages|line|kind|what", one mutant per line.
 
 function indent(l) { match(text[l], /^ */); return RLENGTH }
@@ -57,27 +58,34 @@ function begin_of(l, d) {
     use[functions] = name[functions] "<"
     for (l = first; l <= NR; ++l) device[functions] = device[functions] || text[l] ~ /__device__/
   }
-  stage[functions] = kernel ? number : 0
+  stage[functions] = kernel ? name_of_stage : ""
   first = 0
 }
-/^\/\/ Stage [0-9]+:/ { number = $3 + 0 }
+/^\/\/ Stage [0-9]+:/ { stage_names[++count_of_stages] = name_of_stage = $3 + 0 }
+/^\/\/ Variant [^ ]+ of stage [0-9]+:/ {
+  stage_names[++count_of_stages] = name_of_stage = ($6 + 0) ":" $3
+}
 
 END {
   # Which stages reach which function. Callers come after the functions that they call.
   for (f = functions; f >= 1; --f) {
-    if (stage[f]) used[f, stage[f]] = 1
+    if (stage[f] != "") used[f, stage[f]] = 1
     for (g = 1; g < f; ++g) {
       if (name[g] == "") continue
       for (l = from[f]; l <= to[f]; ++l) {
         if (text[l] !~ ("(^|[^A-Za-z_0-9])" use[g])) continue
-        for (s = 1; s <= number; ++s) if ((f, s) in used) used[g, s] = 1
+        for (s = 1; s <= count_of_stages; ++s) {
+          if ((f, stage_names[s]) in used) used[g, stage_names[s]] = 1
+        }
       }
     }
   }
   for (f = 1; f <= functions; ++f) {
     if (!device[f]) continue
     stages = ""
-    for (s = 1; s <= number; ++s) if ((f, s) in used) stages = stages " " s
+    for (s = 1; s <= count_of_stages; ++s) {
+      if ((f, stage_names[s]) in used) stages = stages " " stage_names[s]
+    }
     if (stages != "") mutate(from[f], to[f], substr(stages, 2))
   }
   for (l = 1; l <= NR; ++l) {
@@ -156,9 +164,10 @@ function miscount(l, stages,   call, arguments, shown) {
 # Parameters have the names that `run` gives them.
 function launch(l,   names) {
   names = "variant, few, M, N, K, alpha, A, B, beta, C"
-  sub(/run\}/, "[](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
+  sub(/run, run_again\}/, "[](const model::Variant\\& variant, int sms, int M, int N, int K, float alpha, " \
     "const float* A, const float* B, float beta, float* C) { const int few = variant.sharing == " \
-    "model::Sharing::persistent ? 4 : sms; run(" names "); if (false" resets ") run(" names "); }}", \
+    "model::Sharing::persistent ? 2 : sms; run(" names "); if (false" resets ") run(" names "); }, " \
+    "run_again}", \
     text[l])
 }
 

@@ -551,10 +551,16 @@ std::string multiplies() {
 }
 
 // wgmma.m64n16k16 of the same integers, with a in shared memory or in registers. The tiles are not
-// swizzled: 8 rows of 16 bytes follow each other, then the next 8 columns, then the next 8 rows.
+// swizzled: 8 rows of 16 bytes follow each other, then the next 8 columns, then the next 8 rows. Or
+// each 8 x 8 of the tiles in shared memory is transposed.
 constexpr int kWgmmaColumns = 16;
 
-template <bool kInRegisters>
+__host__ __device__ inline int place_in_tile(int row, int k, bool transposed) {
+  const int in_rows = row % 8 * 8 + k % 8, in_columns = k % 8 * 8 + row % 8;
+  return row / 8 * 128 + k / 8 * 64 + (transposed ? in_columns : in_rows);
+}
+
+template <bool kInRegisters, bool kTransposed>
 __global__ void multiply_together(const unsigned short* as, const unsigned short* bs, float* out) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(128) unsigned short tiles[];  // a: 64 x 16, b: 16 x 16
@@ -567,13 +573,11 @@ __global__ void multiply_together(const unsigned short* as, const unsigned short
     return static_cast<u64>((at & 0x3ffff) >> 4) | u64{128 >> 4} << 16 | u64{256 >> 4} << 32;
   };
   const u64 a_tile = descriptor(tiles), b_tile = descriptor(tiles + 64 * 16);
-  const auto place = [](int row, int k) {
-    return row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8;
-  };
   const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, k = threadIdx.x % 4 * 2;
   u32 a[4];
   for (int i = 0; i < 4; ++i) {
-    a[i] = *reinterpret_cast<const u32*>(tiles + place(row + i % 2 * 8, k + i / 2 * 8));
+    a[i] =
+        *reinterpret_cast<const u32*>(tiles + place_in_tile(row + i % 2 * 8, k + i / 2 * 8, false));
   }
   float d[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 #define ACCUMULATORS \
@@ -584,16 +588,17 @@ __global__ void multiply_together(const unsigned short* as, const unsigned short
       asm volatile(
           "{\n.reg .pred p;\nsetp.ne.b32 p, %13, 0;\n"
           "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
-          "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, p, 1, 1, 0;\n}"
+          "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, p, 1, 1, %14;\n}"
           : ACCUMULATORS
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile), "r"(round));
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile), "r"(round),
+            "n"(int{kTransposed}));
     } else {
       asm volatile(
           "{\n.reg .pred p;\nsetp.ne.b32 p, %10, 0;\n"
           "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
-          "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p, %11, %12, 0, 0;\n}"
+          "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p, %11, %12, %13, %13;\n}"
           : ACCUMULATORS
-          : "l"(a_tile), "l"(b_tile), "r"(round), "n"(1), "n"(1));
+          : "l"(a_tile), "l"(b_tile), "r"(round), "n"(1), "n"(1), "n"(int{kTransposed}));
     }
   }
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -605,19 +610,18 @@ __global__ void multiply_together(const unsigned short* as, const unsigned short
 #endif
 }
 
-template <bool kInRegisters>
+template <bool kInRegisters, bool kTransposed = false>
 std::string multiplies_together() {
   std::vector<unsigned short> as(64 * 16), bs(kWgmmaColumns * 16);
-  const auto place = [](int row, int k) {
-    return row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8;
-  };
   std::vector<u32> expected;
   for (int k = 0; k < 16; ++k) {
     for (int row = 0; row < 64; ++row) {
-      as[place(row, k)] = static_cast<unsigned short>(brain(static_cast<float>(a_at(row, k))));
+      as[place_in_tile(row, k, kTransposed && !kInRegisters)] =
+          static_cast<unsigned short>(brain(static_cast<float>(a_at(row, k))));
     }
     for (int n = 0; n < kWgmmaColumns; ++n) {
-      bs[place(n, k)] = static_cast<unsigned short>(brain(static_cast<float>(b_at(k, n))));
+      bs[place_in_tile(n, k, kTransposed)] =
+          static_cast<unsigned short>(brain(static_cast<float>(b_at(k, n))));
     }
   }
   for (int row = 0; row < 64; ++row) {
@@ -631,7 +635,7 @@ std::string multiplies_together() {
   const Array<unsigned short> a(as), b(bs);
   Array<float> out(64 * kWgmmaColumns);
   launch(
-      multiply_together<kInRegisters>, dim3(1), dim3(128), (64 + kWgmmaColumns) * 32,
+      multiply_together<kInRegisters, kTransposed>, dim3(1), dim3(128), (64 + kWgmmaColumns) * 32,
       static_cast<const unsigned short*>(a.device), static_cast<const unsigned short*>(b.device),
       out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
@@ -844,6 +848,8 @@ extern const std::vector<trace::PtxCheck> trace::ptx_checks = {
     {"mma m16n8k32 s8", multiplies<Shape::k32_s8>},
     {"wgmma m64n16k16 bf16, a in shared memory", multiplies_together<false>},
     {"wgmma m64n16k16 bf16, a in registers", multiplies_together<true>},
+    {"wgmma m64n16k16 bf16, both transposed", multiplies_together<false, true>},
+    {"wgmma m64n16k16 bf16, b transposed", multiplies_together<true, true>},
     {"mbarrier and bar.sync", passes_phases},
     {"atom and red", counts},
     {"ld, st and cp.async as in CUDA C++", copies_alike},

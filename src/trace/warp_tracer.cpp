@@ -273,11 +273,10 @@ void WarpTracer::tell(
     const Told told = Told::of(first.address[l], second.address[l]);
     if (told.what != Told::What::async) return watch_.told(thread_of(l), told, path, token);
     // The lanes of a warp multiply together.
-    const auto kind = static_cast<machine::AsyncAction::Kind>(told.kind);
-    const bool multiplies = kind == machine::AsyncAction::Kind::multiply;
-    const bool together = multiplies || kind == machine::AsyncAction::Kind::multiply_by;
+    const machine::AsyncAction action{static_cast<machine::AsyncAction::Kind>(told.kind)};
+    const bool together = action.multiplies() || action.multiplies_by();
     if (!together || l == lowest) act(thread_of(l), told, token, path);
-    if (multiplies) watch_.joined_multiply(thread_of(l));
+    if (action.multiplies()) watch_.joined_multiply(thread_of(l));
   });
 }
 
@@ -296,7 +295,9 @@ void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
   }
   if (action.copy != nullptr) count(thread, action, token, path);
   // A warp has 16 of the 64 rows, and all columns.
-  if (action.kind == Action::multiply) counts_.mma(16, action.number, 8);
+  if (action.multiplies()) {
+    counts_.mma(16, action.number, action.kind == Action::multiply_tf32 ? 8 : 16);
+  }
   watch_.async_action(thread, action, path, token);
   if (!record_.is_on()) return;
   record_.action(thread, action);

@@ -314,8 +314,11 @@ void Watch::async_action(int thread, const machine::AsyncAction& action, Token p
       return load_tile(thread, action, path, token);
     case Act::store:
       return store_tile(thread, action, path, token);
+    case Act::multiply_tf32:
     case Act::multiply:
+    case Act::multiply_transposed:
     case Act::multiply_by:
+    case Act::multiply_by_transposed:
       return read_operand(thread, action, path, token);
     case Act::stores_read:
     case Act::multiplied: {
@@ -425,22 +428,19 @@ void Watch::read_operand(int thread, const machine::AsyncAction& action, Token p
   const int agent = agents_.number(AsyncAgents::Kind::tensor_cores, warpgroup);
   std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
   const int warp = geometry_.warp_of(thread);
-  const bool starts = action.kind == machine::AsyncAction::Kind::multiply;
-  const std::size_t number = starts ? agents_.start(warp) : agents_.started(warp) - 1;
+  const std::size_t number = action.multiplies() ? agents_.start(warp) : agents_.started(warp) - 1;
   if (number == actions.size()) actions.push_back(threads_.act(agent));
   const auto shared = reinterpret_cast<std::uintptr_t>(machine::dynamic_shared_memory());
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
   const Site* site = sites_.find(path, access, shared);
   if (site == nullptr) return;
-  const model::MatrixDescriptor matrix = model::decoded(action.value);
-  constexpr int kPiece = 16, kRow = 32;
-  for (int row = 0; row < static_cast<int>(action.number); ++row) {
-    for (int byte = 0; byte < kRow; byte += kPiece) {
-      threads_.agent_load(
-          sites_.array_of(*site), model::address_in(matrix, row, byte), kPiece,
-          {thread, site->number}, agent, actions[number]);
-    }
-  }
+  const bool transposed = action.kind == machine::AsyncAction::Kind::multiply_transposed ||
+                          action.kind == machine::AsyncAction::Kind::multiply_by_transposed;
+  const machine::OperandTile tile{action.value, transposed ? model::Major::mn : model::Major::k};
+  machine::for_each_piece(tile, static_cast<int>(action.number), [&](std::uint32_t piece) {
+    threads_.agent_load(
+        sites_.array_of(*site), piece, 16, {thread, site->number}, agent, actions[number]);
+  });
 }
 
 // Keeps the first of equal hazards.

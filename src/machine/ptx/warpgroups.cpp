@@ -1,5 +1,5 @@
 // wgmma: matrices that the 128 threads of a warpgroup multiply together. Known are the forms for
-// tf32, f16 and bf16 that add to floats, with rows of a and columns of b in order of k.
+// tf32, f16 and bf16 that add to floats.
 #include <algorithm>
 #include <string>
 
@@ -49,7 +49,7 @@ void run_multiply(Execution& thread, const Instruction& i) {
       static_cast<int>(i.operand(0).parts.size()),
       nullptr,
       {},
-      thread.read(i.operand(2)),
+      {thread.read(i.operand(2))},
       thread.is_true(i.operand(3)),
       thread.place,
       static_cast<WgmmaElement>(i.mode)};
@@ -58,15 +58,18 @@ void run_multiply(Execution& thread, const Instruction& i) {
       multiply.a_when_issued[n] = static_cast<unsigned>(thread.read(from.parts[n]));
     }
   } else {
-    multiply.a_tile = thread.read(from);
+    multiply.a_tile = OperandTile{thread.read(from)};
   }
-  for (std::size_t n = 4; n < i.line.operands.size(); ++n) {
-    if (thread.read(i.operand(n)) == (n < 6 ? 1 : 0)) continue;
-    fault(
-        std::string("its wgmma ") + (n < 6 ? "changes the sign of" : "transposes") +
-            " an operand, which is not known on the CPU",
-        thread.place);
+  for (std::size_t n : {4, 5}) {
+    if (thread.read(i.operand(n)) == 1) continue;
+    fault("its wgmma changes the sign of an operand, which is not known on the CPU", thread.place);
   }
+  const std::size_t operands = i.line.operands.size();
+  const auto major = [&](std::size_t n) {
+    return thread.read(i.operand(n)) == 0 ? model::Major::k : model::Major::mn;
+  };
+  if (operands > 6) multiply.b.major = major(operands - 1);
+  if (operands > 7) multiply.a_tile->major = major(6);
   thread.keeps_variables = true;
   start_wgmma(multiply);
 }

@@ -155,7 +155,7 @@ std::string counts_table(const lab::Run& run, const lab::Row& row) {
     if (*figure.what != '\0') what = figure.what;
     const model::PerThread& traced = (*row.counts).*figure.of.*figure.traced;
     if (expected.*figure.predicted == 0 && traced.max == 0) continue;
-    const char* formula = row.stage->predicted.*figure.formula;
+    const char* formula = formulas_of(row).*figure.formula;
     text += "| " + std::string(what) + " | " + figure.unit + " | `" + (formula ? formula : "0") +
             "` | " + text::exact(expected.*figure.predicted) + " | " + text::grouped(traced.min) +
             " | " + text::grouped(traced.max) + " |\n";

@@ -10,6 +10,7 @@ std::vector<Part> explain_idea(const Explained& explained) {
     return std::vector<Part>{{paragraph(words), Part::prose}};
   };
   if (row.launch) return {};
+  if (row.variant && row.variant->contrast) return prose(row.variant->contrast->idea);
   if (row.stage) {
     std::vector<Part> parts = prose(row.stage->idea);
     if (std::string split = split_of(explained); !split.empty())

@@ -11,7 +11,8 @@ namespace {
 std::vector<Part> questions_with(const Explained& explained, bool answered) {
   const auto& [run, row, style, whole, format] = explained;
   if (!row.stage || !row.variant) return {};
-  std::vector<model::Question> asked = row.stage->questions;
+  const model::Contrast* const contrast = row.variant->contrast;
+  std::vector<model::Question> asked = contrast ? contrast->questions : row.stage->questions;
   if (run.gpu.warp != model::kGpuWarp) {
     std::erase_if(asked, [](const model::Question& question) { return question.of_32_lanes; });
   }

@@ -91,6 +91,7 @@ std::string walk(const model::RowSwizzle& swizzle) {
 
 std::string swizzles_of(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
+  if (row.variant->contrast) return "";
   std::string text, rules;
   for (const model::RowSwizzle& swizzle : row.stage->swizzles) {
     const std::string rule =

@@ -45,6 +45,9 @@ std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) 
               " of %d runs (%s to %s ms)", time.repetitions, text::significant(time.min_ms).c_str(),
               text::significant(time.max_ms).c_str()) +
           (time.partial ? ", scaled up from the first rows of C" : ""));
+  if (row.variant && model::multiplies_bf16(*row.variant)) {
+    text += fact("not timed", "A and B were rounded to bf16 before the clock started");
+  }
   if (const auto rate = lab::tflops(run, row)) {
     text += fact("rate", "2*M*N*K operations: " + tflops_words(*rate) + " TFLOP/s");
   }
