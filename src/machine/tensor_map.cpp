@@ -55,9 +55,13 @@ PartOfMatrix inside(const TensorMap& map, int x, int y) {
   const std::int64_t bottom = clamp(std::int64_t{y} + map.box.rows, map.rows);
   const std::int64_t right = clamp(std::int64_t{x} + map.box.columns, map.columns);
   const bool empty = top >= bottom || left >= right;
-  return {
-      element(map, top, left), empty ? 0 : static_cast<int>(bottom - top),
-      empty ? 0 : static_cast<int>(right - left) * map.element_bytes(), map.pitch_bytes};
+  if (empty) return {element(map, top, left), 0, 0, map.pitch_bytes, 0, 0};
+  const auto bytes = [&](std::int64_t columns) {
+    return static_cast<int>(columns) * map.element_bytes();
+  };
+  return {element(map, top, left), static_cast<int>(bottom - top),
+          bytes(right - left),     map.pitch_bytes,
+          bytes(left - x),         bytes(std::int64_t{x} + map.box.columns - right)};
 }
 
 void load_box(const TensorMap& map, int x, int y, std::uint32_t at, char* shared) {

@@ -33,6 +33,7 @@ struct PartOfMatrix {
   char* first;  // its first element
   int rows, row_bytes;
   std::uint64_t pitch_bytes;
+  int bytes_before, bytes_after;  // of each of these rows: outside, to the left and to the right
 };
 PartOfMatrix inside(const TensorMap& map, int x, int y);
 

@@ -80,6 +80,8 @@ void add(Counts& to, const Counts& from) {
   to.barriers += from.barriers;
   to.box_requests += from.box_requests;
   to.box_sectors += from.box_sectors;
+  to.boxes_outside += from.boxes_outside;
+  to.box_sectors_delivered += from.box_sectors_delivered;
   to.ldmatrix_requests += from.ldmatrix_requests;
   to.ldmatrix_wavefronts += from.ldmatrix_wavefronts;
   to.atomic_requests += from.atomic_requests;

@@ -43,6 +43,8 @@ Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
   }
   extend(counts.box_requests, far.box_requests);
   extend(counts.box_sectors, far.box_sectors);
+  extend(counts.boxes_outside, far.boxes_outside);
+  extend(counts.box_sectors_delivered, far.box_sectors_delivered);
   extend(counts.ldmatrix_requests, far.ldmatrix_requests);
   extend(counts.ldmatrix_wavefronts, far.ldmatrix_wavefronts);
   extend(counts.mmas, far.mmas);

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <set>
 #include <sstream>
@@ -13,28 +12,13 @@
 #include "model/async_copy.h"
 #include "model/sectors.h"
 #include "model/wavefronts.h"
+#include "testing/csv.h"
 
 namespace model {
 
 namespace {
 
 using Row = std::vector<std::string>;
-
-// The lines of a CSV file after its header, split at commas, each with `columns` fields.
-std::vector<Row> read_csv(const std::string& path, std::size_t columns) {
-  std::ifstream file(path);
-  std::vector<Row> rows;
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    Row row;
-    std::istringstream fields(line);
-    for (std::string field; std::getline(fields, field, ',');) row.push_back(field);
-    REQUIRE(row.size() == columns);
-    rows.push_back(row);
-  }
-  return rows;
-}
 
 // Lane offsets from the files; -1 for a lane that does not take part.
 WarpAccess read_access(int bytes, const std::string& offsets) {
@@ -124,7 +108,7 @@ WarpAccess moved(WarpAccess access, std::uint64_t bytes) {
 }  // namespace
 
 TEST_CASE("warp accesses cost what the H200's counters say, row by row") {
-  const auto rows = read_csv("src/model/data/h200_warp_accesses.csv", 8);
+  const auto rows = testing::read_csv("src/model/data/h200_warp_accesses.csv", 8);
   CHECK(rows.size() == 221);
   for (const Row& row : rows) {
     CAPTURE(row[0]);
@@ -148,7 +132,7 @@ TEST_CASE("warp accesses cost what the H200's counters say, row by row") {
 }
 
 TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row") {
-  const auto rows = read_csv("src/model/data/h200_ldmatrix_cpasync.csv", 6);
+  const auto rows = testing::read_csv("src/model/data/h200_ldmatrix_cpasync.csv", 6);
   CHECK(rows.size() == 99);
   for (const Row& row : rows) {
     CAPTURE(row[0]);
@@ -173,7 +157,7 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
 }
 
 TEST_CASE("cp.async from strided, permuted and predicated sources costs what the counters say") {
-  const auto rows = read_csv("src/model/data/h200_cpasync_strided.csv", 7);
+  const auto rows = testing::read_csv("src/model/data/h200_cpasync_strided.csv", 7);
   CHECK(rows.size() == 873);
   for (const Row& row : rows) {
     CAPTURE(row[1]);

@@ -135,18 +135,20 @@ TEST_CASE("ncu counts boxes as TMA loads, and ldmatrix as LDSM") {
   lab::Run run = profiled_run();
   model::Counts& counts = *run.rows[0].counts;
   counts.async_gmem.requests = counts.box_requests = 40;
-  counts.async_gmem.pieces = counts.box_sectors = 16384;
+  counts.async_gmem.pieces = counts.box_sectors = 16000;
+  counts.boxes_outside = 2;
+  counts.box_sectors_delivered = 16384;
   counts.ldmatrix_requests = 100;
   counts.ldmatrix_wavefronts = 400;
-  counts.mmas = 7;
+  counts.mma_products = 7000;
   const std::string text = compared(ncu_csv(kNcuName), run).text;
   CHECK_FALSE(contains(text, "  LDGSTS requests      0"));
-  CHECK(contains(text, "  TMA loads                          0              40             -40"));
+  CHECK(contains(text, "  TMA loads                          0              42             -42"));
   CHECK(contains(text, "  TMA load sectors                   0          16,384         -16,384"));
   CHECK(contains(text, "  LDS requests                  81,920         130,972         -49,052"));
   CHECK(contains(text, "  LDSM requests                      0             100            -100"));
   CHECK(contains(text, "  LDSM wavefronts                    0             400            -400"));
-  CHECK(contains(text, "  tensor instructions                0               7              -7"));
+  CHECK(contains(text, "  tensor operations                  0          14,000         -14,000"));
 }
 
 TEST_CASE("ncu counts atomics neither as LDG nor as STG") {

@@ -86,8 +86,14 @@ void BlockCounts::box(Site& site, const model::BoxCost& cost, int thread) {
     tally.add(kGmemLoads, bytes);
     counts_.box_requests += 1;
     counts_.box_sectors += cost.sectors;
+    counts_.box_sectors_delivered += cost.delivered;
   }
   if (site.traffic == kAsyncSmem) tally.add(kSmemStores, bytes);
+}
+
+void BlockCounts::box_outside(const model::BoxCost& cost) {
+  counts_.boxes_outside += 1;
+  counts_.box_sectors_delivered += cost.delivered;
 }
 
 void BlockCounts::add(int warp, const Party& party) {

@@ -36,6 +36,8 @@ class BlockCounts {
   // Counts one side of a box that the copy engine moves for `thread`: one request, of all its
   // bytes.
   void box(Site& site, const model::BoxCost& cost, int thread);
+  // A box to load that is outside of its matrix.
+  void box_outside(const model::BoxCost& cost);
   // Adds what the lanes of a party did together, when it is known.
   void add(int warp, const Party& party);
 

@@ -312,16 +312,18 @@ void WarpTracer::count(int thread, const machine::AsyncAction& action, Token tok
   const Token global =
       make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kStore, kBoxSite);
   Site* const matrix = part.rows > 0 ? sites_.find(path, global, first) : nullptr;
-  if (matrix != nullptr) {
-    counts_.box(
-        *matrix, model::box_cost(first, part.rows, part.row_bytes, part.pitch_bytes), thread);
-  }
+  const std::int64_t whole_row = part.bytes_before + part.row_bytes + part.bytes_after;
+  const model::BoxCost cost = model::box_cost(
+      {first, part.rows, part.row_bytes, part.pitch_bytes, part.bytes_before, part.bytes_after,
+       static_cast<std::int64_t>(action.copy->bytes) - part.rows * whole_row});
+  if (matrix != nullptr) counts_.box(*matrix, cost, thread);
+  if (loads && part.rows == 0) counts_.box_outside(cost);
   const Token shared =
       make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kLoad, kBoxSite);
   Site* const tile =
       sites_.find(path, shared, reinterpret_cast<std::uintptr_t>(action.copy->shared));
   if (tile != nullptr) {
-    counts_.box(*tile, {static_cast<std::int64_t>(action.copy->bytes), 0, 0, 0}, thread);
+    counts_.box(*tile, {static_cast<std::int64_t>(action.copy->bytes), 0, 0, 0, 0}, thread);
   }
 }
 
