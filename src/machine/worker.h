@@ -83,6 +83,7 @@ class Worker {
   };
 
   static void run_body();
+  void take_fiber(Thread& thread);
   void resume(Thread& thread);
   bool run_warp(int warp);
   const Thread* run_lanes(std::span<Thread> lanes, bool& any_ran);
@@ -100,6 +101,8 @@ class Worker {
   std::vector<Thread> threads_;  // as many as the largest block so far
   AsyncProxy async_;
   Stacks stacks_;
+  std::vector<Fiber> fibers_;     // one for each stack
+  std::vector<int> idle_fibers_;  // the last one that became idle is at the end
   HandlerStack handler_stack_;
   Context scheduler_;
   Thread* running_ = nullptr;
