@@ -43,6 +43,16 @@ int main(int argc, char** argv) {
     for (volatile int i = 0; i < 1;) {
     }
   }
+  if (is("loops-after-a-kernel")) {
+    stored<<<1, 32>>>(values, 0);
+    for (volatile int i = 0; i < 1;) {
+    }
+  }
+  if (is("takes-too-long")) {
+    empty<<<1 << 30, 1>>>();
+    stored<<<1, 32>>>(values, 0);
+    std::printf("and ends\n");
+  }
   if (is("loops-in-a-kernel")) {
     cudaMemset(values, 0, 4);
     endless<<<1, 1>>>(values);

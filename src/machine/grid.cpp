@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -151,6 +152,9 @@ void run_blocks(
   };
   source.next = [&](bool one_waits) -> std::optional<std::int64_t> {
     const std::lock_guard guard(lock);
+    const bool too_late = observer == nullptr && machine.no_blocks_after && !one_waits &&
+                          std::chrono::steady_clock::now() > *machine.no_blocks_after;
+    if (too_late) return std::nullopt;
     if (first_alone && next > 0 && !one_waits) return std::nullopt;
     while (!failure && (next < chosen.candidates() || (one_waits && chosen.extend()))) {
       if (const auto block = chosen.block(next++)) return block;

@@ -30,6 +30,16 @@ void require_opt_in(const machine::ProgramLaunch& launch) {
 
 }  // namespace
 
+Launches::Launches(machine::Machine machine, int most_traced, double limit_s)
+    : machine_(std::move(machine)), most_traced_(most_traced) {
+  machine_.no_blocks_after = std::chrono::steady_clock::now() +
+                             std::chrono::milliseconds(static_cast<long>(limit_s * 1000 / 2));
+}
+
+bool Launches::is_late() const {
+  return std::chrono::steady_clock::now() > *machine_.no_blocks_after;
+}
+
 void Launches::launch(const machine::ProgramLaunch& launch) {
   ++made;
   try {
@@ -69,10 +79,10 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
           machine::function_name(kernel) + ": the traced copy of its launch is missing");
     }
     if (launches > 0) machine.audit = nullptr;
-    machine.launched = [&](const machine::Launch& traced, const model::Counts& counts) {
-      kernels.add_launch(traced, counts, 0, 0);
+    machine.launched = [&](const machine::Launch& run, const model::Counts& counts) {
+      kernels.add_launch(run, counts, 0, 0);
       if (machine.audit != nullptr) {
-        trace::resolve_lines(*machine.audit, trace::kernel_lines(traced.kernel));
+        trace::resolve_lines(*machine.audit, trace::kernel_lines(run.kernel));
       }
       is_whole = counts.blocks_traced == counts.blocks;
     };
@@ -81,6 +91,8 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
         machine, {},
         run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
     machine::traced_kernel = {};
+    ++launches;
+    if (traced) traced();
     machine.recorder = nullptr;
     machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAllButSample;
@@ -88,14 +100,17 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     machine.recorder = nullptr;
     machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAll;
+    ++launches;
   }
-  ++launches;
   if (is_whole || kernels.any_abandoned()) return;
   machine.launched = {};
-  for (const model::Hazard& hazard :
-       machine::run(machine, run_with(launch.kernel, launch.thread))) {
-    kernels.add_hazard(kernel, hazard);
+  if (!is_late()) {
+    const auto run_launch = run_with(launch.kernel, launch.thread);
+    for (const model::Hazard& hazard : machine::run(machine, run_launch)) {
+      kernels.add_hazard(kernel, hazard);
+    }
   }
+  any_cut_short |= is_late();
 }
 
 int Launches::launches_of(const void* kernel) const {

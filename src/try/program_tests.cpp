@@ -110,6 +110,25 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
   }
 }
 
+TEST_CASE("a program that does not end shows the kernels that were traced until then") {
+  const Output output = ending("loops-after-a-kernel", "--limit 3");
+  CHECK(output.exit_code == 1);
+  CHECK(contains(output.err, "examples/endings.cu:48: the program is still running after 3 s"));
+  CHECK(output.out.starts_with(
+      "program  endings: it has not ended; these kernels were traced until then\n"));
+  CHECK(contains(output.out, "1 stored"));
+}
+
+TEST_CASE("when half of the time is over only traced blocks run, so that all kernels are seen") {
+  const Output output = ending("takes-too-long", "--limit 4");
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("and ends\ndestroyed\nprogram  endings: its main has ended with 0\n"));
+  CHECK(contains(output.out, "1 empty "));
+  CHECK(contains(output.out, "2 stored "));
+  CHECK(output.err.starts_with(
+      "try: note: after 2 s, half of --limit, only blocks to be traced ran"));
+}
+
 TEST_CASE("a launch that a GPU refuses does not run, and is a note") {
   const Output output = ending("too-many-threads");
   CHECK(output.exit_code == 0);
