@@ -107,7 +107,8 @@ inline constexpr unsigned cudaEventRecordDefault = 0, cudaEventRecordExternal = 
 inline constexpr unsigned cudaEventWaitDefault = 0, cudaEventWaitExternal = 1;
 inline constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1,
                           cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4,
-                          cudaDeviceMapHost = 8, cudaDeviceLmemResizeToMax = 16;
+                          cudaDeviceMapHost = 8, cudaDeviceLmemResizeToMax = 16,
+                          cudaDeviceBlockingSync = cudaDeviceScheduleBlockingSync;
 inline constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 inline constexpr int cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2;
 inline constexpr int cudaIpcMemLazyEnablePeerAccess = 1;
