@@ -362,6 +362,10 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
        out[T] = sum + 1000 * (most == T / 8 * 8 + 7) + 2000 * (before == static_cast<int>(T % 8)) +
                 4000 * (with == 2 * (static_cast<int>(T) % 8 + 1));
      }>, [](int t) { return 64 * (t / 8) + 28 + 7000; }},
+    {"umin and its relatives", BODY {
+       out[T] = umin(T, 7u) + 10 * umax(T, 7u) + 1000 * static_cast<int>(llmin(-1, T) + 2) +
+                10000 * static_cast<int>(ullmax(3, 4));
+     }>, [](int t) { return (t < 7 ? t + 70 : 7 + 10 * t) + 41000; }},
     {"cooperative groups: lanes that are together", BODY {
        if (T % 3 == 0) {
          const auto group = cg::coalesced_threads();

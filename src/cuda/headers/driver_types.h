@@ -1,6 +1,9 @@
 // The types of CUDA's host functions, for builds without the toolkit.
 #pragma once
 
+// Programs ask by this name whether CUDA's types are there.
+#define __DRIVER_TYPES_H__
+
 #include <cstddef>
 
 // Of CUDA 12, whose functions these are. For host and kernels alike.
