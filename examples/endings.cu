@@ -13,6 +13,9 @@ __global__ void endless(volatile int* values) {
   }
 }
 __global__ void empty() {}
+__global__ void said(const char* text) {
+  printf("%s\n", text);
+}
 
 struct Destroyed {
   ~Destroyed() { std::printf("destroyed\n"); }
@@ -64,6 +67,12 @@ int main(int argc, char** argv) {
   if (is("out-of-bounds")) {
     stored<<<1, 32>>>(values, 1);
     std::printf("not reached\n");
+  }
+  if (is("says-a-text")) {
+    char* text;
+    cudaMalloc(&text, 6);
+    cudaMemcpy(text, "hello", 6, cudaMemcpyHostToDevice);
+    said<<<1, 1>>>(text);
   }
   if (is("host-memory")) {
     std::vector<int> host(32);

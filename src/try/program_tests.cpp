@@ -88,9 +88,9 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
     const char* says;
   };
   const Case cases[] = {
-      {"aborts", "try: examples/endings.cu:33: the program aborts: it calls abort()"},
+      {"aborts", "try: examples/endings.cu:36: the program aborts: it calls abort()"},
       {"throws", "try: the program throws an exception: nobody catches this\n"},
-      {"loops", "try: examples/endings.cu:43: the program is still running after 3 s"},
+      {"loops", "try: examples/endings.cu:46: the program is still running after 3 s"},
       {"loops-in-a-kernel",
        "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
       {"out-of-bounds",
@@ -110,10 +110,16 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
   }
 }
 
+TEST_CASE("a kernel may print a text in memory from cudaMalloc") {
+  const Output output = ending("says-a-text");
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("hello\n"));
+}
+
 TEST_CASE("a program that does not end shows the kernels that were traced until then") {
   const Output output = ending("loops-after-a-kernel", "--limit 3");
   CHECK(output.exit_code == 1);
-  CHECK(contains(output.err, "examples/endings.cu:48: the program is still running after 3 s"));
+  CHECK(contains(output.err, "examples/endings.cu:51: the program is still running after 3 s"));
   CHECK(output.out.starts_with(
       "program  endings: it has not ended; these kernels were traced until then\n"));
   CHECK(contains(output.out, "1 stored"));
@@ -122,7 +128,8 @@ TEST_CASE("a program that does not end shows the kernels that were traced until 
 TEST_CASE("when half of the time is over only traced blocks run, so that all kernels are seen") {
   const Output output = ending("takes-too-long", "--limit 4");
   CHECK(output.exit_code == 0);
-  CHECK(output.out.starts_with("and ends\ndestroyed\nprogram  endings: its main has ended with 0\n"));
+  CHECK(
+      output.out.starts_with("and ends\ndestroyed\nprogram  endings: its main has ended with 0\n"));
   CHECK(contains(output.out, "1 empty "));
   CHECK(contains(output.out, "2 stored "));
   CHECK(output.err.starts_with(
