@@ -4,6 +4,7 @@
 
 #include "cuda/headers/driver_types.h"
 #include "host/kernels.h"
+#include "machine/fault.h"
 #include "machine/launch_limits.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
@@ -52,13 +53,29 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
     trace(launch, kernel);
   } catch (const machine::LaunchRefusal& refusal) {
     simt::set_launch_error(refusal.error);
-    if (std::find(notes.begin(), notes.end(), refusal.what()) == notes.end()) {
-      notes.emplace_back(refusal.what());
+    add_note(refusal.what());
+  } catch (const machine::KernelFault&) {
+    if (any_cut_short) {
+      note_doubt(launch.kernel);
+    } else {
+      failure = std::current_exception();
     }
   } catch (...) {
     failure = std::current_exception();
   }
+  machine::traced_kernel = {};  // also if the kernel did not end
   if (stopped()) leave_main(1);
+}
+
+void Launches::add_note(const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+// Earlier launches have left out results, which may be why this one fails.
+void Launches::note_doubt(const void* kernel) {
+  add_note(
+      machine::function_name(kernel) +
+      ": has a hazard after that time, which incomplete data may have caused");
 }
 
 void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
@@ -79,7 +96,11 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
           machine::function_name(kernel) + ": the traced copy of its launch is missing");
     }
     if (launches > 0) machine.audit = nullptr;
-    machine.launched = [&](const machine::Launch& run, const model::Counts& counts) {
+    machine.launched = [&](const machine::Launch& run, model::Counts counts) {
+      if (any_cut_short && !counts.hazards.empty()) {
+        note_doubt(kernel);
+        counts.hazards.clear();
+      }
       kernels.add_launch(run, counts, 0, 0);
       if (machine.audit != nullptr) {
         trace::resolve_lines(*machine.audit, trace::kernel_lines(run.kernel));
@@ -90,7 +111,6 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     trace::trace(
         machine, {},
         run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
-    machine::traced_kernel = {};
     ++launches;
     if (traced) traced();
     machine.recorder = nullptr;

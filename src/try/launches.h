@@ -41,6 +41,8 @@ class Launches : public machine::ProgramLaunches {
 
  private:
   void trace(const machine::ProgramLaunch& launch, const void* kernel);
+  void add_note(const std::string& note);
+  void note_doubt(const void* kernel);
 
   machine::Machine machine_;
   int most_traced_;

@@ -133,7 +133,9 @@ guard::Outcome run_program(
   }
 
   fill_rows();
-  if (launches.any_cut_short) launches.notes.push_back(note_about_time(options.limit_s));
+  if (launches.any_cut_short) {
+    launches.notes.insert(launches.notes.begin(), note_about_time(options.limit_s));
+  }
   for (const std::string& note : launches.notes) {
     std::fprintf(stderr, "try: note: %s\n", note.c_str());
   }

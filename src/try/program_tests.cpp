@@ -136,6 +136,14 @@ TEST_CASE("when half of the time is over only traced blocks run, so that all ker
       "try: note: after 2 s, half of --limit, only blocks to be traced ran"));
 }
 
+TEST_CASE("what incomplete data may have caused is no alarm") {
+  const Output output = ending("takes-too-long 1", "--limit 4");
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "and ends"));
+  CHECK(contains(
+      output.err, "stored: has a hazard after that time, which incomplete data may have caused\n"));
+}
+
 TEST_CASE("a launch that a GPU refuses does not run, and is a note") {
   const Output output = ending("too-many-threads");
   CHECK(output.exit_code == 0);
