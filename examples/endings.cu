@@ -13,6 +13,12 @@ __global__ void endless(volatile int* values) {
   }
 }
 __global__ void empty() {}
+__global__ void turns(int* values, long times) {
+  for (long i = 0; i < times; ++i) {
+    values[threadIdx.x] += 1;
+    __syncthreads();
+  }
+}
 __global__ void said(const char* text) {
   printf("%s\n", text);
 }
@@ -56,6 +62,7 @@ int main(int argc, char** argv) {
     stored<<<1, 32>>>(values, argc - 2);
     std::printf("and ends\n");
   }
+  if (is("turns")) turns<<<1, 32>>>(values, 1L << 40);
   if (is("loops-in-a-kernel")) {
     cudaMemset(values, 0, 4);
     endless<<<1, 1>>>(values);

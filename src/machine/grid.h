@@ -71,6 +71,8 @@ struct Machine {
   OrderOf order = {};  // for Blocks::kAll; empty: the grid's order
   // Without an observer, no more blocks begin after this time, unless one waits for them.
   std::optional<std::chrono::steady_clock::time_point> no_blocks_after = {};
+  // With an observer, blocks are cut short at their next barrier or exchange after this time.
+  std::optional<std::chrono::steady_clock::time_point> cut_blocks_after = {};
   bool own_variables = true;  // the program has __device__ variables, to which a kernel may store
   std::span<const GlobalArray> arrays = {};  // for run(): used to name what an access missed
 };

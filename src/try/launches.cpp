@@ -32,9 +32,10 @@ void require_opt_in(const machine::ProgramLaunch& launch) {
 }  // namespace
 
 Launches::Launches(machine::Machine machine, int most_traced, double limit_s)
-    : machine_(std::move(machine)), most_traced_(most_traced) {
-  machine_.no_blocks_after = std::chrono::steady_clock::now() +
-                             std::chrono::milliseconds(static_cast<long>(limit_s * 1000 / 2));
+    : machine_(std::move(machine)),
+      most_traced_(most_traced),
+      whole_time_(static_cast<long>(limit_s * 1000 / 2)) {
+  machine_.no_blocks_after = std::chrono::steady_clock::now() + whole_time_;
 }
 
 bool Launches::is_late() const {
@@ -107,11 +108,20 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
       }
       is_whole = counts.blocks_traced == counts.blocks;
     };
+    // A kernel that is traced late gets some time, too.
+    machine.cut_blocks_after =
+        std::max(*machine.no_blocks_after, std::chrono::steady_clock::now() + whole_time_ / 8);
     machine::traced_kernel = {launch.kernel, kernel};
     trace::trace(
         machine, {},
         run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
     ++launches;
+    if (std::chrono::steady_clock::now() > *machine.cut_blocks_after) {
+      any_cut_short = true;
+      add_note(
+          machine::function_name(kernel) +
+          ": only the beginning of its blocks was traced, so the counts per thread are too small");
+    }
     if (traced) traced();
     machine.recorder = nullptr;
     machine.audit = nullptr;

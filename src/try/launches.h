@@ -46,7 +46,8 @@ class Launches : public machine::ProgramLaunches {
 
   machine::Machine machine_;
   int most_traced_;
-  std::map<const void*, int> launches_;  // by the traced copy's kernel
+  std::chrono::milliseconds whole_time_;  // in which launches are whole
+  std::map<const void*, int> launches_;   // by the traced copy's kernel
 };
 
 }  // namespace attempt

@@ -88,9 +88,9 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
     const char* says;
   };
   const Case cases[] = {
-      {"aborts", "try: examples/endings.cu:36: the program aborts: it calls abort()"},
+      {"aborts", "try: examples/endings.cu:42: the program aborts: it calls abort()"},
       {"throws", "try: the program throws an exception: nobody catches this\n"},
-      {"loops", "try: examples/endings.cu:46: the program is still running after 3 s"},
+      {"loops", "try: examples/endings.cu:52: the program is still running after 3 s"},
       {"loops-in-a-kernel",
        "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
       {"out-of-bounds",
@@ -119,7 +119,7 @@ TEST_CASE("a kernel may print a text in memory from cudaMalloc") {
 TEST_CASE("a program that does not end shows the kernels that were traced until then") {
   const Output output = ending("loops-after-a-kernel", "--limit 3");
   CHECK(output.exit_code == 1);
-  CHECK(contains(output.err, "examples/endings.cu:51: the program is still running after 3 s"));
+  CHECK(contains(output.err, "examples/endings.cu:57: the program is still running after 3 s"));
   CHECK(output.out.starts_with(
       "program  endings: it has not ended; these kernels were traced until then\n"));
   CHECK(contains(output.out, "1 stored"));
@@ -134,6 +134,17 @@ TEST_CASE("when half of the time is over only traced blocks run, so that all ker
   CHECK(contains(output.out, "2 stored "));
   CHECK(output.err.starts_with(
       "try: note: after 2 s, half of --limit, only blocks to be traced ran"));
+}
+
+TEST_CASE("of a block that takes too long the beginning is traced") {
+  const Output output = ending("turns", "--limit 4");
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "1 turns "));
+  CHECK(contains(output.out, "4.00"));
+  CHECK(contains(
+      output.err,
+      "try: note: turns: only the beginning of its blocks was traced, so the counts per thread are "
+      "too small\n"));
 }
 
 TEST_CASE("what incomplete data may have caused is no alarm") {
