@@ -155,6 +155,7 @@ void Worker::begin_block(std::int64_t block) {
   if (observer_ != nullptr) observer_->begin_block(block, count_);
 }
 
+// Not called while a thread waits for what may never come: that is an endless loop, with a place.
 void Worker::cut_if_late() {
   if (observer_ == nullptr || !cut_after_ || std::chrono::steady_clock::now() < *cut_after_) return;
   observer_->cut_block();
@@ -168,7 +169,6 @@ bool Worker::go_on() {
   blockIdx = position(block_index_, grid_);
   if (observer_ != nullptr) observer_->go_on();
   for (int rounds = 0; rounds < most_rounds;) {
-    cut_if_late();
     bool all_wait = true;
     for (int warp = 0; warp < warps; ++warp) all_wait &= run_warp(warp);
     if (release_from_async_waits()) {
@@ -179,6 +179,7 @@ bool Worker::go_on() {
       if (!give_up_waits()) throw_deadlock(*stuck);
     } else if (come_to_barrier()) {
       rounds = 0;
+      cut_if_late();
     } else {
       if (observer_ != nullptr) observer_->end_block();
       return true;
@@ -380,7 +381,7 @@ bool Worker::run_warp(int warp) {
       if (observer_ != nullptr) observer_->crash(hazard);
       abandon(hazard);
     }
-    cut_if_late();
+    if (yielding == 0) cut_if_late();
     const std::uint32_t alive = began & ~in_state(State::kDone);
     if (waiting != 0 && release_collectives(lanes, waiting, alive, (yielding | blocked) == 0))
       continue;
