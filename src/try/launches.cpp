@@ -1,6 +1,8 @@
 #include "try/launches.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "cuda/headers/driver_types.h"
 #include "host/kernels.h"
@@ -68,6 +70,19 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
   if (stopped()) leave_main(1);
 }
 
+// Printed at once, because the program may crash on incomplete data.
+void Launches::note_lateness() {
+  if (std::exchange(any_cut_short, true)) return;
+  const double whole_s = std::chrono::duration<double>(whole_time_).count();
+  std::fprintf(
+      stderr,
+      "try: note: after %g s, half of --limit, only blocks to be traced ran, and what the program "
+      "computed since then is wrong; more time, or a smaller problem, lets all of them run: "
+      "--limit "
+      "%g\n",
+      whole_s, whole_s * 10);
+}
+
 void Launches::add_note(const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
@@ -117,7 +132,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
         run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
     ++launches;
     if (std::chrono::steady_clock::now() > *machine.cut_blocks_after) {
-      any_cut_short = true;
+      note_lateness();
       add_note(
           machine::function_name(kernel) +
           ": only the beginning of its blocks was traced, so the counts per thread are too small");
@@ -140,7 +155,7 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
       kernels.add_hazard(kernel, hazard);
     }
   }
-  any_cut_short |= is_late();
+  if (is_late()) note_lateness();
 }
 
 int Launches::launches_of(const void* kernel) const {

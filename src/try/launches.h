@@ -41,6 +41,7 @@ class Launches : public machine::ProgramLaunches {
 
  private:
   void trace(const machine::ProgramLaunch& launch, const void* kernel);
+  void note_lateness();
   void add_note(const std::string& note);
   void note_doubt(const void* kernel);
 

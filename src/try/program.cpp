@@ -54,13 +54,6 @@ std::string unfinished_report(const flags::Flags& flags, const lab::Run& run, te
   return report;
 }
 
-std::string note_about_time(double limit_s) {
-  return text::printed("after %g s, half of --limit, ", limit_s / 2) +
-         "only blocks to be traced ran, and what the program computed since then is wrong; "
-         "more time, or a smaller problem, lets all of them run: " +
-         text::printed("--limit %g", limit_s * 5);
-}
-
 guard::Outcome step_program(const Options& options, bool on_terminal, std::FILE* report) {
   // If the parent is gone, the terminal must be restored.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -133,9 +126,6 @@ guard::Outcome run_program(
   }
 
   fill_rows();
-  if (launches.any_cut_short) {
-    launches.notes.insert(launches.notes.begin(), note_about_time(options.limit_s));
-  }
   for (const std::string& note : launches.notes) {
     std::fprintf(stderr, "try: note: %s\n", note.c_str());
   }
