@@ -441,7 +441,7 @@ TEST_CASE("make try accepts what other people's programs rely on") {
   const testing::Folder folder;
   folder.write(
       "first.cu",
-      "#include <cublas_v2.h>\n#include <cuda_fp8.h>\n#include <cudaTypedefs.h>\n#include "
+      "#include <cublasLt.h>\n#include <cuda_fp8.h>\n#include <cudaTypedefs.h>\n#include "
       "<math.h>\n"
       "#include <helper_cuda.h>\n#include <helper_functions.h>\n#include <cuda/atomic>\n"
       "static_assert(__CUDACC_VER_MAJOR__ >= 12 && __CUDACC_VER_MINOR__ >= 0);\n"
