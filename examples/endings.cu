@@ -13,6 +13,15 @@ __global__ void endless(volatile int* values) {
   }
 }
 __global__ void empty() {}
+__global__ void turns(int* values, long times) {
+  for (long i = 0; i < times; ++i) {
+    values[threadIdx.x] += 1;
+    __syncthreads();
+  }
+}
+__global__ void said(const char* text) {
+  printf("%s\n", text);
+}
 
 struct Destroyed {
   ~Destroyed() { std::printf("destroyed\n"); }
@@ -43,6 +52,17 @@ int main(int argc, char** argv) {
     for (volatile int i = 0; i < 1;) {
     }
   }
+  if (is("loops-after-a-kernel")) {
+    stored<<<1, 32>>>(values, 0);
+    for (volatile int i = 0; i < 1;) {
+    }
+  }
+  if (is("takes-too-long")) {
+    empty<<<1 << 30, 1>>>();
+    stored<<<1, 32>>>(values, argc - 2);
+    std::printf("and ends\n");
+  }
+  if (is("turns")) turns<<<1, 32>>>(values, 1L << 40);
   if (is("loops-in-a-kernel")) {
     cudaMemset(values, 0, 4);
     endless<<<1, 1>>>(values);
@@ -54,6 +74,12 @@ int main(int argc, char** argv) {
   if (is("out-of-bounds")) {
     stored<<<1, 32>>>(values, 1);
     std::printf("not reached\n");
+  }
+  if (is("says-a-text")) {
+    char* text;
+    cudaMalloc(&text, 6);
+    cudaMemcpy(text, "hello", 6, cudaMemcpyHostToDevice);
+    said<<<1, 1>>>(text);
   }
   if (is("host-memory")) {
     std::vector<int> host(32);

@@ -28,6 +28,20 @@ SIMT_MIN_MAX(unsigned long)
 SIMT_MIN_MAX(long long)
 SIMT_MIN_MAX(unsigned long long)
 #undef SIMT_MIN_MAX
+// Templates, because a program's host code may have functions with these names: they come first.
+#define SIMT_NAMED_MIN_MAX(T, min_name, max_name) \
+  template <class = void>                         \
+  SIMT_INLINE constexpr T min_name(T a, T b) {    \
+    return min(a, b);                             \
+  }                                               \
+  template <class = void>                         \
+  SIMT_INLINE constexpr T max_name(T a, T b) {    \
+    return max(a, b);                             \
+  }
+SIMT_NAMED_MIN_MAX(unsigned, umin, umax)
+SIMT_NAMED_MIN_MAX(long long, llmin, llmax)
+SIMT_NAMED_MIN_MAX(unsigned long long, ullmin, ullmax)
+#undef SIMT_NAMED_MIN_MAX
 SIMT_INLINE float min(float a, float b) {
   return fminf(a, b);
 }

@@ -140,10 +140,6 @@ const char* cublasGetStatusString(cublasStatus_t status) {
   return "unknown status";
 }
 
-const char* _cudaGetErrorEnum(cublasStatus_t status) {
-  return cublasGetStatusName(status);
-}
-
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   const Call call;
   if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;

@@ -50,6 +50,7 @@ struct Run {
   int exit_code = 0;
   bool stopped = false;  // by an error of a kernel, before its end
   Data data = Data::uniform;
+  bool unended = false;  // it has not ended; the rows are what is known until now
 
   const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };

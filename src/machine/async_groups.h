@@ -50,6 +50,9 @@ class AsyncGroups {
     uncommitted_ -= rest;
   }
 
+  // There is nothing to wait for.
+  bool is_idle() const { return copies_.empty() && group_sizes_.empty(); }
+
   void clear() {
     copies_.clear();
     group_sizes_.clear();

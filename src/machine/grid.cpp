@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -148,9 +149,14 @@ void run_blocks(
         machine.gpu->warp, launch.grid, launch.block, body, context, std::move(memory));
     if (observer != nullptr) resident.observer = observer->observe_blocks(resident.worker.memory());
     resident.worker.set_observer(resident.observer.get());
+    resident.worker.set_cut_after(machine.cut_blocks_after);
   };
   source.next = [&](bool one_waits) -> std::optional<std::int64_t> {
     const std::lock_guard guard(lock);
+    const auto& last = observer != nullptr ? machine.cut_blocks_after : machine.no_blocks_after;
+    const bool too_late =
+        last && (observer != nullptr || !one_waits) && std::chrono::steady_clock::now() > *last;
+    if (too_late) return std::nullopt;
     if (first_alone && next > 0 && !one_waits) return std::nullopt;
     while (!failure && (next < chosen.candidates() || (one_waits && chosen.extend()))) {
       if (const auto block = chosen.block(next++)) return block;

@@ -3,8 +3,10 @@
 // for the CPU ends here.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,7 +68,11 @@ struct Machine {
   // to one another, the sample must contain all that work together, and blocks run in order, so
   // that the counts do not depend on who comes last.
   SampleOf sample = {};
-  OrderOf order = {};         // for Blocks::kAll; empty: the grid's order
+  OrderOf order = {};  // for Blocks::kAll; empty: the grid's order
+  // Without an observer, no more blocks begin after this time, unless one waits for them.
+  std::optional<std::chrono::steady_clock::time_point> no_blocks_after = {};
+  // With an observer, blocks are cut short at their next barrier or exchange after this time.
+  std::optional<std::chrono::steady_clock::time_point> cut_blocks_after = {};
   bool own_variables = true;  // the program has __device__ variables, to which a kernel may store
   std::span<const GlobalArray> arrays = {};  // for run(): used to name what an access missed
 };

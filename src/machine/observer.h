@@ -76,6 +76,8 @@ class BlockObserver {
 
   virtual void begin_block(std::int64_t block, int threads) = 0;
   virtual void end_block() = 0;
+  // Called instead of end_block() when there is no time for the rest of the block.
+  virtual void cut_block() = 0;
   // Called instead of end_block() after the system stopped an access.
   virtual void crash(const model::Hazard& hazard) = 0;
 

@@ -24,6 +24,8 @@ class ProgramLaunches {
   virtual ~ProgramLaunches() = default;
   virtual void launch(const ProgramLaunch& launch) = 0;
   virtual const model::Gpu* gpu() const = 0;
+  // The program is short of time: what only its results need is left out.
+  virtual bool is_late() const = 0;
 };
 extern ProgramLaunches* program_launches;
 

@@ -14,7 +14,6 @@
 #include "machine/async_copies.h"
 #include "machine/async_proxy.h"
 #include "machine/collectives.h"
-#include "machine/fiber.h"
 #include "machine/warpgroup.h"
 
 namespace machine {
@@ -58,11 +57,15 @@ struct BulkStores {
   AsyncGroups<Read> unwritten;
   std::uint64_t read = 0;       // in all
   const void* place = nullptr;  // of the last
+
+  bool is_idle() const { return place == nullptr && unread.is_idle(); }
 };
 
-struct Thread {
-  Fiber fiber;
+// A block has up to 1024 of them, so what every switch needs is in one line of the cache.
+struct alignas(64) Thread {
+  static constexpr int kNoFiber = -1;
   State state = State::kDone;
+  int fiber = kNoFiber;  // that runs it, among the worker's
   uint3 index{};
   bool vote = false;  // at the block's barrier
   Collective collective{};

@@ -1,6 +1,7 @@
 #include "machine/worker.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "machine/bulk_copies.h"
@@ -34,6 +35,7 @@ void Worker::prepare(
     threads_.clear();
     stacks_.reserve(count_);
     threads_ = std::vector<Thread>(count_);
+    fibers_ = std::vector<Fiber>(count_);
   }
   for (int i = 0; i < count_; ++i) threads_[i].index = position(i, block);
   memory_.stacks = {reinterpret_cast<std::uintptr_t>(stacks_.of(0).data()), stacks_.bytes()};
@@ -44,28 +46,45 @@ void Worker::run_body() {
     Worker& worker = *running_worker;
     worker.body_(worker.context_);
     // Copies that were not waited for arrive at the end.
-    worker.running_->copies.commit();
-    worker.running_->copies.wait(0, finish);
-    end_bulk_stores(*worker.running_, worker.observer_);
+    Thread& thread = *worker.running_;
+    if (!thread.copies.is_idle()) {
+      thread.copies.commit();
+      thread.copies.wait(0, finish);
+    }
+    if (!thread.stores.is_idle()) end_bulk_stores(thread, worker.observer_);
     worker.pause(State::kDone);
   }
 }
 
+// An observer sees each thread on a stack of its own. Without one, threads that do not wait for
+// others run on the same stack, one after the other, which then stays in the cache.
+void Worker::take_fiber(Thread& thread) {
+  if (observer_ != nullptr) {
+    thread.fiber = static_cast<int>(&thread - threads_.data());
+  } else {
+    thread.fiber = idle_fibers_.back();
+    idle_fibers_.pop_back();
+  }
+}
+
 void Worker::resume(Thread& thread) {
-  const std::size_t number = &thread - threads_.data();
-  const std::span<char> stack = stacks_.of(number);
-  if (observer_ != nullptr) observer_->resume(static_cast<int>(number), stack);
+  if (thread.fiber == Thread::kNoFiber) take_fiber(thread);
+  const std::span<char> stack = stacks_.of(thread.fiber);
+  if (observer_ != nullptr) observer_->resume(thread.fiber, stack);
   threadIdx = thread.index;
   running_ = &thread;
   running_worker = this;
-  thread.fiber.resume(scheduler_, stack, run_body);
+  fibers_[thread.fiber].resume(scheduler_, stack, run_body);
+  if (thread.state != State::kDone) return;
+  if (observer_ == nullptr) idle_fibers_.push_back(thread.fiber);
+  thread.fiber = Thread::kNoFiber;
 }
 
 void Worker::pause(State state) {
   Thread& thread = *std::exchange(running_, nullptr);
   running_worker = nullptr;
   thread.state = state;
-  thread.fiber.pause(scheduler_);
+  fibers_[thread.fiber].pause(scheduler_);
 }
 
 std::uint64_t Worker::exchange(const Collective& collective) {
@@ -89,8 +108,9 @@ void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruc
 
 // Discards what the threads were about to do, and the copies that they had issued.
 void Worker::forget_threads() {
+  for (Fiber& fiber : fibers_) fiber.forget();
   for (Thread& thread : threads_) {
-    thread.fiber.forget();
+    thread.fiber = Thread::kNoFiber;
     thread.copies.clear();
     thread.wgmma.clear();
     thread.stores = {};
@@ -123,13 +143,23 @@ void Worker::throw_fault(const Thread& thread, const std::string& what, const vo
 void Worker::begin_block(std::int64_t block) {
   block_index_ = block;
   async_.begin_block();
+  idle_fibers_.resize(count_);
+  std::iota(idle_fibers_.rbegin(), idle_fibers_.rend(), 0);
   for (int i = 0; i < count_; ++i) {
-    threads_[i].state = State::kReady;
-    threads_[i].times_given_up = 0;
-    threads_[i].wgmma.clear();
-    threads_[i].stores = {};
+    Thread& thread = threads_[i];
+    thread.state = State::kReady;
+    thread.times_given_up = 0;
+    if (!thread.wgmma.is_idle()) thread.wgmma.clear();
+    if (!thread.stores.is_idle()) thread.stores = {};
   }
   if (observer_ != nullptr) observer_->begin_block(block, count_);
+}
+
+// Not called while a thread waits for what may never come: that is an endless loop, with a place.
+void Worker::cut_if_late() {
+  if (observer_ == nullptr || !cut_after_ || std::chrono::steady_clock::now() < *cut_after_) return;
+  observer_->cut_block();
+  abandon({});
 }
 
 bool Worker::go_on() {
@@ -149,6 +179,7 @@ bool Worker::go_on() {
       if (!give_up_waits()) throw_deadlock(*stuck);
     } else if (come_to_barrier()) {
       rounds = 0;
+      cut_if_late();
     } else {
       if (observer_ != nullptr) observer_->end_block();
       return true;
@@ -292,7 +323,7 @@ void Worker::meet_warpgroup(AsyncWait::Together together, int value, const void*
 }
 
 std::span<const char> Worker::stack_from(const void* frame) const {
-  const std::span<char> stack = stacks_.of(running_ - threads_.data());
+  const std::span<char> stack = stacks_.of(running_->fiber);
   const char* const end = stack.data() + stack.size();
   return {static_cast<const char*>(frame), end};
 }
@@ -326,10 +357,14 @@ bool Worker::run_warp(int warp) {
     return found;
   };
   const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << lanes.size()) - 1);
-  const std::uint32_t began = all & ~in_state(State::kDone);
+  const std::uint32_t began = observer_ != nullptr ? all & ~in_state(State::kDone) : all;
+  const auto has_come = [](const Thread& thread) {
+    return thread.state == State::kAtBarrier || thread.state == State::kDone;
+  };
   while (true) {
     bool any_ran = false;
     const Thread* const astray = run_lanes(lanes, any_ran);
+    if (observer_ == nullptr && std::all_of(lanes.begin(), lanes.end(), has_come)) return true;
     const std::uint32_t without_room = in_state(State::kWaitsForRoom);
     const std::uint32_t yielding = in_state(State::kYields);
     const std::uint32_t waiting = in_state(State::kInCollective);
@@ -346,6 +381,7 @@ bool Worker::run_warp(int warp) {
       if (observer_ != nullptr) observer_->crash(hazard);
       abandon(hazard);
     }
+    if (yielding == 0) cut_if_late();
     const std::uint32_t alive = began & ~in_state(State::kDone);
     if (waiting != 0 && release_collectives(lanes, waiting, alive, (yielding | blocked) == 0))
       continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -37,6 +38,10 @@ class Worker {
   // Sets the observer from now on; null: none.
   void set_observer(BlockObserver* observer) { observer_ = observer; }
   BlockObserver* observer() const { return observer_; }
+  // If there is an observer, blocks are cut short after this time.
+  void set_cut_after(std::optional<std::chrono::steady_clock::time_point> time) {
+    cut_after_ = time;
+  }
 
   // Begins a block. go_on() runs it to its end, or until all lanes that can run seem to wait for
   // another block. Returns whether it has ended. Throws KernelFault and Abandoned.
@@ -83,9 +88,11 @@ class Worker {
   };
 
   static void run_body();
+  void take_fiber(Thread& thread);
   void resume(Thread& thread);
   bool run_warp(int warp);
   const Thread* run_lanes(std::span<Thread> lanes, bool& any_ran);
+  void cut_if_late();
   bool come_to_barrier();
   bool release_from_async_waits();
   bool release_warpgroup(std::span<Thread> threads);
@@ -100,10 +107,13 @@ class Worker {
   std::vector<Thread> threads_;  // as many as the largest block so far
   AsyncProxy async_;
   Stacks stacks_;
+  std::vector<Fiber> fibers_;     // one for each stack
+  std::vector<int> idle_fibers_;  // the last one that became idle is at the end
   HandlerStack handler_stack_;
   Context scheduler_;
   Thread* running_ = nullptr;
   BlockObserver* observer_ = nullptr;
+  std::optional<std::chrono::steady_clock::time_point> cut_after_;
 
   model::WarpGeometry geometry_{};
   Extent grid_{}, block_{};

@@ -79,8 +79,9 @@ std::string about(const lab::Run& run) {
           ? text::labelled(
                 "program", kTerm,
                 text::echoed(run.program, text::kReportWidth) +
-                    (run.stopped ? ": stopped at a kernel's error"
-                                 : text::printed(": its main has ended with %d", run.exit_code)))
+                    (run.unended   ? ": it has not ended; these kernels were traced until then"
+                     : run.stopped ? ": stopped at a kernel's error"
+                                   : text::printed(": its main has ended with %d", run.exit_code)))
           : text::labelled(
                 "problem", kTerm,
                 lab::product(run) + text::printed(", fp32, seed %llu", run.seed) +

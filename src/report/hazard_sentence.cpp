@@ -235,14 +235,14 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
   return "";
 }
 
-bool report_hazards(const char* program, const lab::Run& run) {
+bool report_hazards(const char* program, const lab::Run& run, std::FILE* out) {
   bool any = false;
   for (const lab::Row& row : run.rows) {
     if (!row.counts) continue;
     for (const model::Hazard& hazard : row.counts->hazards) {
       const bool is_note = model::is_note(hazard.kind);
       std::fprintf(
-          stderr, "%s: %s%s\n", program, is_note ? "note: " : "",
+          out, "%s: %s%s\n", program, is_note ? "note: " : "",
           hazard_sentence(hazard, run, row).c_str());
       any |= !is_note;
     }

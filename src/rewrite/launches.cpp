@@ -30,6 +30,9 @@ class Launches {
   std::string run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].is("<<<")) translate(i);
+      if (tokens_[i].is("cudaLaunchKernel") || tokens_[i].is("cudaLaunchCooperativeKernel")) {
+        uncover_kernel(i + 1);
+      }
     }
     return edits_.applied();
   }
@@ -153,6 +156,19 @@ class Launches {
       }
       if (tokens_[i].is("(") || tokens_[i].is("{")) i = closing(tokens_, i);
     }
+  }
+
+  // The first argument after the bracket at `open` without a cast to void*, which would hide the
+  // types of the kernel's own arguments.
+  void uncover_kernel(std::size_t open) {
+    const auto is_at = [&](std::size_t i, const char* what) {
+      return i < tokens_.size() && tokens_[i].is(what);
+    };
+    const std::size_t cast = open + 1;
+    const std::size_t type = is_at(cast + 1, "const") ? cast + 2 : cast + 1;
+    const bool casts = is_at(open, "(") && is_at(cast, "(") && is_at(type, "void") &&
+                       is_at(type + 1, "*") && is_at(type + 2, ")");
+    for (std::size_t i = cast; casts && i <= type + 2; ++i) edits_.remove(tokens_[i]);
   }
 
   std::string_view source_;

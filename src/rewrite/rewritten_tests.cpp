@@ -51,6 +51,15 @@ TEST_CASE("a launch names its kernel in a call, whatever expression that is") {
   CHECK(launch_in("k<<<v<a>(), 2>>>(f(__null), __null)") == "[k](v<a>(), 2)(f(__null), nullptr)");
 }
 
+TEST_CASE("cudaLaunchKernel gets the kernel without a cast that hides its type") {
+  CHECK(launches("cudaLaunchKernel((void*)k<A>, 1)") == "cudaLaunchKernel(k<A>, 1)");
+  CHECK(
+      launches("cudaLaunchCooperativeKernel((const void *)&k, g)") ==
+      "cudaLaunchCooperativeKernel(  &k, g)");
+  CHECK(launches("cudaLaunchKernel(k, (void*)p)") == "cudaLaunchKernel(k, (void*)p)");
+  CHECK(launches("f((void*)k)") == "f((void*)k)");
+}
+
 TEST_CASE("what only looks like a launch stays") {
   for (const char* source :
        {"// k<<<1, 2>>>(p)\n", "\"k<<<1, 2>>>(p)\"", "a << b", "a >> b > c",

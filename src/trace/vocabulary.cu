@@ -28,9 +28,9 @@ __global__ void kernel(const float* in, float* out) {
   body(in, out);
 }
 
-template <Body body>
+template <Body body, int threads = 32>
 void run(const float* in, float* out) {
-  launch(kernel<body>, dim3(1), dim3(32), 0, in, out);
+  launch(kernel<body>, dim3(1), dim3(threads), 0, in, out);
 }
 
 template <class V>
@@ -362,6 +362,19 @@ extern const std::vector<trace::Exchange> trace::vocabulary = {
        out[T] = sum + 1000 * (most == T / 8 * 8 + 7) + 2000 * (before == static_cast<int>(T % 8)) +
                 4000 * (with == 2 * (static_cast<int>(T) % 8 + 1));
      }>, [](int t) { return 64 * (t / 8) + 28 + 7000; }},
+    {"umin and its relatives", BODY {
+       out[T] = umin(T, 7u) + 10 * umax(T, 7u) + 1000 * static_cast<int>(llmin(-1, T) + 2) +
+                10000 * static_cast<int>(ullmax(3, 4));
+     }>, [](int t) { return (t < 7 ? t + 70 : 7 + 10 * t) + 41000; }},
+    {"cooperative groups: tiles of two warps", BODY {
+       __shared__ cg::block_tile_memory<128> memory;
+       const auto tile = cg::tiled_partition<64>(cg::this_thread_block(memory));
+       const int sum = cg::reduce(tile, static_cast<int>(T), cg::plus<int>());
+       const double most = cg::reduce(tile, static_cast<double>(T), cg::greater<double>());
+       const bool fits = tile.meta_group_size() == 2 && tile.meta_group_rank() == T / 64 &&
+                         tile.thread_rank() == T % 64 && tile.size() == 64;
+       out[T] = sum + 10000 * (most == T / 64 * 64 + 63) + 20000 * fits;
+     }, 128>, [](int t) { return 4096 * (t / 64) + 2016 + 30000; }},
     {"cooperative groups: lanes that are together", BODY {
        if (T % 3 == 0) {
          const auto group = cg::coalesced_threads();

@@ -64,6 +64,15 @@ void WarpTracer::end_block() {
   record_hazards();
 }
 
+// What its threads would still have done is no hazard.
+void WarpTracer::cut_block() {
+  stop();
+  if (audited_) AuditedBlock::leave_unfinished();
+  audited_.reset();
+  counts_.end_block();
+  if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_end);
+}
+
 void WarpTracer::crash(const model::Hazard& hazard) {
   if (record_.is_on()) record_.crash(hazard);
 }

@@ -36,6 +36,7 @@ class WarpTracer : public machine::BlockObserver {
 
   void begin_block(std::int64_t block, int threads) override;
   void end_block() override;
+  void cut_block() override;
   void crash(const model::Hazard& hazard) override;
   void go_on() override;
   void resume(int thread, std::span<const char> stack) override;

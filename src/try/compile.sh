@@ -10,6 +10,14 @@ files=$in
 for file in "$in".*.ii; do
   [ ! -e "$file" ] || files="$files $file"
 done
+# A kernel and its shared arrays are found by the name of their file in the symbol table
+# (machine/symbols.cpp). So the merged files become one, the first.
+as_one_file() {
+  names=$(readelf -sW "$1" | awk '$4 == "FILE" { if (first == "") first = $8; if ($8 != first) print $8 }')
+  for name in $names; do
+    objcopy --strip-symbol="$name" "$1" || return 1
+  done
+}
 # copy OUT.o "FLAGS" COMPILER FLAGS...
 copy() {
   out=$1 of_copy=$2 objects=
@@ -21,7 +29,7 @@ copy() {
       -o "$into" || return 1
     objects="$objects $into"
   done
-  [ "$files" = "$in" ] || { ld -r $objects -o "$out.all" && mv "$out.all" "$out"; }
+  [ "$files" = "$in" ] || { ld -r $objects -o "$out.all" && as_one_file "$out.all" && mv "$out.all" "$out"; }
 }
 copy "$plain" "$of_plain" "$@" 2> "$plain.said" &
 plain_job=$!

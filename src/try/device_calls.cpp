@@ -13,6 +13,7 @@
 
 #include "cuda/vector_types.h"
 #include "machine/grid.h"
+#include "machine/own_access.h"
 #include "machine/position.h"
 #include "try/main_call.h"
 
@@ -72,6 +73,7 @@ extern "C" {
 
 int try_printf(const char* format, ...) {
   if (host_is_silent && !machine::in_kernel()) return 0;
+  const machine::OwnAccess own;  // to a text that %s names
   std::va_list arguments, again;
   va_start(arguments, format);
   va_copy(again, arguments);

@@ -1,9 +1,12 @@
 #include "try/launches.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "cuda/headers/driver_types.h"
 #include "host/kernels.h"
+#include "machine/fault.h"
 #include "machine/launch_limits.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
@@ -30,6 +33,17 @@ void require_opt_in(const machine::ProgramLaunch& launch) {
 
 }  // namespace
 
+Launches::Launches(machine::Machine machine, int most_traced, double limit_s)
+    : machine_(std::move(machine)),
+      most_traced_(most_traced),
+      whole_time_(static_cast<long>(limit_s * 1000 / 2)) {
+  machine_.no_blocks_after = std::chrono::steady_clock::now() + whole_time_;
+}
+
+bool Launches::is_late() const {
+  return std::chrono::steady_clock::now() > *machine_.no_blocks_after;
+}
+
 void Launches::launch(const machine::ProgramLaunch& launch) {
   ++made;
   try {
@@ -42,13 +56,42 @@ void Launches::launch(const machine::ProgramLaunch& launch) {
     trace(launch, kernel);
   } catch (const machine::LaunchRefusal& refusal) {
     simt::set_launch_error(refusal.error);
-    if (std::find(notes.begin(), notes.end(), refusal.what()) == notes.end()) {
-      notes.emplace_back(refusal.what());
+    add_note(refusal.what());
+  } catch (const machine::KernelFault&) {
+    if (any_cut_short) {
+      note_doubt(launch.kernel);
+    } else {
+      failure = std::current_exception();
     }
   } catch (...) {
     failure = std::current_exception();
   }
+  machine::traced_kernel = {};  // also if the kernel did not end
   if (stopped()) leave_main(1);
+}
+
+// Printed at once, because the program may crash on incomplete data.
+void Launches::note_lateness() {
+  if (std::exchange(any_cut_short, true)) return;
+  const double whole_s = std::chrono::duration<double>(whole_time_).count();
+  std::fprintf(
+      stderr,
+      "try: note: after %g s, half of --limit, only blocks to be traced ran, and what the program "
+      "computed since then is wrong; more time, or a smaller problem, lets all of them run: "
+      "--limit "
+      "%g\n",
+      whole_s, whole_s * 10);
+}
+
+void Launches::add_note(const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+// Earlier launches have left out results, which may be why this one fails.
+void Launches::note_doubt(const void* kernel) {
+  add_note(
+      machine::function_name(kernel) +
+      ": has a hazard after that time, which incomplete data may have caused");
 }
 
 void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
@@ -69,18 +112,32 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
           machine::function_name(kernel) + ": the traced copy of its launch is missing");
     }
     if (launches > 0) machine.audit = nullptr;
-    machine.launched = [&](const machine::Launch& traced, const model::Counts& counts) {
-      kernels.add_launch(traced, counts, 0, 0);
+    machine.launched = [&](const machine::Launch& run, model::Counts counts) {
+      if (any_cut_short && !counts.hazards.empty()) {
+        note_doubt(kernel);
+        counts.hazards.clear();
+      }
+      kernels.add_launch(run, counts, 0, 0);
       if (machine.audit != nullptr) {
-        trace::resolve_lines(*machine.audit, trace::kernel_lines(traced.kernel));
+        trace::resolve_lines(*machine.audit, trace::kernel_lines(run.kernel));
       }
       is_whole = counts.blocks_traced == counts.blocks;
     };
+    // A kernel that is traced late gets some time, too.
+    machine.cut_blocks_after =
+        std::max(*machine.no_blocks_after, std::chrono::steady_clock::now() + whole_time_ / 8);
     machine::traced_kernel = {launch.kernel, kernel};
     trace::trace(
         machine, {},
         run_with(kernel, reinterpret_cast<void (*)(void*)>(const_cast<void*>(thread))));
-    machine::traced_kernel = {};
+    ++launches;
+    if (std::chrono::steady_clock::now() > *machine.cut_blocks_after) {
+      note_lateness();
+      add_note(
+          machine::function_name(kernel) +
+          ": only the beginning of its blocks was traced, so the counts per thread are too small");
+    }
+    if (traced) traced();
     machine.recorder = nullptr;
     machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAllButSample;
@@ -88,14 +145,17 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     machine.recorder = nullptr;
     machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAll;
+    ++launches;
   }
-  ++launches;
   if (is_whole || kernels.any_abandoned()) return;
   machine.launched = {};
-  for (const model::Hazard& hazard :
-       machine::run(machine, run_with(launch.kernel, launch.thread))) {
-    kernels.add_hazard(kernel, hazard);
+  if (!is_late()) {
+    const auto run_launch = run_with(launch.kernel, launch.thread);
+    for (const model::Hazard& hazard : machine::run(machine, run_launch)) {
+      kernels.add_hazard(kernel, hazard);
+    }
   }
+  if (is_late()) note_lateness();
 }
 
 int Launches::launches_of(const void* kernel) const {

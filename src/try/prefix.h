@@ -2,6 +2,12 @@
 // (rewrite/) are not macros in the user's file.
 #pragma once
 
+// C++20's lerp is in the way of programs that define their own, as the samples' helper_math.h does:
+// for nvcc they are C++17.
+#define lerp simt_standard_lerp
+#include <math.h>
+#undef lerp
+
 #define SIMT_REWRITTEN
 #include "cuda/cpu.h"
 #include "cuda/headers/cuda_runtime.h"
@@ -14,6 +20,9 @@
 
 // As nvcc defines them, for an architecture of its middle years.
 #define __CUDACC__ 1
+#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
+#define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
+#define __CUDACC_VER_BUILD__ 0
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 860
 #endif

@@ -3,6 +3,8 @@
 #include <sys/prctl.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <utility>
@@ -39,6 +41,19 @@ int run_main(const Options& options, Launches& launches) {
   return exit_code;
 }
 
+// Of a program that has not ended.
+std::string unfinished_report(const flags::Flags& flags, const lab::Run& run, text::Style style) {
+  char* text = nullptr;
+  std::size_t bytes = 0;
+  std::FILE* const out = open_memstream(&text, &bytes);
+  print(out, flags, run, "", style);
+  if (flags.format == report::Format::table) report::report_hazards("try", run, out);
+  std::fclose(out);
+  std::string report(text, bytes);
+  std::free(text);
+  return report;
+}
+
 guard::Outcome step_program(const Options& options, bool on_terminal, std::FILE* report) {
   // If the parent is gone, the terminal must be restored.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -46,7 +61,7 @@ guard::Outcome step_program(const Options& options, bool on_terminal, std::FILE*
   machine::Machine machine{&gpu, machine::Blocks::kSample};
   trace::Recorder recorder = step::step_recorder();
   machine.recorder = &recorder;
-  Launches launches(machine, options.launches);
+  Launches launches(machine, options.launches, options.limit_s);
   run_main(options, launches);
   step::RecordedRun run{std::move(recorder.launches), ""};
   try {
@@ -84,7 +99,25 @@ guard::Outcome run_program(
     return options.registers ? options.registers
                              : compiled_registers(kernel, run.gpu.compute_capability);
   });
-  Launches launches(machine, options.launches);
+  Launches launches(machine, options.launches, options.limit_s);
+  const auto fill_rows = [&] {
+    run.rows.clear();
+    for (Kernels::Entry& entry : launches.kernels.entries) {
+      entry.shape.launches = launches.launches_of(entry.function);
+      run.rows.push_back(
+          row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
+      lab::annotate(run.rows.back(), entry.function);
+    }
+  };
+  // If the program never ends, this is its report.
+  if (recorder.wanted() == nullptr) {
+    launches.traced = [&] {
+      run.unended = true;
+      fill_rows();
+      guard::report_until_now(unfinished_report(flags, run, style));
+      run.unended = false;
+    };
+  }
   run.exit_code = run_main(options, launches);
   run.stopped = launches.stopped();
   if (launches.failure) {
@@ -92,12 +125,7 @@ guard::Outcome run_program(
     recorder.keep_fault([&] { std::rethrow_exception(launches.failure); });
   }
 
-  for (Kernels::Entry& entry : launches.kernels.entries) {
-    entry.shape.launches = launches.launches_of(entry.function);
-    run.rows.push_back(
-        row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
-    lab::annotate(run.rows.back(), entry.function);
-  }
+  fill_rows();
   for (const std::string& note : launches.notes) {
     std::fprintf(stderr, "try: note: %s\n", note.c_str());
   }

@@ -88,9 +88,9 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
     const char* says;
   };
   const Case cases[] = {
-      {"aborts", "try: examples/endings.cu:33: the program aborts: it calls abort()"},
+      {"aborts", "try: examples/endings.cu:42: the program aborts: it calls abort()"},
       {"throws", "try: the program throws an exception: nobody catches this\n"},
-      {"loops", "try: examples/endings.cu:43: the program is still running after 3 s"},
+      {"loops", "try: examples/endings.cu:52: the program is still running after 3 s"},
       {"loops-in-a-kernel",
        "try: examples/endings.cu:12: endless, block (0, 0, 0), thread (0, 0, 0)"},
       {"out-of-bounds",
@@ -108,6 +108,51 @@ TEST_CASE("a program that cannot end well ends with one sentence") {
     CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
     CHECK(!contains(output.out, "not reached"));
   }
+}
+
+TEST_CASE("a kernel may print a text in memory from cudaMalloc") {
+  const Output output = ending("says-a-text");
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("hello\n"));
+}
+
+TEST_CASE("a program that does not end shows the kernels that were traced until then") {
+  const Output output = ending("loops-after-a-kernel", "--limit 3");
+  CHECK(output.exit_code == 1);
+  CHECK(contains(output.err, "examples/endings.cu:57: the program is still running after 3 s"));
+  CHECK(output.out.starts_with(
+      "program  endings: it has not ended; these kernels were traced until then\n"));
+  CHECK(contains(output.out, "1 stored"));
+}
+
+TEST_CASE("when half of the time is over only traced blocks run, so that all kernels are seen") {
+  const Output output = ending("takes-too-long", "--limit 4");
+  CHECK(output.exit_code == 0);
+  CHECK(
+      output.out.starts_with("and ends\ndestroyed\nprogram  endings: its main has ended with 0\n"));
+  CHECK(contains(output.out, "1 empty "));
+  CHECK(contains(output.out, "2 stored "));
+  CHECK(output.err.starts_with(
+      "try: note: after 2 s, half of --limit, only blocks to be traced ran"));
+}
+
+TEST_CASE("of a block that takes too long the beginning is traced") {
+  const Output output = ending("turns", "--limit 4");
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "1 turns "));
+  CHECK(contains(output.out, "4.00"));
+  CHECK(contains(
+      output.err,
+      "try: note: turns: only the beginning of its blocks was traced, so the counts per thread are "
+      "too small\n"));
+}
+
+TEST_CASE("what incomplete data may have caused is no alarm") {
+  const Output output = ending("takes-too-long 1", "--limit 4");
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "and ends"));
+  CHECK(contains(
+      output.err, "stored: has a hazard after that time, which incomplete data may have caused\n"));
 }
 
 TEST_CASE("a launch that a GPU refuses does not run, and is a note") {

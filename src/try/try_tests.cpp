@@ -437,6 +437,41 @@ TEST_CASE("make try says which function is missing, and where a launch is not cl
   CHECK(contains(open.err, "open.cu:3: this <<< is not closed by >>>\n"));
 }
 
+TEST_CASE("make try accepts what other people's programs rely on") {
+  const testing::Folder folder;
+  folder.write(
+      "first.cu",
+      "#include <cublasLt.h>\n#include <cuda_fp8.h>\n#include <cudaTypedefs.h>\n#include "
+      "<math.h>\n"
+      "#include <helper_cuda.h>\n#include <helper_functions.h>\n#include <cuda/atomic>\n"
+      "static_assert(__CUDACC_VER_MAJOR__ >= 12 && __CUDACC_VER_MINOR__ >= 0);\n"
+      "float lerp(float a, float b, float t) { return a + t * (b - a); }\n"
+      "unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }\n"
+      "static const char* _cudaGetErrorEnum(cublasStatus_t) { return \"cuBLAS\"; }\n"
+      "cuda::std::atomic<int> count;\n"
+      "extern \"C\" __global__ void k(float* p, int n) {\n"
+      "  __shared__ float kept[32];\n  kept[threadIdx.x] = p[threadIdx.x];\n"
+      "  p[threadIdx.x] = kept[threadIdx.x] + umin(n, 2);\n}\n"
+      "int own();\n"
+      "int main() {\n  float* p;\n  int n = 1;\n  cudaMalloc(&p, 128);\n"
+      "  cudaSetDeviceFlags(cudaDeviceBlockingSync);\n"
+      "  void* arguments[] = {&p, &n};\n"
+      "  cudaLaunchCooperativeKernel((void*)k, 1, 32, arguments);\n  return own();\n}\n");
+  folder.write("helper_functions.h", "inline int of_the_program() { return 3; }\n");
+  folder.write(
+      "second.cpp", "#include <helper_functions.h>\nint own() { return of_the_program(); }\n");
+  const Output output =
+      run("make NVCC= BUILD=" + folder.path().string() + " KERNEL=" + folder / "first.cu" +
+          " MORE=" + folder / "second.cpp" + " TRY_FLAGS=-I" + folder.path().string() + " " +
+          (folder / "try/yours.traced.o"));
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  // Its shared arrays are those of the file in which a kernel is (machine/symbols.cpp).
+  const Output symbols = run("readelf -sW " + folder / "try/yours.traced.o");
+  CHECK(contains(symbols.out, "FILE    LOCAL  DEFAULT  ABS first.cu"));
+  CHECK(!contains(symbols.out, "second.cpp"));
+}
+
 TEST_CASE("make try accepts any file name") {
   const testing::Folder folder;
   for (const char* name : {"my own kernel.cu", "kernel.cuh", "naive.cu", "try.cu"}) {

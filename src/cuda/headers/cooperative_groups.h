@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cuda/cpu.h"
+#include "cuda/hopper_instructions.h"
 
 namespace cooperative_groups {
 
@@ -22,6 +23,15 @@ class thread_block {
 };
 
 inline thread_block this_thread_block() {
+  return {};
+}
+
+// The memory by which warps of a larger tile exchange values. From compute capability 8.0 on, a
+// block has some of its own, so a program need not bring any.
+template <unsigned MostThreads = 1024>
+struct block_tile_memory {};
+template <unsigned MostThreads>
+thread_block this_thread_block(block_tile_memory<MostThreads>&) {
   return {};
 }
 
@@ -148,6 +158,31 @@ class thread_block_tile : public simt::Lanes {
   SIMT_ALWAYS_INLINE T of_rank(const T& value, unsigned rank) const {
     return simt::value_of_lane(mask(), value, static_cast<int>(simt::lane() / Size * Size + rank));
   }
+};
+
+// Several warps, 64 to 512 threads.
+template <unsigned Size, class Parent>
+requires(Size > 32) class thread_block_tile<Size, Parent> {
+  static_assert(Size <= 512 && (Size & (Size - 1)) == 0, "a tile has 64, 128, 256 or 512 threads");
+
+ public:
+  // Barrier 0 is that of the block.
+  static void sync() { ::bar_sync(static_cast<int>(meta_group_rank()) + 1, Size); }
+  static unsigned thread_rank() { return Parent().thread_rank() % Size; }
+  static constexpr unsigned num_threads() { return Size; }
+  static constexpr unsigned size() { return Size; }
+  static unsigned meta_group_rank() { return Parent().thread_rank() / Size; }
+  static unsigned meta_group_size() { return (Parent().num_threads() + Size - 1) / Size; }
+  // One value of each warp of the tile.
+  template <class T>
+  static T* slots() {
+    static_assert(sizeof(T) <= kSlotBytes, "values of up to 16 bytes are exchanged");
+    __shared__ char memory[32 * kSlotBytes];
+    return reinterpret_cast<T*>(memory) + meta_group_rank() * (Size / 32);
+  }
+
+ private:
+  static constexpr unsigned kSlotBytes = 16;
 };
 
 template <unsigned Size, class Group>

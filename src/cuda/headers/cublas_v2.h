@@ -2,6 +2,10 @@
 // meaning (column-major), computed by the CPU.
 #pragma once
 
+#define CUBLAS_API_H_  // programs ask by this name whether the types of cuBLAS are there
+
+#include <concepts>
+
 #include "cuda/headers/cuda_runtime_api.h"
 #include "cuda/headers/library_types.h"
 
@@ -83,7 +87,11 @@ enum cublasGemmAlgo_t {
 
 const char* cublasGetStatusName(cublasStatus_t status);
 const char* cublasGetStatusString(cublasStatus_t status);
-const char* _cudaGetErrorEnum(cublasStatus_t status);  // for helper_cuda.h
+// For helper_cuda.h. A program's own, which is no template, comes first.
+template <std::same_as<cublasStatus_t> Status>
+const char* _cudaGetErrorEnum(Status status) {
+  return cublasGetStatusName(status);
+}
 cublasStatus_t cublasCreate(cublasHandle_t* handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
 cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);

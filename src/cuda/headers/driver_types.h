@@ -1,6 +1,9 @@
 // The types of CUDA's host functions, for builds without the toolkit.
 #pragma once
 
+// Programs ask by this name whether CUDA's types are there.
+#define __DRIVER_TYPES_H__
+
 #include <cstddef>
 
 // Of CUDA 12, whose functions these are. For host and kernels alike.
@@ -107,7 +110,8 @@ inline constexpr unsigned cudaEventRecordDefault = 0, cudaEventRecordExternal = 
 inline constexpr unsigned cudaEventWaitDefault = 0, cudaEventWaitExternal = 1;
 inline constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1,
                           cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4,
-                          cudaDeviceMapHost = 8, cudaDeviceLmemResizeToMax = 16;
+                          cudaDeviceMapHost = 8, cudaDeviceLmemResizeToMax = 16,
+                          cudaDeviceBlockingSync = cudaDeviceScheduleBlockingSync;
 inline constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 inline constexpr int cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2;
 inline constexpr int cudaIpcMemLazyEnablePeerAccess = 1;

@@ -1,12 +1,17 @@
 // The functions of the CUDA samples' helper_cuda.h, for builds without the samples: error checks,
 // and the choice of a GPU.
 #pragma once
+#define COMMON_HELPER_CUDA_H_
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "cuda/headers/cuda_runtime_api.h"
+#if __has_include(<helper_string.h>)
+#include <helper_string.h>
+#else
 #include "cuda/headers/helper_string.h"
+#endif
 
 #ifndef MIN
 #define MIN(a, b) ((a) < (b) ? (a) : (b))

@@ -1,12 +1,21 @@
 // The functions of the CUDA samples' helper_functions.h, for builds without the samples: arguments,
 // stop watch and comparisons. Those that read and write images are not here.
+// A program that brings its own keeps it.
 #pragma once
+
+#if __has_include_next(<helper_functions.h>)
+#include_next <helper_functions.h>
+#else
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#if __has_include(<helper_string.h>)
+#include <helper_string.h>
+#else
 #include "cuda/headers/helper_string.h"
+#endif
 #include "cuda/headers/helper_timer.h"
 
 #ifndef MIN
@@ -40,3 +49,5 @@ bool compareData(
   }
   return threshold == 0 ? wrong == 0 : wrong <= threshold * count;
 }
+
+#endif

@@ -1,6 +1,11 @@
 // The functions of the CUDA samples' helper_string.h, for builds without the samples: arguments of
 // the form -name or -name=value, with one dash or two.
+// A program that brings its own keeps it.
 #pragma once
+
+#if __has_include_next(<helper_string.h>)
+#include_next <helper_string.h>
+#else
 
 #include <cstdio>
 #include <cstdlib>
@@ -89,3 +94,5 @@ inline char* sdkFindFilePath(const char* file, const char* /*program*/) {
   }
   return nullptr;
 }
+
+#endif

@@ -31,6 +31,7 @@ class Untraced : public machine::ProgramLaunches {
           launch.thread, launch.context, launch.context_bytes);
     });
   }
+  bool is_late() const override { return false; }
   const model::Gpu* gpu() const override { return &gpu_; }
 
  private:

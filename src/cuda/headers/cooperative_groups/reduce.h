@@ -28,7 +28,8 @@ SIMT_OPERATION(bit_xor, a ^ b)
 // The same result in every lane. A tile adds in the order of a butterfly, other groups one rank
 // after the other.
 template <class Group, class T, class Operation>
-SIMT_INLINE T reduce(const Group& group, T value, Operation operation) {
+requires(!requires { Group::template slots<T>(); }) SIMT_INLINE T
+    reduce(const Group& group, T value, Operation operation) {
   static_assert(
       std::is_base_of_v<simt::Lanes, Group>,
       "reduce works on tiles and coalesced groups: partition the block first");
@@ -41,6 +42,24 @@ SIMT_INLINE T reduce(const Group& group, T value, Operation operation) {
   }
   T result = group.shfl(value, 0);
   for (unsigned rank = 1; rank < size; ++rank) result = operation(result, group.shfl(value, rank));
+  return result;
+}
+
+// Each warp reduces, and then every thread reduces the results of the warps.
+template <class Group, class T, class Operation>
+requires requires {
+  Group::template slots<T>();
+}
+SIMT_INLINE T reduce(const Group& group, T value, Operation operation) {
+  value = reduce(thread_block_tile<32>(), value, operation);
+  T* const slots = Group::template slots<T>();
+  if (group.thread_rank() % 32 == 0) slots[group.thread_rank() / 32] = value;
+  group.sync();
+  T result = slots[0];
+  for (unsigned warp = 1; warp < group.size() / 32; ++warp) {
+    result = operation(result, slots[warp]);
+  }
+  group.sync();
   return result;
 }
 
