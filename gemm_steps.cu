@@ -3,7 +3,7 @@
 // Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
 // B is K x N, C is M x N. Read it from top to bottom, from slow to fast. Each stage is the previous
 // one plus one idea; `src/lesson/diff.sh naive coalesced` shows what changed between two of them.
-// From stage 12 on, tensor cores multiply, and A and B are rounded to tf32 for them.
+// From stage 12 on, tensor cores multiply; in 12 and 13, A and B are rounded to tf32 for them.
 //
 //   0  serial                the triple loop on one CPU core (cpu_reference.cpp)
 //   1  naive                 one thread per element of C; warps walk down columns
@@ -19,6 +19,7 @@
 //  11  balanced              the last wave of blocks is shared out, so that no SM idles
 //  12  tensor cores          one instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix
 //  13  Hopper                a copy engine fills the ring; four warps multiply 64 x 8 by 8 x 256
+//  14  fp32 from tensor cores   each float is two tf32 numbers; three products make one of fp32
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.

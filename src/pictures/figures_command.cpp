@@ -129,6 +129,7 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
   std::optional<Traced> before;
   std::optional<Picture> life;
   bool warp_tiles = false;   // there was a stage with them
+  bool boxes = false;        // and one whose tiles are boxes of the copy engine
   bool steps_ahead = false;  // and one that loads them
   lab::Run run{};
   run.M = run.N = run.K = kSide;
@@ -140,13 +141,13 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
     const auto add = [&](const Subject& subject, Drawing drawing) {
       drawn.push_back({&stage, subject, std::move(drawing)});
     };
-    if (stage.specialized) {
-      add(kAboutBoxes, draw_box(latest.stage));
-      add(kAboutRing, draw_ring(latest.stage, pace(table, latest, main.size)));
-    } else {
+    if (!stage.specialized) {
       add(kAboutTiles, draw_tiles(latest.stage));
       add(kAboutCoalescing, draw_coalescing(latest.stage.block));
       if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
+    } else if (!std::exchange(boxes, true)) {
+      add(kAboutBoxes, draw_box(latest.stage));
+      add(kAboutRing, draw_ring(latest.stage, pace(table, latest, main.size)));
     }
     if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {
       add(kAboutLanes, draw_lanes(latest.stage));

@@ -327,6 +327,19 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
   CHECK(in_two_lines.of(1).cublas_percent == 0.97);
   CHECK(in_two_lines.of(10).times_before == 2.5);
   CHECK(in_two_lines.of(10).cublas_percent == 0);
+  const RecordedLadder without_times = recorded_run(
+      "problem  C (64 x 64) = 1\n\n"
+      "                    TFLOP/s    % of\n"
+      " # stage                    cuBLAS\n"
+      " 0 serial            0.0003   <0.01\n"
+      " 1 naive                0.5    0.97\n"
+      "10 1D thread t…        1.25       –\n"
+      "11 a name of all columns  5      10\n"
+      "   cuBLAS fp32              4     100\n");
+  REQUIRE(without_times.speeds.size() == 5);
+  CHECK(without_times.of(-1).tflops == 4);
+  CHECK(without_times.of(11).tflops == 5);
+  CHECK(without_times.of(10).times_before == 2.5);
   for (const char* bad :
        {"", "problem  C (64 x 64) = 1\n", "problem  C (x",
         "problem  C (64 x\n# stage ms /s\n1 naive", "anything\n# stage /s\n",

@@ -1,7 +1,9 @@
 #include "pictures/recorded_speeds.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -49,6 +51,10 @@ double number(std::string_view written) {
   return in_seconds ? 1000 * value : value;
 }
 
+bool is_name(std::string_view word) {
+  return std::isalpha(static_cast<unsigned char>(word.front())) != 0;
+}
+
 // What is next to nothing ("<.01"), or is not there ("–").
 double number_or_zero(std::string_view word) {
   return word.empty() || word.starts_with('<') || word == "–" ? 0 : number(word);
@@ -84,15 +90,16 @@ struct Words {
   std::string_view time, speed;
 };
 
-// The word of `row` that stands, at least in part, below the heading, and the one before it. `row`
-// is left with what follows.
+// The number of `row` that stands, at least in part, below the heading, where a long name may end
+// as well, and the word before it. `row` is left with what follows.
 Words words_below(const Heading& heading, std::string_view& row) {
   const std::string_view all = row;
   std::string_view before;
   while (!row.empty()) {
     const std::string_view word = next_word(row);
     const int at = column(all, word.data() - all.data());
-    if (at < heading.end && at + text::display_width(word) > heading.begin) return {before, word};
+    if (!is_name(word) && at < heading.end && at + text::display_width(word) > heading.begin)
+      return {before, word};
     before = word;
   }
   throw std::invalid_argument("no row: " + std::string(all));
@@ -114,7 +121,8 @@ RecordedLadder recorded_run(std::string_view table) {
   first.remove_prefix(12);
   run.size = static_cast<int>(number(next_word(first)));
   const Heading heading = heading_of(table);
-  double time_before = 0;  // of the row before; in ms
+  double time_before = 0;  // of the row before, in ms; 0: the table has no times
+  std::optional<RecordedSpeed> before;
   while (!table.empty()) {
     const std::string_view line = next_line(table);
     if (line.empty()) break;
@@ -124,14 +132,18 @@ RecordedLadder recorded_run(std::string_view table) {
     if (!is_stage && !line.substr(line.find(word)).starts_with("cuBLAS fp32")) continue;
     rest = line;
     const auto [time, speed] = words_below(heading, rest);
+    const double time_ms = time.empty() || is_name(time) ? 0 : number(time);
     RecordedSpeed recorded{is_stage ? static_cast<int>(number(word)) : -1, number(speed), 0, 0};
     recorded.cublas_percent = number_or_zero(next_word(rest));
     if (heading.has_times) {
       recorded.times_before = number_or_zero(next_word(rest));
-    } else if (is_stage && time_before > 0) {
-      recorded.times_before = time_before / number(time);
+    } else if (is_stage && before) {
+      // Narrow tables have no time, but its ratio is that of the speeds.
+      recorded.times_before =
+          time_ms > 0 && time_before > 0 ? time_before / time_ms : recorded.tflops / before->tflops;
     }
-    time_before = number(time);
+    time_before = time_ms;
+    before = recorded;
     run.speeds.push_back(recorded);
   }
   if (run.speeds.empty()) throw std::invalid_argument("no table: no stages");
