@@ -1676,7 +1676,7 @@ model::Variant copy_engine_variant(
   static_assert(BM <= 256, "a box has at most 256 rows");
   static_assert(BK == 32, "a row of a box takes all 32 banks");
   static_assert(BN % 64 == 0, "a warpgroup multiplies for 64 columns of C");
-  static_assert(STAGES >= 3, "one tile arrives while two are read");
+  static_assert(STAGES >= 2, "one tile arrives while another is read");
   constexpr int kThreads = (BN / 64 + 1) * 128;
   model::Variant v =
       variant(name, BM, BN, BK, BM, 16, BM / 4, 2, kThreads, 1, kernel, otherwise.kernel_any);
@@ -1689,6 +1689,7 @@ model::Variant copy_engine_variant(
 
 template <int BM, int BN, int BK, int STAGES>
 model::Variant hopper_variant(const char* name, const model::Variant& otherwise) {
+  static_assert(STAGES >= 3, "one tile arrives while two are read");
   model::Variant v = copy_engine_variant<BM, BN, BK, STAGES>(
       name, ref<hopper<BM, BN, BK, STAGES>>(), sizeof(Ring<BM, BN, BK, STAGES>), otherwise);
   v.multiplier = model::Multiplier::wgmma_tf32;
@@ -2105,7 +2106,8 @@ const std::vector<model::Stage> stages = {
      .variants =
          {split_fp32_variant<128, 128, 32, 4>("128x128x32", kLargeFp32StandIn),
           split_fp32_variant<128, 128, 32, 3>("128x128x32-ring3", kLargeFp32StandIn),
-          for_small(split_fp32_variant<64, 64, 32, 4>("64x64x32", kSmallFp32StandIn))},
+          for_small(split_fp32_variant<64, 64, 32, 4>("64x64x32", kSmallFp32StandIn)),
+          split_fp32_variant<64, 64, 32, 2>("64x64x32-ring2", kSmallFp32StandIn)},
      .questions =
          {{"How many multiplications do the tensor cores make for one product of two floats?", "3",
            "multiplications",

@@ -148,7 +148,7 @@ TEST_CASE("the kernels of tensor cores are built from the same phases in the sam
   for (const Kernel& kernel : kernels()) {
     if (!has_phases(kernel)) continue;
     CAPTURE(kernel.name);
-    CHECK(kernel.text.size() <= 100);  // two screens
+    CHECK(kernel.text.size() <= 120);  // two screens
     auto line = kernel.text.begin();
     for (const char* phase : {"// Copy: ", "// Fragments: ", "// Multiply: ", "// Epilogue: "}) {
       CAPTURE(std::string(phase));

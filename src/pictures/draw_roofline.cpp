@@ -59,6 +59,8 @@ Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
 std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) {
   std::vector<Peak> peaks = {peak_of(gpu, {})};
   for (const Dot& dot : dots) {
+    // A third of the peak of wgmma with tf32, too near to that of mma to be drawn beside it.
+    if (dot.row->variant->multiplier == model::Multiplier::wgmma_3xtf32) continue;
     const Peak peak = peak_of(gpu, *dot.row->variant);
     const bool known = std::any_of(
         peaks.begin(), peaks.end(), [&](const Peak& other) { return other.name == peak.name; });

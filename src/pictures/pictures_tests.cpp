@@ -123,8 +123,8 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
       says("stage13-boxes", "In B's box, what lanes 0–15 read in one wavefront lies in 32 banks"));
   CHECK(says("stage13-ring", "has 4 places, and each tile along K takes 784 cycles to copy"));
   CHECK(says("stage13-ring", "all waits for that tile name phase 1 instead of 0"));
-  CHECK(says("loads", "3 floats, in boxes, from global memory"));
-  CHECK(says("loads", "1 float in 0.5 loads from shared memory"));
+  CHECK(says("loads", "4 floats, in boxes, from global memory"));
+  CHECK(says("loads", "4 floats in 1.5 loads from shared memory"));
 }
 
 TEST_CASE(
@@ -335,7 +335,7 @@ TEST_CASE("recorded speeds are read from the tables that the program wrote") {
       " 1 naive                0.5    0.97\n"
       "10 1D thread t…        1.25       –\n"
       "11 a name of all columns  5      10\n"
-      "   cuBLAS fp32              4     100\n");
+      "   cuBLAS fp32            4     100\n");
   REQUIRE(without_times.speeds.size() == 5);
   CHECK(without_times.of(-1).tflops == 4);
   CHECK(without_times.of(11).tflops == 5);

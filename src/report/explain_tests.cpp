@@ -74,7 +74,7 @@ TEST_CASE("a costly request that no later stage mends is said to be one") {
   }
 }
 
-TEST_CASE("every stage is explained in at most 150 lines of 100 columns, in one order") {
+TEST_CASE("every stage is explained in at most 160 lines of 100 columns, in one order") {
   for (const char* size : {"--size 128", "--m 65 --n 71 --k 9 --beta 1"}) {
     const Output output = explain_with(std::string("--hazards off ") + size);
     CHECK(output.exit_code == 0);
@@ -85,7 +85,7 @@ TEST_CASE("every stage is explained in at most 150 lines of 100 columns, in one 
                                !contains(line, "mends it") && !contains(line, "cheaper")
                            ? (++stages, 1)
                            : lines_of_stage + 1;
-      CHECK(lines_of_stage <= 150);
+      CHECK(lines_of_stage <= 160);
       CHECK(text::display_width(line) <= 100);
     }
     CHECK(stages == static_cast<int>(stage_table_plain.stages.size()));
@@ -119,7 +119,7 @@ TEST_CASE("so is every variant, also where it is cut off and copies single float
       CHECK(output.exit_code == 0);
       const std::size_t lines = lines_of(output.out).size();
       CHECK(lines > 90);
-      CHECK(lines <= 150);
+      CHECK(lines <= 160);
     }
   }
 }

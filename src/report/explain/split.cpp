@@ -42,7 +42,8 @@ std::string sum(const char* name, double value, double exact) {
 
 std::string split_of(const Explained& explained) {
   const auto& [run, row, style, whole, format] = explained;
-  if (row.variant->multiplier != model::Multiplier::wgmma_3xtf32 || whole) return "";
+  const bool splits = row.variant && row.variant->multiplier == model::Multiplier::wgmma_3xtf32;
+  if (!splits || whole) return "";
   const auto a = std::numbers::pi_v<float>, b = std::numbers::e_v<float>;
   const auto [high, low] = model::split_into_tf32(a);
   const auto [b_high, b_low] = model::split_into_tf32(b);
