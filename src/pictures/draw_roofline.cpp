@@ -213,14 +213,14 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     for (const Roof& roof : roofs) {
       if (follows(at_its_height(roof))) beyond = std::max(beyond, at_its_height(roof));
     }
-    const bool between_roofs =
+    const bool after_a_roof =
         std::any_of(std::begin(roofs), std::end(roofs), [&](const Roof& roof) {
           const double at = at_its_height(roof);
-          return beyond > x && x - kRoom < at && at < x;
+          return x - kRoom < at && at < x;
         });
     const std::string number = text::printed("%d", dot.row->number);
     const double width = text_width(number, {.bold = true});
-    if (between_roofs && dot_y < y_of(peak) + kRoom) left = false;
+    if (after_a_roof && (beyond == x || dot_y < y_of(peak) + kRoom)) left = false;
     Numbers& numbers = left ? at_left : at_right;
     const double beside = left ? x - 6 - width : std::max(x, beyond) + 16;
     const bool crowded = dot_y < numbers.above + kHigh && std::abs(beside - numbers.beside) < 20;

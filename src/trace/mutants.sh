@@ -19,6 +19,7 @@ equivalent=(
   "stage 11, add_up_parts, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
   "stage 13, initialize, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- it only computes with its arguments"
   "stage 13:bf16-128x256x64, update2_if_inside, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- the same"
+  "stage 14, split, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- the same"
 )
 # Mutants with an effect that the tracer cannot see (src/trace/block_order.h, cuda/wgmma.h). Each entry
 # excuses one mutant.
@@ -28,6 +29,9 @@ unseen=(
   "stage 11, add_up_parts, unfenced: __threadfence() -- the fence of the block that reads is not missed"
   "stage 13, initialize, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
   "stage 13:bf16-128x256x64, update2_if_inside, without: wgmma_fence_operand(sum) -- the same"
+  "stage 14, split, without: wgmma_fence_operand(part) -- the same"
+  "stage 14, split, without: mbarrier_wait(&full[turn.stage], turn.phase) -- the wait for split_up, which follows, is longer"
+  "stage 14, split, without: mbarrier_wait(&split_up[turn.stage], turn.phase) -- what a thread stores for the tensor cores is checked for its fence, not for its order before a wgmma of other warps"
 )
 helper_at() { # line
   head -n "$1" gemm_steps.cu | grep -oE '^__device__ [^(]*' | tail -n 1 | awk '{ print $NF }'
