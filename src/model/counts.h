@@ -164,6 +164,26 @@ struct Counts {
   std::vector<Hazard> hazards;  // and notes: the first for each kind, array and pair of places
 };
 
+// The parts of Counts that are added up over the traced blocks. In each, every tile of K adds the
+// same number.
+inline constexpr Traffic Counts::*kTraffic[] = {&Counts::gmem_loads, &Counts::gmem_stores,
+                                                &Counts::smem_loads, &Counts::smem_stores,
+                                                &Counts::async_gmem, &Counts::async_smem};
+inline constexpr std::int64_t Counts::*kSums[] = {
+    &Counts::blocks_traced,
+    &Counts::threads_traced,
+    &Counts::barriers,
+    &Counts::mmas,
+    &Counts::mma_products,
+    &Counts::box_requests,
+    &Counts::box_sectors,
+    &Counts::boxes_outside,
+    &Counts::box_sectors_delivered,
+    &Counts::ldmatrix_requests,
+    &Counts::ldmatrix_wavefronts,
+    &Counts::atomic_requests,
+    &Counts::atomic_sectors};
+
 inline bool has_fatal(const Counts& counts) {
   for (const Hazard& hazard : counts.hazards) {
     if (is_fatal(hazard.kind)) return true;
