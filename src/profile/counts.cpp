@@ -141,9 +141,10 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   for (const lab::Row& row : traced.rows) {
     if (!row.variant || !row.counts || lab::is_total(*row.counts)) continue;
     throw model::Refusal(text::printed(
-        "stage %d is traced in %lld of its %lld blocks and ncu counts them all; "
+        "%s %d is traced in %lld of its %lld blocks and ncu counts them all; "
         "add --trace all",
-        row.number, static_cast<long long>(row.counts->blocks_traced),
+        row.stage != nullptr ? "stage" : "kernel", row.number,
+        static_cast<long long>(row.counts->blocks_traced),
         static_cast<long long>(row.counts->blocks)));
   }
   std::string text = report::about(traced) + "\n" + text::pad_right("count", 2 + kCount) +
@@ -157,10 +158,13 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   for (const lab::Row& row : traced.rows) {
     if (!row.variant || !row.counts) continue;
     const std::string title =
-        text::printed("stage %d %s: ", row.number, row.name.c_str()) + lab::kernel_name(row);
+        row.stage != nullptr
+            ? text::printed("stage %d %s: ", row.number, row.name.c_str()) + lab::kernel_name(row)
+            : text::printed("kernel %d: %s", row.number, row.name.c_str());
     std::fprintf(out, "%s\n", text::shortened(title, text::kReportWidth).c_str());
     std::optional<model::SharedLoads> compiled;  // of the whole launch
-    if (const auto record = lab::compiled_loop(traced, row)) {
+    const auto record = row.stage != nullptr ? lab::compiled_loop(traced, row) : std::nullopt;
+    if (record) {
       compiled = model::shared_loads_as_compiled(
           lab::product_of(traced), *row.variant, *row.counts, *record);
       const int tiles = model::tiles_of(*row.variant, traced.M, traced.N);

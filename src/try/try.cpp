@@ -23,6 +23,7 @@
 #include "machine/symbols.h"
 #include "machine/waiting.h"
 #include "model/refusal.h"
+#include "profile/profile.h"
 #include "report/hazard_sentence.h"
 #include "step/step_command.h"
 #include "text/output.h"
@@ -201,10 +202,10 @@ guard::Outcome try_sgemm(
     return recorder.show(
         report, style, run, is_right ? "" : why_wrong(flags, run.gpu, p, *all.error));
   }
-  print(report, flags, run, note, style);
+  const bool agrees = print(report, flags, run, note, style);
   print_notes();
   const bool hazardous = report::report_hazards("try", run);
-  if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
+  if (!all.error || all.error->bound_ok) return {hazardous || !agrees ? 1 : 0, ""};
   return {1, why_wrong(flags, run.gpu, p, *all.error)};
 }
 
@@ -234,6 +235,7 @@ int try_or_refuse(int argc, char** argv) {
     lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
+    if (options.flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
     name_threads = options.name_threads;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);

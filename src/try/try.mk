@@ -11,7 +11,7 @@ TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/cuda/cpu.h,$(AS_CPU)) -iquote
 	-w -U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
 # One architecture after the other (--threads 1), so that ptxas reports one kernel at a time.
 TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=-W%,$(NVCCFLAGS))) \
-	-Xcompiler=-iquote,src/try/headers -x cu -w -Xptxas -v
+	-Xcompiler=-iquote,src/try/headers -w -Xptxas -v
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRACED) $(TRIED_PLAIN)
 C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$(name)) \
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
@@ -38,19 +38,20 @@ $(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
 	src/try/copy.sh traced $< $@ $(C_LIBRARY) $(COUNTED)
 $(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o src/try/copy.sh
 	src/try/copy.sh plain $< $@ $(C_LIBRARY)
-$(BUILD)/try/yours.gpu.o: FORCE
+$(BUILD)/try/yours.gpu.o: $(BUILD)/try/timed_launches.o FORCE
 	mkdir -p $(@D)
-	$(NVCC) $(TRY_NVCCFLAGS) -include src/cuda/launch.h $(TRY_COMPILER_FLAGS) -c "$$KERNEL" -o $@ 2> $@.log || \
-		{ cat $@.log >&2; exit 1; }
-	c++filt -p < $@.log | awk -f src/model/ptxas_registers.awk > $(BUILD)/try/yours.registers
-	objcopy --redefine-sym _Z5sgemmiiifPKfS0_fPf=_Z9sgemm_gpuiiifPKfS0_fPf --localize-symbol=main $@
+	CXX='$(CXX)' src/try/for_gpu.sh $(@:.gpu.o=) $< $(NVCC) $(TRY_NVCCFLAGS) -include src/cuda/launch.h $(TRY_COMPILER_FLAGS)
+$(BUILD)/try/timed_launches.o: src/profile/timed_launches.cu $(BUILD)/gpu.flags
+	$(call say,nvcc,$<)
+	mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
 
 TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \
 		$(if $(HAS_GPU),$(BUILD)/try/yours.gpu.o) $(TRY_PARTS)
-	$(if $(HAS_GPU),,rm -f $@.registers)
+	$(if $(HAS_GPU),,rm -f $@.registers $@.on_gpu)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 # Here the traced copy has the main.
 $(BUILD)/try/%.debug.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
