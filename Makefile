@@ -63,7 +63,7 @@ ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp student.cpp tokens.cpp ke
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
 # The files around a user's kernel.
 RUNNERS := $(addprefix src/try/,try.cpp audit.cpp program.cpp launches.cpp print.cpp scenes.cpp why_wrong.cpp)
-HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
+HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 

@@ -19,6 +19,7 @@
 #include "text/numbers.h"
 #include "trace/audit.h"
 #include "try/audit.h"
+#include "try/compiled_code.h"
 #include "try/launches.h"
 #include "try/main_call.h"
 #include "try/notes.h"
@@ -107,6 +108,7 @@ guard::Outcome run_program(
       run.rows.push_back(
           row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
       lab::annotate(run.rows.back(), entry.function);
+      run.rows.back().shared_loads = shared_loads_of(run.rows.back(), entry.name, run.gpu);
     }
   };
   // If the program never ends, this is its report.

@@ -28,6 +28,7 @@
 #include "text/output.h"
 #include "trace/trace.h"
 #include "try/audit.h"
+#include "try/compiled_code.h"
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
 #include "try/kernels.h"
@@ -188,8 +189,10 @@ guard::Outcome try_sgemm(
   }
   // If there are several kernels, one may load what another stored.
   if (run.rows.size() == 1) lab::note_never_written(p, result, *run.rows[0].counts);
-  for (std::size_t i = 0; i < run.rows.size(); ++i)
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
     lab::annotate(run.rows[i], kernels.entries[i].function);
+    run.rows[i].shared_loads = shared_loads_of(run.rows[i], run.rows[i].name, run.gpu);
+  }
   if (run.rows.size() == 1) {
     run.rows[0].error = all.error;
     run.rows[0].time = all.time;
