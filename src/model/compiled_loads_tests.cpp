@@ -131,6 +131,7 @@ TEST_CASE("wavefronts that differ from load to load are known if all loads becam
   CHECK(compiled({line}, kernel).wavefronts() == 300);
   make(kernel, 1, Kind::load, 8, 7, 20);
   line.requests = line.pieces = 1000;
+  line.merging.by_128 = {250, 375, 2};
   const CompiledLoads mixed = compiled({line}, kernel);
   CHECK(mixed.requests() == 300);
   CHECK(!mixed.wavefronts());
