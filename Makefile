@@ -21,11 +21,11 @@ $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(n
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-# Prints one short line per file, or with V=1 the commands.
+# Prints one short line per file, or with V=1 the commands, or with -s nothing.
 ifeq ($(V),)
 .SILENT:
 endif
-say = $(if $(V),,$(info $(shell printf '%-9s %s' '$(1)' '$(2)')))
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,$(info $(shell printf '%-9s %s' '$(1)' '$(2)')))
 
 # The GPU part is built if there is a GPU, for that GPU. Otherwise it is built if ARCHS names
 # architectures, or by `make gpu` for those of common classroom GPUs (oldest first; Hopper's own

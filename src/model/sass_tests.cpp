@@ -87,7 +87,7 @@ TEST_CASE("instructions of a loop's every iteration are executed equally often, 
   CHECK(made[0].together == made[2].together);
   CHECK(made[0].together == made[4].together);
   CHECK(made[0].together != made[3].together);  // jumped over
-  CHECK(made[0].together != made[5].together);  // behind the loop
+  CHECK(made[0].together != made[5].together);  // after the loop
 }
 
 TEST_CASE("a warp that may end between two instructions does not execute both equally often") {

@@ -11,7 +11,8 @@ shift 2
 nvcc=$1
 PATH=$PATH:$(dirname "$(command -v "$nvcc")")
 rm -f "$program".registers "$program".sm_*.sass "$program".why_not_compiled
-why() { echo "$*" > "$program.why_not_compiled"; }
+# The first reason.
+why() { [ -e "$program.why_not_compiled" ] || echo "$*" > "$program.why_not_compiled"; }
 for arch in $(printf '%s\n' $architectures | sort -u); do
   number=0
   for file in "$KERNEL" ${MORE:-}; do

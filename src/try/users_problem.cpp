@@ -128,7 +128,7 @@ std::string UsersProblem::bound_sentence(
   const std::string in = types_.A == types_.B
                              ? std::string(name_of(types_.A))
                              : std::string(name_of(types_.A)) + " and " + name_of(types_.B);
-  return "Held to the error bound of A and B in " + in + ", sums in " +
+  return "Checked by the error bound for A and B in " + in + ", sums in " +
          (narrow_sums ? name_of(types_.C) : "fp32") + " and C in " + name_of(types_.C) + ".";
 }
 

@@ -37,9 +37,10 @@ std::string as_compiled(const lab::Row& row, text::Style style) {
                           const std::string& requests, const std::string& wavefronts,
                           const std::string& made_requests, const std::string& made_wavefronts,
                           const std::string& made) {
-    return text::printed(
-        "  %-10s %-10s %11s %11s %12s %11s  %s\n", where.c_str(), arrays.c_str(), requests.c_str(),
+    const std::string line = text::printed(
+        "  %-10s %-12s %10s %11s %11s %11s  %s", where.c_str(), arrays.c_str(), requests.c_str(),
         wavefronts.c_str(), made_requests.c_str(), made_wavefronts.c_str(), made.c_str());
+    return text::shortened(line, text::report_width()) + "\n";
   };
   std::string text = heading(
       "Its loads from shared memory as nvcc compiled them for " + row.shared_loads->architecture +
@@ -52,7 +53,7 @@ std::string as_compiled(const lab::Row& row, text::Style style) {
     std::string arrays;
     for (const std::string& array : line.arrays) arrays += (arrays.empty() ? "" : ", ") + array;
     text += columns(
-        place(line.line, line.helper_line), text::shortened(arrays, 10),
+        place(line.line, line.helper_line), text::shortened(arrays, 12),
         text::grouped(line.requests), text::grouped(line.wavefronts),
         grouped_or_dash(line.compiled_requests), grouped_or_dash(line.compiled_wavefronts),
         instructions(line));
