@@ -12,6 +12,21 @@ void add(PerThread& to, const PerThread& from, bool first) {
   to.sum = sum;
 }
 
+void add(Merging::Wide& to, const Merging::Wide& from) {
+  to.requests += from.requests;
+  to.wavefronts += from.wavefronts;
+  to.most = std::max(to.most, from.most);
+}
+
+void add(Merging& to, const Merging& from) {
+  add(to.by_64, from.by_64);
+  add(to.by_128, from.by_128);
+  to.watched += from.watched;
+  to.repeated += from.repeated;
+  to.in_pairs += from.in_pairs;
+  to.in_fours += from.in_fours;
+}
+
 }  // namespace
 
 void include(PerThread& figure, std::int64_t value, bool first) {
@@ -46,6 +61,7 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   known->in_flight_bytes += more.in_flight_bytes;
   known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
   add_requests(*known, more);
+  add(known->merging, more.merging);
   // The same example hazard, whichever thread came first.
   if (more.worst_pieces > known->worst_pieces ||
       (more.worst_pieces == known->worst_pieces && more.worst_block < known->worst_block)) {

@@ -89,6 +89,14 @@ std::vector<std::string_view> names_of_metrics() {
 
 constexpr int kCount = 20, kNumber = 16;  // columns
 
+// Of a user's kernel; nothing if a line of it could not be told.
+std::optional<model::SharedLoads> whole_launch(const model::CompiledLoads& loads) {
+  if (!loads.requests() || !loads.wavefronts()) return std::nullopt;
+  return model::SharedLoads{
+      .requests = static_cast<double>(*loads.requests()),
+      .wavefronts = static_cast<double>(*loads.wavefronts())};
+}
+
 // Whether the source itself loads several words of shared memory at once.
 bool loads_wide(const model::Counts& counts) {
   return counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
@@ -170,6 +178,8 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
       const int tiles = model::tiles_of(*row.variant, traced.M, traced.N);
       compiled->requests *= tiles;
       compiled->wavefronts *= tiles;
+    } else if (row.shared_loads && row.shared_loads->compiled) {
+      compiled = whole_launch(*row.shared_loads->compiled);
     }
     std::vector<std::vector<std::optional<double>>> seen;
     for (const NcuLaunch& launch : launches) {

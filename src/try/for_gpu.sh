@@ -4,7 +4,6 @@
 #   OUT.gpu.o      its sgemm, as sgemm_gpu; empty if the file has none
 #   OUT.on_gpu     if it is a whole program: that program, with a clock around each launch
 #                  (src/profile/timed_launches.cu)
-#   OUT.registers  the registers of its kernels
 # A file that nvcc does not compile, for example because a header is missing, gets a note, and
 # nothing is timed.
 set -u
@@ -21,7 +20,7 @@ nothing() {
   ${CXX:-c++} -x c++ -c /dev/null -o "$out.gpu.o"
 }
 
-rm -f "$out.on_gpu" "$out.registers"
+rm -f "$out.on_gpu"
 : > "$said"
 objects=
 for file in "$KERNEL" ${MORE:-}; do
@@ -29,7 +28,6 @@ for file in "$KERNEL" ${MORE:-}; do
   "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$said" || give_up "$file"
   objects="$objects $object"
 done
-c++filt -p < "$said" | awk -f src/model/ptxas_registers.awk > "$out.registers"
 ld -r $objects -o "$out.gpu.o"
 
 sgemm=_Z5sgemmiiifPKfS0_fPf

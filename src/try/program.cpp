@@ -22,6 +22,7 @@
 #include "text/numbers.h"
 #include "trace/audit.h"
 #include "try/audit.h"
+#include "try/compiled_code.h"
 #include "try/launches.h"
 #include "try/main_call.h"
 #include "try/notes.h"
@@ -91,7 +92,8 @@ guard::Outcome run_program(
     std::FILE* report) {
   const flags::Flags& flags = options.flags;
   if (flags.step) return step_program(options, on_terminal, report);
-  lab::Run run = lab::new_run(flags, access(program_for_gpu().c_str(), X_OK) == 0 && lab::choose_device(flags), command);
+  lab::Run run = lab::new_run(
+      flags, access(program_for_gpu().c_str(), X_OK) == 0 && lab::choose_device(flags), command);
   run.program = options.file;
 
   machine::Machine machine{&run.gpu};
@@ -116,6 +118,7 @@ guard::Outcome run_program(
       run.rows.push_back(
           row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
       lab::annotate(run.rows.back(), entry.function);
+      run.rows.back().shared_loads = shared_loads_of(run.rows.back(), entry.name, run.gpu);
     }
   };
   // If the program never ends, this is its report.
@@ -136,8 +139,8 @@ guard::Outcome run_program(
 
   fill_rows();
   if (run.gpu_present && !run.stopped && recorder.wanted() == nullptr) {
-    const profile::GpuRun on_gpu = profile::run_on_gpu(
-        program_for_gpu(), options.arguments, run.exit_code, options.limit_s);
+    const profile::GpuRun on_gpu =
+        profile::run_on_gpu(program_for_gpu(), options.arguments, run.exit_code, options.limit_s);
     for (lab::Row& row : run.rows) row.time = profile::time_of(on_gpu, row.name);
     if (!on_gpu.note.empty()) launches.notes.push_back(on_gpu.note);
   }

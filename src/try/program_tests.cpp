@@ -182,6 +182,14 @@ TEST_CASE("the first launch of each kernel is traced, or as many as --launches s
   }
 }
 
+TEST_CASE("a report for a machine has the program's own exit code") {
+  const Output seven = ending("exits", "--format json");
+  CAPTURE(seven.out);
+  CHECK(contains(
+      seven.out, "\"ran\": {\"file\": \"endings\", \"exit_code\": " +
+                     std::to_string(seven.exit_code) + ", \"stopped_by_kernel\": false}"));
+}
+
 TEST_CASE("a report for a machine is all of stdout") {
   const Output output = try_program("transpose", "--format json");
   CHECK(output.exit_code == 0);
