@@ -66,7 +66,7 @@ std::string read_ncu_csv(const flags::Flags& flags) {
        {std::pair(&flags.ncu, "--ncu"),
         {&flags.ncu_units, "--ncu-units"},
         {&flags.ncu_caches, "--ncu-caches"}}) {
-    if (!path->empty()) return profile::ncu_csv(flag, *path);
+    if (!path->empty()) return profile::read_ncu_file(flag, *path);
   }
   return "";
 }

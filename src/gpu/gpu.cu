@@ -62,6 +62,7 @@ model::Gpu describe() {
       .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0,
       .tf32_tflops = known != nullptr ? known->tf32_tflops : 0,
       .bf16_tflops = known != nullptr ? known->bf16_tflops : 0,
+      .mma_share = known != nullptr ? known->mma_share : 1,
       .l2_mib = properties.l2CacheSize / 0x1p20};
 }
 

@@ -14,12 +14,14 @@ gpu.flags = $(NVCC) $(NVCCFLAGS)
 
 GPU_PARTS := $(BUILD)/src/gpu/gpu.o $(BUILD)/src/gpu/bf16_copies.o
 ifneq ($(HAS_GPU),)
-MAIN := $(BUILD)/gemm_steps_gpu.o $(GPU_PARTS)
-WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(GPU_PARTS)
+THE_GPU := $(GPU_PARTS)
+MAIN := $(BUILD)/gemm_steps_gpu.o $(THE_GPU)
+WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(THE_GPU)
 LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
 else
-MAIN := $(BUILD)/gemm_steps_main.o $(call OBJECTS,src/gpu/absent.cpp)
-WITHOUT_MAIN := $(call OBJECTS,src/gpu/absent.cpp)
+THE_GPU := $(call OBJECTS,src/gpu/absent.cpp)
+MAIN := $(BUILD)/gemm_steps_main.o $(THE_GPU)
+WITHOUT_MAIN := $(THE_GPU)
 LIBRARIES := -ldl
 endif
 

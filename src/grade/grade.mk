@@ -3,7 +3,7 @@ EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/e
 GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp costly_line.cpp element.cpp formulas.cpp \
 		hazard_words.cpp outside.cpp verdict.cpp answers.cpp lines.cpp student.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
-		$(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(BUILD)/link.flags
+		$(HARNESS) $(THE_GPU) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@
 $(GRADED)/assemble: $(call OBJECTS,src/grade/assemble.cpp $(ANSWER) $(filter src/text/%,$(SOURCES)))

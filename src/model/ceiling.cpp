@@ -15,6 +15,7 @@ struct Work {
   double ffmas;  // warp instructions, like all of the following except the last two
   double instructions;
   double smem_load_wavefronts;
+  double operand_wavefronts;  // of wgmma
   double smem_store_wavefronts;
   double l1_lines;
   double l2_bytes;
@@ -45,6 +46,15 @@ double products_of_instruction(Multiplier multiplier) {
       return 64 * 128 * 8 / 4 / 3.0;
   }
   return 32;
+}
+
+// With which wgmma reads its operand in shared memory, 128 bytes at a time: an m64nNk8 reads N x 8
+// numbers of 4 bytes once for 64 rows of sums. ncu counts as many on an H200.
+double operand_wavefronts(const Variant& variant, double products) {
+  if (variant.multiplier == Multiplier::ffma || variant.multiplier == Multiplier::mma_tf32)
+    return 0;
+  constexpr double kRows = 64, kBytesPerWavefront = 128;
+  return products * bytes_of_element(variant) / (kRows * kBytesPerWavefront);
 }
 
 int k_tiles(const Product& product, const Variant& variant) {
@@ -79,6 +89,7 @@ Work work_as_written(const Product& product, const Variant& variant, const Count
       .ffmas = tensor ? 0 : multiplications,
       .instructions = multiplications + accesses,
       .smem_load_wavefronts = a_tile(counts.smem_loads.pieces),
+      .operand_wavefronts = operand_wavefronts(variant, a_tile(counts.mma_products)),
       .smem_store_wavefronts = a_tile(counts.smem_stores.pieces),
       .l1_lines = a_tile(counts.gmem_loads.lines + counts.gmem_stores.lines),
       .l2_bytes = bytes_of_element(variant) * (variant.BM + variant.BN) * K + 4 * of_C,
@@ -102,7 +113,8 @@ Ceiling ceiling_of(
   result.busy_share = tiles / (most * gpu.sms);
   result.ms[kFma] = on_sm(work.ffmas * 32 / gpu.fp32_lanes_per_sm);
   result.ms[kIssue] = on_sm(work.instructions / kSchedulers);
-  result.ms[kSmem] = on_sm(work.smem_load_wavefronts + work.smem_store_wavefronts);
+  const double loaded = work.smem_load_wavefronts + work.operand_wavefronts;
+  result.ms[kSmem] = on_sm(loaded + work.smem_store_wavefronts);
   result.ms[kL1] = on_sm(work.l1_lines);
   result.ms[kL2] = std::max(
       (tiles * work.l2_bytes + 2 * sums_bytes) / (l2_bytes_per_clock(gpu) * cycles_per_ms),
@@ -123,8 +135,8 @@ Ceiling ceiling_of(
   result.tflops = tflops(*slowest);
   result.copy_ms = std::max(
       {result.ms[kL1], result.ms[kL2], result.ms[kDram], on_sm(work.smem_store_wavefronts)});
-  result.multiply_ms = std::max(
-      {result.ms[kFma], result.ms[kTensor], result.ms[kIssue], on_sm(work.smem_load_wavefronts)});
+  result.multiply_ms =
+      std::max({result.ms[kFma], result.ms[kTensor], result.ms[kIssue], on_sm(loaded)});
   result.no_overlap_tflops = tflops(result.copy_ms + result.multiply_ms);
   return result;
 }

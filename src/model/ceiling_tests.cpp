@@ -226,6 +226,18 @@ TEST_CASE("tensor cores are a unit of their own, and FFMAs beside them do someth
       doctest::Approx(2 * tensor));
   variant.multiplier = Multiplier::wgmma_tf32;
   CHECK(ceiling_as_written(gpu, product, variant, counts)->ms[kTensor] == doctest::Approx(tensor));
+
+  // A warpgroup's wgmma reads its operand from shared memory: 64 x 64 x 32 products are 4 of
+  // m64n64k8, each of which reads 64 x 8 numbers, 16 times 128 bytes.
+  Counts with_wgmma = counts;
+  with_wgmma.mma_products = 64 * 64 * 32;
+  CHECK(
+      ceiling_as_written(gpu, product, variant, with_wgmma)->ms[kSmem] ==
+      doctest::Approx(ceiling_as_written(gpu, product, variant, counts)->ms[kSmem] + 64e-6));
+  variant.multiplier = Multiplier::mma_tf32;
+  CHECK(
+      ceiling_as_written(gpu, product, variant, with_wgmma)->ms[kSmem] ==
+      ceiling_as_written(gpu, product, variant, counts)->ms[kSmem]);
   gpu.tf32_tflops = 0;
   CHECK(!ceiling_as_written(gpu, product, variant, counts));
   CHECK(!ceiling_as_compiled(gpu, product, variant, counts, record));

@@ -102,11 +102,39 @@ bool loads_wide(const model::Counts& counts) {
   return counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
 }
 
+// The launches in ncu's output to set beside the row's counts: of a stage those that differ,
+// because a warm-up and its repetitions are equal, and of a user's kernel the sum of the first
+// ones, as many as are traced.
+std::vector<NcuLaunch> counted_launches(
+    const std::vector<NcuLaunch>& launches, const lab::Run& traced, const lab::Row& row) {
+  const int most = !traced.program.empty() || !row.launch ? 1 : row.launch->launches;
+  std::vector<NcuLaunch> counted;
+  int added = 0;
+  for (const NcuLaunch& launch : launches) {
+    if (!same_kernel(launch.kernel, lab::kernel_name(row))) continue;
+    const auto is_equal = [&](const NcuLaunch& other) { return other.values == launch.values; };
+    if (row.stage != nullptr ? !std::ranges::any_of(counted, is_equal) : added == 0) {
+      counted.push_back(launch);
+    } else if (row.stage == nullptr && added < most) {
+      std::vector<std::optional<double>>& sums = counted[0].values;
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        if (sums[i] && launch.values[i]) *sums[i] += *launch.values[i];
+      }
+    }
+    ++added;
+  }
+  return counted;
+}
+
 // Prints a line for each count that is not 0 on both sides. Returns whether all counts that must
 // agree do.
 bool compare_launch(
-    std::FILE* out, const NcuLaunch& launch, const model::Counts& counts,
-    const std::optional<model::SharedLoads>& compiled, bool tf32) {
+    std::FILE* out, const NcuLaunch& launch, const lab::Row& row,
+    const std::optional<model::SharedLoads>& compiled) {
+  const model::Counts& counts = *row.counts;
+  const bool tf32 = !model::multiplies_bf16(*row.variant);
+  // A user's loads may stay in registers, whatever their width.
+  const bool as_written = row.stage != nullptr && loads_wide(counts);
   bool all_agree = true;
   for (std::size_t i = 0; i < std::size(kMetrics); ++i) {
     const Metric& metric = kMetrics[i];
@@ -114,7 +142,7 @@ bool compare_launch(
     const std::optional<double>& from_ncu = launch.values[i];
     if (from_ncu == 0.0 && traced == 0) continue;
     if (metric.compare == Compare::if_tf32 && !tf32) continue;
-    const bool has_to_agree = metric.compare != Compare::if_wide || loads_wide(counts);
+    const bool has_to_agree = metric.compare != Compare::if_wide || as_written;
     const double more = from_ncu.value_or(0) - static_cast<double>(traced);
     const bool equal = from_ncu && more == 0;
     const bool nearly = from_ncu && std::fabs(more) < metric.jitter * static_cast<double>(traced);
@@ -181,22 +209,16 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
     } else if (row.shared_loads && row.shared_loads->compiled) {
       compiled = whole_launch(*row.shared_loads->compiled);
     }
-    std::vector<std::vector<std::optional<double>>> seen;
-    for (const NcuLaunch& launch : launches) {
-      // A warm-up and its repetitions have equal counts, which are printed once.
-      const bool again = std::find(seen.begin(), seen.end(), launch.values) != seen.end();
-      if (again || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
-      seen.push_back(launch.values);
+    const std::vector<NcuLaunch> counted = counted_launches(launches, traced, row);
+    for (const NcuLaunch& launch : counted) {
       const std::string header = text::pad_right("", 2 + kCount) + text::pad_left("ncu", kNumber) +
                                  text::pad_left("traced", kNumber) +
                                  text::pad_left("ncu more", kNumber) +
                                  text::pad_left("as compiled", kNumber);
       std::fprintf(out, "%s\n", header.c_str());
-      all_agree = compare_launch(
-                      out, launch, *row.counts, compiled, !model::multiplies_bf16(*row.variant)) &&
-                  all_agree;
+      all_agree = compare_launch(out, launch, row, compiled) && all_agree;
     }
-    if (seen.empty()) {
+    if (counted.empty()) {
       std::fprintf(out, "  ncu did not see this kernel  ≠\n");
       all_agree = false;
     }
@@ -212,10 +234,10 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   text += text::labelled(
       "c", kTerm,
       "not as written, and need not be: the compiler merged loads from shared "
-      "memory into wide ones, and the GPU counted what the record of its main loop says "
-      "(as compiled)");
+      "memory into wide ones, and the GPU counted what the compiled code says (as compiled)");
   text += text::labelled(
-      "?", kTerm, "the same, but not as recorded: this program's compiler made other choices");
+      "?", kTerm,
+      "not as written, either, and the compiled code that is recorded or read does not say so");
   std::fputs(text.c_str(), out);
   return all_agree;
 }

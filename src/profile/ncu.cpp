@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <utility>
 
 #include "model/refusal.h"
@@ -54,10 +55,12 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return result.append(text);
 }
 
+// Without casts, suffixes of numbers and spaces, and with numbers for true and false.
 std::string comparable(const std::string& name) {
+  static const std::regex suffix("([0-9])[uUlL]+(?=[,>])");
   std::string text = replaced(replaced(short_name(name), "true", "1"), "false", "0");
   std::erase(text, ' ');
-  return text;
+  return std::regex_replace(text, suffix, "$1");
 }
 
 // The column of `name` in the header; nothing if it is missing.
@@ -72,7 +75,8 @@ std::optional<std::size_t> column_of(const Fields& header, std::string_view name
 std::string short_name(const std::string& from_ncu) {
   std::string_view name = from_ncu;
   if (name.starts_with("void ")) name.remove_prefix(5);
-  const std::string text = replaced(replaced(name, "(int)", ""), "(bool)", "");
+  static const std::regex cast("\\((bool|((un)?signed )?(char|short|int|long|long long))\\)");
+  const std::string text = std::regex_replace(std::string(name), cast, "");
   return text.substr(0, text.find('('));
 }
 
@@ -126,7 +130,7 @@ std::string joined_metrics(std::span<const std::string_view> metrics) {
   return names;
 }
 
-std::string ncu_csv(const char* flag, const std::string& path) {
+std::string read_ncu_file(const char* flag, const std::string& path) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   text::ReadFile file = text::read_file(path, kMostBytes);
   if (file.problem.empty()) return std::move(file.contents);

@@ -14,7 +14,7 @@ namespace profile {
 std::string ncu_metrics();
 
 // The contents of the CSV that ncu wrote, which `flag` names. Throws a Refusal.
-std::string ncu_csv(const char* flag, const std::string& path);
+std::string read_ncu_file(const char* flag, const std::string& path);
 
 // Reads the output of `ncu --csv --page raw --metrics ...` together with the profiled program's own
 // output, and writes one line per count for every kernel of `traced`. Returns whether every row of

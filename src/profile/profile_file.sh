@@ -22,11 +22,11 @@ if [ -x "$yours.on_gpu" ]; then
   ( # with the words behind --
     while [ $# != 0 ] && [ "$1" != -- ]; do shift; done
     [ $# = 0 ] || shift
-    count --kernel-id :::1 "$yours.on_gpu" "$@"
+    count --launch-count 1000 "$yours.on_gpu" "$@"
   )
 else
   set -- --size 256 "$@" # on a GPU the default is larger
   count "$yours" --device gpu --reps 1 --hazards off "$@"
 fi
 "$ncu" --version | tail -n 1 | sed 's/^/ncu      /'
-"$yours" --device cpu --trace all --ncu "$csv" "$@"
+"$yours" --trace all --ncu "$csv" "$@"

@@ -334,4 +334,47 @@ TEST_CASE("the shares that the model of waiting predicts stand beside ncu's") {
   CHECK(contains(missed, "  11\n"));
 }
 
+TEST_CASE("of a user's kernel, as many of ncu's launches are added up as are traced") {
+  lab::Run run = profiled_run();
+  run.rows[0].stage = nullptr;
+  run.rows[0].launch = lab::LaunchShape{};
+  run.rows[0].launch->launches = 2;
+  model::Counts& counts = *run.rows[0].counts;
+  counts.gmem_loads.requests *= 2;
+  const std::string once = ncu_csv(kNcuName);
+  const std::string row = once.substr(once.find("\n\"0\",") + 1);
+  const std::string line = row.substr(0, row.find('\n') + 1);
+  const std::string thrice = replaced_once(once, line, line + line + line);
+  CHECK(contains(
+      compared(thrice, run).text,
+      "  LDG requests                  16,384          16,384               0                 "
+      "=\n"));
+  // Of a whole program, it is the first launch.
+  run.program = "mine.cu";
+  CHECK(contains(
+      compared(thrice, run).text,
+      "  LDG requests                   8,192          16,384          -8,192                 "
+      "≠\n"));
+}
+
+TEST_CASE("a user's loads from shared memory may stay in registers") {
+  lab::Run run = profiled_run();
+  run.rows[0].launch = lab::LaunchShape{};
+  const model::Stage* const stage = run.rows[0].stage;
+  for (const bool users : {false, true}) {
+    run.rows[0].stage = users ? nullptr : stage;
+    run.rows[0].counts->smem_loads.floats.sum += 1;  // wide
+    run.rows[0].counts->smem_loads.requests += 7;
+    const Comparison comparison = compared(ncu_csv(kNcuName), run);
+    CHECK(comparison.agrees == users);
+  }
+}
+
+TEST_CASE("template arguments are compared whatever their types are") {
+  CHECK(same_kernel("void f<(unsigned int)32>(float *)", "f<32u>"));
+  CHECK(same_kernel("void f<(int)-1, (unsigned long)8>(float *)", "f<-1, 8ul>"));
+  CHECK(same_kernel("void f<(bool)1>(float *)", "f<true>"));
+  CHECK_FALSE(same_kernel("void f<(unsigned int)32>(float *)", "f<16u>"));
+}
+
 }  // namespace profile

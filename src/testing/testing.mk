@@ -22,7 +22,7 @@ $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(call say,g++,$< (sanitized))
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(subst -O0,,$(OF_TESTS)) $(SANITIZED) $(DEPENDENCIES) -c $< -o $@
-$(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+$(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(THE_GPU) $(INSTRUMENT)
 	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $@
 fuzz: $(BUILD)/fuzz/parsers ## try every parser with random inputs, under sanitizers (INPUTS=1000000)
 	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'

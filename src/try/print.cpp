@@ -15,7 +15,7 @@ bool print(
     std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
     text::Style style) {
   if (!flags.ncu.empty()) {
-    std::istringstream csv(profile::ncu_csv("--ncu", flags.ncu));
+    std::istringstream csv(profile::read_ncu_file("--ncu", flags.ncu));
     return profile::print_profile(out, csv, run);
   }
   if (flags.format == report::Format::json) {

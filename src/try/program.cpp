@@ -138,7 +138,8 @@ guard::Outcome run_program(
   }
 
   fill_rows();
-  if (run.gpu_present && !run.stopped && recorder.wanted() == nullptr) {
+  const bool times = flags.ncu.empty() && recorder.wanted() == nullptr;
+  if (run.gpu_present && !run.stopped && times) {
     const profile::GpuRun on_gpu =
         profile::run_on_gpu(program_for_gpu(), options.arguments, run.exit_code, options.limit_s);
     for (lab::Row& row : run.rows) row.time = profile::time_of(on_gpu, row.name);

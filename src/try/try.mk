@@ -48,7 +48,7 @@ $(BUILD)/try/timed_launches.o: src/profile/timed_launches.cu $(BUILD)/gpu.flags
 	mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
 
-TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(THE_GPU) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \
@@ -70,7 +70,7 @@ endif
 $(BUILD)/try/%.debug.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
 	src/try/copy.sh debug $< $@ $(C_LIBRARY) $(COUNTED)
 $(BUILD)/try/%.debug: $(BUILD)/try/%.debug.o $(BUILD)/src/try/debug/main.o $(HARNESS) \
-		$(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
+		$(THE_GPU) $(INSTRUMENT)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 
 WHICH = echo "which kernel? make $@ KERNEL=path/to/file.cu$(1)" >&2; exit 2
