@@ -175,6 +175,13 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
        "but there are only 2,500; compare row and column"},
       {"out_of_bounds", "--size 50 --hazards off", 1, "out_of_bounds, block (0, 1): thread (",
        "of A on line 8"},
+      {"smashed_index", "--size 16", 1,
+       "smashed_index, block (0, 0): thread (0, 0) uses index -246811958 of sums on line 17, in a ",
+       "; a store through a pointer on line 16 gave the index this value: keep it within its local "
+       "array"},
+      {"smashed_stack", "--size 16", 1,
+       "examples/smashed_stack.cu:4: smashed_stack, block (0, 0, 0), thread (0, 0, 0)",
+       "it stores beyond the end of a local array; make the array larger or the loop shorter"},
       {"past_dimension", "--size 40", 1,
        "past_dimension, block (0, 0): thread (15, 0) uses index 16 of Bs on line 14",
        "in a dimension whose indices go from 0 to 15"},
