@@ -434,6 +434,9 @@ TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code
   CHECK(contains(without, "Without nvcc, the code of sm_86 is not known."));
   folder.write("tiled.why_not_compiled", "nvcc does not compile the file: some reason\n");
   CHECK(contains(kernel(), "nvcc does not compile the file: some reason"));
+  CHECK(
+      run(folder / "tiled" + " --device cpu --size 32 2>&1 >/dev/null | tail -1").out ==
+      "try: note: nvcc does not compile the file: some reason; so its registers are not known\n");
 
   // As nvdisasm writes it.
   const std::string file = std::filesystem::absolute("examples/tiled.cu").string();
@@ -514,6 +517,7 @@ TEST_CASE("an sgemm over half is checked by the bound for half, which is named")
   CHECK(contains(output.out, "  ok"));
   CHECK(contains(
       output.out, "Checked by the error bound for A and B in half, sums in half and C in half.\n"));
+  CHECK(contains(output.out, " + 0 * C, half, seed 1\n"));
   // The lanes of a warp load 2 bytes each.
   const Output wide = try_sample("half", "--size 64 --format json");
   CHECK(contains(
