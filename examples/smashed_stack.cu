@@ -1,5 +1,5 @@
-// The loop of a helper goes beyond the kernel's last local array, into what lies between that and the
-// caller's part of the stack.
+// The loop of a helper goes beyond the kernel's last local array, into what lies between that and
+// the caller's part of the stack.
 __device__ void fill(float* values, int count, float value) {
   for (int i = 0; i < count; ++i) values[i] = value;
 }
