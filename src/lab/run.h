@@ -50,7 +50,8 @@ struct Run {
   int exit_code = 0;
   bool stopped = false;  // by an error of a kernel, before its end
   Data data = Data::uniform;
-  bool unended = false;  // it has not ended; the rows are what is known until now
+  bool unended = false;        // it has not ended; the rows are what is known until now
+  std::string types = "fp32";  // of A, B and C
 
   const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };

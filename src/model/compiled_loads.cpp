@@ -303,14 +303,20 @@ std::vector<MergeableLine> mergeable_lines(const Counts& counts) {
   std::vector<MergeableLine> lines;
   for (const LineCounts& line : counts.lines) {
     const Merging& merging = line.merging;
-    if (!line.shared || line.direction != Direction::load || merging.watched == 0) continue;
-    const bool fours = merging.by_128.requests > 0 && merging.in_fours == merging.watched;
-    const bool pairs = merging.by_64.requests > 0 && merging.in_pairs == merging.watched;
-    if (!fours && !pairs) continue;
+    // A repeated load may be left out.
+    const std::int64_t loaded = merging.watched - merging.repeated;
+    if (!line.shared || line.direction != Direction::load || loaded == 0) continue;
+    const std::int64_t in_fours = merging.by_128.requests > 0 ? merging.in_fours : 0;
+    const std::int64_t in_pairs = merging.by_64.requests > 0 ? merging.in_pairs : 0;
+    if (in_fours == 0 && in_pairs == 0) continue;
+    // Pairs of all loads are better than fours of some.
+    const bool fours = in_fours == loaded || (in_fours > 0 && in_pairs < loaded);
+    const auto share =
+        static_cast<double>(fours ? in_fours : in_pairs) / static_cast<double>(loaded);
     const Merging::Wide& wide = fours ? merging.by_128 : merging.by_64;
     const int loads = fours ? 16 / line.bytes : 2;
     lines.push_back(
-        {line.line, line.helper_line, line.array, loads,
+        {line.line, line.helper_line, line.array, loads, share,
          static_cast<double>(loads) * static_cast<double>(line.pieces) /
              static_cast<double>(line.requests),
          static_cast<double>(wide.wavefronts) / static_cast<double>(wide.requests)});

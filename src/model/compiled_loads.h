@@ -46,6 +46,7 @@ struct MergeableLine {
   int line, helper_line;
   std::string array;
   int loads;                 // that become one: 2 or 4
+  double share;              // of the loads of the line that are like that
   double wavefronts;         // of such loads, as written
   double wavefronts_merged;  // of the one
 };

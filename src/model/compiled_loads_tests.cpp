@@ -176,6 +176,13 @@ TEST_CASE("neighbouring, aligned loads may be merged, and no others") {
   CHECK(lines[0].wavefronts_merged == 1);
   CHECK(lines[1].array == "Cs");
   CHECK(lines[1].loads == 2);
+  CHECK(lines[1].share == 1);
+  // Another array that the line loads by the same name.
+  counts.lines[2].merging.in_pairs = 400;
+  const std::vector<MergeableLine> half = mergeable_lines(counts);
+  REQUIRE(half.size() == 2);
+  CHECK(half[1].loads == 4);
+  CHECK(half[1].share == 0.5);
 }
 
 }  // namespace model

@@ -84,7 +84,7 @@ std::string about(const lab::Run& run) {
                                    : text::printed(": its main has ended with %d", run.exit_code)))
           : text::labelled(
                 "problem", kTerm,
-                lab::product(run) + text::printed(", fp32, seed %llu", run.seed) +
+                lab::product(run) + ", " + run.types + text::printed(", seed %llu", run.seed) +
                     (run.data == lab::Data::uniform
                          ? ""
                          : std::string(", data ") + lab::name_of(run.data))) +

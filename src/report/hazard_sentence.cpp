@@ -125,7 +125,10 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
              text::printed(
                  ", in a dimension whose indices go from 0 to %lld; ",
                  static_cast<long long>(hazard.extent - 1)) +
-             "make the array larger or the loop shorter";
+             (hazard.second.thread >= 0
+                  ? "a store through a pointer" + on_line(hazard.second) +
+                        " gave the index this value: keep it within its local array"
+                  : std::string("make the array larger or the loop shorter"));
     case model::HazardKind::out_of_bounds:
       return in_block + out_of_bounds(hazard, row);
     case model::HazardKind::host_memory:

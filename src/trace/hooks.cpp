@@ -1,7 +1,10 @@
 #include "trace/hooks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "machine/code_place.h"
@@ -80,6 +83,20 @@ inline __attribute__((always_inline)) void log_access(
   if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
 }
 
+// `frame` belongs to the hook. Above it are the frames of the function that called the hook, which
+// says where that was called, and of its caller.
+inline __attribute__((always_inline)) void note_if_local(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address,
+    const void* const* frame) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (kind != Kind::kStore || !is_own_local(address, frame)) return;
+  const auto* const of_caller = static_cast<const void* const*>(frame[0]);
+  hooks.local_stores->note(
+      address, 1u << log2_bytes,
+      {static_cast<machine::CodePlace>(place(of_caller[1])),
+       static_cast<machine::CodePlace>(place(return_address))});
+}
+
 void tell_audit(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (hooks.log == nullptr) return;
@@ -90,7 +107,9 @@ void tell_audit(Kind kind, const void* pointer, std::size_t bytes, const void* r
 inline __attribute__((always_inline)) void access(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   if (hooks.log != nullptr) {
-    measure_stack(static_cast<const void* const*>(__builtin_frame_address(0)));
+    const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
+    measure_stack(frame);
+    note_if_local(kind, pointer, log2_bytes, return_address, frame);
   }
   log_access(kind, pointer, log2_bytes, return_address);
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
@@ -235,8 +254,29 @@ void __ubsan_handle_out_of_bounds(void* data, void* index) {
   if (log == nullptr || !trace::hooks.looks_for_hazards) return;
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
   *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
+  trace::hooks.watch->will_use_bad_index(
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(index)),
+      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), trace::hooks.stack_top,
+      *trace::hooks.local_stores);
   trace::append(*log, trace::make_token(trace::place(HERE), trace::Kind::kBadIndex));
   machine::go_astray();
+}
+
+// The compiler has put a value between a function's arrays and what its caller needs, and finds it
+// changed when the function returns.
+[[noreturn]] void __stack_chk_fail() {
+  const auto* const frame = static_cast<const void* const*>(__builtin_frame_address(0));
+  const auto begin = reinterpret_cast<std::uintptr_t>(frame);
+  const auto end = reinterpret_cast<std::uintptr_t>(frame[0]) + 2 * sizeof(void*);
+  if (trace::hooks.log == nullptr) {
+    static const char kSaid[] = "*** stack smashing detected ***\n";
+    static_cast<void>(!write(STDERR_FILENO, kSaid, sizeof kSaid - 1));
+    std::abort();
+  }
+  const auto store = trace::hooks.local_stores->highest(begin, end);
+  machine::fault(
+      "it stores beyond the end of a local array; make the array larger or the loop shorter",
+      store ? &__executable_start + store->back() + 1 : HERE);
 }
 
 void __tsan_read1(void* p) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "machine/kernel_memory.h"
+#include "trace/local_stores.h"
 #include "trace/token.h"
 
 namespace trace {
@@ -35,6 +36,7 @@ struct Hooks {
   bool looks_for_hazards;
   bool audited;  // every access is also reported to audit_announced()
   Watch* watch;  // receives volatile accesses before they are made
+  LocalStores* local_stores;
 };
 extern __thread Hooks hooks;
 

@@ -34,6 +34,7 @@ void WarpTracer::go_on() {
   hooks.kernel = memory_.code.begin;
   hooks.kernel_bytes = memory_.code.bytes;
   hooks.watch = &watch_;
+  hooks.local_stores = &local_stores_;
 }
 
 WarpTracer::~WarpTracer() {

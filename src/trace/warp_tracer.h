@@ -16,6 +16,7 @@
 #include "trace/call_paths.h"
 #include "trace/event_record.h"
 #include "trace/launch_watch.h"
+#include "trace/local_stores.h"
 #include "trace/request_costs.h"
 #include "trace/sites.h"
 #include "trace/warp_log.h"
@@ -88,6 +89,7 @@ class WarpTracer : public machine::BlockObserver {
   RequestCosts costs_;
   BlockCounts counts_;
   Watch watch_;
+  LocalStores local_stores_;
   EventRecord record_;
   const machine::KernelMemory& memory_;
   model::Audit* audit_;                  // null after a block was audited

@@ -251,6 +251,13 @@ void Watch::foreign_local(
   fatal_ = true;
 }
 
+void Watch::will_use_bad_index(
+    std::int64_t index, std::uintptr_t stack, std::uintptr_t stack_top, const LocalStores& stores) {
+  const auto places = stores.that_made(index, stack, stack_top);
+  index_made_by_.reset();
+  if (places) index_made_by_.emplace(index, *places);
+}
+
 void Watch::bad_index(
     const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
     int warp) {
@@ -261,6 +268,10 @@ void Watch::bad_index(
   hazard.first = {thread_of(warp, l), 0, false, paths_.places_of(path, place_of(token))};
   hazard.index = bad.index;
   hazard.extent = bad.extent;
+  if (index_made_by_ && index_made_by_->first == bad.index) {
+    const LocalStores::Places& places = index_made_by_->second;
+    hazard.second = {hazard.first.thread, 0, true, {places.begin(), places.end()}};
+  }
   others_.push_back(hazard);
   fatal_ = true;
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "machine/kernel_memory.h"
@@ -14,6 +16,7 @@
 #include "trace/barrier_watch.h"
 #include "trace/hazard_watch.h"
 #include "trace/launch_watch.h"
+#include "trace/local_stores.h"
 #include "trace/sites.h"
 #include "trace/warp_log.h"
 
@@ -41,6 +44,11 @@ class Watch {
   void will_fence() { fenced_in_[running_] = epoch_ + 1; }
   void will_access(const void* pointer, bool reads, bool stores);
   void will_count(const void* pointer);
+  // The thread uses this index, which bad_index() reports later. Its functions' local variables are
+  // between `stack` and `stack_top`.
+  void will_use_bad_index(
+      std::int64_t index, std::uintptr_t stack, std::uintptr_t stack_top,
+      const LocalStores& stores);
 
   // The following functions do nothing if hazards are not looked for.
 
@@ -108,6 +116,8 @@ class Watch {
   std::size_t threads_taken_ = 0, others_taken_ = 0;
   std::size_t threads_before_ = 0, others_before_ = 0;  // found in earlier blocks
   bool fatal_ = false;
+  // The latest bad index, if a store beyond the end of a local array made it.
+  std::optional<std::pair<std::int64_t, LocalStores::Places>> index_made_by_;
   std::int64_t block_ = 0, block_threads_ = 0;
 
   std::uint32_t epoch_ = 0;  // number of barriers of the block so far

@@ -29,6 +29,13 @@ std::string architecture_of(const model::Gpu& gpu) {
   return std::to_string(gpu.compute_capability) + (gpu.compute_capability == 90 ? "a" : "");
 }
 
+std::string why_not_compiled() {
+  std::ifstream why(beside_the_program(".why_not_compiled"));
+  std::string sentence;
+  std::getline(why, sentence);
+  return sentence.starts_with("nvcc does not compile") ? sentence : "";
+}
+
 lab::SharedLoads shared_loads_of(
     const lab::Measurement& measurement, const std::string& kernel, const model::Gpu& gpu) {
   lab::SharedLoads loads{"sm_" + architecture_of(gpu), std::nullopt, ""};

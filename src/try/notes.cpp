@@ -5,11 +5,15 @@
 #include <string>
 
 #include "host/call.h"
+#include "try/compiled_code.h"
 #include "try/guarded_kernel.h"
 
 namespace attempt {
 
 void print_notes() {
+  if (const std::string why = why_not_compiled(); !why.empty()) {
+    std::fprintf(stderr, "try: note: %s; so its registers are not known\n", why.c_str());
+  }
   std::set<std::string> printed;  // the copies of a file make the same calls
   for (const host::Note& note : host::notes()) {
     const std::string line = note.place != nullptr ? line_of_user({note.place}) : "";

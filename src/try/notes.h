@@ -3,7 +3,8 @@
 
 namespace attempt {
 
-// Prints on stderr the notes of host/call.h, each with the line of its call.
+// Prints on stderr a note if nvcc does not compile the file, and the notes of host/call.h, each
+// with the line of its call.
 void print_notes();
 
 }  // namespace attempt

@@ -117,6 +117,7 @@ guard::Outcome try_sgemm(
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
+  run.types = p.types();
   const lab::Reference reference = lab::compute_reference(p);
 
   lab::Floats result = p.C;

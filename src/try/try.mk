@@ -14,7 +14,7 @@ TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src
 # Without a GPU, too: for the GPU that the flags name, and for the present one.
 TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
 	-lineinfo -Xptxas -v -include src/cuda/launch.h $(TRY_COMPILER_FLAGS)
-try.flags = $(CXX) $(TRY_AS_CPU) $(TRACED) $(TRIED_PLAIN)
+try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_TRACED) $(TRIED_PLAIN)
 C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$(name)) \
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
 	--redefine-sym _Znam=try_new_array
@@ -22,6 +22,8 @@ REWRITE_TRIED = src/try/rewrite.sh $(REWRITER) $@ $(CXX) $(TRY_AS_CPU) -include 
 # Kernels are told apart by their addresses, and the copies, too (machine/symbols.h).
 # A kernel's first call must return to it. (Without an order of functions, a cold part's table of exceptions
 # would be wrong in GCC 12.)
+# A store beyond the end of a local array is noticed (__stack_chk_fail in trace/hooks.cpp).
+TRIED_TRACED := $(TRACED) -fstack-protector-all
 TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-partition \
 	-fno-optimize-sibling-calls
 
@@ -35,7 +37,7 @@ $(BUILD)/try/yours.ii: $(REWRITER) FORCE
 $(BUILD)/try/%.raw_traced.o $(BUILD)/try/%.raw_plain.o: $(BUILD)/try/%.ii $(ANNOUNCER)
 	$(call say,g++,$*)
 	KERNEL="$${KERNEL:-$*}" src/try/compile.sh $(basename $<).raw_traced.o $(basename $<).raw_plain.o $< \
-		'$(TRACED)' '$(TRIED_PLAIN)' $(CXX) $(TRY_AS_CPU)
+		'$(TRIED_TRACED)' '$(TRIED_PLAIN)' $(CXX) $(TRY_AS_CPU)
 $(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
 	src/try/copy.sh traced $< $@ $(C_LIBRARY) $(COUNTED)
 $(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o src/try/copy.sh

@@ -175,6 +175,13 @@ TEST_CASE("an error in other people's code is one sentence with line, block and 
        "but there are only 2,500; compare row and column"},
       {"out_of_bounds", "--size 50 --hazards off", 1, "out_of_bounds, block (0, 1): thread (",
        "of A on line 8"},
+      {"smashed_index", "--size 16", 1,
+       "smashed_index, block (0, 0): thread (0, 0) uses index -246811958 of sums on line 17, in a ",
+       "; a store through a pointer on line 16 gave the index this value: keep it within its local "
+       "array"},
+      {"smashed_stack", "--size 16", 1,
+       "examples/smashed_stack.cu:4: smashed_stack, block (0, 0, 0), thread (0, 0, 0)",
+       "it stores beyond the end of a local array; make the array larger or the loop shorter"},
       {"past_dimension", "--size 40", 1,
        "past_dimension, block (0, 0): thread (15, 0) uses index 16 of Bs on line 14",
        "in a dimension whose indices go from 0 to 15"},
@@ -427,6 +434,9 @@ TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code
   CHECK(contains(without, "Without nvcc, the code of sm_86 is not known."));
   folder.write("tiled.why_not_compiled", "nvcc does not compile the file: some reason\n");
   CHECK(contains(kernel(), "nvcc does not compile the file: some reason"));
+  CHECK(
+      run(folder / "tiled" + " --device cpu --size 32 2>&1 >/dev/null | tail -1").out ==
+      "try: note: nvcc does not compile the file: some reason; so its registers are not known\n");
 
   // As nvdisasm writes it.
   const std::string file = std::filesystem::absolute("examples/tiled.cu").string();
@@ -507,6 +517,7 @@ TEST_CASE("an sgemm over half is checked by the bound for half, which is named")
   CHECK(contains(output.out, "  ok"));
   CHECK(contains(
       output.out, "Checked by the error bound for A and B in half, sums in half and C in half.\n"));
+  CHECK(contains(output.out, " + 0 * C, half, seed 1\n"));
   // The lanes of a warp load 2 bytes each.
   const Output wide = try_sample("half", "--size 64 --format json");
   CHECK(contains(

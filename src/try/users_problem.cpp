@@ -120,6 +120,17 @@ model::Error UsersProblem::compare(
   return lab::compare(*this, reference, result, M, precision(needs_narrow_sums(reference, result)));
 }
 
+std::string UsersProblem::types() const {
+  std::string types;
+  Element before{};
+  for (const Element element : {types_.A, types_.B, types_.C}) {
+    if (!types.empty() && element == before) continue;
+    types += (types.empty() ? "" : " and ") + std::string(name_of(element));
+    before = element;
+  }
+  return types;
+}
+
 std::string UsersProblem::bound_sentence(
     const lab::Reference& reference, const lab::Floats& result) const {
   if (types_.A == Element::fp32 && types_.B == Element::fp32 && types_.C == Element::fp32)

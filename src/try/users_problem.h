@@ -27,8 +27,12 @@ class UsersProblem : public lab::Problem {
   std::vector<machine::GlobalArray> arrays(const lab::Floats& result) const;
   std::function<void()> product_by(Sgemm* sgemm, lab::Floats& result) const;
 
-  // Checked by the bound of sums in fp32 and, if C is narrower and these are not, of sums in its type.
+  // Checked by the bound of sums in fp32 and, if C is narrower and these are not, of sums in its
+  // type.
   model::Error compare(const lab::Reference& reference, const lab::Floats& result) const;
+
+  // "half", or "bf16 and fp32" if C's type is another.
+  std::string types() const;
 
   // The bound of a product that is not of floats, as a sentence; empty for floats.
   std::string bound_sentence(const lab::Reference& reference, const lab::Floats& result) const;

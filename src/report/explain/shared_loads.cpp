@@ -78,10 +78,15 @@ std::string that_may_be_merged(const lab::Row& row, text::Style style) {
   if (lines.empty()) return "";
   std::string text = heading("Loads from shared memory that the compiler may merge", style);
   for (const model::MergeableLine& line : lines) {
-    text += text::printed(
-        "  line %s, %s: %d loads in one, %.2f instead of %.2f wavefronts\n",
-        place(line.line, line.helper_line).c_str(), line.array.c_str(), line.loads,
-        line.wavefronts_merged, line.wavefronts);
+    const std::string where = place(line.line, line.helper_line);
+    text += line.share == 1
+                ? text::printed(
+                      "  line %s, %s: %d loads in one, %.2f instead of %.2f wavefronts\n",
+                      where.c_str(), line.array.c_str(), line.loads, line.wavefronts_merged,
+                      line.wavefronts)
+                : text::printed(
+                      "  line %s, %s: %d loads in one, of %.0f %% of the line's loads\n",
+                      where.c_str(), line.array.c_str(), line.loads, 100 * line.share);
   }
   return text +
          verdict(
