@@ -193,4 +193,13 @@ TEST_CASE("a whole program is explained, drawn and stepped through") {
   CHECK(contains(stepped.out, "transpose<0>, launch 1 of 2"));
 }
 
+TEST_CASE("a thread that goes on from a barrier runs ahead of those that still wait there") {
+  const Output output = try_program("barrier_copies", "--limit 20");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.err == "");
+  CHECK(output.out.starts_with("the first thread counts 4096, the last one 4096\n"));
+  CHECK(contains(output.out, "1 add_up         1    32  4,096"));
+}
+
 }  // namespace attempt
