@@ -28,8 +28,9 @@ const std::vector<SharedArray>& other_shared_arrays(const void* kernel);
 // kernel" if the executable was stripped.
 std::string function_name(const void* address);
 
-// Its parameters in C++ syntax: "float*, int"; nothing if they are not known, as for extern "C".
-std::optional<std::string> function_parameters(const void* address);
+// The types of its parameters in C++ syntax: "float*", "int"; nothing if they are not known, as for
+// extern "C".
+std::optional<std::vector<std::string>> function_parameters(const void* address);
 
 // The beginning of the function that contains the instruction at `address`; null if there is none.
 const void* function_containing(const void* address);
