@@ -201,6 +201,22 @@ TEST_CASE("a graph made node by node runs its nodes after those on which they de
   CHECK(contains(output.out, "1 axpy           2     2     0             3.91"));
 }
 
+TEST_CASE("kernels draw random numbers of the right distributions") {
+  const Output output = try_program("random_numbers");
+  CHECK(output.exit_code == 0);
+  for (const char* generator : {"XORWOW", "MRG32k3a", "Philox"}) {
+    CAPTURE(std::string(generator));
+    CHECK(contains(
+        output.out,
+        std::string(generator) +
+            ": uniform 0.50 0.33, normal 0.0 1.0 3, doubles 0.0 1.0, Poisson 50, pi off by 0.0\n"));
+  }
+  CHECK(
+      output.err ==
+      "try: note: cuRAND's numbers have the right distribution here, but are others than a "
+      "GPU's.\n");
+}
+
 TEST_CASE("several threads of the host may launch kernels") {
   const Output output = try_program("host_threads");
   CAPTURE(output.err);
