@@ -21,11 +21,11 @@ $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(n
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-# Prints one short line per file, or with V=1 the commands.
+# Prints one short line per file, or with V=1 the commands, or with -s nothing.
 ifeq ($(V),)
 .SILENT:
 endif
-say = $(if $(V),,$(info $(shell printf '%-9s %s' '$(1)' '$(2)')))
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,$(info $(shell printf '%-9s %s' '$(1)' '$(2)')))
 
 # The GPU part is built if there is a GPU, for that GPU. Otherwise it is built if ARCHS names
 # architectures, or by `make gpu` for those of common classroom GPUs (oldest first; Hopper's own
@@ -63,7 +63,7 @@ ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp student.cpp tokens.cpp ke
 TESTS := $(call OBJECTS,tests.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
 # The files around a user's kernel.
 RUNNERS := $(addprefix src/try/,try.cpp audit.cpp program.cpp launches.cpp print.cpp scenes.cpp why_wrong.cpp)
-HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
+HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 

@@ -5,21 +5,21 @@
 // one plus one idea; `src/lesson/diff.sh naive coalesced` shows what changed between two of them.
 // From stage 12 on, tensor cores multiply; in 12 and 13, A and B are rounded to tf32 for them.
 //
-//   0  serial                the triple loop on one CPU core (cpu_reference.cpp)
-//   1  naive                 one thread per element of C; warps walk down columns
-//   2  coalesced             neighbouring threads read neighbouring addresses
-//   3  shared-memory tiling  the threads of a block share tiles of A and B
-//   4  1D thread coarsening  a thread computes TM results and reuses an element of B for all
-//   5  2D thread tiling      a thread computes TM x TN results from TM + TN elements
-//   6  vectorized            four floats per instruction, wherever data moves
-//   7  conflict-free         no two lanes of a warp ask the same memory bank for different words
-//   8  warp tiling           a warp computes its own tile, and its lanes share what they read
-//   9  async pipeline        the next tiles are in flight while this one is multiplied
-//  10  register pipeline     the next fragments come to registers while these are multiplied
-//  11  balanced              the last wave of blocks is shared out, so that no SM idles
-//  12  tensor cores          one instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix
-//  13  Hopper                a copy engine fills the ring; four warps multiply 64 x 8 by 8 x 256
-//  14  fp32 from tensor cores   each float is two tf32 numbers; three products make one of fp32
+//   0  serial                  the triple loop on one CPU core (cpu_reference.cpp)
+//   1  naive                   one thread per element of C; warps walk down columns
+//   2  coalesced               neighbouring threads read neighbouring addresses
+//   3  shared-memory tiling    the threads of a block share tiles of A and B
+//   4  1D thread coarsening    a thread computes TM results and reuses an element of B for all
+//   5  2D thread tiling        a thread computes TM x TN results from TM + TN elements
+//   6  vectorized              four floats per instruction, wherever data moves
+//   7  conflict-free           no two lanes of a warp ask the same memory bank for different words
+//   8  warp tiling             a warp computes its own tile, and its lanes share what they read
+//   9  async pipeline          the next tiles are in flight while this one is multiplied
+//  10  register pipeline       the next fragments come to registers while these are multiplied
+//  11  balanced                the last wave of blocks is shared out, so that no SM idles
+//  12  tensor cores            one instruction of a warp multiplies a 16 x 8 by an 8 x 8 matrix
+//  13  Hopper                  a copy engine fills the ring; four warps multiply 64 x 8 by 8 x 256
+//  14  fp32 from tensor cores  each float is two tf32 numbers; three products make one of fp32
 //
 // Compile: make, or by hand nvcc -std=c++20 -O3 -Xcompiler=-iquote,src -c gemm_steps.cu.
 // Without a GPU the same source runs on the CPU, traced.

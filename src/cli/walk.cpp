@@ -29,8 +29,6 @@
 #include "report/table.h"
 #include "report/wrong_sentence.h"
 #include "step/step_command.h"
-#include "text/echoed.h"
-#include "text/file.h"
 #include "text/output.h"
 
 namespace cli {
@@ -64,15 +62,11 @@ bool report_failures(const lab::Run& run) {
 
 // ncu's output; empty if it was not requested.
 std::string read_ncu_csv(const flags::Flags& flags) {
-  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   for (const auto& [path, flag] :
        {std::pair(&flags.ncu, "--ncu"),
         {&flags.ncu_units, "--ncu-units"},
         {&flags.ncu_caches, "--ncu-caches"}}) {
-    if (path->empty()) continue;
-    text::ReadFile file = text::read_file(*path, kMostBytes);
-    if (file.problem.empty()) return std::move(file.contents);
-    throw model::Refusal(std::string(flag) + " " + text::echoed(*path) + ": " + file.problem);
+    if (!path->empty()) return profile::ncu_csv(flag, *path);
   }
   return "";
 }

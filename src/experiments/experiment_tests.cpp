@@ -250,6 +250,9 @@ TEST_CASE("extrapolated counts continue the growth between two products") {
   far.gmem_loads.pieces = 50;
   near.widenable[2].requests = 5;
   far.widenable[2].requests = 6;
+  near.barriers = 4;
+  far.barriers = 6;
+  near.blocks_traced = far.blocks_traced = 1;
   const model::Counts counts = model::extrapolated(near, far, 3);
   CHECK(counts.gmem_loads.accesses.min == 4);
   CHECK(counts.gmem_loads.accesses.max == 9);
@@ -257,6 +260,8 @@ TEST_CASE("extrapolated counts continue the growth between two products") {
   CHECK(counts.gmem_loads.requests == 22);
   CHECK(counts.gmem_loads.pieces == 70);
   CHECK(counts.widenable[2].requests == 8);
+  CHECK(counts.barriers == 10);
+  CHECK(counts.blocks_traced == 1);
   CHECK(counts.smem_loads.requests == 0);
 }
 

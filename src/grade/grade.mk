@@ -68,7 +68,7 @@ check-exercises: grader ## whether solutions pass, and wrong answers fail with t
 TIMED := $(if $(EX),$(filter $(EX) $(EX)-% 0$(EX)-%,$(EXERCISES)))
 $(GRADED)/time: $(BUILD)/src/grade/time.o $(GPU_PARTS) $(INSTRUMENT) $(GRADED)/assemble FORCE
 	$(GRADED)/assemble exercises/$(TIMED)/kernel.cu $(or $(FILE),answers/$(TIMED).cu) > $@.cu
-	$(NVCC) $(TRY_NVCCFLAGS) -c $@.cu -o $@.kernel.o 2> $@.log || { cat $@.log >&2; exit 1; }
+	$(NVCC) $(TRY_NVCCFLAGS) -Xptxas -v -c $@.cu -o $@.kernel.o 2> $@.log || { cat $@.log >&2; exit 1; }
 	sed -n 's/.*: Used \([0-9]* registers\).*/\1 per thread, as nvcc compiles it/p' $@.log
 	$(CXX) -fopenmp $(filter %.o %.a,$^) $@.kernel.o $(LIBRARIES) -o $@
 time: $(if $(and $(HAS_GPU),$(TIMED)),$(GRADED)/time) ## time an answer's kernel on the GPU, at 4096^3 (EX=15)

@@ -80,4 +80,18 @@ TEST_CASE("the same seed gives the same data, and A and B differ") {
   }
 }
 
+TEST_CASE("a request's data reach its matrices") {
+  Request request;
+  request.m = kM;
+  request.n = kN;
+  request.k = kK;
+  for (const Data data : {Data::uniform, Data::normal, Data::wide_k}) {
+    CAPTURE(name_of(data));
+    request.data = data;
+    const Problem p = load_problem(request, false), expected = problem_with(data);
+    CHECK(p.A == expected.A);
+    CHECK(p.B == expected.B);
+  }
+}
+
 }  // namespace lab

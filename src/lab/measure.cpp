@@ -116,6 +116,7 @@ void annotate(Measurement& measurement, const void* kernel) {
   trace::resolve_lines(measurement.counts->lines, lines);
   trace::resolve_lines(measurement.counts->hazards, lines);
   measurement.source = trace::source_text(lines.file);
+  measurement.source_file = lines.file;
   measurement.source_first = lines.first;
   measurement.source_last = lines.last;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/compiled_loads.h"
 #include "model/counts.h"
 #include "model/device_state.h"
 #include "model/error.h"
@@ -37,6 +38,13 @@ struct LaunchShape {
   int launches;  // for this kernel; the launch shape is that of the first launch
 };
 
+// A user's loads from shared memory as nvcc made them, or why that is not known.
+struct SharedLoads {
+  std::string architecture;  // "sm_86"
+  std::optional<model::CompiledLoads> compiled;
+  std::string why_unknown;  // a sentence; empty: they are known
+};
+
 struct Measurement {
   std::optional<LaunchShape> launch;    // for a kernel that is not a stage
   bool aligned = true;                  // Variant::kernel ran; else Variant::kernel_any
@@ -48,8 +56,10 @@ struct Measurement {
 
   // The source text to which counts->lines refers, and the first and last line of the kernel in it
   // (from 1); 0 if unknown.
-  std::string source;
+  std::string source, source_file;
   int source_first = 0, source_last = 0;
+
+  std::optional<SharedLoads> shared_loads;  // empty: not a user's file
 };
 
 }  // namespace lab

@@ -8,7 +8,7 @@
 namespace lab {
 
 std::optional<double> tflops(const Run& run, const Row& row) {
-  if (!row.time || row.time->median_ms <= 0) return std::nullopt;
+  if (!row.time || row.time->median_ms <= 0 || !run.program.empty()) return std::nullopt;
   return 2.0 * run.M * run.N * run.K / row.time->median_ms * 1e-9;
 }
 

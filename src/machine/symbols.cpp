@@ -130,14 +130,11 @@ const ArraysOfFile& arrays_of_file(const void* kernel) {
   return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
 }
 
-// "tiled<16>(float*, int)"; "a kernel" if the executable was stripped.
-std::string whole_name(const void* address) {
-  const auto function = function_at(address);
-  if (function == symbols().table.end()) return "a kernel";
-  const std::string mangled(symbols().name(*function));
-  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
-  std::string name = demangled != nullptr ? demangled : mangled;
-  std::free(demangled);
+// "tiled<16>(float*, int)"
+std::string demangled(const std::string& mangled) {
+  char* readable = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
+  std::string name = readable != nullptr ? readable : mangled;
+  std::free(readable);
   for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
     for (std::size_t at; (at = name.find(unnamed)) != name.npos;) name.erase(at, unnamed.size());
   }
@@ -149,6 +146,13 @@ std::string whole_name(const void* address) {
   // The name of a template begins with its return type.
   if (name.starts_with("void ")) name.erase(0, 5);
   return name;
+}
+
+// The same; "a kernel" if the executable was stripped.
+std::string whole_name(const void* address) {
+  const auto function = function_at(address);
+  if (function == symbols().table.end()) return "a kernel";
+  return demangled(std::string(symbols().name(*function)));
 }
 
 // Where a whole name's parameters begin: the first (...) outside of <>.
@@ -165,6 +169,11 @@ std::size_t end_of_name(const std::string& name) {
 
 std::string function_name(const void* address) {
   const std::string name = whole_name(address);
+  return name.substr(0, end_of_name(name));
+}
+
+std::string function_name_of(const std::string& mangled) {
+  const std::string name = demangled(mangled);
   return name.substr(0, end_of_name(name));
 }
 

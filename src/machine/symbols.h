@@ -28,6 +28,9 @@ const std::vector<SharedArray>& other_shared_arrays(const void* kernel);
 // kernel" if the executable was stripped.
 std::string function_name(const void* address);
 
+// The same for a function's name in a symbol table: "_Z5tiledILi16EEvPf" is "tiled<16>".
+std::string function_name_of(const std::string& mangled);
+
 // The types of its parameters in C++ syntax: "float*", "int"; nothing if they are not known, as for
 // extern "C".
 std::optional<std::vector<std::string>> function_parameters(const void* address);

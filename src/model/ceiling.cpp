@@ -47,11 +47,6 @@ double products_of_instruction(Multiplier multiplier) {
   return 32;
 }
 
-// Of A and B, as the kernel reads them.
-double bytes_of_element(const Variant& variant) {
-  return multiplies_bf16(variant) ? 2 : 4;
-}
-
 int k_tiles(const Product& product, const Variant& variant) {
   return variant.BK > 0 ? padded_K(product, variant) / variant.BK : 1;
 }

@@ -2,12 +2,24 @@
 
 #include <string_view>
 
+#include "model/ceiling.h"
+
 namespace model {
 
 namespace {
 
 long long ceil_div(long long a, long long b) {
   return (a + b - 1) / b;
+}
+
+// See Spread.
+double clocks_of(const Variant& variant, const Gpu& gpu, double results, double tiles) {
+  if (!has_clock(gpu)) return 0;
+  const double peak = peak_tflops(gpu, variant.multiplier);
+  if (variant.multiplier == Multiplier::ffma || peak == 0) return results / gpu.fp32_lanes_per_sm;
+  const double products_per_clock = peak * 1e3 / (2 * gpu.sms * gpu.boost_ghz);
+  const double bytes = tiles * (variant.BM + variant.BN) * bytes_of_element(variant);
+  return results / products_per_clock + bytes / (l2_bytes_per_clock(gpu) / gpu.sms);
 }
 
 bool fits(const Variant& variant, const Gpu& gpu) {
@@ -19,9 +31,10 @@ bool fits(const Variant& variant, const Gpu& gpu) {
 Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
   const long long tiles = ceil_div(M, variant.BM) * ceil_div(N, variant.BN);
   const long long of_busiest = ceil_div(tiles, gpu.sms);
+  const long long results = of_busiest * variant.BM * variant.BN;
   return {
-      tiles, of_busiest * variant.BM * variant.BN,
-      of_busiest * gpu.warp.warps_of(variant.threads())};
+      tiles, results, of_busiest * gpu.warp.warps_of(variant.threads()),
+      clocks_of(variant, gpu, static_cast<double>(results), static_cast<double>(of_busiest))};
 }
 
 const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
@@ -43,18 +56,18 @@ bool is_traceable(const Stage& stage, const Gpu& gpu) {
 }
 
 const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
-  constexpr double kWorthIt = 0.75;
+  constexpr double kWorthIt = 0.75, kWorthItWithLoads = 0.7;
   constexpr long long kWarpsToHideWaiting = 12;
   const Variant* chosen = &first_variant(stage, gpu);
   if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
   for (const Variant& variant : stage.variants) {
     if (!variant.for_small || !fits(variant, gpu)) continue;
     const Spread now = spread(*chosen, gpu, M, N), then = spread(variant, gpu, M, N);
-    const bool fewer_results =
-        static_cast<double>(then.results) <= kWorthIt * static_cast<double>(now.results);
+    const bool with_loads = variant.multiplier != Multiplier::ffma;
+    const bool sooner = then.clocks <= (with_loads ? kWorthItWithLoads : kWorthIt) * now.clocks;
     const bool more_warps = chosen->pipeline == 0 && now.warps < kWarpsToHideWaiting &&
                             then.warps > now.warps && then.results <= now.results;
-    if (fewer_results || more_warps) chosen = &variant;
+    if (sooner || more_warps) chosen = &variant;
   }
   return *chosen;
 }

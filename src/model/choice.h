@@ -13,6 +13,10 @@ struct Spread {
   long long tiles;    // one for each block
   long long results;  // that the busiest SM computes: whole tiles, even where C ends within one
   long long warps;    // of the busiest SM, if all its blocks were resident at the same time
+  // That the busiest SM needs for one step of K: its products take that long, and on tensor cores,
+  // which multiply faster than tiles arrive, also its loads at its share of what the L2 cache
+  // delivers. 0 if the GPU has no clock.
+  double clocks;
 };
 Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
 
@@ -25,8 +29,10 @@ const Variant& first_variant(const Stage& stage, const Gpu& gpu);
 // A larger tile makes fewer loads per result, so the choice begins with first_variant(). But a
 // small C has few large tiles. Then some SMs compute fewer tiles than others, or none, and the
 // product takes as long as the busiest SM. So a later variant that fits and is marked `for_small`
-// is taken if it leaves the busiest SM at most 3/4 of the results of the one chosen so far. The
-// margin pays for the additional loads.
+// is taken if it leaves the busiest SM at most 3/4 of the clocks of the one chosen so far. With the
+// fp32 units, these are 3/4 of the results, and the margin pays for the additional loads. With
+// tensor cores, whose clocks include the loads, they must be at most 7/10: on an H200, 0.74 was not
+// worth it (stage 13 at 1024 x 1024 x 1024), and 0.62 was (stage 14 at the same size).
 //
 // Warps hide each other's waiting, unless the stage has tiles in flight for that. So if the busiest
 // SM would have fewer than 12 warps (3 per scheduler) in a stage without a pipeline, a later

@@ -78,6 +78,42 @@ TEST_CASE(
   CHECK(suited("H200", 1, 128) == "64x64");
 }
 
+TEST_CASE("on tensor cores, the loads of small tiles count, too") {
+  // H200: 946 multiply-adds of tf32 per SM and clock, and 64 bytes. In one step of K, a tile of
+  // 128 x 128 takes 17 clocks and 16 for its loads, and one of 64 x 64 takes 4 and 8.
+  const Gpu& h200 = *find_gpu("H200");
+  Stage stage = kStage;
+  for (Variant& variant : stage.variants) {
+    variant.multiplier = Multiplier::wgmma_tf32;
+    variant.pipeline = 3;
+  }
+  const auto suited = [&](int side) {
+    return std::string(suited_variant(stage, h200, side, side).name);
+  };
+  const double products = 494.7e3 / (2 * 132 * h200.boost_ghz);
+  CHECK(
+      spread(stage.variants[0], h200, 1024, 1024).clocks ==
+      doctest::Approx(128 * 128 / products + 256 * 4 / (l2_bytes_per_clock(h200) / 132)));
+  CHECK(suited(512) == "64x64");    // one tile instead of one
+  CHECK(suited(1024) == "64x128");  // 128 tiles, one per SM; two of 64 x 64 would load more
+  CHECK(suited(1536) == "128x128");
+}
+
+// Measured on an H200: 128x128x32 is 1.30 times as fast as 64x64x32 at 1024 x 1024 x 1024, and 0.84
+// times at 512, where no SM gets two tiles.
+TEST_CASE("stage 13 runs the tile that is fastest on an H200 at each size") {
+  const auto found = std::ranges::find(stage_table_plain.stages, 13, &Stage::number);
+  REQUIRE(found != stage_table_plain.stages.end());
+  const auto suited = [&](int side) {
+    return std::string(suited_variant(*found, *find_gpu("H200"), side, side).name);
+  };
+  CHECK(suited(512) == "64x64x32");
+  CHECK(suited(768) == "128x128x32");
+  CHECK(suited(1024) == "128x128x32");
+  CHECK(suited(1536) == "256x128x32");
+  CHECK(suited(4096) == "256x128x32");
+}
+
 TEST_CASE("at equal results, a stage without a pipeline gets more warps if it has fewer than 12") {
   Stage stage = kStage;
   stage.variants[0].block_x = stage.variants[0].block_y = 8;  // 2 warps

@@ -12,6 +12,21 @@ void add(PerThread& to, const PerThread& from, bool first) {
   to.sum = sum;
 }
 
+void add(Merging::Wide& to, const Merging::Wide& from) {
+  to.requests += from.requests;
+  to.wavefronts += from.wavefronts;
+  to.most = std::max(to.most, from.most);
+}
+
+void add(Merging& to, const Merging& from) {
+  add(to.by_64, from.by_64);
+  add(to.by_128, from.by_128);
+  to.watched += from.watched;
+  to.repeated += from.repeated;
+  to.in_pairs += from.in_pairs;
+  to.in_fours += from.in_fours;
+}
+
 }  // namespace
 
 void include(PerThread& figure, std::int64_t value, bool first) {
@@ -46,6 +61,7 @@ void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   known->in_flight_bytes += more.in_flight_bytes;
   known->in_flight_most = std::max(known->in_flight_most, more.in_flight_most);
   add_requests(*known, more);
+  add(known->merging, more.merging);
   // The same example hazard, whichever thread came first.
   if (more.worst_pieces > known->worst_pieces ||
       (more.worst_pieces == known->worst_pieces && more.worst_block < known->worst_block)) {
@@ -59,9 +75,7 @@ void add(Counts& to, const Counts& from) {
   for (const Hazard& hazard : from.hazards) add(to.hazards, hazard);
   if (from.threads_traced == 0) return;
   const bool first = to.threads_traced == 0;
-  for (Traffic Counts::*member :
-       {&Counts::gmem_loads, &Counts::gmem_stores, &Counts::smem_loads, &Counts::smem_stores,
-        &Counts::async_gmem, &Counts::async_smem}) {
+  for (Traffic Counts::*member : kTraffic) {
     Traffic& t = to.*member;
     const Traffic& f = from.*member;
     add(t.accesses, f.accesses, first);
@@ -74,20 +88,8 @@ void add(Counts& to, const Counts& from) {
     to.widenable[w].wavefronts_64 += from.widenable[w].wavefronts_64;
     to.widenable[w].wavefronts_128 += from.widenable[w].wavefronts_128;
   }
+  for (std::int64_t Counts::*member : kSums) to.*member += from.*member;
   to.warp = from.warp;
-  to.blocks_traced += from.blocks_traced;
-  to.threads_traced += from.threads_traced;
-  to.barriers += from.barriers;
-  to.box_requests += from.box_requests;
-  to.box_sectors += from.box_sectors;
-  to.boxes_outside += from.boxes_outside;
-  to.box_sectors_delivered += from.box_sectors_delivered;
-  to.ldmatrix_requests += from.ldmatrix_requests;
-  to.ldmatrix_wavefronts += from.ldmatrix_wavefronts;
-  to.atomic_requests += from.atomic_requests;
-  to.atomic_sectors += from.atomic_sectors;
-  to.mmas += from.mmas;
-  to.mma_products += from.mma_products;
   to.local_bytes = std::max(to.local_bytes, from.local_bytes);
   for (const LineCounts& line : from.lines) add(to.lines, line);
 }

@@ -38,6 +38,22 @@ struct Widenable {
   std::int64_t wavefronts_128 = 0;  // and of 16
 };
 
+// What an optimizing compiler could make of a line's loads from shared memory.
+struct Merging {
+  // As loads of 8 and of 16 bytes per lane, if all lanes have the same alignment: the loads that
+  // each would begin with, and its wavefronts.
+  struct Wide {
+    std::int64_t requests = 0;
+    std::int64_t wavefronts = 0;
+    int most = 0;  // of one request
+  } by_64, by_128;
+
+  // Of the loads that were watched, in some of the blocks, those whose word their warp had loaded
+  // or stored since the last barrier, and those that are one of two or four aligned neighbours
+  // that it loaded since then.
+  std::int64_t watched = 0, repeated = 0, in_pairs = 0, in_fours = 0;
+};
+
 enum class Direction { load, store, copy };  // copy: one side of a cp.async
 
 // The accesses of one source line to one array, counted in the traced blocks.
@@ -62,6 +78,7 @@ struct LineCounts {
   int worst_pieces = 0;  // sectors or wavefronts of the costliest request
   std::int64_t worst_block = 0;
   WarpAccess worst{};  // the first request with that cost; addresses relative to the array's start
+  Merging merging;     // of loads from shared memory
 
   // The place in the program, outermost call first. src/trace/source_lines.h converts these to
   // lines.
@@ -163,6 +180,26 @@ struct Counts {
   WarpGeometry warp{};          // of the GPU whose requests these are
   std::vector<Hazard> hazards;  // and notes: the first for each kind, array and pair of places
 };
+
+// The parts of Counts that are added up over the traced blocks. In each, every tile of K adds the
+// same number.
+inline constexpr Traffic Counts::*kTraffic[] = {&Counts::gmem_loads, &Counts::gmem_stores,
+                                                &Counts::smem_loads, &Counts::smem_stores,
+                                                &Counts::async_gmem, &Counts::async_smem};
+inline constexpr std::int64_t Counts::*kSums[] = {
+    &Counts::blocks_traced,
+    &Counts::threads_traced,
+    &Counts::barriers,
+    &Counts::mmas,
+    &Counts::mma_products,
+    &Counts::box_requests,
+    &Counts::box_sectors,
+    &Counts::boxes_outside,
+    &Counts::box_sectors_delivered,
+    &Counts::ldmatrix_requests,
+    &Counts::ldmatrix_wavefronts,
+    &Counts::atomic_requests,
+    &Counts::atomic_sectors};
 
 inline bool has_fatal(const Counts& counts) {
   for (const Hazard& hazard : counts.hazards) {

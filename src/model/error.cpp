@@ -1,7 +1,6 @@
 #include "model/error.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -34,19 +33,19 @@ struct Part {
 
 // The sum of one element: alpha times products, and beta C0.
 struct Sum {
-  double exact, magnitude, from_c0, alpha, bound;
+  double exact, magnitude, from_c0, alpha, bound, largest;
 
-  // Whether the terms with that sign can add up to more than fp32 holds, before or after scaling by
+  // Whether the terms with that sign can add up to more than C holds, before or after scaling by
   // alpha.
   bool overflows(double sign) const {
     const double rounding = std::min(bound, magnitude);
     const double products = std::max(0.0, (magnitude + sign * (exact - from_c0)) / 2) + rounding;
     const double unscaled = alpha == 0 ? 0 : products / std::abs(alpha);
-    return std::max(unscaled, products + std::max(0.0, sign * from_c0)) > FLT_MAX;
+    return std::max(unscaled, products + std::max(0.0, sign * from_c0)) > largest;
   }
 };
 
-// Whether `value`, which is not finite, is a possible fp32 result of that sum.
+// Whether `value`, which is not finite, is a possible result of that sum.
 bool is_overflow(double value, const Sum& sum) {
   if (std::isnan(value)) return sum.overflows(1) && sum.overflows(-1);
   return sum.overflows(value > 0 ? 1 : -1);
@@ -76,15 +75,20 @@ Error compare(
     for (std::int64_t i = p * kPartLength; i < end; ++i) {
       const double value = C[i];
       const double from_c0 = C0 ? double{beta} * C0[i] : 0;
-      const double bound =
+      const double before_storing =
           scaled(of_product, magnitude[i]) + scaled(of_c0, std::abs(from_c0)) + underflow;
+      const double bound =
+          before_storing +
+          scaled(magnitude[i] + std::abs(from_c0) + before_storing, precision.u_out) +
+          precision.smallest_out;
       double difference = std::abs(value - exact[i]);
       bool ok = difference <= bound;
       if (!std::isfinite(exact[i])) {
         ok = std::isnan(exact[i]) ? std::isnan(value) : value == exact[i];
         difference = ok ? 0 : kInfinity;
       } else if (!std::isfinite(value)) {
-        ok = is_overflow(value, {exact[i], magnitude[i], from_c0, alpha, bound});
+        ok = is_overflow(
+            value, {exact[i], magnitude[i], from_c0, alpha, bound, precision.largest_out});
         difference = ok ? 0 : kInfinity;
         part.overflowed += ok;
       } else {

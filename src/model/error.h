@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace model {
@@ -25,6 +26,9 @@ struct Error {
 struct Precision {
   double u_in;
   double u_acc;
+  // Of a C that is stored in a narrower type than fp32: its unit roundoff, its smallest and its
+  // largest number.
+  double u_out = 0, smallest_out = 0, largest_out = std::numeric_limits<float>::max();
 };
 inline constexpr Precision kFp32{0.0, 0x1p-24};
 // A tensor core cuts its sums off where fp32 would round them, and so loses up to twice as much.
@@ -47,15 +51,17 @@ inline constexpr Precision kSplitTf32{0x1.8p-21, 0x1p-23};
 //     + (K |alpha| + 2) 2^-149,   gamma(n) = n u_acc / (1 - n u_acc),
 // the standard error bound of an inner product (Higham, Accuracy and Stability of Numerical
 // Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
-// also lose up to the smallest fp32 number to underflow. For K u_acc >= 1 there is no bound.
+// also lose up to the smallest fp32 number to underflow. For K u_acc >= 1 there is no bound. For a
+// narrower C, storing it may add u_out of |alpha| |A| |B| + |beta C0| and of that bound, and
+// smallest_out.
 //
 // If exact is NaN, C must be NaN; if exact is infinite, C must be the same infinity.
 //
-// Overflow is not an error of a kernel: every BLAS returns an infinity or a NaN if fp32 has no
+// Overflow is not an error of a kernel: every BLAS returns an infinity or a NaN if C's type has no
 // better number, and reports nothing. If exact is finite, +infinity passes if the positive terms of
-// the sum (A*B, alpha*A*B, or that and beta*C0) can add up to more than fp32 holds in some order,
+// the sum (A*B, alpha*A*B, or that and beta*C0) can add up to more than C holds in some order,
 // -infinity if the negative terms can, and NaN (infinity minus infinity) if both can. So if exact
-// itself is beyond fp32, an infinity passes and a finite value does not.
+// itself is beyond it, an infinity passes and a finite value does not.
 //
 // All these elements count as equal: they add nothing to the norms. A NaN or infinity anywhere else
 // is an infinite difference.

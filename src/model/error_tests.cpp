@@ -274,6 +274,27 @@ TEST_CASE("with more than 2^24 products there is no bound, but a NaN still fails
   CHECK(compare(1, 1, 1 << 25, &nothing, &zero, &zero, 0, nullptr, kFp32).bound_ok);
 }
 
+TEST_CASE("a C in half may be farther off by its own rounding, and overflows earlier") {
+  const Precision half{0, 0x1p-24, 0x1p-11, 0x1p-24, 65504};
+  const auto ok = [&](float value, double exact, Precision precision) {
+    const double magnitude = std::abs(exact);
+    return compare(1, 1, 1, &value, &exact, &magnitude, 0, nullptr, precision).bound_ok;
+  };
+  CHECK(ok(1 + 0x1p-11f, 1, half));
+  CHECK(!ok(1 + 0x1p-11f, 1, kFp32));
+  CHECK(!ok(1 + 0x1.1p-11f, 1, half));
+  CHECK(ok(0, 0x1p-24, half));
+  CHECK(!ok(0, 0x1.8p-24, half));
+  CHECK(ok(kInf, 65520, half));
+  CHECK(!ok(kInf, 65520, kFp32));
+  CHECK(!ok(kInf, 65000, half));
+  // What is added to beta C0 is rounded with it.
+  const float old = 8, sum = 8 + 0x1p-8f;
+  const double exact = 8, nothing = 0;
+  CHECK(compare(1, 1, 1, &sum, &exact, &nothing, 1, &old, half).bound_ok);
+  CHECK(!compare(1, 1, 1, &sum, &exact, &nothing, 1, &old, kFp32).bound_ok);
+}
+
 TEST_CASE("the comparison is bitwise the same with any number of threads") {
   Product p = product(300, 301, 3, 1, 0);
   p.C[299 * 301] = 9;

@@ -36,19 +36,8 @@ struct Line {
 Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
   Counts counts = near;
   const Line extend{steps};
-  for (Traffic Counts::*traffic :
-       {&Counts::gmem_loads, &Counts::gmem_stores, &Counts::smem_loads, &Counts::smem_stores,
-        &Counts::async_gmem, &Counts::async_smem}) {
-    extend(counts.*traffic, far.*traffic);
-  }
-  extend(counts.box_requests, far.box_requests);
-  extend(counts.box_sectors, far.box_sectors);
-  extend(counts.boxes_outside, far.boxes_outside);
-  extend(counts.box_sectors_delivered, far.box_sectors_delivered);
-  extend(counts.ldmatrix_requests, far.ldmatrix_requests);
-  extend(counts.ldmatrix_wavefronts, far.ldmatrix_wavefronts);
-  extend(counts.mmas, far.mmas);
-  extend(counts.mma_products, far.mma_products);
+  for (Traffic Counts::*member : kTraffic) extend(counts.*member, far.*member);
+  for (std::int64_t Counts::*member : kSums) extend(counts.*member, far.*member);
   for (std::size_t i = 0; i < counts.widenable.size(); ++i) {
     extend(counts.widenable[i], far.widenable[i]);
   }

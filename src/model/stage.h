@@ -60,6 +60,11 @@ inline bool multiplies_bf16(const Variant& variant) {
   return variant.multiplier == Multiplier::wgmma_bf16;
 }
 
+// Of A and B, as the kernel reads them.
+inline int bytes_of_element(const Variant& variant) {
+  return multiplies_bf16(variant) ? 2 : 4;
+}
+
 // What runs if rows of A, B and C are 16-byte aligned, or are not.
 inline const Variant& launched(const Variant& variant, bool aligned) {
   return aligned || variant.otherwise == nullptr ? variant : *variant.otherwise;

@@ -16,15 +16,14 @@ namespace profile {
 
 namespace {
 
-enum class Must {
-  equal,
-  nearly,   // wavefronts: the hardware's count may differ by up to kJitter
-  almost,   // sectors of cp.async: by up to kSmallJitter, from launch to launch
-  of_tf32,  // equal, where tensor cores multiply tf32
-  if_wide,  // the same if the source loads several words at once; otherwise the compiler may
-};
+// How far the hardware's own count may differ from launch to launch.
+constexpr double kJitterOfWavefronts = 0.05, kJitterOfAsyncSectors = 0.002;
 
-constexpr double kJitter = 0.05, kSmallJitter = 0.002;
+enum class Compare {
+  always,
+  if_wide,  // if the source loads several words at once; otherwise the compiler may
+  if_tf32,  // if tensor cores multiply tf32
+};
 
 // A counter of the GPU and the trace's count of the same thing, per instruction. The trace counts a
 // cp.async (LDGSTS) and a box of the copy engine among both the global loads and the shared stores,
@@ -34,7 +33,8 @@ struct Metric {
   const char* count;
   std::string_view name;
   std::int64_t (*traced)(const model::Counts&);
-  Must must;
+  double jitter = 0;
+  Compare compare = Compare::always;
   double model::SharedLoads::*as_compiled = nullptr;
 };
 
@@ -42,46 +42,43 @@ constexpr Metric kMetrics[] = {
     {"LDG requests", "smsp__sass_inst_executed_op_global_ld.sum",
      [](const model::Counts& c) {
        return c.gmem_loads.requests - c.async_gmem.requests - c.atomic_requests;
-     },
-     Must::equal},
+     }},
     {"LDG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
      [](const model::Counts& c) {
        return c.gmem_loads.pieces - c.async_gmem.pieces - c.atomic_sectors;
-     },
-     Must::equal},
+     }},
     {"STG requests", "smsp__sass_inst_executed_op_global_st.sum",
-     [](const model::Counts& c) { return c.gmem_stores.requests - c.atomic_requests; },
-     Must::equal},
+     [](const model::Counts& c) { return c.gmem_stores.requests - c.atomic_requests; }},
     {"STG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
-     [](const model::Counts& c) { return c.gmem_stores.pieces - c.atomic_sectors; }, Must::equal},
+     [](const model::Counts& c) { return c.gmem_stores.pieces - c.atomic_sectors; }},
     {"LDGSTS requests", "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
-     [](const model::Counts& c) { return c.async_gmem.requests - c.box_requests; }, Must::equal},
+     [](const model::Counts& c) { return c.async_gmem.requests - c.box_requests; }},
     {"LDGSTS sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-     [](const model::Counts& c) { return c.async_gmem.pieces - c.box_sectors; }, Must::almost},
+     [](const model::Counts& c) { return c.async_gmem.pieces - c.box_sectors; },
+     kJitterOfAsyncSectors},
     {"LDGSTS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
-     [](const model::Counts& c) { return c.async_smem.pieces; }, Must::nearly},
+     [](const model::Counts& c) { return c.async_smem.pieces; }, kJitterOfWavefronts},
     {"TMA loads", "sm__sass_inst_executed_op_tma_ld.sum",
-     [](const model::Counts& c) { return c.box_requests + c.boxes_outside; }, Must::equal},
+     [](const model::Counts& c) { return c.box_requests + c.boxes_outside; }},
     {"TMA load sectors", "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",
-     [](const model::Counts& c) { return c.box_sectors_delivered; }, Must::equal},
+     [](const model::Counts& c) { return c.box_sectors_delivered; }},
     {"STS requests", "smsp__sass_inst_executed_op_shared_st.sum",
-     [](const model::Counts& c) { return c.smem_stores.requests - c.async_smem.requests; },
-     Must::equal},
+     [](const model::Counts& c) { return c.smem_stores.requests - c.async_smem.requests; }},
     {"STS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
      [](const model::Counts& c) { return c.smem_stores.pieces - c.async_smem.pieces; },
-     Must::nearly},
+     kJitterOfWavefronts},
     {"LDS requests", "smsp__sass_inst_executed_op_shared_ld.sum",
-     [](const model::Counts& c) { return c.smem_loads.requests - c.ldmatrix_requests; },
-     Must::if_wide, &model::SharedLoads::requests},
+     [](const model::Counts& c) { return c.smem_loads.requests - c.ldmatrix_requests; }, 0,
+     Compare::if_wide, &model::SharedLoads::requests},
     {"LDS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
      [](const model::Counts& c) { return c.smem_loads.pieces - c.ldmatrix_wavefronts; },
-     Must::if_wide, &model::SharedLoads::wavefronts},
+     kJitterOfWavefronts, Compare::if_wide, &model::SharedLoads::wavefronts},
     {"LDSM requests", "smsp__inst_executed_op_ldsm.sum",
-     [](const model::Counts& c) { return c.ldmatrix_requests; }, Must::equal},
+     [](const model::Counts& c) { return c.ldmatrix_requests; }},
     {"LDSM wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
-     [](const model::Counts& c) { return c.ldmatrix_wavefronts; }, Must::nearly},
+     [](const model::Counts& c) { return c.ldmatrix_wavefronts; }, kJitterOfWavefronts},
     {"tensor operations", "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
-     [](const model::Counts& c) { return 2 * c.mma_products; }, Must::of_tf32},
+     [](const model::Counts& c) { return 2 * c.mma_products; }, 0, Compare::if_tf32},
 };
 
 std::vector<std::string_view> names_of_metrics() {
@@ -91,6 +88,14 @@ std::vector<std::string_view> names_of_metrics() {
 }
 
 constexpr int kCount = 20, kNumber = 16;  // columns
+
+// Of a user's kernel; nothing if a line of it could not be told.
+std::optional<model::SharedLoads> whole_launch(const model::CompiledLoads& loads) {
+  if (!loads.requests() || !loads.wavefronts()) return std::nullopt;
+  return model::SharedLoads{
+      .requests = static_cast<double>(*loads.requests()),
+      .wavefronts = static_cast<double>(*loads.wavefronts())};
+}
 
 // Whether the source itself loads several words of shared memory at once.
 bool loads_wide(const model::Counts& counts) {
@@ -108,15 +113,11 @@ bool compare_launch(
     const std::int64_t traced = metric.traced(counts);
     const std::optional<double>& from_ncu = launch.values[i];
     if (from_ncu == 0.0 && traced == 0) continue;
-    if (metric.must == Must::of_tf32 && !tf32) continue;
-    const bool has_to_agree = metric.must != Must::if_wide || loads_wide(counts);
+    if (metric.compare == Compare::if_tf32 && !tf32) continue;
+    const bool has_to_agree = metric.compare != Compare::if_wide || loads_wide(counts);
     const double more = from_ncu.value_or(0) - static_cast<double>(traced);
     const bool equal = from_ncu && more == 0;
-    const double jitter = metric.must == Must::almost    ? kSmallJitter
-                          : metric.must == Must::equal   ? 0
-                          : metric.must == Must::of_tf32 ? 0
-                                                         : kJitter;
-    const bool nearly = from_ncu && std::fabs(more) < jitter * static_cast<double>(traced);
+    const bool nearly = from_ncu && std::fabs(more) < metric.jitter * static_cast<double>(traced);
     std::optional<double> made;
     if (metric.as_compiled && compiled) {
       made = std::round((*compiled).*metric.as_compiled);
@@ -148,9 +149,10 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   for (const lab::Row& row : traced.rows) {
     if (!row.variant || !row.counts || lab::is_total(*row.counts)) continue;
     throw model::Refusal(text::printed(
-        "stage %d is traced in %lld of its %lld blocks and ncu counts them all; "
+        "%s %d is traced in %lld of its %lld blocks and ncu counts them all; "
         "add --trace all",
-        row.number, static_cast<long long>(row.counts->blocks_traced),
+        row.stage != nullptr ? "stage" : "kernel", row.number,
+        static_cast<long long>(row.counts->blocks_traced),
         static_cast<long long>(row.counts->blocks)));
   }
   std::string text = report::about(traced) + "\n" + text::pad_right("count", 2 + kCount) +
@@ -164,15 +166,20 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
   for (const lab::Row& row : traced.rows) {
     if (!row.variant || !row.counts) continue;
     const std::string title =
-        text::printed("stage %d %s: ", row.number, row.name.c_str()) + lab::kernel_name(row);
+        row.stage != nullptr
+            ? text::printed("stage %d %s: ", row.number, row.name.c_str()) + lab::kernel_name(row)
+            : text::printed("kernel %d: %s", row.number, row.name.c_str());
     std::fprintf(out, "%s\n", text::shortened(title, text::kReportWidth).c_str());
     std::optional<model::SharedLoads> compiled;  // of the whole launch
-    if (const auto record = lab::compiled_loop(traced, row)) {
+    const auto record = row.stage != nullptr ? lab::compiled_loop(traced, row) : std::nullopt;
+    if (record) {
       compiled = model::shared_loads_as_compiled(
           lab::product_of(traced), *row.variant, *row.counts, *record);
       const int tiles = model::tiles_of(*row.variant, traced.M, traced.N);
       compiled->requests *= tiles;
       compiled->wavefronts *= tiles;
+    } else if (row.shared_loads && row.shared_loads->compiled) {
+      compiled = whole_launch(*row.shared_loads->compiled);
     }
     std::vector<std::vector<std::optional<double>>> seen;
     for (const NcuLaunch& launch : launches) {

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "model/refusal.h"
+#include "profile/profile.h"
+#include "text/echoed.h"
+#include "text/file.h"
 #include "text/numbers.h"
 
 namespace profile {
@@ -120,6 +124,13 @@ std::string joined_metrics(std::span<const std::string_view> metrics) {
     names += metric;
   }
   return names;
+}
+
+std::string ncu_csv(const char* flag, const std::string& path) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  text::ReadFile file = text::read_file(path, kMostBytes);
+  if (file.problem.empty()) return std::move(file.contents);
+  throw model::Refusal(std::string(flag) + " " + text::echoed(path) + ": " + file.problem);
 }
 
 }  // namespace profile

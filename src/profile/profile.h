@@ -13,6 +13,9 @@ namespace profile {
 // The metrics for `ncu --metrics` that print_profile needs, separated by commas.
 std::string ncu_metrics();
 
+// The contents of the CSV that ncu wrote, which `flag` names. Throws a Refusal.
+std::string ncu_csv(const char* flag, const std::string& path);
+
 // Reads the output of `ncu --csv --page raw --metrics ...` together with the profiled program's own
 // output, and writes one line per count for every kernel of `traced`. Returns whether every row of
 // `traced` with counts is there and all counts that must agree do: those of global memory, the

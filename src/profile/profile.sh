@@ -16,17 +16,18 @@ shift 2
 csv=$(mktemp)
 trap 'rm -f "$csv"' EXIT
 
+untraced="--trace none" # nobody reads what the program prints under ncu
 case $what in
   counts) metrics=$("$program" --ncu-metrics) ;;
   units) metrics=$("$program" --ncu-unit-metrics) ;;
-  caches) metrics=$("$program" --ncu-cache-metrics) ;;
+  caches) metrics=$("$program" --ncu-cache-metrics) untraced= ;; # an experiment takes no --trace
   *)
     echo "$0: $what: give counts, units or caches" >&2
     exit 2
     ;;
 esac
 "$ncu" --csv --page raw --print-units base --clock-control none --metrics "$metrics" \
-  "$program" --device gpu --reps 1 --hazards off "$@" >"$csv" 2>&1 || {
+  "$program" --device gpu --reps 1 --hazards off $untraced "$@" >"$csv" 2>&1 || {
   echo "$0: ncu failed: $(grep -m 1 '==ERROR==' "$csv" || tail -n 1 "$csv")" >&2
   exit 2
 }

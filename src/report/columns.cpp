@@ -156,13 +156,13 @@ const std::array kColumns = {
     Column{
         .top = "TFLOP/s",
         .bottom = "",
-        .in = In::timed,
+        .in = In::timed_product,
         .number = lab::tflops,
         .words = tflops_words},
     Column{
         .top = "% of",
         .bottom = "cuBLAS",
-        .in = In::timed,
+        .in = In::timed_product,
         .goes = 4,
         .name = "% of cuBLAS",
         .number = [](const lab::Run& run,
@@ -239,7 +239,7 @@ const std::array kColumns = {
     Column{
         .top = "",
         .bottom = "bound by, % busy",
-        .in = In::timed,
+        .in = In::timed_product,
         .cells = Align::left,
         .label = Align::left,
         .cell = bound_by_cell},
@@ -297,7 +297,7 @@ const std::array kColumns = {
     Column{
         .top = kError,
         .bottom = "cuBLAS",
-        .in = In::timed,
+        .in = In::timed_product,
         .label = Align::left,
         .goes = 1,
         .name = "error against cuBLAS",
@@ -314,6 +314,8 @@ bool belongs(const Column& column, const lab::Run& run, bool wide) {
       return timed;
     case In::product:
       return !of_program;
+    case In::timed_product:
+      return timed && !of_program;
     case In::traced_product:
       return !timed && !of_program;
     case In::program:
@@ -321,7 +323,7 @@ bool belongs(const Column& column, const lab::Run& run, bool wide) {
     case In::wide:
       return wide;
     case In::timed_and_wide:
-      return timed && wide;
+      return timed && wide && !of_program;
   }
   return false;
 }

@@ -14,8 +14,9 @@ struct Column {
     every_table,
     timed,           // a table with times
     wide,            // --wide
-    timed_and_wide,  // --wide, with times
     product,         // of kernels that compute C
+    timed_product,   // with times
+    timed_and_wide,  // --wide, with times
     traced_product,  // without times
     program          // of a whole program's kernels
   };

@@ -329,6 +329,13 @@ std::vector<Fact> run_facts(const lab::Run& run) {
   problem("beta", double{run.beta});
   problem("seed", std::uint64_t{run.seed});
   problem("data", lab::name_of(run.data));
+  if (!run.program.empty()) {
+    const Writer ran{facts, "ran.", true};
+    const bool has_ended = !run.unended && !run.stopped;
+    ran("file", run.program);
+    ran("exit_code", has_ended ? FactValue(run.exit_code) : FactValue());
+    ran("stopped_by_kernel", run.stopped);
+  }
   const Writer about{facts, "gpu.", true};
   about("name", gpu.name);
   about("present", run.gpu_present);

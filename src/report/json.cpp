@@ -77,6 +77,33 @@ FactValue json_of_lines(
   return FactValue::json("[" + text + "]");
 }
 
+// The lines of a user's loads from shared memory as nvcc compiled them; null if that is not known.
+FactValue json_of_shared_loads(const lab::Row& row) {
+  if (!row.shared_loads || !row.shared_loads->compiled) return {};
+  const auto or_null = [](const std::optional<std::int64_t>& count) {
+    return count ? FactValue(*count) : FactValue();
+  };
+  std::string text;
+  for (const model::CompiledLine& line : row.shared_loads->compiled->lines) {
+    std::string arrays;
+    for (const std::string& array : line.arrays) arrays += (arrays.empty() ? "" : ", ") + array;
+    std::vector<Fact> facts;
+    if (line.line > 0) facts.push_back({"line", line.line});
+    if (line.helper_line > 0) facts.push_back({"helper_line", line.helper_line});
+    facts.insert(
+        facts.end(), {{"arrays", arrays},
+                      {"requests", line.requests},
+                      {"wavefronts", line.wavefronts},
+                      {"compiled_requests", or_null(line.compiled_requests)},
+                      {"compiled_wavefronts", or_null(line.compiled_wavefronts)},
+                      {"lds_32", line.by_bytes[2]},
+                      {"lds_64", line.by_bytes[3]},
+                      {"lds_128", line.by_bytes[4]}});
+    text += (text.empty() ? "\n        " : ",\n        ") + object_on_one_line(facts);
+  }
+  return FactValue::json("[" + text + "]");
+}
+
 FactValue json_of_hazards(
     const lab::Run& run, const lab::Row& row, const model::Counts& counts, bool notes) {
   std::string text;
@@ -138,6 +165,9 @@ void print_json(std::FILE* out, const lab::Run& run) {
       const model::Counts counts = row.counts.value_or(model::Counts{});
       stages.back().push_back({"lines", json_of_lines(counts.lines, row, counts)});
       stages.back().push_back({"arrays", json_of_lines(lab::by_array(counts), row, counts)});
+      if (row.shared_loads) {
+        stages.back().push_back({"shared_loads_as_compiled", json_of_shared_loads(row)});
+      }
       stages.back().push_back({"hazards", json_of_hazards(run, row, counts, false)});
       stages.back().push_back({"notes", json_of_hazards(run, row, counts, true)});
     } else {

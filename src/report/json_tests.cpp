@@ -6,6 +6,7 @@
 
 #include "lab/example_run.h"
 #include "lab/rates.h"
+#include "report/about.h"
 #include "report/json.h"
 #include "testing/printed.h"
 #include "testing/strict_json.h"
@@ -108,6 +109,15 @@ TEST_CASE("the JSON's values are the run's") {
   CHECK(json.values.at("yardsticks.0.name") == "OpenMP CPU");
   CHECK(json.values.at("yardsticks.1.name") == "cuBLAS fp32");
   CHECK(json.values.count("stages.3") == 0);
+}
+
+TEST_CASE("the JSON and the head of a report say how the data are distributed") {
+  lab::Run run = timed_run();
+  CHECK(StrictJson(json_of(run)).values.at("problem.data") == "uniform");
+  CHECK_FALSE(testing::contains(about(run), "data"));
+  run.data = lab::Data::wide_k;
+  CHECK(StrictJson(json_of(run)).values.at("problem.data") == "wide-k");
+  CHECK(testing::contains(about(run), "seed 1, data wide-k\n"));
 }
 
 TEST_CASE("what bounds a timed kernel is a unit or latency, and null where nothing was timed") {

@@ -89,7 +89,11 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
   }
   if (!run.program.empty()) {
     entries.push_back(
-        {"launches", "of the program; what the first one of each kernel did is counted"});
+        {"launches",
+         std::string("of the program; what the first one of each kernel did is counted") +
+             (run.gpu_present ? ", and the time is the median of all on the GPU, each between two "
+                                "events, with what a launch takes"
+                              : "")});
     return entries;
   }
   entries.push_back(

@@ -168,7 +168,8 @@ std::string as_table(std::span<const model::Stage> stages, const ChoiceFor& choi
              "runs for other sizes or GPUs (--size, --gpu). A stage's first variant is for large "
              "products. One below it runs if the SM with the most tiles then computes at most 3/4 "
              "of the results, or no more of them with more warps where it has fewer than 12 and "
-             "the stage keeps no tiles in flight") +
+             "the stage keeps no tiles in flight. With tensor cores, it runs if that SM's products "
+             "and loads then take at most 7/10 of the time") +
          text::labelled("tiles", kTerm, "in flight at once") +
          text::labelled(
              "SMEM", kTerm,

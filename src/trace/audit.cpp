@@ -67,7 +67,7 @@ struct Statement {
 struct State {
   bool active = false;
   model::Audit* into = nullptr;
-  std::chrono::steady_clock::time_point ends;
+  std::chrono::steady_clock::time_point ends = std::chrono::steady_clock::time_point::max();
   model::WarpGeometry geometry{};
   bool closed_now = false;    // an audited thread runs
   std::vector<Pages> closed;  // matrices and shared memory

@@ -6,6 +6,16 @@
 #include "machine/lanes.h"
 
 namespace trace {
+namespace {
+
+void add_wide(model::Merging::Wide& wide, int wavefronts) {
+  if (wavefronts == 0) return;
+  wide.requests += 1;
+  wide.wavefronts += wavefronts;
+  wide.most = std::max(wide.most, wavefronts);
+}
+
+}  // namespace
 
 void BlockCounts::begin_block(std::int64_t block, int threads) {
   block_ = block;
@@ -24,6 +34,7 @@ void BlockCounts::end_block() {
     }
   }
   ++counts_.blocks_traced;
+  words_.barrier();
 }
 
 void BlockCounts::request(
@@ -48,6 +59,11 @@ void BlockCounts::request(
     widenable.wavefronts_64 += cost.wavefronts_64;
     widenable.wavefronts_128 += cost.wavefronts_128;
   }
+  if (site.traffic == kSmemLoads) {
+    add_wide(total.merging.by_64, cost.wavefronts_64);
+    add_wide(total.merging.by_128, cost.wavefronts_128);
+  }
+  if (counts_.blocks_traced == 0) words_.request(site, access, warp);
   if (cost.pieces > total.worst_pieces) {
     total.worst_pieces = cost.pieces;
     total.worst_block = block_;

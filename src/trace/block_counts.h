@@ -10,6 +10,7 @@
 #include "model/warp_access.h"
 #include "trace/copies_in_flight.h"
 #include "trace/merge.h"
+#include "trace/repeated_words.h"
 #include "trace/request_costs.h"
 #include "trace/sites.h"
 #include "trace/tally.h"
@@ -21,7 +22,10 @@ class BlockCounts {
   explicit BlockCounts(model::WarpGeometry geometry) : geometry_(geometry), in_flight_(geometry) {}
   void begin_block(std::int64_t block, int threads);
   void end_block();
-  void barrier() { ++counts_.barriers; }
+  void barrier() {
+    ++counts_.barriers;
+    words_.barrier();
+  }
   // One instruction of a warp: rows x columns sums of `depth` products.
   void mma(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
     ++counts_.mmas;
@@ -51,6 +55,7 @@ class BlockCounts {
   model::Counts counts_;        // without what the sites count
   std::vector<Tally> threads_;  // for the block
   CopiesInFlight in_flight_;
+  RepeatedWords words_;  // of the first block
   std::int64_t block_ = 0;
 };
 

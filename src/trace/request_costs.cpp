@@ -12,18 +12,19 @@ namespace {
 // on a real GPU and on one whose lines are shorter.
 constexpr int kAlignment[] = {128, 128, 16, 16};
 
-// Adds the cost that a load of one word per lane would have as a load of two or four words.
+// Adds the cost that a load of one or two words per lane would have as a load of two or four.
 void add_wider(const model::WarpAccess& access, RequestCost& cost) {
   const auto word = [&](int lane) { return access.address[lane] / 4 % 4; };
   const std::uint64_t first = word(std::countr_zero(access.active));
-  cost.widenable = true;
-  machine::for_each_lane(access.active, [&](int l) { cost.widenable &= word(l) == first; });
-  if (!cost.widenable) return;
+  bool aligned = true;
+  machine::for_each_lane(access.active, [&](int l) { aligned &= word(l) == first; });
+  cost.widenable = aligned && access.bytes == 4;
+  if (!aligned) return;
   // The request for the first of two or four words counts as the wide one; the others count as
   // none.
   model::WarpAccess wide = access;
   wide.bytes = 8;
-  if (first % 2 == 0) cost.wavefronts_64 = model::shared_load(wide).wavefronts;
+  if (first % 2 == 0 && access.bytes == 4) cost.wavefronts_64 = model::shared_load(wide).wavefronts;
   wide.bytes = 16;
   if (first == 0) cost.wavefronts_128 = model::shared_load(wide).wavefronts;
 }
@@ -37,7 +38,8 @@ RequestCost compute(int traffic, const model::WarpAccess& access) {
   const model::SharedCost cost =
       traffic == kSmemLoads ? model::shared_load(access) : model::shared_store(access);
   RequestCost result{cost.wavefronts, cost.groups, cost.bank_conflicts()};
-  if (traffic == kSmemLoads && access.bytes == 4) add_wider(access, result);
+  const bool may_widen = access.matrices == 0 && (access.bytes == 4 || access.bytes == 8);
+  if (traffic == kSmemLoads && may_widen) add_wider(access, result);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
 #include "try/sgemm.h"
+#include "try/users_problem.h"
 
 namespace attempt {
 
@@ -39,7 +40,7 @@ std::string note_about(const model::Audit& audit) {
 namespace {
 
 model::Audit audited(const Options& options) {
-  const lab::Problem p = lab::load_problem(options.flags, false);
+  const UsersProblem p(lab::load_problem(options.flags, false));
   const model::Gpu gpu = lab::choose_model(options.flags, false);
   lab::Floats result = p.C;
   const std::vector<machine::GlobalArray> arrays = p.arrays(result);

@@ -40,7 +40,7 @@ of_plain_code=$?
 [ $of_traced_code != 0 ] || [ $of_plain_code = 0 ] || cat "$plain.said" >&2
 rm -f "$plain.said"
 if [ $of_traced_code = 0 ] && [ $of_plain_code = 0 ]; then
-  ! readelf -sW "$traced" | grep -qwE '_Z5sgemmiiifPKfS0_fPf|main' || exit 0
+  ! readelf -sW "$traced" | grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' || exit 0
   echo "$KERNEL: defines neither main nor" \
     "void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C)" >&2
 fi

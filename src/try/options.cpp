@@ -117,14 +117,16 @@ Options parse_options(int argc, char** argv) {
       {flags.legend, "--legend"},
       {!flags.figures.empty(), "--figures"},
       {!flags.experiment.empty(), "--experiment"},
-      {!flags.ncu.empty(), "--ncu"},
       {!flags.ncu_units.empty(), "--ncu-units"},
-      {flags.ncu_metrics, "--ncu-metrics"},
       {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
       {flags.version, "--version"}};
   for (const auto& [given, name] : of_stages) {
     if (!given) continue;
     throw model::Refusal(std::string(name) + " works only for the stages, not for your own file");
+  }
+  if (!flags.ncu.empty() && options.launches != 1) {
+    throw model::Refusal(
+        "--ncu: of each kernel the first launch is compared; leave --launches out");
   }
   if (options.file.empty()) {
     std::error_code unknown;

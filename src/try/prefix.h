@@ -12,6 +12,7 @@
 #include "cuda/cpu.h"
 #include "cuda/headers/cuda_runtime.h"
 #include "cuda/launched.h"
+#include "try/adapted.h"
 
 #undef __global__
 #undef __device__

@@ -1,5 +1,8 @@
 #include "try/print.h"
 
+#include <sstream>
+
+#include "profile/profile.h"
 #include "report/about.h"
 #include "report/csv.h"
 #include "report/explain/explain.h"
@@ -8,11 +11,21 @@
 
 namespace attempt {
 
-void print(
+bool print(
     std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
     text::Style style) {
-  if (flags.format == report::Format::json) return report::print_json(out, run);
-  if (flags.format == report::Format::csv) return report::print_csv(out, run);
+  if (!flags.ncu.empty()) {
+    std::istringstream csv(profile::ncu_csv("--ncu", flags.ncu));
+    return profile::print_profile(out, csv, run);
+  }
+  if (flags.format == report::Format::json) {
+    report::print_json(out, run);
+    return true;
+  }
+  if (flags.format == report::Format::csv) {
+    report::print_csv(out, run);
+    return true;
+  }
   if (flags.explain) {
     if (!run.program.empty()) std::fputs(report::about(run).c_str(), out);
     for (const lab::Row& row : run.rows)
@@ -21,6 +34,7 @@ void print(
     report::print_table(out, run, style, flags.wide);
   }
   if (!note.empty()) std::fprintf(out, "%s\n", note.c_str());
+  return true;
 }
 
 }  // namespace attempt

@@ -10,8 +10,9 @@
 
 namespace attempt {
 
-// `note` follows what is for readers.
-void print(
+// `note` follows what is for readers. With --ncu, prints ncu's counts beside the traced ones
+// instead, and returns whether the two agree. Throws a Refusal if they cannot be compared.
+bool print(
     std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
     text::Style style);
 

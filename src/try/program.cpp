@@ -1,11 +1,13 @@
 #include "try/program.h"
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,10 +17,12 @@
 #include "lab/measure.h"
 #include "lab/run.h"
 #include "model/refusal.h"
+#include "profile/gpu_run.h"
 #include "report/hazard_sentence.h"
 #include "text/numbers.h"
 #include "trace/audit.h"
 #include "try/audit.h"
+#include "try/compiled_code.h"
 #include "try/launches.h"
 #include "try/main_call.h"
 #include "try/notes.h"
@@ -39,6 +43,12 @@ int run_main(const Options& options, Launches& launches) {
   guard::watched([&] { exit_code = call_main(words); });
   machine::program_launches = nullptr;
   return exit_code;
+}
+
+// The program as nvcc compiles it, if it does (try.mk).
+std::string program_for_gpu() {
+  std::error_code no_link;
+  return std::filesystem::read_symlink("/proc/self/exe", no_link).string() + ".on_gpu";
 }
 
 // Of a program that has not ended.
@@ -82,7 +92,8 @@ guard::Outcome run_program(
     std::FILE* report) {
   const flags::Flags& flags = options.flags;
   if (flags.step) return step_program(options, on_terminal, report);
-  lab::Run run = lab::new_run(flags, false, command);
+  lab::Run run = lab::new_run(
+      flags, access(program_for_gpu().c_str(), X_OK) == 0 && lab::choose_device(flags), command);
   run.program = options.file;
 
   machine::Machine machine{&run.gpu};
@@ -108,6 +119,7 @@ guard::Outcome run_program(
       run.rows.push_back(
           row_of(run.gpu, entry, options.registers, static_cast<int>(run.rows.size()) + 1));
       lab::annotate(run.rows.back(), entry.function);
+      run.rows.back().shared_loads = shared_loads_of(run.rows.back(), entry.name, run.gpu);
     }
   };
   // If the program never ends, this is its report.
@@ -127,6 +139,12 @@ guard::Outcome run_program(
   }
 
   fill_rows();
+  if (run.gpu_present && !run.stopped && recorder.wanted() == nullptr) {
+    const profile::GpuRun on_gpu =
+        profile::run_on_gpu(program_for_gpu(), options.arguments, run.exit_code, options.limit_s);
+    for (lab::Row& row : run.rows) row.time = profile::time_of(on_gpu, row.name);
+    if (!on_gpu.note.empty()) launches.notes.push_back(on_gpu.note);
+  }
   for (const std::string& note : launches.notes) {
     std::fprintf(stderr, "try: note: %s\n", note.c_str());
   }
@@ -135,10 +153,10 @@ guard::Outcome run_program(
   const std::string note = !audits              ? "Not audited: " + trace::why_no_audit() + "."
                            : audit.accesses > 0 ? note_about(audit)
                                                 : "";
-  print(report, flags, run, note, style);
+  const bool agrees = print(report, flags, run, note, style);
   print_notes();
   const bool hazardous = report::report_hazards("try", run);
-  return {hazardous ? 1 : run.exit_code, ""};
+  return {hazardous || !agrees ? 1 : run.exit_code, ""};
 }
 
 }  // namespace attempt

@@ -2,9 +2,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "profile/profile.h"
 #include "testing/program.h"
+#include "testing/strict_json.h"
 
 namespace attempt {
 namespace {
@@ -174,6 +182,14 @@ TEST_CASE("the first launch of each kernel is traced, or as many as --launches s
   }
 }
 
+TEST_CASE("a report for a machine has the program's own exit code") {
+  const Output seven = ending("exits", "--format json");
+  CAPTURE(seven.out);
+  CHECK(contains(
+      seven.out, "\"ran\": {\"file\": \"endings\", \"exit_code\": " +
+                     std::to_string(seven.exit_code) + ", \"stopped_by_kernel\": false}"));
+}
+
 TEST_CASE("a report for a machine is all of stdout") {
   const Output output = try_program("transpose", "--format json");
   CHECK(output.exit_code == 0);
@@ -251,6 +267,57 @@ TEST_CASE("main runs in the folder of its file, where the program's data are") {
   CHECK(output.exit_code == 0);
   CHECK(output.out.starts_with("// A whole program that ends as its argument says.\n"));
   CHECK(contains(output.out, "1 stored"));
+}
+
+TEST_CASE("ncu's counts stand beside those of a whole program's kernels") {
+  const testing::StrictJson json(try_program("transpose", "--trace all --format json").out);
+  const std::string csv = (testing::built() / "program_tests.csv").string();
+  const std::map<std::string, std::string> keys = {
+      {"smsp__sass_inst_executed_op_global_ld.sum", "gmem_load_requests"},
+      {"smsp__sass_inst_executed_op_global_st.sum", "gmem_store_requests"},
+      {"smsp__sass_inst_executed_op_shared_st.sum", "smem_store_requests"},
+      {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "smem_store_wavefronts"},
+      {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", "gmem_load_sectors"},
+      {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum", "gmem_store_sectors"}};
+  // The first kernel of two has as many load requests as the trace says, and `more`.
+  const auto compared = [&](int more) {
+    std::ofstream file(csv);
+    file << R"("ID","Kernel Name")";
+    std::vector<std::string> metrics;
+    std::istringstream names(profile::ncu_metrics());
+    for (std::string name; std::getline(names, name, ',');) {
+      metrics.push_back(name);
+      file << ",\"" << name << "\"";
+    }
+    for (const int kernel : {0, 1}) {
+      file << "\n\"" << kernel << "\",\"void transpose<(int)" << kernel << ">(const float *)\"";
+      for (const std::string& metric : metrics) {
+        const auto key = keys.find(metric);
+        std::int64_t value = 0;
+        if (key != keys.end()) {
+          value =
+              std::stoll(json.values.at("stages." + std::to_string(kernel) + "." + key->second));
+        }
+        const bool changed = kernel == 0 && metric == keys.begin()->first;
+        file << ",\"" << value + (changed ? more : 0) << "\"";
+      }
+    }
+    file << "\n";
+    file.close();
+    return try_program("transpose", "--trace all --ncu " + csv);
+  };
+  const Output equal = compared(0);
+  CHECK(equal.exit_code == 0);
+  CHECK(contains(equal.out, "kernel 1: transpose<0>\n"));
+  CHECK(contains(equal.out, "  LDG requests  "));
+  CHECK(equal.out.find(" ≠\n") == std::string::npos);
+  const Output different = compared(1);
+  CHECK(different.exit_code == 1);
+  CHECK(contains(different.out, " 1                 ≠\n"));
+  std::filesystem::remove(csv);
+  CHECK(
+      try_program("transpose", "--launches 2 --ncu " + csv).err ==
+      "try: --ncu: of each kernel the first launch is compared; leave --launches out\n");
 }
 
 }  // namespace attempt

@@ -10,6 +10,10 @@ mkdir -p "$(dirname "$out")"
 rm -f "$out" "$out".*.ii
 number=0
 for file in "$KERNEL" ${MORE:-}; do
+  [ -f "$file" ] && [ -r "$file" ] || {
+    echo "$file: there is no such file, or it cannot be read; give the path of a CUDA file" >&2
+    exit 2
+  }
   into=$out
   [ $number = 0 ] || into=$out.$number.ii
   # The compiler would name what it reads "<stdin>" in messages, so it gets the file itself.

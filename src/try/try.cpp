@@ -24,11 +24,13 @@
 #include "machine/symbols.h"
 #include "machine/waiting.h"
 #include "model/refusal.h"
+#include "profile/profile.h"
 #include "report/hazard_sentence.h"
 #include "step/step_command.h"
 #include "text/output.h"
 #include "trace/trace.h"
 #include "try/audit.h"
+#include "try/compiled_code.h"
 #include "try/device_calls.h"
 #include "try/guarded_kernel.h"
 #include "try/kernels.h"
@@ -39,6 +41,7 @@
 #include "try/scenes.h"
 #include "try/sgemm.h"
 #include "try/show.h"
+#include "try/users_problem.h"
 #include "try/why_wrong.h"
 
 namespace attempt {
@@ -92,7 +95,7 @@ flags::Flags at_teaching_size(flags::Flags flags) {
 guard::Outcome step_sgemm(const flags::Flags& flags, bool on_terminal, std::FILE* report) {
   prctl(PR_SET_PDEATHSIG,
         SIGTERM);  // the parent is gone, so the terminal must be restored
-  const lab::Problem p = lab::load_problem(at_teaching_size(flags), false);
+  const UsersProblem p(lab::load_problem(at_teaching_size(flags), false));
   const model::Gpu gpu = lab::choose_model(flags, false);
   lab::Floats C = p.C;
   step::RecordedRun run;
@@ -111,7 +114,7 @@ guard::Outcome try_sgemm(
     std::FILE* report) {
   const flags::Flags& flags = options.flags;
   lab::Run run = lab::new_run(flags, sgemm_gpu != nullptr && lab::choose_device(flags), command);
-  const lab::Problem p = lab::load_problem(flags, run.gpu_present);
+  const UsersProblem p(lab::load_problem(flags, run.gpu_present));
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
@@ -181,7 +184,7 @@ guard::Outcome try_sgemm(
   all.name = "sgemm";
   if (!kernels.any_abandoned()) {
     if (run.gpu_present) run_on_gpu(flags, p, result, all);
-    all.error = lab::compare(p, reference, result, p.M);
+    all.error = p.compare(reference, result);
   }
   for (const Kernels::Entry& entry : kernels.entries) {
     run.rows.push_back(
@@ -189,8 +192,10 @@ guard::Outcome try_sgemm(
   }
   // If there are several kernels, one may load what another stored.
   if (run.rows.size() == 1) lab::note_never_written(p, result, *run.rows[0].counts);
-  for (std::size_t i = 0; i < run.rows.size(); ++i)
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
     lab::annotate(run.rows[i], kernels.entries[i].function);
+    run.rows[i].shared_loads = shared_loads_of(run.rows[i], run.rows[i].name, run.gpu);
+  }
   if (run.rows.size() == 1) {
     run.rows[0].error = all.error;
     run.rows[0].time = all.time;
@@ -202,11 +207,15 @@ guard::Outcome try_sgemm(
     return recorder.show(
         report, style, run, is_right ? "" : why_wrong(flags, run.gpu, p, *all.error));
   }
-  print(report, flags, run, note, style);
+  const std::string bound = all.error ? p.bound_sentence(reference, result) : "";
+  const bool agrees = print(
+      report, flags, run, bound.empty() || note.empty() ? bound + note : bound + "\n" + note,
+      style);
   print_notes();
   const bool hazardous = report::report_hazards("try", run);
-  if (!all.error || all.error->bound_ok) return {hazardous ? 1 : 0, ""};
-  return {1, why_wrong(flags, run.gpu, p, *all.error)};
+  if (!all.error || all.error->bound_ok) return {hazardous || !agrees ? 1 : 0, ""};
+  const std::string why = why_wrong(flags, run.gpu, p, *all.error);
+  return {1, bound.empty() ? why : why + ". " + bound};
 }
 
 }  // namespace
@@ -237,6 +246,7 @@ int try_or_refuse(int argc, char** argv) {
     lab::prepare_threads();
     const Options options = parse_options(argc, argv);
     if (options.flags.help) return std::fputs(kUsage, stdout), 0;
+    if (options.flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
     name_threads = options.name_threads;
     const text::Style style{flags::wants_colour(options.flags, stdout)};
     const bool on_terminal = step::steps_on_terminal(options.flags);

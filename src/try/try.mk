@@ -9,9 +9,11 @@ TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
 TRY_PROGRAM_FLAGS = $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS))
 TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
 	-w -U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
-# One architecture after the other (--threads 1), so that ptxas reports one kernel at a time.
-TRY_NVCCFLAGS = $(patsubst 0,1,$(filter-out -Xcompiler=-W%,$(NVCCFLAGS))) \
-	-Xcompiler=-iquote,src/try/headers -x cu -w -Xptxas -v
+TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src/try/headers -w \
+	-include src/cuda/launch.h $(TRY_COMPILER_FLAGS)
+# Without a GPU, too: for the GPU that the flags name, and for the present one.
+TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
+	-lineinfo -Xptxas -v -include src/cuda/launch.h $(TRY_COMPILER_FLAGS)
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRACED) $(TRIED_PLAIN)
 C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$(name)) \
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
@@ -38,20 +40,32 @@ $(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
 	src/try/copy.sh traced $< $@ $(C_LIBRARY) $(COUNTED)
 $(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o src/try/copy.sh
 	src/try/copy.sh plain $< $@ $(C_LIBRARY)
-$(BUILD)/try/yours.gpu.o: FORCE
+$(BUILD)/try/yours.gpu.o: $(BUILD)/try/timed_launches.o FORCE
 	mkdir -p $(@D)
-	$(NVCC) $(TRY_NVCCFLAGS) -include src/cuda/launch.h $(TRY_COMPILER_FLAGS) -c "$$KERNEL" -o $@ 2> $@.log || \
-		{ cat $@.log >&2; exit 1; }
-	c++filt -p < $@.log | awk -f src/model/ptxas_registers.awk > $(BUILD)/try/yours.registers
-	objcopy --redefine-sym _Z5sgemmiiifPKfS0_fPf=_Z9sgemm_gpuiiifPKfS0_fPf --localize-symbol=main $@
+	CXX='$(CXX)' src/try/for_gpu.sh $(@:.gpu.o=) $< $(NVCC) $(TRY_NVCCFLAGS)
+$(BUILD)/try/timed_launches.o: src/profile/timed_launches.cu $(BUILD)/gpu.flags
+	$(call say,nvcc,$<)
+	mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
 
 TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(filter %/gpu.o %/absent.o,$(MAIN)) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \
-		$(if $(HAS_GPU),$(BUILD)/try/yours.gpu.o) $(TRY_PARTS)
-	$(if $(HAS_GPU),,rm -f $@.registers)
+		$(if $(HAS_GPU),$(BUILD)/try/yours.gpu.o) $(TRY_PARTS) | $(BUILD)/try/yours.compiled
+	$(if $(HAS_GPU),,rm -f $@.on_gpu)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+$(BUILD)/try/architecture: $(call OBJECTS,$(addprefix src/try/,architecture.cpp compiled_code.cpp options.cpp main_call.cpp) \
+		src/gpu/absent.cpp) $(INSTRUMENT)
+	$(CXX) -fopenmp $^ -ldl -o $@
+ifeq ($(NVCC),)
+$(BUILD)/try/yours.compiled: FORCE
+	mkdir -p $(@D)
+	rm -f $(@D)/yours.registers $(@D)/yours.sm_*.sass $(@D)/yours.why_not_compiled
+else
+$(BUILD)/try/yours.compiled: $(BUILD)/try/architecture FORCE
+	src/try/compiled.sh $(basename $@) "$$($< $(TRY_PROGRAM_FLAGS)) $(PRESENT)" $(NVCC) $(TRY_CUBIN_FLAGS)
+endif
 # Here the traced copy has the main.
 $(BUILD)/try/%.debug.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
 	src/try/copy.sh debug $< $@ $(C_LIBRARY) $(COUNTED)
@@ -80,4 +94,4 @@ endif
 .PHONY: try show step debug
 
 SAMPLES := $(filter-out $(notdir $(WHOLE_PROGRAMS)),$(basename $(notdir $(wildcard examples/*.cu))))
-test-parts: $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)
+test-parts: $(BUILD)/try/architecture $(REWRITER) $(addprefix $(BUILD)/try/,$(SAMPLES) tiled.debug)

@@ -414,6 +414,114 @@ TEST_CASE("registers from ptxas are used for the nearest architecture up to the 
   CHECK(contains(explained("H200"), "33 x 32 lanes"));
 }
 
+TEST_CASE("a kernel's loads from shared memory stand beside those of nvcc's code, line by line") {
+  const testing::Folder folder;
+  std::filesystem::copy_file(testing::built() / "try" / "tiled", folder / "tiled");
+  const auto kernel = [&] {
+    return run(folder / "tiled" + " --device cpu --size 32 --trace all --explain --section kernel")
+        .out;
+  };
+  const std::string without = kernel();
+  CHECK(contains(without, "Loads from shared memory that the compiler may merge\n"));
+  CHECK(contains(without, "  line 26, As: 4 loads in one, 2.00 instead of 4.00 wavefronts\n"));
+  CHECK(!contains(without, "dynamic: "));
+  CHECK(contains(without, "Without nvcc, the code of sm_86 is not known."));
+  folder.write("tiled.why_not_compiled", "nvcc does not compile the file: some reason\n");
+  CHECK(contains(kernel(), "nvcc does not compile the file: some reason"));
+
+  // As nvdisasm writes it.
+  const std::string file = std::filesystem::absolute("examples/tiled.cu").string();
+  std::string code =
+      ".text._Z5tiledILj16EEviiifPKfS1_fPf:\n.L_x_1:\n\t//## File \"" + file + "\", line 26\n";
+  for (int i = 0; i < 4; ++i) code += "        /*0000*/                   LDS.128 R4, [R5] ;\n";
+  for (int i = 0; i < 16; ++i) code += "        /*0000*/                   LDS R4, [R6] ;\n";
+  code += "        /*0000*/              @P0 BRA `(.L_x_1) ;\n        /*0000*/      EXIT ;\n";
+  folder.write("tiled.sm_86.sass", code);
+  const std::string with = kernel();
+  CAPTURE(with);
+  CHECK(contains(with, "Its loads from shared memory as nvcc compiled them for sm_86"));
+  CHECK(contains(
+      with,
+      "  26         As, dynamic       2,048       2,048       1,280       1,536  16 LDS + 4 "
+      "LDS.128"));
+  const std::string json =
+      run(folder / "tiled" + " --device cpu --size 32 --trace all --format json").out;
+  CHECK(contains(
+      json,
+      "{\"line\": 26, \"arrays\": \"As, dynamic\", \"requests\": 2048, \"wavefronts\": 2048, "
+      "\"compiled_requests\": 1280, \"compiled_wavefronts\": 1536, \"lds_32\": 16, "
+      "\"lds_64\": 0, \"lds_128\": 4}"));
+}
+
+TEST_CASE("what nvcc makes of a file is kept beside the program, or why there is nothing") {
+  const testing::Folder folder;
+  const auto script = [&](const std::string& name, const std::string& text) {
+    folder.write(name, "#!/bin/sh\n" + text);
+    std::filesystem::permissions(folder / name, std::filesystem::perms::owner_all);
+  };
+  const auto compiled = [&] {
+    return run(
+        "PATH=/usr/bin:/bin KERNEL=examples/tiled.cu src/try/compiled.sh " + folder / "p" +
+        " '86 90a 86' " + folder / "nvcc -O3");
+  };
+  script(
+      "nvcc",
+      "echo \"ptxas info    : Compiling entry function '_Z5tiledILj16EEvPf' for 'sm_86'\" >&2\n"
+      "echo \"ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\" >&2\n"
+      "while [ $# -gt 0 ]; do case $1 in -arch=*) arch=$1 ;; -o) shift; echo $arch > $1 ;; esac; "
+      "shift; done\n");
+  CHECK(compiled().exit_code == 0);
+  CHECK(testing::contents(folder / "p.registers")
+            .starts_with("{\"tiled<16u>\", 86, 40, 0, 1024},\n"));
+  CHECK(
+      testing::contents(folder / "p.why_not_compiled") ==
+      "nvcc's code cannot be read, because nvdisasm (of the CUDA toolkit) is missing.\n");
+  script("nvdisasm", "cat $2\n");
+  CHECK(compiled().exit_code == 0);
+  CHECK(testing::contents(folder / "p.sm_86.sass") == "-arch=sm_86\n");
+  CHECK(testing::contents(folder / "p.sm_90a.sass") == "-arch=sm_90a\n");
+  CHECK(!std::filesystem::exists(folder / "p.why_not_compiled"));
+  script("nvcc", "echo \"a.cu(3): error: what is x\"\nexit 1\n");
+  CHECK(compiled().exit_code == 0);
+  CHECK(testing::contents(folder / "p.why_not_compiled")
+            .starts_with("nvcc does not compile the file for sm_86: "));
+  CHECK(contains(testing::contents(folder / "p.why_not_compiled"), "a.cu(3): error: what is x"));
+  CHECK(!std::filesystem::exists(folder / "p.sm_86.sass"));
+  CHECK(!std::filesystem::exists(folder / "p.registers"));
+}
+
+TEST_CASE("nvcc compiles for the GPU that the flags of make try name") {
+  const auto architecture = [](const std::string& flags) {
+    return run((testing::built() / "try" / "architecture").string() + " " + flags).out;
+  };
+  CHECK(architecture("") == "86\n");
+  CHECK(architecture("--gpu H200 --size 64") == "90a\n");
+  CHECK(architecture("--gpu T4 --limit 3 --registers 20 --show x.html") == "75\n");
+  CHECK(architecture("--gpu none") == "");
+  CHECK(architecture("--bogus") == "");
+}
+
+TEST_CASE("an sgemm over half is checked by the bound for half, which is named") {
+  const Output output = try_sample("half", "--size 64");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(output.out, "  ok"));
+  CHECK(contains(
+      output.out, "Checked by the error bound for A and B in half, sums in half and C in half.\n"));
+  // The lanes of a warp load 2 bytes each.
+  const Output wide = try_sample("half", "--size 64 --format json");
+  CHECK(contains(
+      wide.out,
+      "\"array\": \"B\", \"space\": \"global\", \"direction\": \"load\", "
+      "\"bytes_per_lane\": 2"));
+  const Output no_alpha = try_sample("half", "--size 64 --alpha 2");
+  CHECK(no_alpha.exit_code == 2);
+  CHECK(no_alpha.err == "try: --alpha: the file's sgemm has no alpha; leave it out\n");
+  CHECK(
+      try_sample("half", "--size 64 --beta 2").err ==
+      "try: --beta: the file's sgemm has no beta; leave it out\n");
+}
+
 namespace {
 
 // The output of make when it compiles that file in a separate folder, so that existing builds stay.
@@ -436,6 +544,9 @@ TEST_CASE("make try says which function is missing, and where a launch is not cl
   const Output open = compiled(folder, folder / "open.cu");
   CHECK(open.exit_code != 0);
   CHECK(contains(open.err, "open.cu:3: this <<< is not closed by >>>\n"));
+  CHECK(contains(
+      compiled(folder, folder / "none.cu").err,
+      "none.cu: there is no such file, or it cannot be read; give the path of a CUDA file\n"));
 }
 
 TEST_CASE("make try accepts what other people's programs rely on") {

@@ -9,12 +9,13 @@
 #include "report/wrong_sentence.h"
 #include "try/device_calls.h"
 #include "try/sgemm.h"
+#include "try/users_problem.h"
 
 namespace attempt {
 namespace {
 
 model::Error error_on_cpu(const flags::Flags& flags, const model::Gpu& gpu) {
-  const lab::Problem p = lab::load_problem(flags, false);
+  const UsersProblem p(lab::load_problem(flags, false));
   lab::Floats result = p.C;
   const std::vector<machine::GlobalArray> arrays = p.arrays(result);
   machine::Machine machine{&gpu};
@@ -23,7 +24,7 @@ model::Error error_on_cpu(const flags::Flags& flags, const model::Gpu& gpu) {
   const auto sgemm = machine::blocks_may_wait() ? sgemm_traced : sgemm_plain;
   guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
   drop_held();
-  return lab::compare(p, lab::compute_reference(p), result, p.M);
+  return p.compare(lab::compute_reference(p), result);
 }
 
 }  // namespace

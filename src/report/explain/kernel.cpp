@@ -19,7 +19,8 @@ std::vector<Part> explain_kernel(const Explained& explained) {
   }
   constexpr int kRows = 8, kRowsOfWhole = 2;  // of a picture
   const std::string picture = worst_request(row, style, whole ? kRowsOfWhole : kRows);
-  return {{title + annotated + (picture.empty() ? "" : "\n" + picture)}};
+  return {
+      {title + annotated + (picture.empty() ? "" : "\n" + picture)}, {shared_loads_of(row, style)}};
 }
 
 }  // namespace report

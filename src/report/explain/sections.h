@@ -45,6 +45,10 @@ std::string swizzles_of(const Explained& explained);
 // whole leaves it out.
 std::string split_of(const Explained& explained);
 
+// The part of the kernel about its loads from shared memory: as nvcc compiled them, or which of them
+// it may merge. Empty for a stage, and if there is nothing of the kind.
+std::string shared_loads_of(const lab::Row& row, text::Style style);
+
 // The part of the counts that is about warps.
 std::string requests_of_warps(const model::Counts& counts, text::Style style);
 

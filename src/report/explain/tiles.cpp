@@ -17,17 +17,17 @@ std::string problem(const lab::Run& run) {
   return fact("problem", product(run) + ", fp32, row-major");
 }
 
-// The variant that may be chosen in place of the first, and leaves the busiest SM the fewest
-// results. Null if there is none.
+// The variant that may be chosen in place of the first, and with which the busiest SM is done
+// first. Null if there is none.
 const model::Variant* best_other(
     const lab::Run& run, const model::Stage& stage, const model::Variant& first) {
   const model::Variant* best = nullptr;
-  const auto results = [&](const model::Variant& v) {
-    return model::spread(v, run.gpu, run.M, run.N).results;
+  const auto clocks = [&](const model::Variant& v) {
+    return model::spread(v, run.gpu, run.M, run.N).clocks;
   };
   for (const model::Variant& v : stage.variants) {
     if (!v.for_small || &v == &first || v.shared_bytes > run.gpu.smem_bytes_per_block) continue;
-    if (best == nullptr || results(v) < results(*best)) best = &v;
+    if (best == nullptr || clocks(v) < clocks(*best)) best = &v;
   }
   return best;
 }
@@ -68,8 +68,15 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
   if (!is_first && instead.results == now.results) {
     why += text::printed(", but with %lld warps instead of %lld", instead.warps, now.warps);
   }
+  const bool tensor = chosen.multiplier != model::Multiplier::ffma;
+  if (tensor) {
+    why += text::printed(
+        ". With their loads, a step of K takes it at least %.0f clocks instead of %.0f",
+        instead.clocks, now.clocks);
+  }
+  const std::string at_most = tensor ? "it takes at most 7/10" : "they are at most 3/4";
   return fact(
-      "choice", why + (is_first ? ". A smaller tile is chosen only where they are at most 3/4."
+      "choice", why + (is_first ? ". A smaller tile is chosen only where " + at_most + "."
                                 : ". --variant " + of_other + " overrides."));
 }
 

@@ -17,6 +17,7 @@
 #include "try/main_call.h"
 #include "try/options.h"
 #include "try/sgemm.h"
+#include "try/users_problem.h"
 
 namespace {
 
@@ -57,12 +58,10 @@ int main(int argc, char** argv) {
     if (simt_users_main != nullptr) return debug_program(options);
     flags::Flags flags = options.flags;
     if (!flags.size) flags.size = 32;
-    const lab::Problem p = lab::load_problem(flags, false);
+    const attempt::UsersProblem p(lab::load_problem(flags, false));
     const model::Gpu gpu = lab::choose_model(flags, false);
     lab::Floats C = p.C;
-    machine::run({&gpu}, [&] {
-      sgemm_traced(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
-    });
+    machine::run({&gpu}, p.product_by(sgemm_traced, C));
     return 0;
   } catch (const model::Refusal& refusal) {
     std::fprintf(stderr, "debug: %s\n", refusal.what());

@@ -1,0 +1,46 @@
+// The product that a user's sgemm computes, in matrices of its own types.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/matrices.h"
+#include "lab/problem.h"
+#include "lab/reference.h"
+#include "model/error.h"
+#include "try/adapted.h"
+#include "try/sgemm.h"
+
+namespace attempt {
+
+// The numbers of a problem, which are representable in the types of the user's matrices.
+class UsersProblem : public lab::Problem {
+ public:
+  // Throws a Refusal if alpha or beta has another value than 1 and 0 and sgemm lacks it.
+  explicit UsersProblem(lab::Problem problem);
+
+  // As those of lab::Problem, with the matrices that the kernel receives. Of a narrower C, `result`
+  // has the values when the product has ended.
+  std::vector<machine::GlobalArray> arrays(const lab::Floats& result) const;
+  std::function<void()> product_by(Sgemm* sgemm, lab::Floats& result) const;
+
+  // Checked by the bound of sums in fp32 and, if C is narrower and these are not, of sums in its type.
+  model::Error compare(const lab::Reference& reference, const lab::Floats& result) const;
+
+  // The bound of a product that is not of floats, as a sentence; empty for floats.
+  std::string bound_sentence(const lab::Reference& reference, const lab::Floats& result) const;
+
+ private:
+  using Narrow = std::vector<std::uint16_t, lab::Guarded<std::uint16_t>>;
+  model::Precision precision(bool narrow_sums) const;
+  bool needs_narrow_sums(const lab::Reference& reference, const lab::Floats& result) const;
+
+  simt::SgemmParameters types_;
+  Narrow narrow_A_, narrow_B_;
+  mutable Narrow narrow_C_;  // the product's result
+};
+
+}  // namespace attempt
