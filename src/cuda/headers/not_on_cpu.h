@@ -191,6 +191,8 @@ SIMT_TEXTURE(cudaChannelFormatDesc)
 #undef SIMT_TEXTURE
 #define SIMT_OTHER(name) SIMT_REFUSED_TYPE(name, "this part of CUDA does not run on a CPU here")
 SIMT_OTHER(cudaExternalMemory_t)
+SIMT_OTHER(cudaGraphConditionalHandle)
+SIMT_OTHER(cudaGraphNodeParams)
 SIMT_OTHER(cudaGraphicsResource)
 #undef SIMT_OTHER
 #undef SIMT_REFUSED_TYPE
