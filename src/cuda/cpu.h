@@ -54,12 +54,6 @@ using uint = unsigned int;
 using ushort = unsigned short;
 using uchar = unsigned char;
 
-struct dim3 {
-  unsigned x = 1, y = 1, z = 1;
-  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
-  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-};
-
 // Set before a thread runs (src/machine/worker.cpp). They are const because gcc does not announce
 // reads of const variables, so the tracer never sees them.
 extern const __thread uint3 threadIdx;

@@ -3,12 +3,39 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "cuda/cpu.h"
 #include "cuda/headers/cuda_runtime.h"
 
 namespace simt {
+
+// An argument of a class. As with nvcc, a kernel that takes it by reference gets the host's object,
+// and any other a copy of it as it is at the launch.
+template <class T>
+struct Argument {
+  std::remove_const_t<T> copy;
+  T* original;
+};
+template <class T>
+requires std::is_class_v<T> Argument<T> argument(T& original) {
+  return {original, &original};
+}
+template <class T>
+requires(!std::is_class_v<T>) T argument(T value) {
+  return value;
+}
+
+template <class T>
+T& passed(T& argument, bool) {
+  return argument;
+}
+template <class T>
+auto& passed(Argument<T>& argument, bool by_reference) {
+  return by_reference ? const_cast<std::remove_const_t<T>&>(*argument.original) : argument.copy;
+}
 
 // `call(arguments...)` calls the kernel in one thread.
 template <class Call>
@@ -31,14 +58,18 @@ class Launched {
   void operator()(Arguments... arguments) {
     auto work = [call = call_, grid = grid_, block = block_, shared_bytes = shared_bytes_,
                  arguments...]() mutable {
+      std::uint64_t references = 0;
       auto thread = [&] {
         call_begins();
-        call(arguments...);
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          call(passed(arguments, (references >> I & 1) != 0)...);
+        }
+        (std::index_sequence_for<Arguments...>());
       };
       using Thread = decltype(thread);
       run_called(
           {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes,
-          [](void* context) { (*static_cast<Thread*>(context))(); }, &thread);
+          [](void* context) { (*static_cast<Thread*>(context))(); }, &thread, &references);
     };
     in_stream(stream_, work);
   }

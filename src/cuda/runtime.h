@@ -30,9 +30,11 @@ void call_begins();
 // plain one; else `kernel`.
 const void* traced_kernel(const void* kernel);
 
-// A launch whose kernel is what `thread(context)` calls.
+// A launch whose kernel is what `thread(context)` calls. `*references` gets a bit for each of the
+// kernel's first 64 parameters: whether it is a reference.
 void run_called(
-    Extent grid, Extent block, std::size_t shared_bytes, void (*thread)(void*), void* context);
+    Extent grid, Extent block, std::size_t shared_bytes, void (*thread)(void*), void* context,
+    std::uint64_t* references);
 
 // A namespace's __device__, __constant__ or __managed__ variable.
 struct DeviceVariable {

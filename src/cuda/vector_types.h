@@ -136,3 +136,9 @@ SIMT_VECTORS(float, float)
 SIMT_VECTORS(double, double)
 #undef SIMT_VECTORS
 #undef SIMT_VECTORS_OF_1_2_4
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+};

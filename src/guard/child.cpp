@@ -39,13 +39,13 @@ void limit(int resource, rlim_t most) {
   setrlimit(static_cast<__rlimit_resource>(resource), &both);
 }
 
-void limit_memory() {
+void limit_memory(int code_gib) {
   limit(RLIMIT_CORE, 0);
-  // The current size, plus 256 MiB per core for fibers and heap, plus 2 GiB for the code itself.
+  // The current size, plus 256 MiB per core for fibers and heap, plus some for the code itself.
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   limit(
-      RLIMIT_AS, pages * sysconf(_SC_PAGESIZE) + (std::size_t{2} << 30) +
+      RLIMIT_AS, pages * sysconf(_SC_PAGESIZE) + (static_cast<std::size_t>(code_gib) << 30) +
                      omp_get_max_threads() * (std::size_t{256} << 20));
 }
 
@@ -123,7 +123,7 @@ void tell(Message message, int exit_code, const void* data, std::size_t bytes) {
 
 void watched(const std::function<void()>& code) {
   give_signal_stacks();
-  static const bool limited = this_child.locked || (limit_memory(), true);
+  static const bool limited = this_child.locked || (limit_memory(4), true);
   static_cast<void>(limited);
   if (!reserve) reserve = std::make_unique<char[]>(kReserveBytes);
   tell(Message::kBegin);
@@ -149,7 +149,7 @@ std::string ask(const std::string& question) {
 void lock(std::size_t fresh_threads) {
   make_team(team_size());
   make_fresh_threads(fresh_threads);
-  limit_memory();
+  limit_memory(2);
   this_child.locked = true;
   limit_the_rest();
   if (const auto refused = lock_system_calls(this_child.to_parent)) {

@@ -6,6 +6,7 @@
 #include "cuda/headers/helper_timer.h"
 #include "cuda/runtime.h"
 #include "machine/fault.h"
+#include "machine/program.h"
 #include "machine/runners.h"
 
 namespace host {
@@ -44,6 +45,14 @@ void note(const std::string& sentence, const void* place) {
     return old.sentence == sentence && old.place == place;
   });
   if (!known && kept.size() < kMost) kept.push_back({sentence, place});
+}
+
+bool is_late() {
+  return machine::program_launches != nullptr && machine::program_launches->is_late();
+}
+
+void note_lateness() {
+  if (is_late()) machine::program_launches->note_lateness();
 }
 
 void set_last_error(cudaError_t error) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/headers/driver_types.h"
+#include "machine/host_lock.h"
 
 namespace host {
 
@@ -19,6 +20,7 @@ class Call {
   void note(const std::string& sentence) const;
 
  private:
+  machine::HostLock lock_;
   const char* function_;
   const void* place_;
 };
@@ -33,6 +35,10 @@ void forget_notes();
 
 // Each sentence is kept once for each place.
 void note(const std::string& sentence, const void* place = nullptr);
+
+// Whether the program is short of time, so that a library's results are left out.
+bool is_late();
+void note_lateness();
 
 // The next cudaGetLastError returns this. A launch that the GPU would refuse sets it.
 void set_last_error(cudaError_t error);

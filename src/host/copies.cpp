@@ -51,21 +51,6 @@ std::optional<Wrong> wrong_with(
   return std::nullopt;
 }
 
-cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStream_t stream) {
-  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
-  if (rows.empty()) return cudaSuccess;
-  if (const auto wrong = wrong_with("the destination", to, rows, true, false)) {
-    return call.fails(wrong->error, wrong->why);
-  }
-  in_stream(stream, [=] {
-    const machine::OpenDeviceMemory open(to);
-    for (std::size_t row = 0; row < rows.height; ++row) {
-      std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
-    }
-  });
-  return cudaSuccess;
-}
-
 Rows one_row(std::size_t bytes) {
   return {bytes, 1, bytes};
 }
@@ -98,14 +83,31 @@ cudaError_t copy(
         wrong_with("the source", from, from_rows, from_gpu, known && !from_gpu)}) {
     if (wrong) return call.fails(wrong->error, wrong->why);
   }
-  in_stream(stream, [=] {
+  const auto work = [=] {
     const machine::OpenDeviceMemory open_to(to), open_from(from);
     for (std::size_t row = 0; row < rows.height; ++row) {
       std::memmove(
           static_cast<char*>(to) + row * rows.pitch,
           static_cast<const char*>(from) + row * from_pitch, rows.width);
     }
-  });
+  };
+  in_stream(stream, work, cudaGraphNodeTypeMemcpy);
+  return cudaSuccess;
+}
+
+cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStream_t stream) {
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  if (rows.empty()) return cudaSuccess;
+  if (const auto wrong = wrong_with("the destination", to, rows, true, false)) {
+    return call.fails(wrong->error, wrong->why);
+  }
+  const auto work = [=] {
+    const machine::OpenDeviceMemory open(to);
+    for (std::size_t row = 0; row < rows.height; ++row) {
+      std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
+    }
+  };
+  in_stream(stream, work, cudaGraphNodeTypeMemset);
   return cudaSuccess;
 }
 

@@ -20,4 +20,10 @@ cudaError_t copy(
     const Call& call, void* to, const Rows& rows, const void* from, std::size_t from_pitch,
     cudaMemcpyKind kind, cudaStream_t stream);
 
+// Sets the bytes of the rows.
+cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStream_t stream);
+
+// Boxes of slices, which are rows. Neither side is a texture's array.
+cudaError_t copy_box(const Call& call, const cudaMemcpy3DParms& what, cudaStream_t stream);
+
 }  // namespace host

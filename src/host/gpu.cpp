@@ -76,6 +76,9 @@ cudaDeviceProp properties_of(const model::Gpu& gpu) {
     of.memoryClockRate = static_cast<int>(gpu.dram_gb_per_s * 1e6 / (2.0 * gpu.dram_bus_bits / 8));
   }
   of.l2CacheSize = static_cast<int>(gpu.l2_mib * 1024 * 1024);
+  // As on an A100: 30 of its 40 MB.
+  if (gpu.compute_capability >= 80) of.persistingL2CacheMaxSize = of.l2CacheSize / 4 * 3;
+  of.accessPolicyMaxWindowSize = of.persistingL2CacheMaxSize;
   of.maxThreadsPerMultiProcessor = gpu.threads_per_sm;
   of.streamPrioritiesSupported = of.globalL1CacheSupported = of.localL1CacheSupported = 1;
   of.sharedMemPerMultiprocessor = gpu.smem_bytes_per_sm;
@@ -128,10 +131,19 @@ constexpr Attribute<int> kNumbers[] = {
     {cudaDevAttrLocalL1CacheSupported, &cudaDeviceProp::localL1CacheSupported},
     {cudaDevAttrMaxRegistersPerMultiprocessor, &cudaDeviceProp::regsPerMultiprocessor},
     {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
+    {cudaDevAttrHostNativeAtomicSupported, &cudaDeviceProp::hostNativeAtomicSupported},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio,
+     &cudaDeviceProp::singleToDoublePrecisionPerfRatio},
     {cudaDevAttrPageableMemoryAccess, &cudaDeviceProp::pageableMemoryAccess},
     {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
     {cudaDevAttrComputePreemptionSupported, &cudaDeviceProp::computePreemptionSupported},
     {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem,
+     &cudaDeviceProp::canUseHostPointerForRegisteredMem},
+    {cudaDevAttrCooperativeMultiDeviceLaunch, &cudaDeviceProp::cooperativeMultiDeviceLaunch},
+    {cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+     &cudaDeviceProp::pageableMemoryAccessUsesHostPageTables},
+    {cudaDevAttrDirectManagedMemAccessFromHost, &cudaDeviceProp::directManagedMemAccessFromHost},
     {cudaDevAttrHostRegisterSupported, &cudaDeviceProp::hostRegisterSupported},
     {cudaDevAttrMaxBlocksPerMultiprocessor, &cudaDeviceProp::maxBlocksPerMultiProcessor},
     {cudaDevAttrMaxPersistingL2CacheSize, &cudaDeviceProp::persistingL2CacheMaxSize},
@@ -155,6 +167,7 @@ std::optional<int> value_of(cudaDeviceAttr wanted, const cudaDeviceProp& of) {
   if (wanted >= cudaDevAttrMaxGridDimX && wanted <= cudaDevAttrMaxGridDimZ) {
     return of.maxGridSize[wanted - cudaDevAttrMaxGridDimX];
   }
+  if (wanted == cudaDevAttrMemoryPoolSupportedHandleTypes) return 0;  // there is one process
   for (const auto& [attribute, member] : kNumbers) {
     if (attribute == wanted) return of.*member;
   }
@@ -325,6 +338,12 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   const Call call;
   *can = 0;
   if (device == 0 && peer == 0) return cudaSuccess;
+  return call.fails(cudaErrorInvalidDevice, kOneGpu);
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  const Call call;
+  if (value != nullptr) *value = 0;
   return call.fails(cudaErrorInvalidDevice, kOneGpu);
 }
 

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "cuda/headers/driver_types.h"
+#include "cuda/headers/launch_attributes.h"
 #include "host/call.h"
 
 namespace host {
@@ -17,8 +20,12 @@ using Work = std::function<void()>;
 
 // The work of the streams that belong to one capture, in the order of the calls.
 struct Capture {
+  struct Captured {
+    cudaGraphNodeType type;
+    Work work;
+  };
   cudaStream_t origin;
-  std::vector<Work> work;
+  std::vector<Captured> work;
   bool broken = false;  // by a call that a capture does not allow
 };
 using Capturing = std::shared_ptr<Capture>;
@@ -30,17 +37,32 @@ struct CUstream_st {
   unsigned flags;
   int priority;
   host::Capturing capture = {};
+  std::map<cudaStreamAttrID, cudaStreamAttrValue> attributes = {};
 };
 struct CUevent_st {
   bool timed;
   bool recorded = false;
   host::Capturing capture = {};  // of the stream that recorded it last
 };
-struct CUgraph_st {
-  std::vector<host::Work> work;
+struct CUgraphNode_st {
+  cudaGraphNodeType type;
+  host::Work work;
+  std::vector<const CUgraphNode_st*> needs = {};  // these run before it
+  const CUgraphNode_st* original = nullptr;       // in the graph of which its graph is a clone
 };
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes = {};
+};
+// What a graph's nodes did when the program made it of the graph, in an order in which they may
+// run.
 struct CUgraphExec_st {
-  std::vector<host::Work> work;
+  struct Step {
+    const CUgraphNode_st* node;  // may be destroyed; it only names the step
+    cudaGraphNodeType type;
+    host::Work work;
+    bool enabled = true;
+  };
+  std::vector<Step> steps;
 };
 
 namespace host {
@@ -77,6 +99,16 @@ inline Pool<CUgraphExec_st> instances;
 
 inline constexpr const char* kNoEvent = "the event was not created, or was destroyed before";
 inline constexpr const char* kNoGraph = "the graph was not made, or was destroyed before";
+inline constexpr const char* kNoNode = "the node was not added to a graph, or was destroyed before";
+
+// The graph's work in an order in which it may run; nothing if its nodes wait for each other.
+std::optional<std::vector<CUgraphExec_st::Step>> steps_of(const CUgraph_st& graph);
+inline constexpr const char* kCircle = "nodes of the graph depend on each other in a circle";
+
+// Adds a node that does this `work`.
+cudaError_t add_node(
+    const Call& call, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
+    std::size_t count, cudaGraphNodeType type, const Work& work);
 
 bool is_default(cudaStream_t stream);
 Capturing capture_of(cudaStream_t stream);  // null if the stream is not being captured

@@ -5,6 +5,7 @@
 #include "cuda/headers/cuda_runtime_api.h"
 #include "host/call.h"
 #include "host/gpu.h"
+#include "host/graph_memory.h"
 #include "host/places.h"
 #include "machine/device_memory.h"
 #include "text/numbers.h"
@@ -31,8 +32,19 @@ cudaError_t allocate(
 }
 
 cudaError_t free(const Call& call, void* pointer, MemoryKind kind, MemoryKind or_kind) {
-  if (pointer == nullptr || machine::free_array(pointer, kind, or_kind)) return cudaSuccess;
+  if (pointer == nullptr || is_of_graph(pointer) || machine::free_array(pointer, kind, or_kind))
+    return cudaSuccess;
   return call.fails(cudaErrorInvalidValue, why_not_free(pointer));
+}
+
+// A hint about managed memory changes no count.
+cudaError_t advise(const Call& call, const void* pointer, std::size_t bytes) {
+  const auto array = machine::array_at(pointer);
+  if (array && array->kind == MemoryKind::managed && place_of(pointer).bytes >= bytes) {
+    return cudaSuccess;
+  }
+  return call.fails(
+      cudaErrorInvalidValue, "the pointer is not to that much memory from cudaMallocManaged");
 }
 
 }  // namespace
@@ -85,7 +97,9 @@ cudaError_t cudaFree(void* pointer) {
   return host::free(Call(), pointer, MemoryKind::device, MemoryKind::managed);
 }
 
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  // A graph's memory must be there at each of its launches.
+  if (simt::is_captured(stream)) return cudaSuccess;
   return host::free(Call(), pointer, MemoryKind::device, MemoryKind::managed);
 }
 
@@ -141,21 +155,19 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int, cudaStream_t) {
-  const Call call;
-  const auto array = machine::array_at(pointer);
-  if (array && array->kind == MemoryKind::managed && place_of(pointer).bytes >= bytes) {
-    return cudaSuccess;
-  }
-  return call.fails(
-      cudaErrorInvalidValue, "the pointer is not to that much memory from cudaMallocManaged");
+  return advise(Call(), pointer, bytes);
+}
+
+cudaError_t cudaMemPrefetchAsync(
+    const void* pointer, std::size_t bytes, cudaMemLocation, unsigned, cudaStream_t) {
+  return advise(Call(), pointer, bytes);
 }
 
 cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise, int) {
-  const Call call;
-  const auto array = machine::array_at(pointer);
-  if (array && array->kind == MemoryKind::managed && place_of(pointer).bytes >= bytes) {
-    return cudaSuccess;
-  }
-  return call.fails(
-      cudaErrorInvalidValue, "the pointer is not to that much memory from cudaMallocManaged");
+  return advise(Call(), pointer, bytes);
+}
+
+cudaError_t cudaMemAdvise(
+    const void* pointer, std::size_t bytes, cudaMemoryAdvise, cudaMemLocation) {
+  return advise(Call(), pointer, bytes);
 }

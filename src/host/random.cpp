@@ -1,13 +1,17 @@
 // cuRAND's generators for host code.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <numbers>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "cuda/headers/curand.h"
+#include "cuda/random_states.h"
 #include "host/call.h"
 #include "host/places.h"
 #include "host/stream.h"
@@ -17,21 +21,33 @@
 struct curandGenerator_st {
   bool on_host;
   cudaStream_t stream = nullptr;
-  std::mt19937_64 bits{0};
+  std::uint64_t seed = 0, drawn = 0;  // how many numbers were drawn
 };
 
 namespace host {
 namespace {
 
+constexpr const char* kOtherNumbers =
+    "cuRAND's numbers have the right distribution here, but are others than a GPU's.";
+
 std::set<curandGenerator_t> generators;
 
+// The source of one number. Each has its own, so that they can be drawn in any order.
+struct Bits {
+  using result_type = std::uint64_t;
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return ~result_type{0}; }
+  result_type operator()() { return simt::split_mix(state); }
+  std::uint64_t state;
+};
+
 // More than 0, at most 1, with the precision of a double.
-double uniform(std::mt19937_64& bits) {
+double uniform(Bits& bits) {
   return std::ldexp(static_cast<double>((bits() >> 11) + 1), -53);
 }
 
 // By Box and Muller.
-double normal(std::mt19937_64& bits) {
+double normal(Bits& bits) {
   const double radius = std::sqrt(-2 * std::log(uniform(bits)));
   return radius * std::cos(2 * std::numbers::pi * uniform(bits));
 }
@@ -47,7 +63,7 @@ curandStatus_t create(const Call& call, curandGenerator_t* generator, bool on_ho
     return CURAND_STATUS_INITIALIZATION_FAILED;
   }
   *generator = *generators.insert(new curandGenerator_st{on_host}).first;
-  note("cuRAND's numbers have the right distribution here, but are others than a GPU's.");
+  note(kOtherNumbers);
   return CURAND_STATUS_SUCCESS;
 }
 
@@ -76,9 +92,19 @@ curandStatus_t generate(
                            : "the numbers need memory of the GPU, and room for all of them");
     return CURAND_STATUS_LAUNCH_FAILURE;
   }
-  in_stream(generator->stream, [=]() mutable {
+  in_stream(generator->stream, [=] {
     const machine::OpenDeviceMemory open(numbers);
-    for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<T>(draw(generator->bits));
+    const std::uint64_t first = std::exchange(generator->drawn, generator->drawn + count);
+    constexpr std::size_t kPart = 1 << 16;
+#pragma omp parallel for
+    for (std::size_t begin = 0; begin < count; begin += kPart) {
+      if (is_late()) continue;
+      for (std::size_t i = begin; i < std::min(count, begin + kPart); ++i) {
+        Bits bits{simt::mixed(generator->seed, first + i)};
+        numbers[i] = static_cast<T>(draw(bits));
+      }
+    }
+    note_lateness();
   });
   return CURAND_STATUS_SUCCESS;
 }
@@ -96,6 +122,14 @@ curandStatus_t generate_pairs(
 }  // namespace host
 
 using namespace host;
+
+// Kernels' threads call this, on several threads of the operating system.
+void simt::note_numbers_drawn() {
+  static std::mutex one_at_a_time;
+  static bool noted = false;
+  const std::lock_guard lock(one_at_a_time);
+  if (!std::exchange(noted, true)) note(kOtherNumbers);
+}
 
 const char* _cudaGetErrorEnum(curandStatus_t status) {
   switch (status) {
@@ -140,11 +174,14 @@ curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream)
 
 curandStatus_t curandSetPseudoRandomGeneratorSeed(
     curandGenerator_t generator, unsigned long long seed) {
-  return change(Call(), generator, [=] { generator->bits.seed(seed); });
+  return change(Call(), generator, [=] {
+    generator->seed = seed;
+    generator->drawn = 0;
+  });
 }
 
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
-  return change(Call(), generator, [=] { generator->bits.discard(offset); });
+  return change(Call(), generator, [=] { generator->drawn = offset; });
 }
 
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t) {
@@ -152,7 +189,7 @@ curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrd
 }
 
 curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* numbers, std::size_t count) {
-  return generate(Call(), generator, numbers, count, [](std::mt19937_64& bits) {
+  return generate(Call(), generator, numbers, count, [](Bits& bits) {
     return static_cast<std::uint32_t>(bits() >> 32);
   });
 }
@@ -169,7 +206,7 @@ curandStatus_t curandGenerateUniformDouble(
 
 curandStatus_t curandGenerateNormal(
     curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation) {
-  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
     return mean + deviation * normal(bits);
   });
 }
@@ -177,14 +214,14 @@ curandStatus_t curandGenerateNormal(
 curandStatus_t curandGenerateNormalDouble(
     curandGenerator_t generator, double* numbers, std::size_t count, double mean,
     double deviation) {
-  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
     return mean + deviation * normal(bits);
   });
 }
 
 curandStatus_t curandGenerateLogNormal(
     curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation) {
-  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
     return std::exp(mean + deviation * normal(bits));
   });
 }
@@ -192,7 +229,7 @@ curandStatus_t curandGenerateLogNormal(
 curandStatus_t curandGenerateLogNormalDouble(
     curandGenerator_t generator, double* numbers, std::size_t count, double mean,
     double deviation) {
-  return generate_pairs(Call(), generator, numbers, count, [=](std::mt19937_64& bits) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
     return std::exp(mean + deviation * normal(bits));
   });
 }
@@ -204,9 +241,7 @@ curandStatus_t curandGeneratePoisson(
     call.note("the mean must be more than 0");
     return CURAND_STATUS_OUT_OF_RANGE;
   }
-  return generate(
-      call, generator, numbers, count,
-      [distribution = std::poisson_distribution<unsigned>(mean)](std::mt19937_64& bits) mutable {
-        return distribution(bits);
-      });
+  return generate(call, generator, numbers, count, [mean](Bits& bits) {
+    return std::poisson_distribution<unsigned>(mean)(bits);
+  });
 }

@@ -5,6 +5,7 @@
 
 #include "cuda/headers/cuda_runtime_api.h"
 #include "host/call.h"
+#include "host/graph_memory.h"
 #include "host/handles.h"
 
 namespace host {
@@ -41,9 +42,9 @@ bool is_stream(cudaStream_t stream) {
   return is_default(stream) || streams.holds(stream);
 }
 
-void in_stream(cudaStream_t stream, const Work& work) {
+void in_stream(cudaStream_t stream, const Work& work, cudaGraphNodeType type) {
   const Capturing capture = capture_of(stream);
-  capture == nullptr ? work() : capture->work.push_back(work);
+  capture == nullptr ? work() : capture->work.push_back({type, work});
 }
 
 void destroy_streams() {
@@ -51,6 +52,7 @@ void destroy_streams() {
   events.clear();
   graphs.clear();
   instances.clear();
+  forget_graph_memory();
 }
 
 }  // namespace host
@@ -133,7 +135,8 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   if (function == nullptr) return call.fails(cudaErrorInvalidValue, "there is no function");
-  in_stream(stream, [=] { function(data); });
+  in_stream(
+      stream, [=] { function(data); }, cudaGraphNodeTypeHost);
   return cudaSuccess;
 }
 
@@ -144,10 +147,12 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, std::size_t, un
 }
 
 bool simt::is_captured(cudaStream_t stream) {
+  const machine::HostLock lock;
   return is_stream(stream) && capture_of(stream) != nullptr;
 }
 
 void simt::keep(cudaStream_t stream, void (*run)(void*), void* work, void (*drop)(void*)) {
+  const machine::HostLock lock;
   const std::shared_ptr<void> owned(work, drop);
   in_stream(stream, [=] { run(owned.get()); });
 }

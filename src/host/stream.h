@@ -13,8 +13,11 @@ inline constexpr const char* kNoStream = "the stream was not created, or was des
 // Whether the stream exists. The default streams do.
 bool is_stream(cudaStream_t stream);
 
-// `work` of the stream, which exists. During a capture it is called later, perhaps several times.
-void in_stream(cudaStream_t stream, const std::function<void()>& work);
+// `work` of the stream, which exists. During a capture it becomes a node of this type, and is
+// called later, perhaps several times.
+void in_stream(
+    cudaStream_t stream, const std::function<void()>& work,
+    cudaGraphNodeType type = cudaGraphNodeTypeKernel);
 
 // For cudaDeviceReset: all streams, events and graphs.
 void destroy_streams();

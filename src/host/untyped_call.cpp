@@ -23,23 +23,6 @@ constexpr int kIntegerRegisters = 8;
 #endif
 constexpr int kMostIntegers = kIntegerRegisters + simt::UntypedCall::kOnStack;
 
-// "float*, int" as its parts.
-std::vector<std::string> parts_of(std::string_view parameters) {
-  std::vector<std::string> parts;
-  int depth = 0;
-  std::string part;
-  for (const char c : parameters) {
-    depth += (c == '<' || c == '(') - (c == '>' || c == ')');
-    if (c == ',' && depth == 0) {
-      parts.push_back(std::exchange(part, ""));
-    } else if (c != ' ' || !part.empty()) {
-      part += c;
-    }
-  }
-  if (!part.empty() && part != "void") parts.push_back(part);
-  return parts;
-}
-
 template <class T>
 long long integer_at(const void* argument) {
   T value;
@@ -102,7 +85,7 @@ cudaError_t simt::prepare(UntypedCall* call, const void* kernel, void** argument
   const auto parameters = machine::function_parameters(kernel);
   if (!parameters) return refuse("the types of the kernel's arguments are not known");
   int integers = 0, floats = 0;
-  for (const std::string& type : host::parts_of(*parameters)) {
+  for (const std::string& type : *parameters) {
     const void* const argument = *arguments++;
     if (const auto number = host::float_of(type, argument); number && floats < call->kRegisters) {
       call->floats[floats++] = *number;

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <mutex>
 
 #include "model/refusal.h"
 
@@ -61,21 +63,81 @@ simt_switch_stack:
 
 namespace machine {
 
+namespace {
+
+void* map_pages(void* at, std::size_t bytes, int protection, int more_flags) {
+  void* const memory =
+      mmap(at, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | more_flags, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// The reserved addresses.
+class StackRange {
+ public:
+  void reserve(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (begin_ != nullptr) return;
+    begin_ = static_cast<char*>(map_pages(nullptr, bytes, PROT_NONE, 0));
+    bytes_ = begin_ != nullptr ? bytes : 0;
+  }
+  // Null if there is no room.
+  char* take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    char* place = begin_;
+    for (const auto& [taken, size] : taken_) {
+      if (static_cast<std::size_t>(taken - place) >= bytes) break;
+      place = taken + size;
+    }
+    if (bytes > bytes_ - (place - begin_)) return nullptr;
+    if (mprotect(place, bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    taken_[place] = bytes;
+    return place;
+  }
+  // Returns whether the place was taken from here. Its memory goes back.
+  bool give_back(char* place) {
+    const std::lock_guard lock(mutex_);
+    const auto found = taken_.find(place);
+    if (found == taken_.end()) return false;
+    map_pages(place, found->second, PROT_NONE, MAP_FIXED);
+    taken_.erase(found);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  char* begin_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::map<char*, std::size_t> taken_;  // bytes
+};
+
+// Never destroyed, because threads may still give back stacks when the program ends.
+StackRange& stack_range() {
+  static StackRange& range = *new StackRange;
+  return range;
+}
+
+}  // namespace
+
+void reserve_stack_addresses(std::size_t bytes) {
+  stack_range().reserve(bytes);
+}
+
 void Stacks::reserve(std::size_t count) {
   if (count <= count_) return;
   release();
-  void* memory = mmap(
-      nullptr, count * kStackBytes, PROT_READ | PROT_WRITE,
-      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) {
+  const std::size_t bytes = count * kStackBytes;
+  memory_ = stack_range().take(bytes);
+  if (memory_ == nullptr) {
+    memory_ = static_cast<char*>(map_pages(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_STACK));
+  }
+  if (memory_ == nullptr) {
     throw model::Refusal("not enough memory for the stacks of one block's threads");
   }
-  memory_ = static_cast<char*>(memory);
   count_ = count;
 }
 
 void Stacks::release() {
-  if (memory_ != nullptr) munmap(memory_, bytes());
+  if (memory_ != nullptr && !stack_range().give_back(memory_)) munmap(memory_, bytes());
   memory_ = nullptr;
   count_ = 0;
 }

@@ -12,6 +12,11 @@ namespace machine {
 // one stack can be protected from the others.
 inline constexpr std::size_t kStackBytes = 68 * 1024;
 
+// Reserves addresses for the stacks of later blocks. Called before a child's limits, which count
+// addresses; only what a thread's functions touch becomes memory. Further stacks are mapped as they
+// are needed.
+void reserve_stack_addresses(std::size_t bytes);
+
 // The stacks of a block's fibers, in one mapping, because a guard page for each would exhaust
 // vm.max_map_count.
 class Stacks {

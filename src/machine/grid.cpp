@@ -13,6 +13,7 @@
 
 #include "machine/block_sample.h"
 #include "machine/device_memory.h"
+#include "machine/host_lock.h"
 #include "machine/launch_limits.h"
 #include "machine/observer.h"
 #include "machine/position.h"
@@ -250,6 +251,7 @@ void simt::run_grid(
     const void* kernel, Extent grid, Extent block, int shared_bytes, void (*thread)(void*),
     void* context, std::size_t context_bytes) {
   using namespace machine;
+  const HostLock lock;
   if (session == nullptr && program_launches != nullptr) {
     return program_launches->launch(
         {kernel, grid, block, static_cast<std::size_t>(shared_bytes), thread, context,

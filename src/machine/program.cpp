@@ -1,9 +1,13 @@
 #include "machine/program.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "cuda/runtime.h"
 #include "machine/fiber.h"
+#include "machine/host_lock.h"
 #include "machine/observer.h"
 #include "machine/position.h"
 #include "machine/symbols.h"
@@ -36,6 +40,18 @@ void search_kernel() {
 void outside_kernel(bool outside) {
   if (running_worker == nullptr) return;
   if (BlockObserver* observer = running_worker->observer()) observer->outside_kernel(outside);
+}
+
+std::uint64_t references_of(const void* kernel) {
+  static std::map<const void*, std::uint64_t> known;
+  const auto [entry, is_new] = known.try_emplace(kernel, 0);
+  if (is_new) {
+    const auto types = function_parameters(kernel).value_or(std::vector<std::string>());
+    for (std::size_t i = 0; i < types.size() && i < 64; ++i) {
+      if (types[i].ends_with('&')) entry->second |= std::uint64_t{1} << i;
+    }
+  }
+  return entry->second;
 }
 
 std::vector<DeviceVariable>& variables() {
@@ -80,16 +96,19 @@ const void* simt::traced_kernel(const void* kernel) {
 }
 
 void simt::run_called(
-    Extent grid, Extent block, std::size_t shared_bytes, void (*thread)(void*), void* context) {
+    Extent grid, Extent block, std::size_t shared_bytes, void (*thread)(void*), void* context,
+    std::uint64_t* references) {
   if (machine::in_kernel()) {
     machine::fault(
         "it launches a kernel: launches by kernels are not supported", __builtin_return_address(0));
   }
+  const machine::HostLock lock;
   const void* kernel = machine::kernel_called_by(thread, context);
   if (kernel == nullptr) {
     throw model::Refusal(
         "a launch calls a function that is not __global__; only kernels can be launched");
   }
+  *references = machine::references_of(kernel);
   // The arguments are read before the kernel begins.
   run_grid(kernel, grid, block, static_cast<int>(shared_bytes), thread, context, 0);
 }

@@ -24,8 +24,10 @@ class ProgramLaunches {
   virtual ~ProgramLaunches() = default;
   virtual void launch(const ProgramLaunch& launch) = 0;
   virtual const model::Gpu* gpu() const = 0;
-  // The program is short of time: what only its results need is left out.
+  // The program is short of time: what only its results need is left out. Who leaves something out
+  // notes it. Several threads may ask.
   virtual bool is_late() const = 0;
+  virtual void note_lateness() = 0;
 };
 extern ProgramLaunches* program_launches;
 

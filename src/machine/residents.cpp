@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "machine/runners.h"
+#include "machine/waiting.h"
 #include "model/refusal.h"
 
 namespace machine {
@@ -99,7 +100,8 @@ void Residents::run() {
   try {
     int begun = 0;
     while (!source_.is_over()) {
-      const bool may_begin = waiting_.size() < kMostResidents && begun < kBegunInARow;
+      const unsigned most = waits_for_all() ? kMostTogether : kMostResidents;
+      const bool may_begin = waiting_.size() < most && begun < kBegunInARow;
       if (may_begin && begin_next()) {
         ++begun;
         continue;

@@ -14,8 +14,9 @@
 
 namespace machine {
 
-// The most blocks that may be in progress on one thread of the operating system.
-inline constexpr unsigned kMostResidents = 129;
+// The most blocks that may be in progress on one thread of the operating system, and the most if
+// all blocks of the launch wait for each other.
+inline constexpr unsigned kMostResidents = 129, kMostTogether = 2048;
 
 struct Resident {
   Worker worker;

@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace machine {
 namespace {
@@ -176,11 +177,23 @@ std::string function_name_of(const std::string& mangled) {
   return name.substr(0, end_of_name(name));
 }
 
-std::optional<std::string> function_parameters(const void* address) {
+std::optional<std::vector<std::string>> function_parameters(const void* address) {
   const std::string name = whole_name(address);
   const std::size_t begin = end_of_name(name), end = name.rfind(')');
   if (begin == name.size() || end == name.npos) return std::nullopt;
-  return name.substr(begin + 1, end - begin - 1);
+  std::vector<std::string> types;
+  int depth = 0;
+  std::string type;
+  for (const char c : name.substr(begin + 1, end - begin - 1)) {
+    depth += (c == '<' || c == '(') - (c == '>' || c == ')');
+    if (c == ',' && depth == 0) {
+      types.push_back(std::exchange(type, ""));
+    } else if (c != ' ' || !type.empty()) {
+      type += c;
+    }
+  }
+  if (!type.empty() && type != "void") types.push_back(type);
+  return types;
 }
 
 const void* function_containing(const void* address) {

@@ -31,8 +31,9 @@ std::string function_name(const void* address);
 // The same for a function's name in a symbol table: "_Z5tiledILi16EEvPf" is "tiled<16>".
 std::string function_name_of(const std::string& mangled);
 
-// Its parameters in C++ syntax: "float*, int"; nothing if they are not known, as for extern "C".
-std::optional<std::string> function_parameters(const void* address);
+// The types of its parameters in C++ syntax: "float*", "int"; nothing if they are not known, as for
+// extern "C".
+std::optional<std::vector<std::string>> function_parameters(const void* address);
 
 // The beginning of the function that contains the instruction at `address`; null if there is none.
 const void* function_containing(const void* address);

@@ -34,10 +34,10 @@ void simt::grid_barrier() {
   if (!grid_barrier.all_run) {
     machine::fault("it calls grid.sync(), which requires that all blocks run together", HERE);
   }
-  if (blocks > machine::kMostResidents) {
+  if (blocks > machine::kMostTogether) {
     machine::fault(
         "it calls grid.sync() in a launch of " + std::to_string(blocks) + " blocks; at most " +
-            std::to_string(machine::kMostResidents) + " can wait here",
+            std::to_string(machine::kMostTogether) + " can wait here",
         HERE);
   }
   block_barrier();

@@ -18,6 +18,9 @@ struct GridBarrier {
   unsigned came = 0;     // blocks' threads that arrived, over all barriers
 };
 extern GridBarrier grid_barrier;  // of the current launch
+inline bool waits_for_all() {
+  return std::atomic_ref(grid_barrier.came).load() > 0;
+}
 
 // Replaces the value at `address` by `change` of it, and returns the old value. Blocks run in
 // parallel, so this is atomic among threads of the operating system, too.

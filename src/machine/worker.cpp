@@ -175,6 +175,8 @@ bool Worker::go_on() {
       rounds = 0;
     } else if (!all_wait) {
       ++rounds;
+    } else if (make_room()) {
+      rounds = 0;
     } else if (const Thread* stuck = in_async_wait()) {
       if (!give_up_waits()) throw_deadlock(*stuck);
     } else if (come_to_barrier()) {
@@ -224,6 +226,23 @@ bool Worker::release_from_async_waits() {
   }
   if (any) {
     for (int i = 0; i < count_; ++i) threads_[i].times_given_up = 0;
+  }
+  return any;
+}
+
+// A lane may run far ahead of others of its warp, which wait for a phase that it completes only
+// later. Then what it did so far is merged without them. Returns whether any lane can continue.
+bool Worker::make_room() {
+  bool any = false;
+  for (int warp = 0; warp < geometry_.warps_of(count_); ++warp) {
+    const int first = geometry_.thread_of(warp, 0);
+    std::uint32_t without_room = 0;
+    for (int l = 0; l < geometry_.lanes && first + l < count_; ++l) {
+      without_room |= std::uint32_t{threads_[first + l].state == State::kWaitsForRoom} << l;
+    }
+    if (without_room == 0) continue;
+    if (!observer_->fold(warp, without_room)) abandon({});
+    model::for_each_lane(without_room, [&](int l) { any |= observer_->has_room(first + l); });
   }
   return any;
 }
@@ -386,7 +405,7 @@ bool Worker::run_warp(int warp) {
     if (waiting != 0 && release_collectives(lanes, waiting, alive, (yielding | blocked) == 0))
       continue;
     if (yielding != 0) return false;
-    if (without_room != 0 && (any_ran || waiting == 0)) continue;
+    if (without_room != 0 && (any_ran || (waiting == 0 && blocked == 0))) continue;
     if (waiting == 0 || blocked != 0) return true;
     const MissingLane missing = missing_lane(lanes, alive);
     throw_fault(*missing.waits, missing.what, nullptr);

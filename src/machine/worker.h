@@ -97,6 +97,7 @@ class Worker {
   bool release_from_async_waits();
   bool release_warpgroup(std::span<Thread> threads);
   const Thread* in_async_wait() const;
+  bool make_room();
   bool give_up_waits();
   // A block that waits forever because of a hazard is abandoned instead.
   [[noreturn]] void throw_deadlock(const Thread& thread);

@@ -10,7 +10,9 @@ namespace model {
 // What the first block of each launch really did to memory, compared with what was announced to the
 // tracer.
 struct Audit {
-  std::int64_t most_accesses = 50'000;  // after this many accesses the rest runs unaudited
+  // After this many accesses, or this time, the rest runs unaudited.
+  std::int64_t most_accesses = 50'000;
+  double most_s = 3600;
   int every = 1;   // one in this many warps of a block is audited, starting with the first
   int blocks = 0;  // the number that were audited
   std::int64_t accesses = 0;  // the number compared with announcements

@@ -146,6 +146,9 @@ class Launches {
     edits_.replace(tokens_[chevrons], tokens_[chevrons], "(simt_arguments...); }).configured(");
     edits_.replace(tokens_[end], tokens_[end + 2], ")");
     const std::size_t close = closing(tokens_, open);
+    // Between < and > a comma separates no arguments.
+    bool has_lists = false;
+    for (std::size_t i = open + 1; i < close; ++i) has_lists |= tokens_[i].is("<");
     for (std::size_t i = open + 1; i < close; ++i) {
       // Passed on, NULL would be a number.
       const bool is_argument = (tokens_[i - 1].is("(") || tokens_[i - 1].is(",")) &&
@@ -153,6 +156,10 @@ class Launches {
                                (tokens_[i + 1].is(",") || tokens_[i + 1].is(")"));
       if (is_argument && tokens_[i].is("__null")) {
         edits_.replace(tokens_[i], tokens_[i], "nullptr");
+      } else if (is_argument && tokens_[i].kind == Kind::name && !has_lists) {
+        // The kernel may take it by reference.
+        edits_.insert(tokens_[i].at, "::simt::argument(");
+        edits_.insert(tokens_[i].end(), ")");
       }
       if (tokens_[i].is("(") || tokens_[i].is("{")) i = closing(tokens_, i);
     }

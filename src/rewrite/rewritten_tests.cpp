@@ -22,7 +22,14 @@ std::string launch_in(const std::string& source) {
   std::string kernel = text.substr(at + begin.size(), end - at - begin.size());
   if (const std::size_t otherwise = kernel.rfind("else "); otherwise != kernel.npos)
     kernel.erase(0, otherwise + 5);
-  return text.substr(0, at) + "[" + kernel + "](" + text.substr(end + middle.size());
+  std::string rest = text.substr(end + middle.size());
+  // The marks of arguments that are only names.
+  const std::string mark = "::simt::argument(";
+  for (std::size_t found; (found = rest.find(mark)) != rest.npos;) {
+    rest.erase(rest.find(')', found), 1);
+    rest.erase(found, mark.size());
+  }
+  return text.substr(0, at) + "[" + kernel + "](" + rest;
 }
 
 std::string refusal_of(const std::string& source) {
@@ -49,6 +56,12 @@ TEST_CASE("a launch names its kernel in a call, whatever expression that is") {
   CHECK(launch_in("this->a.k<<<1, 2>>>(p)") == "[this->a.k](1, 2)(p)");
   CHECK(launch_in("choose(3)<<<dim3{1}, 2>>>(p)") == "[choose(3)](dim3{1}, 2)(p)");
   CHECK(launch_in("k<<<v<a>(), 2>>>(f(__null), __null)") == "[k](v<a>(), 2)(f(__null), nullptr)");
+}
+
+TEST_CASE(
+    "an argument that is only a name is marked, because the kernel may take it by reference") {
+  CHECK(launches("k<<<1, 2>>>(p, p + 1, *q)").ends_with(")(::simt::argument(p), p + 1, *q)"));
+  CHECK(launches("k<<<1, 2>>>(f<a, b, c>(p))").ends_with("(f<a, b, c>(p))"));
 }
 
 TEST_CASE("cudaLaunchKernel gets the kernel without a cast that hides its type") {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 
 extern "C" char etext;  // from the linker
@@ -66,6 +67,7 @@ struct Statement {
 struct State {
   bool active = false;
   model::Audit* into = nullptr;
+  std::chrono::steady_clock::time_point ends = std::chrono::steady_clock::time_point::max();
   model::WarpGeometry geometry{};
   bool closed_now = false;    // an audited thread runs
   std::vector<Pages> closed;  // matrices and shared memory
@@ -222,7 +224,8 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (is_kernel && is_watched(address)) {
     const bool stores = (registers[REG_ERR] & kWriteFault) != 0;
     hold_against_announcements(address, stores, registers);
-    if (state.into->accesses >= state.into->most_accesses) {
+    if (state.into->accesses >= state.into->most_accesses ||
+        std::chrono::steady_clock::now() > state.ends) {
       state.into->whole = false;
       return finish();
     }
@@ -321,6 +324,8 @@ AuditedBlock::AuditedBlock(
     state.closed.push_back(pages_of(array.begin, array.bytes));
   }
   install_handlers();
+  state.ends = std::chrono::steady_clock::now() +
+               std::chrono::milliseconds(static_cast<long>(state.into->most_s * 1000));
   state.active = true;
 }
 

@@ -20,9 +20,11 @@ struct alignas(256) Arrays {
 };
 Arrays arrays;
 
-model::Audit audited(void (*run)(const float*, float*), std::int64_t most = 50'000) {
+model::Audit audited(
+    void (*run)(const float*, float*), std::int64_t most = 50'000, double most_s = 3600) {
   model::Audit audit;
   audit.most_accesses = most;
+  audit.most_s = most_s;
   machine::Machine machine{model::find_gpu("RTX 3090")};
   machine.audit = &audit;
   const machine::GlobalArray known[] = {
@@ -56,13 +58,18 @@ TEST_CASE("every access of every idiom is announced, and every announcement has 
   for (const Requests& requests : matrix_requests) check(requests.text, requests.run);
 }
 
-TEST_CASE("an audit counts the accesses that it sees, and stops if there are too many") {
+TEST_CASE(
+    "an audit counts the accesses that it sees, and stops if there are too many or they take too "
+    "long") {
   if (no_audit_here()) return;
   CHECK(audited(idioms.at(0).run).accesses == 64);  // out[t] = in[t] of 32 threads
   const model::Audit cut = audited(idioms.at(0).run, 10);
   CHECK(cut.accesses == 10);
   CHECK(!cut.whole);
   CHECK(cut.complete());
+  const model::Audit late = audited(idioms.at(0).run, 50'000, 0);
+  CHECK(late.accesses == 1);
+  CHECK(!late.whole);
 }
 
 TEST_CASE("one of several warps may be audited in place of all") {

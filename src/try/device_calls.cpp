@@ -104,7 +104,12 @@ void try_assert_fail(const char* condition, const char* file, unsigned line, con
 
 void* try_malloc(std::size_t bytes) {
   refuse_in_kernel("malloc", "let the host provide the memory", HERE);
-  return std::malloc(bytes);
+  void* const memory = std::malloc(bytes);
+  // At once, because few programs check it.
+  if (memory == nullptr && bytes > 0) {
+    std::fprintf(stderr, "try: note: malloc: %zu bytes are more than there are here\n", bytes);
+  }
+  return memory;
 }
 void* try_new(std::size_t bytes) {
   refuse_in_kernel("new", "let the host provide the memory", HERE);

@@ -47,6 +47,7 @@ bool Launches::is_late() const {
 void Launches::launch(const machine::ProgramLaunch& launch) {
   ++made;
   try {
+    const OutsideMain outside;  // for the paths of source files
     require_opt_in(launch);
     const void* kernel = machine::traced_twin(launch.kernel);
     if (kernel == nullptr) {

@@ -25,6 +25,7 @@ class Launches : public machine::ProgramLaunches {
   void launch(const machine::ProgramLaunch& launch) override;
   const model::Gpu* gpu() const override { return machine_.gpu; }
   bool is_late() const override;
+  void note_lateness() override;
 
   std::function<void()> traced;  // called when the counts of a launch are there; may be empty
   bool any_cut_short = false;    // launches, because the program was late
@@ -41,7 +42,6 @@ class Launches : public machine::ProgramLaunches {
 
  private:
   void trace(const machine::ProgramLaunch& launch, const void* kernel);
-  void note_lateness();
   void add_note(const std::string& note);
   void note_doubt(const void* kernel);
 

@@ -105,6 +105,7 @@ guard::Outcome run_program(
   machine.recorder = recorder.wanted();
   model::Audit audit;
   const bool audits = recorder.wanted() == nullptr && trace::why_no_audit().empty();
+  audit.most_s = options.limit_s / 16;
   if (audits) machine.audit = &audit;
   host::set_find_registers([&](const std::string& kernel) {
     return options.registers ? options.registers

@@ -209,6 +209,66 @@ TEST_CASE("a whole program is explained, drawn and stepped through") {
   CHECK(contains(stepped.out, "transpose<0>, launch 1 of 2"));
 }
 
+TEST_CASE("a graph made node by node runs its nodes after those on which they depend") {
+  const Output output = try_program("graphs");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("the sum is 6000\nthe sum is 10000\n"));
+  CHECK(contains(output.out, "1 axpy           2     2     0             3.91"));
+}
+
+TEST_CASE("kernels draw random numbers of the right distributions") {
+  const Output output = try_program("random_numbers");
+  CHECK(output.exit_code == 0);
+  for (const char* generator : {"XORWOW", "MRG32k3a", "Philox"}) {
+    CAPTURE(std::string(generator));
+    CHECK(contains(
+        output.out,
+        std::string(generator) +
+            ": uniform 0.50 0.33, normal 0.0 1.0 3, doubles 0.0 1.0, Poisson 50, pi off by 0.0\n"));
+  }
+  CHECK(
+      output.err ==
+      "try: note: cuRAND's numbers have the right distribution here, but are others than a "
+      "GPU's.\n");
+}
+
+TEST_CASE("several threads of the host may launch kernels") {
+  const Output output = try_program("host_threads");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("0 of 4000 elements are wrong\n"));
+  CHECK(contains(output.out, "1 add_one       20 "));
+}
+
+TEST_CASE("a kernel that takes an object by reference gets the host's own") {
+  const Output output = try_program("by_reference");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with(
+      "counted 64, read 64\ncudaSuccess: 200 of 200 blocks have seen all\n"));
+}
+
+TEST_CASE("a thread that goes on from a barrier runs ahead of those that still wait there") {
+  const Output output = try_program("barrier_copies", "--limit 20");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.err == "");
+  CHECK(output.out.starts_with("the first thread counts 4096, the last one 4096\n"));
+  CHECK(contains(output.out, "1 add_up         1    32  4,096"));
+}
+
+TEST_CASE("main runs in the folder of its file, where the program's data are") {
+  CHECK(ending("reads-its-file").exit_code == 1);
+  const Output output = testing::run(
+      (testing::built() / "try" / "endings").string() +
+      " --file examples/endings.cu -- reads-its-file");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.out.starts_with("// A whole program that ends as its argument says.\n"));
+  CHECK(contains(output.out, "1 stored"));
+}
+
 TEST_CASE("ncu's counts stand beside those of a whole program's kernels") {
   const testing::StrictJson json(try_program("transpose", "--trace all --format json").out);
   const std::string csv = (testing::built() / "program_tests.csv").string();

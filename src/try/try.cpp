@@ -20,6 +20,7 @@
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "lab/threads.h"
+#include "machine/fiber.h"
 #include "machine/symbols.h"
 #include "machine/waiting.h"
 #include "model/refusal.h"
@@ -229,6 +230,8 @@ int try_program(
     const attempt::Options& options, const std::string& command, text::Style style,
     bool on_terminal) {
   const bool is_for_readers = options.flags.format == report::Format::table;
+  // For as many blocks as a launch with barriers of its grid may have.
+  machine::reserve_stack_addresses(std::size_t{16} << 30);
   const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
   return guard::run_guarded(
       attempt::kernel_guard(options.limit_s, "try", "the program"), [&](std::FILE* report) {

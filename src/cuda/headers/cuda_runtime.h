@@ -20,8 +20,18 @@ __forceinline__ cudaError_t cudaMalloc(T** pointer, std::size_t bytes, const cha
 }
 template <class T>
 __forceinline__ cudaError_t
-cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t, const char* argument = "") {
-  return simt::malloc_device(simt::as_void(pointer), bytes, argument);
+cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream, const char* argument = "") {
+  return simt::malloc_in_stream(simt::as_void(pointer), bytes, stream, argument);
+}
+template <class T>
+__forceinline__ cudaError_t cudaMallocAsync(
+    T** pointer, std::size_t bytes, cudaMemPool_t pool, cudaStream_t, const char* argument = "") {
+  return simt::malloc_in_pool(simt::as_void(pointer), bytes, pool, argument);
+}
+template <class T>
+__forceinline__ cudaError_t cudaMallocFromPoolAsync(
+    T** pointer, std::size_t bytes, cudaMemPool_t pool, cudaStream_t, const char* argument = "") {
+  return simt::malloc_in_pool(simt::as_void(pointer), bytes, pool, argument);
 }
 template <class T>
 __forceinline__ cudaError_t
@@ -74,6 +84,8 @@ __forceinline__ cudaError_t cudaHostGetDevicePointer(T** device, void* host, uns
 // These are macros so that the array can get the pointer's name.
 #define cudaMalloc(pointer, ...) cudaMalloc(pointer, __VA_ARGS__, #pointer)
 #define cudaMallocAsync(pointer, ...) cudaMallocAsync(pointer, __VA_ARGS__, #pointer)
+#define cudaMallocFromPoolAsync(pointer, ...) \
+  cudaMallocFromPoolAsync(pointer, __VA_ARGS__, #pointer)
 #define cudaMallocManaged(pointer, ...) cudaMallocManaged(pointer, __VA_ARGS__, #pointer)
 #define cudaMallocHost(pointer, ...) cudaMallocHost(pointer, __VA_ARGS__, #pointer)
 #define cudaHostAlloc(pointer, ...) cudaHostAlloc(pointer, __VA_ARGS__, #pointer)
@@ -83,6 +95,9 @@ __forceinline__ cudaError_t cudaHostGetDevicePointer(T** device, void* host, uns
 
 inline cudaExtent make_cudaExtent(std::size_t width, std::size_t height, std::size_t depth) {
   return {width, height, depth};
+}
+inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) {
+  return {x, y, z};
 }
 inline cudaPitchedPtr make_cudaPitchedPtr(
     void* pointer, std::size_t pitch, std::size_t width, std::size_t height) {
@@ -192,11 +207,26 @@ cudaError_t launch_in_stream(cudaStream_t stream, Work work) {
   return static_cast<cudaError_t>(error);
 }
 
+// A launch keeps the value of a parameter; of a reference, which object it refers to.
+template <class P>
+using Kept = std::conditional_t<
+    std::is_reference_v<P>, std::reference_wrapper<std::remove_reference_t<P>>,
+    std::remove_cv_t<P>>;
+// As a kernel's argument in memory, a reference is an address.
+template <class P>
+Kept<P> argument_at(const void* address) {
+  if constexpr (std::is_reference_v<P>) {
+    return **static_cast<std::remove_reference_t<P>* const*>(address);
+  } else {
+    return *static_cast<const P*>(address);
+  }
+}
+
 template <class... P, std::size_t... I>
 cudaError_t launch_with(
     void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes,
     cudaStream_t stream, std::index_sequence<I...>) {
-  const auto values = std::make_tuple(*static_cast<std::remove_reference_t<P>*>(arguments[I])...);
+  const std::tuple<Kept<P>...> values(argument_at<P>(arguments[I])...);
   return launch_in_stream(stream, [=] {
     launch(kernel, grid, block, static_cast<int>(shared_bytes), std::get<I>(values)...);
   });
@@ -212,20 +242,25 @@ cudaError_t cudaLaunchKernel(
   return simt::launch_with(
       kernel, grid, block, arguments, shared_bytes, stream, std::index_sequence_for<P...>());
 }
+namespace simt {
+inline void launch_untyped(
+    const UntypedCall& call, dim3 grid, dim3 block, std::size_t shared_bytes) {
+  auto thread = [=] { call.run(); };
+  using Thread = decltype(thread);
+  run_grid(
+      call.kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
+      static_cast<int>(shared_bytes), [](void* context) { (*static_cast<Thread*>(context))(); },
+      &thread, sizeof thread);
+}
+}  // namespace simt
 inline cudaError_t cudaLaunchKernel(
     const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes = 0,
     cudaStream_t stream = nullptr) {
   simt::UntypedCall call;
   const cudaError_t error = simt::prepare(&call, kernel, arguments);
   if (error != cudaSuccess) return error;
-  return simt::launch_in_stream(stream, [=] {
-    auto thread = [=] { call.run(); };
-    using Thread = decltype(thread);
-    simt::run_grid(
-        kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
-        static_cast<int>(shared_bytes), [](void* context) { (*static_cast<Thread*>(context))(); },
-        &thread, sizeof thread);
-  });
+  return simt::launch_in_stream(
+      stream, [=] { simt::launch_untyped(call, grid, block, shared_bytes); });
 }
 inline cudaError_t cudaLaunchCooperativeKernel(
     const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes = 0,
@@ -237,4 +272,40 @@ cudaError_t cudaLaunchCooperativeKernel(
     void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes = 0,
     cudaStream_t stream = nullptr) {
   return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+}
+template <class... P, class... Arguments>
+cudaError_t cudaLaunchKernelEx(
+    const cudaLaunchConfig_t* config, void (*kernel)(P...), Arguments&&... arguments) {
+  if (const cudaError_t error = simt::check_attributes(config); error != cudaSuccess) return error;
+  const std::tuple<simt::Kept<P>...> values(std::forward<Arguments>(arguments)...);
+  return simt::launch_in_stream(config->stream, [=, config = *config] {
+    std::apply(
+        [&](const auto&... value) {
+          launch(
+              kernel, config.gridDim, config.blockDim, static_cast<int>(config.dynamicSmemBytes),
+              value...);
+        },
+        values);
+  });
+}
+inline cudaError_t cudaLaunchKernelExC(
+    const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
+  if (const cudaError_t error = simt::check_attributes(config); error != cudaSuccess) return error;
+  return cudaLaunchKernel(
+      kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
+      config->stream);
+}
+
+inline cudaError_t cudaGraphAddKernelNode(
+    cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, std::size_t count,
+    const cudaKernelNodeParams* parameters) {
+  return simt::add_kernel_node(node, graph, needs, count, parameters, simt::launch_untyped);
+}
+inline cudaError_t cudaGraphKernelNodeSetParams(
+    cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
+  return simt::set_kernel_node(node, parameters, simt::launch_untyped);
+}
+inline cudaError_t cudaGraphExecKernelNodeSetParams(
+    cudaGraphExec_t instance, cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
+  return simt::set_kernel_node(instance, node, parameters, simt::launch_untyped);
 }

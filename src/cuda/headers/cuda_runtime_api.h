@@ -3,6 +3,9 @@
 #pragma once
 
 #include "cuda/headers/driver_types.h"
+#include "cuda/headers/graph_api.h"
+#include "cuda/headers/launch_attributes.h"
+#include "cuda/headers/memory_pool_api.h"
 
 // Errors.
 const char* cudaGetErrorName(cudaError_t error);
@@ -31,6 +34,11 @@ cudaError_t cudaMemPrefetchAsync(
     const void* pointer, std::size_t bytes, int device, cudaStream_t stream = nullptr);
 cudaError_t cudaMemAdvise(
     const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, int device);
+cudaError_t cudaMemPrefetchAsync(
+    const void* pointer, std::size_t bytes, cudaMemLocation location, unsigned flags,
+    cudaStream_t stream = nullptr);
+cudaError_t cudaMemAdvise(
+    const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, cudaMemLocation location);
 
 // Copies. A pitch is the number of bytes from one row to the next.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
@@ -48,6 +56,8 @@ cudaError_t cudaMemcpyPeer(
 cudaError_t cudaMemcpyPeerAsync(
     void* to, int to_device, const void* from, int from_device, std::size_t bytes,
     cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* what);
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* what, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset2D(
@@ -55,6 +65,9 @@ cudaError_t cudaMemset2D(
 cudaError_t cudaMemset2DAsync(
     void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
     cudaStream_t stream = nullptr);
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent);
+cudaError_t cudaMemset3DAsync(
+    cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream = nullptr);
 
 // A __device__ or __constant__ variable of the program.
 namespace simt {
@@ -98,23 +111,6 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 
-// Graphs, made by capturing streams.
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
-cudaError_t cudaGraphInstantiate(
-    cudaGraphExec_t* instance, cudaGraph_t graph, unsigned long long flags = 0);
-cudaError_t cudaGraphInstantiate(
-    cudaGraphExec_t* instance, cudaGraph_t graph, cudaGraphNode_t* error_node, char* log,
-    std::size_t log_bytes);
-cudaError_t cudaGraphInstantiateWithFlags(
-    cudaGraphExec_t* instance, cudaGraph_t graph, unsigned long long flags);
-cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream);
-cudaError_t cudaGraphUpload(cudaGraphExec_t instance, cudaStream_t stream);
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance);
-cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-
 namespace simt {
 // Whether the work of this stream belongs to a graph that is being captured. If so, keep() adds
 // run(work) to it; drop(work) is called when the graph no longer needs it.
@@ -146,6 +142,8 @@ cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+cudaError_t cudaDeviceGetP2PAttribute(
+    int* value, cudaDeviceP2PAttr attribute, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaProfilerStart();

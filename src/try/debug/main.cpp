@@ -33,6 +33,7 @@ class Untraced : public machine::ProgramLaunches {
     });
   }
   bool is_late() const override { return false; }
+  void note_lateness() override {}
   const model::Gpu* gpu() const override { return &gpu_; }
 
  private:

@@ -1,0 +1,35 @@
+// Four threads of the host, each with a stream, an array and launches of its own.
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+constexpr int kElements = 1000, kTurns = 5;
+
+__global__ void add_one(int* values) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kElements) values[i] += 1;
+}
+
+int wrong[4];
+
+void work(int number) {
+  cudaStream_t stream;
+  int* d_values;
+  std::vector<int> values(kElements, number);
+  cudaStreamCreate(&stream);
+  cudaMalloc(&d_values, kElements * sizeof(int));
+  cudaMemcpyAsync(d_values, values.data(), kElements * sizeof(int), cudaMemcpyHostToDevice, stream);
+  for (int turn = 0; turn < kTurns; ++turn) add_one<<<4, 256, 0, stream>>>(d_values);
+  cudaMemcpyAsync(values.data(), d_values, kElements * sizeof(int), cudaMemcpyDeviceToHost, stream);
+  cudaStreamSynchronize(stream);
+  for (const int value : values) wrong[number] += value != number + kTurns;
+  cudaFree(d_values);
+  cudaStreamDestroy(stream);
+}
+
+int main() {
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 4; ++number) threads.emplace_back(work, number);
+  for (std::thread& thread : threads) thread.join();
+  printf("%d of %d elements are wrong\n", wrong[0] + wrong[1] + wrong[2] + wrong[3], 4 * kElements);
+}
