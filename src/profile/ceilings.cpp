@@ -75,10 +75,14 @@ std::vector<model::UnitIndex> shown_units(const lab::Run& timed) {
   return units;
 }
 
-// A stage's name, in a column that leaves room for those of the units.
-std::string name_beside(std::string_view name, std::size_t units) {
-  const int width = units == model::kUnits ? 15 : 20;
-  return text::pad_right(text::shortened(name, width), width);
+// "10 register pipeline", in a column that leaves room for those of the units.
+std::string name_beside(const std::string& number_and_name, std::size_t units) {
+  const int width = units == model::kUnits ? 18 : 22;
+  return text::pad_right(text::shortened(number_and_name, width), width);
+}
+
+std::string stage_beside(const lab::Row& row, std::size_t units) {
+  return name_beside(std::to_string(row.number) + " " + row.name, units);
 }
 
 model::UnitIndex busiest(const Shares& shares) {
@@ -91,10 +95,9 @@ model::UnitIndex busiest(const Shares& shares) {
 std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run& timed) {
   const std::vector<model::UnitIndex> units = shown_units(timed);
   const std::size_t n = units.size();
-  std::string text = "    " + name_beside("", n) + text::printed(" %5s %6s   ", "TFLOP", "pre-") +
-                     "busy % of each unit: predicted with waiting, by ncu\n" +
-                     text::printed(" %-2s ", "#") + name_beside("stage", n) +
-                     text::printed(" %5s %6s", "/s", "dicted");
+  std::string text = " " + name_beside("", n) + text::printed(" %5s %6s   ", "TFLOP", "pre-") +
+                     "busy % of each unit: predicted with waiting, by ncu\n" + " " +
+                     name_beside("# stage", n) + text::printed(" %5s %6s", "/s", "dicted");
   for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
   text += "  off\n";
   int stages = 0, close = 0;
@@ -106,7 +109,7 @@ std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run
     if (!counted) continue;
     ++stages;
     const auto busy = model::busy_on_average(*waiting, *lab::compiled_ceiling(timed, row));
-    text += text::printed(" %-2d ", row.number) + name_beside(row.name, n) +
+    text += " " + stage_beside(row, n) +
             text::printed(
                 " %5s %6s", text::significant(*tflops).c_str(),
                 text::significant(waiting->tflops).c_str());
@@ -137,9 +140,9 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
   const std::size_t n = units.size();
   const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, kUnitMetrics);
   std::string text = report::about(timed) + "\n";
-  text += "   " + name_beside("", n) + text::printed(kHead, "TFLOP", "ceil-", "%") +
+  text += name_beside("", n) + text::printed(kHead, "TFLOP", "ceil-", "%") +
           "   % of the time that a unit is busy: by the model, by ncu\n";
-  text += "#  " + name_beside("stage", n) + text::printed(kHead, "/s", "ing", "of");
+  text += name_beside("# stage", n) + text::printed(kHead, "/s", "ing", "of");
   for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
   text += " bound by\n";
   int stages = 0, agree = 0, within = 0;
@@ -149,10 +152,10 @@ bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
     if (!ceiling || !ratio) continue;
     ++stages;
     within += *ratio >= kLeast && *ratio <= kMost;
-    text += text::printed("%-2d ", row.number) + name_beside(row.name, n) +
-            text::printed(
-                " %5s %6s %3.0f", text::significant(*lab::tflops(timed, row)).c_str(),
-                text::significant(ceiling->tflops).c_str(), 100 * *ratio);
+    text += stage_beside(row, n) + text::printed(
+                                       " %5s %6s %3.0f",
+                                       text::significant(*lab::tflops(timed, row)).c_str(),
+                                       text::significant(ceiling->tflops).c_str(), 100 * *ratio);
     const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
     for (const model::UnitIndex unit : units) {
       text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / row.time->median_ms) +
