@@ -65,6 +65,7 @@ double draw_places(Svg& svg, double y, const Time& time, const Ring& ring) {
     const double at = y + tile.place * kHigh, begin = multiply_begin(tile);
     bar(svg, time, tile.copy_begin, tile.copy_end, at, Fill::warp, k_tile(k));
     bar(svg, time, tile.copy_end, begin, at, Fill::waiting);
+    if (tile.split) bar(svg, time, tile.split->begin, tile.split->end, at, Fill::quiet, "low");
     bar(svg, time, begin, released(tile), at, Fill::one, text::printed("phase %u", tile.phase));
   }
   return y + ring.places * kHigh;
@@ -83,6 +84,12 @@ double draw_workers(Svg& svg, double y, const Time& time, const Ring& ring) {
   row("copy engine", [&](const RingTile& tile, std::size_t k) {
     bar(svg, time, tile.copy_begin, tile.copy_end, y, Fill::warp, k_tile(k));
   });
+  if (ring.tiles.at(0).split) {
+    row("splitting warps", [&](const RingTile& tile, std::size_t k) {
+      bar(svg, time, tile.split->asked, tile.split->begin, y, Fill::waiting);
+      bar(svg, time, tile.split->begin, tile.split->end, y, Fill::quiet, k_tile(k));
+    });
+  }
   for (std::size_t group = 0; group < ring.tiles.at(0).uses.size(); ++group) {
     row(text::printed("warpgroup %zu", group + 1), [&](const RingTile& tile, std::size_t) {
       const Use& use = tile.uses.at(group);
@@ -97,8 +104,8 @@ double draw_workers(Svg& svg, double y, const Time& time, const Ring& ring) {
 }
 
 double ticks(Svg& svg, double y, const Time& time, double last) {
-  constexpr int kStep = 1000;
-  for (int cycles = 0; cycles <= last; cycles += kStep) {
+  const int step = last > 10'000 ? 2000 : 1000;
+  for (int cycles = 0; cycles <= last; cycles += step) {
     svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
     svg.text(
         time.x(cycles), y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
@@ -125,15 +132,23 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
           again, next.place) +
       text::grouped(std::lround(next.granted)) +
       text::printed(
-          " cycles; all waits for that tile name phase %u instead of %u. A warpgroup loads the "
-          "fragments of a tile while the tile before is multiplied. From the first multiplication "
-          "on, the tensor cores work %.0f %% of the time.",
-          next.phase, ring.tiles.at(0).phase, 100 * ring.multiplying);
+          " cycles; all waits for that tile name phase %u instead of %u. ", next.phase,
+          ring.tiles.at(0).phase) +
+      (next.split ? text::printed(
+                        "Warps make the low parts of a tile of A in %.0f cycles, and a warpgroup "
+                        "waits for these, too. It",
+                        next.split->end - next.split->begin)
+                  : "A warpgroup") +
+      text::printed(
+          " loads the fragments of a tile while the tile before is multiplied. From the first "
+          "multiplication on, the tensor cores work %.0f %% of the time.",
+          100 * ring.multiplying);
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "copied");
   x = svg.legend(x, 66, Fill::one, "multiplied");
   x = svg.legend(x, 66, Fill::waiting, "waits");
-  svg.legend(x, 66, Fill::other, "fragments of B are loaded");
+  x = svg.legend(x, 66, Fill::other, "fragments of B are loaded");
+  if (next.split) svg.legend(x, 66, Fill::quiet, "low parts of A are made");
   svg.text(
       24, 90,
       "The order, the waits and the bytes are as traced. Lengths are the ceiling model's, on an "

@@ -145,8 +145,8 @@ std::vector<Picture> draw_pictures(const model::StageTable& table) {
       add(kAboutTiles, draw_tiles(latest.stage));
       add(kAboutCoalescing, draw_coalescing(latest.stage.block));
       if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
-    } else if (!std::exchange(boxes, true)) {
-      add(kAboutBoxes, draw_box(latest.stage));
+    } else {
+      if (!std::exchange(boxes, true)) add(kAboutBoxes, draw_box(latest.stage));
       add(kAboutRing, draw_ring(latest.stage, pace(table, latest, main.size)));
     }
     if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {

@@ -123,6 +123,7 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
       says("stage13-boxes", "In B's box, what lanes 0–15 read in one wavefront lies in 32 banks"));
   CHECK(says("stage13-ring", "has 4 places, and each tile along K takes 784 cycles to copy"));
   CHECK(says("stage13-ring", "all waits for that tile name phase 1 instead of 0"));
+  CHECK(says("stage14-ring", "Warps make the low parts of a tile of A in"));
   CHECK(says("loads", "4 floats, in boxes, from global memory"));
   CHECK(says("loads", "4 floats in 1.5 loads from shared memory"));
 }

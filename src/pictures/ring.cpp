@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -23,14 +24,18 @@ struct Completion {
   double at = 0;
 };
 
-// One thread whose actions are played: the one that copies, or the first of a warpgroup.
+enum class Task { copy, split, multiply };
+
+// One thread whose actions are played: the one that copies, the first of a warp that makes low
+// parts, or the first of a warpgroup.
 struct Player {
   int thread;
-  int group;  // of those that multiply, from 0; -1: it copies
+  Task task;
+  int group;  // of those with the same task, from 0
   std::vector<Action> actions;
   std::size_t next = 0;
   double now = 0;
-  double asked = 0;                     // when it began to wait for a place
+  double asked = 0;                     // when it began to wait for a place, or for a tile
   std::vector<double> multiplied = {};  // when each of its multiplications ends
   std::vector<int> tiles = {};          // that it has waited for, in order
   std::size_t released = 0;
@@ -41,13 +46,14 @@ struct Play {
   const Pace& pace;
   std::vector<Player> players;
   std::map<Phase, Completion> phases;
-  std::map<Phase, int> tile_of;         // whose bytes that phase counts
+  std::map<Phase, int> tile_of;         // whose bytes that phase counts, or whose low parts
   std::map<std::uint64_t, int> places;  // of the ring, by the address of the first box there
   Ring ring{0, {}, 0};
   double tile_bytes = 0;
   int multiplications = 0;  // of the block, for a tile
   double engine_free = 0, tensor_free = 0;
   double tensor_busy = 0, first_multiply = -1;
+  int splitters = 0;  // warps that make low parts
 };
 
 bool copies(const Action& action) {
@@ -66,15 +72,16 @@ std::vector<Player> players_of(const BlockRequests& block) {
     if (action.told.kind == Kind::arrive) that_arrive.insert(thread);
   }
   std::vector<Player> players;
-  int groups = 0;
+  std::map<Task, int> groups;
   for (auto& [thread, actions] : by_thread) {
-    const bool multiplies = that_multiply.contains(thread) && that_arrive.contains(thread);
-    if (that_copy.contains(thread)) {
-      players.push_back({thread, -1, std::move(actions)});
-    } else if (multiplies) {
-      players.push_back({thread, groups++, std::move(actions)});
-    }
+    if (!that_copy.contains(thread) && !that_arrive.contains(thread)) continue;
+    const Task task = that_copy.contains(thread)       ? Task::copy
+                      : that_multiply.contains(thread) ? Task::multiply
+                                                       : Task::split;
+    players.push_back({thread, task, groups[task]++, std::move(actions)});
   }
+  // The copies first, which say what a tile is.
+  std::ranges::stable_sort(players, {}, &Player::task);
   return players;
 }
 
@@ -84,6 +91,8 @@ void prepare(Play& play) {
     return play.places.try_emplace(first_box, static_cast<int>(play.places.size())).first->second;
   };
   for (const Player& player : play.players) {
+    std::optional<int> split;  // the tile whose low parts this thread makes
+    play.splitters += player.task == Task::split;
     // A box belongs to the phase at which its thread arrived last at its barrier.
     std::map<std::uint32_t, std::uint64_t> phase_of;
     for (const Action& action : player.actions) {
@@ -91,6 +100,9 @@ void prepare(Play& play) {
       if (told.kind == Kind::arrive) {
         phase_of[told.barrier] = told.value;
         ++play.phases[{told.barrier, told.value}].missing;
+        if (split) play.tile_of[{told.barrier, told.value}] = *split;
+      } else if (player.task == Task::split && told.kind == Kind::wait) {
+        split = play.tile_of.at({told.barrier, told.value});
       } else if (copies(action)) {
         const Phase phase{told.barrier, phase_of.at(told.barrier)};
         ++play.phases[phase].missing;
@@ -117,17 +129,22 @@ int place_at(const Play& play, std::uint64_t byte) {
   return behind == play.places.begin() ? -1 : std::prev(behind)->second;
 }
 
-// Cycles in which the warps of a group load what this player's warp loads between two actions.
-double cycles_of_loads(const Play& play, const Player& player, std::size_t from, std::size_t to) {
+// Cycles in which shared memory serves what this player's warp, and the others that do the same,
+// ask for until the next action.
+double cycles_of_requests(const Play& play, const Player& player) {
   constexpr int kWarpsOfGroup = 4;
   const BlockRequests& block = play.stage.block;
+  const std::size_t from = player.actions[player.next].requests;
+  const std::size_t to = player.next + 1 < player.actions.size()
+                             ? player.actions[player.next + 1].requests
+                             : block.requests.size();
   double wavefronts = 0;
   for (std::size_t r = from; r < to; ++r) {
     const Request& request = block.requests[r];
     if (request.shared && request.warp == block.warp.warp_of(player.thread))
       wavefronts += request.pieces;
   }
-  return kWarpsOfGroup * wavefronts;
+  return (player.task == Task::split ? play.splitters : kWarpsOfGroup) * wavefronts;
 }
 
 // Whether the next action can happen: what it waits for has.
@@ -156,19 +173,28 @@ void wait(Play& play, Player& player, const model::RecordedAction& told) {
   const double asked = player.now;
   const auto phase = play.phases.find({told.barrier, told.value});
   if (phase != play.phases.end()) player.now = std::max(player.now, phase->second.at);
+  if (player.task == Task::copy) player.asked = asked;
   const auto tile = play.tile_of.find({told.barrier, told.value});
-  if (player.group < 0) player.asked = asked;
-  if (player.group < 0 || tile == play.tile_of.end()) return;
+  if (player.task == Task::copy || tile == play.tile_of.end()) return;
+  const double begin = player.now;
+  player.now += cycles_of_requests(play, player);
+  if (player.task == Task::split) {
+    std::optional<Split>& split = play.ring.tiles[tile->second].split;
+    if (!split) split = Split{asked, begin, player.now};
+    split->asked = std::min(split->asked, asked);
+    split->begin = std::min(split->begin, begin);
+    split->end = std::max(split->end, player.now);
+    return;
+  }
+  // For its bytes, and then perhaps for its low parts.
+  const bool again = !player.tiles.empty() && player.tiles.back() == tile->second;
   Use& use = use_of(play, player, tile->second);
-  use.asked = asked;
-  use.begin = player.now;
-  const std::size_t here = player.actions[player.next].requests;
-  const std::size_t then = player.next + 1 < player.actions.size()
-                               ? player.actions[player.next + 1].requests
-                               : play.stage.block.requests.size();
-  player.now += cycles_of_loads(play, player, here, then);
+  if (!again) {
+    use.asked = asked;
+    player.tiles.push_back(tile->second);
+  }
+  use.begin = begin;
   use.loaded = player.now;
-  player.tiles.push_back(tile->second);
 }
 
 void multiply(Play& play, Player& player, const model::RecordedAction& told) {
@@ -199,7 +225,7 @@ void act(Play& play, Player& player) {
       break;
     case Kind::arrive: {
       contribute(play, {told.barrier, told.value}, player.now);
-      const bool releases = !player.tiles.empty() && player.released < player.tiles.size();
+      const bool releases = player.released < player.tiles.size();
       if (releases) use_of(play, player, player.tiles[player.released++]).released = player.now;
       break;
     }

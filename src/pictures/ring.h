@@ -1,7 +1,8 @@
 // What a block does whose warps divide the work, from what was recorded: one thread starts copies
-// into a ring of tiles, and warpgroups multiply.
+// into a ring of tiles, warpgroups multiply, and in stage 14 three warps make low parts before.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "pictures/pace.h"
@@ -18,13 +19,19 @@ struct Use {
   double released;  // it says that it does not need the tile any more
 };
 
+// What the warps do that make low parts of a tile of A (stage 14), from the first to the last.
+struct Split {
+  double asked, begin, end;  // they wait for the tile, and then store until `end`
+};
+
 // A tile's way through the ring.
 struct RingTile {
   int place;              // in the ring, from 0
   unsigned phase;         // of the barrier that counts its bytes, from 0
   double asked, granted;  // the copying thread waits for the place; equal where it is free
   double copy_begin, copy_end;
-  std::vector<Use> uses;  // by warpgroup
+  std::vector<Use> uses;            // by warpgroup
+  std::optional<Split> split = {};  // if the stage makes low parts
 };
 
 struct Ring {
@@ -36,7 +43,8 @@ struct Ring {
 // Of a stage with a ring of boxes. The order of what a thread does, what it waits for and how much
 // it copies are as recorded. How long that takes is the pace's: the copy engine works on one box
 // after the other, and the tensor cores on one multiplication after the other. The loads of
-// fragments take a cycle per wavefront. Throws std::logic_error if threads wait for each other.
+// fragments, and the loads and stores of low parts, take a cycle per wavefront. Throws
+// std::logic_error if threads wait for each other.
 Ring ring_of(const TracedStage& stage, const Pace& pace);
 
 // The ring over time, and who works when.

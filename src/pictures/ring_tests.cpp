@@ -14,11 +14,9 @@ namespace pictures {
 
 namespace {
 
-// What the first block of the stage with a ring of boxes does in a product of so many tiles.
-TracedStage traced(int tiles) {
-  const auto stage = std::find_if(
-      stage_table_traced.stages.begin(), stage_table_traced.stages.end(),
-      [](const model::Stage& s) { return s.specialized; });
+// What the first block of the stage does in a product of so many tiles. Both have rings of boxes.
+TracedStage traced(int tiles, int number = 13) {
+  const auto stage = std::ranges::find(stage_table_traced.stages, number, &model::Stage::number);
   REQUIRE(stage != stage_table_traced.stages.end());
   const model::Variant& v = stage->variants[0];
   const lab::Problem p = lab::random_problem({v.BM, v.BN, tiles * v.BK}, 1, 0, 1);
@@ -96,6 +94,24 @@ TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place"
   for (std::size_t k = 1; k < ring.tiles.size(); ++k) {
     CHECK(ring.tiles[k].copy_begin == doctest::Approx(ring.tiles[k - 1].copy_end));
   }
+}
+
+TEST_CASE("low parts of a tile are made when it has come, and before it is multiplied") {
+  for (const double multiply : {kMultiply, 40 * kMultiply}) {
+    CAPTURE(multiply);
+    const Ring ring = ring_of(traced(10, 14), {kCopy, multiply, 0, 1, 0});
+    REQUIRE(ring.tiles.size() == 10);
+    CHECK(ring.places == 4);
+    check_order(ring);
+    for (const RingTile& tile : ring.tiles) {
+      REQUIRE(tile.split);
+      CHECK(tile.split->begin >= tile.copy_end);
+      // 128 x 32 floats are loaded and stored, 32 of them in a cycle.
+      CHECK(tile.split->end - tile.split->begin >= 2 * 128);
+      for (const Use& use : tile.uses) CHECK(use.begin >= tile.split->end);
+    }
+  }
+  CHECK_FALSE(ring_of(traced(6), {kCopy, kMultiply, 0, 1, 0}).tiles[0].split);
 }
 
 TEST_CASE("if multiplying takes longer, the copies wait for places in the ring") {
