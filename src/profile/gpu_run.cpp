@@ -41,22 +41,23 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 }
 
 // Nothing if it could not be started.
-std::optional<pid_t> start(
-    const std::string& program, const std::vector<std::string>& arguments,
-    const std::string& times) {
+std::optional<pid_t> start(const GpuProgram& program, const std::string& times) {
   // All kernels are loaded at the start, or a kernel's first launch would take as long as that.
-  std::vector<std::string> words{program};
+  std::vector<std::string> words{program.path};
   std::vector<std::string> variables{"GEMM_STEPS_TIMES=" + times, "CUDA_MODULE_LOADING=EAGER"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.insert(words.end(), program.arguments.begin(), program.arguments.end());
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_addopen(&files, file, "/dev/null", O_RDWR, 0);
   }
+  if (!program.folder.empty()) {
+    posix_spawn_file_actions_addchdir_np(&files, program.folder.c_str());
+  }
   pid_t child = 0;
   const int error = posix_spawn(
-      &child, program.c_str(), &files, nullptr, pointers_to(words).data(),
+      &child, program.path.c_str(), &files, nullptr, pointers_to(words).data(),
       pointers_to(variables).data());
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) return std::nullopt;
@@ -94,11 +95,9 @@ std::map<std::string, lab::Timing> times_in(const char* path) {
 
 }  // namespace
 
-GpuRun run_on_gpu(
-    const std::string& program, const std::vector<std::string>& arguments, int exit_code,
-    double limit_s) {
+GpuRun run_on_gpu(const GpuProgram& program, int exit_code, double limit_s) {
   const Temporary times;
-  const auto child = start(program, arguments, times.path);
+  const auto child = start(program, times.path);
   if (!child) return {{}, "the program for the GPU could not be started, so nothing is timed"};
   const std::optional<int> status = wait_for(*child, limit_s);
   if (!status) {

@@ -16,11 +16,15 @@ struct GpuRun {
   std::string note;                          // if it did not end as expected: a sentence
 };
 
-// Runs it with these arguments, without input, and without its output. It should end with
-// `exit_code` within `limit_s` seconds.
-GpuRun run_on_gpu(
-    const std::string& program, const std::vector<std::string>& arguments, int exit_code,
-    double limit_s);
+struct GpuProgram {
+  std::string path;  // absolute
+  std::vector<std::string> arguments;
+  std::string folder;  // in which it runs; empty: this one
+};
+
+// Runs it without input, and without its output. It should end with `exit_code` within `limit_s`
+// seconds.
+GpuRun run_on_gpu(const GpuProgram& program, int exit_code, double limit_s);
 
 // The time of the kernel that is `name` in C++ syntax. Nothing if it did not run.
 std::optional<lab::Timing> time_of(const GpuRun& run, const std::string& name);

@@ -1,10 +1,10 @@
 #!/bin/sh
-# profile_file.sh YOURS FLAGS... [-- ARGUMENTS...]: prints ncu's counts of your own file's kernels
-# beside the traced ones. YOURS is what `make try` built of it. Of each kernel of a whole program the
+# profile_file.sh YOURS FLAGS... [-- ARGUMENTS...]: prints ncu's counts of the kernels in your own
+# file, named by KERNEL, beside the traced ones. YOURS is what `make try` built of it. Of each kernel of a whole program the
 # first launch is compared. Exits with 1 if the two do not agree, and with 2 and one sentence if there
 # is no ncu, or no permission to read the counters.
 set -eu
-yours=$1
+yours=$(realpath "$1")
 shift
 program= # `make` has found the GPU
 . "$(dirname "$0")/find_ncu.sh"
@@ -19,9 +19,10 @@ count() {
   }
 }
 if [ -x "$yours.on_gpu" ]; then
-  ( # with the words behind --
+  ( # with the words behind --, in the folder of its file
     while [ $# != 0 ] && [ "$1" != -- ]; do shift; done
     [ $# = 0 ] || shift
+    cd "$(dirname "$KERNEL")"
     count --launch-count 1000 "$yours.on_gpu" "$@"
   )
 else

@@ -1,9 +1,9 @@
 #!/bin/sh
 # copy.sh COPY IN.o OUT.o [OBJCOPY_FLAG...]: makes the traced, plain or debug copy of a user's file.
 # A file with an sgemm has its own name for each copy's, also if it is called by simt_sgemm
-# (rewrite/sgemm.h). Of a whole program, the host's code runs in
-# the plain copy: the traced one keeps no main and no initializers. Its kernels use the plain copy's
-# device variables, because both keep their names and the linker keeps one of each.
+# (rewrite/sgemm.h). Of a whole program, the host's code runs in the plain copy: the traced one keeps
+# no main and no initializers. Its kernels use the plain copy's device variables, because both keep
+# their names and the linker keeps one of each.
 set -e
 copy=$1 in=$2 out=$3
 shift 3

@@ -141,8 +141,9 @@ guard::Outcome run_program(
   fill_rows();
   const bool times = flags.ncu.empty() && recorder.wanted() == nullptr;
   if (run.gpu_present && !run.stopped && times) {
-    const profile::GpuRun on_gpu =
-        profile::run_on_gpu(program_for_gpu(), options.arguments, run.exit_code, options.limit_s);
+    const std::string folder = std::filesystem::path(options.file).parent_path();
+    const profile::GpuRun on_gpu = profile::run_on_gpu(
+        {program_for_gpu(), options.arguments, folder}, run.exit_code, options.limit_s);
     for (lab::Row& row : run.rows) row.time = profile::time_of(on_gpu, row.name);
     if (!on_gpu.note.empty()) launches.notes.push_back(on_gpu.note);
   }
