@@ -120,28 +120,29 @@ Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
   const Ring ring = ring_of(stage, pace);
   const auto again = static_cast<std::size_t>(ring.places);
   const RingTile& next = ring.tiles.at(again);
+  const std::string how =
+      next.split
+          ? text::printed(
+                "Warps make the low parts of a tile of A in %.0f cycles, and a warpgroup waits for "
+                "these, too. ",
+                next.split->end - next.split->begin)
+          : text::printed(
+                "One thread has the copy engine fill all places at once. For tile %zu it waits "
+                "until both warpgroups have given back place %d, after ",
+                again, next.place) +
+                text::grouped(std::lround(next.granted)) +
+                text::printed(
+                    " cycles; all waits for that tile name phase %u instead of %u. A warpgroup "
+                    "loads the fragments of a tile while the tile before is multiplied. ",
+                    next.phase, ring.tiles.at(0).phase);
   const std::string finding =
       text::printed(
           "The ring of stage %d has %d places, and each tile along K takes %.0f cycles to copy "
           "and ",
           stage.stage->number, ring.places, pace.copy) +
-      text::grouped(std::lround(pace.multiply)) +
+      text::grouped(std::lround(pace.multiply)) + " to multiply. " + how +
       text::printed(
-          " to multiply. One thread has the copy engine fill all places at once. For tile %zu it "
-          "waits until both warpgroups have given back place %d, after ",
-          again, next.place) +
-      text::grouped(std::lround(next.granted)) +
-      text::printed(
-          " cycles; all waits for that tile name phase %u instead of %u. ", next.phase,
-          ring.tiles.at(0).phase) +
-      (next.split ? text::printed(
-                        "Warps make the low parts of a tile of A in %.0f cycles, and a warpgroup "
-                        "waits for these, too. It",
-                        next.split->end - next.split->begin)
-                  : "A warpgroup") +
-      text::printed(
-          " loads the fragments of a tile while the tile before is multiplied. From the first "
-          "multiplication on, the tensor cores work %.0f %% of the time.",
+          "From the first multiplication on, the tensor cores work %.0f %% of the time.",
           100 * ring.multiplying);
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, "copied");

@@ -14,8 +14,8 @@ std::string architecture_of(const model::Gpu& gpu);
 // Why nvcc did not compile the file, as a sentence; empty if it did, or if there is no nvcc.
 std::string why_not_compiled();
 
-// Finds the kernel (compared without spaces) in the disassembly that make leaves beside the program,
-// "PROGRAM.sm_86.sass". Requires the lines of `measurement`.
+// Finds the kernel (compared without spaces) in the disassembly that make leaves beside the
+// program, "PROGRAM.sm_86.sass". Requires the lines of `measurement`.
 lab::SharedLoads shared_loads_of(
     const lab::Measurement& measurement, const std::string& kernel, const model::Gpu& gpu);
 
