@@ -49,7 +49,8 @@ double products_of_instruction(Multiplier multiplier) {
 }
 
 // With which wgmma reads its operand in shared memory, 128 bytes at a time: an m64nNk8 reads N x 8
-// numbers of 4 bytes once for 64 rows of sums. ncu counts as many on an H200.
+// numbers of 4 bytes once for 64 rows of sums. For tf32, ncu counts as many on an H200
+// (results/tensor-log.md).
 double operand_wavefronts(const Variant& variant, double products) {
   if (variant.multiplier == Multiplier::ffma || variant.multiplier == Multiplier::mma_tf32)
     return 0;

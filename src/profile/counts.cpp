@@ -237,7 +237,8 @@ bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced
       "memory into wide ones, and the GPU counted what the compiled code says (as compiled)");
   text += text::labelled(
       "?", kTerm,
-      "not as written, either, and the compiled code that is recorded or read does not say so");
+      "neither as written nor as compiled, and need not be: the compiler may merge these loads or "
+      "leave some out");
   std::fputs(text.c_str(), out);
   return all_agree;
 }

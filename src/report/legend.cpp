@@ -91,8 +91,8 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
     entries.push_back(
         {"launches",
          std::string("of the program; what the first one of each kernel did is counted") +
-             (run.gpu_present ? ", and the time is the median of all on the GPU, each between two "
-                                "events, with what a launch takes"
+             (run.gpu_present ? "; the time is the median of all on the GPU, each between two "
+                                "events, so it includes the overhead of a launch"
                               : "")});
     return entries;
   }

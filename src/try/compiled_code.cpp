@@ -1,6 +1,7 @@
 #include "try/compiled_code.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -17,12 +18,12 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
+}  // namespace
+
 std::string beside_the_program(const std::string& ending) {
   std::error_code no_link;
   return std::filesystem::read_symlink("/proc/self/exe", no_link).string() + ending;
 }
-
-}  // namespace
 
 std::string architecture_of(const model::Gpu& gpu) {
   // Hopper's own instructions need the suffix.
@@ -34,6 +35,24 @@ std::string why_not_compiled() {
   std::string sentence;
   std::getline(why, sentence);
   return sentence.starts_with("nvcc does not compile") ? sentence : "";
+}
+
+std::optional<int> compiled_registers(const std::string& kernel, int compute_capability) {
+  std::ifstream records(beside_the_program(".registers"));
+  std::optional<int> registers;
+  int nearest = 0;
+  for (std::string line; std::getline(records, line);) {
+    const std::size_t begin = line.find('"'), end = line.rfind('"');
+    int capability = 0, used = 0;
+    if (begin == end || std::sscanf(line.c_str() + end, "\", %d, %d", &capability, &used) != 2 ||
+        without_spaces(line.substr(begin + 1, end - begin - 1)) != without_spaces(kernel) ||
+        capability > compute_capability || capability < nearest) {
+      continue;
+    }
+    nearest = capability;
+    registers = used;
+  }
+  return registers;
 }
 
 lab::SharedLoads shared_loads_of(

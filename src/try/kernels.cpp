@@ -5,7 +5,7 @@
 
 #include "machine/symbols.h"
 #include "model/occupancy.h"
-#include "try/registers.h"
+#include "try/compiled_code.h"
 
 namespace attempt {
 

@@ -27,7 +27,6 @@
 #include "try/main_call.h"
 #include "try/notes.h"
 #include "try/print.h"
-#include "try/registers.h"
 #include "try/scenes.h"
 #include "try/show.h"
 
@@ -43,12 +42,6 @@ int run_main(const Options& options, Launches& launches) {
   guard::watched([&] { exit_code = call_main(words); });
   machine::program_launches = nullptr;
   return exit_code;
-}
-
-// The program as nvcc compiles it, if it does (try.mk).
-std::string program_for_gpu() {
-  std::error_code no_link;
-  return std::filesystem::read_symlink("/proc/self/exe", no_link).string() + ".on_gpu";
 }
 
 // Of a program that has not ended.
@@ -92,8 +85,9 @@ guard::Outcome run_program(
     std::FILE* report) {
   const flags::Flags& flags = options.flags;
   if (flags.step) return step_program(options, on_terminal, report);
-  lab::Run run = lab::new_run(
-      flags, access(program_for_gpu().c_str(), X_OK) == 0 && lab::choose_device(flags), command);
+  const std::string for_gpu = beside_the_program(".on_gpu");  // if nvcc made it (for_gpu.sh)
+  lab::Run run =
+      lab::new_run(flags, access(for_gpu.c_str(), X_OK) == 0 && lab::choose_device(flags), command);
   run.program = options.file;
 
   machine::Machine machine{&run.gpu};
@@ -142,8 +136,8 @@ guard::Outcome run_program(
   const bool times = flags.ncu.empty() && recorder.wanted() == nullptr;
   if (run.gpu_present && !run.stopped && times) {
     const std::string folder = std::filesystem::path(options.file).parent_path();
-    const profile::GpuRun on_gpu = profile::run_on_gpu(
-        {program_for_gpu(), options.arguments, folder}, run.exit_code, options.limit_s);
+    const profile::GpuRun on_gpu =
+        profile::run_on_gpu({for_gpu, options.arguments, folder}, run.exit_code, options.limit_s);
     for (lab::Row& row : run.rows) row.time = profile::time_of(on_gpu, row.name);
     if (!on_gpu.note.empty()) launches.notes.push_back(on_gpu.note);
   }

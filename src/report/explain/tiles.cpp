@@ -71,13 +71,15 @@ std::string choice(const lab::Run& run, const lab::Row& row) {
   const bool tensor = chosen.multiplier != model::Multiplier::ffma;
   if (tensor) {
     why += text::printed(
-        ". With their loads, a step of K takes it at least %.0f clocks instead of %.0f",
+        ". Its products and loads would take at least %.0f clocks for each step of K, instead of "
+        "%.0f",
         instead.clocks, now.clocks);
   }
-  const std::string at_most = tensor ? "it takes at most 7/10" : "they are at most 3/4";
+  const std::string at_most = tensor ? "7/10" : "3/4";
   return fact(
-      "choice", why + (is_first ? ". A smaller tile is chosen only where " + at_most + "."
-                                : ". --variant " + of_other + " overrides."));
+      "choice",
+      why + (is_first ? ". A smaller tile is chosen only where they are at most " + at_most + "."
+                      : ". --variant " + of_other + " overrides."));
 }
 
 std::string grid_of_blocks(const lab::Run& run, const model::Variant& v) {
