@@ -18,6 +18,7 @@
 #include "lab/stage_tables.h"
 #include "lab/threads.h"
 #include "model/refusal.h"
+#include "page/page_command.h"
 #include "pictures/figures_command.h"
 #include "profile/profile.h"
 #include "report/csv.h"
@@ -149,6 +150,7 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (flags.step) return step::step_stages(flags, stage_table_traced);
   if (flags.list) return list_stages(flags, table), 0;
   if (!flags.figures.empty()) return pictures::draw_figures(flags.figures, stage_table_traced), 0;
+  if (!flags.page.empty()) return page::write_page(flags, stage_table_traced);
   if (!flags.experiment.empty()) return run_experiment(flags, command);
   return walk_stages(flags, table, command);
 }

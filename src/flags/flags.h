@@ -29,6 +29,7 @@ struct Flags : lab::Request {
   std::string out;                    // a .npy file
   report::Format format = report::Format::table;
   std::string figures;     // the directory for the pictures
+  std::string page;        // the HTML file for the interactive page
   std::string ncu;         // ncu's CSV, printed beside the traced counts
   std::string ncu_units;   // ncu's CSV, printed beside the ceilings
   std::string ncu_caches;  // ncu's CSV, printed below the table

@@ -229,6 +229,12 @@ std::span<const Section> sections() {
             .help = "draw the lesson's figures as SVG in DIR, and say what each shows",
             .hint = "give the directory for the figures, for example --figures figures",
             .set = name(&Flags::figures, "not a directory")},
+           {.name = "--page",
+            .value = "FILE",
+            .help = "write the stages that --stage names, or all, as one interactive page of HTML; "
+                    "the size is 128 unless --size, --m, --n or --k change it",
+            .hint = "give the file for the page, for example --page lesson.html",
+            .set = file(&Flags::page)},
            {.name = "--list",
             .help = "list the stages, their variants, and which of them runs with these flags",
             .set = yes(&Flags::list)},

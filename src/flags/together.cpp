@@ -77,6 +77,7 @@ void refuse_two_requests(const Flags& flags) {
       {flags.list, "--list"},
       {flags.legend, "--legend"},
       {!flags.figures.empty(), "--figures"},
+      {!flags.page.empty(), "--page"},
       {!flags.experiment.empty(), "--experiment"},
       {flags.step, "--step"},
       {!flags.ncu.empty(), "--ncu"},

@@ -6,42 +6,22 @@
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
 #include "report/in_flight.h"
+#include "text/json.h"
 #include "text/numbers.h"
-#include "text/utf8.h"
 
 namespace report {
 
 namespace {
 
-// A command line may hold any bytes; those that are no UTF-8 become U+FFFD.
-std::string json_string(std::string_view text) {
-  std::string json = "\"";
-  while (!text.empty()) {
-    const std::size_t length = text::utf8_length(text);
-    const char c = text[0];
-    if (length == 0) {
-      json += "\\ufffd";
-    } else if (c == '"' || c == '\\') {
-      json += {'\\', c};
-    } else if (length == 1 && static_cast<unsigned char>(c) < 0x20) {
-      json += text::printed("\\u%04x", static_cast<unsigned>(c));
-    } else {
-      json += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return json + '"';
-}
-
 std::string json(const FactValue& value) {
   if (value.kind == FactValue::null) return "null";
-  return value.kind == FactValue::text ? json_string(value.written) : value.written;
+  return value.kind == FactValue::text ? text::json_string(value.written) : value.written;
 }
 
 std::string object_on_one_line(const std::vector<Fact>& facts) {
   std::string text;
   for (const Fact& fact : facts) {
-    text += (text.empty() ? "{" : ", ") + json_string(fact.path) + ": " + json(fact.value);
+    text += (text.empty() ? "{" : ", ") + text::json_string(fact.path) + ": " + json(fact.value);
   }
   return text + "}";
 }
@@ -110,7 +90,7 @@ FactValue json_of_hazards(
   for (const model::Hazard& hazard : counts.hazards) {
     if (model::is_note(hazard.kind) != notes) continue;
     text += (text.empty() ? "\n        " : ",\n        ") +
-            json_string(hazard_sentence(hazard, run, row));
+            text::json_string(hazard_sentence(hazard, run, row));
   }
   return FactValue::json("[" + text + "]");
 }
@@ -123,14 +103,14 @@ std::string members(std::span<const Fact> facts, const std::string& between) {
     const std::size_t dot = facts[i].path.find('.');
     const std::string name = facts[i].path.substr(0, dot);
     if (dot == std::string::npos) {
-      text += json_string(name) + ": " + json(facts[i++].value);
+      text += text::json_string(name) + ": " + json(facts[i++].value);
       continue;
     }
     std::vector<Fact> inner;
     for (; i < facts.size() && facts[i].path.starts_with(name + "."); ++i) {
       inner.push_back({facts[i].path.substr(dot + 1), facts[i].value});
     }
-    text += json_string(name) + ": {" + members(inner, ", ") + "}";
+    text += text::json_string(name) + ": {" + members(inner, ", ") + "}";
   }
   return text;
 }
@@ -149,7 +129,7 @@ std::string json_members(const std::vector<Fact>& facts) {
 }
 
 std::string json_array(const std::string& name, const std::vector<std::vector<Fact>>& objects) {
-  std::string text = "  " + json_string(name) + ": [";
+  std::string text = "  " + text::json_string(name) + ": [";
   for (const std::vector<Fact>& facts : objects) {
     text += (&facts == objects.data() ? "\n    {\n      " : ",\n    {\n      ") +
             members(facts, ",\n      ") + "\n    }";

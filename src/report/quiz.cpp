@@ -14,31 +14,6 @@ namespace report {
 
 namespace {
 
-struct Count {
-  std::string what;
-  double value;
-};
-
-std::vector<Count> counts_of(const lab::Row& row) {
-  const model::Counts& c = *row.counts;
-  std::vector<Count> counts;
-  const auto add = [&](const std::string& what, double value) {
-    if (value > 0) counts.push_back({what, value});
-  };
-  const auto most = [](const model::Traffic& traffic) {
-    return static_cast<double>(traffic.accesses.max);
-  };
-  add("GMEM loads per thread", most(c.gmem_loads));
-  add("SMEM loads per thread", most(c.smem_loads));
-  add("GMEM stores per thread", most(c.gmem_stores));
-  add("SMEM stores per thread", most(c.smem_stores));
-  add("sectors per GMEM load request of a warp, on average", lab::pieces_per_request(c.gmem_loads));
-  add("wavefronts per SMEM load request of a warp, on average",
-      lab::pieces_per_request(c.smem_loads));
-  if (row.occupancy) add("blocks per SM", row.occupancy->blocks_per_sm);
-  return counts;
-}
-
 // The next line without its end; none where there is no more, or it has no end.
 std::optional<std::string> read_line(std::FILE* in) {
   constexpr std::size_t kMostBytes = 1 << 16;
@@ -72,6 +47,26 @@ std::string judged(double predicted, double value) {
 
 }  // namespace
 
+std::vector<AskedCount> asked_counts(const lab::Row& row) {
+  const model::Counts& c = *row.counts;
+  std::vector<AskedCount> counts;
+  const auto add = [&](const std::string& what, double value) {
+    if (value > 0) counts.push_back({what, value});
+  };
+  const auto most = [](const model::Traffic& traffic) {
+    return static_cast<double>(traffic.accesses.max);
+  };
+  add("GMEM loads per thread", most(c.gmem_loads));
+  add("SMEM loads per thread", most(c.smem_loads));
+  add("GMEM stores per thread", most(c.gmem_stores));
+  add("SMEM stores per thread", most(c.smem_stores));
+  add("sectors per GMEM load request of a warp, on average", lab::pieces_per_request(c.gmem_loads));
+  add("wavefronts per SMEM load request of a warp, on average",
+      lab::pieces_per_request(c.smem_loads));
+  if (row.occupancy) add("blocks per SM", row.occupancy->blocks_per_sm);
+  return counts;
+}
+
 bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row) {
   const std::vector<model::Named> names = formula_names(run, row);
   std::string known;
@@ -84,7 +79,7 @@ bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& ro
           "Predict first; then the counts are shown. Type a number or a formula of " + known +
               ". An empty line skips a question.")
           .c_str());
-  for (const Count& count : counts_of(row)) {
+  for (const AskedCount& count : asked_counts(row)) {
     for (bool asked = true; asked;) {
       std::fprintf(out, "  %s? ", count.what.c_str());
       std::fflush(out);

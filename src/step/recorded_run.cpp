@@ -1,6 +1,7 @@
 #include "step/recorded_run.h"
 
 #include <algorithm>
+#include <set>
 
 #include "lab/run.h"
 #include "machine/symbols.h"
@@ -16,6 +17,14 @@ namespace step {
 namespace {
 
 constexpr std::size_t kMostSteps = 200'000;
+
+// The kernel's own. A recording lists the shared arrays of every kernel in the program.
+std::set<int> used_arrays(const model::Recording& recording) {
+  std::set<int> used;
+  for (const model::RecordedSite& site : recording.sites) used.insert(site.array);
+  for (const model::RecordedAction& action : recording.actions) used.insert(action.array);
+  return used;
+}
 
 }  // namespace
 
@@ -55,12 +64,15 @@ StepScene scene_of(
   scene.source_last = lines.last;
 
   const std::string kernel = machine::function_name(recording.kernel);
-  for (const model::RecordedArray& array : recording.arrays) {
+  const std::set<int> used = used_arrays(recording);
+  for (std::size_t i = 0; i < recording.arrays.size(); ++i) {
+    const model::RecordedArray& array = recording.arrays[i];
     scene.row_words.push_back(
-        array.shared ? pictures::declared_row_words(
-                           scene.source, lines.first, lines.last, kernel, array.name, array.bytes,
-                           recording.warp.banks)
-                     : std::max(1, array.name == "A" ? K : N));
+        !array.shared            ? std::max(1, array.name == "A" ? K : N)
+        : !used.contains(int(i)) ? recording.warp.banks
+                                 : pictures::declared_row_words(
+                                       scene.source, lines.first, lines.last, kernel, array.name,
+                                       array.bytes, recording.warp.banks));
   }
 
   const model::RecordedExtent grid = recording.grid, block = recording.block;

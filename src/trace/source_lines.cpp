@@ -51,16 +51,23 @@ struct Frame {
 };
 using Frames = std::map<Place, std::vector<Frame>>;
 
-// For each place, its source lines, innermost first: more than one if a function was inlined.
-Frames lines_of(const std::vector<Place>& places) {
-  std::istringstream answer(addr2line_elsewhere ? addr2line_elsewhere(places) : addr2line(places));
-  Frames lines;
+// For each place, its source lines, innermost first: more than one if a function was inlined. What
+// was looked up is kept, because addr2line reads the whole program each time.
+const Frames& lines_of(const std::vector<Place>& places) {
+  static Frames known;
+  Places unknown;
+  for (const Place place : places) {
+    if (!known.contains(place)) unknown.push_back(place);
+  }
+  if (unknown.empty()) return known;
+  std::istringstream answer(
+      addr2line_elsewhere ? addr2line_elsewhere(unknown) : addr2line(unknown));
   std::vector<Frame>* current = nullptr;
   for (std::string text; std::getline(answer, text);) {
     if (text.starts_with("0x")) {
       Place place = 0;
       std::from_chars(text.data() + 2, text.data() + text.size(), place, 16);
-      current = &lines[place];
+      current = &known[place];
       continue;
     }
     const std::size_t colon = text.rfind(':');
@@ -69,7 +76,7 @@ Frames lines_of(const std::vector<Place>& places) {
     std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
     current->push_back({text.substr(0, colon), number});
   }
-  return lines;
+  return known;
 }
 
 // The output of addr2line for some places.
@@ -78,15 +85,15 @@ class LineTable {
   explicit LineTable(std::vector<Place> places) {
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
-    if (!places.empty()) lines_ = lines_of(places);
+    lines_ = &lines_of(places);
   }
 
   // The innermost line of `kernel` on the calls in `path`, outermost first; 0 for none.
   int line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
     int line = 0;
     for (const Place place : path) {
-      const auto found = lines_.find(place);
-      if (found == lines_.end()) continue;
+      const auto found = lines_->find(place);
+      if (found == lines_->end()) continue;
       const std::vector<Frame>& frames = found->second;
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
         if (is_in(kernel, *frame)) line = frame->line;
@@ -99,8 +106,8 @@ class LineTable {
   // that it includes has no lines here.
   int helper_line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
     for (auto place = path.rbegin(); place != path.rend(); ++place) {
-      const auto found = lines_.find(*place);
-      if (found == lines_.end()) continue;
+      const auto found = lines_->find(*place);
+      if (found == lines_->end()) continue;
       for (const Frame& frame : found->second) {
         if (frame.file == kernel.file) return is_in(kernel, frame) ? 0 : frame.line;
       }
@@ -113,7 +120,7 @@ class LineTable {
     return frame.file == kernel.file && frame.line >= kernel.first && frame.line <= kernel.last;
   }
 
-  Frames lines_;
+  const Frames* lines_;
 };
 
 // The line of the brace that closes the first brace opened on or after `first`.
@@ -187,9 +194,10 @@ std::string source_text(const std::string& file) {
 
 SourceRange kernel_lines(const void* kernel) {
   const Place place = machine::place_of_code(kernel);
-  const std::vector<Frame> frames = lines_of({place})[place];
-  if (frames.empty()) return {};
-  const Frame& outermost = frames.back();
+  const Frames& lines = lines_of({place});
+  const auto found = lines.find(place);
+  if (found == lines.end() || found->second.empty()) return {};
+  const Frame& outermost = found->second.back();
   const std::string source = source_text(outermost.file);
   if (source.empty()) return {};
   return {
@@ -259,6 +267,17 @@ void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
   for (model::Audit::Surprise& surprise : audit.surprises) {
     if (surprise.line == 0) surprise.line = known.line_in(kernel, places_of(surprise));
   }
+}
+
+void look_up_lines(std::span<const model::Recording> recordings) {
+  Places places;
+  for (const model::Recording& recording : recordings) {
+    places.push_back(machine::place_of_code(recording.kernel));
+    for (const model::RecordedSite& site : recording.sites) {
+      places.insert(places.end(), site.places.begin(), site.places.end());
+    }
+  }
+  const LineTable known(std::move(places));
 }
 
 void resolve_lines(model::Recording& recording, const SourceRange& kernel) {

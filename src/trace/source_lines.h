@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ SourceRange kernel_lines(const void* kernel);
 
 // The text of a source file. For gemm_steps.cu, the text at compile time.
 std::string source_text(const std::string& file);
+
+// Looks up the lines of all these recordings at once, so that what follows need not: each look-up
+// reads the whole program.
+void look_up_lines(std::span<const model::Recording> recordings);
 
 // Sets the line of `kernel` for each of `lines`: that of the innermost call on the path that is
 // still in the kernel, so that an access inside a helper belongs to the line that calls the helper.

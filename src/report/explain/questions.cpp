@@ -10,12 +10,7 @@ namespace {
 
 std::vector<Part> questions_with(const Explained& explained, bool answered) {
   const auto& [run, row, style, whole, format] = explained;
-  if (!row.stage || !row.variant) return {};
-  const model::Contrast* const contrast = row.variant->contrast;
-  std::vector<model::Question> asked = contrast ? contrast->questions : row.stage->questions;
-  if (run.gpu.warp != model::kGpuWarp) {
-    std::erase_if(asked, [](const model::Question& question) { return question.of_32_lanes; });
-  }
+  const std::vector<model::Question> asked = questions_of(run, row);
   if (asked.empty()) return {};
   std::string text = heading(
       answered ? "Questions and their answers"

@@ -1,0 +1,47 @@
+// Elements and words.
+
+// The words with their values: say("{n} {n|lane|lanes}", {n: 2}) is "2 lanes".
+function say(text, values = {}) {
+  return text.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, one, many) =>
+    one === undefined ? String(values[name]) : values[name] === 1 ? one : many);
+}
+
+// An element with attributes, listeners ("onclick") and children: elements, texts or null.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+// A <select> with these texts; its values are their numbers.
+function choice(label, texts, chosen, onchange) {
+  const select = make("select", {onchange: () => onchange(Number(select.value))},
+    ...texts.map((text, i) => make("option", {value: i, selected: i === chosen}, text)));
+  return {element: make("label", {class: "choice"}, label + " ", select), select};
+}
+
+// 196608 is "196,608".
+function grouped(number) {
+  return number.toLocaleString("en-US");
+}
+
+function wantsStillness() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+// The character for a lane in the pictures: 0-9, then a-v.
+function laneSign(lane) {
+  return "0123456789abcdefghijklmnopqrstuv"[lane];
+}
+
+function section(title, ...children) {
+  return make("section", {}, make("h3", {}, title), ...children);
+}

@@ -1,0 +1,139 @@
+// Puts the page together, and keeps its address in step: #stage=7&step=123&lane=5.
+
+function readAddress() {
+  const values = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  const number = (name) => /^\d{1,9}$/.test(values[name] ?? "") ? Number(values[name]) : undefined;
+  return {view: values.view, stage: number("stage"), step: number("step"), lane: number("lane"), warp: number("warp"),
+    left: number("left"), right: number("right"), share: number("share")};
+}
+
+function writeAddress(values) {
+  const hash = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== undefined)).toString();
+  try {
+    history.replaceState(null, "", "#" + hash);
+  } catch {
+    // A page that is opened from a disk, or too often in a short time, may not.
+  }
+}
+
+class Page {
+  constructor(data) {
+    this.data = data;
+    this.scenes = data.scenes;
+    const text = words.page;
+    const header = make("header", {}, make("h1", {}, data.title),
+      ...(data.verdict ? [make("p", {class: data.complaints.length > 0 ? "muted" : "verdict"}, data.verdict)] : []),
+      ...data.complaints.map((complaint) => make("p", {class: "complaint"}, complaint)));
+    this.views = [["player", (root, address) => this.startPlayer(root, address)]];
+    if (this.scenes.length > 1 && this.scenes[0].stage >= 0) this.views.push(["compare", (root, address) => this.startCompare(root, address)]);
+    if (data.calculators) this.views.push(["calculators", (root) => startCalculators(root, data.calculators, words)]);
+    if (data.charts) this.views.push(["charts", (root) => startCharts(root, data.charts, words)]);
+    this.roots = {};
+    this.tabs = {};
+    for (const [name] of this.views) {
+      this.roots[name] = make("section", {id: "view-" + name, class: "view", role: "tabpanel", "aria-labelledby": "tab-" + name, hidden: true});
+      this.tabs[name] = make("button", {id: "tab-" + name, type: "button", role: "tab", "aria-controls": "view-" + name,
+        onclick: () => this.show(name), onkeydown: (event) => this.pressTab(event, name)}, text[name]);
+    }
+    const tabs = make("nav", {role: "tablist", "aria-label": text.views, hidden: this.views.length < 2}, ...Object.values(this.tabs));
+    header.append(tabs);
+    document.getElementById("page").replaceChildren(make("a", {class: "skip", href: "#main"}, text.skip), header,
+      make("main", {id: "main", tabindex: -1}, ...Object.values(this.roots)), make("footer", {class: "muted"}, text.made));
+    document.addEventListener("keydown", (event) => this.press(event));
+    addEventListener("hashchange", () => this.follow());
+    this.follow();
+  }
+
+  // Where the address leads.
+  follow() {
+    const address = readAddress();
+    if (location.hash === "#main") return;
+    this.started = {};
+    const known = this.views.some(([name]) => name === address.view);
+    this.show(known ? address.view : this.views[0][0], address);
+  }
+
+  show(view, address = readAddress()) {
+    this.player?.stop();
+    this.view = view;
+    for (const [name, start] of this.views) {
+      const isShown = name === view;
+      this.roots[name].hidden = !isShown;
+      this.tabs[name].setAttribute("aria-selected", isShown);
+      this.tabs[name].tabIndex = isShown ? 0 : -1;
+      if (!isShown || this.started[name]) continue;
+      this.started[name] = true;
+      start(this.roots[name], address);
+    }
+    this.tell();
+  }
+
+  startPlayer(root, {stage, step, lane, warp}) {
+    if (this.scenes.length === 0) return;
+    const box = make("div"), questions = make("div");
+    root.replaceChildren(box, questions);
+    const scene = Math.max(0, this.scenes.findIndex((scene) => scene.stage === stage));
+    this.player?.stop();
+    this.player = new Player(box, this.scenes, {scene, step, lane, warp}, (player) => {
+      this.ask(questions, player.number);
+      this.tell(player);
+    });
+  }
+
+  startCompare(root, {left, right, share}) {
+    const place = (stage) => {
+      const at = this.scenes.findIndex((scene) => scene.stage === stage);
+      return at < 0 ? undefined : at;
+    };
+    this.compare = new Compare(root, this.scenes, {sides: [place(left), place(right)], share}, () => this.tell());
+  }
+
+  // The questions about a stage, below its player.
+  ask(root, number) {
+    if (this.asking === number && root.childElementCount > 0) return;
+    this.asking = number;
+    const prediction = this.data.predictions[number];
+    if (!prediction) return;
+    const box = make("div");
+    root.replaceChildren(section(words.predict.title, box));
+    new Predict(box, this.scenes[number].name, prediction);
+  }
+
+  // The address says what is shown; while the block plays it waits.
+  tell(player = this.player) {
+    if (this.view === "player" && player) {
+      if (player.playing !== null) return;
+      const {stage} = this.scenes[player.number];
+      writeAddress({stage: stage >= 0 ? stage : undefined, step: player.now, lane: player.lane, warp: player.oneWarp ? player.warp : undefined});
+    } else if (this.view === "compare" && this.compare) {
+      const [left, right] = this.compare.sides.map(({scene}) => this.scenes[scene].stage);
+      writeAddress({view: this.view, left, right, share: this.compare.at});
+    } else {
+      writeAddress({view: this.view});
+    }
+  }
+
+  pressTab(event, name) {
+    const names = this.views.map(([name]) => name);
+    const by = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (by === undefined) return;
+    const next = names[(names.indexOf(name) + by + names.length) % names.length];
+    this.show(next);
+    this.tabs[next].focus();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // Keys of the view, unless the reader types, or moves a control with them.
+  press(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+    const {target} = event;
+    const moves = ["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"].includes(event.key);
+    if (target.matches("input:not([type=range]), textarea, select") || (target.matches("button, summary, a") && event.key === " ")) return;
+    if (target.matches("input[type=range], pre") && moves) return;
+    const view = {player: this.player, compare: this.compare}[this.view];
+    if (view?.press(event.key)) event.preventDefault();
+  }
+}
+
+const page = new Page(JSON.parse(document.getElementById("data").textContent));

@@ -1,0 +1,1 @@
+$(BUILD)/src/page/assets.o: $(wildcard src/page/*.html src/page/*.css src/page/*.js)

@@ -1,0 +1,281 @@
+// Plays one block: source, matrices and shared memory, the request, and what was asked for so far.
+
+const FRAME_MS = [1200, 400, 100, 20];  // a step takes so long, by speed
+
+class Player {
+  // `scenes` are recorded blocks; `start` says where to begin, as in the page's address; onmove is
+  // called after each step.
+  constructor(root, scenes, start, onmove) {
+    this.root = root;
+    this.scenes = scenes;
+    this.onmove = onmove;
+    this.playing = null;
+    this.speed = 1;
+    this.oneWarp = false;
+    this.lane = 0;
+    this.build();
+    this.load(start.scene ?? 0, start.step ?? 0, start.lane ?? 0, start.warp ?? -1);
+  }
+
+  build() {
+    const text = words.player;
+    const button = (label, sign, act) => make("button", {type: "button", title: label, onclick: act}, sign);
+    this.playButton = button(text.playOrPause, text.play, () => this.toggle());
+    this.hazardButton = button(text.hazards, text.hazard, () => this.nextHazard());
+    this.tileButton = button(text.nextTile, text.tile, () => this.nextTile(1));
+    this.sceneChoice = choice(this.scenes[0].stage >= 0 ? text.stage : text.kernel,
+      this.scenes.map((scene) => scene.name), 0, (scene) => this.load(scene, 0, this.lane, -1));
+    this.sceneChoice.element.hidden = this.scenes.length < 2;
+    this.speedChoice = choice(text.speed, text.speeds, this.speed, (speed) => this.setSpeed(speed));
+    this.warpBox = make("span");
+    this.laneChoice = choice(text.lane, [], 0, (lane) => this.setLane(lane));
+    this.slider = make("input", {type: "range", min: 0, class: "run", "aria-label": text.slider,
+      oninput: () => this.goTo(Number(this.slider.value))});
+    this.idea = make("p", {class: "muted idea"});
+    this.where = make("p", {class: "where"});
+    this.deed = make("p", {class: "deed", "aria-live": "polite"});
+    this.laneLine = make("p", {class: "muted"});
+    this.alarm = make("p", {class: "complaint", role: "status", hidden: true});
+    this.source = make("pre", {class: "source", tabindex: 0, "aria-label": text.source});
+    this.block = new BlockView((lane) => this.setLane(lane));
+    this.help = make("dl", {class: "keys", hidden: true},
+      ...text.keyHelp.flatMap(([keys, does]) => [make("dt", {}, keys), make("dd", {}, does)]));
+    const controls = make("div", {class: "controls", role: "group", "aria-label": text.region}, this.sceneChoice.element,
+      button(text.toStart, text.start, () => this.goTo(0)),
+      button(text.barrierBefore, text.barrierBack, () => this.nextBarrier(-1)),
+      button(text.stepBack, text.back, () => this.next(-1)), this.playButton,
+      button(text.stepForward, text.forward, () => this.next(1)), this.tileButton,
+      button(text.nextBarrier, text.barrier, () => this.nextBarrier(1)),
+      button(text.toEnd, text.end, () => this.goTo(this.recording.last)), this.hazardButton,
+      this.speedChoice.element, this.warpBox, this.laneChoice.element,
+      button(text.keysLong, text.keys, () => this.toggleHelp()));
+    this.root.replaceChildren(controls, this.slider, this.help,
+      make("div", {class: "now"}, this.deed, this.where, this.laneLine), this.alarm,
+      make("div", {class: "stage"},
+        make("div", {}, section(text.source, this.idea, this.source), section(text.counters, this.block.counters)),
+        make("div", {}, section(text.matrices, this.block.matrices), legend()),
+        make("div", {}, section(text.request, this.block.request, this.block.actions), section(text.shared, this.block.shared))),
+      this.block.fragments);
+  }
+
+  load(number, step, lane, warp) {
+    this.stop();
+    this.number = Math.max(0, Math.min(number, this.scenes.length - 1));
+    const scene = this.scenes[this.number];
+    this.block.load(scene);
+    this.recording = this.block.recording;
+    this.lane = Math.max(0, Math.min(lane, this.recording.lanes - 1));
+    this.warp = warp < this.recording.warps ? warp : -1;
+    this.oneWarp = this.warp >= 0;
+    this.sceneChoice.select.value = this.number;
+    setText(this.idea, scene.idea);
+    this.slider.max = this.recording.last;
+    this.hazardButton.hidden = this.recording.hazards.length === 0;
+    this.tileButton.hidden = !this.hasTiles();
+    const warps = Array.from({length: this.recording.warps}, (_, i) => String(i));
+    this.warpChoice = choice(words.player.warp, [words.player.anyWarp, ...warps], this.warp + 1,
+      (chosen) => this.setWarp(chosen - 1));
+    this.warpBox.replaceChildren(this.warpChoice.element);
+    this.laneChoice.select.replaceChildren(
+      ...Array.from({length: this.recording.lanes}, (_, i) => make("option", {value: i}, String(i))));
+    this.laneChoice.select.value = this.lane;
+    this.showSource();
+    this.goTo(step);
+  }
+
+  showSource() {
+    const {source, first} = this.recording.scene;
+    this.lines = source.map((line, i) =>
+      make("span", {class: "line"}, make("span", {class: "number"}, String(first + i)), line + "\n"));
+    this.source.replaceChildren(...(this.lines.length > 0 ? this.lines : [words.player.sourceMissing]));
+    this.lineNow = null;
+  }
+
+  // The number of the tile along K that a step loads from A; -1 if it loads none.
+  hasTiles() {
+    return this.recording.scene.BK > 0 && this.recording.array("A") !== null;
+  }
+
+  tileAt(number) {
+    const {BK, K} = this.recording.scene;
+    const step = this.recording.steps[number];
+    if (step.kind === Kind.request && step.site.array === this.recording.array("A")) {
+      return Math.floor(Math.floor(step.base / 4) % K / BK);
+    }
+    const from = number === 0 ? 0 : this.recording.actionsBefore[number - 1];
+    for (let i = from; i < this.recording.actionsBefore[number]; ++i) {
+      const action = this.recording.actions[i];
+      if (action.kind === ActionKind.box && action.matrix === this.recording.array("A")) {
+        return Math.floor(Math.floor(action.first / 4) % K / BK);
+      }
+    }
+    return -1;
+  }
+
+  goTo(step) {
+    this.block.goTo(step, this.lane);
+    this.draw();
+    this.onmove(this);
+  }
+
+  get now() {
+    return this.block.replay.step;
+  }
+
+  // The step `by` from here, of the chosen warp if one was chosen.
+  next(by) {
+    const {steps, last} = this.recording;
+    let step = this.now + by;
+    while (this.oneWarp && step > 0 && step < last && steps[step].warp >= 0 && steps[step].warp !== this.warp) step += by;
+    this.goTo(step);
+  }
+
+  find(by, isWanted) {
+    for (let step = this.now + by; step >= 0 && step <= this.recording.last; step += by) {
+      if (isWanted(step)) return this.goTo(step);
+    }
+    this.goTo(by > 0 ? this.recording.last : 0);
+  }
+
+  nextBarrier(by) {
+    this.find(by, (step) => this.recording.steps[step].kind === Kind.barrier);
+  }
+
+  nextTile(by) {
+    if (!this.hasTiles()) return;
+    let now = -1;
+    for (let step = this.now; step >= 0 && now < 0; --step) now = this.tileAt(step);
+    this.find(by, (step) => {
+      const tile = this.tileAt(step);
+      return by > 0 ? tile > now : tile >= 0 && tile < now;
+    });
+  }
+
+  nextHazard() {
+    const places = this.recording.hazards.map(({shown}) => shown).filter((step) => step >= 0).sort((a, b) => a - b);
+    if (places.length > 0) this.goTo(places.find((step) => step > this.now) ?? places[0]);
+  }
+
+  setLane(lane) {
+    this.lane = (lane + this.recording.lanes) % this.recording.lanes;
+    this.laneChoice.select.value = this.lane;
+    this.goTo(this.now);
+  }
+
+  // -1: all warps.
+  setWarp(warp) {
+    this.warp = warp;
+    this.oneWarp = warp >= 0;
+    this.warpChoice.select.value = warp + 1;
+    if (this.oneWarp) this.goToWarp();
+    else this.goTo(this.now);
+  }
+
+  // The first step of the chosen warp from here on, or the last before.
+  goToWarp() {
+    const isIts = ({warp}) => warp === this.warp;
+    const {steps} = this.recording;
+    if (isIts(steps[this.now])) return this.goTo(this.now);
+    const after = steps.findIndex((step, i) => i > this.now && isIts(step));
+    this.goTo(after >= 0 ? after : Math.max(0, steps.findLastIndex(isIts)));
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    if (this.playing !== null) {
+      this.stop();
+      this.toggle();
+    }
+  }
+
+  toggle() {
+    if (this.playing !== null) return this.stop();
+    if (this.now === this.recording.last) this.goTo(0);
+    this.playing = setInterval(() => {
+      this.next(1);
+      if (this.now === this.recording.last) this.stop();
+    }, FRAME_MS[this.speed]);
+    setText(this.playButton, words.player.pause);
+    // A screen reader could not keep up.
+    this.deed.setAttribute("aria-live", "off");
+  }
+
+  stop() {
+    if (this.playing === null) return;
+    clearInterval(this.playing);
+    this.playing = null;
+    setText(this.playButton, words.player.play);
+    this.deed.setAttribute("aria-live", "polite");
+  }
+
+  toggleHelp() {
+    this.help.hidden = !this.help.hidden;
+  }
+
+  // Returns whether the key means something.
+  press(key) {
+    const acts = {
+      " ": () => this.toggle(), ArrowRight: () => this.next(1), n: () => this.next(1),
+      ArrowLeft: () => this.next(-1), p: () => this.next(-1),
+      b: () => this.nextBarrier(1), B: () => this.nextBarrier(-1),
+      t: () => this.nextTile(1), T: () => this.nextTile(-1),
+      w: () => this.setWarp((this.warp + 1) % this.recording.warps),
+      W: () => this.setWarp((Math.max(this.warp, 0) + this.recording.warps - 1) % this.recording.warps),
+      l: () => this.setLane(this.lane + 1), L: () => this.setLane(this.lane - 1),
+      f: () => this.setWarp(this.oneWarp ? -1 : Math.max(0, this.recording.steps[this.now].warp)),
+      x: () => this.nextHazard(),
+      s: () => this.load((this.number + 1) % this.scenes.length, 0, this.lane, -1),
+      S: () => this.load((this.number + this.scenes.length - 1) % this.scenes.length, 0, this.lane, -1),
+      g: () => this.goTo(0), Home: () => this.goTo(0),
+      G: () => this.goTo(this.recording.last), End: () => this.goTo(this.recording.last),
+      "?": () => this.toggleHelp(),
+    };
+    if (!Object.hasOwn(acts, key)) return false;
+    acts[key]();
+    return true;
+  }
+
+  draw() {
+    const {recording, now} = this;
+    const step = recording.steps[now];
+    const text = words.player, {scene} = recording;
+    const [x, y, z] = scene.grid;
+    const of = scene.M > 0 ? say(text.product, scene) : say(text.grid, {x, y, z});
+    setText(this.where, [say(text.step, {step: now, last: recording.last}), say(text.passed, {barriers: step.epoch}),
+      say(text.block, {number: scene.number, threads: recording.threads}), of].join(" · "));
+    this.slider.value = now;
+    this.slider.setAttribute("aria-valuetext", this.where.textContent);
+    setText(this.deed, this.block.deed);
+    setText(this.laneLine, laneText(recording, step, this.lane, this.warp));
+    this.drawAlarm();
+    this.markLine(step.kind === Kind.blockBegin ? 0 : step.site?.line ?? 0);
+  }
+
+  drawAlarm() {
+    const {recording, now} = this;
+    const here = recording.hazards.filter((hazard) =>
+      [hazard.first, hazard.second, hazard.found, hazard.shown].includes(now)).map(({sentence}) => sentence);
+    if (now === recording.last && recording.scene.fault) here.push(recording.scene.fault);
+    if (now === recording.last && !recording.scene.complete) here.push(words.player.incomplete);
+    if (here.length === 0 && recording.hazards.length > 0) {
+      here.push(say(words.player.found, {
+        found: recording.hazards.filter(({found}) => found >= 0 && found <= now).length, all: recording.hazards.length}));
+    }
+    this.alarm.hidden = here.length === 0;
+    setText(this.alarm, here.join(" "));
+  }
+
+  markLine(number) {
+    const line = this.lines[number - this.recording.scene.first] ?? null;
+    if (line === this.lineNow) return;
+    this.lineNow?.classList.remove("now");
+    this.lineNow?.removeAttribute("aria-current");
+    this.lineNow = line;
+    if (line === null) return;
+    line.classList.add("now");
+    line.setAttribute("aria-current", "step");
+    const room = this.source.clientHeight;
+    const top = line.offsetTop;
+    if (top < this.source.scrollTop + 40 || top > this.source.scrollTop + room - 60) this.source.scrollTop = top - room / 3;
+  }
+}
