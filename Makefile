@@ -54,7 +54,7 @@ DEPENDENCIES = -MMD -MP -MF $@.d
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-ROOMS := model text guard machine host announce rewrite trace lab flags pictures report step experiments profile cli
+ROOMS := model text guard machine host announce rewrite trace lab flags pictures report step experiments profile page cli
 SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp src/rewrite/rewriter.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
