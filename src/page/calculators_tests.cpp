@@ -388,5 +388,105 @@ TEST_CASE("the page's loads, intensities and bounds of tiles are those of the mo
   }
 }
 
+// The calculators alone on a page.
+Browser& with_calculators(int width, int height) {
+  std::string script;
+  for (const char* file :
+       {"words.js", "dom.js", "plot.js", "rules.js", "words_calculators.js", "calculators.js"}) {
+    script += contents(std::string("src/page/") + file);
+  }
+  const testing::Folder folder;
+  folder.write(
+      "calculators.html",
+      "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>calculators</title><style>" +
+          contents("src/page/calculators.css") +
+          "</style><main id=root></main><script>'use strict';\n" + script +
+          "\nstartCalculators(document.getElementById('root'), " +
+          calculator_data(stage_table_plain) +
+          ", words);\nconst of = (name) => "
+          "document.querySelector(`[aria-labelledby=calculator-${name}]`);"
+          "const finding = (name) => of(name).querySelector('.finding').textContent;"
+          "const field = (name, i) => of(name).querySelectorAll('.fields [type=number]')[i];"
+          "</script>");
+  Browser& browser = testing::shared_browser();
+  browser.open(folder / "calculators.html", width, height);
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  return browser;
+}
+
+void type(Browser& browser, const std::string& field, const std::string& keys) {
+  browser.evaluate(field + ".focus(), " + field + ".select()");
+  for (const char key : keys) browser.press(std::string(1, key));
+}
+
+TEST_CASE("the calculators answer while one types, and refuse nonsense in a sentence") {
+  if (there_is_no_browser()) return;
+  Browser& browser = with_calculators(1280, 720);
+  type(browser, "field('occupancy', 0)", "512");
+  type(browser, "field('occupancy', 1)", "64");
+  type(browser, "field('occupancy', 2)", "60000");
+  CHECK(
+      browser.text("finding('occupancy')") ==
+      "An SM of the H200 holds 2 blocks of 512 threads, which is 50 % of its warps. The limit is "
+      "the registers.");
+  CHECK(browser.evaluate("of('occupancy').querySelectorAll('svg .plot-curve').length") == "3");
+  type(browser, "field('occupancy', 0)", "1025");
+  CHECK(
+      browser.text("finding('occupancy')") ==
+      "Threads per block: give a whole number from 1 to 1,024.");
+
+  CHECK(
+      browser.text("finding('tiles')").find("32 operations per byte of global memory") !=
+      std::string::npos);
+  type(browser, "field('tiles', 3)", "7");
+  CHECK(
+      browser.text("finding('tiles')") ==
+      "BM = 128 is not a multiple of TM = 7: the rows do not divide evenly among the threads.");
+  type(browser, "field('tiles', 3)", "8");
+  CHECK(browser.text("finding('tiles')").starts_with("256 threads with 64 results each"));
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("lanes move over the banks by keyboard") {
+  if (there_is_no_browser()) return;
+  Browser& browser = with_calculators(1280, 720);
+  const char* column =
+      "The load takes 32 wavefronts, 31 of them bank conflicts: up to 32 different words are in "
+      "one bank.";
+  CHECK(browser.text("finding('banks')") == column);
+  type(browser, "field('banks', 1)", "1");  // words of padding
+  CHECK(browser.text("finding('banks')") == "The load takes 1 wavefront and has no bank conflict.");
+
+  // Lane 0 goes to the word of lane 1, and then lane 1 to another word of the same bank.
+  browser.evaluate(
+      "of('banks').querySelector('details').open = true,"
+      "of('banks').querySelector('[role=gridcell]').focus()");
+  for (const char* key : {"ArrowDown", "ArrowRight", "Enter"}) browser.press(key);
+  CHECK(
+      browser.text("document.activeElement.getAttribute('aria-label')") ==
+      "word 33, bank 1: lane 0, lane 1");
+  CHECK(browser.text("of('banks').querySelector('details input').value") == "1");
+  for (const char* key : {"ArrowDown", "Enter"}) browser.press(key);
+  CHECK(
+      browser.text("finding('banks')") ==
+      "The load takes 2 wavefronts, 1 of them a bank conflict: up to 2 different words are in one "
+      "bank.");
+
+  for (int preset = 0; preset < 9; ++preset) {
+    const std::string wavefronts[] = {"1", "32", "1", "1", "1", "2", "4", "32", "4"};
+    browser.evaluate(
+        "(() => { const select = of('banks').querySelector('select'); select.value = " +
+        std::to_string(preset) + "; select.dispatchEvent(new Event('change')); })()");
+    CHECK(
+        browser.text("finding('banks')").starts_with("The load takes " + wavefronts[preset] + " "));
+  }
+}
+
+TEST_CASE("the calculators fit on a phone") {
+  if (there_is_no_browser()) return;
+  Browser& browser = with_calculators(390, 800);
+  CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
+}
+
 }  // namespace
 }  // namespace page
