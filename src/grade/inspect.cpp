@@ -205,14 +205,7 @@ guard::Outcome step_through(
   scenes.load = [&](int) {
     step::StepScene scene =
         step::scene_of(run.launches.at(0), title_of(what, c.shape), run.fault, M, N, K);
-    const std::array<bool, 3> columns = by_columns(exercise.product);
-    for (std::size_t i = 0; i < scene.row_words.size(); ++i) {
-      const model::RecordedArray& array = scene.recording.arrays[i];
-      // The length of what lies in memory as a whole.
-      if (!array.shared && array.name == "A" && columns[0]) scene.row_words[i] = M;
-      if (!array.shared && array.name == "B" && columns[1]) scene.row_words[i] = K;
-      if (!array.shared && array.name == "C" && columns[2]) scene.row_words[i] = M;
-    }
+    step::draw_by_columns(scene, by_columns(exercise.product), M, K);
     return scene;
   };
   return {step::step(flags, scenes, on_terminal, report), ""};
@@ -239,7 +232,8 @@ int debug(const Inspected& what) {
 int inspect(const InspectOptions& options, const Inspected& what) {
   const flags::Flags flags = parsed(options);
   if (options.how == "debug") return debug(what);
-  const guard::Guard guard = attempt::kernel_guard(what.limit_s, options.how, "the kernel");
+  guard::Guard guard = attempt::kernel_guard(what.limit_s, options.how, "the kernel");
+  if (options.how == "show") guard.if_stopped = attempt::page_of_stopped(options.page);
   const Chosen chosen = chosen_case(what, options.how);
   const bool on_terminal = step::steps_on_terminal(flags);
   const int code = guard::run_guarded(guard, [&](std::FILE* report) {

@@ -55,6 +55,8 @@ struct Watched {
   std::string (*answer)(const std::string& question) = nullptr;
 };
 
+struct Ended;
+
 struct Guard {
   double limit_s;       // wall-clock time for each watched() part
   std::string said_by;  // the beginning of messages on stderr
@@ -62,6 +64,8 @@ struct Guard {
   // For an untrusted child: the limit for its whole run, including its own work; 0 limits only the
   // watched() parts. Each of its threads may use this much processor time.
   double whole_limit_s = 0;
+  // Called by run_guarded in the parent if `work` was stopped or died.
+  std::function<void(const Ended&)> if_stopped = nullptr;
 };
 
 // The result of a run: the exit code, and a sentence for stderr if there is something to report.

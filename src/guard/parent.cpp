@@ -236,6 +236,9 @@ int run_guarded(const Guard& guard, const Work& work) {
   const Ended ended = run_in_child(guard, work);
   std::fwrite(ended.report.data(), 1, ended.report.size(), stdout);
   std::fflush(stdout);
+  const bool is_stopped =
+      ended.how == Ended::timed_out || ended.how == Ended::exhausted || ended.how == Ended::died;
+  if (is_stopped && guard.if_stopped) guard.if_stopped(ended);
   if (!ended.unlocked.empty())
     std::fprintf(stderr, "%s\n", sentence_about_lock(guard, ended).c_str());
   if (!ended.sentence.empty()) {

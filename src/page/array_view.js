@@ -12,6 +12,7 @@ class ArrayView {
     this.rows = Math.max(1, Math.min(array.rows, Math.floor(MOST_WORDS / Math.max(array.columns, 1))));
     this.firstRow = 0;
     this.image = make("canvas", {width: Math.max(array.columns, 1), height: this.rows});
+    this.layer = make("canvas");
     this.canvas = make("canvas", {role: "img"});
     this.caption = make("figcaption");
     this.element = make("figure", {class: "array"}, this.caption, this.canvas);
@@ -49,10 +50,16 @@ class ArrayView {
     const step = this.recording.steps[replay.step];
     const isHere = step.kind === Kind.request && step.site.array === this.array;
     if (isHere) this.follow(step);
-    this.drawWords(replay.words.get(this.array), colours);
-    this.hatch(replay.words.get(this.array), colours);
+    const drawn = [replay.changed.get(this.array), this.firstRow, this.cell, this.canvas.width, colours];
+    const isSame = this.drawn?.every((value, i) => value === drawn[i]) ?? false;
+    if (isSame && !isHere && !this.hasRequest) return;
+    if (!isSame) this.drawWords(replay.words.get(this.array), colours);
+    this.drawn = drawn;
+    this.hasRequest = isHere;
+    this.show();
     if (this.tile) this.outlineTile(colours);
-    if (isHere) this.drawRequest(step, lane, colours);
+    if (!isHere) return;
+    this.drawRequest(step, lane, colours);
     this.drawHazards(replay.step, colours);
   }
 
@@ -64,40 +71,51 @@ class ArrayView {
     this.firstRow = Math.max(0, Math.min(row - 4, this.array.rows - this.rows));
   }
 
+  // The words on a canvas of their own, which changes less often than what is drawn over it.
   drawWords(words, colours) {
-    const {columns} = this.array;
-    const image = this.image.getContext("2d");
-    const pixels = image.createImageData(columns, this.rows);
+    const {columns} = this.array, {cell} = this;
+    const pixels = new ImageData(columns, this.rows);
     const shown = new Uint32Array(pixels.data.buffer);
     const from = this.firstRow * columns;
     for (let i = 0; i < shown.length; ++i) shown[i] = colours.ofWord[words[from + i] ?? 0];
-    image.putImageData(pixels, 0, 0);
-    const {context, cell} = this;
-    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    this.image.getContext("2d").putImageData(pixels, 0, 0);
+    this.layer.width = this.canvas.width;
+    this.layer.height = this.canvas.height;
+    const context = this.layer.getContext("2d");
+    context.setTransform(this.context.getTransform());
     context.imageSmoothingEnabled = false;
     for (let row = 0; row < this.rows; row += this.rowsOfPart) {
       const rows = Math.min(this.rowsOfPart, this.rows - row);
       context.drawImage(this.image, 0, row, columns, rows,
         row / this.rowsOfPart * this.partWidth, 0, columns * cell, rows * cell);
     }
+    this.hatch(context, words, colours);
   }
 
   // Words that are coming are hatched, too: colour alone carries no meaning.
-  hatch(words, colours) {
-    const {context, cell} = this;
+  hatch(context, words, colours) {
+    const {cell} = this, {columns} = this.array;
     context.strokeStyle = colours.text;
     context.lineWidth = 0.5;
     context.beginPath();
-    const end = Math.min(words.length, (this.firstRow + this.rows) * this.array.columns);
+    const end = Math.min(words.length, (this.firstRow + this.rows) * columns);
     const stride = Math.max(1, Math.round(4 / cell));
-    for (let word = this.firstRow * this.array.columns; word < end; ++word) {
-      if (words[word] !== Word.coming) continue;
-      if ((word + Math.floor(word / this.array.columns)) % stride !== 0) continue;
+    for (let word = this.firstRow * columns; word < end; ++word) {
+      if (words[word] !== Word.coming || (word + Math.floor(word / columns)) % stride !== 0) continue;
       const {x, y} = this.place(word);
       context.moveTo(x, y + cell);
       context.lineTo(x + cell, y);
     }
     context.stroke();
+  }
+
+  show() {
+    const {context} = this;
+    context.save();
+    context.resetTransform();
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    context.drawImage(this.layer, 0, 0);
+    context.restore();
   }
 
   outlineTile(colours) {
@@ -161,10 +179,9 @@ class ArrayView {
   }
 
   drawHazards(now, colours) {
+    const step = this.recording.steps[now];
     for (const hazard of this.recording.hazards) {
       if (now !== hazard.first && now !== hazard.second && now !== hazard.found) continue;
-      const step = this.recording.steps[now];
-      if (step.kind !== Kind.request || step.site.array !== this.array) continue;
       this.recording.forEachWord(step, (word) => this.fillWord(word, colours.conflict));
     }
   }

@@ -19,8 +19,9 @@ class BlockView {
     this.recording = new Recording(scene);
     this.replay = new Replay(this.recording);
     this.views = this.recording.usedArrays.map((array) => new ArrayView(this.recording, array, tileOf(scene, array)));
-    this.isProduct = scene.M > 0 && ["A", "B", "C"].every((name) =>
-      this.recording.usedArrays.includes(this.recording.array(name)));
+    const columns = {A: scene.K, B: scene.N, C: scene.N};
+    this.isProduct = scene.M > 0 && Object.entries(columns).every(([name, count]) =>
+      this.recording.usedArrays.some((array) => array.name === name && !array.shared && array.columns === count));
     this.showArrays();
     this.requestView = new RequestView(this.recording);
     this.request.replaceChildren(this.requestView.element);

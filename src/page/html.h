@@ -10,7 +10,7 @@ namespace page {
 
 struct Lesson {
   std::string title;
-  std::string verdict;                  // one sentence about a user's program; empty for a lesson
+  std::string verdict;                  // one sentence, if there is nothing to complain about
   std::vector<std::string> complaints;  // a sentence each: hazards, wrong results, faults
   std::vector<ShownScene> scenes;
   std::vector<std::string> predictions;  // prediction_data() of each scene, if they are stages

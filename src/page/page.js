@@ -22,9 +22,10 @@ class Page {
     this.scenes = data.scenes;
     const text = words.page;
     const header = make("header", {}, make("h1", {}, data.title),
-      ...(data.verdict ? [make("p", {class: data.complaints.length > 0 ? "muted" : "verdict"}, data.verdict)] : []),
+      ...(data.verdict ? [make("p", {class: "verdict"}, data.verdict)] : []),
       ...data.complaints.map((complaint) => make("p", {class: "complaint"}, complaint)));
-    this.views = [["player", (root, address) => this.startPlayer(root, address)]];
+    this.views = [];
+    if (this.scenes.length > 0) this.views.push(["player", (root, address) => this.startPlayer(root, address)]);
     if (this.scenes.length > 1 && this.scenes[0].stage >= 0) this.views.push(["compare", (root, address) => this.startCompare(root, address)]);
     if (data.calculators) this.views.push(["calculators", (root) => startCalculators(root, data.calculators, words)]);
     if (data.charts) this.views.push(["charts", (root) => startCharts(root, data.charts, words)]);
@@ -50,7 +51,7 @@ class Page {
     if (location.hash === "#main") return;
     this.started = {};
     const known = this.views.some(([name]) => name === address.view);
-    this.show(known ? address.view : this.views[0][0], address);
+    if (this.views.length > 0) this.show(known ? address.view : this.views[0][0], address);
   }
 
   show(view, address = readAddress()) {
@@ -69,7 +70,6 @@ class Page {
   }
 
   startPlayer(root, {stage, step, lane, warp}) {
-    if (this.scenes.length === 0) return;
     const box = make("div"), questions = make("div");
     root.replaceChildren(box, questions);
     const scene = Math.max(0, this.scenes.findIndex((scene) => scene.stage === stage));

@@ -3,6 +3,8 @@
 const Word = {empty: 0, coming: 1, filled: 2};
 
 class Replay {
+  static changes = 0;
+
   constructor(recording) {
     this.recording = recording;
     this.restart();
@@ -12,6 +14,8 @@ class Replay {
     this.step = -1;
     this.actionsDone = 0;
     this.words = new Map(this.recording.arrays.map((array) => [array, new Uint8Array(array.words)]));
+    // When the words of an array changed last: a number that never comes again.
+    this.changed = new Map(this.recording.arrays.map((array) => [array, ++Replay.changes]));
     // By memory and direction, as --step counts: a copy loads from global memory and stores to
     // shared memory.
     this.counts = {
@@ -56,6 +60,7 @@ class Replay {
     const isCopy = array.shared && direction === Direction.copy;
     // A load from shared memory does not change it.
     const isSeen = !array.shared || direction === Direction.store;
+    if (isCopy || isSeen) this.changed.set(array, ++Replay.changes);
     this.recording.forEachWord(step, (word, lane) => {
       count.words += 1;
       if (word < 0 || word >= words.length) return;
@@ -84,6 +89,7 @@ class Replay {
     copies.coming = copies.coming.filter(({array, word, group}) => {
       if (group + except >= copies.group) return true;
       this.words.get(array)[word] = Word.filled;
+      this.changed.set(array, ++Replay.changes);
       return false;
     });
   }
@@ -111,7 +117,9 @@ class Replay {
   }
 
   fill(array, first, bytes, state) {
-    if (array !== null) this.words.get(array).fill(state, Math.floor(first / 4), Math.ceil((first + bytes) / 4));
+    if (array === null) return;
+    this.words.get(array).fill(state, Math.floor(first / 4), Math.ceil((first + bytes) / 4));
+    this.changed.set(array, ++Replay.changes);
   }
 
   bytesInFlight() {

@@ -46,9 +46,9 @@ function occupancy(gpu, {threads, registers, smemBytes}) {
   }
 
   const limits = {
-    'threads': byThreads, 'blocks': gpu.blocksPerSm, 'shared memory': bySmem,
-    'registers': byRegisters};
-  let limiter = 'threads';  // of equal limits, the first
+    "threads": byThreads, "blocks": gpu.blocksPerSm, "shared memory": bySmem,
+    "registers": byRegisters};
+  let limiter = "threads";  // of equal limits, the first
   for (const name in limits) {
     if (limits[name] < limits[limiter]) limiter = name;
   }
@@ -170,7 +170,7 @@ function evaluateFormula(formula, names) {
     throw new Error(`${what} at character ${position + 1}`);
   };
   const next = () => {  // the next character that is not a blank; undefined at the end
-    while (formula[at] === ' ') ++at;
+    while (formula[at] === " ") ++at;
     return formula[at];
   };
   const take = (wanted) => {
@@ -181,15 +181,15 @@ function evaluateFormula(formula, names) {
   const match = (pattern) => {
     pattern.lastIndex = at;
     const found = pattern.exec(formula);
-    return found === null ? '' : found[0];
+    return found === null ? "" : found[0];
   };
 
   const sum = () => {
     let value = product();
     for (;;) {
-      if (take('+')) {
+      if (take("+")) {
         value += product();
-      } else if (take('-')) {
+      } else if (take("-")) {
         value -= product();
       } else {
         return value;
@@ -199,11 +199,11 @@ function evaluateFormula(formula, names) {
   const product = () => {
     let value = factor();
     for (;;) {
-      if (take('*')) {
+      if (take("*")) {
         value *= factor();
-      } else if (take('/')) {
+      } else if (take("/")) {
         const slash = at - 1, divisor = factor();
-        if (divisor === 0) fail('division by zero', slash);
+        if (divisor === 0) fail("division by zero", slash);
         value /= divisor;
       } else {
         return value;
@@ -212,32 +212,32 @@ function evaluateFormula(formula, names) {
   };
   const factor = () => {
     let sign = 1;
-    while (take('-')) sign = -sign;
-    const c = next() ?? '';
+    while (take("-")) sign = -sign;
+    const c = next() ?? "";
     if (/[0-9.]/.test(c)) return sign * number();
     if (/[A-Za-z_]/.test(c)) return sign * nameOrFunction();
-    if (take('(')) return sign * restOfBrackets();
-    return fail('expected a number, a name or (', at);
+    if (take("(")) return sign * restOfBrackets();
+    return fail("expected a number, a name or (", at);
   };
   const number = () => {
     const written = match(/([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/y);
     const value = Number(written);
     const vanished = value === 0 && /^[^eE]*[1-9]/.test(written);
-    if (written === '' || value === Infinity || vanished) fail('not a number that fits', at);
+    if (written === "" || value === Infinity || vanished) fail("not a number that fits", at);
     at += written.length;
     return value;
   };
   const nameOrFunction = () => {
     const begin = at, name = match(/[A-Za-z0-9_]+/y);
     at += name.length;
-    if (name === 'ceil') {
-      if (!take('(')) fail('expected ( after ceil', at);
+    if (name === "ceil") {
+      if (!take("(")) fail("expected ( after ceil", at);
       return Math.ceil(restOfBrackets());
     }
-    if (name === 'max') {
-      if (!take('(')) fail('expected ( after max', at);
+    if (name === "max") {
+      if (!take("(")) fail("expected ( after max", at);
       const first = sum();
-      if (!take(',')) fail('expected ,', at);
+      if (!take(",")) fail("expected ,", at);
       const second = restOfBrackets();
       return first < second ? second : first;
     }
@@ -245,15 +245,15 @@ function evaluateFormula(formula, names) {
     return names[name];
   };
   const restOfBrackets = () => {
-    if (++depth > MAX_DEPTH) fail('too many brackets inside one another', at - 1);
+    if (++depth > MAX_DEPTH) fail("too many brackets inside one another", at - 1);
     const value = sum();
-    if (!take(')')) fail('expected )', at);
+    if (!take(")")) fail("expected )", at);
     --depth;
     return value;
   };
 
   const value = sum();
-  if (next() !== undefined) fail('expected an operator or the end', at);
+  if (next() !== undefined) fail("expected an operator or the end", at);
   return value;
 }
 
@@ -278,16 +278,16 @@ function copiesWholeRows(threads, vec, rows, cols) {
 function tileFault(gpu, sizes, vec) {
   const {BM, BN, BK, TM, TN} = sizes;
   if ([BM, BN, BK, TM, TN].some((size) => !Number.isInteger(size) || size < 1 || size > 1024)) {
-    return 'range';
+    return "range";
   }
-  if (BM % TM !== 0) return 'rows';
-  if (BN % TN !== 0) return 'columns';
+  if (BM % TM !== 0) return "rows";
+  if (BN % TN !== 0) return "columns";
   const threads = threadsOfTile(sizes);
-  if (threads > MAX_THREADS_PER_BLOCK) return 'threads';
-  if (TM % vec !== 0 || TN % vec !== 0 || BK % vec !== 0) return 'vectors';
-  if (!copiesWholeRows(threads, vec, BM, BK)) return 'copies of A';
-  if (!copiesWholeRows(threads, vec, BK, BN)) return 'copies of B';
-  return smemBytesOfTile(sizes) > gpu.smemBytesPerBlock ? 'shared memory' : '';
+  if (threads > MAX_THREADS_PER_BLOCK) return "threads";
+  if (TM % vec !== 0 || TN % vec !== 0 || BK % vec !== 0) return "vectors";
+  if (!copiesWholeRows(threads, vec, BM, BK)) return "copies of A";
+  if (!copiesWholeRows(threads, vec, BK, BN)) return "copies of B";
+  return smemBytesOfTile(sizes) > gpu.smemBytesPerBlock ? "shared memory" : "";
 }
 
 // model::tile_costs: what one thread does, by the stage's formulas, and the operations per byte
@@ -345,7 +345,7 @@ function tileBound(gpu, product, sizes, kernel) {
     L2: Math.max(
         tiles * l2Bytes / (l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
     DRAM: WORD_BYTES * (M * K + K * N + M * N) / (gpu.dramGbPerS * 1e6)};
-  let boundBy = 'FMA';  // of equal times, the first
+  let boundBy = "FMA";  // of equal times, the first
   for (const unit in ms) {
     if (ms[unit] > ms[boundBy]) boundBy = unit;
   }

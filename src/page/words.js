@@ -9,7 +9,6 @@ const words = {
     compare: "Compare",
     calculators: "Calculators",
     charts: "Roofline and staircase",
-    right: "No hazard was found, and the result is right.",
     made:
       "Made by gemm_steps from what its tracer recorded; all counts are the trace's. Between two barriers it shows one warp after the other. A GPU may mix them in any order.",
   },

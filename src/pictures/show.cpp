@@ -172,17 +172,6 @@ std::string source_html(const std::string& source, const std::set<int>& lines) {
   return html + "</pre>\n";
 }
 
-constexpr const char* kPageStyle =
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:832px;margin:2em auto;padding:0 1em;"
-    "color:#1f2328;background:#fff}\n"
-    "h1,h2{line-height:1.2}svg{max-width:100%;height:auto;margin:.5em 0}\n"
-    "pre{font:13px/1.4 ui-monospace,monospace;background:#f6f8fa;padding:1em;overflow-x:auto}\n"
-    ".bad{background:#d55e00;color:#fff}.bad::after{content:' <- here'}.note{color:#59636e}"
-    ".slow{color:#a04000;font-weight:600}\n"
-    ".complaint{border-left:6px solid #d55e00;padding-left:1em}\n"
-    "@media(prefers-color-scheme:dark){body{color:#f0f6fc;background:#0d1117}"
-    "pre{background:#161b22}.note{color:#a9b4c0}.slow{color:#f0a060}}\n";
-
 }  // namespace
 
 void print_show(std::FILE* out, const Show& show, text::Style style) {
@@ -207,14 +196,8 @@ void print_show(std::FILE* out, const Show& show, text::Style style) {
   std::fputs(text.c_str(), out);
 }
 
-std::string html_page(const Show& show) {
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>" +
-                     xml_escaped(show.title) + "</title>\n<style>\n" + kPageStyle +
-                     "</style></head><body>\n<h1>" + xml_escaped(show.title) + "</h1>\n";
-  for (const std::string& complaint : show.complaints) {
-    html += "<p class=\"complaint\">" + xml_escaped(complaint) + "</p>\n";
-  }
-  if (show.complaints.empty()) html += "<p>No hazard was found, and the result is right.</p>\n";
+std::string show_html(const Show& show) {
+  std::string html;
   for (const ShownKernel& kernel : show.kernels) {
     html +=
         "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
@@ -227,7 +210,7 @@ std::string html_page(const Show& show) {
     if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
     if (!has_another_result(kernel.block)) add(kAboutWriters, draw_writers(kernel.block));
   }
-  return html + "</body></html>\n";
+  return html;
 }
 
 }  // namespace pictures

@@ -1,4 +1,4 @@
-// What anybody's kernel did, in pictures: on a terminal, and as one page of HTML.
+// What anybody's kernel did, in pictures: on a terminal, and as a part of a page.
 #pragma once
 
 #include <cstdio>
@@ -28,7 +28,8 @@ struct Show {
 // At most 100 columns wide, the pictures in it 80.
 void print_show(std::FILE* out, const Show& show, text::Style style);
 
-// Needs nothing else: no script, no file, no network. All text is escaped.
-std::string html_page(const Show& show);
+// The kernels' annotated source and pictures as HTML, all text escaped. A page has them in an element
+// with the id "pictures" (src/page/page.css).
+std::string show_html(const Show& show);
 
 }  // namespace pictures

@@ -93,4 +93,15 @@ StepScene scene_of(
   return scene;
 }
 
+void draw_by_columns(StepScene& scene, std::span<const bool, 3> by_columns, int M, int K) {
+  const std::string names = "ABC";
+  const int lengths[] = {M, K, M};
+  for (std::size_t i = 0; i < scene.row_words.size(); ++i) {
+    const model::RecordedArray& array = scene.recording.arrays[i];
+    const std::size_t matrix = array.name.size() == 1 ? names.find(array.name) : names.npos;
+    if (array.shared || matrix == names.npos || !by_columns[matrix]) continue;
+    scene.row_words[i] = std::max(1, lengths[matrix]);
+  }
+}
+
 }  // namespace step

@@ -29,4 +29,8 @@ StepScene scene_of(
     model::Recording recording, const std::string& name, const std::string& fault, int M, int N,
     int K);
 
+// For a product whose A, B or C lies in memory column by column: its picture then has a column of
+// the matrix in each row.
+void draw_by_columns(StepScene& scene, std::span<const bool, 3> by_columns, int M, int K);
+
 }  // namespace step

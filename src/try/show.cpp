@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 #include "lab/rates.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
+#include "page/html.h"
+#include "page/scene_data.h"
 #include "pictures/block_requests.h"
 #include "pictures/show.h"
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
+#include "step/recorded_run.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
@@ -53,6 +57,21 @@ std::string launch_text(const model::Recording& recording) {
          (recording.complete ? "" : "; only the first part of its first block is shown");
 }
 
+// A launch for the page's player.
+page::ShownScene scene_of(
+    model::Recording recording, const std::string& fault, const lab::Run& run,
+    const bool (&by_columns)[3]) {
+  page::ShownScene shown;
+  shown.name = machine::function_name(recording.kernel);
+  shown.idea = launch_text(recording);
+  shown.M = run.M;
+  shown.N = run.N;
+  shown.K = run.K;
+  shown.scene = step::scene_of(std::move(recording), shown.name, fault, run.M, run.N, run.K);
+  step::draw_by_columns(shown.scene, by_columns, run.M, run.K);
+  return shown;
+}
+
 }  // namespace
 
 ShowRecorder::ShowRecorder(std::string page) : page_(std::move(page)) {
@@ -85,6 +104,7 @@ guard::Outcome ShowRecorder::show(
     }
   }
   if (!wrong.empty()) show.complaints.push_back(wrong);
+  page::Lesson lesson;
   std::vector<const void*> known;
   for (model::Recording& recording : recorder_.launches) {
     if (std::find(known.begin(), known.end(), recording.kernel) != known.end()) continue;
@@ -107,6 +127,8 @@ guard::Outcome ShowRecorder::show(
     show.kernels.push_back(
         {machine::function_name(recording.kernel), launch_text(recording), std::move(block),
          counted.empty() ? plain_source(range) : counted});
+    lesson.scenes.push_back(
+        scene_of(std::move(recording), failed ? fault_->what() : "", run, by_columns));
   }
   pictures::print_show(out, show, style);
   for (pictures::ShownKernel& kernel : show.kernels) {  // colours are only for the terminal
@@ -114,10 +136,35 @@ guard::Outcome ShowRecorder::show(
     if (!fault_ && number < run.rows.size())
       kernel.source = report::annotated_source(run.rows[number], {});
   }
-  const std::string problem = text::write_file(page_, {pictures::html_page(show)});
+  lesson.title = show.title;
+  lesson.complaints = show.complaints;
+  if (lesson.complaints.empty()) lesson.verdict = "No hazard was found, and the result is right.";
+  lesson.pictures = pictures::show_html(show);
+  const std::string problem = text::write_file(page_, {page::lesson_html(lesson)});
   if (!problem.empty()) throw model::Refusal("--show " + text::echoed(page_) + ": " + problem);
   std::fprintf(out, "\nThe same as a page: %s\n", text::echoed(page_).c_str());
   return {show.complaints.empty() ? 0 : 1, ""};
+}
+
+std::function<void(const guard::Ended&)> page_of_stopped(const std::string& page) {
+  if (page.empty()) return nullptr;
+  return [page](const guard::Ended& ended) {
+    const std::size_t colon = std::min(ended.line.rfind(':'), ended.line.size());
+    const std::string file = ended.line.substr(0, colon);
+    const int line = colon < ended.line.size() ? std::atoi(ended.line.c_str() + colon + 1) : 0;
+    page::Lesson lesson;
+    lesson.title = file.empty() ? "a kernel that did not end" : file;
+    lesson.complaints = {(ended.line.empty() ? "" : ended.line + ": ") + ended.sentence};
+    const int lines = static_cast<int>(text::shown_lines(trace::source_text(file)).size());
+    const std::string source = file.empty() ? "" : plain_source({file, 1, lines});
+    lesson.pictures = pictures::show_html({"", {}, {line}, {{"", "", {}, source}}});
+    const std::string problem = text::write_file(page, {page::lesson_html(lesson)});
+    if (problem.empty()) {
+      std::printf("The page says where: %s\n", text::echoed(page).c_str());
+    } else {
+      std::fprintf(stderr, "--show %s: %s\n", text::echoed(page).c_str(), problem.c_str());
+    }
+  };
 }
 
 }  // namespace attempt

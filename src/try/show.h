@@ -41,4 +41,8 @@ class ShowRecorder {
   std::optional<machine::KernelFault> fault_;
 };
 
+// For guard::Guard: writes the page of a kernel that was stopped or died, which says where. With an
+// empty `page` it writes none.
+std::function<void(const guard::Ended&)> page_of_stopped(const std::string& page);
+
 }  // namespace attempt

@@ -233,11 +233,12 @@ int try_program(
   // For as many blocks as a launch with barriers of its grid may have.
   machine::reserve_stack_addresses(std::size_t{16} << 30);
   const int stdout_of = is_for_readers ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
-  return guard::run_guarded(
-      attempt::kernel_guard(options.limit_s, "try", "the program"), [&](std::FILE* report) {
-        if (stdout_of >= 0) dup2(stdout_of, STDOUT_FILENO);
-        return attempt::run_program(options, command, style, on_terminal, report);
-      });
+  guard::Guard guard = attempt::kernel_guard(options.limit_s, "try", "the program");
+  guard.if_stopped = attempt::page_of_stopped(options.show);
+  return guard::run_guarded(guard, [&](std::FILE* report) {
+    if (stdout_of >= 0) dup2(stdout_of, STDOUT_FILENO);
+    return attempt::run_program(options, command, style, on_terminal, report);
+  });
 }
 
 int try_or_refuse(int argc, char** argv) {
@@ -260,7 +261,9 @@ int try_or_refuse(int argc, char** argv) {
       std::fprintf(stderr, "try: %s\n", audit.why_withheld.c_str());
       return 1;
     }
-    return guard::run_guarded(kernel_guard(options.limit_s, "try"), [&](std::FILE* report) {
+    guard::Guard guard = kernel_guard(options.limit_s, "try");
+    guard.if_stopped = page_of_stopped(options.show);
+    return guard::run_guarded(guard, [&](std::FILE* report) {
       if (options.flags.step) return step_sgemm(options.flags, on_terminal, report);
       return try_sgemm(options, lab::joined(argc, argv), audit.note, style, report);
     });

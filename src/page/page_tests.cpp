@@ -1,0 +1,319 @@
+// The page in a real browser: it says what --step says, at every stage and for every key.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lab/stage_tables.h"
+#include "page/html.h"
+#include "testing/browser.h"
+#include "testing/json_text.h"
+#include "testing/program.h"
+#include "text/numbers.h"
+
+namespace page {
+namespace {
+
+using testing::Browser;
+using testing::Folder;
+
+bool there_is_no_browser() {
+  if (!testing::find_browser().empty()) return false;
+  MESSAGE(testing::kNoBrowser);
+  return true;
+}
+
+const std::string kSize = " --m 128 --n 128 --k 128 --gpu H200";
+
+// The page of the whole ladder, written once for all tests of a process.
+const std::string& ladder_page() {
+  static const Folder folder;
+  static const std::string path = [] {
+    const std::string file = folder / "lesson.html";
+    const testing::Output output = testing::gemm_steps("--gpu H200 --page '" + file + "'");
+    REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+    return file;
+  }();
+  return path;
+}
+
+std::vector<int> stages_with_kernels() {
+  std::vector<int> numbers;
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    if (!stage.variants.empty()) numbers.push_back(stage.number);
+  }
+  return numbers;
+}
+
+// What --step prints at that step, as the page's counters say it.
+std::vector<std::string> counters_of_step(int stage, int step) {
+  const testing::Output output = testing::gemm_steps(
+      "--step --print" + kSize + " --stage " + std::to_string(stage) +
+      " --until step:" + std::to_string(step));
+  REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+  // "GMEM loads 64 req x 4.00 sectors          stores 0"
+  std::vector<std::string> counters;
+  for (const std::string memory : {"GMEM loads ", "SMEM loads "}) {
+    const std::size_t begin = output.out.find(memory) + memory.size();
+    const std::string line = output.out.substr(begin, output.out.find('\n', begin) - begin);
+    const std::size_t stores = line.find(" stores ");
+    for (const std::string& part : {line.substr(0, stores), line.substr(stores + 8)}) {
+      counters.push_back(part.substr(0, part.find(' ')));  // requests
+      const std::size_t each = part.find(" x ");
+      const std::string pieces = each == part.npos ? "– " : part.substr(each + 3);
+      counters.push_back(pieces.substr(0, pieces.find(' ')));
+    }
+  }
+  const std::size_t last = output.out.find("bank conflicts ");
+  counters.push_back(output.out.substr(last, output.out.find('\n', last) - last));
+  return counters;
+}
+
+// The same, read off the page.
+std::vector<std::string> counters_of_page(Browser& browser) {
+  std::vector<std::string> counters;
+  for (int row = 0; row < 4; ++row) {
+    for (const int cell : {0, 2}) {
+      counters.push_back(browser.text(
+          "document.querySelectorAll('.counters tbody tr')[" + std::to_string(row) +
+          "].querySelectorAll('td')[" + std::to_string(cell) + "].textContent"));
+    }
+  }
+  counters.push_back(browser.text("document.querySelector('.counters').nextSibling.textContent"));
+  return counters;
+}
+
+int number(Browser& browser, const std::string& js) {
+  return std::atoi(browser.evaluate(js).c_str());
+}
+
+}  // namespace
+
+TEST_CASE("the page of the ladder is smaller than 2 MB, and that of a stage than 400 KB") {
+  CHECK(std::filesystem::file_size(ladder_page()) < 2'000'000);
+  const Folder folder;
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    const std::string file = folder / "stage.html";
+    const testing::Output output =
+        testing::gemm_steps("--page '" + file + "' --stage " + std::to_string(stage));
+    CHECK(output.exit_code == 0);
+    CHECK(std::filesystem::file_size(file) < 400'000);
+  }
+}
+
+TEST_CASE("the page needs no other file and no network") {
+  const std::string html = testing::contents(ladder_page());
+  for (const char* word : {"http://", "https://", " src=", "@import", "url(", "fetch("}) {
+    CAPTURE(word);
+    const std::size_t at = html.find(word);
+    CAPTURE(html.substr(at == html.npos ? 0 : at, 60));
+    // An SVG's name for its language is no address to load from.
+    CHECK((at == html.npos || html.compare(at, 18, "http://www.w3.org/") == 0));
+  }
+}
+
+TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    const std::string address = ladder_page() + "#stage=" + std::to_string(stage);
+    browser.open(address + "&step=0");
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    const int last = number(browser, "page.player.recording.last");
+    CHECK(last > 100);
+    for (const int step : {last / 7, last / 2 + 1, last}) {
+      CAPTURE(step);
+      browser.evaluate("page.player.goTo(" + std::to_string(step) + ")");
+      CHECK(counters_of_page(browser) == counters_of_step(stage, step));
+    }
+    CHECK(browser.complaints() == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=5");
+  const auto step_after = [&](const std::string& keys) {
+    const Folder folder;
+    folder.write("keys", keys);
+    const testing::Output output = testing::gemm_steps(
+        "--step --stage 5 --print" + kSize + " --script '" + (folder / "keys") + "'");
+    const std::size_t at = output.out.find("\nstep ");
+    return at == output.out.npos ? -1 : std::atoi(output.out.c_str() + at + 6);
+  };
+  std::string typed;
+  for (const std::string key : {"n", "n", "b", "p", "b", "n", "B", "G", "p", "g", "b"}) {
+    typed += key + " ";
+    CAPTURE(typed);
+    browser.press(key);
+    CHECK(number(browser, "page.player.now") == step_after(typed));
+  }
+  browser.press("ArrowRight");
+  CHECK(number(browser, "page.player.now") == step_after(typed + "n"));
+  browser.press("t");
+  CHECK(
+      browser.text("document.querySelector('.deed').textContent").find("from A") !=
+      std::string::npos);
+  browser.press("l");
+  CHECK(browser.text("location.hash").find("lane=1") != std::string::npos);
+  browser.press("w");
+  CHECK(browser.text("location.hash").find("warp=0") != std::string::npos);
+  browser.press("?");
+  CHECK(browser.evaluate("document.querySelector('.keys').hidden") == "false");
+  browser.press(" ");
+  CHECK(browser.evaluate("page.player.playing !== null") == "true");
+  browser.press(" ");
+  CHECK(browser.evaluate("page.player.playing") == "null");
+  browser.press("s");
+  CHECK(browser.text("location.hash").find("stage=6") != std::string::npos);
+}
+
+TEST_CASE("an address leads to a stage, a step and a lane, and nonsense in it to the beginning") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=7&step=123&lane=5");
+  CHECK(
+      browser.evaluate("[page.player.recording.scene.stage, page.player.now, page.player.lane]") ==
+      "[7,123,5]");
+  for (const std::string nonsense :
+       {"#stage=99&step=-1&lane=abc", "#step=999999999&lane=77", "#view=no", "#%%%",
+        "#view=compare&left=99&share=5000"}) {
+    CAPTURE(nonsense);
+    browser.open(ladder_page() + nonsense);
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    CHECK(number(browser, "document.querySelectorAll('.view:not([hidden]) canvas').length") > 2);
+  }
+}
+
+TEST_CASE("two stages stand side by side at the same share of their steps") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#view=compare&left=2&right=6&share=1000");
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  // At the end, each has loaded what the formulas say: 2 * K floats per result in stage 2, and
+  // K * (1 / BM + 1 / BN) in stage 6.
+  CHECK(
+      browser.text("document.querySelector('#view-compare .deed').textContent") ==
+      "Floats loaded from global memory per result: 256.00 and 4.00.");
+  browser.press("ArrowLeft");
+  CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
+}
+
+TEST_CASE("a number is asked for before it is shown, and what was typed stays") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=2");
+  const std::string first = "document.querySelector('.asked li')";
+  CHECK(browser.text(first + ".querySelector('.verdict').textContent").empty());
+  browser.evaluate(first + ".querySelector('input').focus()");
+  for (const char key : std::string("2*K")) browser.press(std::string(1, key));
+  browser.press("Enter");
+  CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 256.");
+  CHECK(browser.evaluate("page.player.now") == "0");  // the keys were typed and not obeyed
+  browser.open(ladder_page() + "#stage=2");
+  CHECK(browser.text(first + ".querySelector('input').value") == "2*K");
+  browser.evaluate("document.querySelector('.asked ~ button').click()");
+  CHECK(browser.text(first + ".querySelector('input').value").empty());
+}
+
+TEST_CASE("what a user wrote cannot become a part of the page") {
+  const std::string evil =
+      "</script><script>document.title='owned'</script><img src=x "
+      "onerror=\"document.title='owned'\">{{script}}";
+  Lesson lesson;
+  lesson.title = evil;
+  lesson.complaints = {evil};
+  ShownScene scene;
+  scene.name = scene.idea = evil;
+  model::Recording& recording = scene.scene.recording;
+  recording.block = recording.grid = {1, 1, 1};
+  recording.arrays = {{evil, 128, false}};
+  recording.sites = {{0, model::Direction::load, false, 1, {}}};
+  recording.events = {
+      {.kind = model::RecordedEvent::Kind::block_begin, .block = 0},
+      {.kind = model::RecordedEvent::Kind::request,
+       .block = 0,
+       .warp = 0,
+       .site = 0,
+       .access = {1, 4, {}}},
+      {.kind = model::RecordedEvent::Kind::block_end, .block = 0}};
+  recording.hazards = {{{}, 1, 1, 1}};
+  scene.scene.sentences = {evil};
+  scene.scene.fault = evil;
+  scene.scene.row_words = {32};
+  scene.scene.source = {evil};
+  scene.scene.source_first = scene.scene.source_last = 1;
+  lesson.scenes = {scene};
+  const std::string html = lesson_html(lesson);
+  CHECK(html.find("<img") == html.npos);
+  if (there_is_no_browser()) return;
+  const Folder folder;
+  folder.write("evil.html", html);
+  Browser& browser = testing::shared_browser();
+  browser.open(folder / "evil.html#step=1");
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  CHECK(browser.text("document.title") == evil);
+  CHECK(
+      browser.text("document.querySelector('.source').textContent").find(evil) !=
+      std::string::npos);
+}
+
+TEST_CASE("a step's script takes less than 16 ms, and the heap stays below 200 MB") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=13&step=0");
+  CHECK(number(browser, "page.player.recording.threads") == 256);
+  const std::string median = browser.evaluate(
+      "(() => { const times = []; for (let i = 0; i < 100; ++i) { const begin = performance.now(); "
+      "page.player.press('n'); times.push(performance.now() - begin); } "
+      "return times.sort((a, b) => a - b)[50]; })()");
+  MESSAGE("a step takes " << median << " ms");
+  CHECK(std::atof(median.c_str()) < 16);
+  for (const int stage : stages_with_kernels()) {
+    browser.evaluate("location.hash = '#stage=" + std::to_string(stage) + "&step=100'");
+  }
+  MESSAGE("the heap has " << browser.heap_mb() << " MB");
+  CHECK(browser.heap_mb() < 200);
+}
+
+TEST_CASE("the page fits a projector and a phone, in the light and in the dark") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const bool dark : {false, true}) {
+    browser.media(dark, true, false);
+    for (const auto& [width, height] : {std::pair(1280, 720), {390, 844}, {1920, 1080}}) {
+      CAPTURE(width);
+      browser.open(ladder_page() + "#stage=5&step=700", width, height);
+      for (const std::string view : {"player", "compare", "calculators", "charts"}) {
+        CAPTURE(view);
+        browser.evaluate(
+            "page.views.some(([name]) => name === '" + view + "') && page.show('" + view + "')");
+        CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
+      }
+      CHECK(browser.complaints() == std::vector<std::string>{});
+    }
+  }
+  browser.media(false, false, false);
+}
+
+TEST_CASE("--page refuses what it cannot write") {
+  const auto refused = [](const std::string& flags) { return testing::gemm_steps(flags); };
+  CHECK(refused("--page /nonexistent/page.html").exit_code == 2);
+  CHECK(
+      refused("--page /nonexistent/page.html").err.find("--page /nonexistent/page.html: ") !=
+      std::string::npos);
+  const Folder folder;
+  const std::string file = "--page '" + (folder / "page.html") + "' ";
+  CHECK(refused(file + "--stage 0").err.find("choose a stage from 1 on") != std::string::npos);
+  CHECK(refused(file + "--m 0").exit_code == 2);
+  CHECK(refused(file + "--step").exit_code == 2);
+  CHECK(!std::filesystem::exists(folder / "page.html"));
+}
+
+}  // namespace page

@@ -1,0 +1,52 @@
+// Pictures with two axes, as SVG.
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+
+// As make() in dom.js, for elements of a picture.
+function makeSvg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+// Three significant digits: 0.0213, 5.31, 387; 2748 is "2,748".
+function significant(value) {
+  if (value >= 1000) return grouped(Math.round(value));
+  return value.toLocaleString("en-US", {maximumSignificantDigits: 3, useGrouping: false});
+}
+
+function linearScale(from, to, low, high) {
+  return (value) => from + (to - from) * (value - low) / (high - low);
+}
+
+function logScale(from, to, low, high) {
+  return (value) => from + (to - from) * Math.log(value / low) / Math.log(high / low);
+}
+
+// A picture of this size that says in `finding` what it shows. `x` and `y` are {scale, ticks,
+// label, show}, and `box` has the ends of the axes.
+function plot(width, height, box, x, y, finding) {
+  const svg = makeSvg("svg", {
+    class: "plot", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": finding});
+  for (const tick of x.ticks) {
+    const at = x.scale(tick);
+    svg.append(
+      makeSvg("line", {class: "plot-grid", x1: at, y1: box.top, x2: at, y2: box.bottom}),
+      makeSvg("text", {x: at, y: box.bottom + 16, "text-anchor": "middle"}, x.show(tick)));
+  }
+  for (const tick of y.ticks) {
+    const at = y.scale(tick);
+    svg.append(
+      makeSvg("line", {class: "plot-grid", x1: box.left, y1: at, x2: box.right, y2: at}),
+      makeSvg("text", {x: box.left - 6, y: at + 4, "text-anchor": "end"}, y.show(tick)));
+  }
+  svg.append(
+    makeSvg("text", {x: (box.left + box.right) / 2, y: box.bottom + 34, "text-anchor": "middle"},
+      x.label),
+    makeSvg("text", {x: box.left, y: box.top - 8}, y.label));
+  return svg;
+}

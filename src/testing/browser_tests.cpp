@@ -1,0 +1,97 @@
+#include "testing/browser.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "testing/environment.h"
+#include "testing/json_text.h"
+
+namespace testing {
+
+TEST_CASE("a member of a JSON text is found whatever stands before it") {
+  const char* json = R"({"a":{"x":"}\",]{"},"b":[1,{"x":2}],"x":{"y":-1.5e3,"z":null}})";
+  CHECK(json_member(json, {"x", "y"}) == "-1.5e3");
+  CHECK(json_member(json, {"x", "z"}) == "null");
+  CHECK(json_member(json, {"b"}) == R"([1,{"x":2}])");
+  CHECK(json_member(json, {"a", "x"}) == R"("}\",]{")");
+  CHECK(json_member(json, {"a", "y"}) == "");
+  CHECK(json_member(json, {"b", "x"}) == "");
+}
+
+TEST_CASE("a JSON string stands for the text that was quoted") {
+  const std::string text = "a\"\\\n\x1f/ \u00e9 \u2026 \U0001f600";
+  CHECK(json_unquoted(json_quoted(text)) == text);
+  CHECK(json_unquoted(R"("\u00e9\t\/\ud83d\ude00\u2026")") == "\u00e9\t/\U0001f600\u2026");
+}
+
+TEST_CASE("the browser can be chosen by the environment") {
+  const Variable chosen("GEMM_STEPS_BROWSER", "/nonexistent/browser");
+  CHECK(find_browser() == "/nonexistent/browser");
+  CHECK_THROWS_WITH_AS(Browser(), doctest::Contains("browser: it ended"), std::runtime_error);
+}
+
+TEST_CASE("a page in the browser answers, obeys keys, and its complaints are heard") {
+  if (find_browser().empty()) {
+    MESSAGE(kNoBrowser);
+    return;
+  }
+  const Folder folder;
+  folder.write(
+      "page.html",
+      "<!DOCTYPE html><title>t</title><input id=field><script>"
+      "const keys = []; addEventListener('keydown', (e) => keys.push(e.key + e.shiftKey));"
+      "const dark = () => matchMedia('(prefers-color-scheme: dark)').matches;"
+      "</script>");
+  folder.write(
+      "noisy.html",
+      "<!DOCTYPE html><title>t</title><script src=missing.js></script>"
+      "<script>console.log('fine'); console.error('bad', 3); console.warn('odd'); "
+      "nothing()</script>");
+  Browser& browser = shared_browser();
+
+  browser.open(folder / "page.html#part", 390, 800);
+  CHECK(browser.complaints().empty());
+  CHECK(browser.evaluate("[innerWidth, innerHeight, location.hash]") == R"([390,800,"#part"])");
+  CHECK(
+      browser.evaluate("new Promise((done) => setTimeout(() => done({a: 1}), 5))") == R"({"a":1})");
+  CHECK(browser.evaluate("undefined") == "null");
+  CHECK(browser.text("'\u00e9\\n' + 1") == "\u00e9\n1");
+  CHECK_THROWS_WITH_AS(
+      browser.evaluate("missing.member"), doctest::Contains("missing is not defined"),
+      std::runtime_error);
+  CHECK_THROWS_WITH_AS(browser.evaluate("("), doctest::Contains("SyntaxError"), std::runtime_error);
+
+  for (const char* key : {"ArrowRight", "Tab", "x", "7", "Shift+Tab", "End", " ", "Enter"}) {
+    browser.press(key);
+  }
+  CHECK(
+      browser.evaluate("keys.join()") ==
+      R"("ArrowRightfalse,Tabfalse,xfalse,7false,Tabtrue,Endfalse, false,Enterfalse")");
+  CHECK(browser.text("field.value") == "x7");
+  CHECK_THROWS_AS(browser.press("NoKey"), std::runtime_error);
+
+  CHECK(browser.evaluate("dark()") == "false");
+  browser.media(true, true, true);
+  CHECK(browser.evaluate("dark()") == "true");
+  CHECK(browser.evaluate("matchMedia('print').matches") == "true");
+  CHECK(browser.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches") == "true");
+  browser.media(false, false, false);
+  CHECK(browser.heap_mb() > 0.1);
+  CHECK(browser.heap_mb() < 50);
+  browser.screenshot(folder / "page.png");
+  CHECK(contents(folder / "page.png").substr(1, 3) == "PNG");
+
+  browser.open(folder / "noisy.html");
+  const std::vector<std::string> complaints = browser.complaints();
+  REQUIRE(complaints.size() == 4);
+  CHECK(complaints[0].find("ERR_FILE_NOT_FOUND") != std::string::npos);
+  CHECK(complaints[1] == "console.error: bad 3");
+  CHECK(complaints[2] == "console.warning: odd");
+  CHECK(complaints[3].find("nothing is not defined") != std::string::npos);
+  browser.open(folder / "page.html");
+  CHECK(browser.complaints().empty());
+  CHECK_THROWS_AS(browser.open(folder / "missing.html"), std::runtime_error);
+}
+
+}  // namespace testing
