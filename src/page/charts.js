@@ -162,7 +162,8 @@ function drawStaircase(words, allWords, gpu, record, tell, isLog) {
         width: end - box.left, height: kHigh}),
       stair.roof === 0 ? null : makeSvg("line", {class: "chart-roof", x1: x(stair.roof), y1: top - 3,
         x2: x(stair.roof), y2: top + kHigh + 3}),
-      makeSvg("text", {class: "chart-value", x: isInside ? box.left + 10 : end + 8, y: top + 16},
+      makeSvg("text", {class: isInside && stair.roof === 0 ? "chart-value on-bar" : "chart-value",
+        x: isInside ? box.left + 10 : end + 8, y: top + 16},
         label));
   });
   reachable(marks, (i) => tell(sentences[i]));
