@@ -26,14 +26,6 @@ function complaintOf(fields, words) {
   return bad.length === 0 ? "" : bad[0].complaint(words);
 }
 
-function table(caption, heads, rows) {
-  return make("table", {},
-    make("caption", {}, caption),
-    make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", {scope: "col"}, head)))),
-    make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell, i) =>
-      make(i === 0 ? "th" : "td", i === 0 ? {scope: "row"} : {}, cell))))));
-}
-
 // A part of the page with a title, fields, a sentence that states the finding, and details.
 function calculator(name, words, fields) {
   const finding = make("p", {class: "finding", "aria-live": "polite"});

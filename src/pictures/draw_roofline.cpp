@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include "model/ceiling.h"
 #include "pictures/pictures.h"
+#include "pictures/roofline.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"
 
@@ -18,69 +17,6 @@ struct LogScale {
     return from + (to - from) * std::log(value / low) / std::log(high / low);
   }
 };
-
-struct Roof {
-  const char* name;
-  double tb_per_s;
-};
-
-struct Dot {
-  const lab::Row* row;
-  double intensity, tflops;
-};
-
-// What bounds the multiplications: FMA, and the tensor cores with the instructions that the stages
-// use.
-struct Peak {
-  std::string name;
-  double tflops;
-};
-
-const char* instruction_of(model::Multiplier multiplier) {
-  switch (multiplier) {
-    case model::Multiplier::ffma:
-      return "FMA";
-    case model::Multiplier::mma_tf32:
-      return "tensor, mma tf32";
-    case model::Multiplier::wgmma_tf32:
-      return "tensor, wgmma tf32";
-    case model::Multiplier::wgmma_bf16:
-      return "tensor, wgmma bf16";
-    case model::Multiplier::wgmma_3xtf32:
-      return "tensor, wgmma 3 x tf32";
-  }
-  return "";
-}
-
-Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
-  return {instruction_of(variant.multiplier), model::peak_tflops(gpu, variant.multiplier)};
-}
-
-std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) {
-  std::vector<Peak> peaks = {peak_of(gpu, {})};
-  for (const Dot& dot : dots) {
-    // A third of the peak of wgmma with tf32, too near to that of mma to be drawn beside it.
-    if (dot.row->variant->multiplier == model::Multiplier::wgmma_3xtf32) continue;
-    const Peak peak = peak_of(gpu, *dot.row->variant);
-    const bool known = std::any_of(
-        peaks.begin(), peaks.end(), [&](const Peak& other) { return other.name == peak.name; });
-    if (!known) peaks.push_back(peak);
-  }
-  return peaks;
-}
-
-std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
-  std::vector<Dot> dots;
-  for (const lab::Row& row : run.rows) {
-    const double tflops = measured.of(row.number).tflops;
-    if (tflops == 0) continue;
-    const double bytes = 32.0 * static_cast<double>(row.counts->gmem_loads.pieces) /
-                         static_cast<double>(row.counts->blocks_traced);
-    const double flops = 2.0 * row.variant->BM * row.variant->BN * run.K;
-    dots.push_back({&row, flops / bytes, tflops});
-  }
-  return dots;
-}
 
 std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const model::Gpu& gpu) {
   const Dot &first = dots.front(), &last = dots.back();
@@ -115,7 +51,7 @@ std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const mod
 
 // What the picture shows, in numbers. Returns where it ends.
 double draw_table(
-    Svg& svg, double y, const std::vector<Dot>& dots, std::span<const Roof> roofs,
+    Svg& svg, double y, const std::vector<Dot>& dots, const std::vector<Roof>& roofs,
     const std::vector<Peak>& peaks) {
   constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
   const auto row = [&](const std::string& name, const std::string& value) {
@@ -144,17 +80,12 @@ double draw_table(
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 452;
   const model::Gpu& gpu = run.gpu;
-  const Roof roofs[] = {
-      {"L1", gpu.sms * model::l1_bytes_per_sm_clock * gpu.boost_ghz / 1e3},
-      {"L2", model::l2_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
-      {"DRAM", gpu.dram_gb_per_s / 1e3}};
-  std::vector<Dot> dots = dots_of(run, measured);
-  const std::vector<Peak> peaks = peaks_of(gpu, dots);
+  auto [roofs, peaks, dots] = roofline_of(run, measured);
   double peak = 0;  // the highest
   for (const Peak& other : peaks) peak = std::max(peak, other.tflops);
   const double high = peak < 100 ? 100 : 1000;  // the scales end there
   const LogScale x_of{kLeft, kRight, 0.03, high}, y_of{kBottom, kTop, 0.2, high};
-  const std::string finding = finding_of(dots, roofs[2], gpu);
+  const std::string finding = finding_of(dots, roofs.back(), gpu);
   Svg svg;
   svg.text(24, 66, "TFLOP/s, recorded", {.small = true});
   for (double tick = 0.1; tick <= high * 1.01; tick *= 10) {
@@ -173,7 +104,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     svg.line(x_of(low), y_of(low * roof.tb_per_s), x_of(ridge), y_of(peak), "thick");
     // Roofs may lie close together: the highest is named above it, the others below.
     constexpr double kNamedAt = 2.3;  // TFLOP/s
-    const bool below = &roof != std::begin(roofs);
+    const bool below = &roof != &roofs.front();
     svg.text(
         x_of(kNamedAt / roof.tb_per_s) + (below ? 8 : -8), y_of(kNamedAt) + (below ? 8 : 0),
         roof.name, {.anchor = below ? Anchor::start : Anchor::end, .small = true});
@@ -204,7 +135,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     };
     bool left =
         std::any_of(
-            std::begin(roofs), std::end(roofs),
+            roofs.begin(), roofs.end(),
             [&](const Roof& roof) { return follows(at_its_height(roof)); }) ||
         std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
           return follows(x_of(other.intensity)) && std::abs(y_of(other.tflops) - dot_y) < kRoom;
@@ -213,11 +144,10 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
     for (const Roof& roof : roofs) {
       if (follows(at_its_height(roof))) beyond = std::max(beyond, at_its_height(roof));
     }
-    const bool after_a_roof =
-        std::any_of(std::begin(roofs), std::end(roofs), [&](const Roof& roof) {
-          const double at = at_its_height(roof);
-          return x - kRoom < at && at < x;
-        });
+    const bool after_a_roof = std::any_of(roofs.begin(), roofs.end(), [&](const Roof& roof) {
+      const double at = at_its_height(roof);
+      return x - kRoom < at && at < x;
+    });
     const std::string number = text::printed("%d", dot.row->number);
     const double width = text_width(number, {.bold = true});
     if (after_a_roof && (beyond == x || dot_y < y_of(peak) + kRoom)) left = false;

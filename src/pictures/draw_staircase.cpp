@@ -1,26 +1,14 @@
 #include <algorithm>
 
-#include "model/ceiling.h"
 #include "model/gpus.h"
 #include "pictures/pictures.h"
+#include "pictures/staircase.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"
 
 namespace pictures {
 
 namespace {
-
-bool runs_on_gpu(const model::Stage* stage) {
-  return !stage->variants.empty();
-}
-
-// The most that the tensor cores of the GPU make with the instruction of a stage; 0 if it does not
-// use them.
-double tensor_roof(const model::Gpu& gpu, const model::Stage* stage) {
-  if (!runs_on_gpu(stage)) return 0;
-  const model::Multiplier multiplier = stage->variants.front().multiplier;
-  return multiplier == model::Multiplier::ffma ? 0 : model::peak_tflops(gpu, multiplier);
-}
 
 // The recordings at other sizes are marks on the bars: those at smaller sizes diamonds, those at
 // larger ones circles.
@@ -38,34 +26,31 @@ void mark(Svg& svg, double x, double y, bool smaller) {
 Picture draw_staircase(
     std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
   const RecordedLadder& run = main_run(runs);
-  std::vector<const model::Stage*> stages;  // that were recorded
-  for (const model::Stage& stage : all_stages) {
-    if (run.of(stage.number).tflops > 0) stages.push_back(&stage);
-  }
+  const model::Gpu& gpu = *model::find_gpu("H200");
+  const Staircase staircase = staircase_of(all_stages, run, gpu);
+  const std::vector<Stair>& stairs = staircase.stairs;
   constexpr double kLeft = 204, kRight = 716, kHigh = 22, kStep = 34;
-  const double cublas = run.of(-1).tflops;
+  const double cublas = staircase.cublas_tflops;
   double most = cublas;
   for (const RecordedLadder& other : runs) {
     for (const RecordedSpeed& speed : other.speeds) most = std::max(most, speed.tflops);
   }
-  const model::Gpu& gpu = *model::find_gpu("H200");
   bool has_roof = false;
-  for (const model::Stage* stage : stages) {
-    const double roof = tensor_roof(gpu, stage);
-    most = std::max(most, roof);
-    has_roof |= roof > 0;
+  for (const Stair& stair : stairs) {
+    most = std::max(most, stair.roof_tflops);
+    has_roof |= stair.roof_tflops > 0;
   }
   const double scale = (kRight - kLeft) / most;
-  const model::Stage& first = **std::find_if(stages.begin(), stages.end(), runs_on_gpu);
-  const model::Stage& last = *stages.back();
+  const Stair& last = stairs.back();
+  const Stair& first = *std::find_if(
+      stairs.begin(), stairs.end(), [](const Stair& stair) { return runs_on_gpu(*stair.stage); });
   const std::string finding =
       text::printed(
           "On an H200 at %d × %d × %d the stages climb from ", run.size, run.size, run.size) +
-      text::significant(run.of(first.number).tflops) +
-      text::printed(" TFLOP/s (stage %d) to ", first.number) +
-      text::significant(run.of(last.number).tflops) +
-      text::printed(" TFLOP/s (stage %d): ", last.number) +
-      text::exact(run.of(last.number).cublas_percent) + " % of cuBLAS, which reaches " +
+      text::significant(first.tflops) +
+      text::printed(" TFLOP/s (stage %d) to ", first.stage->number) +
+      text::significant(last.tflops) + text::printed(" TFLOP/s (stage %d): ", last.stage->number) +
+      text::exact(last.cublas_percent) + " % of cuBLAS, which reaches " +
       text::significant(cublas) + " TFLOP/s.";
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, text::printed("recorded at %d", run.size));
@@ -84,8 +69,9 @@ Picture draw_staircase(
   }
   double y = 92;
   const double top = y - 8, line = kLeft + cublas * scale;
-  for (const model::Stage* stage : stages) {
-    const double speed = run.of(stage->number).tflops;
+  for (const Stair& stair : stairs) {
+    const model::Stage* const stage = stair.stage;
+    const double speed = stair.tflops;
     svg.text(
         kLeft - 10, y + 16, text::printed("%d %s", stage->number, stage->name),
         {.anchor = Anchor::end});
@@ -93,18 +79,16 @@ Picture draw_staircase(
     double label = kLeft + speed * scale;
     for (const RecordedLadder& other : runs) {
       const double there = other.of(stage->number).tflops, at = kLeft + there * scale;
-      if (other.size == run.size || there == 0 || !runs_on_gpu(stage)) continue;
+      if (other.size == run.size || there == 0 || !runs_on_gpu(*stage)) continue;
       mark(svg, at, y + kHigh / 2, other.size < run.size);
       label = std::max(label, at + 6);
     }
-    if (const double roof = kLeft + tensor_roof(gpu, stage) * scale; roof > kLeft) {
+    if (const double roof = kLeft + stair.roof_tflops * scale; roof > kLeft) {
       svg.line(roof, y - 3, roof, y + kHigh + 3, "thick");
       label = std::max(label, roof);
     }
     std::string text = speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed);
-    const double times = run.of(stage->number).times_before;
-    if (times > 0 && runs_on_gpu(stage) && stage != &first)
-      text += "  (× " + text::brief(times) + ")";
+    if (stair.times_before > 0) text += "  (× " + text::brief(stair.times_before) + ")";
     // Right of the bar, or in it where it would come to cuBLAS's line.
     const bool inside = label + 8 + text_width(text) > line;
     svg.text(inside ? kLeft + 12 : label + 8, y + 16, text, {.on_fill = inside});

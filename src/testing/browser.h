@@ -17,7 +17,7 @@ namespace testing {
 std::string find_browser();
 
 // One sentence for a test that needs a browser and has none.
-inline constexpr const char* kNoBrowser =
+inline const std::string kNoBrowser =
     "skipped: there is no browser; install chromium, or set GEMM_STEPS_BROWSER to its path";
 
 // Chromium speaks the DevTools protocol over a pipe: JSON, each message ended by a NUL. It ends

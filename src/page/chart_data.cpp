@@ -1,0 +1,130 @@
+#include "page/chart_data.h"
+
+#include <map>
+#include <vector>
+
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "model/choice.h"
+#include "pictures/recorded_speeds.h"
+#include "pictures/roofline.h"
+#include "pictures/staircase.h"
+#include "report/facts.h"
+#include "report/json.h"
+
+namespace page {
+
+namespace {
+
+constexpr const char* kGpu = "H200";  // whose speeds are recorded
+// M, N and K of what is traced. The operations per byte do not depend on K, once it is a multiple
+// of every BK.
+constexpr int kSide = 256, kDepth = 64;
+
+using Facts = std::vector<report::Fact>;
+
+report::FactValue array(const std::vector<Facts>& objects) {
+  std::string json;
+  for (const Facts& members : objects) {
+    json += (json.empty() ? "{" : ",\n{") + report::json_members(members) + "}";
+  }
+  return report::FactValue::json("[" + json + "]");
+}
+
+// A run of every stage, with the tiles that suit the recorded size. Variants are traced once.
+class Tracer {
+ public:
+  explicit Tracer(const model::StageTable& table) : table_(table) {}
+
+  lab::Run run_for(int size) {
+    lab::Run run{};
+    run.M = run.N = kSide;
+    run.K = kDepth;
+    run.gpu = *model::find_gpu(kGpu);
+    for (const model::Stage& stage : table_.stages) {
+      if (stage.variants.empty()) continue;
+      const model::Variant& variant = model::suited_variant(stage, run.gpu, size, size);
+      lab::Row row{};
+      row.number = stage.number;
+      row.stage = &stage;
+      row.variant = &variant;
+      row.counts = counts_of(variant);
+      run.rows.push_back(std::move(row));
+    }
+    return run;
+  }
+
+ private:
+  const std::optional<model::Counts>& counts_of(const model::Variant& variant) {
+    const auto known = counts_.find(&variant);
+    if (known != counts_.end()) return known->second;
+    const lab::Problem p = lab::random_problem({kSide, kSide, kDepth}, 1, 0, 1);
+    const lab::Means means{{model::find_gpu(kGpu), machine::Blocks::kSample}};
+    lab::Floats C;
+    return counts_[&variant] =
+               lab::measure(p, {.traced = lab::gemm_of(table_, variant)}, means, C).counts;
+  }
+
+  const model::StageTable& table_;
+  std::map<const model::Variant*, std::optional<model::Counts>> counts_;
+};
+
+report::FactValue stairs_json(const pictures::Staircase& staircase) {
+  std::vector<Facts> stairs;
+  for (const pictures::Stair& stair : staircase.stairs) {
+    stairs.push_back(
+        {{"stage", stair.stage->number},
+         {"name", stair.stage->name},
+         {"onGpu", pictures::runs_on_gpu(*stair.stage)},
+         {"tflops", stair.tflops},
+         {"percent", stair.cublas_percent},
+         {"times", stair.times_before},
+         {"roof", stair.roof_tflops}});
+  }
+  return array(stairs);
+}
+
+report::FactValue dots_json(const pictures::Roofline& roofline, const model::Gpu& gpu) {
+  std::vector<Facts> dots;
+  for (const pictures::Dot& dot : roofline.dots) {
+    const pictures::Peak peak = pictures::peak_of(gpu, *dot.row->variant);
+    dots.push_back(
+        {{"stage", dot.row->number},
+         {"name", dot.row->stage->name},
+         {"variant", dot.row->variant->name},
+         {"intensity", dot.intensity},
+         {"tflops", dot.tflops},
+         {"peak", peak.name},
+         {"peakTflops", peak.tflops}});
+  }
+  return array(dots);
+}
+
+}  // namespace
+
+std::string chart_data(const model::StageTable& traced) {
+  Tracer tracer(traced);
+  std::vector<Facts> sizes;
+  for (const pictures::RecordedLadder& measured : pictures::recorded_h200()) {
+    const lab::Run run = tracer.run_for(measured.size);
+    const pictures::Roofline roofline = pictures::roofline_of(run, measured);
+    const pictures::Staircase staircase = pictures::staircase_of(traced.stages, measured, run.gpu);
+    std::vector<Facts> roofs, peaks;
+    for (const pictures::Roof& roof : roofline.roofs) {
+      roofs.push_back({{"name", roof.name}, {"tbPerS", roof.tb_per_s}});
+    }
+    for (const pictures::Peak& peak : roofline.peaks) {
+      peaks.push_back({{"name", peak.name}, {"tflops", peak.tflops}});
+    }
+    sizes.push_back(
+        {{"size", measured.size},
+         {"cublas", staircase.cublas_tflops},
+         {"stairs", stairs_json(staircase)},
+         {"roofs", array(roofs)},
+         {"peaks", array(peaks)},
+         {"dots", dots_json(roofline, run.gpu)}});
+  }
+  return "{" + report::json_members({{"gpu", kGpu}, {"sizes", array(sizes)}}) + "}";
+}
+
+}  // namespace page

@@ -1,0 +1,111 @@
+// The numbers of the roofline and the staircase, and the two in a browser.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "lab/stage_tables.h"
+#include "page/chart_data.h"
+#include "pictures/recorded_speeds.h"
+#include "testing/browser.h"
+#include "testing/strict_json.h"
+#include "text/numbers.h"
+
+namespace page {
+namespace {
+
+using testing::contents;
+
+const std::string& data() {
+  static const std::string json = chart_data(stage_table_traced);
+  return json;
+}
+
+TEST_CASE("the charts show every recorded speed, and the roofline every stage on the GPU") {
+  auto values = testing::StrictJson(data()).values;
+  std::size_t size = 0;
+  for (const pictures::RecordedLadder& measured : pictures::recorded_h200()) {
+    const std::string at = text::printed("sizes.%zu.", size++);
+    CHECK(values[at + "size"] == std::to_string(measured.size));
+    CHECK(std::atof(values[at + "cublas"].c_str()) == measured.of(-1).tflops);
+    int stairs = 0, dots = 0;
+    for (const model::Stage& stage : stage_table_plain.stages) {
+      const std::string stair = at + text::printed("stairs.%d.", stairs++);
+      const std::string tflops = text::shortest(measured.of(stage.number).tflops);
+      CHECK(values[stair + "stage"] == std::to_string(stage.number));
+      CHECK(values[stair + "tflops"] == tflops);
+      if (stage.variants.empty()) continue;
+      const std::string dot = at + text::printed("dots.%d.", dots++);
+      CHECK(values[dot + "stage"] == std::to_string(stage.number));
+      CHECK(values[dot + "tflops"] == tflops);
+    }
+    CHECK(values.count(at + text::printed("stairs.%d.stage", stairs)) == 0);
+    CHECK(values.count(at + text::printed("dots.%d.stage", dots)) == 0);
+  }
+  CHECK(values.count(text::printed("sizes.%zu.size", size)) == 0);
+}
+
+TEST_CASE("a dot has the operations per byte of the tiles that its stage had at that size") {
+  auto values = testing::StrictJson(data()).values;
+  // Stage 5 is the fifth on the GPU. A tile of 64 x 64 has half of what 128 x 128 has.
+  CHECK(values["sizes.0.dots.4.variant"] == "64x64x8-8x4");
+  CHECK(values["sizes.0.dots.4.intensity"] == "16");
+  CHECK(values["sizes.1.dots.4.variant"] == "128x128x8");
+  CHECK(values["sizes.1.dots.4.intensity"] == "32");
+}
+
+TEST_CASE("the charts tell their findings, and the numbers of each mark by keyboard") {
+  if (testing::find_browser().empty()) {
+    MESSAGE(testing::kNoBrowser);
+    return;
+  }
+  std::string script;
+  for (const char* file : {"words.js", "dom.js", "plot.js", "words_charts.js", "charts.js"}) {
+    script += contents(std::string("src/page/") + file);
+  }
+  const testing::Folder folder;
+  folder.write(
+      "charts.html",
+      "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>charts</title><style>" +
+          contents("src/page/charts.css") + "</style><main id=root></main><script>'use strict';\n" +
+          script + "\nstartCharts(document.getElementById('root'), " + data() +
+          ", words);\n"
+          "const of = (name) => document.querySelector(`[aria-labelledby=chart-${name}]`);"
+          "const choose = (name, i, value) => {"
+          "  const select = of(name).querySelectorAll('select')[i];"
+          "  select.value = value; select.dispatchEvent(new Event('change'));"
+          "};</script>");
+  testing::Browser& browser = testing::shared_browser();
+  browser.open(folder / "charts.html", 390, 800);
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
+
+  const auto recorded = pictures::recorded_h200();
+  const std::string cublas = text::significant(pictures::main_run(recorded).of(-1).tflops);
+  CHECK(browser.text("of('staircase').querySelector('.finding').textContent")
+            .ends_with("of cuBLAS in fp32, which reaches " + cublas + " TFLOP/s."));
+  browser.evaluate("of('staircase').querySelector('[tabindex=\"0\"].chart-mark').focus()");
+  for (const char* key : {"End", "Home", "ArrowDown", "ArrowDown"}) browser.press(key);
+  const auto stage_2 = pictures::main_run(recorded).of(2);
+  CHECK(
+      browser.text("of('staircase').querySelector('.told').textContent") ==
+      "Stage 2, coalesced: " + text::significant(stage_2.tflops) + " TFLOP/s, " +
+          text::significant(stage_2.cublas_percent) + " % of cuBLAS in fp32. It is " +
+          text::significant(stage_2.times_before) + " times as fast as the stage before.");
+  CHECK(
+      browser.evaluate("of('staircase').querySelectorAll('tbody tr').length") ==
+      std::to_string(stage_table_plain.stages.size() + 1));
+
+  browser.evaluate("choose('roofline', 0, 0), choose('staircase', 1, 1)");
+  browser.evaluate("of('roofline').querySelector('[tabindex=\"0\"].chart-mark').focus()");
+  for (const char* key : {"ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"}) {
+    browser.press(key);
+  }
+  CHECK(
+      browser.text("of('roofline').querySelector('.told').textContent")
+          .find("Stage 5, 2D thread tiling, tiles 64x64x8-8x4: ") == 0);
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace page
