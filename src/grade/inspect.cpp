@@ -84,12 +84,17 @@ std::vector<Drawn> drawn_cases(const Inspected& what) {
   return cases;
 }
 
+// The file is closed again, which a locked child could not do.
+Answers answers_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return answers_in({std::istreambuf_iterator<char>(file), {}});
+}
+
 // In the child: runs the cases, and reports after each of them how many came to their end, the
 // first that fails, counted from 1, or 0, and what is to be answered before, if anything is.
 // Returns the last report.
 std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
-  std::ifstream file(what.file, std::ios::binary);
-  const Answers answers = answers_in({std::istreambuf_iterator<char>(file), {}});
+  const Answers answers = answers_of(what.file);
   std::vector<Case> finished;
   std::size_t failing = 0;
   std::string report;

@@ -10,6 +10,7 @@
 #include "lab/problem.h"
 #include "model/refusal.h"
 #include "page/calculator_data.h"
+#include "page/chart_data.h"
 #include "page/html.h"
 #include "page/predictions.h"
 #include "page/scene_data.h"
@@ -105,7 +106,10 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
         "--page and --stage " + text::echoed(flags.stage) +
         ": the serial loop has no warps to show; choose a stage from 1 on");
   }
-  if (lesson.scenes.size() > 1) lesson.calculators = calculator_data(traced);
+  if (lesson.scenes.size() > 1) {
+    lesson.calculators = calculator_data(traced);
+    lesson.charts = chart_data(traced);
+  }
   lesson.title = lesson.scenes.size() == 1 ? lesson.scenes[0].name
                                            : "gemm_steps: from three loops to tensor cores";
   const std::string html = lesson_html(lesson);

@@ -316,4 +316,57 @@ TEST_CASE("--page refuses what it cannot write") {
   CHECK(!std::filesystem::exists(folder / "page.html"));
 }
 
+TEST_CASE("kernels that fail, and one that was stopped, have pages that say where") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const Folder folder;
+  const std::string page = folder / "page.html";
+  const auto open = [&](const std::string& name) {
+    CAPTURE(name);
+    const testing::Output output = testing::run(
+        "'" + (testing::built() / "try" / name).string() + "' --size 64 --limit 1 --show '" + page +
+        "'");
+    CHECK(output.exit_code == 1);
+    browser.open(page);
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    return browser.text("document.querySelector('.complaint').textContent");
+  };
+  const std::string alarm = "document.querySelector('main .complaint').textContent";
+  const std::string line = "document.querySelector('.source .now').textContent";
+  CHECK(open("race").find("race on ") != std::string::npos);
+  browser.press("x");
+  CHECK(browser.text(alarm).find("race on ") != std::string::npos);
+  CHECK(browser.text(line).find("s[") != std::string::npos);  // As or Bs
+  CHECK(open("crash").find(" on line 7, where there is no matrix") != std::string::npos);
+  browser.press("G");
+  CHECK(browser.text(alarm).size() > 10);
+  CHECK(open("endless").find("still running after 1 s") != std::string::npos);
+  CHECK(
+      browser.text("document.querySelector('.bad').textContent").find("k < K") !=
+      std::string::npos);
+}
+
+TEST_CASE("the solution of every exercise has a page without a complaint") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const Folder folder;
+  for (const auto& solution : std::filesystem::directory_iterator("exercises/solutions")) {
+    if (solution.path().extension() != ".cu") continue;
+    const std::string name = solution.path().stem().string();
+    CAPTURE(name);
+    const std::string page = folder / (name + ".html");
+    const testing::Output output = testing::run(
+        "export BUILD='" + testing::built().string() + "' INSPECT=show LIMIT=5 RECORD='" +
+        (folder / "grades.csv") + "' PAGE='" + page + "'; src/grade/grade.sh " +
+        std::to_string(std::atoi(name.c_str())) + " '" + solution.path().string() + "'");
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 0);
+    browser.open(page);
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    CHECK(number(browser, "page.player.recording.last") > 2);
+    browser.press("G");
+    CHECK(browser.complaints() == std::vector<std::string>{});
+  }
+}
+
 }  // namespace page

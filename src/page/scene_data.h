@@ -10,7 +10,7 @@ namespace page {
 // What the player shows, of the first block of the scene.
 struct ShownScene {
   std::string name, idea;
-  int stage = -1;              // -1: it is no stage's
+  int stage = -1;              // -1: it is not a stage
   int M = 0, N = 0, K = 0;     // C (M x N) = A (M x K) * B (K x N); 0: it is no product
   int BM = 0, BN = 0, BK = 0;  // the block's tile, as far as it is known
   // Tensor cores multiply 16 x 8 tiles: the page shows which lane holds which element.

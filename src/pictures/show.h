@@ -28,8 +28,8 @@ struct Show {
 // At most 100 columns wide, the pictures in it 80.
 void print_show(std::FILE* out, const Show& show, text::Style style);
 
-// The kernels' annotated source and pictures as HTML, all text escaped. A page has them in an element
-// with the id "pictures" (src/page/page.css).
+// The kernels' annotated source and pictures as HTML, all text escaped. A page has them in an
+// element with the id "pictures" (src/page/page.css).
 std::string show_html(const Show& show);
 
 }  // namespace pictures
