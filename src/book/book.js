@@ -135,7 +135,8 @@
     themeButton(document.querySelector('button.theme'));
     search(document.querySelector('form.search'));
     document.querySelectorAll('aside.source').forEach(showSource);
-    document.querySelector('nav.contents [aria-current]')?.scrollIntoView({block: 'center'});
+    const contents = document.querySelector('nav.contents'), here = contents.querySelector('[aria-current]');
+    if (here) contents.scrollTop = here.offsetTop - contents.clientHeight / 2;
     openTarget();
     addEventListener('hashchange', openTarget);
   });

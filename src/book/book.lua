@@ -319,37 +319,6 @@ local function parsed(page)
   end
   return page.part == 'walkthrough' and link_names(page, doc) or doc
 end
-local function rendered(page)
-  if page.source then
-    for from = 1, #page.source, 40 do
-      local text = table.concat(page.source, ' ', from, math.min(from + 39, #page.source))
-      index[#index + 1] = { page.file, 'L-' .. from, page.title, 'line ' .. from, text }
-    end
-    return html_of { raw('<p><a href="%s" download>The file itself</a></p>', copy(page.path)),
-      source_block(page.path, 'L') }
-  end
-  local doc = parsed(page)
-  index_blocks(page, doc.blocks)
-  if page.stage then doc.blocks:insert(2, aside(page, doc.blocks[1])) end
-  doc = doc:walk {
-    Link = function(link)
-      local source = source_of(page, link)
-      link.target = resolved(page, link.target) .. (source and '#L-' .. source.line or '')
-      return link
-    end,
-    Para = function(para)
-      local only = #para.content == 1 and para.content[1]
-      if only and only.t == 'Image' then return figure(page, only) end
-    end,
-    CodeBlock = function(block)
-      if block.classes[1] == 'console' then return console(block.text) end
-    end,
-    Table = function(block) return pandoc.Div({ block }, pandoc.Attr('', { 'scroll' })) end,
-  }
-  doc.blocks:extend { player(page) }
-  return html_of(doc.blocks)
-end
-
 local parts = { { 'walkthrough', 'Walkthrough' }, { 'exercises', 'Exercises' }, { 'lecturers', 'For lecturers' } }
 local function contents(current)
   local html = {}
@@ -366,6 +335,44 @@ local function contents(current)
   end
   return table.concat(html, '\n')
 end
+local function rendered(page)
+  if page.source then
+    for from = 1, #page.source, 40 do
+      local text = table.concat(page.source, ' ', from, math.min(from + 39, #page.source))
+      index[#index + 1] = { page.file, 'L-' .. from, page.title, 'line ' .. from, text }
+    end
+    return html_of { raw('<p><a href="%s" download>The file itself</a></p>', copy(page.path)),
+      source_block(page.path, 'L') }
+  end
+  local doc = parsed(page)
+  index_blocks(page, doc.blocks)
+  local play = player(page)
+  if page.stage then doc.blocks:insert(2, aside(page, doc.blocks[1])) end
+  if page == pages[1] then
+    local html = '<p><a href="lesson.html">The whole ladder, to play with</a></p><div class="contents" id="contents">%s</div>'
+    doc.blocks:insert(2, raw(html, contents()))
+  elseif play then
+    doc.blocks[1].content:extend { pandoc.Space(), pandoc.Link('Play it, step by step.', '#play') }
+  end
+  doc = doc:walk {
+    Link = function(link)
+      local source = source_of(page, link)
+      link.target = resolved(page, link.target) .. (source and '#L-' .. source.line or '')
+      return link
+    end,
+    Para = function(para)
+      local only = #para.content == 1 and para.content[1]
+      if only and only.t == 'Image' then return figure(page, only) end
+    end,
+    CodeBlock = function(block)
+      if block.classes[1] == 'console' then return console(block.text) end
+    end,
+    Table = function(block) return pandoc.Div({ block }, pandoc.Attr('', { 'scroll' })) end,
+  }
+  doc.blocks:extend { play }
+  return html_of(doc.blocks)
+end
+
 local function step(page, rel, word)
   if not (page and page.part) then return '<span></span>' end
   return string.format('<a rel="%s" href="%s"><small>%s</small> %s</a>', rel, page.file, word, escaped(page.title))
@@ -380,9 +387,6 @@ function Pandoc()
   while pages[number] do -- rendering a page adds those that it links to
     local page = pages[number]
     local body = rendered(page)
-    if number == 1 then
-      body = body .. '<p><a href="lesson.html">The whole ladder, to play with</a></p><div class="contents">' .. contents() .. '</div>'
-    end
     write(page.file, (template:gsub('{{(%w+)}}', {
       title = escaped(page.title),
       body = body,

@@ -35,7 +35,7 @@ write_page() {
   local file=$new/$1 said
   shift
   said=$("$program" --page "$file" "$@" 2>&1) && [ -s "$file" ] ||
-    refuse "$program --page ${file##*/} $*: wrote no page${said:+: ${said##*$'\n'}}"
+    refuse "$program --page ${file##*/}${*:+ $*}: wrote no page${said:+: ${said##*$'\n'}}"
 }
 write_page lesson.html
 for stage in $(sed -n 's/^## Stage \([1-9][0-9]*\):.*/\1/p' walkthrough.md); do
