@@ -26,7 +26,8 @@ local function lines_of(text)
   return (text:gsub('\n$', '') .. '\n'):gmatch '([^\n]*)\n'
 end
 local function escaped(text)
-  return (text:gsub('[&<>"]', { ['&'] = '&amp;', ['<'] = '&lt;', ['>'] = '&gt;', ['"'] = '&quot;' }))
+  local entities = { ['&'] = '&amp;', ['<'] = '&lt;', ['>'] = '&gt;', ['"'] = '&quot;' }
+  return (text:gsub('[&<>"]', entities))
 end
 local function html_of(blocks)
   return pandoc.write(pandoc.Pandoc(blocks), 'html')
@@ -44,8 +45,8 @@ local function declarations(path)
     local lines = all.lines
     lines[#lines + 1] = line
     local code = line:gsub('__[%w_]+__%b()', '')
-    local name = code:match '^ *struct ([%w_]+) {'
-    if code:match '^[%a_]' or code:match '^ *__device__' then name = name or code:match '([%w_]+)%(' end
+    local is_function = code:match '^[%a_]' or code:match '^ *__device__'
+    local name = code:match '^ *struct ([%w_]+) {' or is_function and code:match '([%w_]+)%('
     if name then
       all[name] = all[name] or {}
       table.insert(all[name], #lines)
@@ -60,13 +61,13 @@ end
 -- all of them share stands before the first.
 local function line_of(path, name, stage)
   local all = declarations(path)
-  local lines, best = all[name] or {}, nil
-  local from, to = all.stages[(stage or 0) - 1] or 0, all.stages[(stage or 0) + 1] or math.huge
+  local lines, stages, best = all[name] or {}, all.stages, nil
+  stage = stage or 0
+  local here = stages[stage] or 0
   for _, line in ipairs(lines) do
-    local middle = all.stages[stage] or 0
-    local nearer = not best or math.abs(line - middle) < math.abs(best - middle)
-    local shared = line < (all.stages[1] or 0)
-    if nearer and (#lines == 1 or shared or from < line and line < to) then best = line end
+    local near = line > (stages[stage - 1] or 0) and line < (stages[stage + 1] or math.huge)
+    local fits = near or #lines == 1 or line < (stages[1] or 0)
+    if fits and (not best or math.abs(line - here) < math.abs(best - here)) then best = line end
   end
   return best
 end
@@ -80,7 +81,8 @@ end
 -- Lines of a source file. Line 7 has the id PREFIX-7.
 local function source_block(path, prefix, first, last)
   local lines = declarations(path).lines
-  local language = (path:match '%.cu$' or path:match '%.cpp$' or path:match '%.h$') and 'cpp' or 'default'
+  local languages = { cu = 'cpp', cpp = 'cpp', h = 'cpp' }
+  local language = languages[path:match '%.(%a+)$'] or 'default'
   return pandoc.CodeBlock(table.concat(lines, '\n', first or 1, last or #lines),
     pandoc.Attr(prefix, { language, 'numberLines' }, { startFrom = tostring(first or 1) }))
 end
@@ -93,8 +95,10 @@ local function add(page)
   return page
 end
 local function add_text(path, file, text, part)
-  local title, rest = (text or read(path)):match '^#+ ([^\n]*)\n(.*)'
-  return add { path = path, file = file, title = title, text = rest, part = part }
+  text = text or read(path)
+  local title, rest = text:match '^#+ ([^\n]*)\n(.*)'
+  title = title and title:gsub('`', '') or path
+  return add { path = path, file = file, title = title, text = rest or text, part = part }
 end
 local function add_walkthrough()
   local chapter, fenced = {}, false
@@ -104,7 +108,7 @@ local function add_walkthrough()
     local slug = text:match '^## ([^\n]*)'
     slug = slug and slug:lower():gsub('[^%w ]', ''):gsub(' ', '-')
     local file = stage and 'stage-' .. stage or slug or 'index'
-    local page = add_text('walkthrough.md', file .. '.html', text .. '\n', 'walkthrough')
+    local page = add_text('walkthrough.md', file .. '.html', text .. '\n', 'Walkthrough')
     page.stage = tonumber(stage)
     if slug then page_of['walkthrough.md#' .. slug] = page end
     chapter = {}
@@ -125,19 +129,20 @@ local function without_answers(path)
   local kept, number, hidden, fence = {}, 0, false, nil
   for line in lines_of(read(path)) do
     number = number + 1
-    local ends = line:match '^</details>'
+    local ends = not fence and line:match '^</details>'
     if line:match '^```' then
       fence = not fence and line or nil
     elseif not fence and line:match '^<details' then
       if hidden then refuse('%s:%d: a folded answer begins in another one', path, number) end
       hidden = true
-      line = '*The answer is left out.*'
-      kept[#kept + 1] = line
+      kept[#kept + 1] = '*The answer is left out.*'
     elseif not fence and line:match '</?details' and not (ends and hidden) then
       refuse('%s:%d: a folded answer must begin and end a line of its own', path, number)
     end
-    local quotes = fence and line:match '^edits of exercises/solutions'
-    if quotes then kept[#kept + 1] = '(left out: it quotes a solution)'; fence = 'quote' end
+    if fence and line:match '^edits of exercises/solutions' then
+      kept[#kept + 1] = '(left out: it quotes a solution)'
+      fence = 'quote'
+    end
     local output = fence == '```console' and not line:match '^```' and not line:match '^%$ '
     if not (hidden or output or fence == 'quote') then kept[#kept + 1] = line end
     if ends then hidden = false end
@@ -147,13 +152,13 @@ local function without_answers(path)
 end
 
 local function add_exercises()
-  add_text('exercises/README.md', 'exercises.html', nil, 'exercises')
+  add_text('exercises/README.md', 'exercises.html', nil, 'Exercises')
   for path, name in os.getenv('FILES'):gmatch '(exercises/(%S+)/README.md)' do
-    add_text(path, 'exercise-' .. name .. '.html', nil, 'exercises')
+    add_text(path, 'exercise-' .. name .. '.html', nil, 'Exercises')
   end
   local path = 'exercises/TEACHING.md'
   local text = not with_answers and without_answers(path) or nil
-  add_text(path, 'teaching.html', text, 'lecturers')
+  add_text(path, 'teaching.html', text, 'For lecturers')
 end
 local function add_figures()
   local text = {}
@@ -161,11 +166,11 @@ local function add_figures()
     local described = read(path):match '<desc>(.-)</desc>' or path
     text[#text + 1] = string.format('![%s](%s)\n', described, path)
   end
-  add { path = 'figures', base = '', file = 'figures.html', title = 'Figures', part = 'lecturers',
-    text = table.concat(text, '\n') }
+  add_text('figures', 'figures.html', '# Figures\n' .. table.concat(text, '\n'), 'For lecturers')
 end
 
 local copied = {}
+local is_copied = { svg = true, png = true, jpg = true, pdf = true, ipynb = true }
 local function copy(path)
   local to = 'files/' .. path:gsub('/', '-')
   if not copied[path] then write(to, read(path)) end
@@ -176,7 +181,7 @@ end
 local function resolved(page, link)
   if link:match '^%a[%w+.-]*:' then return link end
   local path, fragment = link:match '^([^#]*)(.*)$'
-  path = path == '' and page.path or (page.base or page.path:match '^(.*/)' or '') .. path
+  path = path == '' and page.path or (page.path:match '^(.*/)' or '') .. path
   repeat
     local steps
     path, steps = path:gsub('[^/]+/%.%./', '', 1)
@@ -190,7 +195,7 @@ local function resolved(page, link)
   if page_of[path] then return page_of[path].file .. fragment end
   local text = read(path)
   if not text then refuse('%s links to %s, which is not a file', page.path, link) end
-  if path:match '%.svg$' or path:match '%.ipynb$' then return copy(path) end
+  if is_copied[path:match '%.(%a+)$'] then return copy(path) end
   local file = path:gsub('/', '-') .. '.html'
   if path:match '%.md$' then
     add_text(path, file)
@@ -211,10 +216,11 @@ local function console(code)
 end
 local function figure(page, image)
   local file, alt = resolved(page, image.src), escaped(pandoc.utils.stringify(image.caption))
-  local size = read(out .. '/' .. file):match '<svg[^>]*(width="%d+" height="%d+")'
-  return raw('<p class="figure"><a href="%s"><img src="%s" alt="%s" %s></a></p>', file, file, alt, size or '')
+  local svg = read(out .. '/' .. file) or ''
+  local size = svg:match '<svg[^>]*(width="%d+" height="%d+")' or ''
+  return raw('<p class="figure"><a href="%s"><img src="%s" alt="%s" %s></a></p>', file, file, alt, size)
 end
--- What a link to source names, with its line and the declaration itself.
+-- What a link to source names, and its line.
 local function source_of(page, link)
   local path, code = link.target, link.content[1]
   local name = code and code.t == 'Code' and code.text
@@ -228,10 +234,11 @@ local function aside(page, paragraph)
   paragraph:walk { Link = function(link)
     local source = source_of(page, link)
     if not source then return end
-    local code = source_block(source.path, source.name, extent(declarations(source.path).lines, source.line))
+    local path, line = source.path, source.line
+    local code = source_block(path, source.name, extent(declarations(path).lines, line))
     html[#html + 1] = string.format([[<details><summary>Source: <code>%s</code></summary>
-%s<p><a href="%s#L-%d">%s, line %d</a></p></details>]], source.name, html_of { code },
-      resolved(page, source.path), source.line, source.path, source.line)
+%s<p><a href="%s#L-%d">%s, line %d</a></p></details>]],
+      source.name, html_of { code }, resolved(page, path), line, path, line)
   end }
   return raw('<aside class="source" aria-label="Source">%s</aside>', table.concat(html))
 end
@@ -240,12 +247,13 @@ local function player(page)
   local there = io.open(out .. '/' .. file)
   if not there then return end
   there:close()
-  local what = 'one block of stage ' .. page.title:gsub('Stage ', '') .. ', step by step'
+  local what = escaped('one block of ' .. page.title:gsub('Stage', 'stage'):gsub(':', ','))
   return raw([[<section class="player" id="play"><h2>Play it</h2>
-<iframe src="%s" title="Player: %s" loading="lazy"></iframe>
-<p class="printed">On the page in the web there is a player here: %s.</p>
-<p class="alone"><a href="%s">Open the player alone</a> · <a href="lesson.html#stage=%d">the whole ladder</a></p></section>]],
-    file, escaped(what), escaped(what), file, page.stage)
+<iframe src="%s" title="Player: %s, step by step" loading="lazy"></iframe>
+<p class="printed">The web page has a player here: %s, step by step.</p>
+<p class="alone"><a href="%s">Open the player alone</a> ·
+<a href="lesson.html#stage=%d">Open the whole ladder</a></p></section>]],
+    file, what, what, file, page.stage)
 end
 
 -- Names in a chapter that its stage's source declares lead there, once each.
@@ -290,15 +298,14 @@ local function index_blocks(page, blocks)
   end
 end
 local function json(text)
-  local plain = text:gsub('[%c ]+', ' '):gsub('[\\"]', '\\%0')
-  return '"' .. plain .. '"'
+  return '"' .. text:gsub('[\0-\32\127]+', ' '):gsub('[\\"]', '\\%0') .. '"'
 end
 local function index_script()
   local entries = {}
-  for _, entry in ipairs(index) do
-    local text = entry[5]
-    if type(text) == 'table' then text = pandoc.write(pandoc.Pandoc(text), 'plain') end
-    entries[#entries + 1] = string.format('[%s,%s,%s,%s,%s]', json(entry[1]), json(entry[2]), json(entry[3]), json(entry[4]), json(text))
+  for number, entry in ipairs(index) do
+    if type(entry[5]) == 'table' then entry[5] = pandoc.write(pandoc.Pandoc(entry[5]), 'plain') end
+    for place = 1, 5 do entry[place] = json(entry[place]) end
+    entries[number] = '[' .. table.concat(entry, ',') .. ']'
   end
   return 'bookIndex = [\n' .. table.concat(entries, ',\n') .. '\n];\n'
 end
@@ -317,24 +324,25 @@ local function parsed(page)
       doc.blocks[place] = block
     end
   end
-  return page.part == 'walkthrough' and link_names(page, doc) or doc
+  return page.part == 'Walkthrough' and link_names(page, doc) or doc
 end
-local parts = { { 'walkthrough', 'Walkthrough' }, { 'exercises', 'Exercises' }, { 'lecturers', 'For lecturers' } }
+
+-- The list of the pages, on its own or beside the page `current`.
 local function contents(current)
   local html = {}
-  for _, part in ipairs(parts) do
-    local open = not current or current.part == part[1] or part[1] == 'walkthrough'
-    html[#html + 1] = string.format('<details%s><summary>%s</summary><ul>', open and ' open' or '', part[2])
+  for _, part in ipairs { 'Walkthrough', 'Exercises', 'For lecturers' } do
+    local open = not current or current.part == part or part == 'Walkthrough'
+    html[#html + 1] = (open and '<details open>' or '<details>') .. '<summary>' .. part .. '</summary><ul>'
     for _, page in ipairs(pages) do
-      if page.part == part[1] then
-        html[#html + 1] = string.format('<li><a href="%s"%s>%s</a></li>', page.file,
-          page == current and ' aria-current="page"' or '', escaped(page.title))
-      end
+      local here = page == current and ' aria-current="page"' or ''
+      local item = string.format('<li><a href="%s"%s>%s</a></li>', page.file, here, escaped(page.title))
+      if page.part == part then html[#html + 1] = item end
     end
     html[#html + 1] = '</ul></details>'
   end
   return table.concat(html, '\n')
 end
+
 local function rendered(page)
   if page.source then
     for from = 1, #page.source, 40 do
@@ -349,8 +357,8 @@ local function rendered(page)
   local play = player(page)
   if page.stage then doc.blocks:insert(2, aside(page, doc.blocks[1])) end
   if page == pages[1] then
-    local html = '<p><a href="lesson.html">The whole ladder, to play with</a></p><div class="contents" id="contents">%s</div>'
-    doc.blocks:insert(2, raw(html, contents()))
+    doc.blocks:insert(2, raw([[<p><a href="lesson.html">The whole ladder, to play with</a></p>
+<div class="contents" id="contents">%s</div>]], contents()))
   elseif play then
     doc.blocks[1].content:extend { pandoc.Space(), pandoc.Link('Play it, step by step.', '#play') }
   end
@@ -375,7 +383,8 @@ end
 
 local function step(page, rel, word)
   if not (page and page.part) then return '<span></span>' end
-  return string.format('<a rel="%s" href="%s"><small>%s</small> %s</a>', rel, page.file, word, escaped(page.title))
+  return string.format('<a rel="%s" href="%s"><small>%s</small> %s</a>',
+    rel, page.file, word, escaped(page.title))
 end
 
 function Pandoc()
@@ -391,7 +400,7 @@ function Pandoc()
       title = escaped(page.title),
       body = body,
       contents = contents(page),
-      kind = page.source and 'listing' or page.part or 'text',
+      kind = page.source and 'listing' or 'text',
       previous = page.part and step(pages[number - 1], 'prev', '← Previous') or '',
       next = page.part and step(pages[number + 1], 'next', 'Next →') or '',
     })))

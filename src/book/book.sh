@@ -21,11 +21,12 @@ if [ -L "$out" ] || { [ -e "$out" ] && [ ! -d "$out" ]; }; then
   refuse "$out: is not a folder; give another one, for example BOOK=build/book"
 elif [ -d "$out" ]; then
   foreign=$(files_in "$out" | LC_ALL=C comm -23 - <(cat "$out/$list" 2> /dev/null)) || exit 2
-  [ -z "$foreign" ] || refuse "$out: has $(head -n 1 <<< "${foreign//.\//}"), which make book did not" \
-    "write; nothing was replaced, so give another folder, for example BOOK=build/book"
+  foreign=${foreign%%$'\n'*}
+  [ -z "$foreign" ] || refuse "$out: has ${foreign#./}, which make book did not write; nothing was" \
+    "replaced, so give another folder, for example BOOK=build/book"
 fi
-mkdir -p -- "$(dirname -- "$out")" 2> /dev/null && new=$(mktemp -d -- "$out.XXXXXX" 2> /dev/null) ||
-  refuse "$out: cannot be written"
+mkdir -p -- "$(dirname -- "$out")" 2> /dev/null
+new=$(mktemp -d -- "$out.XXXXXX" 2> /dev/null) || refuse "$out: cannot be written"
 trap 'rm -rf -- "$new"' EXIT
 trap 'exit 130' INT TERM
 
@@ -42,8 +43,8 @@ for stage in $(sed -n 's/^## Stage \([1-9][0-9]*\):.*/\1/p' walkthrough.md); do
   write_page "players/stage-$stage.html" --stage "$stage"
 done
 
-BOOK=$new ANSWERS=$answers FILES="$(echo exercises/*/README.md figures/*.svg)" pandoc --from gfm --to html --lua-filter src/book/book.lua \
-  --output /dev/null < /dev/null || exit 2
+BOOK=$new ANSWERS=$answers FILES=$(echo exercises/*/README.md figures/*.svg) \
+  pandoc --lua-filter src/book/book.lua --to html --output /dev/null < /dev/null || exit 2
 touch "$new/.nojekyll" # GitHub Pages then takes the files as they are
 files_in "$new" > "$new/$list" && chmod 755 "$new" || refuse "$new: cannot be written"
 if [ -d "$out" ]; then
