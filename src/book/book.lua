@@ -57,17 +57,12 @@ local function declarations(path)
   declared[path] = all
   return all
 end
--- The line that declares `name` for a stage: several stages may have a function of that name. What
--- all of them share stands before the first.
+-- The line that declares `name`, of several the one that is nearest to the stage.
 local function line_of(path, name, stage)
   local all = declarations(path)
-  local lines, stages, best = all[name] or {}, all.stages, nil
-  stage = stage or 0
-  local here = stages[stage] or 0
-  for _, line in ipairs(lines) do
-    local near = line > (stages[stage - 1] or 0) and line < (stages[stage + 1] or math.huge)
-    local fits = near or #lines == 1 or line < (stages[1] or 0)
-    if fits and (not best or math.abs(line - here) < math.abs(best - here)) then best = line end
+  local here, best = all.stages[stage or 0] or 0, nil
+  for _, line in ipairs(all[name] or {}) do
+    if not best or math.abs(line - here) < math.abs(best - here) then best = line end
   end
   return best
 end
