@@ -16,6 +16,9 @@ local function read(path)
   if file then file:close() end
   return text
 end
+local function text_of(path)
+  return read(path) or refuse('%s: cannot be read', path)
+end
 local function write(name, text)
   local file = io.open(out .. '/' .. name, 'wb')
   if not (file and file:write(text) and file:close()) then
@@ -41,7 +44,7 @@ local declared = {}
 local function declarations(path)
   if declared[path] then return declared[path] end
   local all = { lines = {}, stages = {} }
-  for line in lines_of(read(path)) do
+  for line in lines_of(text_of(path)) do
     local lines = all.lines
     lines[#lines + 1] = line
     local code = line:gsub('__[%w_]+__%b()', '')
@@ -90,7 +93,7 @@ local function add(page)
   return page
 end
 local function add_text(path, file, text, part)
-  text = text or read(path)
+  text = text or text_of(path)
   local title, rest = text:match '^#+ ([^\n]*)\n(.*)'
   title = title and title:gsub('`', '') or path
   return add { path = path, file = file, title = title, text = rest or text, part = part }
@@ -108,7 +111,7 @@ local function add_walkthrough()
     if slug then page_of['walkthrough.md#' .. slug] = page end
     chapter = {}
   end
-  for line in lines_of(read 'walkthrough.md') do
+  for line in lines_of(text_of 'walkthrough.md') do
     if line:match '^```' then fenced = not fenced end
     if not fenced and line:match '^## ' then done() end
     -- The file that an excerpt quotes, which pandoc would drop.
@@ -122,7 +125,7 @@ end
 -- TEACHING.md without its folded answers, what its commands print, and quoted solutions.
 local function without_answers(path)
   local kept, number, hidden, fence = {}, 0, false, nil
-  for line in lines_of(read(path)) do
+  for line in lines_of(text_of(path)) do
     number = number + 1
     local ends = not fence and line:match '^</details>'
     if line:match '^```' then
@@ -349,6 +352,9 @@ local function rendered(page)
   end
   local doc = parsed(page)
   index_blocks(page, doc.blocks)
+  if page.part == 'Walkthrough' and not (doc.blocks[1] and doc.blocks[1].t == 'Para') then
+    refuse('%s: "%s" does not begin with a paragraph', page.path, page.title)
+  end
   local play = player(page)
   if page.stage then doc.blocks:insert(2, aside(page, doc.blocks[1])) end
   if page == pages[1] then
@@ -383,7 +389,7 @@ local function step(page, rel, word)
 end
 
 function Pandoc()
-  local template = read 'src/book/book.html'
+  local template = text_of 'src/book/book.html'
   add_walkthrough()
   add_exercises()
   add_figures()

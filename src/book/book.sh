@@ -4,6 +4,7 @@
 # folder has the answers of TEACHING.md, which students should not see. Run it in the folder of
 # walkthrough.md. Exit codes: 0 written, 2 not; then FOLDER is as it was.
 set -uo pipefail
+shopt -s nullglob
 out=$1 program=$2 answers=${3:-}
 [ "$out" = / ] || out=${out%/}
 list=.gemm_steps-book # in FOLDER: the names of all files that make book wrote

@@ -23,6 +23,8 @@ constexpr const char* kProgram =
     "#!/bin/bash\n"
     "[ $1 = --page ] && echo \"<h1>Page $3 $4</h1>\" > \"$2\"\n";
 
+constexpr const char* kTooOld = "book: this pandoc is too old; install pandoc 2.17 or newer\n";
+
 bool skipped(const std::string& program, const std::string& why) {
   if (testing::run("command -v " + program).exit_code == 0) return false;
   MESSAGE("skipped: there is no " << program << why);
@@ -52,6 +54,10 @@ const Place* written() {
   static const Place place;
   static const bool there = !skipped("pandoc", " to write the book") && [] {
     const testing::Output output = place.write();
+    if (output.err == kTooOld) {
+      MESSAGE("skipped: " << kTooOld);
+      return false;
+    }
     CHECK(output.err == "");
     CHECK(output.out == place.out + "/index.html\n");
     return output.exit_code == 0;
@@ -308,6 +314,46 @@ TEST_CASE("a book that cannot be written is refused in one sentence") {
       testing::run("src/book/book.sh '" + out + "' '" + place.folder / "program" + "'");
   CHECK(nowhere.exit_code == 2);
   CHECK(nowhere.err == "book: " + out + ": cannot be written\n");
+}
+
+TEST_CASE("a text that a book cannot show is refused, with its place") {
+  if (written() == nullptr) return;
+  // A lesson of a few lines, with one sentence in the text or on the lecturers' page.
+  const auto said = [](const std::string& text, const std::string& teaching) {
+    const Place place;
+    fs::create_directories(place.folder / "lesson/src");
+    fs::copy("src/book", place.folder / "lesson/src/book");
+    place.folder.write(
+        "lesson/walkthrough.md", "# All\n\n" + text + "\n\n## Stage 1: one\n\nOne.\n");
+    place.folder.write("lesson/exercises/README.md", "# Exercises\n\nNone.\n");
+    place.folder.write("lesson/exercises/TEACHING.md", "# Sessions\n\n" + teaching + "\n\nLast.\n");
+    place.folder.write("lesson/exercises/solutions/one.cu", "secret");
+    const testing::Output output = testing::run(
+        "cd '" + place.folder / "lesson" + "' && src/book/book.sh book '" +
+        place.folder / "program" + "'");
+    CHECK(output.exit_code == (output.err.empty() ? 0 : 2));
+    CHECK(fs::exists(place.folder / "lesson/book") == output.err.empty());
+    return output.err + contents(place.folder / "lesson/book/teaching.html");
+  };
+  CHECK(said("[A](a.txt)", "") == "book: walkthrough.md links to a.txt, which is not a file\n");
+  CHECK(
+      said("[A](exercises/solutions/one.cu)", "") ==
+      "book: walkthrough.md links to exercises/solutions/one.cu, which a book must not show\n");
+  CHECK(said("- A list.", "") == "book: walkthrough.md: \"All\" does not begin with a paragraph\n");
+  const std::string own_line =
+      "book: exercises/TEACHING.md:3: a folded answer must begin and end a line of its own\n";
+  CHECK(said("Text.", "Why? <details>secret</details>") == own_line);
+  CHECK(said("Text.", " <details>\nsecret\n</details>") == own_line);
+  CHECK(
+      said("Text.", "<details>\nsecret\n\n<details>\nsecret\n</details>") ==
+      "book: exercises/TEACHING.md:6: a folded answer begins in another one\n");
+  CHECK(
+      said("Text.", "<details>secret</details>") ==
+      "book: exercises/TEACHING.md: its last folded answer or fence does not end\n");
+  const std::string hidden =
+      said("Text.", "<details>\n\n```\n</details>\nsecret\n```\n\n</details>");
+  CHECK(hidden.find("secret") == std::string::npos);
+  CHECK(hidden.find("The answer is left out") < hidden.find("Last."));
 }
 
 TEST_CASE("the book's search finds by keyboard, and its colours change where nothing is stored") {
