@@ -65,12 +65,14 @@
     addMarked(head, heading ? title + ' · ' + heading : title, words);
     const places = words.map(word => lower[4].indexOf(word)).filter(place => place >= 0);
     const from = Math.max(0, Math.min(...places, text.length) - 40);
-    addMarked(link.appendChild(document.createElement('span')), text.slice(from, from + 140), words);
+    const excerpt = link.appendChild(document.createElement('span'));
+    addMarked(excerpt, text.slice(from, from + 140), words);
     return link;
   }
 
   function search(form) {
-    const [input, results, found] = ['input', '.results', '#found'].map(each => form.querySelector(each));
+    const input = form.querySelector('input'), results = form.querySelector('.results');
+    const found = form.querySelector('#found');
     let at = -1;
     const choose = place => {
       const options = [...found.children];
@@ -87,7 +89,8 @@
     const update = () => loadIndex(() => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       const all = words.length ? matches(words) : [];
-      found.replaceChildren(...all.slice(0, 20).map((entry, number) => option(entry, words, number)));
+      const first = all.slice(0, 20);
+      found.replaceChildren(...first.map((entry, number) => option(entry, words, number)));
       input.removeAttribute('aria-activedescendant');
       at = -1;
       show(words.length > 0);
@@ -129,7 +132,9 @@
   function openTarget() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
-    for (let part = target; part; part = part.parentElement) if (part.tagName === 'DETAILS') part.open = true;
+    for (let part = target; part; part = part.parentElement) {
+      if (part.tagName === 'DETAILS') part.open = true;
+    }
     target.scrollIntoView();
   }
 

@@ -111,13 +111,21 @@ local function add_walkthrough()
     if slug then page_of['walkthrough.md#' .. slug] = page end
     chapter = {}
   end
+  local quoted
   for line in lines_of(text_of 'walkthrough.md') do
     if line:match '^```' then fenced = not fenced end
     if not fenced and line:match '^## ' then done() end
-    -- The file that an excerpt quotes, which pandoc would drop.
-    local quoted = line:match '^```c%+%+ (%S+)$'
-    if quoted then chapter[#chapter + 1] = string.format('[%s](%s)\n', quoted, quoted) end
-    chapter[#chapter + 1] = quoted and '```c++' or line
+    -- The file that an excerpt quotes, which pandoc would drop, with the first line quoted.
+    if quoted then
+      local from = 1
+      for number, there in ipairs(declarations(quoted).lines) do
+        if there == line then from = number break end
+      end
+      local link = string.format('[%s, line %d](%s#L-%d)', quoted, from, quoted, from)
+      table.insert(chapter, link .. '\n\n```c++')
+    end
+    quoted = line:match '^```c%+%+ (%S+)$'
+    if not quoted then table.insert(chapter, line) end
   end
   done()
 end
@@ -216,7 +224,8 @@ local function figure(page, image)
   local file, alt = resolved(page, image.src), escaped(pandoc.utils.stringify(image.caption))
   local svg = read(out .. '/' .. file) or ''
   local size = svg:match '<svg[^>]*(width="%d+" height="%d+")' or ''
-  return raw('<p class="figure"><a href="%s"><img src="%s" alt="%s" %s></a></p>', file, file, alt, size)
+  return raw('<p class="figure"><a href="%s"><img src="%s" alt="%s" %s></a></p>',
+    file, file, alt, size)
 end
 -- What a link to source names, and its line.
 local function source_of(page, link)
@@ -330,10 +339,12 @@ local function contents(current)
   local html = {}
   for _, part in ipairs { 'Walkthrough', 'Exercises', 'For lecturers' } do
     local open = not current or current.part == part or part == 'Walkthrough'
-    html[#html + 1] = (open and '<details open>' or '<details>') .. '<summary>' .. part .. '</summary><ul>'
+    local opening = '<details%s><summary>%s</summary><ul>'
+    html[#html + 1] = string.format(opening, open and ' open' or '', part)
     for _, page in ipairs(pages) do
       local here = page == current and ' aria-current="page"' or ''
-      local item = string.format('<li><a href="%s"%s>%s</a></li>', page.file, here, escaped(page.title))
+      local item = string.format('<li><a href="%s"%s>%s</a></li>', page.file, here,
+        escaped(page.title))
       if page.part == part then html[#html + 1] = item end
     end
     html[#html + 1] = '</ul></details>'

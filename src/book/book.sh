@@ -23,15 +23,16 @@ if [ -L "$out" ] || { [ -e "$out" ] && [ ! -d "$out" ]; }; then
 elif [ -d "$out" ]; then
   foreign=$(files_in "$out" | LC_ALL=C comm -23 - <(cat "$out/$list" 2> /dev/null)) || exit 2
   foreign=${foreign%%$'\n'*}
-  [ -z "$foreign" ] || refuse "$out: has ${foreign#./}, which make book did not write; nothing was" \
-    "replaced, so give another folder, for example BOOK=build/book"
+  [ -z "$foreign" ] || refuse "$out: has ${foreign#./}, which make book did not write; nothing" \
+    "was replaced, so give another folder, for example BOOK=build/book"
 fi
 mkdir -p -- "$(dirname -- "$out")" 2> /dev/null
 new=$(mktemp -d -- "$out.XXXXXX" 2> /dev/null) || refuse "$out: cannot be written"
 trap 'rm -rf -- "$new"' EXIT
 trap 'exit 130' INT TERM
 
-mkdir "$new/players" "$new/files" && cp src/book/book.{css,js} "$new" || refuse "$new: cannot be written"
+mkdir "$new/players" "$new/files" && cp src/book/book.{css,js} "$new" ||
+  refuse "$new: cannot be written"
 # write_page FILE FLAGS...: has the program write a page; its last line says why it did not.
 write_page() {
   local file=$new/$1 said

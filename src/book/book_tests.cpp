@@ -223,6 +223,14 @@ TEST_CASE("a chapter of the book shows the source that it names") {
     }
   }
   CHECK(named > 30);
+  // An excerpt leads to its first line: "__global__ void add(int n, ...".
+  const std::string preface = book->page("preface-cuda-in-ten-minutes.html");
+  std::istringstream example(contents("examples/vector_add.cu"));
+  int number = 1;
+  for (std::string line; std::getline(example, line) && !line.starts_with("__global__");) ++number;
+  CHECK(
+      preface.find("href=\"examples-vector_add.cu.html#L-" + std::to_string(number) + "\"") !=
+      std::string::npos);
 }
 
 TEST_CASE("answers for lecturers are in the book only on request, and solutions never") {
