@@ -14,7 +14,7 @@ BUILD ?= build
 PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
 EXTRA_CXXFLAGS ?=
 # These count only from make's command line: an OUT or K in the environment means something else.
-ASKED := ANSWERS ANSWER_S ARCH BLOCK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MORE MUTANTS N OUT \
+ASKED := ANSWERS ANSWER_S ARCH BLOCK BOOK COMPILE_GB COMPILE_S DIR EX FILE FLAGS HINT INPUTS JOBS K KERNEL LIMIT M MEMORY_GB MORE MUTANTS N OUT \
 	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_ARGS TRY_FLAGS V VARIANT WERROR
 $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(name) :=)))
 
