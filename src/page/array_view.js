@@ -32,6 +32,7 @@ class ArrayView {
     this.canvas.height = height * ratio;
     this.canvas.style.width = width + "px";
     this.canvas.style.height = height + "px";
+    this.drawn = null;  // a canvas of another size is empty
     this.context = this.canvas.getContext("2d");
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
   }

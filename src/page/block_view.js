@@ -9,7 +9,8 @@ class BlockView {
     this.actions = make("div", {class: "actions"});
     this.counters = make("div");
     this.fragments = make("div");
-    const observer = new ResizeObserver(() => this.layOut());
+    // In the next frame, because it changes the size of what is observed.
+    const observer = new ResizeObserver(() => requestAnimationFrame(() => this.layOut()));
     for (const box of [this.matrices, this.shared]) observer.observe(box);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
     this.colours = readColours();
@@ -48,10 +49,10 @@ class BlockView {
 
   // Cells as large as the room allows: of the product for all three matrices together.
   layOut() {
-    if (!this.recording) return;
+    if (!this.recording || this.matrices.clientWidth === 0) return;  // nobody sees it
     const {M, N, K} = this.recording.scene;
     const widthOf = (box) => Math.max(240, box.clientWidth) - 8;
-    const ofProduct = Math.min(4, (widthOf(this.matrices) - 10) / (K + N), 430 / (K + M));
+    const ofProduct = Math.min(6, (widthOf(this.matrices) - 10) / (K + N), Math.max(430, innerHeight * 0.55) / (K + M));
     for (const view of this.views) {
       const width = widthOf(view.array.shared ? this.shared : this.matrices);
       if (this.isFactor(view)) view.layOut({cell: ofProduct, most: 4000});

@@ -297,6 +297,15 @@ TEST_CASE("the page fits a projector and a phone, in the light and in the dark")
         CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
       }
       CHECK(browser.complaints() == std::vector<std::string>{});
+      // No picture is left empty, also after the page was given another size.
+      browser.evaluate(
+          "page.show('player'), new Promise((done) => requestAnimationFrame(() => "
+          "requestAnimationFrame(done)))");
+      CHECK(
+          number(
+              browser,
+              "[...document.querySelectorAll('#view-player canvas')].filter((canvas) => "
+              "canvas.getContext('2d').getImageData(4, 4, 1, 1).data[3] !== 255).length") == 0);
     }
   }
   browser.media(false, false, false);

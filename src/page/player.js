@@ -50,7 +50,7 @@ class Player {
       this.speedChoice.element, this.warpBox, this.laneChoice.element,
       button(text.keysLong, text.keys, () => this.toggleHelp()));
     this.root.replaceChildren(controls, this.slider, this.help,
-      make("div", {class: "now"}, this.deed, this.where, this.laneLine), this.alarm,
+      make("div", {class: "telling"}, this.deed, this.where, this.laneLine), this.alarm,
       make("div", {class: "stage"},
         make("div", {}, section(text.source, this.idea, this.source), section(text.counters, this.block.counters)),
         make("div", {}, section(text.matrices, this.block.matrices), legend()),
