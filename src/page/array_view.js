@@ -1,7 +1,7 @@
 // An array as a grid of words on a canvas.
 
 const PART_GAP = 6;            // pixels between the columns of a wrapped array
-const MOST_WORDS = 1 << 18;  // of a larger array, the rows around the access are drawn
+const MOST_WORDS = 1 << 20;  // of a larger array, the rows around the access are drawn
 
 class ArrayView {
   // `tile` is the block's part of the array, {rows, columns}; null if it is not known.

@@ -42,7 +42,9 @@ class Compare {
       setText(deed, block.deed);
       return floatsPerResult(block).toFixed(2);
     });
-    setText(this.finding, say(words.compare.finding, {left: floats[0], right: floats[1]}));
+    const isWhole = this.sides.every(({block}) => block.recording.scene.complete);
+    setText(this.finding, say(words.compare.finding, {left: floats[0], right: floats[1]}) +
+      (isWhole ? "" : " " + words.compare.incomplete));
     this.onmove(this);
   }
 

@@ -50,7 +50,7 @@ function actionLines(recording, replay) {
   const from = replay.step === 0 ? 0 : recording.actionsBefore[replay.step - 1];
   const actions = recording.actions.slice(from, recording.actionsBefore[replay.step]);
   const lines = [];
-  if (recording.actions.length > 0) {
+  if (actions.length > 0) {
     lines.push(make("h4", {}, words.action.title));
     const names = ["arrive", "wait", "box", "multiply", "multiplied"];
     for (const action of actions.slice(0, MOST)) {

@@ -8,6 +8,7 @@
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
+#include "model/choice.h"
 #include "model/refusal.h"
 #include "page/calculator_data.h"
 #include "page/chart_data.h"
@@ -25,7 +26,8 @@ namespace page {
 
 namespace {
 
-constexpr int kSide = 128;                  // M, N and K: a few tiles of every stage
+// M, N and K: a few tiles of every stage. The paper GPU has many more warps for as many threads.
+constexpr int kSide = 128, kPaperSide = 32;
 constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody plays more
 
 // A stage as it was measured, with its first block.
@@ -45,10 +47,12 @@ Measured measured(
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
-  row.variant = &variant;
   const model::KernelRef& kernel = p.kernel_of(traced, variant);
   row.aligned = &kernel == &variant.kernel;
-  row.occupancy = lab::occupancy_of({}, run, variant, kernel);
+  row.variant = &model::launched(variant, row.aligned);
+  if (model::why_not_run(stage, run.gpu).empty()) {
+    row.occupancy = lab::occupancy_of({}, run, *row.variant, kernel);
+  }
   return {std::move(row), std::move(recorder.launches.at(0))};
 }
 
@@ -64,7 +68,7 @@ ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run
   scene.BM = variant.BM;
   scene.BN = variant.BN;
   scene.BK = variant.BK;
-  scene.has_fragments = variant.multiplier != model::Multiplier::ffma;
+  scene.multiplier = variant.multiplier;
   scene.scene = step::scene_of(std::move(recording), scene.name, "", run.M, run.N, run.K);
   return scene;
 }
@@ -77,11 +81,11 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
     throw model::Refusal("--page " + text::echoed(flags.page) + ": " + problem);
   };
   refuse_if(text::problem_of_writing(flags.page));  // said before the work and not after it
+  lab::Run run = lab::new_run(flags, false, "");
   flags::Flags sized = flags;
-  if (flags.a.empty() && !flags.size) sized.size = kSide;
+  if (flags.a.empty() && !flags.size) sized.size = model::has_clock(run.gpu) ? kSide : kPaperSide;
   const lab::Problem p = lab::load_problem(sized, false);
   if (p.results() == 0) throw model::Refusal("--page: C has no elements, so no kernel runs");
-  lab::Run run = lab::new_run(sized, false, "");
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
@@ -89,7 +93,7 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
   std::vector<lab::Row> rows;
   std::vector<model::Recording> recordings;
   for (const model::Stage* stage : flags::select_stages(flags.stage, traced.stages)) {
-    if (stage->variants.empty()) continue;
+    if (stage->variants.empty() || !model::is_traceable(*stage, run.gpu)) continue;
     const model::Variant& variant = flags::select_variant(*stage, flags.variant, run.gpu, p.M, p.N);
     Measured one = measured(traced, *stage, variant, p, run);
     rows.push_back(std::move(one.row));
@@ -104,7 +108,9 @@ int write_page(const flags::Flags& flags, const model::StageTable& traced) {
   if (lesson.scenes.empty()) {
     throw model::Refusal(
         "--page and --stage " + text::echoed(flags.stage) +
-        ": the serial loop has no warps to show; choose a stage from 1 on");
+        ": there are no warps to show; choose a stage from 1 on, and for stages on tensor cores a "
+        "GPU "
+        "with warps of 32");
   }
   if (lesson.scenes.size() > 1) {
     lesson.calculators = calculator_data(traced);

@@ -171,22 +171,34 @@ std::string sites_data(const step::StepScene& scene) {
   return array_of(texts);
 }
 
-// For each element of a tile, row by row, the lane that holds it: of A (16 x 8), B (8 x 8) and the
-// sums (16 x 8) of an mma.m16n8k8 of tf32.
-std::string fragments_data() {
-  const auto owners = [](simt::FragmentLayout layout, bool by_columns) {
-    Numbers lanes(layout.majors * layout.minors);
+// [name, rows, columns, for each element row by row the lane that holds it] of the tiles that a
+// warp holds together: A (16 x 8), B (8 x 8) and the sums (16 x 8) of an mma.m16n8k8 of tf32. Each
+// warp of a wgmma holds the same of A and, for every eight columns, of the sums; B stays in shared
+// memory. (PTX ISA 9.0, "Register fragments" of wgmma.)
+std::string fragments_data(model::Multiplier multiplier) {
+  if (multiplier == model::Multiplier::ffma || multiplier == model::Multiplier::wgmma_bf16) {
+    return "[]";
+  }
+  const auto tile = [](const char* name, simt::FragmentLayout layout, bool by_columns) {
+    const int rows = by_columns ? layout.minors : layout.majors;
+    const int columns = by_columns ? layout.majors : layout.minors;
+    Numbers lanes(rows * columns);
     for (int lane = 0; lane < 32; ++lane) {
       for (int i = 0; i < layout.elements(); ++i) {
         const auto [major, minor] = layout.position(lane, i);
-        lanes[by_columns ? minor * layout.majors + major : major * layout.minors + minor] = lane;
+        lanes[by_columns ? minor * columns + major : major * columns + minor] = lane;
       }
     }
-    return packed(lanes);
+    return array_of(
+        {text::json_string(name), std::to_string(rows), std::to_string(columns), packed(lanes)});
   };
-  return "[[\"A\",16,8," + owners(simt::factor_layout(16, 8, simt::WmmaType::tf32), false) +
-         "],[\"B\",8,8," + owners(simt::factor_layout(8, 8, simt::WmmaType::tf32), true) +
-         "],[\"C\",16,8," + owners(simt::accumulator_layout(16, 8), false) + "]]";
+  const simt::WmmaType tf32 = simt::WmmaType::tf32;
+  std::vector<std::string> tiles{tile("first", simt::factor_layout(16, 8, tf32), false)};
+  if (multiplier == model::Multiplier::mma_tf32) {
+    tiles.push_back(tile("second", simt::factor_layout(8, 8, tf32), true));
+  }
+  tiles.push_back(tile("sums", simt::accumulator_layout(16, 8), false));
+  return array_of(tiles);
 }
 
 }  // namespace
@@ -211,7 +223,7 @@ std::string scene_data(const ShownScene& shown) {
          ",\"arrays\":" + arrays_data(scene) + ",\"sites\":" + sites_data(scene) + "," +
          steps_data(scene, block) + ",\"actions\":" + actions_data(scene, block) +
          ",\"hazards\":" + hazards_data(scene, block) +
-         ",\"fragments\":" + (shown.has_fragments ? fragments_data() : "[]") + "}";
+         ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
 }
 
 }  // namespace page

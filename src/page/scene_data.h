@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "model/stage.h"
 #include "step/scene.h"
 
 namespace page {
@@ -13,8 +14,8 @@ struct ShownScene {
   int stage = -1;              // -1: it is not a stage
   int M = 0, N = 0, K = 0;     // C (M x N) = A (M x K) * B (K x N); 0: it is no product
   int BM = 0, BN = 0, BK = 0;  // the block's tile, as far as it is known
-  // Tensor cores multiply 16 x 8 tiles: the page shows which lane holds which element.
-  bool has_fragments = false;
+  model::Multiplier multiplier = model::Multiplier::ffma;  // if it is a tensor core, the page shows
+                                                           // which lane holds which element
   step::StepScene scene;
 };
 

@@ -127,8 +127,10 @@ const words = {
   },
   fragments: {
     title: "Fragments: which lane holds which element",
-    about: "Tensor cores multiply tiles that the 32 lanes of a warp hold together. Numbers are lanes.",
-    name: "{name}, {rows} x {cols}",
+    about: "One instruction of the tensor cores multiplies tiles that the 32 lanes of a warp hold together. Numbers are lanes.",
+    first: "first factor, {rows} x {cols}",
+    second: "second factor, {rows} x {cols}",
+    sums: "sums, {rows} x {cols}",
   },
   counters: {
     gmemLoads: "GMEM loads",
@@ -148,6 +150,7 @@ const words = {
     about: "Both blocks belong to the same product, C ({M} x {N}), K = {K}, and have done the same share of their steps. Between two barriers the recording shows one warp after the other.",
     share: "Share of each block's steps",
     percent: "{percent} % of the steps",
+    incomplete: "A recording is full before its end, so the shares are of what it holds; choose a smaller problem.",
     finding: "Floats loaded from global memory per result: {left} and {right}.",
   },
   predict: {
