@@ -2,16 +2,17 @@
 
 class Predict {
   // `id` tells the stages apart in the reader's browser.
-  constructor(root, id, {names, asked}) {
+  constructor(root, id, prediction) {
+    const {gpu, names, asked} = prediction;
     this.key = "gemm_steps.predict." + id;
     this.names = names;
     this.asked = asked;
     this.said = this.read();
     this.score = make("p", {class: "muted", role: "status"});
     root.replaceChildren(
-      make("p", {class: "muted"}, say(words.predict.about, {names: Object.keys(names).join(", ")})),
+      make("p", {class: "muted"}, say(words.predict.about, {...names, gpu, names: Object.keys(names).join(", ")})),
       make("ol", {class: "asked"}, ...asked.map((_, i) => this.question(i))), this.score,
-      make("button", {type: "button", onclick: () => this.forget(root, id)}, words.predict.forget));
+      make("button", {type: "button", onclick: () => this.forget(root, id, prediction)}, words.predict.forget));
     this.count();
   }
 
@@ -31,10 +32,10 @@ class Predict {
     }
   }
 
-  forget(root, id) {
+  forget(root, id, prediction) {
     this.said = {};
     this.write();
-    new Predict(root, id, {names: this.names, asked: this.asked});
+    new Predict(root, id, prediction);
   }
 
   question(number) {

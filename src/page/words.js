@@ -155,7 +155,8 @@ const words = {
   },
   predict: {
     title: "Predict first",
-    about: "Type a number, or a formula of {names}. What you type stays on this machine.",
+    about:
+      "The questions are about C ({M} x {N}), K = {K}, on the {gpu}. Type a number, or a formula of {names}. What you type stays on this machine.",
     answer: "Your prediction",
     check: "Check",
     show: "Show me",
