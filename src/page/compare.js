@@ -27,9 +27,9 @@ class Compare {
       block.load(this.scenes[number]);
       this.goTo(this.at);
     });
-    side.element = make("div", {class: "side"}, chosen.element, side.deed,
-      section(words.player.counters, block.counters), section(words.player.matrices, block.matrices),
-      section(words.player.shared, block.shared), section(words.player.request, block.request, block.actions));
+    side.element = make("div", {}, chosen.element, side.deed, make("div", {class: "side"},
+      make("div", {}, section(words.player.matrices, block.matrices), section(words.player.request, block.request, block.actions)),
+      make("div", {}, section(words.player.counters, block.counters), section(words.player.shared, block.shared))));
     return side;
   }
 
