@@ -272,6 +272,8 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   add("time_ms", row.time ? or_null(timing.median_ms) : FactValue());
   time("min_ms", timing.min_ms);
   time("max_ms", timing.max_ms);
+  time("quartile1_ms", timing.quartile1_ms);
+  time("quartile3_ms", timing.quartile3_ms);
   time("repetitions", timing.repetitions);
   time("partial", timing.partial);
   time("busy_before_ms", or_null(timing.busy_before_ms));
@@ -320,7 +322,11 @@ std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row) {
 std::vector<Fact> run_facts(const lab::Run& run) {
   const model::Gpu& gpu = run.gpu;
   const int cc = gpu.compute_capability;
-  std::vector<Fact> facts{{"program", "gemm_steps"}, {"command", run.command}, {"date", run.date}};
+  std::vector<Fact> facts{
+      {"program", "gemm_steps"}, {"schema", kSchema}, {"command", run.command}, {"date", run.date}};
+  const Writer host{facts, "host.", true};
+  host("cpu", run.cpu.empty() ? FactValue() : FactValue(run.cpu));
+  host("threads", run.threads);
   const Writer problem{facts, "problem.", true};
   problem("M", run.M);
   problem("N", run.N);

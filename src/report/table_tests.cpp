@@ -47,7 +47,7 @@ int column_of(const std::string& line, const std::string& word) {
 lab::Run recorded_ladder() {
   lab::Run run = timed_run();
   run.M = run.N = run.K = 4096;
-  run.rows[0].time = lab::Timing{491253, 491253, 491253, 1, true};
+  run.rows[0].time = lab::Timing{491253, 491253, 491253, 491253, 491253, 1, true};
   run.rows[2].name = "shared-memory tiling";
   run.rows[2].time->median_ms = 16.0;
   run.rows[3].name = "1D thread coarsening";
@@ -80,7 +80,7 @@ TEST_CASE("no line of the table is wider than the report") {
   large.driver = std::string(200, 'd');
   for (lab::Row& row : large.rows) {
     row.name = "a stage with quite a long name";
-    if (row.time) row.time = lab::Timing{12345678, 1, 1, 1, true};
+    if (row.time) row.time = lab::Timing{12345678, 1, 1, 1, 1, 1, true};
     if (row.counts) row.counts->smem_loads.accesses.max = std::int64_t{1} << 40;
     if (row.counts) row.counts->gmem_loads.accesses.max = std::int64_t{1} << 40;
     row.error = model::Error{std::nan(""), 1, false, {}};
