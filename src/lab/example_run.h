@@ -188,7 +188,7 @@ inline Run timed_run() {
   fp32.error = model::Error{2.5e-7, 4e-6, true, {}};
   Row tf32 = fp32;
   tf32.name = "cuBLAS tf32";
-  tf32.time->median_ms = 0.0033;
+  tf32.time->median_ms = tf32.time->quartile1_ms = 0.0033;
   run.rows.push_back(fp32);
   run.rows.push_back(tf32);
   return run;
