@@ -51,12 +51,13 @@ std::string refusal_of(const std::string& csv) {
   return "";
 }
 
-testing::Output script(const std::string& settings) {
+testing::Output script(
+    const std::string& settings, const std::string& program = testing::program()) {
   const testing::Folder folder;
   const std::string bench = testing::built() / "bench_speeds";
   return testing::run(
-      settings + " src/bench/bench.sh " + testing::program() + " '" + bench + "' '" +
-      folder / "bench.csv" + "'");
+      settings + " src/bench/bench.sh '" + program + "' '" + bench + "' '" + folder / "bench.csv" +
+      "'");
 }
 
 }  // namespace
@@ -198,6 +199,32 @@ TEST_CASE("make bench times what a CPU runs, and prints it as a table or CSV") {
   const testing::Output table = script("SIZES=16");
   CHECK(contains(table.out, "M = N = K = 16 "));
   CHECK(contains(table.out, "\n   OpenMP CPU "));
+}
+
+TEST_CASE("where the program has a GPU, make bench also has the ladder and cuBLAS") {
+  lab::Run run = lab::example::timed_run();
+  run.M = run.N = run.K = 16;
+  const testing::Folder folder;
+  folder.write("run.csv", testing::written([&](std::FILE* out) { report::print_csv(out, run); }));
+  // A program that ran on one.
+  folder.write(
+      "program",
+      "#!/bin/sh\n[ \"$*\" = '--device gpu --list' ] && exit\n"
+      "[ \"$*\" = '--device gpu --trace none --stage 1- --size 16 --format csv' ] &&"
+      " cat '" +
+          folder / "run.csv" + "'\n");
+  const testing::Output table = testing::run("chmod +x '" + folder / "program'").exit_code == 0
+                                    ? script("SIZES=16", folder / "program")
+                                    : testing::Output{};
+  CHECK(table.exit_code == 0);
+  CHECK(contains(table.out, "\nGPU      RTX 3090\n"));
+  for (const char* row :
+       {" 0 serial ", "   OpenMP CPU ", "   OpenBLAS ", " 4 naive ", " 5 2D thread tiling ",
+        "   cuBLAS fp32 "}) {
+    CAPTURE(row);
+    CHECK(contains(table.out, std::string("\n") + row));
+  }
+  CHECK(contains(table.out, " 0.0132   0.0132 to 0.0135 "));
 }
 
 TEST_CASE("make bench compares two CSVs, and another checkout") {

@@ -14,7 +14,7 @@ src=$(dirname "$lab")
 results=$(dirname "$src")/results
 results=${results#./}
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 |
-  sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-') || :
+  sed -E 's/(NVIDIA|GeForce|Tesla) //g' | tr 'A-Z ' 'a-z-') || :
 [ -n "$gpu" ] || {
   echo "$0: there is no NVIDIA GPU here (nvidia-smi names none), so there is nothing to record" >&2
   exit 2

@@ -138,12 +138,15 @@ std::vector<RecordedGpu> recorded_gpus(std::string_view files) {
       const Recording recording = recording_in(file, contents);
       if (!is_ladder(recording.ladder)) continue;
       if (!recording.gpu) {
-        throw std::invalid_argument(
-            "its GPU is not in src/model/gpus.cpp; add the run's JSON, which describes the GPU");
+        throw model::Refusal(
+            text::echoed(file) +
+            ": its GPU is not in src/model/gpus.cpp; add the run's JSON, which describes the GPU");
       }
       add(gpus, recording);
     } catch (const std::invalid_argument& problem) {
-      throw model::Refusal(text::echoed(file) + ": " + problem.what());
+      throw model::Refusal(
+          text::echoed(file) + ": " + problem.what() +
+          "; record it again, or remove it from results/ and run make");
     }
   }
   std::sort(gpus.begin(), gpus.end(), [](const RecordedGpu& a, const RecordedGpu& b) {

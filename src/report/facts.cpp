@@ -8,6 +8,7 @@
 #include "report/device_words.h"
 #include "report/in_flight.h"
 #include "report/predicted.h"
+#include "report/recorded.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -309,6 +310,7 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   add_compiled(facts, run, row);
   add_result(facts, run, row);
   add_bound(facts, run, row);
+  facts.push_back({"recorded_tflops", or_null(recorded_tflops(run, row))});
   facts.push_back({"times_the_stage_before", or_null(lab::times_the_stage_before(run, row))});
   return facts;
 }
