@@ -60,7 +60,9 @@ SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/la
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file.
 ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp student.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
-TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER))
+# make bench, without its main.
+BENCHED := $(filter-out %_tests.cpp src/bench/bench.cpp,$(wildcard src/bench/*.cpp))
+TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER) $(BENCHED))
 # The files around a user's kernel.
 RUNNERS := $(addprefix src/try/,try.cpp audit.cpp program.cpp launches.cpp print.cpp scenes.cpp why_wrong.cpp)
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))

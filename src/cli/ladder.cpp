@@ -126,10 +126,8 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
 
 // Annotates the kernel's lines if the output will show them.
 void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& row) {
-  if (!ladder.flags.explain && ladder.flags.format != report::Format::json &&
-      row.counts->hazards.empty()) {
-    return;
-  }
+  const bool as_json = ladder.flags.format == report::Format::json || !ladder.flags.json.empty();
+  if (!ladder.flags.explain && !as_json && row.counts->hazards.empty()) return;
   lab::annotate(row, traced_kernel(ladder, traced));
   if (!is_explained(ladder.flags)) return;
   row.remedy = lab::find_remedy(ladder.problem, ladder.run.gpu, ladder.tables.traced, row);

@@ -30,6 +30,8 @@
 #include "report/table.h"
 #include "report/wrong_sentence.h"
 #include "step/step_command.h"
+#include "text/echoed.h"
+#include "text/file.h"
 #include "text/output.h"
 
 namespace cli {
@@ -95,6 +97,11 @@ int run_experiment(const flags::Flags& flags, const std::string& command) {
   return exit_code;
 }
 
+void refuse_json(const flags::Flags& flags, const std::string& problem) {
+  if (problem.empty()) return;
+  throw model::Refusal("--json " + text::echoed(flags.json) + ": " + problem);
+}
+
 // Runs all stages, or those that were asked for.
 int walk_stages(
     const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
@@ -104,6 +111,7 @@ int walk_stages(
     if (is_named) flags::select_variant(*stage, flags.variant);
   }
   if (!flags.out.empty()) lab::check_writable(flags.out);
+  if (!flags.json.empty()) refuse_json(flags, text::problem_of_writing(flags.json));
   const std::string ncu_csv = read_ncu_csv(flags);
 
   lab::Run run = lab::new_run(flags, lab::choose_device(flags), command);
@@ -126,6 +134,9 @@ int walk_stages(
       run.rows.empty() || !model::has_fatal(run.rows.back().counts.value_or(model::Counts{}));
   if (!flags.out.empty() && has_result) lab::write_npy(flags.out, p.M, p.N, result.data());
   const bool agrees = print_or_compare(flags, run, ncu_csv);
+  if (!flags.json.empty()) {
+    refuse_json(flags, text::write_file(flags.json, {report::json_text(run)}));
+  }
   return report_failures(run) || !agrees ? 1 : 0;
 }
 

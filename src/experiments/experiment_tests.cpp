@@ -42,7 +42,7 @@ Trial timed(
   trial.row.number = stage;
   trial.row.stage = &stages[stage];
   trial.row.variant = &variant;
-  trial.row.time = lab::Timing{ms, ms, ms, 1};
+  trial.row.time = lab::Timing{ms, ms, ms, ms, ms, 1};
   trial.row.counts = model::Counts{};
   trial.row.occupancy = model::Occupancy{};
   trial.row.occupancy->percent = occupancy_percent;

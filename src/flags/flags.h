@@ -28,6 +28,7 @@ struct Flags : lab::Request {
   std::string experiment;             // as typed; run_experiment resolves it
   std::string out;                    // a .npy file
   report::Format format = report::Format::table;
+  std::string json;        // the file that gets the table's run as JSON, too
   std::string figures;     // the directory for the pictures
   std::string page;        // the HTML file for the interactive page
   std::string ncu;         // ncu's CSV, printed beside the traced counts

@@ -194,6 +194,11 @@ std::span<const Section> sections() {
                                  {"json", report::Format::json},
                                  {"csv", report::Format::csv},
                                  {"markdown", report::Format::markdown}})},
+           {.name = "--json",
+            .value = "FILE",
+            .help = "also write the run to FILE as JSON, beside what is printed",
+            .hint = "give the file to write, for example --json results/h200-4096.json",
+            .set = file(&Flags::json)},
            {.name = "--wide",
             .help = "the table with all its columns, however wide: times the stage before, loads "
                     "per result, ideal sectors, registers",

@@ -105,6 +105,9 @@ void refuse_two_requests(const Flags& flags) {
     first = name;
   }
   if (!flags.ncu_caches.empty()) first = "--ncu-caches";
+  if (first && !flags.json.empty()) {
+    throw model::Refusal(std::string(first) + " does not use --json; leave --json out");
+  }
   const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty() || !flags.ncu_caches.empty();
   // An experiment has its own message.
   const bool has_report = !first || (!flags.experiment.empty() && !compares);

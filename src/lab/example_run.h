@@ -137,7 +137,7 @@ inline Row serial_row() {
   Row row;
   row.number = 0;
   row.name = "serial";
-  row.time = Timing{18.3, 18.1, 19.0, 3, false};
+  row.time = Timing{18.3, 18.1, 19.0, 18.2, 18.7, 3, false};
   row.error = model::Error{3.1e-7, 4.5e-6, true, {}};
   return row;
 }
@@ -145,7 +145,7 @@ inline Row serial_row() {
 inline Row cpu_row() {
   Row row;
   row.name = "OpenMP CPU";
-  row.time = Timing{0.512, 0.5, 0.6, 10, false};
+  row.time = Timing{0.512, 0.5, 0.6, 0.51, 0.53, 10, false};
   row.error = model::Error{2.2e-7, 3.5e-6, true, {}};
   return row;
 }
@@ -179,16 +179,16 @@ inline Run timed_run() {
   Run run = traced_run();
   run.gpu_present = true;
   run.driver = "580.65, CUDA 13.0";
-  run.rows[2].time = Timing{0.0671, 0.0669, 0.0702, 20, false};
-  run.rows[3].time = Timing{0.0132, 0.0131, 0.0140, 20, false};
+  run.rows[2].time = Timing{0.0671, 0.0669, 0.0702, 0.067, 0.068, 20, false};
+  run.rows[3].time = Timing{0.0132, 0.0131, 0.0140, 0.01315, 0.0135, 20, false};
   run.rows[2].cublas_error = run.rows[3].cublas_error = 3.3e-7;
   Row fp32;
   fp32.name = "cuBLAS fp32";
-  fp32.time = Timing{0.0066, 0.0065, 0.0070, 20, false};
+  fp32.time = Timing{0.0066, 0.0065, 0.0070, 0.00655, 0.0068, 20, false};
   fp32.error = model::Error{2.5e-7, 4e-6, true, {}};
   Row tf32 = fp32;
   tf32.name = "cuBLAS tf32";
-  tf32.time->median_ms = 0.0033;
+  tf32.time->median_ms = tf32.time->quartile1_ms = 0.0033;
   run.rows.push_back(fp32);
   run.rows.push_back(tf32);
   return run;

@@ -61,6 +61,22 @@ bool is_canary(float value) {
 
 }  // namespace
 
+TEST_CASE("a summary has the median and the quartiles of the times, in whatever order they come") {
+  const Timing five = summary({5, 1, 4, 2, 3});
+  CHECK(five.median_ms == 3);
+  CHECK(five.quartile1_ms == 2);
+  CHECK(five.quartile3_ms == 4);
+  CHECK(five.min_ms == 1);
+  CHECK(five.max_ms == 5);
+  const Timing four = summary({1, 2, 3, 5});
+  CHECK(four.median_ms == 2.5);
+  CHECK(four.quartile1_ms == 1.75);
+  CHECK(four.quartile3_ms == 3.5);
+  const Timing one = summary({7});
+  CHECK(one.quartile1_ms == 7);
+  CHECK(one.quartile3_ms == 7);
+}
+
 TEST_CASE("a sample's counts equal those of all blocks, and the result is the same") {
   const Problem p = problem(128, 160, 40);
   Floats of_sample, of_all;

@@ -17,6 +17,7 @@ struct Timing {
   double median_ms;
   double min_ms;
   double max_ms;
+  double quartile1_ms, quartile3_ms;  // half of the times lie between them
   int repetitions;
   bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes the tables of results/ for this machine's GPU, each one completely or not at all:
+# Writes the tables of results/ for this machine's GPU, each one completely or not at all, and
+# beside the tables of the ladder the same runs as JSON:
 # src/lab/record.sh PROGRAM BENCH_CPU LATENCY
 # ONLY="4096 latency" in the environment limits it to these tables.
 set -eu
@@ -11,8 +12,9 @@ latency=$3
 lab=$(dirname "$0")
 src=$(dirname "$lab")
 results=$(dirname "$src")/results
+results=${results#./}
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 |
-  sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-') || :
+  sed -E 's/(NVIDIA|GeForce|Tesla) //g' | tr 'A-Z ' 'a-z-') || :
 [ -n "$gpu" ] || {
   echo "$0: there is no NVIDIA GPU here (nvidia-smi names none), so there is nothing to record" >&2
   exit 2
@@ -29,14 +31,23 @@ record() {
   mv "$file.tmp" "$file.txt"
 }
 
-record 4096 "$program" --device gpu --size 4096 --no-color
+# A run of the ladder, with its JSON.
+record_ladder() {
+  name=$1
+  shift
+  json=$results/$gpu-$name.json
+  record "$name" "$program" --device gpu "$@" --no-color --json "$json.tmp"
+  [ ! -e "$json.tmp" ] || mv "$json.tmp" "$json"
+}
+
+record_ladder 4096 --size 4096
 # Times alone: to trace these sizes takes much longer than to measure them.
 for size in 512 1024 2048 8192 4095; do
-  record $size "$program" --device gpu --trace none --size $size --no-color
+  record_ladder $size --trace none --size $size
 done
-record 8192x4096x2048 "$program" --device gpu --trace none --m 8192 --n 4096 --k 2048 --no-color
+record_ladder 8192x4096x2048 --trace none --m 8192 --n 4096 --k 2048
 # The contrast to stage 13, beside cuBLAS with bf16.
-record bf16-4096 "$program" --device gpu --trace none --stage 13 --variant bf16-128x256x64 --size 4096 --no-color
+record_ladder bf16-4096 --trace none --stage 13 --variant bf16-128x256x64 --size 4096
 # These are small, so each stage's first variant, which the lesson is about, has to be named.
 record ncu-256 "$src/profile/profile.sh" counts "$program" --stage 1- --variant first --size 256
 # First a size where no row is 16-byte aligned, then one where all rows are but no tile divides the

@@ -1,6 +1,9 @@
 #include "lab/run.h"
 
+#include <omp.h>
+
 #include "gpu/gpu.h"
+#include "lab/cpu_name.h"
 #include "lab/device.h"
 #include "text/date.h"
 
@@ -24,6 +27,8 @@ Run new_run(const Request& request, bool gpu_present, const std::string& command
   if (gpu_present) run.driver = gpu::driver_and_runtime();
   run.command = command;
   run.date = text::now_utc();
+  run.cpu = cpu_name();
+  run.threads = omp_get_max_threads();
   return run;
 }
 

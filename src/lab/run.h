@@ -52,6 +52,8 @@ struct Run {
   Data data = Data::uniform;
   bool unended = false;        // it has not ended; the rows are what is known until now
   std::string types = "fp32";  // of A, B and C
+  std::string cpu = "";        // its name, empty if it is not known
+  int threads = 0;             // of the rows that run on it
 
   const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };

@@ -6,7 +6,7 @@
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/choice.h"
-#include "pictures/recorded_speeds.h"
+#include "pictures/recorded_gpus.h"
 #include "pictures/roofline.h"
 #include "pictures/staircase.h"
 #include "report/facts.h"
@@ -16,7 +16,6 @@ namespace page {
 
 namespace {
 
-constexpr const char* kGpu = "H200";  // whose speeds are recorded
 // M, N and K of what is traced. The operations per byte do not depend on K, once it is a multiple
 // of every BK.
 constexpr int kSide = 256, kDepth = 32;
@@ -31,18 +30,19 @@ report::FactValue array(const std::vector<Facts>& objects) {
   return report::FactValue::json("[" + json + "]");
 }
 
-// A run of every stage, with the tiles that suit the recorded size. Variants are traced once.
+// A run of every stage that a GPU can run, with the tiles that suit the recorded size. Variants are
+// traced once.
 class Tracer {
  public:
-  explicit Tracer(const model::StageTable& table) : table_(table) {}
+  Tracer(const model::StageTable& table, const model::Gpu& gpu) : table_(table), gpu_(gpu) {}
 
   lab::Run run_for(int size) {
     lab::Run run{};
     run.M = run.N = kSide;
     run.K = kDepth;
-    run.gpu = *model::find_gpu(kGpu);
+    run.gpu = gpu_;
     for (const model::Stage& stage : table_.stages) {
-      if (stage.variants.empty()) continue;
+      if (stage.variants.empty() || !model::why_not_run(stage, gpu_).empty()) continue;
       const model::Variant& variant = model::suited_variant(stage, run.gpu, size, size);
       lab::Row row{};
       row.number = stage.number;
@@ -59,7 +59,7 @@ class Tracer {
     const auto known = counts_.find(&variant);
     if (known != counts_.end()) return known->second;
     const lab::Problem p = lab::random_problem({kSide, kSide, kDepth}, 1, 0, 1);
-    lab::Means means{{model::find_gpu(kGpu), machine::Blocks::kSample}};
+    lab::Means means{{&gpu_, machine::Blocks::kSample}};
     means.machine.hazards = false;  // the tests look for them
     lab::Floats C;
     return counts_[&variant] =
@@ -67,6 +67,7 @@ class Tracer {
   }
 
   const model::StageTable& table_;
+  const model::Gpu& gpu_;
   std::map<const model::Variant*, std::optional<model::Counts>> counts_;
 };
 
@@ -101,12 +102,11 @@ report::FactValue dots_json(const pictures::Roofline& roofline, const model::Gpu
   return array(dots);
 }
 
-}  // namespace
-
-std::string chart_data(const model::StageTable& traced) {
-  Tracer tracer(traced);
+report::FactValue sizes_json(
+    const model::StageTable& traced, const pictures::RecordedGpu& recorded) {
+  Tracer tracer(traced, recorded.gpu);
   std::vector<Facts> sizes;
-  for (const pictures::RecordedLadder& measured : pictures::recorded_h200()) {
+  for (const pictures::RecordedLadder& measured : recorded.ladders) {
     const lab::Run run = tracer.run_for(measured.size);
     const pictures::Roofline roofline = pictures::roofline_of(run, measured);
     const pictures::Staircase staircase = pictures::staircase_of(traced.stages, measured, run.gpu);
@@ -125,7 +125,18 @@ std::string chart_data(const model::StageTable& traced) {
          {"peaks", array(peaks)},
          {"dots", dots_json(roofline, run.gpu)}});
   }
-  return "{" + report::json_members({{"gpu", kGpu}, {"sizes", array(sizes)}}) + "}";
+  return array(sizes);
+}
+
+}  // namespace
+
+std::string chart_data(
+    const model::StageTable& traced, const std::vector<pictures::RecordedGpu>& recorded) {
+  std::vector<Facts> gpus;
+  for (const pictures::RecordedGpu& of : recorded) {
+    gpus.push_back({{"gpu", of.gpu.name}, {"sizes", sizes_json(traced, of)}});
+  }
+  return "{" + report::json_members({{"gpus", array(gpus)}}) + "}";
 }
 
 }  // namespace page

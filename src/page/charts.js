@@ -1,30 +1,47 @@
-// The roofline and the staircase of the recorded GPU.
+// The roofline and the staircase of the recorded GPUs.
 
-// A part of the page: a choice of the size, what the picture shows in a sentence, the picture, the
-// numbers of the mark that is pointed at, and the tables behind it. `draw(size, tell, scale)`
-// returns {finding, picture, tables}.
+// The number of the size that the lesson is about, or of the last one.
+function mainSize(sizes) {
+  const main = sizes.findIndex((one) => one.size === 4096);
+  return main < 0 ? sizes.length - 1 : main;
+}
+
+// A part of the page: a choice of the GPU, where several are recorded, and of the size, what the
+// picture shows in a sentence, the picture, the numbers of the mark that is pointed at, and the
+// tables behind it. `draw(gpu, record, tell)` returns {finding, picture, tables}.
 function chart(name, words, allWords, data, choices, draw) {
   const finding = make("p", {class: "finding", "aria-live": "polite"});
   const picture = make("div", {class: "picture"});
   const told = make("p", {class: "told", "aria-live": "polite"}, allWords.help);
   const tables = make("div", {
     class: "wide", tabindex: 0, role: "region", "aria-label": allWords.behind});
-  const main = data.sizes.findIndex((one) => one.size === 4096);
+  const chosen = () => data.gpus[gpu.select.value];
   const update = () => {
-    const drawn = draw(data.sizes[size.select.value], (sentence) => setText(told, sentence));
+    const {gpu: name, sizes} = chosen();
+    const drawn = draw(name, sizes[size.select.value], (sentence) => setText(told, sentence));
     setText(finding, drawn.finding);
     setText(told, allWords.help);
     picture.replaceChildren(drawn.picture);
     tables.replaceChildren(...drawn.tables);
   };
-  const size = choice(allWords.size, data.sizes.map((one) => grouped(one.size)),
-    Math.max(main, 0), update);
+  // Another GPU may be recorded at other sizes: the same one stays chosen where it is there.
+  const changeGpu = () => {
+    const {sizes} = chosen();
+    const before = size.select.selectedOptions[0].textContent;
+    const same = sizes.findIndex((one) => grouped(one.size) === before);
+    size.select.replaceChildren(...sizes.map((one, i) => make("option", {value: i}, grouped(one.size))));
+    size.select.value = same < 0 ? mainSize(sizes) : same;
+    update();
+  };
+  const gpu = choice(allWords.gpu, data.gpus.map((one) => one.gpu), 0, changeGpu);
+  const {sizes} = data.gpus[0];
+  const size = choice(allWords.size, sizes.map((one) => grouped(one.size)), mainSize(sizes), update);
   for (const one of choices) one.select.addEventListener("change", update);
   update();
   const title = "chart-" + name;
   return make("section", {class: "chart", "aria-labelledby": title},
     make("h3", {id: title}, words.title),
-    make("div", {class: "fields"}, size.element, ...choices.map((one) => one.element)),
+    make("div", {class: "fields"}, data.gpus.length > 1 ? gpu.element : null, size.element, ...choices.map((one) => one.element)),
     finding, picture, told,
     make("details", {}, make("summary", {}, allWords.behind), tables));
 }
@@ -189,8 +206,8 @@ function startCharts(root, data, words) {
   const {charts} = words;
   const scale = choice(charts.scale, charts.scales, 0, () => {});
   root.append(
-    chart("staircase", charts.staircase, charts, data, [scale], (record, tell) => drawStaircase(
-      charts.staircase, charts, data.gpu, record, tell, scale.select.value === "1")),
-    chart("roofline", charts.roofline, charts, data, [], (record, tell) => drawRoofline(
-      charts.roofline, charts, data.gpu, record, tell)));
+    chart("staircase", charts.staircase, charts, data, [scale], (gpu, record, tell) => drawStaircase(
+      charts.staircase, charts, gpu, record, tell, scale.select.value === "1")),
+    chart("roofline", charts.roofline, charts, data, [], (gpu, record, tell) => drawRoofline(
+      charts.roofline, charts, gpu, record, tell)));
 }

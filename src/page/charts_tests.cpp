@@ -24,8 +24,9 @@ const std::string& data() {
 TEST_CASE("the charts show every recorded speed, and the roofline every stage on the GPU") {
   auto values = testing::StrictJson(data()).values;
   std::size_t size = 0;
-  for (const pictures::RecordedLadder& measured : pictures::recorded_h200()) {
-    const std::string at = text::printed("sizes.%zu.", size++);
+  REQUIRE(pictures::recorded_gpus().front().gpu.name == "H200");
+  for (const pictures::RecordedLadder& measured : pictures::recorded_gpus().front().ladders) {
+    const std::string at = text::printed("gpus.0.sizes.%zu.", size++);
     CHECK(values[at + "size"] == std::to_string(measured.size));
     CHECK(std::atof(values[at + "cublas"].c_str()) == measured.of(-1).tflops);
     int stairs = 0, dots = 0;
@@ -42,33 +43,37 @@ TEST_CASE("the charts show every recorded speed, and the roofline every stage on
     CHECK(values.count(at + text::printed("stairs.%d.stage", stairs)) == 0);
     CHECK(values.count(at + text::printed("dots.%d.stage", dots)) == 0);
   }
-  CHECK(values.count(text::printed("sizes.%zu.size", size)) == 0);
+  CHECK(size >= 3);
+  CHECK(values.count(text::printed("gpus.0.sizes.%zu.size", size)) == 0);
 }
 
 TEST_CASE("a dot has the operations per byte of the tiles that its stage had at that size") {
   auto values = testing::StrictJson(data()).values;
+  const auto place = [&](const std::string& size) {
+    for (int i = 0;; ++i) {
+      const std::string at = text::printed("gpus.0.sizes.%d.", i);
+      REQUIRE(values.count(at + "size") == 1);
+      if (values[at + "size"] == size) return at;
+    }
+  };
   // Stage 5 is the fifth on the GPU. A tile of 64 x 64 has half of what 128 x 128 has.
-  CHECK(values["sizes.0.dots.4.variant"] == "64x64x8-8x4");
-  CHECK(values["sizes.0.dots.4.intensity"] == "16");
-  CHECK(values["sizes.1.dots.4.variant"] == "128x128x8");
-  CHECK(values["sizes.1.dots.4.intensity"] == "32");
+  CHECK(values[place("1024") + "dots.4.variant"] == "64x64x8-8x4");
+  CHECK(values[place("1024") + "dots.4.intensity"] == "16");
+  CHECK(values[place("4096") + "dots.4.variant"] == "128x128x8");
+  CHECK(values[place("4096") + "dots.4.intensity"] == "32");
 }
 
-TEST_CASE("the charts tell their findings, and the numbers of each mark by keyboard") {
-  if (testing::find_browser().empty()) {
-    MESSAGE(testing::kNoBrowser);
-    return;
-  }
+// The charts of this data in a browser, on a narrow screen, and words for its console.
+testing::Browser& open_charts(const testing::Folder& folder, const std::string& data) {
   std::string script;
   for (const char* file : {"words.js", "dom.js", "plot.js", "words_charts.js", "charts.js"}) {
     script += contents(std::string("src/page/") + file);
   }
-  const testing::Folder folder;
   folder.write(
       "charts.html",
       "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>charts</title><style>" +
           contents("src/page/charts.css") + "</style><main id=root></main><script>'use strict';\n" +
-          script + "\nstartCharts(document.getElementById('root'), " + data() +
+          script + "\nstartCharts(document.getElementById('root'), " + data +
           ", words);\n"
           "const of = (name) => document.querySelector(`[aria-labelledby=chart-${name}]`);"
           "const choose = (name, i, value) => {"
@@ -77,6 +82,16 @@ TEST_CASE("the charts tell their findings, and the numbers of each mark by keybo
           "};</script>");
   testing::Browser& browser = testing::shared_browser();
   browser.open(folder / "charts.html", 390, 800);
+  return browser;
+}
+
+TEST_CASE("the charts tell their findings, and the numbers of each mark by keyboard") {
+  if (testing::find_browser().empty()) {
+    MESSAGE(testing::kNoBrowser);
+    return;
+  }
+  const testing::Folder folder;
+  testing::Browser& browser = open_charts(folder, data());
   CHECK(browser.complaints() == std::vector<std::string>{});
   CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
 
@@ -104,6 +119,43 @@ TEST_CASE("the charts tell their findings, and the numbers of each mark by keybo
   CHECK(
       browser.text("of('roofline').querySelector('.told').textContent")
           .find("Stage 5, 2D thread tiling, tiles 64x64x8-8x4: ") == 0);
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("where several GPUs are recorded, the charts let the reader choose one") {
+  if (testing::find_browser().empty()) {
+    MESSAGE(testing::kNoBrowser);
+    return;
+  }
+  const pictures::RecordedGpu& h200 = pictures::recorded_gpus().front();
+  // Another one, at other sizes, which lacks the last stages.
+  pictures::RecordedGpu other{*model::find_gpu("RTX 4090"), {}};
+  for (const int size : {1024, 2000}) {
+    other.ladders.push_back({size, {{-1, 60, 100, 0}, {1, 2, 4, 0}, {2, 6, 10, 3}}});
+  }
+  const testing::Folder folder;
+  testing::Browser& browser = open_charts(folder, chart_data(stage_table_traced, {h200, other}));
+  const auto sizes = [&](const std::string& chart) {
+    return browser.text(
+        "[...of('" + chart +
+        "').querySelectorAll('select')[1].options]"
+        ".map((option) => option.textContent).join(' ')");
+  };
+  CHECK(browser.text("of('roofline').querySelector('.finding').textContent")
+            .starts_with("On the H200 at 4,096 x "));
+  browser.evaluate("choose('roofline', 1, 1), choose('roofline', 0, 1), choose('staircase', 0, 1)");
+  CHECK(sizes("roofline") == "1,024 2,000");
+  // 1024 is there, too, and 4096 is not.
+  CHECK(browser.text("of('roofline').querySelector('.finding').textContent")
+            .starts_with("On the RTX 4090 at 1,024 x "));
+  CHECK(
+      browser.text("of('staircase').querySelector('.finding').textContent") ==
+      "On the RTX 4090 at 2,000 x 2,000 x 2,000 the stages climb from 2 TFLOP/s (stage 1) to 6 "
+      "TFLOP/s (stage 2). That is 10 % of cuBLAS in fp32, which reaches 60 TFLOP/s.");
+  CHECK(browser.evaluate("of('roofline').querySelectorAll('.chart-dot').length") == "2");
+  browser.evaluate("choose('staircase', 0, 0)");
+  CHECK(browser.text("of('staircase').querySelector('.finding').textContent")
+            .starts_with("On the H200 at 4,096 x "));
   CHECK(browser.complaints() == std::vector<std::string>{});
 }
 

@@ -12,6 +12,7 @@
 #include "model/refusal.h"
 #include "model/waiting.h"
 #include "pictures/pace.h"
+#include "pictures/recorded_gpus.h"
 #include "pictures/ring.h"
 #include "pictures/twins.h"
 #include "pictures/warp_steps.h"

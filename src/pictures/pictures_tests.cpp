@@ -1,4 +1,5 @@
 #include "pictures/pictures.h"
+#include "pictures/recorded_gpus.h"
 
 #include <doctest/doctest.h>
 

@@ -11,15 +11,6 @@
 
 namespace pictures {
 
-// The recorded tables travel in the program (Makefile: compiled again when one changes).
-#define EMBED(name, file)                                                               \
-  asm(".pushsection .rodata\n" #name ": .incbin \"" file "\"\n.byte 0\n.popsection\n"); \
-  extern "C" const char name[] __attribute__((visibility("hidden")))
-EMBED(recorded_h200_1024, "results/h200-1024.txt");
-EMBED(recorded_h200_4096, "results/h200-4096.txt");
-EMBED(recorded_h200_8192, "results/h200-8192.txt");
-#undef EMBED
-
 namespace {
 
 std::string_view next_line(std::string_view& text) {
@@ -66,6 +57,18 @@ struct Heading {
   int begin, end;  // columns
   bool has_times;
 };
+
+// "H200" in "GPU      H200, 132 SMs, cc 9.0"; empty if the head of the table does not tell.
+std::string gpu_above(std::string_view table) {
+  while (!table.empty()) {
+    std::string_view line = next_line(table);
+    if (line.empty()) break;
+    if (next_word(line) != "GPU") continue;
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    return std::string(line.substr(0, line.find(',')));
+  }
+  return "";
+}
 
 int column(std::string_view line, std::size_t byte) {
   return text::display_width(line.substr(0, byte));
@@ -120,6 +123,7 @@ RecordedLadder recorded_run(std::string_view table) {
   if (!first.starts_with("problem  C (")) throw std::invalid_argument("no table: no problem");
   first.remove_prefix(12);
   run.size = static_cast<int>(number(next_word(first)));
+  run.gpu = gpu_above(table);
   const Heading heading = heading_of(table);
   double time_before = 0;  // of the row before, in ms; 0: the table has no times
   std::optional<RecordedSpeed> before;
@@ -133,7 +137,9 @@ RecordedLadder recorded_run(std::string_view table) {
     rest = line;
     const auto [time, speed] = words_below(heading, rest);
     const double time_ms = time.empty() || is_name(time) ? 0 : number(time);
-    RecordedSpeed recorded{is_stage ? static_cast<int>(number(word)) : -1, number(speed), 0, 0};
+    const double tflops = number_or_zero(speed);
+    if (tflops == 0) continue;  // a stage that this GPU lacks the instructions for
+    RecordedSpeed recorded{is_stage ? static_cast<int>(number(word)) : -1, tflops, 0, 0};
     recorded.cublas_percent = number_or_zero(next_word(rest));
     if (heading.has_times) {
       recorded.times_before = number_or_zero(next_word(rest));
@@ -148,12 +154,6 @@ RecordedLadder recorded_run(std::string_view table) {
   }
   if (run.speeds.empty()) throw std::invalid_argument("no table: no stages");
   return run;
-}
-
-std::vector<RecordedLadder> recorded_h200() {
-  return {
-      recorded_run(recorded_h200_1024), recorded_run(recorded_h200_4096),
-      recorded_run(recorded_h200_8192)};
 }
 
 const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs) {

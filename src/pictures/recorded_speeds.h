@@ -1,6 +1,7 @@
-// The ladder's recorded speeds, read from the tables in results/.
+// The ladder's recorded speeds, read from a table in results/.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct RecordedSpeed {
 struct RecordedLadder {
   int size;  // M = N = K
   std::vector<RecordedSpeed> speeds;
+  std::string gpu = {};  // its name
 
   // Zeros where it was not recorded.
   RecordedSpeed of(int number) const;
@@ -25,9 +27,6 @@ struct RecordedLadder {
 // The speeds in a table that print_table wrote; the stages and cuBLAS fp32. Throws
 // std::invalid_argument where it is no such table.
 RecordedLadder recorded_run(std::string_view table);
-
-// Those of an H200 in results/, by size.
-std::vector<RecordedLadder> recorded_h200();
 
 // The one of these that the lesson is about: 4096.
 const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs);

@@ -6,6 +6,7 @@
 
 #include "lab/rates.h"
 #include "report/bound_by.h"
+#include "report/recorded.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -182,6 +183,14 @@ const std::array kColumns = {
         .label = Align::left,
         .cell = ceiling_cell},
     Column{
+        .top = "recorded",
+        .bottom = "TFLOP/s",
+        .in = In::recorded,
+        .goes = 8,
+        .name = "recorded TFLOP/s",
+        .number = recorded_tflops,
+        .words = tflops_words},
+    Column{
         .top = kLoads,
         .bottom = "GMEM",
         .is_a_count = true,
@@ -318,6 +327,8 @@ bool belongs(const Column& column, const lab::Run& run, bool wide) {
       return timed && !of_program;
     case In::traced_product:
       return !timed && !of_program;
+    case In::recorded:
+      return !timed && is_recorded(run);
     case In::program:
       return of_program;
     case In::wide:

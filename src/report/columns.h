@@ -18,6 +18,7 @@ struct Column {
     timed_product,   // with times
     timed_and_wide,  // --wide, with times
     traced_product,  // without times
+    recorded,        // without times, which were recorded on the run's GPU at this size
     program          // of a whole program's kernels
   };
   enum class Align { left, right };

@@ -8,6 +8,7 @@
 #include "report/device_words.h"
 #include "report/in_flight.h"
 #include "report/predicted.h"
+#include "report/recorded.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -272,6 +273,8 @@ void add_result(std::vector<Fact>& facts, const lab::Run& run, const lab::Row& r
   add("time_ms", row.time ? or_null(timing.median_ms) : FactValue());
   time("min_ms", timing.min_ms);
   time("max_ms", timing.max_ms);
+  time("quartile1_ms", timing.quartile1_ms);
+  time("quartile3_ms", timing.quartile3_ms);
   time("repetitions", timing.repetitions);
   time("partial", timing.partial);
   time("busy_before_ms", or_null(timing.busy_before_ms));
@@ -307,6 +310,7 @@ std::vector<Fact> stage_facts(const lab::Run& run, const lab::Row& row) {
   add_compiled(facts, run, row);
   add_result(facts, run, row);
   add_bound(facts, run, row);
+  facts.push_back({"recorded_tflops", or_null(recorded_tflops(run, row))});
   facts.push_back({"times_the_stage_before", or_null(lab::times_the_stage_before(run, row))});
   return facts;
 }
@@ -320,7 +324,11 @@ std::vector<Fact> yardstick_facts(const lab::Run& run, const lab::Row& row) {
 std::vector<Fact> run_facts(const lab::Run& run) {
   const model::Gpu& gpu = run.gpu;
   const int cc = gpu.compute_capability;
-  std::vector<Fact> facts{{"program", "gemm_steps"}, {"command", run.command}, {"date", run.date}};
+  std::vector<Fact> facts{
+      {"program", "gemm_steps"}, {"schema", kSchema}, {"command", run.command}, {"date", run.date}};
+  const Writer host{facts, "host.", true};
+  host("cpu", run.cpu.empty() ? FactValue() : FactValue(run.cpu));
+  host("threads", run.threads);
   const Writer problem{facts, "problem.", true};
   problem("M", run.M);
   problem("N", run.N);

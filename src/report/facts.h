@@ -28,6 +28,10 @@ struct FactValue {
   static FactValue json(std::string written);  // an array or object, for print_json alone
 };
 
+// The version of the paths below. It changes when one gets another meaning or goes, and not when
+// one is added.
+inline constexpr int kSchema = 1;
+
 struct Fact {
   std::string path;  // "error.relative" is `relative` within `error`
   FactValue value;

@@ -137,7 +137,7 @@ std::string json_array(const std::string& name, const std::vector<std::vector<Fa
   return text + (objects.empty() ? "]" : "\n  ]");
 }
 
-void print_json(std::FILE* out, const lab::Run& run) {
+std::string json_text(const lab::Run& run) {
   std::vector<std::vector<Fact>> stages, yardsticks;
   for (const lab::Row& row : run.rows) {
     if (row.number >= 0) {
@@ -154,10 +154,12 @@ void print_json(std::FILE* out, const lab::Run& run) {
       yardsticks.push_back(yardstick_facts(run, row));
     }
   }
-  const std::string text = "{\n  " + members(run_facts(run), ",\n  ") + ",\n" +
-                           json_array("stages", stages) + ",\n" +
-                           json_array("yardsticks", yardsticks) + "\n}\n";
-  std::fputs(text.c_str(), out);
+  return "{\n  " + members(run_facts(run), ",\n  ") + ",\n" + json_array("stages", stages) + ",\n" +
+         json_array("yardsticks", yardsticks) + "\n}\n";
+}
+
+void print_json(std::FILE* out, const lab::Run& run) {
+  std::fputs(json_text(run).c_str(), out);
 }
 
 }  // namespace report

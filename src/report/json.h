@@ -12,6 +12,7 @@ namespace report {
 
 // One object: problem, gpu, stages[], yardsticks[]. What is not known is null, never left out.
 void print_json(std::FILE* out, const lab::Run& run);
+std::string json_text(const lab::Run& run);
 
 // The members of the outermost object, without its braces.
 std::string json_members(const std::vector<Fact>& facts);

@@ -8,7 +8,9 @@
 #include "lab/rates.h"
 #include "report/about.h"
 #include "report/json.h"
+#include "testing/folder.h"
 #include "testing/printed.h"
+#include "testing/program.h"
 #include "testing/strict_json.h"
 
 namespace report {
@@ -104,6 +106,8 @@ TEST_CASE("the JSON's values are the run's") {
   CHECK(json.values.at("stages.2.gmem_loads_per_thread.mean") == "256");
   CHECK(json.values.at("stages.2.smem_loads_per_thread.predicted") == "4096");
   CHECK(json.values.at("stages.2.time_ms") == "0.0132");
+  CHECK(json.values.at("stages.2.time.quartile1_ms") == "0.01315");
+  CHECK(json.values.at("stages.2.time.quartile3_ms") == "0.0135");
   CHECK(json.values.at("stages.2.cublas_ratio") == "0.5");
   CHECK(json.values.at("stages.2.error.bound_ok") == "true");
   CHECK(json.values.at("yardsticks.0.name") == "OpenMP CPU");
@@ -199,6 +203,29 @@ TEST_CASE("JSON has the counts of every line and array") {
   const std::string text = json_of(run);
   CHECK(testing::contains(text, "{\"line\": 3, \"array\": \"Bs\", \"space\": \"shared\""));
   CHECK(testing::contains(text, "\"requests\": 10"));
+}
+
+TEST_CASE("--json writes the printed run to a file, too") {
+  const testing::Folder folder;
+  const std::string file = folder / "run.json";
+  const testing::Output run =
+      testing::gemm_steps("--device cpu --stage 2 --size 64 --json '" + file + "'");
+  CHECK(run.exit_code == 0);
+  CHECK(testing::contains(run.out, "2 coalesced"));
+  const StrictJson json(testing::contents(file));
+  CHECK(json.values.at("schema") == std::to_string(kSchema));
+  CHECK(json.values.at("host.threads") != "0");
+  CHECK(json.values.at("stages.0.name") == "coalesced");
+  CHECK(json.values.at("stages.0.lines.0.line") != "null");
+
+  const testing::Output nowhere =
+      testing::gemm_steps("--device cpu --stage 2 --size 64 --json '" + folder / "no/run.json'");
+  CHECK(nowhere.exit_code == 2);
+  CHECK(nowhere.err.starts_with("gemm_steps: --json "));
+  CHECK(nowhere.out.empty());
+  const testing::Output list = testing::gemm_steps("--list --json '" + file + "'");
+  CHECK(list.exit_code == 2);
+  CHECK(list.err == "gemm_steps: --list does not use --json; leave --json out\n");
 }
 
 }  // namespace report

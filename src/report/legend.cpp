@@ -4,6 +4,7 @@
 
 #include "lab/rates.h"
 #include "report/device_words.h"
+#include "report/recorded.h"
 #include "text/numbers.h"
 #include "text/terminal.h"
 
@@ -78,6 +79,9 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
         {"ceiling",
          "not timed: the most that this GPU can reach; the unit named is then always busy"});
   }
+  if (!run.gpu_present && is_recorded(run)) {
+    entries.push_back({"recorded", "the speed on this GPU at this size, as recorded in results/"});
+  }
   entries.push_back(
       {"loads", "as written: a float4 or a cp.async is one. GMEM, SMEM: global, shared memory"});
   entries.push_back(
@@ -139,6 +143,8 @@ void print_legend(std::FILE* out) {
        "the TFLOP/s at which one unit of this GPU, the one named, would be busy all the "
        "time with the compiled kernel, at this size; --explain shows every unit. ≤: not "
        "timed, so this is the most that the GPU can reach. took: a time on this CPU"},
+      {"recorded",
+       "without this GPU: the speed that somebody recorded on one, at this size (results/)"},
       {"bound by",
        "the busiest unit, and the % of the time that it is busy, which is the measured "
        "speed over the ceiling. " +

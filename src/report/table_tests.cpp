@@ -10,6 +10,7 @@
 
 #include "lab/example_run.h"
 #include "lab/rates.h"
+#include "pictures/recorded_gpus.h"
 #include "report/bound_by.h"
 #include "report/columns.h"
 #include "report/layout.h"
@@ -47,7 +48,7 @@ int column_of(const std::string& line, const std::string& word) {
 lab::Run recorded_ladder() {
   lab::Run run = timed_run();
   run.M = run.N = run.K = 4096;
-  run.rows[0].time = lab::Timing{491253, 491253, 491253, 1, true};
+  run.rows[0].time = lab::Timing{491253, 491253, 491253, 491253, 491253, 1, true};
   run.rows[2].name = "shared-memory tiling";
   run.rows[2].time->median_ms = 16.0;
   run.rows[3].name = "1D thread coarsening";
@@ -80,7 +81,7 @@ TEST_CASE("no line of the table is wider than the report") {
   large.driver = std::string(200, 'd');
   for (lab::Row& row : large.rows) {
     row.name = "a stage with quite a long name";
-    if (row.time) row.time = lab::Timing{12345678, 1, 1, 1, true};
+    if (row.time) row.time = lab::Timing{12345678, 1, 1, 1, 1, 1, true};
     if (row.counts) row.counts->smem_loads.accesses.max = std::int64_t{1} << 40;
     if (row.counts) row.counts->gmem_loads.accesses.max = std::int64_t{1} << 40;
     row.error = model::Error{std::nan(""), 1, false, {}};
@@ -291,6 +292,28 @@ TEST_CASE("where nothing is timed, the ceiling stands in place of the time") {
   stage.variants[0].kernel.name = "not recorded";
   unknown.rows[3] = stage_row(stage, tiling_counts(), 128);
   CHECK_FALSE(contains(line_with(table_of(unknown), "5 2D thread tiling"), "≤"));
+}
+
+TEST_CASE("a traced table has the speeds that were recorded on its GPU at its size") {
+  lab::Run run = traced_run();
+  CHECK_FALSE(contains(table_of(run), "recorded"));
+  run.gpu = *model::find_gpu("H200");
+  run.M = run.N = run.K = 4096;
+  const double speed = pictures::main_run(pictures::recorded_gpus().front().ladders).of(4).tflops;
+  CHECK(contains(line_with(table_of(run), "4 naive"), " " + text::significant(speed) + " "));
+  CHECK(contains(table_of(run), "recorded    the speed on this GPU at this size"));
+  CHECK(contains(line_with(table_of(run), "OpenMP CPU"), " – "));
+  // Not of other tiles, nor at another size.
+  model::Stage tiles = lab::example::kNaive;
+  tiles.variants.push_back(tiles.variants[0]);
+  tiles.variants[1].name = "other";
+  run.rows = {stage_row(tiles, lab::example::naive_counts(), 37)};
+  CHECK(contains(table_of(run), "recorded"));
+  run.rows[0].variant = &tiles.variants[1];
+  CHECK_FALSE(contains(table_of(run), "recorded"));
+  run.rows[0].variant = &tiles.variants[0];
+  run.K = 64;
+  CHECK_FALSE(contains(table_of(run), "recorded"));
 }
 
 TEST_CASE("--wide says how many products an instruction of the tensor cores makes") {
