@@ -3,7 +3,7 @@ $(BUILD)/bench_speeds: $(BUILD)/src/bench/bench.o $(call OBJECTS,$(BENCHED)) $(T
 	$(call say,link,$@)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
 bench: $(PROGRAM) $(BUILD)/bench_speeds ## time the ladder, cuBLAS, OpenMP and OpenBLAS (SIZES="1024 2048", FORMAT=csv; BASE=old.csv or a checkout: what moved)
-	MAKE_FLAGS='CXX=$(CXX) NVCC=$(NVCC)' src/bench/bench.sh ./$(PROGRAM) $(BUILD)/bench_speeds $(BUILD)/bench.csv
+	MAKE_FLAGS='CXX=$(CXX) NVCC=$(NVCC) WERROR=$(WERROR)' src/bench/bench.sh ./$(PROGRAM) $(BUILD)/bench_speeds $(BUILD)/bench.csv
 plot: ## draw the times of make bench as SVG, with gnuplot (CSV=build/bench.csv, PLOT=build/plot.svg)
 	src/bench/plot.sh '$(or $(CSV),$(BUILD)/bench.csv)' '$(or $(PLOT),$(BUILD)/plot.svg)'
 test-parts: $(BUILD)/bench_speeds
