@@ -35,9 +35,7 @@ record() {
 record_ladder() {
   name=$1
   shift
-  json=$results/$gpu-$name.json
-  record "$name" "$program" --device gpu "$@" --no-color --json "$json.tmp"
-  [ ! -e "$json.tmp" ] || mv "$json.tmp" "$json"
+  record "$name" "$program" --device gpu "$@" --no-color --json "$results/$gpu-$name.json"
 }
 
 record_ladder 4096 --size 4096
