@@ -31,7 +31,8 @@ void serial_gemm(
 // The ideas of the later stages, on a CPU. All threads together walk along K, 256 columns of A and
 // rows of B at a time. They copy ("pack") them in the order in which they will be read, wait for
 // each other, and multiply. Each thread takes blocks of C, whose parts of A and B fit in its cache,
-// and computes them tile by tile, with the sums of a tile in registers. An element's sum has a
+// and computes them tile by tile, with the sums of a tile in registers. Two buffers take turns: a
+// thread that finds no more blocks packs the next 256 columns and rows. An element's sum has a
 // fixed order, so the result is the same with any number of threads.
 
 namespace {
@@ -212,10 +213,9 @@ void multiply(
   const std::int64_t row_tiles = quotient_rounded_up(M, kRows);
   const std::int64_t column_tiles = quotient_rounded_up(N, kColumns);
   const std::int64_t largest_depth = std::min(K, kBlockDepth);
-  const auto packed_A =
-      std::make_unique_for_overwrite<ColumnOfA<Element>[]>(row_tiles * largest_depth);
-  const auto packed_B =
-      std::make_unique_for_overwrite<RowOfB<Element>[]>(column_tiles * largest_depth);
+  const std::int64_t size_A = row_tiles * largest_depth, size_B = column_tiles * largest_depth;
+  const auto buffers_A = std::make_unique_for_overwrite<ColumnOfA<Element>[]>(2 * size_A);
+  const auto buffers_B = std::make_unique_for_overwrite<RowOfB<Element>[]>(2 * size_B);
 
   // Blocks are lower if the matrix is too small to give every thread two of the full height.
   const int threads = omp_get_max_threads();
@@ -231,21 +231,24 @@ void multiply(
     for (std::int64_t i = 0; i < M; ++i) std::fill_n(C + i * N, N, Element(0));
     for (std::int64_t k = 0; k < K; k += kBlockDepth) {
       const int depth = std::min<std::int64_t>(kBlockDepth, K - k);
-#pragma omp for nowait
+      const int buffer = k / kBlockDepth % 2;
+      ColumnOfA<Element>* packed_A = &buffers_A[buffer * size_A];
+      RowOfB<Element>* packed_B = &buffers_B[buffer * size_B];
+#pragma omp for schedule(dynamic) nowait
       for (std::int64_t tile = 0; tile < row_tiles; ++tile) {
         const std::int64_t i = tile * kRows;
-        ColumnOfA<Element>* packed = &packed_A[tile * depth];
+        ColumnOfA<Element>* packed = packed_A + tile * depth;
         pack_A(std::min<std::int64_t>(kRows, M - i), depth, A + i * stride + k, stride, packed);
         if (absolute) take_absolute(depth, packed);
       }
-#pragma omp for
+#pragma omp for schedule(dynamic)
       for (std::int64_t tile = 0; tile < column_tiles; ++tile) {
         const std::int64_t j = tile * kColumns;
-        RowOfB<Element>* packed = &packed_B[tile * depth];
+        RowOfB<Element>* packed = packed_B + tile * depth;
         pack_B(depth, std::min<std::int64_t>(kColumns, N - j), B + k * N + j, N, packed);
         if (absolute) take_absolute(depth, packed);
       }
-#pragma omp for schedule(dynamic)
+#pragma omp for schedule(dynamic) nowait
       for (std::int64_t block = 0; block < row_blocks * column_blocks; ++block) {
         const std::int64_t row_tile = block % row_blocks * block_row_tiles;
         const std::int64_t column_tile = block / row_blocks * kBlockColumnTiles;
@@ -253,7 +256,7 @@ void multiply(
         const int rows = std::min<std::int64_t>(block_row_tiles * kRows, M - i);
         const int columns = std::min<std::int64_t>(kBlockColumnTiles * kColumns, N - j);
         multiply_block(
-            rows, columns, depth, &packed_A[row_tile * depth], &packed_B[column_tile * depth],
+            rows, columns, depth, packed_A + row_tile * depth, packed_B + column_tile * depth,
             C + i * N + j, N, bytes);
         if (advance) advance(std::int64_t(rows) * columns * depth);
       }
