@@ -18,12 +18,19 @@ void serial_gemm(
 void openmp_gemm(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
 
-// What src/model/error.h compares with, in fp64 on all cores; the result does not depend on the
+// Called from any of the threads with the number of products just added up; empty for none.
+using Advance = std::function<void(std::int64_t)>;
+
+// What src/model/error.h compares with, in fp64 on all cores; the results do not depend on the
 // number of threads either. Outputs are MxN.
-//   exact      alpha*A*B + beta*C0; C0 may be null if beta is 0
-//   magnitude  |alpha| |A| |B|
-//   advance    called from any of the threads with the number of elements of C just finished,
-//              M*N in all; empty for none
+//
+// exact = alpha*A*B + beta*C0; C0 may be null if beta is 0. Advances by M*N*K in all.
 void reference_gemm(
     int M, int N, int K, float alpha, const float* A, const float* B, float beta, const float* C0,
-    double* exact, double* magnitude, const std::function<void(std::int64_t)>& advance = {});
+    double* exact, const Advance& advance = {});
+
+// magnitude = |alpha| |A| |B|, of which the first `terms` of the K products of every element are
+// added up: all if `terms` is K, else a lower bound. Advances by M*N*terms in all.
+void reference_magnitude(
+    int M, int N, int K, int terms, float alpha, const float* A, const float* B, double* magnitude,
+    const Advance& advance = {});

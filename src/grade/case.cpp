@@ -66,7 +66,8 @@ Expected expected(const Multiplication& product, const Case& c) {
       product.lower_triangle_of_AAt ? in_rows(opposite, c.A, K, N) : in_rows(product.B, c.B, K, N);
   const std::size_t results = static_cast<std::size_t>(M) * N;
   Expected e{std::vector<double>(results), std::vector<double>(results)};
-  reference_gemm(M, N, K, 1, A.data(), B.data(), 0, nullptr, e.exact.data(), e.magnitude.data());
+  reference_gemm(M, N, K, 1, A.data(), B.data(), 0, nullptr, e.exact.data());
+  reference_magnitude(M, N, K, K, 1, A.data(), B.data(), e.magnitude.data());
   return e;
 }
 

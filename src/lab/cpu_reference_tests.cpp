@@ -68,13 +68,14 @@ struct Shape {
   int M, N, K;
 };
 
-// Sizes around the 12 x 16 tile, the 192 x 512 (fp32) and 192 x 256 (fp64) blocks and the depth of
-// 256.
+// Sizes around the tiles (12 x 32 in fp32, 12 x 16 in fp64), the blocks (96 x 512 and 96 x 256)
+// and the depth of 256.
 const Shape kShapes[] = {
     {1, 1, 1},      {2, 3, 5},      {35, 79, 19},  {127, 129, 65}, {1, 300, 7},    {300, 1, 7},
     {11, 15, 255},  {12, 16, 256},  {13, 17, 257}, {191, 255, 3},  {192, 256, 4},  {193, 257, 5},
     {195, 511, 31}, {13, 513, 300}, {385, 40, 33}, {1, 1, 1000},   {97, 101, 103}, {7, 1031, 2},
-    {5, 7, 0},      {400, 530, 9},  {64, 64, 520}, {1, 1200, 260},
+    {5, 7, 0},      {400, 530, 9},  {64, 64, 520}, {1, 1200, 260}, {12, 32, 256},  {23, 33, 511},
+    {25, 31, 513},  {96, 512, 8},
 };
 
 }  // namespace
@@ -103,12 +104,12 @@ TEST_CASE("the reference equals naive double loops on every shape") {
       const Product product = naive_product(s.M, s.N, s.K, alpha, A, B, beta, C);
       std::vector<double> exact(C.size(), -1), magnitude(C.size(), -1);
       std::int64_t finished = 0;
-      reference_gemm(
-          s.M, s.N, s.K, alpha, A.data(), B.data(), beta, C.data(), exact.data(), magnitude.data(),
-          [&](std::int64_t elements) {
+      const auto count = [&](std::int64_t products) {
 #pragma omp atomic
-            finished += elements;
-          });
+        finished += products;
+      };
+      reference_gemm(s.M, s.N, s.K, alpha, A.data(), B.data(), beta, C.data(), exact.data(), count);
+      reference_magnitude(s.M, s.N, s.K, s.K, alpha, A.data(), B.data(), magnitude.data(), count);
       double worst = 0;
       for (std::size_t at = 0; at < C.size(); ++at) {
         const double scale = product.magnitude[at] + std::abs(beta * C[at]) + 1e-300;
@@ -116,8 +117,24 @@ TEST_CASE("the reference equals naive double loops on every shape") {
         worst = std::max(worst, std::abs(magnitude[at] - product.magnitude[at]) / scale);
       }
       CHECK(worst <= 1e-13);
-      CHECK(finished == std::int64_t(s.M) * s.N);
+      CHECK(finished == 2 * std::int64_t{s.M} * s.N * s.K);
     }
+  }
+}
+
+TEST_CASE("a magnitude of fewer terms is that of the first columns of A and rows of B") {
+  constexpr int M = 30, N = 70, K = 600, kTerms = 300;
+  const std::vector<float> A = random_matrix(M, K, 1), B = random_matrix(K, N, 2);
+  std::vector<float> first_of_A;
+  for (int i = 0; i < M; ++i) {
+    first_of_A.insert(first_of_A.end(), A.begin() + i * K, A.begin() + i * K + kTerms);
+  }
+  const Product product =
+      naive_product(M, N, kTerms, -2, first_of_A, B, 0, std::vector<float>(M * N));
+  std::vector<double> magnitude(M * N);
+  reference_magnitude(M, N, K, kTerms, -2, A.data(), B.data(), magnitude.data());
+  for (int at = 0; at < M * N; ++at) {
+    CHECK(magnitude[at] == doctest::Approx(product.magnitude[at]).epsilon(1e-13));
   }
 }
 
@@ -147,7 +164,8 @@ TEST_CASE("beta = 0 does not read C, and alpha = 0 reads neither A nor B") {
     CHECK(C == 0);
   }
   double exact = kNan, magnitude = kNan;
-  reference_gemm(1, 1, 2, 0, nullptr, nullptr, 0, nullptr, &exact, &magnitude);
+  reference_gemm(1, 1, 2, 0, nullptr, nullptr, 0, nullptr, &exact);
+  reference_magnitude(1, 1, 2, 2, 0, nullptr, nullptr, &magnitude);
   CHECK(exact == 0);
   CHECK(magnitude == 0);
 }
@@ -160,11 +178,10 @@ TEST_CASE("a NaN in A reaches its row, one in B its column, and no other element
   B[31 * kSize + kColumn] = -std::numeric_limits<float>::infinity();
   A[3 * kSize + 30] = A[3 * kSize + 31] = 1;  // row 3 adds both infinities
   std::vector<float> serial(kSize * kSize), openmp(kSize * kSize);
-  std::vector<double> exact(kSize * kSize), magnitude(kSize * kSize);
+  std::vector<double> exact(kSize * kSize);
   serial_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, serial.data());
   openmp_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, openmp.data());
-  reference_gemm(
-      kSize, kSize, kSize, 1, A.data(), B.data(), 0, nullptr, exact.data(), magnitude.data());
+  reference_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, nullptr, exact.data());
   for (int at = 0; at < kSize * kSize; ++at) {
     const int row = at / kSize, column = at % kSize;
     CAPTURE(row);
@@ -177,7 +194,7 @@ TEST_CASE("a NaN in A reaches its row, one in B its column, and no other element
 }
 
 TEST_CASE("the number of threads does not change any bit of the result") {
-  constexpr int M = 401, N = 531, K = 300;
+  constexpr int M = 401, N = 531, K = 1100;
   const std::vector<float> A = random_matrix(M, K, 1), B = random_matrix(K, N, 2);
   const int before = omp_get_max_threads();
   std::vector<float> first_C;
@@ -185,9 +202,9 @@ TEST_CASE("the number of threads does not change any bit of the result") {
   for (int threads : {1, 2, 3, 7}) {
     omp_set_num_threads(threads);
     std::vector<float> C = random_matrix(M, N, 3);
-    std::vector<double> exact(M * N), magnitude(M * N);
+    std::vector<double> exact(M * N);
     openmp_gemm(M, N, K, 1.5f, A.data(), B.data(), 0.5f, C.data());
-    reference_gemm(M, N, K, 1.5f, A.data(), B.data(), 0, nullptr, exact.data(), magnitude.data());
+    reference_gemm(M, N, K, 1.5f, A.data(), B.data(), 0, nullptr, exact.data());
     if (threads == 1) {
       first_C = C;
       first_exact = exact;

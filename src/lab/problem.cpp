@@ -1,5 +1,6 @@
 #include "lab/problem.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,9 +32,13 @@ void require_memory_for(const Request& request, bool on_gpu, int M, int N, int K
   const double a_and_b = double(M) * K + double(K) * N, c = double(M) * N;
   const std::string what = request.size ? "--size " + std::to_string(*request.size)
                                         : "a product of " + shape(M, K) + " by " + shape(K, N);
+  // The products on the CPU pack two times 256 columns of A and rows of B, and keep the old C if it
+  // is read.
+  const double packed = 2 * (double(M) + N) * std::min(K, 256);
+  const int copies = request.beta == 0 ? 3 : 4;
   require_memory(
-      4 * (a_and_b + 3 * c) + 16 * c, available_memory(), what,
-      "A, B, three C and the fp64 reference");
+      4 * (a_and_b + copies * c) + 16 * c + 8 * packed, available_memory(), what,
+      std::string("A, B, ") + (copies == 3 ? "three" : "four") + " C and the fp64 reference");
   if (on_gpu) {
     require_memory(4 * (a_and_b + c), gpu::free_bytes(), what, "A, B and C on the GPU");
   }
