@@ -7,12 +7,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "cpu_reference.h"
+#include "lab/cpu_name.h"
 #include "lab/matrices.h"
 #include "text/date.h"
 #include "text/numbers.h"
@@ -64,14 +64,6 @@ void threaded(int rows, const float* A, const float* B_transposed, float* C) {
   }
 }
 
-std::string cpu_name() {
-  std::ifstream cpus("/proc/cpuinfo");
-  for (std::string line; std::getline(cpus, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(": ") + 2);
-  }
-  return "unknown";
-}
-
 // The median of five runs, in GFLOP/s.
 double speed(int rows, const std::function<void()>& multiply) {
   std::vector<double> seconds;
@@ -111,7 +103,7 @@ int main() {
        [&](int n) { openmp_gemm(n, kSize, kSize, 1, A.data(), B.data(), 0, C.data()); }}};
   std::printf(
       "problem  C (%d x %d) = A * B with K = %d, fp32, %d threads\n", kSize, kSize, kSize, cores);
-  std::printf("CPU      %s\n", cpu_name().c_str());
+  std::printf("CPU      %s\n", lab::cpu_name().c_str());
   std::printf("run      %s, make bench-cpu\n\n", text::now_utc().c_str());
   std::printf("%-34s %10s %16s\n", "", "GFLOP/s", "x the row above");
   double before = 0;
