@@ -109,7 +109,7 @@ bool has_names(const std::vector<std::string>& names, std::span<const simt::PtxO
   return true;
 }
 
-const Known& find_or_compile(const std::string& text, std::span<const simt::PtxOperand> operands) {
+const Known& find_or_compile(std::string text, std::span<const simt::PtxOperand> operands) {
   static std::mutex mutex;
   static std::multimap<std::string, std::unique_ptr<Known>, std::less<>> all;
   const std::lock_guard lock(mutex);
@@ -123,7 +123,7 @@ const Known& find_or_compile(const std::string& text, std::span<const simt::PtxO
   }
   auto known = known_as(text, names);
   known->program.names.assign(names.begin(), names.end());
-  return *all.emplace(text, std::move(known))->second;
+  return *all.emplace(std::move(text), std::move(known))->second;
 }
 
 // The compiler keeps each text at one address, which is its name here: the programs that this
