@@ -109,13 +109,14 @@ bool has_names(const std::vector<std::string>& names, std::span<const simt::PtxO
   return true;
 }
 
-const Known& find_or_compile(std::string text, std::span<const simt::PtxOperand> operands) {
+// Kept for good.
+const Known* find_or_compile(std::string text, std::span<const simt::PtxOperand> operands) {
   static std::mutex mutex;
   static std::multimap<std::string, std::unique_ptr<Known>, std::less<>> all;
   const std::lock_guard lock(mutex);
   const auto [begin, end] = all.equal_range(text);
   for (auto known = begin; known != end; ++known) {
-    if (has_names(known->second->program.names, operands)) return *known->second;
+    if (has_names(known->second->program.names, operands)) return known->second.get();
   }
   std::vector<std::string_view> names;
   for (const simt::PtxOperand& operand : operands) {
@@ -123,7 +124,7 @@ const Known& find_or_compile(std::string text, std::span<const simt::PtxOperand>
   }
   auto known = known_as(text, names);
   known->program.names.assign(names.begin(), names.end());
-  return *all.emplace(std::move(text), std::move(known))->second;
+  return all.emplace(std::move(text), std::move(known))->second.get();
 }
 
 // The compiler keeps each text at one address, which is its name here: the programs that this
@@ -144,13 +145,13 @@ const Known& known_for(const char* text, std::span<const simt::PtxOperand> opera
   const bool has_strings = std::any_of(operands.begin(), operands.end(), [](const auto& operand) {
     return parts_of(operand.constraint).kind == 'C';
   });
-  if (has_strings) return find_or_compile(with_strings(text, operands), operands);
-  const Known& known = find_or_compile(text, operands);
-  const std::vector<std::string>& names = known.program.names;
+  if (has_strings) return *find_or_compile(with_strings(text, operands), operands);
+  const Known* known = find_or_compile(text, operands);
+  const std::vector<std::string>& names = known->program.names;
   const bool named =
       std::any_of(names.begin(), names.end(), [](const auto& name) { return !name.empty(); });
-  slot = {text, operands.size(), named, &known};
-  return known;
+  slot = {text, operands.size(), named, known};
+  return *known;
 }
 
 std::string described(std::size_t number, const simt::PtxOperand& operand) {
