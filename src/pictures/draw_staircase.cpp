@@ -50,7 +50,7 @@ Picture draw_staircase(
       text::significant(first.tflops) +
       text::printed(" TFLOP/s (stage %d) to ", first.stage->number) +
       text::significant(last.tflops) + text::printed(" TFLOP/s (stage %d): ", last.stage->number) +
-      text::exact(last.cublas_percent) + " % of cuBLAS, which reaches " +
+      text::brief(last.cublas_percent) + " % of cuBLAS, which reaches " +
       text::significant(cublas) + " TFLOP/s.";
   Svg svg;
   double x = svg.legend(24, 66, Fill::warp, text::printed("recorded at %d", run.size));
