@@ -29,7 +29,8 @@ std::string prediction_data(const lab::Run& run, const lab::Row& row) {
     if (!value) continue;
     ask(question.text, *value, report::answer_of(question, run, row), question.because);
   }
-  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"names\":{" + names + "},\"asked\":[" + asked + "]}";
+  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"names\":{" + names + "},\"asked\":[" +
+         asked + "]}";
 }
 
 }  // namespace page
