@@ -44,6 +44,15 @@ TEST_CASE("a result whose first products are 0 is compared with the bound of all
   CHECK(reference.magnitude.back() > 0);
 }
 
+TEST_CASE("a wrong result does not become right because A was overwritten") {
+  Problem p = random_problem({kSide, kSide, kDepth}, 1, 0, 1);
+  const Reference reference = compute_reference(p);
+  Floats wrong = product_of(p);
+  wrong[7] += 1;
+  p.A[3] = std::numeric_limits<float>::infinity();
+  CHECK(!compare(p, reference, wrong, p.M).bound_ok);
+}
+
 TEST_CASE("an element is right up to the bound of all products, and wrong beyond") {
   const Problem p = random_problem({kSide, kSide, kDepth}, 1, 0, 1);
   const Floats right = product_of(p);
