@@ -23,14 +23,16 @@ trap 'rm -rf "$temporary"' EXIT
 (
   # A lower limit that is already set stays.
   ulimit -c 0
-  ulimit -t "$seconds"
+  # SIGXCPU at the soft limit says what was exceeded. At the hard limit it would be SIGKILL.
+  ulimit -Ht $((seconds + 1))
+  ulimit -St "$seconds"
   ulimit -v $((gigabytes << 20))
   ulimit -f $((megabytes << 10))
   exec 2> "$temporary/said"
   TMPDIR=$temporary LC_ALL=C exec timeout -k 5 "$seconds" "$@"
 ) 2> /dev/null &
 running=$!
-wait "$running"
+wait "$running" 2> /dev/null  # where bash says of a signal what is said below
 code=$?
 says() { grep -qiE "$1" "$temporary/said"; }
 why=
