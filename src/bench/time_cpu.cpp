@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 #include "cpu_reference.h"
@@ -15,13 +14,6 @@ namespace bench {
 
 namespace {
 
-double milliseconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  const auto end = std::chrono::steady_clock::now();
-  return std::chrono::duration<double, std::milli>(end - start).count();
-}
-
 // At least five runs, and as many as fit into half a second, after an unmeasured one, which pays
 // for waking the threads and for cold caches.
 lab::Timing time_of(const std::function<void()>& work) {
@@ -31,7 +23,7 @@ lab::Timing time_of(const std::function<void()>& work) {
   std::vector<double> times_ms;
   for (double sum = 0; times_ms.size() < kLeast || (sum < kHalfASecond && times_ms.size() < kMost);
        sum += times_ms.back()) {
-    times_ms.push_back(milliseconds_of(work));
+    times_ms.push_back(lab::milliseconds_of(work));
   }
   return lab::summary(times_ms);
 }

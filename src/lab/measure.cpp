@@ -1,7 +1,6 @@
 #include "lab/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "model/share_out.h"
@@ -11,13 +10,6 @@
 namespace lab {
 
 namespace {
-
-double milliseconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  const auto end = std::chrono::steady_clock::now();
-  return std::chrono::duration<double, std::milli>(end - start).count();
-}
 
 // Compares the first `rows` rows of C, which have been computed.
 void check(

@@ -1,6 +1,7 @@
 #include "lab/measurement.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace lab {
@@ -16,6 +17,13 @@ double quantile(const std::vector<double>& sorted, double share) {
 }
 
 }  // namespace
+
+double milliseconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  const auto end = std::chrono::steady_clock::now();
+  return std::chrono::duration<double, std::milli>(end - start).count();
+}
 
 Timing summary(std::vector<double> times_ms) {
   std::sort(times_ms.begin(), times_ms.end());

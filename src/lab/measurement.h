@@ -1,6 +1,7 @@
 // The results for a kernel on a problem: counts, hazards, time and error.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct Timing {
   std::optional<double> busy_before_ms = {};
   std::optional<model::DeviceState> device = {};
 };
+
+// The wall-clock time that it takes on the CPU.
+double milliseconds_of(const std::function<void()>& work);
 
 // Requires at least one time.
 Timing summary(std::vector<double> times_ms);

@@ -200,22 +200,20 @@ TEST_CASE("the page's wavefronts and sectors have the lanes that the model's hav
   int conflicts = 0;
   for (int i = 0; i < kSettings; ++i) {
     const model::WarpAccess access = random_access(random, i);
-    const int matrices = 1 << random.from(0, 2);
-    settings.push_back(text::printed("[%d,", matrices) + access_json(access) + "]");
+    settings.push_back(access_json(access));
     const model::Wavefronts load = model::wavefronts_of_load(access);
     expected.push_back(
         text::printed("[%d,", load.groups) + wavefronts_json(load) + "," +
         wavefronts_json(model::wavefronts_of_store(access)) + "," +
-        wavefronts_json(model::wavefronts_of_ldmatrix(access, matrices)) + "," +
         sectors_json(model::sectors(access)) + "]");
     conflicts += model::shared_load(access).bank_conflicts() > 0;
   }
   const auto page = of_page(
-      "([matrices, access]) => {"
+      "(access) => {"
       "  const plain = (found) => found.wavefronts.map(({group, lanes}) => ({group, lanes}));"
       "  const load = wavefrontsOfLoad(access);"
       "  return JSON.stringify([load.groups, plain(load), plain(wavefrontsOfStore(access)), "
-      "      plain(wavefrontsOfLdmatrix(access, matrices)), sectors(access)]);"
+      "      sectors(access)]);"
       "}",
       settings);
   for (int i = 0; i < kSettings; ++i) {

@@ -33,10 +33,6 @@ function grouped(number) {
   return number.toLocaleString("en-US");
 }
 
-function wantsStillness() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
-
 // The character for a lane in the pictures: 0-9, then a-v.
 function laneSign(lane) {
   return "0123456789abcdefghijklmnopqrstuv"[lane];

@@ -149,13 +149,6 @@ function wavefrontsOfStore(access) {
   return wavefrontsInGroups(access, activeLanes(access), bytes, lanesPerGroup(access, bytes));
 }
 
-// model::wavefronts_of_ldmatrix: lanes 8i to 8i + 7 hold the addresses of the eight rows of matrix
-// i, 16 bytes each, and each matrix is a group.
-function wavefrontsOfLdmatrix(access, matrices) {
-  const rows = activeLanes(access).filter((lane) => lane < 8 * matrices);
-  return wavefrontsInGroups(access, rows, 16, 8);
-}
-
 // model::evaluate (src/model/formula.cpp): the value of a formula with numbers, names,
 // + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error that says what is
 // wrong at which character; the first is 1.

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "testing/program.h"
+
 namespace testing {
 namespace {
 
@@ -58,6 +60,20 @@ TEST_CASE("the map names every room and no others") {
     if (entry.is_directory()) there.insert(entry.path().filename().string());
   }
   CHECK(mapped == there);
+}
+
+TEST_CASE("README's layout names every file at the top, but for what every repository has") {
+  const std::set<std::string> common{
+      ".gitignore", ".clang-format", "LICENSE", "Makefile", "README.md"};
+  const std::string readme = text_of("README.md");
+  const std::string layout = readme.substr(readme.find("## Layout"));
+  // Nothing is listed where the project is no checkout of git.
+  std::istringstream files(run("git ls-files -- ':(top,glob)*' 2> /dev/null").out);
+  for (std::string file; std::getline(files, file);) {
+    const bool is_header = file.ends_with(".h");  // beside its .cpp
+    const std::string named = is_header ? file.substr(0, file.size() - 1) + "cpp" : file;
+    CHECK_MESSAGE((common.contains(file) || layout.find("\n" + named) != layout.npos), file);
+  }
 }
 
 TEST_CASE("a room includes only from rooms that the map allows") {
