@@ -54,8 +54,9 @@ DEPENDENCIES = -MMD -MP -MF $@.d
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-ROOMS := model text guard machine host announce rewrite trace lab flags pictures report step experiments profile page cli
-SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp src/rewrite/rewriter.cpp, \
+ROOMS := model text guard machine host announce rewrite trace lab flags pictures report step experiments profile page cluster cli
+SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp src/rewrite/rewriter.cpp \
+	src/cluster/alone.cpp src/cluster/mpi.cpp src/cluster/no_gpus.cpp, \
 	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file.
@@ -69,7 +70,7 @@ HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RU
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 
-include src/gpu/gpu.mk
+include src/gpu/gpu.mk src/cluster/cluster.mk
 
 $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,link,$@)
@@ -146,7 +147,7 @@ help: ## print this list
 	echo 'NVCC=path, or NVCC= to build without CUDA; ARCHS="86 90a" to choose architectures; V=1 to show'
 	echo 'commands; WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS="$(ARCHS)".'
 
-include $(filter-out src/gpu/gpu.mk,$(wildcard src/*/*.mk))
+include $(filter-out src/gpu/gpu.mk src/cluster/cluster.mk,$(wildcard src/*/*.mk))
 .PHONY: FORCE run test test-all test-parts clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,5 +1,6 @@
 #include "cli/walk.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 #include <sstream>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "cli/ladder.h"
+#include "cluster/cluster_command.h"
 #include "experiments/experiment_command.h"
 #include "flags/flags.h"
 #include "flags/select.h"
@@ -140,6 +142,14 @@ int walk_stages(
   return report_failures(run) || !agrees ? 1 : 0;
 }
 
+// The ladder, if it does not take too long, and then several GPUs.
+int walk_and_distribute(
+    const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
+  cluster::prepare(flags, command);
+  const int exit_code = cluster::has_ladder(flags) ? walk_stages(flags, table, command) : 0;
+  return std::max(exit_code, cluster::run(flags, table, stage_table_plain));
+}
+
 // What would run with these flags is marked.
 void list_stages(const flags::Flags& flags, const model::StageTable& table) {
   const bool on_gpu = lab::choose_device(flags);
@@ -163,6 +173,7 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (!flags.figures.empty()) return pictures::draw_figures(flags.figures, stage_table_traced), 0;
   if (!flags.page.empty()) return page::write_page(flags, stage_table_traced);
   if (!flags.experiment.empty()) return run_experiment(flags, command);
+  if (cluster::is_wanted(flags)) return walk_and_distribute(flags, table, command);
   return walk_stages(flags, table, command);
 }
 
@@ -184,7 +195,9 @@ int run_or_refuse(int argc, char** argv, const model::StageTable& stages) {
 
 int walk(int argc, char** argv, const model::StageTable& stages) {
   text::open_standard_streams();
-  return text::finished("gemm_steps", run_or_refuse(argc, argv, stages));
+  const int exit_code = run_or_refuse(argc, argv, stages);
+  if (exit_code == 2) cluster::end_others(exit_code);
+  return text::finished("gemm_steps", exit_code);
 }
 
 }  // namespace cli

@@ -21,6 +21,14 @@ Set whole(std::uint64_t Flags::*field) {
   };
 }
 
+Set count(std::optional<int> Flags::*field, int most) {
+  return [=](Flags& flags, const Value& value) {
+    flags.*field = whole_int(value);
+    if (flags.*field == 0) refuse(value, "too few");
+    if (flags.*field > most) refuse(value, "too many");
+  };
+}
+
 Set real(float Flags::*field) {
   return [=](Flags& flags, const Value& value) { flags.*field = real_number(value); };
 }

@@ -18,6 +18,7 @@ using Set = std::function<void(Flags&, const Value&)>;
 Set yes(bool Flags::*field);  // for a flag without a value
 Set whole(std::optional<int> Flags::*field);
 Set whole(std::uint64_t Flags::*field);
+Set count(std::optional<int> Flags::*field, int most);  // from 1
 Set real(float Flags::*field);
 Set file(std::string Flags::*field);
 // `empty` says what an empty text is not: "not a stage"

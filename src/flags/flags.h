@@ -13,6 +13,9 @@
 
 namespace flags {
 
+enum class Resident { automatic, gpu, host };
+enum class Local { stage, cublas };
+
 // The request. An empty string or optional is a flag that was not given. The help text says what
 // each flag means.
 struct Flags : lab::Request {
@@ -38,6 +41,13 @@ struct Flags : lab::Request {
   bool step = false, ascii = false, print = false, print_each = false;
   std::string until, script;  // a place as move_to (src/step/place.h) reads it; a file of keys
   std::optional<int> frame;
+  // --gpus and the flags that belong to it
+  std::optional<int> gpus, panel;  // 1 or more
+  std::string grid;                // as typed; cluster::read_grid reads it
+  std::string link = "nvlink";     // as typed; cluster::find_link finds it
+  std::string timeline;            // an SVG file
+  Resident resident = Resident::automatic;
+  Local local = Local::stage;
 };
 
 // Reads main's arguments. If a flag is repeated, the last one counts. Throws a Refusal for an

@@ -80,6 +80,7 @@ void refuse_two_requests(const Flags& flags) {
       {!flags.page.empty(), "--page"},
       {!flags.experiment.empty(), "--experiment"},
       {flags.step, "--step"},
+      {flags.gpus.has_value(), "--gpus"},
       {!flags.ncu.empty(), "--ncu"},
       {!flags.ncu_units.empty(), "--ncu-units"},
       // Below an experiment's table, too.

@@ -12,20 +12,20 @@ NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo \
 	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
 gpu.flags = $(NVCC) $(NVCCFLAGS)
 
-GPU_PARTS := $(BUILD)/src/gpu/gpu.o $(BUILD)/src/gpu/bf16_copies.o
+GPU_PARTS := $(addprefix $(BUILD)/src/,gpu/gpu.o gpu/bf16_copies.o cluster/gpus.o)
 ifneq ($(HAS_GPU),)
 THE_GPU := $(GPU_PARTS)
 MAIN := $(BUILD)/gemm_steps_gpu.o $(THE_GPU)
 WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(THE_GPU)
 LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
 else
-THE_GPU := $(call OBJECTS,src/gpu/absent.cpp)
+THE_GPU := $(call OBJECTS,src/gpu/absent.cpp src/cluster/no_gpus.cpp)
 MAIN := $(BUILD)/gemm_steps_main.o $(THE_GPU)
 WITHOUT_MAIN := $(THE_GPU)
 LIBRARIES := -ldl
 endif
 
-$(GPU_PARTS): $(BUILD)/src/gpu/%.o: src/gpu/%.cu $(BUILD)/gpu.flags
+$(GPU_PARTS): $(BUILD)/%.o: %.cu $(BUILD)/gpu.flags
 $(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(BUILD)/changed_kernels.cuh $(BUILD)/gpu.flags
 $(GPU_PARTS) $(BUILD)/gemm_steps_gpu.o:
 	$(call say,nvcc,$< ($(ARCHS)))

@@ -28,10 +28,13 @@ std::string shape(const NpyFile& npy) {
 }
 
 // Checks host and GPU memory before anything is allocated.
-void require_memory_for(const Request& request, bool on_gpu, int M, int N, int K) {
+void require_memory_for(const Request& request, bool on_gpu, Kept kept, int M, int N, int K) {
   const double a_and_b = double(M) * K + double(K) * N, c = double(M) * N;
   const std::string what = request.size ? "--size " + std::to_string(*request.size)
                                         : "a product of " + shape(M, K) + " by " + shape(K, N);
+  if (kept == Kept::matrices) {
+    return require_memory(4 * (a_and_b + c), available_memory(), what, "A, B and C");
+  }
   // The products on the CPU pack two times 256 columns of A and rows of B, and keep the old C if it
   // is read.
   const double packed = 2 * (double(M) + N) * std::min(K, 256);
@@ -49,7 +52,7 @@ Floats old_C(std::size_t count, float beta, std::uint64_t seed) {
 }
 
 // The headers of all files are compared before any values are read, because files may be large.
-Problem problem_of_files(const Request& request, bool on_gpu) {
+Problem problem_of_files(const Request& request, bool on_gpu, Kept kept) {
   const NpyFile a = open_npy(request.a), b = open_npy(request.b);
   const int M = a.header.rows, N = b.header.columns, K = a.header.columns;
   if (K != b.header.rows) {
@@ -65,7 +68,7 @@ Problem problem_of_files(const Request& request, bool on_gpu) {
           text::echoed(c->path) + " is " + shape(*c) + ", but A times B is " + shape(M, N));
     }
   }
-  require_memory_for(request, on_gpu, M, N, K);
+  require_memory_for(request, on_gpu, kept, M, N, K);
   Problem p{M, N, K, request.alpha, request.beta, read_values(a), read_values(b), {}};
   p.C = c && p.beta != 0 ? read_values(*c) : old_C(p.results(), p.beta, request.seed);
   return p;
@@ -126,10 +129,10 @@ Problem random_problem(
   return p;
 }
 
-Problem load_problem(const Request& request, bool on_gpu) {
-  if (!request.a.empty()) return problem_of_files(request, on_gpu);
+Problem load_problem(const Request& request, bool on_gpu, Kept kept) {
+  if (!request.a.empty()) return problem_of_files(request, on_gpu, kept);
   const ProblemSize sides = size_to_run(request, on_gpu);
-  require_memory_for(request, on_gpu, sides.M, sides.N, sides.K);
+  require_memory_for(request, on_gpu, kept, sides.M, sides.N, sides.K);
   Problem p = random_problem(sides, request.alpha, request.beta, request.seed);
   distribute(request.data, request.seed, p);
   return p;

@@ -52,8 +52,14 @@ struct Problem {
 Problem random_problem(
     ProblemSize sides, float alpha, float beta, std::uint64_t seed, std::size_t lead = 0);
 
+// What there must be memory for besides A, B and C.
+enum class Kept {
+  results,  // more C, an fp64 reference, and with a GPU also A, B and C on it
+  matrices  // nothing
+};
+
 // A and B as requested, random or from files, and the old C. Throws a Refusal if there is not
-// enough memory (also on the GPU if `on_gpu`), or if the shapes in the files do not match.
-Problem load_problem(const Request& request, bool on_gpu);
+// enough memory, or if the shapes in the files do not match.
+Problem load_problem(const Request& request, bool on_gpu, Kept kept = Kept::results);
 
 }  // namespace lab

@@ -1,0 +1,26 @@
+// Processes without MPI: this one alone.
+#include <cstdlib>
+
+#include "cluster/processes.h"
+#include "model/refusal.h"
+
+namespace cluster {
+
+Processes::Processes() {
+  if (!started_by_mpirun()) return;
+  throw model::Refusal(
+      "mpirun started several processes, and this program was built without MPI; install "
+      "libopenmpi-dev and build it again");
+}
+Processes::~Processes() = default;
+
+void Processes::wait_for_all() {}
+void Processes::share(void*, std::int64_t) {}
+std::vector<double> Processes::collect(double value) {
+  return {value};
+}
+void Processes::send(const void*, std::int64_t, int) {}
+void Processes::receive(void*, std::int64_t, int) {}
+void Processes::abort(int) {}
+
+}  // namespace cluster

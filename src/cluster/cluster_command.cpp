@@ -1,0 +1,461 @@
+#include "cluster/cluster_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/check.h"
+#include "cluster/draw.h"
+#include "cluster/gpus.h"
+#include "cluster/local.h"
+#include "cluster/played.h"
+#include "cluster/processes.h"
+#include "cluster/report.h"
+#include "cluster/streamed.h"
+#include "cluster/streams.h"
+#include "cluster/summa.h"
+#include "gpu/gpu.h"
+#include "lab/device.h"
+#include "lab/on_gpu.h"
+#include "lab/problem.h"
+#include "lab/progress.h"
+#include "model/refusal.h"
+#include "text/echoed.h"
+#include "text/file.h"
+#include "text/numbers.h"
+
+namespace cluster {
+
+namespace {
+
+constexpr double kLargestLadder = 0x1p39;  // multiplications: 8192 x 8192 x 8192
+
+Shape shape_of(const flags::Flags& flags, bool on_gpu) {
+  const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);
+  return {sides.M, sides.N, sides.K};
+}
+
+double bytes_of(Shape shape) {
+  const auto [M, N, K] = shape;
+  return sizeof(float) * (double(M) * K + double(K) * N + double(M) * N);
+}
+
+// What all parts of this run need to know.
+struct Setting {
+  const flags::Flags& flags;
+  const model::StageTable& table;
+  Processes& processes;
+  bool on_gpu;
+  bool is_computed;
+  model::Gpu gpu;
+  Grid grid;
+  const Link& link;
+  lab::Problem& problem;
+  Shape shape;
+  HostMatrices matrices;
+  Local local;
+
+  int gpus() const { return grid.devices(); }
+};
+
+double largest(Processes& processes, double value) {
+  const std::vector<double> all = processes.collect(value);
+  return *std::max_element(all.begin(), all.end());
+}
+
+// Times `multiply` from when all processes begin until all are done, after one that is not timed.
+lab::Timing time_all(const Setting& setting, const std::function<void()>& multiply) {
+  const auto once = [&] {
+    setting.processes.wait_for_all();
+    return largest(setting.processes, lab::milliseconds_of(multiply));
+  };
+  constexpr double kBudgetMs = 1000;
+  const double estimate = once();
+  const int repetitions =
+      setting.flags.reps.value_or(static_cast<int>(std::clamp(kBudgetMs / estimate, 3.0, 30.0)));
+  std::vector<double> times_ms(repetitions);
+  for (double& ms : times_ms) ms = once();
+  return lab::summary(times_ms);
+}
+
+// The worst of all processes. The first wrong element remains each one's own.
+model::Error worst_of_all(Processes& processes, model::Error error) {
+  error.relative = largest(processes, error.relative);
+  error.max_abs = largest(processes, error.max_abs);
+  error.bound_ok = largest(processes, error.bound_ok ? 0 : 1) == 0;
+  return error;
+}
+
+// What the devices of all processes did.
+std::vector<Load> counted(const Setting& setting, const Devices& devices) {
+  std::vector<Load> loads;
+  for (int device = 0; device < setting.gpus(); ++device) {
+    const auto of = [&](std::int64_t Load::*member) {
+      return static_cast<std::int64_t>(
+          largest(setting.processes, static_cast<double>(devices.load(device).*member)));
+    };
+    loads.push_back(
+        {of(&Load::bytes_sent), of(&Load::bytes_received), of(&Load::messages_sent),
+         of(&Load::messages_received), of(&Load::bytes_held)});
+  }
+  return loads;
+}
+
+std::unique_ptr<Devices> make_devices(const Setting& setting, bool broadcasts) {
+  if (setting.on_gpu) {
+    return gpus(setting.grid, setting.processes, setting.local.gemm, broadcasts);
+  }
+  return std::make_unique<Played>(setting.gpus(), setting.processes, setting.local.gemm);
+}
+
+// Compares C, which has just been computed, and says how much of it.
+void note_error(
+    const Setting& setting, const Check& check, const Devices& devices, Report& report) {
+  const Schedule parts{setting.shape, setting.grid, 0, {}};
+  std::vector<std::pair<Part, Part>> computed;
+  for (const int device : devices.here()) {
+    computed.emplace_back(parts.M_of(device), parts.N_of(device));
+  }
+  report.rows.front().error =
+      worst_of_all(setting.processes, check.compare(computed, setting.local.precision));
+  const bool is_all = check.rows() == setting.shape.M;
+  report.about.push_back(
+      "check: " + (is_all ? "all" : text::printed("%d random", check.rows())) +
+      " rows of C, against fp64");
+}
+
+// The model's time, with the speed of one device alone, which `runs` measures on a GPU.
+template <class Plan, class Runs = Summa>
+void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* runs = nullptr) {
+  if (!setting.processes.is_first()) return;
+  Speed speed{0, "one GPU's own speed with such panels, measured alone"};
+  if (!setting.on_gpu) {
+    speed = known_speed(setting.local, setting.gpu);
+  } else {
+    const gpu::Times times = gpu::time_ms(0, [&] { runs->multiply_one_step(); });
+    speed.tflops = tflops(runs->shape_of_one_step(), lab::summary(times.ms).median_ms);
+  }
+  report.model = predict(plan, setting.link, speed.tflops);
+  report.rows.front().predicted_ms = report.model.ms();
+  report.about.push_back(
+      std::string("model: ") + setting.link.name + ", " + setting.link.source + "; " +
+      speed.source);
+}
+
+// A, B and C stay on the devices.
+void distribute(const Setting& setting, Report& report) {
+  const flags::Flags& flags = setting.flags;
+  const Shape multiplied{setting.shape.M, setting.shape.N, flags.alpha == 0 ? 0 : setting.shape.K};
+  const int panel = flags.panel.value_or(usual_panel(multiplied.K));
+  const Schedule plan = schedule(multiplied, setting.grid, panel);
+  for (int device = 0; device < setting.gpus(); ++device) {
+    report.predicted.push_back(predicted_load(plan, device));
+  }
+  report.about.push_back(
+      "schedule: SUMMA, C in a grid of " + in_words(setting.grid) +
+      text::printed(", %zu panels of K; ", plan.steps.size()) +
+      text::brief(4e-6 * floats_that_travel(multiplied, setting.grid)) + " MB travel in all");
+
+  if (!setting.is_computed) return note_model(setting, plan, report);
+
+  const std::unique_ptr<Devices> devices = make_devices(setting, setting.gpus() > 1);
+  Summa summa(plan, *devices);
+  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
+  summa.load(setting.matrices);
+  devices->reset_counters();
+  summa.multiply(flags.alpha, flags.beta);
+  devices->finish();
+  report.counted = counted(setting, *devices);
+  summa.store(setting.matrices);
+  note_error(setting, check, *devices, report);
+  if (setting.on_gpu) {
+    report.rows.front().time = time_all(setting, [&] {
+      summa.multiply(flags.alpha, flags.beta);
+      devices->finish();
+    });
+    report.measured = summa.timeline();
+  }
+  note_model(setting, plan, report, &summa);
+}
+
+// Of the device that has the least.
+double free_bytes(const Setting& setting, Devices& devices) {
+  constexpr double kShare = 0.9;  // the rest is for the kernels
+  double least = std::numeric_limits<double>::infinity();
+  for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
+  return kShare * -largest(setting.processes, -least);
+}
+
+// A long product is announced.
+void forecast(const Setting& setting, const Streams& plan) {
+  constexpr double kLongMs = 5000;
+  constexpr double kUsualTflops = 50;
+  if (!setting.processes.is_first()) return;
+  const double ms = predict(plan, setting.link, kUsualTflops).ms();
+  if (ms < kLongMs) return;
+  std::fprintf(
+      stderr,
+      "A, B and C take %s GB. At %s TFLOP/s per GPU one product takes %s s, and several are "
+      "made.\n",
+      text::brief(1e-9 * bytes_of(setting.shape)).c_str(), text::brief(kUsualTflops).c_str(),
+      text::significant(1e-3 * ms).c_str());
+}
+
+// A, B and C stay in the host's memory, and pass through the devices.
+void stream(const Setting& setting, Report& report) {
+  const flags::Flags& flags = setting.flags;
+  const Shape multiplied{setting.shape.M, setting.shape.N, flags.alpha == 0 ? 0 : setting.shape.K};
+  const std::unique_ptr<Devices> devices = make_devices(setting, /*broadcasts=*/false);
+  constexpr int kPanels = 8;  // the first has to come before anything is multiplied
+  const Streams plan = streams(
+      multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K, kPanels)),
+      flags.beta != 0, free_bytes(setting, *devices));
+  for (int device = 0; device < setting.gpus(); ++device) {
+    report.predicted.push_back(predicted_load(plan, device));
+  }
+  report.about.push_back(
+      "schedule: from the host's memory, C in a grid of " + in_words(setting.grid) +
+      text::printed(
+          ", blocks of %d rows and %d columns, panels of %d", plan.rows, plan.columns, plan.panel));
+  if (!setting.is_computed) return note_model(setting, plan, report);
+  forecast(setting, plan);
+
+  Streamed streamed(plan, *devices);
+  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
+  std::int64_t steps = 0;
+  for (const int device : devices->here()) {
+    steps += static_cast<std::int64_t>(plan.steps[device].size());
+  }
+  const auto multiply = [&] {
+    lab::Progress progress("from the host", steps);
+    streamed.multiply(
+        setting.matrices, flags.alpha, flags.beta, [&](int done) { progress.advance(done); });
+  };
+  multiply();
+  report.counted = counted(setting, *devices);
+  note_error(setting, check, *devices, report);
+  if (setting.on_gpu) {
+    report.rows.front().time = time_all(setting, multiply);
+    report.measured = streamed.timeline();
+  }
+  note_model(setting, plan, report, &streamed);
+}
+
+// What one GPU alone and NVIDIA's own library for several take.
+void add_yardsticks(const Setting& setting, Report& report) {
+  if (!setting.processes.is_first()) return;
+  const flags::Flags& flags = setting.flags;
+  Row xt{.name = "cuBLASXt", .gpus = setting.gpus()};
+  if (!setting.on_gpu) {
+    xt.why_not = "it needs a GPU";
+  } else if (setting.processes.size() > 1) {
+    xt.why_not = "it uses the GPUs of one process";
+  } else {
+    CublasXt several(setting.gpus());
+    xt.time = time_all(setting, [&] {
+      several.multiply(
+          setting.shape, flags.alpha, setting.matrices.A, setting.matrices.B, flags.beta,
+          setting.matrices.C);
+    });
+  }
+  report.rows.push_back(xt);
+  if (!setting.on_gpu) return;
+  Row one{.name = "one GPU, " + setting.local.words}, blas{.name = "one GPU, cuBLAS fp32"};
+  if (bytes_of(setting.shape) > 0.95 * static_cast<double>(gpu::free_bytes())) {
+    one.why_not = blas.why_not = "A, B and C do not fit into its memory";
+  } else {
+    lab::OnGpu on_gpu(setting.problem);
+    const lab::Gemm cublas = std::bind_front(gpu::cublas_sgemm, false);
+    const auto [M, N, K] = setting.shape;
+    const Local local = choose_local(flags.local, setting.table, setting.gpu, true, {M, N, K});
+    // As the ladder launches it.
+    const lab::Gemm gemm = local.stage == nullptr
+                               ? cublas
+                               : lab::gemm_of(setting.table, *local.variant, setting.gpu.sms);
+    one.time = on_gpu.time(gemm, flags.reps.value_or(0));
+    blas.time = on_gpu.time(cublas, flags.reps.value_or(0));
+    report.one_gpu_tflops = tflops(setting.shape, one.time->median_ms);
+  }
+  report.rows.push_back(one);
+  if (setting.local.gemm) report.rows.push_back(blas);
+}
+
+int gpus_asked(const flags::Flags& flags, const Processes& processes) {
+  const int gpus = flags.gpus.value_or(processes.size());
+  if (processes.size() > 1 && gpus != processes.size()) {
+    throw model::Refusal(text::printed(
+        "--gpus %d: mpirun started %d processes, and each has one GPU; leave --gpus out", gpus,
+        processes.size()));
+  }
+  return gpus;
+}
+
+Grid choose_grid(const flags::Flags& flags, Shape shape, int gpus) {
+  return flags.grid.empty() ? choose_grid(shape, gpus) : read_grid(flags.grid, shape, gpus);
+}
+
+// The CPU plays GPUs only for small products. Of larger ones there are the formulas and the model.
+bool is_computed(const flags::Flags& flags, bool on_gpu) {
+  constexpr double kLargestPlayed = 0x1p30;  // multiplications
+  const auto [M, N, K] = shape_of(flags, on_gpu);
+  return on_gpu || !flags.a.empty() || double(M) * N * K <= kLargestPlayed;
+}
+
+lab::Problem problem_of(const flags::Flags& flags, bool on_gpu) {
+  if (is_computed(flags, on_gpu)) return lab::load_problem(flags, on_gpu, lab::Kept::matrices);
+  const auto [M, N, K] = shape_of(flags, on_gpu);
+  return {M, N, K, flags.alpha, flags.beta, {}, {}, {}};
+}
+
+// Whether they stay in the GPUs' memory.
+bool are_resident(const Setting& setting) {
+  if (setting.flags.resident != flags::Resident::automatic || !setting.on_gpu) {
+    return setting.flags.resident != flags::Resident::host;
+  }
+  const Schedule plan = schedule(setting.shape, setting.grid, usual_panel(setting.shape.K));
+  std::int64_t most = 0;
+  for (int device = 0; device < setting.gpus(); ++device) {
+    most = std::max(most, predicted_load(plan, device).bytes_held);
+  }
+  const double free = -largest(setting.processes, -static_cast<double>(gpu::free_bytes()));
+  return static_cast<double>(most) < 0.95 * free;
+}
+
+void refuse_timeline(const flags::Flags& flags, const std::string& problem) {
+  if (problem.empty()) return;
+  throw model::Refusal("--timeline " + text::echoed(flags.timeline) + ": " + problem);
+}
+
+// Draws the model's timeline, and what was measured below it.
+void write_timeline(const Setting& setting, const Report& report) {
+  const auto [M, N, K] = setting.shape;
+  const pictures::Picture picture = draw_timeline(
+      report.model, report.measured,
+      text::printed(
+          "%d x %d x %d on %d %s, %s", M, N, K, setting.gpus(), setting.gpu.name.c_str(),
+          setting.local.words.c_str()));
+  refuse_timeline(
+      setting.flags, text::write_file(setting.flags.timeline, {pictures::svg_file(picture)}));
+}
+
+// What the machine lacks for broadcasts; empty if nothing.
+std::string why_not_distributed(const Setting& setting, bool resident) {
+  const bool broadcasts = setting.on_gpu && resident && setting.gpus() > 1;
+  return broadcasts ? why_no_nccl() : "";
+}
+
+void warn_of_no_peers(const Setting& setting, bool resident) {
+  if (!setting.on_gpu || !resident || setting.gpus() == 1 || setting.processes.size() > 1) return;
+  if (are_peers(setting.gpus())) return;
+  std::fprintf(
+      stderr,
+      "gemm_steps: these GPUs cannot reach each other's memory; NCCL sends through the host's, "
+      "which is slower.\n");
+}
+
+// Returns whether every result and every count is right.
+bool is_right(const Report& report) {
+  const Row& row = report.rows.front();
+  const bool are_counted = report.counted.empty() || report.counted == report.predicted;
+  return (!row.error || row.error->bound_ok) && are_counted;
+}
+
+int run_all(const Setting& setting) {
+  const bool resident = are_resident(setting);
+  Report report{.shape = setting.shape};
+  report.about.push_back(
+      text::printed("GPUs: %d %s", setting.gpus(), setting.gpu.name.c_str()) +
+      (setting.on_gpu        ? ""
+       : setting.is_computed ? ", played by the CPU"
+                             : ", not played: this product is too large for the CPU") +
+      "; each multiplies by " + setting.local.words);
+  report.rows.push_back(
+      {.name = resident ? "distributed" : "from the host",
+       .gpus = setting.gpus(),
+       .grid = in_words(setting.grid),
+       .why_not = why_not_distributed(setting, resident)});
+  warn_of_no_peers(setting, resident);
+  {
+    std::vector<std::unique_ptr<Pinned>> pinned;
+    for (lab::Floats* matrix : {&setting.problem.A, &setting.problem.B, &setting.problem.C}) {
+      if (!setting.on_gpu) continue;
+      pinned.push_back(std::make_unique<Pinned>(matrix->data(), matrix->size() * sizeof(float)));
+    }
+    if (report.rows.front().why_not.empty()) {
+      resident ? distribute(setting, report) : stream(setting, report);
+    }
+    add_yardsticks(setting, report);
+  }
+  setting.processes.wait_for_all();
+  if (setting.processes.is_first()) {
+    print(stdout, report);
+    if (!setting.flags.timeline.empty()) write_timeline(setting, report);
+  }
+  return is_right(report) ? 0 : 1;
+}
+
+}  // namespace
+
+bool is_wanted(const flags::Flags& flags) {
+  if (flags.gpus || started_by_mpirun()) return true;
+  if (flags.device == lab::Device::cpu || !gpu::find().found || !flags.a.empty()) return false;
+  return bytes_of(shape_of(flags, true)) > static_cast<double>(gpu::free_bytes());
+}
+
+void prepare(const flags::Flags& flags, const std::string& command) {
+  Processes& processes = Processes::all();
+  require_equal(processes, command);
+  const bool on_gpu = lab::choose_device(flags);
+  const int gpus = gpus_asked(flags, processes);
+  if (on_gpu && processes.size() == 1 && gpus > count_gpus()) {
+    throw model::Refusal(text::printed(
+        "--gpus %d: there are only %d here; --device cpu plays them on the CPU", gpus,
+        count_gpus()));
+  }
+  find_link(flags.link);
+  if (flags.a.empty()) choose_grid(flags, shape_of(flags, on_gpu), gpus);
+  if (!flags.timeline.empty()) refuse_timeline(flags, text::problem_of_writing(flags.timeline));
+  const model::Gpu gpu = lab::choose_model(flags, on_gpu);
+  if (model::has_clock(gpu)) return;
+  throw model::Refusal("--gpus: the " + gpu.name + " has no clock; choose another --gpu");
+}
+
+bool has_ladder(const flags::Flags& flags) {
+  const auto [M, N, K] = shape_of(flags, lab::choose_device(flags));
+  return double(M) * N * K <= kLargestLadder && Processes::all().is_first();
+}
+
+int run(const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain) {
+  Processes& processes = Processes::all();
+  const bool on_gpu = lab::choose_device(flags);
+  const model::Gpu gpu = lab::choose_model(flags, on_gpu);
+  lab::Problem problem = problem_of(flags, on_gpu);
+  const Shape shape{problem.M, problem.N, problem.K};
+  const Grid grid = choose_grid(flags, shape, gpus_asked(flags, processes));
+  const model::StageTable& table = on_gpu ? own : plain;
+  const Part m = part_of(shape.M, grid.rows, 0), n = part_of(shape.N, grid.columns, 0);
+  return run_all(
+      {.flags = flags,
+       .table = table,
+       .processes = processes,
+       .on_gpu = on_gpu,
+       .is_computed = is_computed(flags, on_gpu),
+       .gpu = gpu,
+       .grid = grid,
+       .link = find_link(flags.link),
+       .problem = problem,
+       .shape = shape,
+       .matrices = {problem.A.data(), problem.B.data(), problem.C.data()},
+       .local = choose_local(flags.local, table, gpu, on_gpu, {m.size, n.size, shape.K})});
+}
+
+void end_others(int exit_code) {
+  if (started_by_mpirun()) Processes::all().abort(exit_code);
+}
+
+}  // namespace cluster

@@ -1,0 +1,30 @@
+// --gpus: a product on several devices, beside what one GPU and cuBLASXt take for it.
+#pragma once
+
+#include <string>
+
+#include "flags/flags.h"
+#include "model/stage.h"
+
+namespace cluster {
+
+// Whether these flags ask for it: with --gpus, under mpirun, or because A, B and C together do not
+// fit into the GPU's memory, so that they have to pass through it.
+bool is_wanted(const flags::Flags& flags);
+
+// Call this before the ladder. Throws a Refusal for what cannot be met, and unless all processes
+// that mpirun started run this program by this command.
+void prepare(const flags::Flags& flags, const std::string& command);
+
+// Whether the ladder comes before it, in this process: not if it would take many minutes.
+bool has_ladder(const flags::Flags& flags);
+
+// `own` is the table whose kernels run on the GPU, and `plain` the one for the CPU. Returns 1 if a
+// result failed its check or a count is not the formula's, else 0. Throws a Refusal where memory is
+// too small.
+int run(const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain);
+
+// Ends the processes that mpirun started beside this one, if there are any.
+void end_others(int exit_code);
+
+}  // namespace cluster

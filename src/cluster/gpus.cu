@@ -1,0 +1,393 @@
+#include "cluster/gpus.h"
+
+#include <cublasXt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+#include <array>
+#include <exception>
+#include <thread>
+
+#include "cluster/nccl.h"
+#include "model/refusal.h"
+#include "text/numbers.h"
+
+namespace cluster {
+
+namespace {
+
+void check(cudaError_t error, int gpu) {
+  if (error == cudaSuccess) return;
+  throw model::Refusal("GPU " + std::to_string(gpu) + ": " + cudaGetErrorString(error));
+}
+
+void check(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw model::Refusal(std::string("cuBLAS: ") + cublasGetStatusString(status));
+}
+
+}  // namespace
+
+#ifdef GEMM_STEPS_HAS_NCCL
+
+const Nccl& nccl() {
+  static const Nccl found = [] {
+    Nccl functions;
+    void* const library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      functions.why_not =
+          "libnccl.so.2 is not found; install libnccl2, or add its folder to LD_LIBRARY_PATH";
+      return functions;
+    }
+    const auto find = [&](auto& function, const char* name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      if (function == nullptr) {
+        functions.why_not = std::string("libnccl.so.2 lacks ") + name + "; install a newer one";
+      }
+    };
+    find(functions.get_unique_id, "ncclGetUniqueId");
+    find(functions.init_rank, "ncclCommInitRank");
+    find(functions.destroy, "ncclCommDestroy");
+    find(functions.abort, "ncclCommAbort");
+    find(functions.get_async_error, "ncclCommGetAsyncError");
+    find(functions.group_start, "ncclGroupStart");
+    find(functions.group_end, "ncclGroupEnd");
+    find(functions.broadcast, "ncclBroadcast");
+    find(functions.error_string, "ncclGetErrorString");
+    return functions;
+  }();
+  return found;
+}
+
+std::string why_no_nccl() {
+  return nccl().why_not;
+}
+
+namespace {
+
+void check(ncclResult_t result) {
+  if (result == ncclSuccess) return;
+  throw model::Refusal(std::string("NCCL: ") + nccl().error_string(result));
+}
+
+// A device's places in the communicators of its row and its column of the grid; null where it would
+// be alone.
+class Communicators {
+ public:
+  Communicators() = default;
+  Communicators(const Communicators&) = delete;
+  Communicators& operator=(const Communicators&) = delete;
+  ~Communicators() {
+    for (const auto* comms : {&row_, &column_}) {
+      for (const ncclComm_t comm : *comms) {
+        if (comm == nullptr) continue;
+        std::uncaught_exceptions() > 0 ? nccl().abort(comm) : nccl().destroy(comm);
+      }
+    }
+  }
+
+  // Joins those of the devices `here`, which are these GPUs.
+  void join(
+      Grid grid, Processes& processes, const std::vector<int>& here,
+      const std::vector<int>& ordinals) {
+    row_.resize(grid.devices());
+    column_.resize(grid.devices());
+    join(row_, grid.rows, grid.columns, processes, here, ordinals, [&](int device) {
+      return std::pair(device / grid.columns, device % grid.columns);
+    });
+    join(column_, grid.columns, grid.rows, processes, here, ordinals, [&](int device) {
+      return std::pair(device % grid.columns, device / grid.columns);
+    });
+  }
+
+  void broadcast(
+      const std::vector<Broadcast>& broadcasts, const std::vector<cudaStream_t>& streams) {
+    check(nccl().group_start());
+    for (const Broadcast& b : broadcasts) {
+      for (std::size_t i = 0; i < b.devices.size(); ++i) {
+        if (b.places[i] == nullptr) continue;
+        const int device = b.devices[i];
+        check(nccl().broadcast(
+            b.places[i], b.places[i], static_cast<std::size_t>(b.floats), ncclFloat, b.owner,
+            (b.along_row ? row_ : column_)[device], streams[device]));
+      }
+    }
+    check(nccl().group_end());
+  }
+
+  void check_errors() const {
+    for (const auto* comms : {&row_, &column_}) {
+      for (const ncclComm_t comm : *comms) {
+        if (comm == nullptr) continue;
+        ncclResult_t error = ncclSuccess;
+        check(nccl().get_async_error(comm, &error));
+        check(error);
+      }
+    }
+  }
+
+ private:
+  // `groups` communicators of `size` devices each; place_of(device) is the group and the position.
+  template <class PlaceOf>
+  static void join(
+      std::vector<ncclComm_t>& comms, int groups, int size, Processes& processes,
+      const std::vector<int>& here, const std::vector<int>& ordinals, PlaceOf place_of) {
+    if (size == 1) return;
+    std::vector<ncclUniqueId> ids(groups);
+    if (processes.is_first()) {
+      for (ncclUniqueId& id : ids) check(nccl().get_unique_id(&id));
+    }
+    processes.share(ids.data(), static_cast<std::int64_t>(ids.size() * sizeof(ncclUniqueId)));
+    check(nccl().group_start());
+    for (const int device : here) {
+      const auto [group, position] = place_of(device);
+      check(cudaSetDevice(ordinals[device]), ordinals[device]);
+      check(nccl().init_rank(&comms[device], size, ids[group], position));
+    }
+    check(nccl().group_end());
+  }
+
+  std::vector<ncclComm_t> row_, column_;  // by device
+};
+
+}  // namespace
+
+#else
+
+std::string why_no_nccl() {
+  return "this program was built without nccl.h; install libnccl-dev and build it again";
+}
+
+namespace {
+
+// There is never one.
+struct Communicators {
+  void join(Grid, Processes&, const std::vector<int>&, const std::vector<int>&) {
+    throw model::Refusal(why_no_nccl());
+  }
+  void broadcast(const std::vector<Broadcast>&, const std::vector<cudaStream_t>&) {}
+  void check_errors() const {}
+};
+
+}  // namespace
+
+#endif
+
+namespace {
+
+class Gpus : public Devices {
+ public:
+  Gpus(Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool broadcasts)
+      : Devices(grid.devices()),
+        gemm_(std::move(gemm)),
+        ordinals_(grid.devices()),
+        arrive_(grid.devices()),
+        leave_(grid.devices()),
+        blas_(grid.devices()),
+        events_(grid.devices()),
+        marks_(grid.devices()) {
+    for (int device = 0; device < grid.devices(); ++device) {
+      const bool is_alone = processes.size() == 1;
+      if (!is_alone && processes.rank() != device) continue;
+      here_.push_back(device);
+      ordinals_[device] = is_alone ? device : processes.rank_on_machine();
+      use(device);
+      // A broadcast is a kernel, too. Its blocks go before those of a multiplication.
+      int least = 0, first = 0;
+      check(cudaDeviceGetStreamPriorityRange(&least, &first), device);
+      for (cudaStream_t* const stream : {&arrive_[device], &leave_[device]}) {
+        check(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, first), device);
+      }
+      if (!gemm_) cluster::check(cublasCreate(&blas_[device]));
+    }
+    if (broadcasts) communicators_.join(grid, processes, here_, ordinals_);
+  }
+  ~Gpus() override {
+    for (const int device : here_) {
+      cudaSetDevice(ordinals_[device]);
+      if (blas_[device] != nullptr) cublasDestroy(blas_[device]);
+      for (const cudaEvent_t event : events_[device]) cudaEventDestroy(event);
+      cudaStreamDestroy(arrive_[device]);
+      cudaStreamDestroy(leave_[device]);
+    }
+    for (float* const memory : memories_) cudaFree(memory);
+    cudaSetDevice(0);
+  }
+
+  const std::vector<int>& here() const override { return here_; }
+
+  double free_bytes(int device) override {
+    use(device);
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), device);
+    return static_cast<double>(free);
+  }
+
+  void multiply(
+      int device, Shape shape, float alpha, const float* A, const float* B, float beta,
+      float* C) override {
+    use(device);
+    const auto [M, N, K] = shape;
+    if (M == 0 || N == 0) return;
+    if (gemm_) return gemm_(M, N, K, alpha, A, B, beta, C);
+    // cuBLAS is column-major and sees these matrices as their transposes; C^T = B^T A^T.
+    cluster::check(cublasSgemm(
+        blas_[device], CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, N, A, std::max(K, 1), &beta, C,
+        N));
+  }
+
+  void begin() override { marks_.assign(marks_.size(), 0); }
+
+  Mark mark(int device, Lane lane) override {
+    use(device);
+    const int mark = marks_[device]++;
+    if (mark == static_cast<int>(events_[device].size())) {
+      check(cudaEventCreate(&events_[device].emplace_back()), device);
+    }
+    check(cudaEventRecord(events_[device][mark], stream(device, lane)), device);
+    return mark;
+  }
+
+  void wait(int device, Lane lane, Mark mark) override {
+    use(device);
+    check(cudaStreamWaitEvent(stream(device, lane), events_[device][mark]), device);
+  }
+
+  void wait_here(int device, Mark mark) override {
+    wait_until(device, [&] { return cudaEventQuery(events_[device][mark]); });
+  }
+
+  void finish() override {
+    for (const int device : here_) {
+      for (const Lane lane : {Lane::arrive, Lane::multiply, Lane::leave}) {
+        wait_until(device, [&] { return cudaStreamQuery(stream(device, lane)); });
+      }
+    }
+  }
+
+  double ms_between(int device, Mark from, Mark to) override {
+    use(device);
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, events_[device][from], events_[device][to]), device);
+    return ms;
+  }
+
+ protected:
+  float* new_memory(int device, std::int64_t floats) override {
+    use(device);
+    const std::size_t bytes = static_cast<std::size_t>(floats) * sizeof(float);
+    void* memory = nullptr;
+    const cudaError_t error = cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
+    if (error == cudaErrorMemoryAllocation) {
+      throw model::Refusal(text::printed(
+          "GPU %d has no memory for %.1f GB more, with %.1f GB free; choose smaller matrices, more "
+          "GPUs or --resident host",
+          device, 1e-9 * static_cast<double>(bytes), 1e-9 * free_bytes(device)));
+    }
+    check(error, device);
+    memories_.push_back(static_cast<float*>(memory));
+    return memories_.back();
+  }
+
+  void start_copy(
+      int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
+      std::int64_t from_pitch, int rows, int columns, bool into_device) override {
+    use(device);
+    check(
+        cudaMemcpy2DAsync(
+            to, to_pitch * sizeof(float), from, from_pitch * sizeof(float), columns * sizeof(float),
+            rows, into_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+            stream(device, lane)),
+        device);
+  }
+
+  void start_broadcasts(const std::vector<Broadcast>& broadcasts) override {
+    communicators_.broadcast(broadcasts, arrive_);
+  }
+
+ private:
+  void use(int device) { check(cudaSetDevice(ordinals_[device]), device); }
+
+  // The kernels of the ladder are launched without a stream.
+  cudaStream_t stream(int device, Lane lane) const {
+    return lane == Lane::arrive ? arrive_[device] : lane == Lane::leave ? leave_[device] : nullptr;
+  }
+
+  // Asks again and again, so that an error of another device is seen, too.
+  template <class Query>
+  void wait_until(int device, Query query) {
+    constexpr int kSometimes = 1024;
+    use(device);
+    for (int asked = 1;; ++asked) {
+      const cudaError_t state = query();
+      if (state == cudaSuccess) return;
+      if (state != cudaErrorNotReady) check(state, device);
+      if (asked % kSometimes == 0) communicators_.check_errors();
+    }
+  }
+
+  const std::function<model::Kernel> gemm_;
+  std::vector<int> here_, ordinals_;  // a device's GPU in this machine
+  std::vector<cudaStream_t> arrive_, leave_;
+  std::vector<cublasHandle_t> blas_;
+  std::vector<std::vector<cudaEvent_t>> events_;
+  std::vector<int> marks_;
+  std::vector<float*> memories_;
+  Communicators communicators_;
+};
+
+}  // namespace
+
+int count_gpus() {
+  int devices = 0;
+  return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
+}
+
+bool are_peers(int gpus) {
+  for (int one = 0; one < gpus; ++one) {
+    for (int other = 0; other < gpus; ++other) {
+      int reaches = 0;
+      if (one != other) check(cudaDeviceCanAccessPeer(&reaches, one, other), one);
+      if (one != other && reaches == 0) return false;
+    }
+  }
+  return true;
+}
+
+std::unique_ptr<Devices> gpus(
+    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool broadcasts) {
+  return std::make_unique<Gpus>(grid, processes, std::move(gemm), broadcasts);
+}
+
+Pinned::Pinned(void* memory, std::size_t bytes) : memory_(bytes == 0 ? nullptr : memory) {
+  if (memory_ != nullptr) check(cudaHostRegister(memory_, bytes, cudaHostRegisterPortable), 0);
+}
+Pinned::~Pinned() {
+  if (memory_ != nullptr) cudaHostUnregister(memory_);
+}
+
+CublasXt::CublasXt(int gpus) {
+  constexpr int kBlock = 4096;
+  std::vector<int> ordinals(gpus);
+  for (int i = 0; i < gpus; ++i) ordinals[i] = i;
+  cublasXtHandle_t handle;
+  check(cublasXtCreate(&handle));
+  handle_ = handle;
+  check(cublasXtDeviceSelect(handle, gpus, ordinals.data()));
+  check(cublasXtSetBlockDim(handle, kBlock));
+}
+CublasXt::~CublasXt() {
+  cublasXtDestroy(static_cast<cublasXtHandle_t>(handle_));
+  cudaSetDevice(0);
+}
+void CublasXt::multiply(
+    Shape shape, float alpha, const float* A, const float* B, float beta, float* C) {
+  const auto [M, N, K] = shape;
+  check(cublasXtSgemm(
+      static_cast<cublasXtHandle_t>(handle_), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B,
+      std::max(N, 1), A, std::max(K, 1), &beta, C, std::max(N, 1)));
+}
+
+}  // namespace cluster

@@ -1,0 +1,145 @@
+#include "cluster/report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "text/numbers.h"
+#include "text/terminal.h"
+
+namespace cluster {
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+// The first column on the left, all others on the right.
+void print_columns(std::FILE* out, const std::vector<Cells>& lines) {
+  std::vector<int> widths(lines.front().size());
+  for (const Cells& cells : lines) {
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      widths[c] = std::max(widths[c], text::display_width(cells[c]));
+    }
+  }
+  for (const Cells& cells : lines) {
+    std::string line;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      line += c == 0 ? text::pad_right(cells[c], widths[c])
+                     : "  " + text::pad_left(cells[c], widths[c]);
+    }
+    std::fprintf(out, "%s\n", text::without_trailing_spaces(line).c_str());
+  }
+}
+
+std::string milliseconds(double ms) {
+  return text::significant(ms);
+}
+
+Cells cells_of(const Report& report, const Row& row) {
+  const std::string none = "–";
+  Cells cells{row.name, std::to_string(row.gpus), row.grid.empty() ? none : row.grid};
+  if (row.time) {
+    const double speed = tflops(report.shape, row.time->median_ms);
+    cells.push_back(milliseconds(row.time->median_ms));
+    cells.push_back(text::significant(speed));
+    cells.push_back(
+        report.one_gpu_tflops > 0
+            ? text::printed("%.2f", speed / (row.gpus * report.one_gpu_tflops))
+            : none);
+  } else {
+    cells.insert(cells.end(), 3, none);
+  }
+  cells.push_back(row.predicted_ms ? milliseconds(*row.predicted_ms) : none);
+  cells.push_back(row.error ? text::printed("%.1e", row.error->relative) : none);
+  cells.push_back(!row.error ? none : row.error->bound_ok ? "ok" : "WRONG");
+  return cells;
+}
+
+std::string megabytes(std::int64_t bytes) {
+  return text::significant(1e-6 * static_cast<double>(bytes));
+}
+
+void print_loads(std::FILE* out, const Report& report) {
+  std::vector<Cells> lines{
+      {"", "MB sent", "MB received", "messages sent", "received", "MB held",
+       "as the formula says"}};
+  for (std::size_t device = 0; device < report.predicted.size(); ++device) {
+    const bool is_counted = device < report.counted.size();
+    const Load& load = is_counted ? report.counted[device] : report.predicted[device];
+    lines.push_back(
+        {text::printed("GPU %zu", device), megabytes(load.bytes_sent),
+         megabytes(load.bytes_received), text::grouped(load.messages_sent),
+         text::grouped(load.messages_received), megabytes(load.bytes_held),
+         !is_counted                        ? "not counted"
+         : load == report.predicted[device] ? "yes"
+                                            : "NO"});
+  }
+  print_columns(out, lines);
+}
+
+void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) {
+  if (timeline.spans.empty()) return;
+  std::fprintf(
+      out, "\n%s: %s ms; %.0f %% of the time in which panels travel, their GPU also multiplies\n",
+      what, milliseconds(timeline.ms()).c_str(), 100 * timeline.hidden());
+  constexpr int kLabel = 18;
+  for (const std::string& line : drawn(timeline, text::report_width() - kLabel)) {
+    std::fprintf(out, "%s\n", line.c_str());
+  }
+}
+
+}  // namespace
+
+double tflops(Shape shape, double ms) {
+  return 2e-9 * shape.M * shape.N * shape.K / ms;
+}
+
+std::vector<std::string> drawn(const Timeline& timeline, int width) {
+  constexpr std::array kLanes = {"arrives", "multiplies", "leaves"};
+  int devices = 0;
+  for (const Span& span : timeline.spans) devices = std::max(devices, span.device + 1);
+  const double ms_per_column = timeline.ms() / width;
+  std::vector<std::string> lines;
+  for (int device = 0; device < devices; ++device) {
+    for (int lane = 0; lane < static_cast<int>(kLanes.size()); ++lane) {
+      std::string line(width, ' ');
+      bool has_any = false;
+      for (const Span& span : timeline.spans) {
+        if (span.device != device || static_cast<int>(span.lane) != lane) continue;
+        has_any = true;
+        const int begin = static_cast<int>(std::floor(span.begin_ms / ms_per_column));
+        const int end = static_cast<int>(std::ceil(span.end_ms / ms_per_column));
+        for (int column = begin; column < std::min(end, width); ++column) {
+          line[column] = static_cast<char>('0' + span.step % 10);
+        }
+      }
+      if (!has_any) continue;
+      lines.push_back(text::without_trailing_spaces(
+          text::pad_right(text::printed("GPU %d %s", device, kLanes[lane]), 17) + "|" + line));
+    }
+  }
+  return lines;
+}
+
+void print(std::FILE* out, const Report& report) {
+  std::fprintf(out, "\nMore than one GPU\n");
+  for (const std::string& about : report.about) {
+    for (const std::string& line : text::wrapped(about, text::report_width())) {
+      std::fprintf(out, "%s\n", line.c_str());
+    }
+  }
+  std::fprintf(out, "\n");
+  std::vector<Cells> lines{
+      {"", "GPUs", "grid", "ms", "TFLOP/s", "of GPUs x one", "predicted ms", "error", "check"}};
+  for (const Row& row : report.rows) lines.push_back(cells_of(report, row));
+  print_columns(out, lines);
+  for (const Row& row : report.rows) {
+    if (!row.why_not.empty()) std::fprintf(out, "%s: %s\n", row.name.c_str(), row.why_not.c_str());
+  }
+  std::fprintf(out, "\n");
+  print_loads(out, report);
+  print_timeline(out, "The model's timeline", report.model);
+  print_timeline(out, "Measured", report.measured);
+}
+
+}  // namespace cluster

@@ -1,0 +1,105 @@
+#include "cluster/streams.h"
+
+#include <algorithm>
+
+#include "model/refusal.h"
+#include "text/numbers.h"
+
+namespace cluster {
+
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+constexpr int kBlocks = 8;       // of rows, if the part is not larger than usual
+constexpr int kLeastRows = 256;  // of a block: fewer would not fill the device
+constexpr int kMostRows = 4096;  // more would be late at both ends
+constexpr int kUnit = 128;
+
+int rounded_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+int ceil_div(int value, int divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
+// Part of `extent`, in blocks of `size`.
+Part block_of(Part extent, int size, int index) {
+  const int begin = index * size;
+  return {extent.begin + begin, std::min(size, extent.size - begin)};
+}
+
+int largest_part(int extent, int parts) {
+  int largest = 0;
+  for (int i = 0; i < parts; ++i) largest = std::max(largest, part_of(extent, parts, i).size);
+  return largest;
+}
+
+// B's columns of a pass, two panels of A, and two blocks of C.
+std::int64_t bytes_of(std::int64_t K, std::int64_t rows, std::int64_t columns, std::int64_t panel) {
+  return kFloat * (K * columns + 2 * rows * panel + 2 * rows * columns);
+}
+
+}  // namespace
+
+Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory) {
+  const auto [M, N, K] = shape;
+  Streams result{shape, grid, reads_C, 0, 0, 0, {}};
+  const int part_columns = largest_part(N, grid.columns);
+  result.rows =
+      std::clamp(rounded_up(largest_part(M, grid.rows) / kBlocks, kUnit), kLeastRows, kMostRows);
+  result.panel = std::min(panel, std::max(K, 1));
+  int passes = 1;
+  const auto columns = [&] { return rounded_up(ceil_div(part_columns, passes), 4); };
+  while (static_cast<double>(bytes_of(K, result.rows, columns(), result.panel)) > memory) {
+    if (columns() <= kUnit) {
+      throw model::Refusal(text::printed(
+          "a GPU needs at least %.1f GB of memory to multiply these matrices from the host's "
+          "memory, and has %.1f GB free",
+          1e-9 * static_cast<double>(bytes_of(K, result.rows, columns(), result.panel)),
+          1e-9 * memory));
+    }
+    ++passes;
+  }
+  result.columns = columns();
+
+  const Schedule parts{shape, grid, result.panel, {}};
+  const int panels = std::max(ceil_div(K, result.panel), 1);
+  for (int device = 0; device < grid.devices(); ++device) {
+    std::vector<StreamStep>& steps = result.steps.emplace_back();
+    const Part m = parts.M_of(device), n = parts.N_of(device);
+    const int blocks = ceil_div(m.size, result.rows);
+    for (int pass = 0; pass * result.columns < n.size; ++pass) {
+      for (int block = 0; block < blocks; ++block) {
+        for (int k = 0; k < panels; ++k) {
+          steps.push_back(
+              {.columns = block_of(n, result.columns, pass),
+               .rows = block_of(m, result.rows, block),
+               .k = block_of({0, K}, result.panel, k),
+               .block = pass * blocks + block,
+               .B_arrives = block == 0,
+               .first = k == 0,
+               .last = k == panels - 1});
+        }
+      }
+    }
+  }
+  return result;
+}
+
+Load predicted_load(const Streams& s, int device) {
+  const Schedule parts{s.shape, s.grid, s.panel, {}};
+  const std::int64_t m = parts.M_of(device).size, n = parts.N_of(device).size, K = s.shape.K;
+  const std::int64_t passes = (n + s.columns - 1) / s.columns, blocks = (m + s.rows - 1) / s.rows;
+  const std::int64_t panels = (K + s.panel - 1) / s.panel;
+  Load load{};
+  if (m == 0 || n == 0) return load;
+  load.bytes_received = kFloat * (K * n + passes * m * K + (s.reads_C ? m * n : 0));
+  load.bytes_sent = kFloat * m * n;
+  load.messages_received = passes * panels * (1 + blocks) + (s.reads_C ? passes * blocks : 0);
+  load.messages_sent = passes * blocks;
+  load.bytes_held = bytes_of(K, s.rows, s.columns, s.panel);
+  return load;
+}
+
+}  // namespace cluster
