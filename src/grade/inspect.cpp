@@ -103,7 +103,8 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
     if (exercise.check_answers) {
       unanswered = exercise.check_answers({answers, finished, what.student, what.seed});
     }
-    if (!unanswered) unanswered = complaint_about(exercise.questions, answers, finished);
+    if (!unanswered)
+      unanswered = complaint_about(exercise.questions, answers, finished, "the trace");
     report = packed(
         {std::to_string(finished.size()), std::to_string(failing),
          unanswered ? unanswered->symptom : ""});

@@ -118,7 +118,8 @@ Verdict verdict_on(
     verdict.table = table_of(submission.cases);
     verdict.complaint = of_kernel;
     if (!verdict.complaint && verdict.finished == all) {
-      verdict.complaint = complaint_about(exercise.questions, submission.answers, submission.cases);
+      verdict.complaint =
+          complaint_about(exercise.questions, submission.answers, submission.cases, "the trace");
       if (!verdict.complaint && exercise.score) verdict.score = "\n" + exercise.score(submission);
       if (!verdict.complaint && exercise.check) verdict.complaint = exercise.check(submission);
     }
