@@ -10,6 +10,7 @@
 
 #include "cli/ladder.h"
 #include "cluster/cluster_command.h"
+#include "cluster/figures.h"
 #include "experiments/experiment_command.h"
 #include "flags/flags.h"
 #include "flags/select.h"
@@ -147,7 +148,7 @@ int walk_and_distribute(
     const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
   cluster::prepare(flags, command);
   const int exit_code = cluster::has_ladder(flags) ? walk_stages(flags, table, command) : 0;
-  return std::max(exit_code, cluster::run(flags, table, stage_table_plain));
+  return std::max(exit_code, cluster::run(flags, table, stage_table_plain, command));
 }
 
 // What would run with these flags is marked.
@@ -170,7 +171,9 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (flags.ncu_cache_metrics) return std::puts(profile::ncu_cache_metrics().c_str()), 0;
   if (flags.step) return step::step_stages(flags, stage_table_traced);
   if (flags.list) return list_stages(flags, table), 0;
-  if (!flags.figures.empty()) return pictures::draw_figures(flags.figures, stage_table_traced), 0;
+  if (!flags.figures.empty()) {
+    return pictures::draw_figures(flags.figures, stage_table_traced, cluster::draw_pictures()), 0;
+  }
   if (!flags.page.empty()) return page::write_page(flags, stage_table_traced);
   if (!flags.experiment.empty()) return run_experiment(flags, command);
   if (cluster::is_wanted(flags)) return walk_and_distribute(flags, table, command);

@@ -7,3 +7,8 @@ LIBRARIES += $(if $(MPI),-Wl$(comma)--as-needed $(filter -L% -l% -Wl%,$(MPI)))
 $(BUILD)/src/cluster/mpi.o: private CXXFLAGS += $(patsubst -I%,-isystem %,$(filter -I%,$(MPI))) \
 	-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
 $(BUILD)/src/cluster/mpi.o: private HEADERS :=
+$(BUILD)/src/cluster/timeline_file.o: results/gpus-h200-timeline.csv
+
+record-gpus: $(PROGRAM) ## record the products on several GPUs in results/
+	src/cluster/record.sh ./$(PROGRAM)
+.PHONY: record-gpus

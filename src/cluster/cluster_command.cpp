@@ -19,12 +19,14 @@
 #include "cluster/streamed.h"
 #include "cluster/streams.h"
 #include "cluster/summa.h"
+#include "cluster/timeline_file.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
 #include "lab/on_gpu.h"
 #include "lab/problem.h"
 #include "lab/progress.h"
 #include "model/refusal.h"
+#include "report/about.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
@@ -32,8 +34,6 @@
 namespace cluster {
 
 namespace {
-
-constexpr double kLargestLadder = 0x1p39;  // multiplications: 8192 x 8192 x 8192
 
 Shape shape_of(const flags::Flags& flags, bool on_gpu) {
   const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);
@@ -158,7 +158,9 @@ void distribute(const Setting& setting, Report& report) {
   }
   report.about.push_back(
       "schedule: SUMMA, C in a grid of " + in_words(setting.grid) +
-      text::printed(", %zu panels of K; ", plan.steps.size()) +
+      text::printed(
+          ", panels of K: %zu, at most %d wide; ", plan.steps.size(),
+          std::min(panel, multiplied.K)) +
       text::brief(4e-6 * floats_that_travel(multiplied, setting.grid)) + " MB travel in all");
 
   if (!setting.is_computed) return note_model(setting, plan, report);
@@ -331,16 +333,20 @@ void refuse_timeline(const flags::Flags& flags, const std::string& problem) {
   throw model::Refusal("--timeline " + text::echoed(flags.timeline) + ": " + problem);
 }
 
-// Draws the model's timeline, and what was measured below it.
+// The model's timeline and what was measured: as a picture, or as CSV where the file is named so.
 void write_timeline(const Setting& setting, const Report& report) {
   const auto [M, N, K] = setting.shape;
-  const pictures::Picture picture = draw_timeline(
-      report.model, report.measured,
+  const RecordedTimelines timelines{
       text::printed(
-          "%d x %d x %d on %d %s, %s", M, N, K, setting.gpus(), setting.gpu.name.c_str(),
-          setting.local.words.c_str()));
-  refuse_timeline(
-      setting.flags, text::write_file(setting.flags.timeline, {pictures::svg_file(picture)}));
+          "%d × %d × %d on %d %s, %s", M, N, K, setting.gpus(), setting.gpu.name.c_str(),
+          setting.local.words.c_str()),
+      report.model, report.measured};
+  const bool as_csv = setting.flags.timeline.ends_with(".csv");
+  const std::string contents =
+      as_csv
+          ? timelines_csv(timelines)
+          : pictures::svg_file(draw_timeline(timelines.model, timelines.measured, timelines.what));
+  refuse_timeline(setting.flags, text::write_file(setting.flags.timeline, {contents}));
 }
 
 // What the machine lacks for broadcasts; empty if nothing.
@@ -363,6 +369,22 @@ bool is_right(const Report& report) {
   const Row& row = report.rows.front();
   const bool are_counted = report.counted.empty() || report.counted == report.predicted;
   return (!row.error || row.error->bound_ok) && are_counted;
+}
+
+// Whether a ladder of such products takes minutes at most.
+bool is_ladder(Shape shape) {
+  return double(shape.M) * shape.N * shape.K <= 0x1p39;  // 8192 x 8192 x 8192
+}
+
+// What stands above the ladder, if there is one.
+void print_heading(
+    const flags::Flags& flags, bool on_gpu, Shape shape, const std::string& command) {
+  lab::Run run = lab::new_run(flags, on_gpu, command);
+  run.M = shape.M;
+  run.N = shape.N;
+  run.K = shape.K;
+  std::fputs(report::about(run).c_str(), stdout);
+  std::puts("ladder   left out, since it would take too long at this size");
 }
 
 int run_all(const Setting& setting) {
@@ -426,11 +448,12 @@ void prepare(const flags::Flags& flags, const std::string& command) {
 }
 
 bool has_ladder(const flags::Flags& flags) {
-  const auto [M, N, K] = shape_of(flags, lab::choose_device(flags));
-  return double(M) * N * K <= kLargestLadder && Processes::all().is_first();
+  return is_ladder(shape_of(flags, lab::choose_device(flags))) && Processes::all().is_first();
 }
 
-int run(const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain) {
+int run(
+    const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain,
+    const std::string& command) {
   Processes& processes = Processes::all();
   const bool on_gpu = lab::choose_device(flags);
   const model::Gpu gpu = lab::choose_model(flags, on_gpu);
@@ -439,6 +462,7 @@ int run(const flags::Flags& flags, const model::StageTable& own, const model::St
   const Grid grid = choose_grid(flags, shape, gpus_asked(flags, processes));
   const model::StageTable& table = on_gpu ? own : plain;
   const Part m = part_of(shape.M, grid.rows, 0), n = part_of(shape.N, grid.columns, 0);
+  if (!is_ladder(shape) && processes.is_first()) print_heading(flags, on_gpu, shape, command);
   return run_all(
       {.flags = flags,
        .table = table,

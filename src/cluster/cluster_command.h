@@ -22,7 +22,9 @@ bool has_ladder(const flags::Flags& flags);
 // `own` is the table whose kernels run on the GPU, and `plain` the one for the CPU. Returns 1 if a
 // result failed its check or a count is not the formula's, else 0. Throws a Refusal where memory is
 // too small.
-int run(const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain);
+int run(
+    const flags::Flags& flags, const model::StageTable& own, const model::StageTable& plain,
+    const std::string& command);
 
 // Ends the processes that mpirun started beside this one, if there are any.
 void end_others(int exit_code);

@@ -21,6 +21,7 @@ constexpr double kGap = 12;          // px, between the matrices
 constexpr double kShortest = 112;    // px, of a side: 8 parts have room for a number
 constexpr double kLeastHigh = 10.5;  // px, for a number
 constexpr int kChosen = 0;           // the device whose parts stand out
+constexpr double kArrowsAt = 0.8;    // of a side of a part of C, below and beside its number
 
 // An area of the picture, in px.
 struct Box {
@@ -145,14 +146,13 @@ void arrow(Svg& svg, double x1, double y1, double x2, double y2) {
 
 // Each panel travels from the strip of the device that owns it to the strips of those that do not.
 void draw_travel(Svg& svg, const Matrix& C, const Schedule& s, const Step& step) {
-  constexpr double kAt = 0.8;  // of a part's side, below and beside its number
   const auto part = [&](int device) { return C.of(s.M_of(device), s.N_of(device)); };
   for (int device = 0; device < s.grid.devices(); ++device) {
     const Box to = part(device);
     if (to.wide <= 0 || to.high <= 0) continue;
     if (s.receives_A(device, step)) {
       const Box from = part(s.device_at(s.row_of(device), step.from_column));
-      const double y = to.y + kAt * to.high;
+      const double y = to.y + kArrowsAt * to.high;
       if (to.x > from.x) {
         arrow(svg, from.x + strip_of(from.wide), y, to.x, y);
       } else {
@@ -161,7 +161,7 @@ void draw_travel(Svg& svg, const Matrix& C, const Schedule& s, const Step& step)
     }
     if (s.receives_B(device, step)) {
       const Box from = part(s.device_at(step.from_row, s.column_of(device)));
-      const double x = to.x + kAt * to.wide;
+      const double x = to.x + kArrowsAt * to.wide;
       if (to.y > from.y) {
         arrow(svg, x, from.y + strip_of(from.high), x, to.y);
       } else {
@@ -182,10 +182,11 @@ void draw_result(Svg& svg, const Matrix& C, const Schedule& s, const Step& step)
       fill_box(svg, {part.x + wide, part.y, part.wide - wide, high}, Fill::other);
     }
     // Above the arrows along the row, and at the left of those along the column.
-    const double right = s.grid.rows > 1 ? 0.9 : 1, bottom = s.grid.columns > 1 ? 0.9 : 1;
+    const double right = s.grid.rows > 1 ? kArrowsAt * part.wide - 2 : part.wide;
+    const double bottom = s.grid.columns > 1 ? kArrowsAt * part.high - 2 : part.high;
     name_part(
-        svg, {part.x + wide, part.y + high, right * part.wide - wide, bottom * part.high - high},
-        device, device == kChosen);
+        svg, {part.x + wide, part.y + high, right - wide, bottom - high}, device,
+        device == kChosen);
   }
   if (step.k.size > 0) draw_travel(svg, C, s, step);
 }
@@ -333,7 +334,7 @@ pictures::Picture draw_ownership(const Schedule& s, int step) {
   }
   y = svg.paragraph(24, y + 36, finding, 752);
   return {
-      "cluster-ownership",
+      "gpus-ownership",
       "Who owns what, and what travels: " +
           (s.grid.devices() == 1 ? std::string("one device") : name_of(s.grid) + " devices"),
       {finding, svg.elements(), y + 4}};

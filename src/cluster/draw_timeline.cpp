@@ -75,7 +75,7 @@ void draw_words(Svg& svg, const Frame& frame, const Span& span, double y) {
 void draw_row(
     Svg& svg, double y, const Frame& frame, const Timeline& timeline, int device,
     const Look& look) {
-  constexpr double kNarrow = 4, kLeast = 0.3;  // px; what is shorter would not be seen
+  constexpr double kNarrow = 4, kLeast = 1;  // px; what is shorter would not be seen
   using pictures::pixels;
   std::string narrow;
   for (const Span& span : timeline.spans) {
@@ -258,7 +258,7 @@ pictures::Picture draw_timeline(
   y = draw_axis(svg, y - 28, frame);
   y = svg.paragraph(24, y, finding, 752);
   return {
-      "cluster-timeline",
+      "gpus-timeline",
       "When panels travel, and when they are multiplied",
       {finding, svg.elements(), y + 4}};
 }

@@ -156,7 +156,7 @@ std::span<const Section> sections() {
            {.name = "--timeline",
             .value = "FILE",
             .help = "draw when each GPU copies and multiplies, by the model and as measured, as "
-                    "an SVG file",
+                    "SVG; or write it as CSV if the file's name ends so",
             .hint = "give the file to write, for example --timeline timeline.svg",
             .set = file(&Flags::timeline),
             .belongs_to = "--gpus"},

@@ -185,11 +185,14 @@ void write_pictures(const std::string& directory, const std::vector<Picture>& pi
   }
 }
 
-void draw_figures(const std::string& directory, const model::StageTable& table) {
+void draw_figures(
+    const std::string& directory, const model::StageTable& table,
+    const std::vector<Picture>& others) {
   // Said before the work and not after it.
   make_directory(directory);
   refuse_if(directory, "a picture", text::problem_of_writing(fs::path(directory) / "tiles.svg"));
-  const std::vector<Picture> pictures = draw_pictures(table);
+  std::vector<Picture> pictures = draw_pictures(table);
+  pictures.insert(pictures.end(), others.begin(), others.end());
   write_pictures(directory, pictures);
   for (const Picture& picture : pictures) {
     std::printf("%s.svg: %s\n", picture.name.c_str(), picture.drawing.finding.c_str());
