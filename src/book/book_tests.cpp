@@ -147,7 +147,7 @@ TEST_CASE("the book has a page for each chapter, each exercise and the sessions"
     CHECK(index.find(">" + title + "</a></li>") != std::string::npos);
     ++chapters;
   }
-  CHECK(chapters == 22);
+  CHECK(chapters == 23);
   for (const auto& entry : fs::directory_iterator("exercises")) {
     const std::string name = entry.path().filename();
     if (!std::isdigit(static_cast<unsigned char>(name[0]))) continue;

@@ -303,7 +303,7 @@ Grid choose_grid(const flags::Flags& flags, Shape shape, int gpus) {
 
 // The CPU plays GPUs only for small products. Of larger ones there are the formulas and the model.
 bool is_computed(const flags::Flags& flags, bool on_gpu) {
-  constexpr double kLargestPlayed = 0x1p30;  // multiplications
+  constexpr double kLargestPlayed = 0x1p27;  // multiplications
   const auto [M, N, K] = shape_of(flags, on_gpu);
   return on_gpu || !flags.a.empty() || double(M) * N * K <= kLargestPlayed;
 }

@@ -12,22 +12,24 @@ NVCCFLAGS := -std=c++20 -O3 $(NVCC_INCLUDES) -lineinfo \
 	-Xcompiler=-Wall,-Wextra,-fopenmp$(if $(filter 1,$(WERROR)),$(comma)-Werror)
 gpu.flags = $(NVCC) $(NVCCFLAGS)
 
-GPU_PARTS := $(addprefix $(BUILD)/src/,gpu/gpu.o gpu/bf16_copies.o cluster/gpus.o)
+GPU_PARTS := $(BUILD)/src/gpu/gpu.o $(BUILD)/src/gpu/bf16_copies.o
 ifneq ($(HAS_GPU),)
 THE_GPU := $(GPU_PARTS)
-MAIN := $(BUILD)/gemm_steps_gpu.o $(THE_GPU)
-WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(THE_GPU)
+SEVERAL_GPUS := $(BUILD)/src/cluster/gpus.o
+MAIN := $(BUILD)/gemm_steps_gpu.o $(THE_GPU) $(SEVERAL_GPUS)
+WITHOUT_MAIN := $(BUILD)/gemm_steps_gpu_without_main.o $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublas -lcudart_static -ldl -lrt -lpthread
 else
-THE_GPU := $(call OBJECTS,src/gpu/absent.cpp src/cluster/no_gpus.cpp)
-MAIN := $(BUILD)/gemm_steps_main.o $(THE_GPU)
-WITHOUT_MAIN := $(THE_GPU)
+THE_GPU := $(call OBJECTS,src/gpu/absent.cpp)
+SEVERAL_GPUS := $(call OBJECTS,src/cluster/no_gpus.cpp)
+MAIN := $(BUILD)/gemm_steps_main.o $(THE_GPU) $(SEVERAL_GPUS)
+WITHOUT_MAIN := $(THE_GPU) $(SEVERAL_GPUS)
 LIBRARIES := -ldl
 endif
 
-$(GPU_PARTS): $(BUILD)/%.o: %.cu $(BUILD)/gpu.flags
+$(GPU_PARTS) $(BUILD)/src/cluster/gpus.o: $(BUILD)/%.o: %.cu $(BUILD)/gpu.flags
 $(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(BUILD)/changed_kernels.cuh $(BUILD)/gpu.flags
-$(GPU_PARTS) $(BUILD)/gemm_steps_gpu.o:
+$(GPU_PARTS) $(BUILD)/src/cluster/gpus.o $(BUILD)/gemm_steps_gpu.o:
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@

@@ -2,7 +2,7 @@
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp costly_line.cpp element.cpp formulas.cpp \
-		hazard_words.cpp outside.cpp verdict.cpp answers.cpp lines.cpp student.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/experiments/% src/profile/%,$(SOURCES))) \
+		hazard_words.cpp outside.cpp verdict.cpp answers.cpp lines.cpp student.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/cluster/% src/experiments/% src/profile/%,$(SOURCES))) \
 		$(HARNESS) $(THE_GPU) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $@

@@ -241,7 +241,9 @@ std::string malformed(const std::string& command, const Built& built) {
   const std::size_t program = line.find("./gemm_steps");
   if (program == std::string::npos) return "it does not run ./gemm_steps";
   const std::string before = squeezed(line.substr(0, program));
-  if (!before.empty() && !before.starts_with("ncu ") && !before.starts_with("compute-sanitizer")) {
+  const bool is_known = before.empty() || before.starts_with("ncu ") ||
+                        before.starts_with("mpirun ") || before.starts_with("compute-sanitizer");
+  if (!is_known) {
     return "it begins with a program that the walkthrough does not mention";
   }
   const std::string small = std::regex_replace(

@@ -243,7 +243,7 @@ TEST_CASE("the walkthrough has a chapter with the same parts for every stage") {
   }
 }
 
-TEST_CASE("the walkthrough has at most 18,000 words outside of what is folded") {
+TEST_CASE("the walkthrough has at most 19,500 words outside of what is folded") {
   int words = 0, folds = 0;
   for (const std::string& line : lesson::read_lines("walkthrough.md")) {
     folds += occurrences(line, "<details>");
@@ -253,7 +253,7 @@ TEST_CASE("the walkthrough has at most 18,000 words outside of what is folded") 
   }
   CHECK(folds == 0);
   CHECK(words > 1000);
-  CHECK(words <= 18000);
+  CHECK(words <= 19500);
 }
 
 TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc compiles them unchanged") {
