@@ -35,7 +35,7 @@ int before(int index, int parts) {
 
 Part part_of(int extent, int parts, int index) {
   const int unit = extent >= 4 * parts ? 4 : 1;
-  const std::int64_t units = (extent + unit - 1) / unit;
+  const std::int64_t units = (std::int64_t{extent} + unit - 1) / unit;
   const auto cut = [&](int i) {
     return static_cast<int>(std::min<std::int64_t>(units * i / parts * unit, extent));
   };

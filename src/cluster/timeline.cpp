@@ -17,8 +17,10 @@ constexpr std::array kLinks = {
     Link{"pcie4", 10, 22, 22, "16 lanes of PCIe 4.0: 31.5 GB/s less what headers take"},
     Link{"100GbE", 30, 11, 22, "100 Gbit/s Ethernet: 12.5 GB/s less what headers take"}};
 
+// An empty product takes no time, even if the speed was measured with it and is 0.
 double multiply_ms(double M, double N, double K, double tflops) {
-  return 2 * M * N * K / (1e9 * tflops);
+  const double operations = 2 * M * N * K;
+  return operations == 0 ? 0 : operations / (1e9 * tflops);
 }
 
 double transfer_ms(double latency_us, double gb_per_s, double floats) {
