@@ -6,6 +6,7 @@
 
 #include "model/refusal.h"
 #include "text/echoed.h"
+#include "text/numbers.h"
 
 namespace cluster {
 
@@ -48,7 +49,14 @@ int usual_panel(int K, int panels) {
   return std::clamp(width, 1024, 4096);
 }
 
+void refuse_many_steps(double steps) {
+  if (steps <= 0x1p22) return;
+  throw model::Refusal(text::printed(
+      "this product would take %.1e steps; give a wider --panel or smaller matrices", steps));
+}
+
 Schedule schedule(Shape shape, Grid grid, int panel) {
+  refuse_many_steps(double(shape.K) / panel * grid.devices());
   Schedule result{shape, grid, panel, {}};
   if (shape.K == 0) {
     result.steps.push_back({{0, 0}, 0, 0});

@@ -273,6 +273,14 @@ TEST_CASE("a device holds its parts of A, B and C, and two panels of each matrix
       4 * (48 * 20 + 20 * 28 + 48 * 28 + 2 * 40 * (48 + 28)));
 }
 
+TEST_CASE("a schedule of too many steps to list is refused with their number") {
+  CHECK_THROWS_WITH_AS(
+      schedule({8, 8, 2'000'000'000}, {2, 2}, 1),
+      "this product would take 8.0e+09 steps; give a wider --panel or smaller matrices",
+      model::Refusal);
+  CHECK_NOTHROW(schedule({8, 8, 1'000'000}, {2, 2}, 1));
+}
+
 TEST_CASE("the largest matrices that flags allow do not overflow the formulas") {
   const Schedule s = schedule({INT_MAX, INT_MAX, 4096}, {16, 16}, 4096);
   double received = 0;

@@ -69,6 +69,7 @@ Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory) 
 
   const Schedule parts{shape, grid, result.panel, {}};
   const int panels = std::max(ceil_div(K, result.panel), 1);
+  refuse_many_steps(double(M) / result.rows * panels * passes * grid.columns);
   for (int device = 0; device < grid.devices(); ++device) {
     std::vector<StreamStep>& steps = result.steps.emplace_back();
     const Part m = parts.M_of(device), n = parts.N_of(device);

@@ -198,6 +198,11 @@ TEST_CASE("a device whose memory just suffices for one pass makes one, and a byt
   CHECK(predicted_load(two, 0).bytes_received == 4 * (1024 * 1024 + 3 * 2048 * 1024));
 }
 
+TEST_CASE("more steps than can be listed are refused") {
+  CHECK_THROWS_AS(
+      streams({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kUnlimited), model::Refusal);
+}
+
 TEST_CASE("sides near 2^31 are cut into blocks without overflow") {
   const Streams tall = streams({INT_MAX, 1, 1}, {2, 1}, 4096, false, kUnlimited);
   for (const std::vector<StreamStep>& steps : tall.steps) {

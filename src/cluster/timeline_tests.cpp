@@ -190,6 +190,11 @@ TEST_CASE("hidden is the part of the journeys during which the same device multi
   CHECK(
       timeline({arrives(0, 0, 2), multiplies(0, 0, 1), arrives(1, 0, 6), multiplies(1, 0, 6)})
           .hidden() == doctest::Approx(7.0 / 8));
+  // Several spans of a lane, one of which lies over several of the other's.
+  CHECK(
+      timeline({arrives(0, 0, 1), arrives(0, 2, 8), arrives(0, 9, 10), multiplies(0, 1, 3),
+                multiplies(0, 4, 5), multiplies(0, 7, 10)})
+          .hidden() == doctest::Approx(4.0 / 8));
   // What leaves counts as what arrives.
   const Timeline leaves = timeline({{0, Lane::leave, 0, 4, 8}, multiplies(0, 0, 5)});
   CHECK(leaves.hidden() == doctest::Approx(0.25));
