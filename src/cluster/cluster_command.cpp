@@ -439,6 +439,9 @@ void prepare(const flags::Flags& flags, const std::string& command) {
         "--gpus %d: there are only %d here; --device cpu plays them on the CPU", gpus,
         count_gpus()));
   }
+  if (flags.local == flags::Local::cublas && !on_gpu) {
+    throw model::Refusal("--local cublas: there is no GPU; leave it out");
+  }
   find_link(flags.link);
   if (flags.a.empty()) choose_grid(flags, shape_of(flags, on_gpu), gpus);
   if (!flags.timeline.empty()) refuse_timeline(flags, text::problem_of_writing(flags.timeline));

@@ -37,10 +37,7 @@ lab::Gemm on_cpu(lab::Gemm gemm, const model::Gpu& gpu) {
 Local choose_local(
     flags::Local asked, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
     Shape part) {
-  if (asked == flags::Local::cublas) {
-    if (!on_gpu) throw model::Refusal("--local cublas: there is no GPU; leave it out");
-    return {.words = "cuBLAS fp32"};
-  }
+  if (asked == flags::Local::cublas) return {.words = "cuBLAS fp32"};
   const model::Stage* const stage = best_fp32_stage(table, gpu);
   if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
   const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);

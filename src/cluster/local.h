@@ -20,8 +20,8 @@ struct Local {
   model::Precision precision = model::kFp32;
 };
 
-// As --local says: cuBLAS, or the last stage of the ladder that rounds no worse than fp32 and runs
-// on `gpu`, with tiles that suit `part`. Throws a Refusal if there is none.
+// As --local says: cuBLAS, which needs a GPU, or the last stage of the ladder that rounds no worse
+// than fp32 and runs on `gpu`, with tiles that suit `part`. Throws a Refusal if there is none.
 Local choose_local(
     flags::Local asked, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
     Shape part);

@@ -79,11 +79,14 @@ void print_loads(std::FILE* out, const Report& report) {
 
 void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) {
   if (timeline.spans.empty()) return;
-  std::fprintf(
-      out, "\n%s: %s ms; %.0f %% of the time in which panels travel, their GPU also multiplies\n",
-      what, milliseconds(timeline.ms()).c_str(), 100 * timeline.hidden());
-  constexpr int kLabel = 18;
-  for (const std::string& line : drawn(timeline, text::report_width() - kLabel)) {
+  const std::string said = text::printed(
+      "%s: %s ms; %.0f %% of the time in which panels travel, their GPU also multiplies", what,
+      milliseconds(timeline.ms()).c_str(), 100 * timeline.hidden());
+  std::fprintf(out, "\n");
+  for (const std::string& line : text::wrapped(said, text::report_width())) {
+    std::fprintf(out, "%s\n", line.c_str());
+  }
+  for (const std::string& line : drawn(timeline, text::report_width())) {
     std::fprintf(out, "%s\n", line.c_str());
   }
 }
@@ -98,24 +101,27 @@ std::vector<std::string> drawn(const Timeline& timeline, int width) {
   constexpr std::array kLanes = {"arrives", "multiplies", "leaves"};
   int devices = 0;
   for (const Span& span : timeline.spans) devices = std::max(devices, span.device + 1);
-  const double ms_per_column = timeline.ms() / width;
+  const int label = text::display_width(text::printed("GPU %d multiplies ", devices - 1));
+  const int columns = std::max(width - label - 1, 1);
+  const double ms_per_column = timeline.ms() / columns;
   std::vector<std::string> lines;
   for (int device = 0; device < devices; ++device) {
     for (int lane = 0; lane < static_cast<int>(kLanes.size()); ++lane) {
-      std::string line(width, ' ');
+      std::string line(columns, ' ');
       bool has_any = false;
       for (const Span& span : timeline.spans) {
         if (span.device != device || static_cast<int>(span.lane) != lane) continue;
         has_any = true;
+        if (span.end_ms <= span.begin_ms) continue;
         const int begin = static_cast<int>(std::floor(span.begin_ms / ms_per_column));
         const int end = static_cast<int>(std::ceil(span.end_ms / ms_per_column));
-        for (int column = begin; column < std::min(end, width); ++column) {
+        for (int column = begin; column < std::min(end, columns); ++column) {
           line[column] = static_cast<char>('0' + span.step % 10);
         }
       }
       if (!has_any) continue;
       lines.push_back(text::without_trailing_spaces(
-          text::pad_right(text::printed("GPU %d %s", device, kLanes[lane]), 17) + "|" + line));
+          text::pad_right(text::printed("GPU %d %s", device, kLanes[lane]), label) + "|" + line));
     }
   }
   return lines;

@@ -41,8 +41,8 @@ double tflops(Shape shape, double ms);
 // The section of the table about more than one GPU.
 void print(std::FILE* out, const Report& report);
 
-// Two lines of `width` characters for each device: in which steps panels arrive, and in which they
-// are multiplied, step by step, each by its number's last digit.
+// A line of at most `width` characters for each lane of each device: when panels arrive, and when
+// they are multiplied, each step by its number's last digit.
 std::vector<std::string> drawn(const Timeline& timeline, int width);
 
 }  // namespace cluster

@@ -6,6 +6,7 @@
 
 #include "model/refusal.h"
 #include "text/echoed.h"
+#include "text/numbers.h"
 
 namespace cluster {
 
@@ -35,7 +36,7 @@ int before(int index, int parts) {
 
 Part part_of(int extent, int parts, int index) {
   const int unit = extent >= 4 * parts ? 4 : 1;
-  const std::int64_t units = (extent + unit - 1) / unit;
+  const std::int64_t units = (std::int64_t{extent} + unit - 1) / unit;
   const auto cut = [&](int i) {
     return static_cast<int>(std::min<std::int64_t>(units * i / parts * unit, extent));
   };
@@ -48,7 +49,14 @@ int usual_panel(int K, int panels) {
   return std::clamp(width, 1024, 4096);
 }
 
+void refuse_many_steps(double steps) {
+  if (steps <= 0x1p22) return;
+  throw model::Refusal(text::printed(
+      "this product would take %.1e steps; give a wider --panel or smaller matrices", steps));
+}
+
 Schedule schedule(Shape shape, Grid grid, int panel) {
+  refuse_many_steps(double(shape.K) / panel * grid.devices());
   Schedule result{shape, grid, panel, {}};
   if (shape.K == 0) {
     result.steps.push_back({{0, 0}, 0, 0});

@@ -68,7 +68,9 @@ struct Schedule {
 // loads and stores all of C once, and at most 4096, since two of them must fit beside the matrices.
 int usual_panel(int K, int panels = 4);
 
+// Throws a Refusal if there would be too many steps to list.
 Schedule schedule(Shape shape, Grid grid, int panel);
+void refuse_many_steps(double steps);  // of all devices
 
 // The floats that travel in all: each of A's to the Q - 1 other columns of the grid, each of B's to
 // the P - 1 other rows.

@@ -32,7 +32,7 @@ struct Streams {
 };
 
 // For devices with this much memory, in bytes. Throws a Refusal if it is too little for even the
-// narrowest pass.
+// narrowest pass, or if there would be too many steps to list.
 Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory);
 
 // What a device copies from and to the host and holds at most. Messages are copies.
