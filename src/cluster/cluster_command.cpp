@@ -2,31 +2,23 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cluster/check.h"
 #include "cluster/draw.h"
 #include "cluster/gpus.h"
-#include "cluster/local.h"
-#include "cluster/played.h"
 #include "cluster/processes.h"
+#include "cluster/products.h"
 #include "cluster/report.h"
-#include "cluster/streamed.h"
-#include "cluster/streams.h"
-#include "cluster/summa.h"
+#include "cluster/setting.h"
 #include "cluster/timeline_file.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
-#include "lab/on_gpu.h"
 #include "lab/problem.h"
-#include "lab/progress.h"
 #include "model/refusal.h"
 #include "report/about.h"
+#include "report/wrong_sentence.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
@@ -40,261 +32,27 @@ Shape shape_of(const flags::Flags& flags, bool on_gpu) {
   return {sides.M, sides.N, sides.K};
 }
 
-double bytes_of(Shape shape) {
-  const auto [M, N, K] = shape;
-  return sizeof(float) * (double(M) * K + double(K) * N + double(M) * N);
-}
-
-// What all parts of this run need to know.
-struct Setting {
-  const flags::Flags& flags;
-  const model::StageTable& table;
-  Processes& processes;
-  bool on_gpu;
-  bool is_computed;
-  model::Gpu gpu;
-  Grid grid;
-  const Link& link;
-  lab::Problem& problem;
-  Shape shape;
-  HostMatrices matrices;
-  Local local;
-
-  int gpus() const { return grid.devices(); }
-};
-
-double largest(Processes& processes, double value) {
-  const std::vector<double> all = processes.collect(value);
-  return *std::max_element(all.begin(), all.end());
-}
-
-// Times `multiply` from when all processes begin until all are done, after one that is not timed.
-lab::Timing time_all(const Setting& setting, const std::function<void()>& multiply) {
-  const auto once = [&] {
-    setting.processes.wait_for_all();
-    return largest(setting.processes, lab::milliseconds_of(multiply));
-  };
-  constexpr double kBudgetMs = 1000;
-  const double estimate = once();
-  const int repetitions =
-      setting.flags.reps.value_or(static_cast<int>(std::clamp(kBudgetMs / estimate, 3.0, 30.0)));
-  std::vector<double> times_ms(repetitions);
-  for (double& ms : times_ms) ms = once();
-  return lab::summary(times_ms);
-}
-
-// The worst of all processes. The first wrong element remains each one's own.
-model::Error worst_of_all(Processes& processes, model::Error error) {
-  error.relative = largest(processes, error.relative);
-  error.max_abs = largest(processes, error.max_abs);
-  error.bound_ok = largest(processes, error.bound_ok ? 0 : 1) == 0;
-  return error;
-}
-
-// What the devices of all processes did.
-std::vector<Load> counted(const Setting& setting, const Devices& devices) {
-  std::vector<Load> loads;
-  for (int device = 0; device < setting.gpus(); ++device) {
-    const auto of = [&](std::int64_t Load::*member) {
-      return static_cast<std::int64_t>(
-          largest(setting.processes, static_cast<double>(devices.load(device).*member)));
-    };
-    loads.push_back(
-        {of(&Load::bytes_sent), of(&Load::bytes_received), of(&Load::messages_sent),
-         of(&Load::messages_received), of(&Load::bytes_held)});
-  }
-  return loads;
-}
-
-std::unique_ptr<Devices> make_devices(const Setting& setting, bool broadcasts) {
-  if (setting.on_gpu) {
-    return gpus(setting.grid, setting.processes, setting.local.gemm, broadcasts);
-  }
-  return std::make_unique<Played>(setting.gpus(), setting.processes, setting.local.gemm);
-}
-
-// Compares C, which has just been computed, and says how much of it.
-void note_error(
-    const Setting& setting, const Check& check, const Devices& devices, Report& report) {
-  const Schedule parts{setting.shape, setting.grid, 0, {}};
-  std::vector<std::pair<Part, Part>> computed;
-  for (const int device : devices.here()) {
-    computed.emplace_back(parts.M_of(device), parts.N_of(device));
-  }
-  report.rows.front().error =
-      worst_of_all(setting.processes, check.compare(computed, setting.local.precision));
-  const bool is_all = check.rows() == setting.shape.M;
-  report.about.push_back(
-      "check: " + (is_all ? "all" : text::printed("%d random", check.rows())) +
-      " rows of C, against fp64");
-}
-
-// The model's time, with the speed of one device alone, which `runs` measures on a GPU.
-template <class Plan, class Runs = Summa>
-void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* runs = nullptr) {
-  if (!setting.processes.is_first()) return;
-  Speed speed{0, "one GPU's own speed with such panels, measured alone"};
-  if (!setting.on_gpu) {
-    speed = known_speed(setting.local, setting.gpu);
-  } else {
-    const gpu::Times times = gpu::time_ms(0, [&] { runs->multiply_one_step(); });
-    speed.tflops = tflops(runs->shape_of_one_step(), lab::summary(times.ms).median_ms);
-  }
-  report.model = predict(plan, setting.link, speed.tflops);
-  report.rows.front().predicted_ms = report.model.ms();
-  report.about.push_back(
-      std::string("model: ") + setting.link.name + ", " + setting.link.source + "; " +
-      speed.source);
-}
-
-// A, B and C stay on the devices.
-void distribute(const Setting& setting, Report& report) {
-  const flags::Flags& flags = setting.flags;
-  const Shape multiplied{setting.shape.M, setting.shape.N, flags.alpha == 0 ? 0 : setting.shape.K};
-  const int panel = flags.panel.value_or(usual_panel(multiplied.K));
-  const Schedule plan = schedule(multiplied, setting.grid, panel);
-  for (int device = 0; device < setting.gpus(); ++device) {
-    report.predicted.push_back(predicted_load(plan, device));
-  }
-  report.about.push_back(
-      "schedule: SUMMA, C in a grid of " + in_words(setting.grid) +
-      text::printed(
-          ", panels of K: %zu, at most %d wide; ", plan.steps.size(),
-          std::min(panel, multiplied.K)) +
-      text::brief(4e-6 * floats_that_travel(multiplied, setting.grid)) + " MB travel in all");
-
-  if (!setting.is_computed) return note_model(setting, plan, report);
-
-  const std::unique_ptr<Devices> devices = make_devices(setting, setting.gpus() > 1);
-  Summa summa(plan, *devices);
-  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
-  summa.load(setting.matrices);
-  devices->reset_counters();
-  summa.multiply(flags.alpha, flags.beta);
-  devices->finish();
-  report.counted = counted(setting, *devices);
-  summa.store(setting.matrices);
-  note_error(setting, check, *devices, report);
-  if (setting.on_gpu) {
-    report.rows.front().time = time_all(setting, [&] {
-      summa.multiply(flags.alpha, flags.beta);
-      devices->finish();
-    });
-    report.measured = summa.timeline();
-  }
-  note_model(setting, plan, report, &summa);
-}
-
-// Of the device that has the least.
-double free_bytes(const Setting& setting, Devices& devices) {
-  constexpr double kShare = 0.9;  // the rest is for the kernels
-  double least = std::numeric_limits<double>::infinity();
-  for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
-  return kShare * -largest(setting.processes, -least);
-}
-
-// A long product is announced.
-void forecast(const Setting& setting, const Streams& plan) {
-  constexpr double kLongMs = 5000;
-  constexpr double kUsualTflops = 50;
-  if (!setting.processes.is_first()) return;
-  const double ms = predict(plan, setting.link, kUsualTflops).ms();
-  if (ms < kLongMs) return;
-  std::fprintf(
-      stderr,
-      "A, B and C take %s GB. At %s TFLOP/s per GPU one product takes %s s, and several are "
-      "made.\n",
-      text::brief(1e-9 * bytes_of(setting.shape)).c_str(), text::brief(kUsualTflops).c_str(),
-      text::significant(1e-3 * ms).c_str());
-}
-
-// A, B and C stay in the host's memory, and pass through the devices.
-void stream(const Setting& setting, Report& report) {
-  const flags::Flags& flags = setting.flags;
-  const Shape multiplied{setting.shape.M, setting.shape.N, flags.alpha == 0 ? 0 : setting.shape.K};
-  const std::unique_ptr<Devices> devices = make_devices(setting, /*broadcasts=*/false);
-  constexpr int kPanels = 8;  // the first has to come before anything is multiplied
-  const Streams plan = streams(
-      multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K, kPanels)),
-      flags.beta != 0, free_bytes(setting, *devices));
-  for (int device = 0; device < setting.gpus(); ++device) {
-    report.predicted.push_back(predicted_load(plan, device));
-  }
-  report.about.push_back(
-      "schedule: from the host's memory, C in a grid of " + in_words(setting.grid) +
-      text::printed(
-          ", blocks of %d rows and %d columns, panels of %d", plan.rows, plan.columns, plan.panel));
-  if (!setting.is_computed) return note_model(setting, plan, report);
-  forecast(setting, plan);
-
-  Streamed streamed(plan, *devices);
-  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
-  std::int64_t steps = 0;
-  for (const int device : devices->here()) {
-    steps += static_cast<std::int64_t>(plan.steps[device].size());
-  }
-  const auto multiply = [&] {
-    lab::Progress progress("from the host", steps);
-    streamed.multiply(
-        setting.matrices, flags.alpha, flags.beta, [&](int done) { progress.advance(done); });
-  };
-  multiply();
-  report.counted = counted(setting, *devices);
-  note_error(setting, check, *devices, report);
-  if (setting.on_gpu) {
-    report.rows.front().time = time_all(setting, multiply);
-    report.measured = streamed.timeline();
-  }
-  note_model(setting, plan, report, &streamed);
-}
-
-// What one GPU alone and NVIDIA's own library for several take.
-void add_yardsticks(const Setting& setting, Report& report) {
-  if (!setting.processes.is_first()) return;
-  const flags::Flags& flags = setting.flags;
-  Row xt{.name = "cuBLASXt", .gpus = setting.gpus()};
-  if (!setting.on_gpu) {
-    xt.why_not = "it needs a GPU";
-  } else if (setting.processes.size() > 1) {
-    xt.why_not = "it uses the GPUs of one process";
-  } else {
-    CublasXt several(setting.gpus());
-    xt.time = time_all(setting, [&] {
-      several.multiply(
-          setting.shape, flags.alpha, setting.matrices.A, setting.matrices.B, flags.beta,
-          setting.matrices.C);
-    });
-  }
-  report.rows.push_back(xt);
-  if (!setting.on_gpu) return;
-  Row one{.name = "one GPU, " + setting.local.words}, blas{.name = "one GPU, cuBLAS fp32"};
-  if (bytes_of(setting.shape) > 0.95 * static_cast<double>(gpu::free_bytes())) {
-    one.why_not = blas.why_not = "A, B and C do not fit into its memory";
-  } else {
-    lab::OnGpu on_gpu(setting.problem);
-    const lab::Gemm cublas = std::bind_front(gpu::cublas_sgemm, false);
-    const auto [M, N, K] = setting.shape;
-    const Local local = choose_local(flags.local, setting.table, setting.gpu, true, {M, N, K});
-    // As the ladder launches it.
-    const lab::Gemm gemm = local.stage == nullptr
-                               ? cublas
-                               : lab::gemm_of(setting.table, *local.variant, setting.gpu.sms);
-    one.time = on_gpu.time(gemm, flags.reps.value_or(0));
-    blas.time = on_gpu.time(cublas, flags.reps.value_or(0));
-    report.one_gpu_tflops = tflops(setting.shape, one.time->median_ms);
-  }
-  report.rows.push_back(one);
-  if (setting.local.gemm) report.rows.push_back(blas);
-}
-
 int gpus_asked(const flags::Flags& flags, const Processes& processes) {
   const int gpus = flags.gpus.value_or(processes.size());
   if (processes.size() > 1 && gpus != processes.size()) {
     throw model::Refusal(text::printed(
-        "--gpus %d: mpirun started %d processes, and each has one GPU; leave --gpus out", gpus,
-        processes.size()));
+        "--gpus %d: mpirun started %d processes, and each has one GPU; give --gpus %d", gpus,
+        processes.size(), processes.size()));
   }
   return gpus;
+}
+
+// Under mpirun, --gpus is not given, so that the flags themselves do not refuse these.
+void refuse_other_outputs(const flags::Flags& flags, const Processes& processes) {
+  if (processes.size() == 1) return;
+  const char* const other = flags.explain                           ? "--explain"
+                            : flags.format != report::Format::table ? "--format"
+                            : !flags.json.empty()                   ? "--json"
+                            : !flags.out.empty()                    ? "--out"
+                                                                    : nullptr;
+  if (other == nullptr) return;
+  throw model::Refusal(
+      std::string(other) + ": several processes only print the table; leave " + other + " out");
 }
 
 Grid choose_grid(const flags::Flags& flags, Shape shape, int gpus) {
@@ -324,7 +82,7 @@ bool are_resident(const Setting& setting) {
   for (int device = 0; device < setting.gpus(); ++device) {
     most = std::max(most, predicted_load(plan, device).bytes_held);
   }
-  const double free = -largest(setting.processes, -static_cast<double>(gpu::free_bytes()));
+  const double free = smallest(setting.processes, static_cast<double>(gpu::free_bytes()));
   return static_cast<double>(most) < 0.95 * free;
 }
 
@@ -364,11 +122,18 @@ void warn_of_no_peers(const Setting& setting, bool resident) {
       "which is slower.\n");
 }
 
-// Returns whether every result and every count is right.
+// Returns whether the result and every count is right, and says what is not.
 bool is_right(const Report& report) {
   const Row& row = report.rows.front();
+  const bool is_right = !row.error || row.error->bound_ok;
   const bool are_counted = report.counted.empty() || report.counted == report.predicted;
-  return (!row.error || row.error->bound_ok) && are_counted;
+  if (!is_right) {
+    std::fprintf(stderr, "gemm_steps: %s\n", report::wrong_sentence(row.name, *row.error).c_str());
+  }
+  if (!are_counted) {
+    std::fprintf(stderr, "gemm_steps: %s: the counts are not the formulas'\n", row.name.c_str());
+  }
+  return is_right && are_counted;
 }
 
 // Whether a ladder of such products takes minutes at most.
@@ -442,8 +207,14 @@ void prepare(const flags::Flags& flags, const std::string& command) {
   if (flags.local == flags::Local::cublas && !on_gpu) {
     throw model::Refusal("--local cublas: there is no GPU; leave it out");
   }
+  const Shape shape = shape_of(flags, on_gpu);
+  if (bytes_of(shape) > 0x1p60) {
+    throw model::Refusal(
+        "--gpus: A, B and C would take more than 2^60 bytes; choose smaller sizes");
+  }
+  refuse_other_outputs(flags, processes);
   find_link(flags.link);
-  if (flags.a.empty()) choose_grid(flags, shape_of(flags, on_gpu), gpus);
+  if (flags.a.empty()) choose_grid(flags, shape, gpus);
   if (!flags.timeline.empty()) refuse_timeline(flags, text::problem_of_writing(flags.timeline));
   const model::Gpu gpu = lab::choose_model(flags, on_gpu);
   if (model::has_clock(gpu)) return;
@@ -477,6 +248,7 @@ int run(
        .link = find_link(flags.link),
        .problem = problem,
        .shape = shape,
+       .multiplied = {shape.M, shape.N, flags.alpha == 0 ? 0 : shape.K},
        .matrices = {problem.A.data(), problem.B.data(), problem.C.data()},
        .local = choose_local(flags.local, table, gpu, on_gpu, {m.size, n.size, shape.K})});
 }

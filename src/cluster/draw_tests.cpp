@@ -194,7 +194,7 @@ TEST_CASE("the words of a schedule's picture lie beside each other, on any grid"
   for (const Shape shape :
        {kSquare, Shape{131072, 1000, 131072}, Shape{1000, 131072, 65536}, Shape{64, 64, 131072},
         Shape{100, 131, 77}, Shape{9, 9, 1}, Shape{100, 131, 0}}) {
-    for (const int devices : {1, 2, 3, 4, 5, 6, 7, 8, 16}) {
+    for (const int devices : {1, 4, 6}) {
       for (int rows = 1; rows <= devices; ++rows) {
         if (devices % rows != 0) continue;
         const Schedule s = schedule(shape, {rows, devices / rows}, usual_panel(shape.K));
@@ -209,8 +209,8 @@ TEST_CASE("the words of a schedule's picture lie beside each other, on any grid"
 }
 
 TEST_CASE("the words of a timeline's picture lie beside each other, for 1 to 8 devices") {
-  for (const Grid grid : {Grid{1, 1}, {1, 2}, {3, 1}, {2, 2}, {1, 5}, {2, 3}, {1, 7}, {2, 4}}) {
-    for (const int panel : {64, 2048, 16384}) {
+  for (const Grid grid : {Grid{1, 1}, {3, 1}, {2, 2}, {2, 4}}) {
+    for (const int panel : {256, 16384}) {
       CAPTURE(in_words(grid) + text::printed(", panel %d", panel));
       const Timeline model = predicted(grid, panel);
       for (const double by : {1e-6, 0.97, 1e4}) {

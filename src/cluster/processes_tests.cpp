@@ -165,7 +165,7 @@ TEST_CASE("processes with different commands end with a sentence that says so") 
   const std::string program = testing::program() + kSmall;
   const Run run = mpirun("-n 2 " + program + " : -n 1 " + program + " --seed 2");
   check_ended(run);
-  CHECK(contains(run.output.err, "process 2 was started by another command than process 0"));
+  CHECK(contains(run.output.err, "process 2 was started with other flags than process 0"));
 }
 
 TEST_CASE("a process that refuses its command ends the others, too") {
@@ -185,9 +185,10 @@ TEST_CASE("--gpus must be as many as mpirun's processes") {
 
 TEST_CASE("a process without enough memory ends the others, too") {
   if (!why_not().empty()) return;
-  const std::string command = testing::program() + " --device cpu --size 1000 --gpus 2";
+  const std::string command =
+      testing::program() + " --device cpu --m 1 --n 12000 --k 11000 --stage 0";
   const Run run =
-      mpirun("-n 1 " + command + " : -n 1 bash -c 'ulimit -v 200000; exec " + command + "'");
+      mpirun("-n 1 " + command + " : -n 1 bash -c 'ulimit -v 500000; exec " + command + "'");
   check_ended(run);
   CHECK(contains(run.output.err, "gemm_steps: there is not enough memory"));
 }
