@@ -64,7 +64,7 @@ class Devices {
   virtual double ms_between(int device, Mark from, Mark to) = 0;
 
   // What device `device` of this process has copied, sent and received since the last reset, and
-  // what it holds.
+  // what it holds. A broadcast counts as a ring. What NCCL makes of it is not counted.
   const Load& load(int device) const { return loads_[device]; }
   void reset_counters();
 

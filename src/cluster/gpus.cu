@@ -3,13 +3,11 @@
 #include <cublasXt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
-#include <array>
-#include <exception>
-#include <thread>
+#include <algorithm>
+#include <vector>
 
-#include "cluster/nccl.h"
+#include "cluster/communicators.h"
 #include "model/refusal.h"
 #include "text/numbers.h"
 
@@ -26,156 +24,6 @@ void check(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw model::Refusal(std::string("cuBLAS: ") + cublasGetStatusString(status));
 }
-
-}  // namespace
-
-#ifdef GEMM_STEPS_HAS_NCCL
-
-const Nccl& nccl() {
-  static const Nccl found = [] {
-    Nccl functions;
-    void* const library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      functions.why_not =
-          "libnccl.so.2 is not found; install libnccl2, or add its folder to LD_LIBRARY_PATH";
-      return functions;
-    }
-    const auto find = [&](auto& function, const char* name) {
-      function =
-          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      if (function == nullptr) {
-        functions.why_not = std::string("libnccl.so.2 lacks ") + name + "; install a newer one";
-      }
-    };
-    find(functions.get_unique_id, "ncclGetUniqueId");
-    find(functions.init_rank, "ncclCommInitRank");
-    find(functions.destroy, "ncclCommDestroy");
-    find(functions.abort, "ncclCommAbort");
-    find(functions.get_async_error, "ncclCommGetAsyncError");
-    find(functions.group_start, "ncclGroupStart");
-    find(functions.group_end, "ncclGroupEnd");
-    find(functions.broadcast, "ncclBroadcast");
-    find(functions.error_string, "ncclGetErrorString");
-    return functions;
-  }();
-  return found;
-}
-
-std::string why_no_nccl() {
-  return nccl().why_not;
-}
-
-namespace {
-
-void check(ncclResult_t result) {
-  if (result == ncclSuccess) return;
-  throw model::Refusal(std::string("NCCL: ") + nccl().error_string(result));
-}
-
-// A device's places in the communicators of its row and its column of the grid; null where it would
-// be alone.
-class Communicators {
- public:
-  Communicators() = default;
-  Communicators(const Communicators&) = delete;
-  Communicators& operator=(const Communicators&) = delete;
-  ~Communicators() {
-    for (const auto* comms : {&row_, &column_}) {
-      for (const ncclComm_t comm : *comms) {
-        if (comm == nullptr) continue;
-        std::uncaught_exceptions() > 0 ? nccl().abort(comm) : nccl().destroy(comm);
-      }
-    }
-  }
-
-  // Joins those of the devices `here`, which are these GPUs.
-  void join(
-      Grid grid, Processes& processes, const std::vector<int>& here,
-      const std::vector<int>& ordinals) {
-    row_.resize(grid.devices());
-    column_.resize(grid.devices());
-    join(row_, grid.rows, grid.columns, processes, here, ordinals, [&](int device) {
-      return std::pair(device / grid.columns, device % grid.columns);
-    });
-    join(column_, grid.columns, grid.rows, processes, here, ordinals, [&](int device) {
-      return std::pair(device % grid.columns, device / grid.columns);
-    });
-  }
-
-  void broadcast(
-      const std::vector<Broadcast>& broadcasts, const std::vector<cudaStream_t>& streams) {
-    check(nccl().group_start());
-    for (const Broadcast& b : broadcasts) {
-      for (std::size_t i = 0; i < b.devices.size(); ++i) {
-        if (b.places[i] == nullptr) continue;
-        const int device = b.devices[i];
-        check(nccl().broadcast(
-            b.places[i], b.places[i], static_cast<std::size_t>(b.floats), ncclFloat, b.owner,
-            (b.along_row ? row_ : column_)[device], streams[device]));
-      }
-    }
-    check(nccl().group_end());
-  }
-
-  void check_errors() const {
-    for (const auto* comms : {&row_, &column_}) {
-      for (const ncclComm_t comm : *comms) {
-        if (comm == nullptr) continue;
-        ncclResult_t error = ncclSuccess;
-        check(nccl().get_async_error(comm, &error));
-        check(error);
-      }
-    }
-  }
-
- private:
-  // `groups` communicators of `size` devices each; place_of(device) is the group and the position.
-  template <class PlaceOf>
-  static void join(
-      std::vector<ncclComm_t>& comms, int groups, int size, Processes& processes,
-      const std::vector<int>& here, const std::vector<int>& ordinals, PlaceOf place_of) {
-    if (size == 1) return;
-    std::vector<ncclUniqueId> ids(groups);
-    if (processes.is_first()) {
-      for (ncclUniqueId& id : ids) check(nccl().get_unique_id(&id));
-    }
-    processes.share(ids.data(), static_cast<std::int64_t>(ids.size() * sizeof(ncclUniqueId)));
-    check(nccl().group_start());
-    for (const int device : here) {
-      const auto [group, position] = place_of(device);
-      check(cudaSetDevice(ordinals[device]), ordinals[device]);
-      check(nccl().init_rank(&comms[device], size, ids[group], position));
-    }
-    check(nccl().group_end());
-  }
-
-  std::vector<ncclComm_t> row_, column_;  // by device
-};
-
-}  // namespace
-
-#else
-
-std::string why_no_nccl() {
-  return "this program was built without nccl.h; install libnccl-dev and build it again";
-}
-
-namespace {
-
-// There is never one.
-struct Communicators {
-  void join(Grid, Processes&, const std::vector<int>&, const std::vector<int>&) {
-    throw model::Refusal(why_no_nccl());
-  }
-  void broadcast(const std::vector<Broadcast>&, const std::vector<cudaStream_t>&) {}
-  void check_errors() const {}
-};
-
-}  // namespace
-
-#endif
-
-namespace {
 
 class Gpus : public Devices {
  public:
@@ -202,9 +50,12 @@ class Gpus : public Devices {
       }
       if (!gemm_) cluster::check(cublasCreate(&blas_[device]));
     }
-    if (broadcasts) communicators_.join(grid, processes, here_, ordinals_);
+    if (broadcasts) {
+      communicators_ = std::make_unique<Communicators>(grid, processes, here_, ordinals_);
+    }
   }
   ~Gpus() override {
+    communicators_.reset();
     for (const int device : here_) {
       cudaSetDevice(ordinals_[device]);
       if (blas_[device] != nullptr) cublasDestroy(blas_[device]);
@@ -304,7 +155,7 @@ class Gpus : public Devices {
   }
 
   void start_broadcasts(const std::vector<Broadcast>& broadcasts) override {
-    communicators_.broadcast(broadcasts, arrive_);
+    communicators_->broadcast(broadcasts, arrive_);
   }
 
  private:
@@ -324,7 +175,7 @@ class Gpus : public Devices {
       const cudaError_t state = query();
       if (state == cudaSuccess) return;
       if (state != cudaErrorNotReady) check(state, device);
-      if (asked % kSometimes == 0) communicators_.check_errors();
+      if (communicators_ && asked % kSometimes == 0) communicators_->check_errors();
     }
   }
 
@@ -335,7 +186,7 @@ class Gpus : public Devices {
   std::vector<std::vector<cudaEvent_t>> events_;
   std::vector<int> marks_;
   std::vector<float*> memories_;
-  Communicators communicators_;
+  std::unique_ptr<Communicators> communicators_;  // null: nothing is broadcast
 };
 
 }  // namespace

@@ -108,7 +108,9 @@ void Streamed::multiply(
 }
 
 Shape Streamed::shape_of_one_step() const {
-  const StreamStep& step = s_.steps[devices_.here().front()].front();
+  const std::vector<StreamStep>& steps = s_.steps[devices_.here().front()];
+  if (steps.empty()) return {0, 0, 0};
+  const StreamStep& step = steps.front();
   return {step.rows.size, step.columns.size, step.k.size};
 }
 

@@ -128,7 +128,9 @@ std::span<const Section> sections() {
             .belongs_to = "--gpus"},
            {.name = "--panel",
             .value = "K",
-            .help = "the width of a panel; default: an eighth of K, from 1024 to 4096",
+            .help =
+                "the width of a panel; default: from 1024 to 4096, so that K has 4 of them, or 8 "
+                "from the host",
             .hint = "give the columns of A in a panel, for example --panel 64",
             .set = count(&Flags::panel, 1 << 30),
             .belongs_to = "--gpus"},
