@@ -6,6 +6,10 @@
 
 namespace cluster {
 
+bool Processes::can_be_several() {
+  return false;
+}
+
 Processes::Processes() {
   if (!started_by_mpirun()) return;
   throw model::Refusal(

@@ -254,7 +254,7 @@ int run(
 }
 
 void end_others(int exit_code) {
-  if (started_by_mpirun()) Processes::all().abort(exit_code);
+  if (Processes::can_be_several() && started_by_mpirun()) Processes::all().abort(exit_code);
 }
 
 }  // namespace cluster

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/processes.h"
 #include "testing/folder.h"
 #include "testing/printed.h"
 #include "testing/program.h"
@@ -195,6 +196,14 @@ TEST_CASE("what cannot be done on several GPUs is refused before anything is com
   }
   check_refused(
       cpu + "--gpus 2 --list", "--list and --gpus: they cannot be combined; leave one out");
+}
+
+TEST_CASE("without MPI, processes of mpirun end with a sentence") {
+  if (Processes::can_be_several()) return;
+  const testing::Output output =
+      testing::run("OMPI_COMM_WORLD_SIZE=2 " + testing::program() + " --size 64 --device cpu");
+  CHECK(output.exit_code == 2);
+  CHECK(output.err.starts_with("gemm_steps: mpirun started several processes"));
 }
 
 }  // namespace cluster

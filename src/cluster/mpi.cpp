@@ -31,6 +31,10 @@ void in_pieces(Data* data, std::int64_t bytes, Transfer transfer) {
 
 }  // namespace
 
+bool Processes::can_be_several() {
+  return true;
+}
+
 Processes::Processes() {
   // Without mpirun there is no one to talk to, and MPI takes long to start.
   if (!started_by_mpirun()) return;

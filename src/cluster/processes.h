@@ -12,6 +12,7 @@ class Processes {
   // Of this program's processes. Throws a Refusal if mpirun started them and the program was built
   // without MPI.
   static Processes& all();
+  static bool can_be_several();  // whether it was built with MPI
 
   int rank() const { return rank_; }
   int size() const { return size_; }
