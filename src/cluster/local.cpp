@@ -53,17 +53,19 @@ Local choose_local(
 }
 
 Speed known_speed(const Local& local, const model::Gpu& gpu) {
+  constexpr int kCublas = -1;  // pictures/recorded_speeds.h
   for (const pictures::RecordedGpu& recorded : pictures::recorded_gpus()) {
     if (recorded.gpu.name != gpu.name || recorded.ladders.empty()) continue;
     const pictures::RecordedLadder& ladder = recorded.ladders.back();
-    const double tflops = ladder.of(local.stage->number).tflops;
+    const double tflops = ladder.of(local.stage == nullptr ? kCublas : local.stage->number).tflops;
     if (tflops == 0) continue;
     return {
         tflops, text::printed(
                     "one %s with %s TFLOP/s, as recorded at %d x %d x %d", gpu.name.c_str(),
                     text::brief(tflops).c_str(), ladder.size, ladder.size, ladder.size)};
   }
-  const double peak = model::peak_tflops(gpu, local.variant->multiplier);
+  const double peak = model::peak_tflops(
+      gpu, local.variant == nullptr ? model::Multiplier::ffma : local.variant->multiplier);
   return {
       peak, text::printed(
                 "one %s at its peak of %s TFLOP/s, since no speed of it is recorded",

@@ -26,8 +26,8 @@ Local choose_local(
     flags::Local asked, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
     Shape part);
 
-// The speed of one GPU for the model, where none can be measured: as recorded at the largest size,
-// or the GPU's peak.
+// The speed of one GPU before it is measured, or where it cannot be: as recorded at the largest
+// size, or the GPU's peak.
 struct Speed {
   double tflops;
   std::string source;

@@ -111,17 +111,17 @@ double free_bytes(const Setting& setting, Devices& devices) {
 
 // A long product is announced.
 void forecast(const Setting& setting, const Streams& plan) {
-  constexpr double kLongMs = 5000;
-  constexpr double kUsualTflops = 50;
+  constexpr double kLongMs = 2000;
   if (!setting.processes.is_first()) return;
-  const double ms = predict(plan, setting.link, kUsualTflops).ms();
+  const Speed speed = known_speed(setting.local, setting.gpu);
+  const double ms = predict(plan, setting.link, speed.tflops).ms();
   if (ms < kLongMs) return;
   std::fprintf(
       stderr,
-      "A, B and C take %s GB. At %s TFLOP/s per GPU one product takes %s s, and several are "
+      "A, B and C take %s GB. One product takes %s s by the model (%s), and several are "
       "made.\n",
-      text::brief(1e-9 * bytes_of(setting.shape)).c_str(), text::brief(kUsualTflops).c_str(),
-      text::significant(1e-3 * ms).c_str());
+      text::brief(1e-9 * bytes_of(setting.shape)).c_str(), text::significant(1e-3 * ms).c_str(),
+      speed.source.c_str());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cluster/summa.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cluster {
 
@@ -82,26 +83,30 @@ void Summa::fetch(int step) {
     }
     places_[device].steps[step].asked = devices_.mark(device, Lane::arrive);
   }
+  // Along a row of the grid travels A's panel, along a column B's.
+  const auto broadcast_to = [&](std::vector<int> devices, bool along_row) {
+    Broadcast b{{}, {}, along_row ? of.from_column : of.from_row, along_row, 0};
+    for (const int device : devices) {
+      float* const panel = !is_here(device) ? nullptr
+                           : along_row      ? panel_of_A(device, step)
+                                            : panel_of_B(device, step);
+      b.places.push_back(panel);
+    }
+    const Part edge = along_row ? s_.M_of(devices[0]) : s_.N_of(devices[0]);
+    b.floats = std::int64_t{edge.size} * of.k.size;
+    b.devices = std::move(devices);
+    return b;
+  };
   std::vector<Broadcast> broadcasts;
   for (int row = 0; row < P && Q > 1 && of.k.size > 0; ++row) {
-    Broadcast& b = broadcasts.emplace_back();
-    for (int column = 0; column < Q; ++column) b.devices.push_back(s_.device_at(row, column));
-    for (const int device : b.devices) {
-      b.places.push_back(is_here(device) ? panel_of_A(device, step) : nullptr);
-    }
-    b.owner = of.from_column;
-    b.along_row = true;
-    b.floats = std::int64_t{s_.M_of(b.devices[0]).size} * of.k.size;
+    std::vector<int> devices;
+    for (int column = 0; column < Q; ++column) devices.push_back(s_.device_at(row, column));
+    broadcasts.push_back(broadcast_to(std::move(devices), /*along_row=*/true));
   }
   for (int column = 0; column < Q && P > 1 && of.k.size > 0; ++column) {
-    Broadcast& b = broadcasts.emplace_back();
-    for (int row = 0; row < P; ++row) b.devices.push_back(s_.device_at(row, column));
-    for (const int device : b.devices) {
-      b.places.push_back(is_here(device) ? panel_of_B(device, step) : nullptr);
-    }
-    b.owner = of.from_row;
-    b.along_row = false;
-    b.floats = std::int64_t{s_.N_of(b.devices[0]).size} * of.k.size;
+    std::vector<int> devices;
+    for (int row = 0; row < P; ++row) devices.push_back(s_.device_at(row, column));
+    broadcasts.push_back(broadcast_to(std::move(devices), /*along_row=*/false));
   }
   devices_.broadcast(broadcasts);
   for (const int device : devices_.here()) {
