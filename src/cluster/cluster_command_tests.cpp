@@ -47,7 +47,7 @@ std::string check_right(const std::string& arguments, int gpus) {
   int counted = 0;
   for (int gpu = 0; gpu < gpus; ++gpu) {
     const std::string load = line_with(output.out, "GPU " + std::to_string(gpu) + " ");
-    counted += !load.empty() && words_of(load).back() == "yes";
+    counted += !load.empty() && words_of(load).back() == "equal";
   }
   CHECK(counted == gpus);
   CHECK(testing::widest(output.out) <= 100);

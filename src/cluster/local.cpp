@@ -37,7 +37,7 @@ lab::Gemm on_cpu(lab::Gemm gemm, const model::Gpu& gpu) {
 Local choose_local(
     flags::Local asked, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
     Shape part) {
-  if (asked == flags::Local::cublas) return {.words = "cuBLAS fp32"};
+  if (asked == flags::Local::cublas) return {.name = "cuBLAS fp32", .words = "cuBLAS fp32"};
   const model::Stage* const stage = best_fp32_stage(table, gpu);
   if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
   const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);
@@ -45,6 +45,7 @@ Local choose_local(
   // an SM at once. And no tile is cut: its parts would hand their sums on in memory of one GPU.
   const lab::Gemm gemm = lab::gemm_of(table, variant, 0);
   return {
+      .name = text::printed("stage %d", stage->number),
       .words = text::printed("stage %d, %s", stage->number, stage->name),
       .stage = stage,
       .variant = &variant,

@@ -13,6 +13,7 @@
 namespace cluster {
 
 struct Local {
+  std::string name;                     // "stage 11"
   std::string words;                    // "stage 11, balanced"
   const model::Stage* stage = nullptr;  // null: cuBLAS in fp32
   const model::Variant* variant = nullptr;

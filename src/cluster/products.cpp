@@ -220,7 +220,7 @@ void add_yardsticks(const Setting& setting, Report& report) {
   }
   report.rows.push_back(xt);
   if (!setting.on_gpu) return;
-  Row one{.name = "one GPU, " + setting.local.words}, blas{.name = "one GPU, cuBLAS fp32"};
+  Row one{.name = "one GPU, " + setting.local.name}, blas{.name = "one GPU, cuBLAS fp32"};
   if (bytes_of(setting.shape) > 0.95 * static_cast<double>(gpu::free_bytes())) {
     one.why_not = blas.why_not = "A, B and C do not fit into its memory";
   } else {

@@ -61,8 +61,7 @@ std::string megabytes(std::int64_t bytes) {
 
 void print_loads(std::FILE* out, const Report& report) {
   std::vector<Cells> lines{
-      {"", "MB sent", "MB received", "messages sent", "received", "MB held",
-       "as the formula says"}};
+      {"", "MB sent", "MB received", "messages sent", "received", "MB held", "formula"}};
   for (std::size_t device = 0; device < report.predicted.size(); ++device) {
     const bool is_counted = device < report.counted.size();
     const Load& load = is_counted ? report.counted[device] : report.predicted[device];
@@ -71,8 +70,8 @@ void print_loads(std::FILE* out, const Report& report) {
          megabytes(load.bytes_received), text::grouped(load.messages_sent),
          text::grouped(load.messages_received), megabytes(load.bytes_held),
          !is_counted                        ? "not counted"
-         : load == report.predicted[device] ? "yes"
-                                            : "NO"});
+         : load == report.predicted[device] ? "equal"
+                                            : "NOT EQUAL"});
   }
   print_columns(out, lines);
 }
@@ -142,8 +141,18 @@ void print(std::FILE* out, const Report& report) {
   for (const Row& row : report.rows) {
     if (!row.why_not.empty()) std::fprintf(out, "%s: %s\n", row.name.c_str(), row.why_not.c_str());
   }
+  constexpr int kTerm = 15;
+  const auto explain = [&](const char* term, const char* words) {
+    std::fputs(text::labelled(term, kTerm, words).c_str(), out);
+  };
+  explain(
+      "of GPUs x one",
+      "the speed, divided by the GPUs and by the speed of one with the ladder's stage");
+  explain(
+      "predicted", "by the model: each panel travels at the link's rate, and is then multiplied");
   std::fprintf(out, "\n");
   print_loads(out, report);
+  explain("sent, received", "in one product; held: parts of A, B and C, and places for panels");
   print_timeline(out, "The model's timeline", report.model);
   print_timeline(out, "Measured", report.measured);
 }
