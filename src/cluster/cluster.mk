@@ -4,8 +4,8 @@ MPICC ?= $(shell command -v mpicc)
 MPI := $(if $(MPICC),$(shell $(MPICC) -show))
 SOURCES += src/cluster/$(if $(MPI),mpi,alone).cpp
 LIBRARIES += $(if $(MPI),-Wl$(comma)--as-needed $(filter -L% -l% -Wl%,$(MPI)))
-$(BUILD)/src/cluster/mpi.o: private CXXFLAGS += $(patsubst -I%,-isystem %,$(filter -I%,$(MPI))) \
-	-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
+MPI_FLAGS := $(if $(MPI),$(patsubst -I%,-isystem %,$(filter -I%,$(MPI))) -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
+$(BUILD)/src/cluster/mpi.o: private CXXFLAGS += $(MPI_FLAGS)
 $(BUILD)/src/cluster/mpi.o: private HEADERS :=
 $(BUILD)/src/cluster/timeline_file.o: results/gpus-h200-timeline.csv
 

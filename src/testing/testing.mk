@@ -39,7 +39,7 @@ check-format: ## check that every C++ and CUDA file is formatted (clang-format 1
 
 # Finds a name with two meanings in two rooms: the compiler sees it when it links all rooms at once.
 check-odr: ## check that every name means the same thing everywhere (link-time analysis)
-	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(wildcard src/try/*.cpp) \
+	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) $(MPI_FLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(wildcard src/try/*.cpp) \
 		$(ANSWER) $(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
 .PHONY: test-hardened fuzz deps format check-format check-odr
