@@ -127,7 +127,8 @@ bool is_right(const Report& report) {
   const Row& row = report.rows.front();
   const bool is_right = !row.error || row.error->bound_ok;
   const bool are_counted = report.counted.empty() || report.counted == report.predicted;
-  if (!is_right) {
+  // The process that computed it knows which element is wrong.
+  if (!is_right && row.error->first) {
     std::fprintf(stderr, "gemm_steps: %s\n", report::wrong_sentence(row.name, *row.error).c_str());
   }
   if (!are_counted) {
@@ -136,9 +137,10 @@ bool is_right(const Report& report) {
   return is_right && are_counted;
 }
 
-// Whether a ladder of such products takes minutes at most.
-bool is_ladder(Shape shape) {
-  return double(shape.M) * shape.N * shape.K <= 0x1p39;  // 8192 x 8192 x 8192
+// Whether a ladder of such products takes minutes at most, and fits on one GPU.
+bool is_ladder(Shape shape, bool on_gpu) {
+  const bool fits = !on_gpu || bytes_of(shape) <= static_cast<double>(gpu::free_bytes());
+  return fits && double(shape.M) * shape.N * shape.K <= 0x1p39;  // 8192 x 8192 x 8192
 }
 
 // What stands above the ladder, if there is one.
@@ -149,7 +151,7 @@ void print_heading(
   run.N = shape.N;
   run.K = shape.K;
   std::fputs(report::about(run).c_str(), stdout);
-  std::puts("ladder   left out, since it would take too long at this size");
+  std::puts("ladder   left out: at this size it would take too long, or need too much memory");
 }
 
 int run_all(const Setting& setting) {
@@ -222,7 +224,8 @@ void prepare(const flags::Flags& flags, const std::string& command) {
 }
 
 bool has_ladder(const flags::Flags& flags) {
-  return is_ladder(shape_of(flags, lab::choose_device(flags))) && Processes::all().is_first();
+  const bool on_gpu = lab::choose_device(flags);
+  return is_ladder(shape_of(flags, on_gpu), on_gpu) && Processes::all().is_first();
 }
 
 int run(
@@ -236,7 +239,8 @@ int run(
   const Grid grid = choose_grid(flags, shape, gpus_asked(flags, processes));
   const model::StageTable& table = on_gpu ? own : plain;
   const Part m = part_of(shape.M, grid.rows, 0), n = part_of(shape.N, grid.columns, 0);
-  if (!is_ladder(shape) && processes.is_first()) print_heading(flags, on_gpu, shape, command);
+  if (!is_ladder(shape, on_gpu) && processes.is_first())
+    print_heading(flags, on_gpu, shape, command);
   return run_all(
       {.flags = flags,
        .table = table,

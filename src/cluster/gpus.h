@@ -1,5 +1,6 @@
 // The GPUs of this machine, connected by NCCL. Implemented in cluster/gpus.cu if nvcc built the
-// program, otherwise in cluster/no_gpus.cpp. All functions but count() need a GPU.
+// program, otherwise in cluster/no_gpus.cpp. All functions but count_gpus() and why_no_nccl()
+// need a GPU.
 #pragma once
 
 #include <cstdint>

@@ -31,16 +31,12 @@ void print_columns(std::FILE* out, const std::vector<Cells>& lines) {
   }
 }
 
-std::string milliseconds(double ms) {
-  return text::significant(ms);
-}
-
 Cells cells_of(const Report& report, const Row& row) {
   const std::string none = "–";
   Cells cells{row.name, std::to_string(row.gpus), row.grid.empty() ? none : row.grid};
   if (row.time) {
     const double speed = tflops(report.shape, row.time->median_ms);
-    cells.push_back(milliseconds(row.time->median_ms));
+    cells.push_back(text::significant(row.time->median_ms));
     cells.push_back(text::significant(speed));
     cells.push_back(
         report.one_gpu_tflops > 0
@@ -49,7 +45,7 @@ Cells cells_of(const Report& report, const Row& row) {
   } else {
     cells.insert(cells.end(), 3, none);
   }
-  cells.push_back(row.predicted_ms ? milliseconds(*row.predicted_ms) : none);
+  cells.push_back(row.predicted_ms ? text::significant(*row.predicted_ms) : none);
   cells.push_back(row.error ? text::printed("%.1e", row.error->relative) : none);
   cells.push_back(!row.error ? none : row.error->bound_ok ? "ok" : "WRONG");
   return cells;
@@ -80,7 +76,7 @@ void print_timeline(std::FILE* out, const char* what, const Timeline& timeline) 
   if (timeline.spans.empty()) return;
   const std::string said = text::printed(
       "%s: %s ms; %.0f %% of the time in which panels travel, their GPU also multiplies", what,
-      milliseconds(timeline.ms()).c_str(), 100 * timeline.hidden());
+      text::significant(timeline.ms()).c_str(), 100 * timeline.hidden());
   std::fprintf(out, "\n");
   for (const std::string& line : text::wrapped(said, text::report_width())) {
     std::fprintf(out, "%s\n", line.c_str());
