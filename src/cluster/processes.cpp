@@ -5,24 +5,22 @@
 #include <fstream>
 
 #include "model/refusal.h"
+#include "text/fingerprint.h"
 
 namespace cluster {
 
 namespace {
 
-constexpr std::uint64_t kOffset = 0xcbf29ce484222325;
-
-// FNV-1a.
 std::uint64_t fingerprint(std::uint64_t hash, const char* bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3;
+    hash = text::fingerprint(hash, static_cast<unsigned char>(bytes[i]));
   }
   return hash;
 }
 
 std::uint64_t fingerprint_of_this_program() {
   std::ifstream program("/proc/self/exe", std::ios::binary);
-  std::uint64_t hash = kOffset;
+  std::uint64_t hash = text::kNoFingerprint;
   std::vector<char> piece(1 << 20);
   while (program.read(piece.data(), static_cast<std::streamsize>(piece.size())),
          program.gcount() > 0) {
@@ -66,7 +64,8 @@ void require_equal(Processes& processes, const std::string& command) {
   }
   // The program may have another path on another machine.
   const std::size_t begin = std::min(command.find(' '), command.size());
-  const std::uint64_t hash = fingerprint(kOffset, command.data() + begin, command.size() - begin);
+  const std::uint64_t hash =
+      fingerprint(text::kNoFingerprint, command.data() + begin, command.size() - begin);
   if (const int rank = first_that_differs(processes, hash); rank != 0) {
     throw model::Refusal(
         "process " + std::to_string(rank) +

@@ -6,6 +6,7 @@
 
 #include "cpu_reference.h"
 #include "lab/progress.h"
+#include "text/fingerprint.h"
 
 namespace lab {
 
@@ -17,12 +18,11 @@ int terms_at_first(int K) {
   return std::min(K, std::max(512, K / 16));
 }
 
-// FNV-1a, a float at a time.
 std::uint64_t fingerprint(const Problem& p) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+  std::uint64_t hash = text::kNoFingerprint;
   for (const Floats* matrix : {&p.A, &p.B}) {
     for (const float element : *matrix) {
-      hash = (hash ^ std::bit_cast<std::uint32_t>(element)) * 0x100000001b3;
+      hash = text::fingerprint(hash, std::bit_cast<std::uint32_t>(element));
     }
   }
   return hash;
