@@ -86,4 +86,47 @@ TEST_CASE("an overflow that all products explain passes, though the first 512 do
   CHECK(error.overflowed == 1);
 }
 
+namespace {
+
+// Of 1 x 1 products, whether C passes.
+bool is_right(
+    std::vector<float> A, std::vector<float> B, float beta, float old, float C,
+    model::Precision precision = model::kFp32, float alpha = 1) {
+  Problem p = random_problem({1, 1, static_cast<int>(A.size())}, alpha, beta, 1);
+  std::copy(A.begin(), A.end(), p.A.begin());
+  std::copy(B.begin(), B.end(), p.B.begin());
+  p.C[0] = old;
+  return compare(p, compute_reference(p), Floats(1, C), 1, precision).bound_ok;
+}
+
+}  // namespace
+
+TEST_CASE("beside an infinity of A, B or C, the finite terms may overflow to the other one") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const float C : {-kInf, kNan}) {
+    CHECK(is_right({-kInf}, {1}, 10, 3e38f, C));
+    CHECK(is_right({-kInf, 3e38f}, {1, 10}, 0, 0, C));
+    CHECK(is_right({3e38f}, {10}, 1, -kInf, C));
+  }
+  CHECK(!is_right({-kInf}, {1}, 10, 3e38f, kInf));
+  CHECK(!is_right({-kInf}, {1}, 10, 3e38f, 3e38f));
+  CHECK(!is_right({-kInf}, {1}, 10, 3e37f, kNan));   // 3e38 is in range
+  CHECK(!is_right({-kInf}, {1}, 10, -3e38f, kNan));  // the same infinity
+  CHECK(!is_right({-kInf, 3e38f}, {1, 1}, 0, 0, kNan));
+}
+
+TEST_CASE("of an input that is too small for tf32's bits, tf32 may lose a step") {
+  constexpr float kSmall = 1.05e-40f, kStep = 0x1p-136f, kAlpha = 1e30f;
+  const float exact = kAlpha * kSmall;
+  for (const model::Precision precision : {model::kTf32, model::kSplitTf32}) {
+    CHECK(is_right({kSmall}, {1}, 0, 0, kAlpha * (kSmall - kStep), precision, kAlpha));
+    CHECK(is_right({1}, {kSmall}, 0, 0, kAlpha * (kSmall - kStep), precision, kAlpha));
+    CHECK(!is_right({kSmall}, {1}, 0, 0, exact - 3 * kAlpha * kStep, precision, kAlpha));
+    CHECK(!is_right({1e-30f}, {1}, 0, 0, 1.01e-30f, precision));
+    CHECK(!is_right({kSmall, 1}, {0, 1}, 0, 0, 1.01f, precision));
+  }
+  CHECK(!is_right({kSmall}, {1}, 0, 0, kAlpha * (kSmall - kStep), model::kFp32, kAlpha));
+}
+
 }  // namespace lab

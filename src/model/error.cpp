@@ -39,14 +39,23 @@ struct Sum {
   // alpha.
   bool overflows(double sign) const {
     const double rounding = std::min(bound, magnitude);
-    const double products = std::max(0.0, (magnitude + sign * (exact - from_c0)) / 2) + rounding;
+    // Beside an infinite term it is not known how many of the finite ones have which sign.
+    const double products =
+        std::isfinite(exact) ? std::max(0.0, (magnitude + sign * (exact - from_c0)) / 2) + rounding
+                             : magnitude;
     const double unscaled = alpha == 0 ? 0 : products / std::abs(alpha);
     return std::max(unscaled, products + std::max(0.0, sign * from_c0)) > largest;
   }
 };
 
-// Whether `value`, which is not finite, is a possible result of that sum.
+// Whether `value` is a possible result of that sum; one of both is not finite.
 bool is_overflow(double value, const Sum& sum) {
+  if (std::isnan(sum.exact)) return std::isnan(value);
+  if (!std::isfinite(sum.exact)) {
+    if (value == sum.exact) return true;
+    return std::isnan(value) && std::isfinite(sum.magnitude) &&
+           sum.overflows(sum.exact > 0 ? -1 : 1);
+  }
   if (std::isnan(value)) return sum.overflows(1) && sum.overflows(-1);
   return sum.overflows(value > 0 ? 1 : -1);
 }
@@ -83,14 +92,11 @@ Error compare(
           precision.smallest_out;
       double difference = std::abs(value - exact[i]);
       bool ok = difference <= bound;
-      if (!std::isfinite(exact[i])) {
-        ok = std::isnan(exact[i]) ? std::isnan(value) : value == exact[i];
-        difference = ok ? 0 : kInfinity;
-      } else if (!std::isfinite(value)) {
+      if (!std::isfinite(exact[i]) || !std::isfinite(value)) {
         ok = is_overflow(
             value, {exact[i], magnitude[i], from_c0, alpha, bound, precision.largest_out});
         difference = ok ? 0 : kInfinity;
-        part.overflowed += ok;
+        part.overflowed += ok && std::isfinite(exact[i]);
       } else {
         part.reference_squared += exact[i] * exact[i];
       }

@@ -29,16 +29,19 @@ struct Precision {
   // Of a C that is stored in a narrower type than fp32: its unit roundoff, its smallest and its
   // largest number.
   double u_out = 0, smallest_out = 0, largest_out = std::numeric_limits<float>::max();
+  // Distance of the smallest numbers that the multiplier uses. It can lose that much of an input
+  // that is too small for u_in.
+  double step_in = 0;
 };
 inline constexpr Precision kFp32{0.0, 0x1p-24};
 // A tensor core cuts its sums off where fp32 would round them, and so loses up to twice as much.
-inline constexpr Precision kTf32{0x1p-11, 0x1p-23};
+inline constexpr Precision kTf32{.u_in = 0x1p-11, .u_acc = 0x1p-23, .step_in = 0x1p-136};
 // bf16 has 8 bits where tf32 has 11.
-inline constexpr Precision kBf16{0x1p-8, 0x1p-23};
+inline constexpr Precision kBf16{.u_in = 0x1p-8, .u_acc = 0x1p-23, .step_in = 0x1p-133};
 // Each input as two tf32 numbers: the first cut off, so that the second is below 2^-10 of the input
 // and is rounded by 2^-12 of that. The product of the two second numbers is left out: 2^-20.
 // Together 2 * 2^-22 + 2^-20 = 2 u_in.
-inline constexpr Precision kSplitTf32{0x1.8p-21, 0x1p-23};
+inline constexpr Precision kSplitTf32{.u_in = 0x1.8p-21, .u_acc = 0x1p-23, .step_in = 0x1p-136};
 
 // Compares C with the exact result. All row-major M x N.
 //   exact      alpha*A*B + beta*C0, accumulated in fp64
@@ -53,9 +56,10 @@ inline constexpr Precision kSplitTf32{0x1.8p-21, 0x1p-23};
 // Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
 // also lose up to the smallest fp32 number to underflow. For K u_acc >= 1 there is no bound. For a
 // narrower C, storing it may add u_out of |alpha| |A| |B| + |beta C0| and of that bound, and
-// smallest_out.
+// smallest_out. (Inputs below step_in / u_in need a larger magnitude: lab/reference.h.)
 //
-// If exact is NaN, C must be NaN; if exact is infinite, C must be the same infinity.
+// If exact is NaN, C must be NaN. If exact is infinite, C must be the same infinity, or NaN if
+// terms of the other sign can overflow: products of that magnitude, if it is finite, and beta*C0.
 //
 // Overflow is not an error of a kernel: every BLAS returns an infinity or a NaN if C's type has no
 // better number, and reports nothing. If exact is finite, +infinity passes if the positive terms of
