@@ -194,6 +194,9 @@ TEST_CASE("one request at a time; no flag is accepted and then ignored") {
   CHECK(refusal({"--ncu-caches=x", "--experiment=y", "--format=csv"})
             .starts_with("--ncu-caches does not use --format"));
   CHECK(refusal({"--list", "--format=json"}) == "accepted");
+  for (const char* other : {"--page=x", "--figures=x", "--legend", "--ncu-metrics", "--gpus=2"}) {
+    CHECK(refusal({other, "--format=json"}).find(" does not use --format") != std::string::npos);
+  }
   CHECK(refusal({"--list", "--legend"}).starts_with("--list and --legend: "));
   CHECK(refusal({"--legend", "--explain"}).starts_with("--legend does not use --explain"));
   CHECK(refusal({"--wide", "--explain"}).starts_with("--wide and --explain: only the table"));

@@ -112,13 +112,12 @@ void refuse_two_requests(const Flags& flags) {
   const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty() || !flags.ncu_caches.empty();
   // An experiment has its own message.
   const bool has_report = !first || (!flags.experiment.empty() && !compares);
-  const bool has_formats = !compares && !flags.gpus;
-  const char* useless = has_report                                              ? nullptr
-                        : flags.explain                                         ? "--explain"
-                        : !flags.out.empty() && !compares                       ? "--out"
-                        : flags.list && !flags.a.empty()                        ? "--a"
-                        : !has_formats && flags.format != report::Format::table ? "--format"
-                                                                                : nullptr;
+  const char* useless = has_report                                             ? nullptr
+                        : flags.explain                                        ? "--explain"
+                        : !flags.out.empty() && !compares                      ? "--out"
+                        : flags.list && !flags.a.empty()                       ? "--a"
+                        : !flags.list && flags.format != report::Format::table ? "--format"
+                                                                               : nullptr;
   if (!useless) return;
   throw model::Refusal(
       std::string(first) + " does not use " + useless + "; leave " + useless + " out");
