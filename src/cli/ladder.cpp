@@ -104,7 +104,7 @@ bool is_explained(const flags::Flags& flags) {
 
 const void* traced_kernel(const Ladder& ladder, const model::Variant& traced) {
   return reinterpret_cast<const void*>(
-      ladder.problem.kernel_of(ladder.tables.traced, traced).function);
+      ladder.problem.launched(ladder.tables.traced, traced).kernel.function);
 }
 
 // Finds the source lines of the previous stage's kernel, to show what changed.
@@ -118,7 +118,7 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
                   *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
-    row.before_kernel = ladder.problem.kernel_of(ladder.tables.traced, variant).name;
+    row.before_kernel = ladder.problem.launched(ladder.tables.traced, variant).kernel.name;
     row.before_first = lines.first;
     row.before_last = lines.last;
   }
@@ -154,7 +154,7 @@ lab::Measurement measure_variant(
       .traced = is_traced ? lab::gemm_of(traced, same(variant, own, traced), sms) : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
       .precision = model::precision_of(stage, variant),
-      .sample = lab::sample_of(p, variant, sms)};
+      .sample = lab::sample_of(p, own, variant, sms)};
   if (model::why_not_run(stage, ladder.run.gpu).empty()) {
     kernel.gpu = lab::gemm_of(own, variant, sms);
     kernel.gpu_again = lab::gemm_again_of(own, variant, sms);
@@ -171,12 +171,12 @@ lab::Row stage_row(
   row.name = variant.contrast ? variant.contrast->name : stage.name;
   row.stage = &stage;
   row.why_not_run = model::why_not_run(stage, ladder.run.gpu);
-  const model::KernelRef& kernel = ladder.problem.kernel_of(ladder.tables.own, variant);
-  row.aligned = &kernel == &variant.kernel;
-  row.variant = &model::launched(variant, row.aligned);
+  const lab::Launched launched = ladder.problem.launched(ladder.tables.own, variant);
+  row.aligned = launched.aligned;
+  row.variant = &launched.variant;
   // Without its instructions the compiler made another kernel of it, which is not launched.
   if (row.why_not_run.empty()) {
-    row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, kernel);
+    row.occupancy = lab::occupancy_of(ladder.flags, ladder.run, *row.variant, launched.kernel);
   }
   if (row.counts) annotate_row(ladder, same(variant, ladder.tables.own, ladder.tables.traced), row);
   return row;

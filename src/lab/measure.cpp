@@ -37,7 +37,9 @@ void compute_the_rest(
 
 }  // namespace
 
-machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms) {
+machine::SampleOf sample_of(
+    const Problem& p, const model::StageTable& table, const model::Variant& asked, int sms) {
+  const model::Variant& variant = p.launched(table, asked).variant;
   const int K = p.alpha == 0 ? 0 : p.K;
   const model::ShareOut shares = model::share_out(variant, p.M, p.N, K, sms);
   const int tiles = model::tiles_of(variant, p.M, p.N);

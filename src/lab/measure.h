@@ -22,9 +22,10 @@ struct Kernel {
   machine::SampleOf sample = {};
 };
 
-// The blocks to trace of a variant's launch on a GPU with `sms` SMs. Empty if each block computes a
-// tile.
-machine::SampleOf sample_of(const Problem& p, const model::Variant& variant, int sms);
+// The blocks to trace of what the variant of that table launches on a GPU with `sms` SMs. Empty if
+// each block computes a tile.
+machine::SampleOf sample_of(
+    const Problem& p, const model::StageTable& table, const model::Variant& variant, int sms);
 
 // What a measurement uses.
 struct Means {

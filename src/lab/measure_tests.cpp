@@ -161,7 +161,7 @@ TEST_CASE("misaligned matrices are measured like all others") {
   for (const std::size_t lead : {0, 1}) {
     CAPTURE(lead);
     const Problem p = random_problem({variant.BM, variant.BN, 16}, 1, 0, 7, lead);
-    CHECK((&p.kernel_of(stage_table_traced, variant) == &variant.kernel) == (lead == 0));
+    CHECK(p.launched(stage_table_traced, variant).aligned == (lead == 0));
     const Measurement m = measured(p, {.traced = gemm_of(stage_table_traced, variant)}, kAll);
     CHECK(m.error->bound_ok);
     CHECK(m.counts->hazards.empty());
@@ -173,7 +173,7 @@ TEST_CASE("after annotation every access and every hazard has a line of its kern
   Measurement m = measured(p, kernel(), kAll);
   annotate(
       m, reinterpret_cast<const void*>(
-             p.kernel_of(stage_table_traced, coalesced().variants[0]).function));
+             p.launched(stage_table_traced, coalesced().variants[0]).kernel.function));
   REQUIRE(m.source_first > 0);
   CHECK(m.source.find("coalesced(") != std::string::npos);
   for (const model::LineCounts& line : m.counts->lines) {

@@ -113,10 +113,12 @@ std::function<void()> Problem::product_by(Gemm gemm, Floats& result) const {
   };
 }
 
-const model::KernelRef& Problem::kernel_of(
-    const model::StageTable& table, const model::Variant& variant) const {
+Launched Problem::launched(const model::StageTable& table, const model::Variant& variant) const {
   const int K_read = alpha == 0 ? 0 : K;
-  return table.kernel_for(variant, N, K_read, A.data() + lead, B.data() + lead, C.data() + lead);
+  const model::KernelRef& kernel =
+      table.kernel_for(variant, N, K_read, A.data() + lead, B.data() + lead, C.data() + lead);
+  const bool aligned = &kernel == &variant.kernel;
+  return {kernel, model::launched(variant, aligned), aligned};
 }
 
 Problem random_problem(

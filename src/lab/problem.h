@@ -25,6 +25,13 @@ Gemm gemm_of(const model::StageTable& table, const model::Variant& variant, int 
 // The same once more, after that, with the same elements of A and B.
 Gemm gemm_again_of(const model::StageTable& table, const model::Variant& variant, int sms = 0);
 
+// What a product launches that was asked for from one variant (model::launched).
+struct Launched {
+  const model::KernelRef& kernel;
+  const model::Variant& variant;
+  bool aligned;  // rows of A, B and C are 16-byte aligned
+};
+
 struct Problem {
   int M, N, K;
   float alpha, beta;
@@ -43,9 +50,8 @@ struct Problem {
   std::vector<machine::GlobalArray> arrays(const Floats& result) const;
   // A function that computes the product into `result`; the problem and `result` must outlive it.
   std::function<void()> product_by(Gemm gemm, Floats& result) const;
-  // Which of the variant's kernels computes the product.
-  const model::KernelRef& kernel_of(
-      const model::StageTable& table, const model::Variant& variant) const;
+  // Which of the variant's kernels computes the product, or which other variant's.
+  Launched launched(const model::StageTable& table, const model::Variant& variant) const;
 };
 
 // Random A and B, and a random old C if it is read.

@@ -17,7 +17,7 @@ Row traced_row(
   Floats result;
   Row row{measure(p, {.traced = gemm_of(table, variant)}, means, result)};
   row.stage = &stage;
-  annotate(row, reinterpret_cast<const void*>(p.kernel_of(table, variant).function));
+  annotate(row, reinterpret_cast<const void*>(p.launched(table, variant).kernel.function));
   return row;
 }
 

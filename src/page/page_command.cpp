@@ -47,11 +47,11 @@ Measured measured(
   row.number = stage.number;
   row.name = stage.name;
   row.stage = &stage;
-  const model::KernelRef& kernel = p.kernel_of(traced, variant);
-  row.aligned = &kernel == &variant.kernel;
-  row.variant = &model::launched(variant, row.aligned);
+  const lab::Launched launched = p.launched(traced, variant);
+  row.aligned = launched.aligned;
+  row.variant = &launched.variant;
   if (model::why_not_run(stage, run.gpu).empty()) {
-    row.occupancy = lab::occupancy_of({}, run, *row.variant, kernel);
+    row.occupancy = lab::occupancy_of({}, run, *row.variant, launched.kernel);
   }
   return {std::move(row), std::move(recorder.launches.at(0))};
 }
