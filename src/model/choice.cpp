@@ -1,5 +1,6 @@
 #include "model/choice.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "model/ceiling.h"
@@ -22,8 +23,10 @@ double clocks_of(const Variant& variant, const Gpu& gpu, double results, double 
   return results / products_per_clock + bytes / (l2_bytes_per_clock(gpu) / gpu.sms);
 }
 
+// So must what runs in its place.
 bool fits(const Variant& variant, const Gpu& gpu) {
-  return variant.shared_bytes <= gpu.smem_bytes_per_block;
+  return std::max(variant.shared_bytes, launched(variant, /*aligned=*/false).shared_bytes) <=
+         gpu.smem_bytes_per_block;
 }
 
 }  // namespace

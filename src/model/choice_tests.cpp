@@ -146,12 +146,15 @@ TEST_CASE("a variant whose shared memory a block cannot have on that GPU is not 
   CHECK(first_variant(stage, rtx).name == std::string("128x128"));
 }
 
-TEST_CASE("every GPU has room for a variant of every stage") {
+TEST_CASE("every GPU has room for a variant of every stage, and for what runs in its place") {
   for (const Gpu& gpu : known_gpus()) {
     for (const Stage* stage : stages()) {
       CAPTURE(gpu.name);
       CAPTURE(stage->number);
-      CHECK(first_variant(*stage, gpu).shared_bytes <= gpu.smem_bytes_per_block);
+      for (const bool aligned : {true, false}) {
+        const Variant& runs = launched(first_variant(*stage, gpu), aligned);
+        CHECK(runs.shared_bytes <= gpu.smem_bytes_per_block);
+      }
     }
   }
 }
