@@ -18,6 +18,12 @@ ASKED := ANSWERS ANSWER_S ARCH BLOCK BOOK COMPILE_GB COMPILE_S DIR EX FILE FLAGS
 	PAGE SEED SIMILAR SIZE STAGE STUDENT TEST_FLAGS THREAD TRY_ARGS TRY_FLAGS V VARIANT WERROR
 $(foreach name,$(ASKED),$(if $(filter environment%,$(origin $(name))),$(eval $(name) :=)))
 
+# What users name reaches recipes as environment variables ("$$KERNEL"), never as text of make's or a
+# shell's: a name may have any characters.
+NAMED := ANSWERS BLOCK BOOK CSV DIR EX FILE KERNEL MORE OUT PAGE PLOT STUDENT THREAD TRY_ARGS TRY_FLAGS
+$(foreach name,$(NAMED),$(eval override $(name) := $$(value $(name))))
+export $(NAMED)
+
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -47,7 +53,11 @@ AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include sr
 TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=1 \
 	-fsanitize-coverage=trace-pc -fdata-sections -U_FORTIFY_SOURCE
 COUNTED := $(foreach name,memcpy memmove memset,--redefine-sym $(name)=simt_$(name))
-DEPENDENCIES = -MMD -MP -MF $@.d
+# Several makes may run in one checkout: each writes to files of its own, and renames them.
+MAKE_PID := $(shell echo $$PPID)
+NEW = $@.new$(MAKE_PID)
+DEPENDENCIES = -MMD -MP -MQ $@ -MF $@.d.new$(MAKE_PID)
+KEEP = && mv -f $@.d.new$(MAKE_PID) $@.d && mv -f $(NEW) $@
 
 # HARDENED=build recompiles the files whose meaning hardening changes, and takes the others from
 # there.
@@ -74,19 +84,19 @@ include src/gpu/gpu.mk src/cluster/cluster.mk
 
 $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,link,$@)
-	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $@
+	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 $(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(BUILD)/vocabulary_traced.o $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,link,$@)
-	$(CXX) -fopenmp $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $@
+	$(CXX) -fopenmp $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
-	rm -f $@ && ar rcs $@ $^
+	ar rcs $(NEW) $^ && mv -f $(NEW) $@
 
 # Files that were compiled with other flags are recompiled.
 $(BUILD)/%.flags: FORCE
 	mkdir -p $(@D)
-	echo '$($*.flags)' | cmp -s - $@ || echo '$($*.flags)' > $@
+	echo '$($*.flags)' | cmp -s - $@ || { echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@; }
 host.flags = $(CXX) $(CXXFLAGS)
 cpu.flags = $(CXX) $(AS_CPU) $(TRACED)
 link.flags = $(MAIN) $(LIBRARIES) $(shell cat $(MAKEFILE_LIST) | cksum)
@@ -97,11 +107,11 @@ HEADERS = $(BUILD)/src/standard.h
 $(BUILD)/%.o: %.cpp $(BUILD)/host.flags | $(BUILD)/src/standard.h.gch
 	$(call say,g++,$<)
 	mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $@
+	$(CXX) $(CXXFLAGS) $(addprefix -include ,$(HEADERS)) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(call say,g++,$<)
-	mkdir -p $(@D) && echo '#include "$<"' > $(BUILD)/$<
-	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $@
+	mkdir -p $(@D) && echo '#include "$<"' > $(NEW) && mv -f $(NEW) $(BUILD)/$<
+	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $(NEW) && mv -f $(NEW) $@
 # Files whose code runs long are optimized more. gdb reads an argument of simt::run_grid
 # (src/try/debug/debug.sh).
 HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/host/% src/trace/% src/lab/%,$(SOURCES)))
@@ -114,11 +124,11 @@ $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
 $(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/wrapper
 	$(call say,g++,$< (traced))
 	mkdir -p $(@D)
-	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $@
+	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/plain/%.o: %.cu $(BUILD)/cpu.flags
 	$(call say,g++,$<)
 	mkdir -p $(@D)
-	$(CXX) $(AS_CPU) -O2 $(DEPENDENCIES) -c $< -o $@
+	$(CXX) $(AS_CPU) -O2 $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/gemm_steps_%.o: $(BUILD)/%/gemm_steps.o
 	src/trace/keep_symbols.sh $< $@ stage_table_$* --redefine-sym stage_table=stage_table_$* $(COUNTED)
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
@@ -151,4 +161,4 @@ include $(filter-out src/gpu/gpu.mk src/cluster/cluster.mk,$(wildcard src/*/*.mk
 .PHONY: FORCE run test test-all test-parts clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' ! -name 'yours.*' 2>/dev/null)

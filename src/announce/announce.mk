@@ -3,4 +3,4 @@ ANNOUNCER := $(BUILD)/announce/wrapper
 TRACED += -wrapper $(ANNOUNCER) $(if $(filter x86_64%,$(shell $(CXX) -dumpmachine)),-mno-red-zone)
 $(ANNOUNCER): $(call OBJECTS,$(addprefix src/announce/,wrapper.cpp pass.cpp instruction.cpp))
 	mkdir -p $(@D)
-	$(CXX) $^ -o $@
+	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@

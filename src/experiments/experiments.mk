@@ -2,8 +2,7 @@
 CHANGED_KERNELS := $(BUILD)/changed_kernels.cuh
 $(CHANGED_KERNELS): src/experiments/changed_kernels.sh src/experiments/changes.txt src/text/edits.awk gemm_steps.cu
 	mkdir -p $(@D)
-	$< > $@.new
-	mv $@.new $@
+	$< > $(NEW) && mv -f $(NEW) $@
 $(BUILD)/traced/src/experiments/kernels.o $(BUILD)/plain/src/experiments/kernels.o: $(CHANGED_KERNELS)
 
 $(BUILD)/experiments_%.o: $(BUILD)/%/src/experiments/kernels.o

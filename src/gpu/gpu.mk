@@ -33,7 +33,7 @@ $(BUILD)/gemm_steps_gpu.o: src/experiments/kernels.cu $(BUILD)/changed_kernels.c
 $(FROM_CUDA) $(BUILD)/gemm_steps_gpu.o:
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/gemm_steps_gpu_without_main.o: $(BUILD)/gemm_steps_gpu.o
 	objcopy --localize-symbol=main $< $@
 

@@ -17,8 +17,10 @@ namespace {
 struct SmallTree {
   SmallTree() {
     folder.write(
-        "Makefile", "SHELL := /bin/bash\nBUILD := build\n.SILENT:\ninclude " +
-                        fs::absolute("src/grade/grade.mk").string() + "\n");
+        "Makefile",
+        "SHELL := /bin/bash\nBUILD := build\nNEW = $@.new\n"
+        "MAKE_PID := $(shell echo $$PPID)\n.SILENT:\ninclude " +
+            fs::absolute("src/grade/grade.mk").string() + "\n");
     for (const char* part :
          {"grade.flags", "link.flags", "grade/grader.o", "grade/assemble", "grade/cpu.h.gch",
           "grade/environment"}) {

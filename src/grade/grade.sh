@@ -168,7 +168,7 @@ case ${INSPECT:-} in
       --inspect debug --flags debug
     exit ;;
   show | step)
-    OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --inspect "$INSPECT" --page "${PAGE:-}" \
+    OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --inspect "$INSPECT" --page "${PAGE:-$BUILD/show.html}" \
       --flags "$INSPECT" ${INSPECT_FLAGS:-}
     exit ;;
 esac

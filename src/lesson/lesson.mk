@@ -5,17 +5,17 @@ $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h $(BUILD)/src/lesson/on_cp
 	$(call say,g++,$<)
 	mkdir -p $(@D)
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
-	$(CXX) $(AS_CPU) -O2 -include src/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o %.a,$^) -o $@
+	$(CXX) $(AS_CPU) -O2 -include src/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o %.a,$^) -o $(NEW) && mv -f $(NEW) $@
 
 LESSON := $(BUILD)/src/lesson/lesson.o $(BUILD)/src/lesson/figure_lines.o
 $(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(LESSON)
 	mkdir -p $(@D)
-	$(CXX) $^ -o $@
+	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@
 walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output that walkthrough.md and TEACHING.md quote
 	COLUMNS=100 $(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
 slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
 	mkdir -p $(BUILD)
-	src/lesson/slides.sh $(BUILD)/slides$(if $(filter 1,$(ANSWERS)),-answers).html '$(ANSWERS)'
+	src/lesson/slides.sh $(BUILD)/slides$(if $(filter 1,$(ANSWERS)),-answers).html "$$ANSWERS"
 .PHONY: walkthrough slides
 
 $(BUILD)/tests: $(LESSON)

@@ -3,8 +3,8 @@
 RESULTS := results
 $(BUILD)/recorded_files.inc: FORCE
 	mkdir -p $(@D)
-	src/pictures/recorded_files.sh $(RESULTS) > $@.new
-	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	src/pictures/recorded_files.sh $(RESULTS) > $(NEW)
+	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
 $(BUILD)/src/pictures/recorded_gpus.o: $(BUILD)/recorded_files.inc $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
 check-odr: $(BUILD)/recorded_files.inc
 

@@ -6,10 +6,6 @@ PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-) $(if $(VARIANT),--variant 
 ifeq ($(KERNEL),)
 profile: $(PROGRAM) ## print ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=; or KERNEL=f.cu)
 	src/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS)
-else
-profile: $(if $(HAS_GPU),$(BUILD)/try/yours)
-	$(if $(HAS_GPU),src/profile/profile_file.sh $< $(TRIED) $(TRIED_ARGS), \
-		echo "make profile needs nvcc and a GPU" >&2; exit 2)
 endif
 
 ceilings: $(PROGRAM) ## print ncu's unit utilization beside the ceilings (GPU)

@@ -2,4 +2,4 @@
 REWRITER := $(BUILD)/rewrite/rewriter
 $(REWRITER): $(call OBJECTS,$(filter-out %_tests.cpp,$(wildcard src/rewrite/*.cpp)))
 	mkdir -p $(@D)
-	$(CXX) $^ -o $@
+	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@

@@ -23,9 +23,9 @@ SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(call say,g++,$< (sanitized))
 	mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(subst -O0,,$(OF_TESTS)) $(SANITIZED) $(DEPENDENCIES) -c $< -o $@
+	$(CXX) $(CXXFLAGS) $(subst -O0,,$(OF_TESTS)) $(SANITIZED) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(THE_GPU) $(INSTRUMENT)
-	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $@
+	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 fuzz: $(BUILD)/fuzz/parsers ## try every parser with random inputs, under sanitizers (INPUTS=1000000)
 	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'
 

@@ -9,9 +9,9 @@
 #
 # Every name of dynamic shared memory becomes the buffer of src/machine/kernel_memory.cpp.
 set -e
-in=$1 out=$2 symbols=$3
+in=$1 out=$2 new=$2.new$$ symbols=$3
 shift 3
-trap 'rm -f "$out.merged" "$out.script"' EXIT
+trap 'rm -f "$new.merged" "$new.script"' EXIT
 # Traced code must have passed through src/announce/wrapper.cpp on systems that need it.
 symbols_of_in=$(readelf -sW "$in")
 case "$(uname -m) $symbols_of_in" in
@@ -21,21 +21,22 @@ case "$(uname -m) $symbols_of_in" in
     exit 1
     ;;
 esac
-ld -r --force-group-allocation "$in" -o "$out.merged"
+ld -r --force-group-allocation "$in" -o "$new.merged"
 {
   echo 'SECTIONS { .tbss : ALIGN(4096) {'
-  readelf -SW "$out.merged" | sed -n 's/.* \(\.tbss\.[^ ]*\) .*/*(\1) . += 1024;/p'
+  readelf -SW "$new.merged" | sed -n 's/.* \(\.tbss\.[^ ]*\) .*/*(\1) . += 1024;/p'
   echo '*(.tbss) . = ALIGN(4096); } }'
-} > "$out.script"
-ld -r -T "$out.script" "$out.merged" -o "$out.apart"
-mv "$out.apart" "$out.merged"
+} > "$new.script"
+ld -r -T "$new.script" "$new.merged" -o "$new.apart"
+mv "$new.apart" "$new.merged"
 for name in $(echo "$symbols_of_in" | awk '$4 == "TLS" && $7 == "UND" &&
     $8 !~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize)$/ { print $8 }' | sort -u); do
   # One at a time: objcopy refuses to give several symbols one name at once.
-  objcopy --redefine-sym "$name=simt_dynamic_shared" "$out.merged"
+  objcopy --redefine-sym "$name=simt_dynamic_shared" "$new.merged"
 done
-[ $# -eq 0 ] || objcopy "$@" "$out.merged"
+[ $# -eq 0 ] || objcopy "$@" "$new.merged"
 for name in $symbols; do
   kept="$kept --keep-global-symbol=$name"
 done
-objcopy $kept "$out.merged" "$out"
+objcopy $kept "$new.merged" "$new"
+mv -f "$new" "$out"

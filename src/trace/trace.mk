@@ -28,10 +28,10 @@ $(BUILD)/tests: $(addprefix $(BUILD)/hopper_,checks_traced.o checks_plain.o muta
 $(BUILD)/src/trace/hopper_checks.o: src/trace/hopper_checks.cu $(BUILD)/gpu.flags
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -DHOPPER_MAIN $(DEPENDENCIES) -c $< -o $@
+	$(NVCC) $(NVCCFLAGS) -DHOPPER_MAIN $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/hopper_checks: $(BUILD)/src/trace/hopper_checks.o $(INSTRUMENT)
 	$(call say,link,$@)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 hopper-checks: $(if $(HAS_GPU),$(BUILD)/hopper_checks) ## check what the instructions of sm_90a do with data (GPU)
 	$(or $(filter $(BUILD)/hopper_checks,$^),echo "make hopper-checks: build this program with nvcc on a machine with an sm_90a GPU" >&2; exit 2)
 
@@ -43,11 +43,11 @@ mutants: $(PROGRAM) ## plant one mistake at a time in the kernels: the tracer mu
 # Inline PTX goes through the rewriter, as in a user's file. (With PTX_MAIN defined, nvcc makes a
 # program for the GPU of it.)
 $(BUILD)/ptx_checks.ii: src/trace/ptx_checks.cu $(BUILD)/cpu.flags $(REWRITER)
-	$(CXX) $(AS_CPU) -DSIMT_REWRITTEN -MMD -MP -MF $@.d -MT $@ -E $< -o $@.plain
-	$(REWRITER) < $@.plain > $@
+	$(CXX) $(AS_CPU) -DSIMT_REWRITTEN $(DEPENDENCIES) -E $< -o $(NEW).plain
+	$(REWRITER) < $(NEW).plain > $(NEW) $(KEEP) && rm $(NEW).plain
 $(BUILD)/ptx_checks_raw.o: $(BUILD)/ptx_checks.ii $(BUILD)/announce/wrapper
 	$(call say,g++,src/trace/ptx_checks.cu (traced))
-	$(CXX) $(filter-out -x c++ -include src/cuda/cpu.h,$(AS_CPU)) $(TRACED) -x c++-cpp-output -c $< -o $@
+	$(CXX) $(filter-out -x c++ -include src/cuda/cpu.h,$(AS_CPU)) $(TRACED) -x c++-cpp-output -c $< -o $(NEW) && mv -f $(NEW) $@
 $(BUILD)/ptx_checks_traced.o: $(BUILD)/ptx_checks_raw.o
 	src/trace/keep_symbols.sh $< $@ \
 		"$(addprefix _ZN5trace,10ptx_checksE 9ptx_twinsE 11ptx_misusesE)" $(COUNTED)

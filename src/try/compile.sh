@@ -1,48 +1,94 @@
-#!/bin/sh
-# compile.sh TRACED.o PLAIN.o IN.ii "FLAGS OF TRACED" "FLAGS OF PLAIN" COMPILER FLAGS...: compiles
-# both copies of what rewrite.sh wrote, at the same time. Errors are those of one copy. Says which
-# function is missing.
+#!/bin/bash
+# compile.sh OUT [FLAG...]: compiles the CUDA file named by KERNEL, and the files named by MORE, for
+# the CPU, twice. FLAGs are for the preprocessor. Leaves
+#
+#   OUT.raw_traced.o  the copy with the tracer's calls, as the compiler wrote it
+#   OUT.traced.o      the same, with the symbols that a program has of it
+#   OUT.plain.o       the copy without such calls
+#
+# BUILD is where make has built. COPY=debug: the traced copy keeps the main. Exits with 1 and the compiler's errors, or says which function is
+# missing.
 set -u
-traced=$1 plain=$2 in=$3 of_traced=$4 of_plain=$5
-shift 5
-[ ! -t 2 ] || set -- "$@" -fdiagnostics-color=always
-files=$in
-for file in "$in".*.ii; do
-  [ ! -e "$file" ] || files="$files $file"
+# CXX, TRY_AS_CPU, TRIED_TRACED, TRIED_PLAIN, REWRITER, C_LIBRARY and COUNTED.
+. "$BUILD/try/environment" || exit 2
+. src/try/files.sh
+out=$1
+shift
+color=
+[ ! -t 2 ] || color=-fdiagnostics-color=always
+rm -f "$out".{raw_traced,traced,plain}.o
+
+# Preprocessed, and what is not C++ is written anew (src/rewrite). The compiler would name what it
+# reads "<stdin>" in its messages, so it gets the files themselves.
+rewritten=()
+for i in "${!files[@]}"; do
+  src/try/limited.sh "${files[i]}" $CXX $TRY_AS_CPU $color -include src/try/prefix.h "$@" \
+    -E "${files[i]}" -o "$out.$i.cpp" && "$REWRITER" < "$out.$i.cpp" > "$out.$i.ii" || exit 1
+  rm "$out.$i.cpp"
+  rewritten+=("$out.$i.ii")
 done
-# A kernel and its shared arrays are found by the name of their file in the symbol table
-# (machine/symbols.cpp). So the merged files become one, the first.
-as_one_file() {
+
+# compile COPY.o "FLAGS". A kernel and its shared arrays are found by the name of their file in the
+# symbol table (machine/symbols.cpp), so several files become one, the first.
+compile() {
+  local objects=() object names name
+  for i in "${!rewritten[@]}"; do
+    object=$1
+    [ ${#rewritten[@]} = 1 ] || object=$1.$i.o
+    src/try/limited.sh "$KERNEL" $CXX $TRY_AS_CPU $color $2 -x c++-cpp-output -fpreprocessed \
+      -c "${rewritten[i]}" -o "$object" || return 1
+    objects+=("$object")
+  done
+  [ ${#objects[@]} -gt 1 ] || return 0
+  ld -r "${objects[@]}" -o "$1" && rm "${objects[@]}"
   names=$(readelf -sW "$1" | awk '$4 == "FILE" { if (first == "") first = $8; if ($8 != first) print $8 }')
   for name in $names; do
     objcopy --strip-symbol="$name" "$1" || return 1
   done
 }
-# copy OUT.o "FLAGS" COMPILER FLAGS...
-copy() {
-  out=$1 of_copy=$2 objects=
-  shift 2
-  for file in $files; do
-    into=$out
-    [ "$file" = "$in" ] || into=$out.$(basename "$file").o
-    src/try/limited.sh "$KERNEL" "$@" $of_copy -x c++-cpp-output -fpreprocessed -c "$file" \
-      -o "$into" || return 1
-    objects="$objects $into"
-  done
-  [ "$files" = "$in" ] || { ld -r $objects -o "$out.all" && as_one_file "$out.all" && mv "$out.all" "$out"; }
+
+# Gives a copy the symbols that it has in the program. A file with an sgemm has its own name for each
+# copy's, also if it is called by simt_sgemm (rewrite/sgemm.h). Of a whole program, the host's code
+# runs in the plain copy: the traced one keeps no main and no initializers. Its kernels use the plain
+# copy's device variables, because both keep their names and the linker keeps one of each.
+with_symbols() { # traced, plain or debug; IN.o; OUT.o
+  local copy=$1 symbols variables name kept users=_Z5sgemmiiifPKfS0_fPf adapted=_Z10simt_sgemmiiifPKfS0_fPf
+  local renamed=($C_LIBRARY)
+  [ "$copy" = plain ] || renamed+=($COUNTED)
+  symbols=$(readelf -sW "$2")
+  has() { awk -v name="$1" '$7 != "UND" && $8 == name { found = 1 } END { exit !found }' <<< "$symbols"; }
+  # Variables are inline, and so weak; those of the library, of classes and functions and the guards
+  # stay apart.
+  variables=$(awk '$4 == "OBJECT" && $5 == "WEAK" && $7 != "UND" &&
+    $8 !~ /^(DW|_Z(T|GV|GR|St|NSt|NKSt|N9__gnu|Z))/ { print $8 }' <<< "$symbols")
+  ! has $adapted || users=$adapted
+  if has $users; then
+    name=sgemm_$([ "$copy" = plain ] && echo plain || echo traced)
+    kept=_Z${#name}${name}iiifPKfS0_fPf
+    renamed+=(--redefine-sym "$users=$kept")
+  elif [ "$copy" = traced ]; then
+    kept=simt_keeps_none
+    renamed+=("--remove-section=.init_array*" "--remove-section=.rela.init_array*" "--remove-section=.ctors*")
+  else
+    kept=simt_users_main
+    renamed+=(--redefine-sym main=simt_users_main)
+  fi
+  src/trace/keep_symbols.sh "$2" "$3" "$kept $variables" "${renamed[@]}"
 }
-copy "$plain" "$of_plain" "$@" 2> "$plain.said" &
-plain_job=$!
-copy "$traced" "$of_traced" "$@"
-of_traced_code=$?
-wait $plain_job
-of_plain_code=$?
-[ $of_traced_code != 0 ] || [ $of_plain_code = 0 ] || cat "$plain.said" >&2
-rm -f "$plain.said"
-if [ $of_traced_code = 0 ] && [ $of_plain_code = 0 ]; then
-  ! readelf -sW "$traced" | grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' || exit 0
+
+compile "$out.raw_plain.o" "$TRIED_PLAIN" 2> "$out.messages" &
+plain=$!
+compile "$out.raw_traced.o" "$TRIED_TRACED"
+code=$?
+wait $plain || { [ $code != 0 ] || cat "$out.messages" >&2; code=1; }
+rm -f "$out.messages" "${rewritten[@]}"
+[ $code = 0 ] || exit 1
+readelf -sW "$out.raw_traced.o" | grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' || {
   echo "$KERNEL: defines neither main nor" \
     "void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C)" >&2
-fi
-rm -f "$traced" "$plain"
-exit 1
+  rm "$out".raw_*.o
+  exit 1
+}
+with_symbols plain "$out.raw_plain.o" "$out.plain.o" &
+with_symbols "${COPY:-traced}" "$out.raw_traced.o" "$out.traced.o" && wait $! || exit 1
+rm "$out.raw_plain.o"

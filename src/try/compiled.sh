@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # compiled.sh PROGRAM "ARCHITECTURES" NVCC FLAGS...: compiles the CUDA files named by KERNEL and MORE
 # for these architectures. Leaves beside PROGRAM
 #   PROGRAM.registers         a line for each kernel (src/model/ptxas_registers.awk)
@@ -6,6 +6,7 @@
 #   PROGRAM.why_not_compiled  a sentence, if that is not possible
 # A file that nvcc does not compile is no error here: the CPU needs only g++.
 set -u
+. src/try/files.sh
 program=$1 architectures=$2
 shift 2
 nvcc=$1
@@ -15,7 +16,11 @@ rm -f "$program".registers "$program".sm_*.sass "$program".why_not_compiled
 why() { [ -e "$program.why_not_compiled" ] || echo "$*" > "$program.why_not_compiled"; }
 for arch in $(printf '%s\n' $architectures | sort -u); do
   number=0
-  for file in "$KERNEL" ${MORE:-}; do
+  for file in "${files[@]}"; do
+    if ! for_nvcc "$file"; then
+      why "nvcc hands file names to a shell, which could take this one for a command."
+      break
+    fi
     cubin=$program.sm_$arch.$number.cubin
     number=$((number + 1))
     if ! src/try/limited.sh "$file" "$@" -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.said" 2>&1; then

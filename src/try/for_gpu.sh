@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # for_gpu.sh OUT CLOCK.o NVCC FLAGS...: compiles the CUDA file named by KERNEL, and the files named
 # by MORE, for the GPU.
 #   OUT.gpu.o      its sgemm, as sgemm_gpu; empty if the file has none
@@ -7,6 +7,7 @@
 # A file that nvcc does not compile, for example because a header is missing, gets a note, and
 # nothing is timed.
 set -u
+. src/try/files.sh
 out=$1 clock=$2 nvcc=$3
 shift 3
 said=$out.gpu.log
@@ -23,7 +24,11 @@ nothing() {
 rm -f "$out.on_gpu"
 : > "$said"
 objects=
-for file in "$KERNEL" ${MORE:-}; do
+for file in "${files[@]}"; do
+  for_nvcc "$file" || {
+    echo "nvcc hands file names to a shell, which could take this one for a command" >> "$said"
+    give_up "$file"
+  }
   object=$out.$(echo "$objects" | wc -w).for_gpu.o
   "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$said" || give_up "$file"
   objects="$objects $object"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-// The user's main, renamed in the plain copy (copy.sh); null if the file has none, or an sgemm.
+// The user's main, renamed in the plain copy (compile.sh); null if the file has none, or an sgemm.
 extern "C" [[gnu::weak]] int simt_users_main(int argc, char** argv, char** environment);
 
 namespace attempt {

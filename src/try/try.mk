@@ -1,24 +1,18 @@
 # A user's CUDA file: preprocessed, rewritten as C++ (src/rewrite), and compiled twice. The host's
 # code runs in the plain copy, and so do the blocks that are not traced. The copies share the device
-# variables: keep_symbols.sh keeps one name for both. A file with an sgemm has its own name for each
-# copy's. Warnings are not shown. Here the file is always called yours, because make does not support
-# names with spaces; samples keep their names.
-YOURS := $(if $(KERNEL),$(BUILD)/try/yours)
-export KERNEL
-TRY_COMPILER_FLAGS = $(filter -I% -D%,$(TRY_FLAGS))
-TRY_PROGRAM_FLAGS = $(filter-out $(TRY_COMPILER_FLAGS),$(TRY_FLAGS))
+# variables: compile.sh keeps one name for both. A file with an sgemm has its own name for each
+# copy's. Warnings are not shown.
 TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
-	-w -U_FORTIFY_SOURCE -fno-builtin-printf $(TRY_COMPILER_FLAGS)
+	-w -U_FORTIFY_SOURCE -fno-builtin-printf
 TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src/try/headers -w \
-	-include src/cuda/launch.h $(TRY_COMPILER_FLAGS)
+	-include src/cuda/launch.h
 # Without a GPU, too: for the GPU that the flags name, and for the present one.
 TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
-	-lineinfo -Xptxas -v -include src/cuda/launch.h $(TRY_COMPILER_FLAGS)
+	-lineinfo -Xptxas -v -include src/cuda/launch.h
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_TRACED) $(TRIED_PLAIN)
 C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$(name)) \
 	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
 	--redefine-sym _Znam=try_new_array
-REWRITE_TRIED = src/try/rewrite.sh $(REWRITER) $@ $(CXX) $(TRY_AS_CPU) -include src/try/prefix.h $(DEPENDENCIES) -MT $@
 # Kernels are told apart by their addresses, and the copies, too (machine/symbols.h).
 # A kernel's first call must return to it. (Without an order of functions, a cold part's table of exceptions
 # would be wrong in GCC 12.)
@@ -30,68 +24,53 @@ TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-p
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
-$(BUILD)/try/%.ii: examples/%.cu $(BUILD)/try.flags $(REWRITER)
-	KERNEL=$< $(REWRITE_TRIED)
-$(BUILD)/try/yours.ii: $(REWRITER) FORCE
-	$(REWRITE_TRIED)
-$(BUILD)/try/%.raw_traced.o $(BUILD)/try/%.raw_plain.o: $(BUILD)/try/%.ii $(ANNOUNCER)
-	$(call say,g++,$*)
-	KERNEL="$${KERNEL:-$*}" src/try/compile.sh $(basename $<).raw_traced.o $(basename $<).raw_plain.o $< \
-		'$(TRIED_TRACED)' '$(TRIED_PLAIN)' $(CXX) $(TRY_AS_CPU)
-$(BUILD)/try/%.traced.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
-	src/try/copy.sh traced $< $@ $(C_LIBRARY) $(COUNTED)
-$(BUILD)/try/%.plain.o: $(BUILD)/try/%.raw_plain.o src/try/copy.sh
-	src/try/copy.sh plain $< $@ $(C_LIBRARY)
-$(BUILD)/try/yours.gpu.o: $(BUILD)/try/timed_launches.o FORCE
+# How src/try/compile.sh and yours.sh compile and link.
+$(BUILD)/try/environment: FORCE
 	mkdir -p $(@D)
-	CXX='$(CXX)' src/try/for_gpu.sh $(@:.gpu.o=) $< $(NVCC) $(TRY_NVCCFLAGS)
+	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_TRACED="$(TRIED_TRACED)"' \
+		'TRIED_PLAIN="$(TRIED_PLAIN)"' 'REWRITER="$(REWRITER)"' 'C_LIBRARY="$(C_LIBRARY)"' 'COUNTED="$(COUNTED)"' \
+		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
+		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
+	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
+COMPILES_TRIED := $(BUILD)/try.flags $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/trace/keep_symbols.sh
+$(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
+	$(call say,g++,$<)
+	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$* -MMD -MP -MF $(BUILD)/try/$*.d -MT $(BUILD)/try/$*.traced.o
+$(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
+	$(call say,g++,$<)
+	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$*.debug
 $(BUILD)/try/timed_launches.o: src/profile/timed_launches.cu $(BUILD)/gpu.flags
 	$(call say,nvcc,$<)
 	mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $@
+	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 
 TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(THE_GPU) $(INSTRUMENT)
+DEBUGGED = $(BUILD)/src/try/debug/main.o $(HARNESS) $(THE_GPU) $(INSTRUMENT)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
-$(BUILD)/try/yours: $(BUILD)/try/yours.traced.o $(BUILD)/try/yours.plain.o \
-		$(if $(HAS_GPU),$(BUILD)/try/yours.gpu.o) $(TRY_PARTS) | $(BUILD)/try/yours.compiled
-	$(if $(HAS_GPU),,rm -f $@.on_gpu)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+$(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(DEBUGGED)
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 $(BUILD)/try/architecture: $(call OBJECTS,$(addprefix src/try/,architecture.cpp compiled_code.cpp options.cpp main_call.cpp) \
 		src/gpu/absent.cpp) $(INSTRUMENT)
-	$(CXX) -fopenmp $^ -ldl -o $@
-ifeq ($(NVCC),)
-$(BUILD)/try/yours.compiled: FORCE
-	mkdir -p $(@D)
-	rm -f $(@D)/yours.registers $(@D)/yours.sm_*.sass $(@D)/yours.why_not_compiled
-else
-$(BUILD)/try/yours.compiled: $(BUILD)/try/architecture FORCE
-	src/try/compiled.sh $(basename $@) "$$($< $(TRY_PROGRAM_FLAGS)) $(PRESENT)" $(NVCC) $(TRY_CUBIN_FLAGS)
-endif
-# Here the traced copy has the main.
-$(BUILD)/try/%.debug.o: $(BUILD)/try/%.raw_traced.o src/try/copy.sh
-	src/try/copy.sh debug $< $@ $(C_LIBRARY) $(COUNTED)
-$(BUILD)/try/%.debug: $(BUILD)/try/%.debug.o $(BUILD)/src/try/debug/main.o $(HARNESS) \
-		$(THE_GPU) $(INSTRUMENT)
-	$(CXX) -fopenmp $^ $(LIBRARIES) -o $@
+	$(CXX) -fopenmp $^ -ldl -o $(NEW) && mv -f $(NEW) $@
 
-WHICH = echo "which kernel? make $@ KERNEL=path/to/file.cu$(1)" >&2; exit 2
-try: $(YOURS) ## run your own CUDA file and trace its kernels (KERNEL=f.cu, TRY_FLAGS=--help)
-	$(if $(KERNEL),$< $(TRIED) $(TRIED_ARGS),$(WHICH))
-
-TRIED = --file "$$KERNEL" $(TRY_PROGRAM_FLAGS)
-TRIED_ARGS = $(if $(TRY_ARGS),-- $(TRY_ARGS))
-PAGE ?= $(BUILD)/show.html
-BLOCK ?= 0,0
-THREAD ?= 0,0
+# The user's file is compiled by yours.sh, because make has no syntax for every name of a file.
+TRIES := $(if $(KERNEL),$(COMPILES_TRIED) $(BUILD)/try/environment $(TRY_PARTS) $(DEBUGGED) $(BUILD)/try/architecture $(if $(HAS_GPU),$(BUILD)/try/timed_launches.o))
+YOURS = BUILD='$(BUILD)' PRESENT='$(PRESENT)' src/try/yours.sh $@
+try: $(TRIES) ## run your own CUDA file and trace its kernels (KERNEL=f.cu, TRY_FLAGS=--help)
+	$(YOURS)
 ifeq ($(EX),)
-show: $(YOURS) ## draw the requests of a kernel's warps, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
-	$(if $(KERNEL),$< --size 64 --show $(PAGE) $(TRIED) $(TRIED_ARGS),$(call WHICH,$(comma) or EX=n for your answer))
-step: $(or $(YOURS),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
-	./$< --step $(if $(KERNEL),--file "$$KERNEL",$(if $(STAGE),--stage $(STAGE))) $(TRY_PROGRAM_FLAGS) $(FLAGS) $(TRIED_ARGS)
-debug: $(YOURS:=.debug) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
-	$(if $(KERNEL),src/try/debug/debug.sh $< '$(BLOCK)' '$(THREAD)' $(TRIED) $(TRIED_ARGS), \
-		$(call WHICH,$(comma) or EX=n for your answer))
+OR_ANSWER := ', or EX=n for your answer'
+show: $(TRIES) ## draw the requests of a kernel's warps, also as a page (KERNEL=f.cu or EX=n, PAGE=file.html)
+	$(YOURS) $(OR_ANSWER)
+step: $(or $(TRIES),$(PROGRAM)) ## go through a block's work step by step (STAGE=n, KERNEL=f.cu or EX=n)
+	$(if $(KERNEL),$(YOURS),./$(PROGRAM) --step $(if $(STAGE),--stage $(STAGE)) $(FLAGS))
+debug: $(TRIES) ## start gdb, stopped in one thread (KERNEL=f.cu or EX=n, BLOCK=1,0 THREAD=3,2)
+	$(YOURS) $(OR_ANSWER)
+endif
+ifneq ($(KERNEL),)
+profile: $(if $(HAS_GPU),$(TRIES))
+	$(if $(HAS_GPU),$(YOURS),echo "make profile needs nvcc and a GPU" >&2; exit 2)
 endif
 .PHONY: try show step debug
 

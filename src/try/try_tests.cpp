@@ -535,11 +535,13 @@ TEST_CASE("an sgemm over half is checked by the bound for half, which is named")
 
 namespace {
 
-// The output of make when it compiles that file in a separate folder, so that existing builds stay.
-Output compiled(const testing::Folder& folder, const std::string& file) {
+// What make try says while it compiles that file. The copies are FOLDER/yours.traced.o and so on.
+Output compiled(
+    const testing::Folder& folder, const std::string& file, const std::string& more = "",
+    const std::string& flags = "") {
   return run(
-      "make NVCC= BUILD=" + folder.path().string() + " KERNEL='" + file + "' " +
-      (folder / "try/yours.traced.o"));
+      "BUILD='" + testing::built().string() + "' KERNEL='" + file + "' MORE='" + more +
+      "' src/try/compile.sh '" + folder / "yours" + "' " + flags);
 }
 
 }  // namespace
@@ -584,26 +586,13 @@ TEST_CASE("make try accepts what other people's programs rely on") {
   folder.write(
       "second.cpp", "#include <helper_functions.h>\nint own() { return of_the_program(); }\n");
   const Output output =
-      run("make NVCC= BUILD=" + folder.path().string() + " KERNEL=" + folder / "first.cu" +
-          " MORE=" + folder / "second.cpp" + " TRY_FLAGS=-I" + folder.path().string() + " " +
-          (folder / "try/yours.traced.o"));
+      compiled(folder, folder / "first.cu", folder / "second.cpp", "-I" + folder.path().string());
   CAPTURE(output.err);
   CHECK(output.exit_code == 0);
   // Its shared arrays are those of the file in which a kernel is (machine/symbols.cpp).
-  const Output symbols = run("readelf -sW " + folder / "try/yours.traced.o");
+  const Output symbols = run("readelf -sW " + folder / "yours.traced.o");
   CHECK(contains(symbols.out, "FILE    LOCAL  DEFAULT  ABS first.cu"));
   CHECK(!contains(symbols.out, "second.cpp"));
-}
-
-TEST_CASE("make try accepts any file name") {
-  const testing::Folder folder;
-  for (const char* name : {"my own kernel.cu", "kernel.cuh", "naive.cu", "try.cu"}) {
-    CAPTURE(name);
-    folder.write(name, testing::contents("examples/tiled.cu"));
-    const Output output = compiled(folder, folder / name);
-    CAPTURE(output.err);
-    CHECK(output.exit_code == 0);
-  }
 }
 
 TEST_CASE("make try says in one sentence what it cannot write or does not do") {

@@ -1,0 +1,175 @@
+// A user's files may have any names, and several makes may run at once in one checkout.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "testing/program.h"
+
+namespace attempt {
+
+namespace {
+
+using testing::Output;
+
+// make with the settings that this build has, if make started the tests; nothing is to be built.
+std::string make() {
+  const char* const flags = std::getenv("MAKEFLAGS");
+  const std::string all = flags ? flags : "";
+  const std::size_t settings = all.find("-- ");
+  return "make --no-print-directory " +
+         (settings == std::string::npos ? "" : all.substr(settings + 3) + " ");
+}
+
+bool tests_all() {
+  return std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string program_with(const std::string& kernel) {
+  return "__global__ void " + kernel +
+         "(int* p) { p[threadIdx.x] = 1; }\n"
+         "int main() { int* p; cudaMalloc(&p, 128); " +
+         kernel + "<<<1, 32>>>(p); return cudaDeviceSynchronize(); }\n";
+}
+
+// A word of bash's that means exactly that text.
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+// What make, a shell, printf or a glob would understand. One name has it all.
+std::vector<std::string> hostile_names() {
+  std::vector<std::string> names = {
+      "-dash",
+      "\xd0\x96 ;touch pwned;$(touch pwned)`touch pwned`$$x${HOME}&a#b?*[c]{d,e}'f\"g\\h"
+      "%s%=i:j|k(l)<m>!~\t\nn"};
+  if (!tests_all()) return names;
+  for (const char* other :
+       {"a b",
+        "a'b",
+        "a\"b",
+        "$x",
+        "$(touch pwned)",
+        "`touch pwned`",
+        ";touch pwned;",
+        "a&b#c?",
+        "%p%",
+        "a\nb",
+        "a\tb",
+        "a\\b",
+        "*",
+        "~",
+        "k=v",
+        "c:d",
+        "p|q",
+        "@at",
+        "${HOME}",
+        "(x)",
+        "[a]*",
+        "{a,b}",
+        "<x>",
+        "!h",
+        " lead",
+        ".",
+        "\xe2\x80\xae"}) {
+    names.push_back(other);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a name of a user's file is neither make's nor a shell's, whatever its characters") {
+  for (const std::string& name : hostile_names()) {
+    CAPTURE(name);
+    const testing::Folder folder;
+    const std::string in = folder.path().string() + "/", file = in + name + ".cu";
+    folder.write(name + ".cu", program_with("mine"));
+    folder.write("more", "// nothing\n");
+    folder.write(name + "/more.cu", "// nothing\n");
+    const auto made = [&](const std::string& words) {
+      const Output output = testing::run(make() + words + " NVCC=");
+      CAPTURE(words);
+      CAPTURE(output.err);
+      CHECK(!contains(output.out + output.err, "***  missing separator"));
+      return output;
+    };
+    const Output tried = made(
+        "-s try KERNEL=" + quoted(file) + " MORE=" + quoted(in + name + "/more.cu") +
+        " TRY_FLAGS='--format json'");
+    CHECK(tried.exit_code == 0);
+    CHECK(contains(tried.out, "\"name\": \"mine\""));
+    const std::string page = quoted(in + name + ".html");
+    CHECK(made("-s show KERNEL=" + quoted(file) + " PAGE=" + page).exit_code == 0);
+    CHECK(std::filesystem::exists(in + name + ".html"));
+
+    // Refused or graded, each in words of our own.
+    CHECK(made("-s grade EX=0 FILE=" + quoted(file)).exit_code != 0);
+    CHECK(
+        made("-s grade-class DIR=" + quoted(in + name) + " OUT=" + quoted(in + name + "/x.csv"))
+            .exit_code != 0);
+    const Output plotted =
+        made("-s plot CSV=" + quoted(file) + " PLOT=" + quoted(in + name + ".svg"));
+    CHECK(contains(plotted.err, "plot: "));
+    CHECK(made("-s slides ANSWERS=" + quoted(name)).exit_code != 0);
+    CHECK(made("-s book ANSWERS=2 BOOK=" + quoted(in + name + ".book")).exit_code != 0);
+
+    // What was tried and is gone breaks nothing.
+    std::filesystem::remove(file);
+    CHECK(contains(made("-s try KERNEL=" + quoted(file)).err, "there is no such file"));
+    CHECK(made("help").exit_code == 0);
+    CHECK(made("-n clean").exit_code == 0);
+    CHECK(!std::filesystem::exists("pwned"));
+    std::filesystem::remove("pwned");
+  }
+}
+
+TEST_CASE("several makes at once in one checkout do not disturb each other") {
+  const testing::Folder folder;
+  folder.write("one.cu", program_with("first"));
+  folder.write("two.cu", program_with("second"));
+  struct Goal {
+    std::string words, says;
+  };
+  const Goal tries_one{"try KERNEL=" + folder / "one.cu", "first"},
+      tries_two{"try KERNEL=" + folder / "two.cu", "second"},
+      shows{"show PAGE=" + folder / "page.html" + " KERNEL=" + folder / "two.cu", "second"},
+      grades_0{"grade EX=0 FILE=exercises/solutions/00-vector-add.cu SEED=1", "PASSED"},
+      grades_1{"grade EX=1 FILE=exercises/solutions/01-index-and-guard.cu SEED=1", "PASSED"};
+  const auto at_once = [&](const std::vector<Goal>& goals, const char* apart) {
+    CAPTURE(std::string(apart));
+    std::string command;
+    for (std::size_t i = 0; i < goals.size(); ++i) {
+      const std::string out = folder / ("out" + std::to_string(i));
+      if (i > 0) command += "sleep " + std::string(apart) + "; ";
+      command += "{ " + make() + "-s " + goals[i].words + " NVCC= > " + out + " 2>&1; echo ended " +
+                 "$? >> " + out + "; } & ";
+    }
+    testing::run(command + "wait");
+    for (std::size_t i = 0; i < goals.size(); ++i) {
+      const std::string out = testing::contents(folder / ("out" + std::to_string(i)));
+      CAPTURE(goals[i].words);
+      CAPTURE(out);
+      CHECK(contains(out, goals[i].says));
+      CHECK(contains(out, "ended 0\n"));
+    }
+  };
+  at_once({tries_one, grades_0, tries_two, grades_1, shows}, "0.1");
+  if (!tests_all()) return;
+  for (const char* apart : {"0", "0.2", "1"}) {
+    at_once({tries_one, tries_two}, apart);
+    at_once({grades_0, grades_1}, apart);
+    at_once({tries_two, grades_0}, apart);
+    at_once({shows, tries_one}, apart);
+  }
+}
+
+}  // namespace attempt
