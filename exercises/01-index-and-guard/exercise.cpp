@@ -43,7 +43,7 @@ extern const grade::Exercise grade::exercise = {
           return std::vector<Shape>{
               {16, 64, 64},
               random.cut_tiles(8, 32, random.between(2, 70)),
-              {random.between(33, 90), random.between(1, 31), random.between(2, 70)},
+              {random.between(33, 90), random.between(1, 31), random.between(71, 90)},
               random.part_of_tile(8, 32, 1),
           };
         },

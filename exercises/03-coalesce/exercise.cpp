@@ -21,7 +21,7 @@ extern const grade::Exercise grade::exercise = {
           return std::vector<Shape>{
               {64, 64, 32},
               blocks,
-              {8 * random.between(1, 3), random.between(9, 31), random.between(8, 40)},
+              {8 * random.between(1, 3), random.between(9, 31), random.between(41, 90)},
               {8 * random.between(5, 12), random.between(9, 31), random.between(8, 40)},
           };
         },

@@ -33,8 +33,7 @@ extern const grade::Exercise grade::exercise = {
         {{"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},
          {"bank conflicts", "bank_conflicts", "0"},
          {"wavefronts of stores", "smem_store_wavefronts", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/32"},
-         {"wavefronts of loads", "smem_load_wavefronts",
-          "M/BM*(M/BM + 1)/2 * BM*BN*K*(1/TM + 1/TN)/32"},
+         {"wavefronts of loads", "smem_load_wavefronts", "M/BM*(M/BM + 1)/2 * 2*6*K"},
          {"shared loads", "smem_loads", "M/BM*(M/BM + 1)/2 * BM*BN*K*(1/TM + 1/TN)/4"},
          {"global loads", "gmem_loads", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/4"}},
     .hints =

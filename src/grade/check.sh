@@ -68,7 +68,7 @@ ladder() {
 
 # The solution $2 of exercise $1 with wrong indices, chosen at run time.
 indices() {
-  local work=$CHECKS/indices-$1
+  local said work=$CHECKS/indices-$1
   . "$BUILD/grade/environment"
   mkdir "$work" && {
     awk -v into="$work/kernel.cu" -f src/grade/index_mutants.awk "$2" > "$work/list" &&
@@ -77,7 +77,8 @@ indices() {
       $CXX -Wl,-z,muldefs "$BUILD/src/grade/index_mutants.o" "$work/kernel.o" \
         "$EXERCISE_OBJECTS/$1/exercise.o" "$BUILD/grade/grader.o" $LIBRARIES -o "$work/mutants"
   } 2>&1 || { echo "$2: no mutants could be made"; return; }
-  sed -n "$MUTANTS" "$work/list" | "$work/mutants" $SEEDS 2>&1 | sed "s|^|$2: |"
+  said=$(sed -n "$MUTANTS" "$work/list" | "$work/mutants" $SEEDS 2>&1) ||
+    echo "$2: wrong indices are not noticed (exit code $?): $said"
   rm -r "$work"
 }
 
