@@ -21,7 +21,11 @@ trap 'rm -rf "$checks"' EXIT
 export CHECKS=$checks
 SOME=2 THIRD='0~3p'
 export SEEDS=${SEEDS:-$(shuf -i 1-20 -n 4)} MUTANTS=p
-[ "${GEMM_STEPS_TEST_ALL:-}" = 1 ] && SOME= THIRD=p || SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
+if [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ]; then
+  SOME= THIRD=p
+else
+  SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
+fi
 # The numbers of the ladder's stages, but for the one that needs no kernel.
 export STAGES=$(sed -n 's/^ *{\.number = \([1-9][0-9]*\),.*/\1/p' gemm_steps.cu | sed -n "$THIRD")
 [ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
