@@ -41,10 +41,10 @@ extern const grade::Exercise grade::exercise = {
     .shapes =
         [](grade::Random& random) {
           return std::vector<Shape>{
-              {64, 64, 64},
-              {random.between(9, 60) | 1, random.between(33, 90) | 1, random.between(2, 70)},
-              {random.between(33, 90), random.between(1, 31), random.between(2, 70)},
-              {1, random.between(1, 40), 1},
+              {16, 64, 64},
+              random.cut_tiles(8, 32, random.between(2, 70)),
+              {random.between(33, 90), random.between(1, 31), random.between(71, 90)},
+              random.part_of_tile(8, 32, 1),
           };
         },
     .targets =

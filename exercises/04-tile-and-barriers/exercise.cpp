@@ -44,7 +44,7 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           return std::vector<Shape>{
               {32, 64, 8},  // one tile: a race here is for want of the first barrier
-              {16 * random.between(1, 4), 32 * random.between(1, 3), 8 * random.between(3, 8)},
+              random.tiles(16, 32, 8 * random.between(3, 8)),
               {16, 32, 16},
           };
         },

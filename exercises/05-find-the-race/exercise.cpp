@@ -167,7 +167,7 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           return std::vector<Shape>{
               {BM, BN, 2 * BK},
-              {BM * random.between(2, 5), BN * random.between(1, 3), BK * random.between(3, 8)},
+              random.tiles(BM, BN, BK * random.between(3, 8)),
               {BM, BN, BK},
           };
         },

@@ -37,9 +37,7 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           return std::vector<Shape>{
               {2 * BM, BN, BK * random.between(1, 3) + random.between(1, BK - 1)},
-              {BM * random.between(1, 3) + random.between(1, BM - 1),
-               BN * random.between(1, 2) + random.between(1, BN - 1),
-               BK * random.between(1, 3) + random.between(1, BK - 1)},
+              random.cut_tiles(BM, BN, BK * random.between(1, 3) + random.between(1, BK - 1)),
               {random.between(1, BM - 1), BN * random.between(1, 3), random.between(1, BK - 1)},
               {1, 1, 1},
           };
@@ -48,6 +46,7 @@ extern const grade::Exercise grade::exercise = {
         {{"global loads", "gmem_loads", "M*K*ceil(N/BN) + N*K*ceil(M/BM)"},
          {"global stores", "gmem_stores", "M*N"},
          {"shared loads", "smem_load_floats", "2*ceil(K/BK)*BK*threads"},
+         {"stores per thread", "most_gmem_stores", "1", false},
          {"barriers per block", "barriers/blocks", "2*ceil(K/BK)", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =

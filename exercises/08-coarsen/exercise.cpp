@@ -57,6 +57,7 @@ extern const grade::Exercise grade::exercise = {
             const int M = several("BM", 2), N = several("BN", 2), K = several("BK", 2);
             shapes.push_back({M, N, K, variant});
           }
+          shapes[1] = random.tiles(48, 32, shapes[1].K, 1);
           return shapes;
         },
     .targets =
@@ -65,6 +66,7 @@ extern const grade::Exercise grade::exercise = {
          {"global loads", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
          {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
           "M*N*K*(1 + 1/TM)/32 + 2*(M*N*K/BM + M*N*K/BN)/32"},
+         {"stores per thread", "most_gmem_stores", "TM", false},
          {"barriers per block", "barriers/blocks", "2*K/BK", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},
     .hints =

@@ -32,14 +32,14 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", BM}, {"BN", 64}, {"BK", 8}, {"TM", 4}, {"TN", 16}}},
     .shapes =
         [](grade::Random& random) {
-          const int M = BM * random.between(2, 3);
           return std::vector<Shape>{
-              {BM, BM, 8 * random.between(1, 4)}, {M, M, 8 * random.between(2, 6)}};
+              {BM, BM, 8 * random.between(1, 4)}, {3 * BM, 3 * BM, 8 * random.between(2, 6)}};
         },
     .targets =
         {{"global loads", "gmem_load_floats", "M/BM*(M/BM + 1)/2*(BM + BN)*K"},
          {"global load sectors", "gmem_load_sectors", "M/BM*(M/BM + 1)/2*(BM + BN)*K/8"},
          {"global stores", "gmem_store_floats", "results"},
+         {"stores per thread", "most_gmem_stores", "TM*TN", false},
          {"shared floats loaded", "smem_load_floats", "M/BM*(M/BM + 1)/2*BM*BN*K*(1/TM + 1/TN)"},
          {"barriers, all blocks", "barriers", "M/BM*(M/BM + 1)/2*2*K/BK", false},
          {"shared bytes", "smem_bytes", "4*BK*(BM + BN)", false}},

@@ -26,7 +26,7 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           return std::vector<Shape>{
               {64, 128, 8},  // one tile of K
-              {64 * random.between(1, 2), 64 * random.between(1, 2), 8 * random.between(2, 5)},
+              random.tiles(64, 64, 8 * random.between(2, 5)),
           };
         },
     .targets =

@@ -36,7 +36,7 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           return std::vector<Shape>{
               {32, 64, 32},
-              {32 * random.between(1, 3), 32 * random.between(1, 3), 32 * random.between(2, 3)},
+              random.tiles(32, 32, 32 * random.between(2, 3)),
           };
         },
     .targets =
@@ -44,6 +44,7 @@ extern const grade::Exercise grade::exercise = {
          {"shared bytes", "smem_bytes", "4*(BM + BN)*(BK + 4)", false},
          {"shared wavefronts", "smem_load_wavefronts + smem_store_wavefronts",
           "(M*N*K/TM + M*N*K + M*N*K/BM + M*N*K/BN)/32"},
+         {"wavefronts of stores", "smem_store_wavefronts", "(M*N*K/BM + M*N*K/BN)/32"},
          {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"}},
     .hints =
         {{[](const grade::Case& c) {
@@ -75,6 +76,12 @@ extern const grade::Exercise grade::exercise = {
           },
           "the loads have no conflicts, but the stores do: what the lanes of a warp store at once "
           "must go to different banks as well"},
+         {[](const grade::Case& c) {
+            return sound(c) && !c.missed.empty() &&
+                   std::string(c.missed.front()->name) == "wavefronts of stores";
+          },
+          "the lanes of a warp take turns to store. That avoids conflicts, but takes as many "
+          "wavefronts as they do: pad, so that all 32 lanes can store at once"},
          {[](const grade::Case& c) { return sound(c) && !c.missed.empty(); },
           "copy each tile with one float4 per thread, and multiply from shared memory"}},
 };

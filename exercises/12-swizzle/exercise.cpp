@@ -27,12 +27,13 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"TM", 4}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {
-          const int M = 32 * random.between(2, 3);
-          return std::vector<Shape>{{32, 32, 32}, {M, M, 32 * random.between(2, 3)}};
+          return std::vector<Shape>{{32, 32, 32}, {96, 96, 32 * random.between(2, 3)}};
         },
     .targets =
         {{"shared bytes", "smem_bytes", "4*(BM*BK + BK*BN)", false},
          {"bank conflicts", "bank_conflicts", "0"},
+         {"wavefronts of stores", "smem_store_wavefronts", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/32"},
+         {"wavefronts of loads", "smem_load_wavefronts", "M/BM*(M/BM + 1)/2 * 2*6*K"},
          {"shared loads", "smem_loads", "M/BM*(M/BM + 1)/2 * BM*BN*K*(1/TM + 1/TN)/4"},
          {"global loads", "gmem_loads", "M/BM*(M/BM + 1)/2 * (BM + BN)*K/4"}},
     .hints =
@@ -57,6 +58,12 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return sound(c) && conflicts(c, model::Direction::load); },
           "the stores have no conflicts, but the loads do: at one k, all lanes must use the same "
           "value in the XOR"},
+         {[](const grade::Case& c) {
+            return sound(c) && !c.missed.empty() &&
+                   std::string(c.missed.front()->name).starts_with("wavefronts");
+          },
+          "no lanes are in conflict, because they take turns, and that takes as many wavefronts as "
+          "the conflicts did: all lanes of a warp must access shared memory at once"},
          {[](const grade::Case& c) { return sound(c) && !c.missed.empty(); },
           "load four floats at a time wherever they lie side by side: from A, and from As and Bs"}},
 };

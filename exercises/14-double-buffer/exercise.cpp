@@ -20,9 +20,7 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 64}, {"BN", 32}, {"BK", 16}, {"TM", 4}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {64, 32, 48},
-              {64 * random.between(1, 2), 32 * random.between(1, 3), 16 * random.between(3, 6)}};
+          return std::vector<Shape>{{64, 32, 48}, random.tiles(64, 32, 16 * random.between(3, 6))};
         },
     // A tile of A and of B is 4*BK*(BM + BN) bytes, a quarter of that for each of the 4 warps. What
     // is not in flight yet, or no longer, counts as that part of a load.
@@ -34,7 +32,8 @@ extern const grade::Exercise grade::exercise = {
          {"global loads", "gmem_loads", "(M*N*K/BM + M*N*K/BN)/4"},
          {"floats loaded", "gmem_load_floats", "M*N*K/BM + M*N*K/BN"},
          {"floats by cp.async", "async_store_floats", "async_load_floats"},
-         {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"}},
+         {"shared loads", "smem_loads", "(M*N*K/TM + M*N*K/TN)/4"},
+         {"bytes of locals", "local_bytes", "768", false}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::race); },
           "the barrier after the wait guarantees two things: all threads' copies have arrived, and "

@@ -88,7 +88,7 @@ model::Counts at_full_size(std::span<const grade::Case> cases) {
   return counts;
 }
 
-// Of cases that differ in K alone.
+// Of the three cases that differ in K alone.
 Score score_of(std::span<const grade::Case> cases) {
   const grade::Case& near = cases[0];
   const model::Gpu& gpu = *model::find_gpu("RTX 3090");
@@ -158,14 +158,16 @@ std::optional<grade::Complaint> complaint_about(const Score& score) {
 extern const grade::Exercise grade::exercise = {
     .title = "beat the staircase: C = A^T * B with the highest ceiling, 128 registers per thread",
     .product = {.A = grade::Order::transposed},
-    // Differing by a multiple of 32 along K: what an extrapolation to kSize needs. The third is
-    // longer than those that it begins with, to see that it holds.
+    // The first three differ by a multiple of 32 along K: what an extrapolation to kSize needs. The
+    // third is longer than those that it begins with, to see that it holds. The last has several
+    // blocks whatever the tile.
     .shapes =
         [](grade::Random& random) {
           return std::vector<Shape>{
               {256, 256, 64},
               {256, 256, 64 + 32 * random.between(1, 2)},
-              {256, 256, 32 * random.between(6, 8)}};
+              {256, 256, 32 * random.between(6, 8)},
+              {512, 768, 32}};
         },
     .targets =
         {{"bytes of locals", "local_bytes", kMostLocals, false},

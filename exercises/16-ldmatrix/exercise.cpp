@@ -34,9 +34,7 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 32}, {"BN", 32}, {"BK", 32}, {"WM", 16}, {"WN", 16}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{
-              {32, 32, 32},
-              {32 * random.between(1, 2), 32 * random.between(2, 3), 32 * random.between(2, 3)}};
+          return std::vector<Shape>{{32, 32, 32}, random.tiles(32, 32, 32 * random.between(2, 3))};
         },
     // In 8 steps of k, each of a warp's 32 lanes gives ldmatrix a row of A and a row of B.
     .targets =
@@ -44,6 +42,8 @@ extern const grade::Exercise grade::exercise = {
          {"rows for ldmatrix", "ldmatrix_rows", "M*N*K/(WM*WN*8) * 32*2", true, true},
          {"shared loads", "smem_loads", "M*N*K/(WM*WN*8) * 32*2"},
          {"bank conflicts", "bank_conflicts", "0"},
+         {"wavefronts of stores", "smem_store_wavefronts", "(M*N*K/BN + M*N*K/BM)/32"},
+         {"mma instructions", "mmas", "M*N*K/(16*8*8)", false, true},
          {"global loads", "gmem_loads", "(M*N*K/BN + M*N*K/BM)/4"}},
     .hints =
         {{[](const grade::Case& c) { return has(c, model::HazardKind::misaligned); },
@@ -72,6 +72,11 @@ extern const grade::Exercise grade::exercise = {
           "a matrix of ldmatrix is the same chunk of eight rows. In one wavefront they fit only if "
           "these eight go to eight different groups of four banks: all three bits of row % 8 must "
           "have a part in the place"},
+         {[](const grade::Case& c) { return misses(c, "wavefronts of stores"); },
+          "no lanes are in conflict, because they take turns, and that takes as many wavefronts as "
+          "the conflicts would: all lanes of a warp must store at once"},
+         {[](const grade::Case& c) { return misses(c, "mma instructions"); },
+          "the multiplications are there already: your code stores the tiles and loads fragments"},
          {[](const grade::Case& c) { return misses(c, "bank conflicts"); },
           "ldmatrix has no conflicts, but the copies do: eight lanes that are served together must "
           "store to eight different groups of four banks. The eight chunks of one row always do"}},

@@ -45,7 +45,7 @@ extern const grade::Exercise grade::exercise = {
         [](grade::Random& random) {
           return std::vector<Shape>{
               {32, 32, 32},
-              {32 * random.between(2, 3), 32 * random.between(1, 2), 32 * random.between(2, 4)},
+              random.tiles(32, 32, 32 * random.between(2, 4)),
               {32, 32 * random.between(1, 2), 64, kTf32Numbers}};
         },
     .element =

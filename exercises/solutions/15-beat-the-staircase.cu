@@ -31,7 +31,6 @@ __global__ void multiply(int M, int N, int K, const float* A, const float* B, fl
   const int block_row = blockIdx.y * BM;  // C's tile (BM, BN) starts here
   const int block_col = blockIdx.x * BN;
   const int thread = threadIdx.x;
-  // Not in your code: __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync (not counted)
   // ---- your code ----
   constexpr int BK = 8, TM = 8, TN = 8;
   __shared__ __align__(16) float As[2][BK][BM];

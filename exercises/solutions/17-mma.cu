@@ -27,7 +27,6 @@ __global__ void multiply(int N, int K, const float* A, const float* B, float* C)
   const int warp_row = warp / 2 * WM;  // and this warp's tile (WM, WN) starts there in it
   const int warp_col = warp % 2 * WN;
 
-  // Not in your code: __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync (not counted)
   float sum[2][4] = {};  // the lane's part of columns 0 to 7 of the warp's tile, and of 8 to 15
   for (int k0 = 0; k0 < K; k0 += BK) {
     const int k_copied = thread % 8 * 4;

@@ -2,9 +2,11 @@
 # check.sh BUILD [EXERCISE...]: whether the exercises and their grader keep what they promise. For every
 # exercise: its solution passes, its skeleton is the solution with the regions emptied and fails,
 # and so do the ladder's kernels and at least three typical wrong answers, these with their own hints.
-# Honest answers in many styles pass. And every attempt to deceive the grader fails, for the right
-# reason. With GEMM_STEPS_TEST_ALL=1 all of that; otherwise every third kernel of the ladder, five
-# wrong answers and two honest ones per exercise; with GEMM_STEPS_SOLUTIONS=1 only solutions and
+# Honest answers in many styles pass. Every attempt to deceive the grader fails, for the right reason.
+# And the solution fails with any of its indices wrong, whatever shapes are drawn. With
+# GEMM_STEPS_TEST_ALL=1 all of that, the wrong indices with SEEDS (else four of 1 to 20, other ones each
+# time); otherwise every third kernel of the ladder, five wrong answers and two honest ones per exercise,
+# and every sixteenth wrong index with one seed; with GEMM_STEPS_SOLUTIONS=1 only solutions and
 # skeletons.
 #
 # A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
@@ -18,7 +20,12 @@ checks=$(mktemp -d) || exit 2
 trap 'rm -rf "$checks"' EXIT
 export CHECKS=$checks
 SOME=2 THIRD='0~3p'
-[ "${GEMM_STEPS_TEST_ALL:-}" != 1 ] || SOME= THIRD=p
+export SEEDS=${SEEDS:-$(shuf -i 1-20 -n 4)} MUTANTS=p
+if [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ]; then
+  SOME= THIRD=p
+else
+  SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
+fi
 # The numbers of the ladder's stages, but for the one that needs no kernel.
 export STAGES=$(sed -n 's/^ *{\.number = \([1-9][0-9]*\),.*/\1/p' gemm_steps.cu | sed -n "$THIRD")
 [ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
@@ -63,9 +70,31 @@ ladder() {
   rm "$CHECKS/ladder-$1"
 }
 
+# The solution $2 of exercise $1 with wrong indices, chosen at run time.
+indices() {
+  local said work=$CHECKS/indices-$1
+  . "$BUILD/grade/environment"
+  mkdir "$work" && {
+    awk -v into="$work/kernel.cu" -f src/grade/index_mutants.awk "$2" > "$work/list" &&
+      $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" &&
+      src/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED &&
+      $CXX -Wl,-z,muldefs "$BUILD/src/grade/index_mutants.o" "$work/kernel.o" \
+        "$EXERCISE_OBJECTS/$1/exercise.o" "$BUILD/grade/grader.o" $LIBRARIES -o "$work/mutants"
+  } 2>&1 || { echo "$2: no mutants could be made"; return; }
+  said=$(sed -n "$MUTANTS" "$work/list" | "$work/mutants" $SEEDS 2>&1) ||
+    echo "$2: wrong indices are not noticed (exit code $?): $said"
+  rm -r "$work"
+}
+
 # What is to be done, five words each.
-task() { if [ "$2" = ladder ]; then ladder "$3"; else one "$@"; fi; }
-export -f one ladder task
+task() {
+  case $2 in
+    ladder) ladder "$3" ;;
+    indices) indices "$3" "$4" ;;
+    *) one "$@" ;;
+  esac
+}
+export -f one ladder indices task
 tasks=()
 
 # The answers that the list of edits $1 makes are to come to $2 in the exercise that they are edits of:
@@ -107,6 +136,7 @@ for exercise in "$@"; do
   if [ -e "$folder/kernel.cu" ] && [ "${solution##*.}" = cu ]; then
     "$BUILD/grade/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
       echo "$folder/kernel.cu is not $solution with its regions emptied"
+    tasks+=("" indices "$exercise" "$solution" "")
   fi
 done > "$checks/said"
 add_edits src/grade/deceptions.txt fails >> "$checks/said"

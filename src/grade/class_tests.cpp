@@ -291,7 +291,7 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
 
   // So is C: a warp for each of its columns.
   const Output by_columns = bash(
-      "INSPECT=show " + settings + "src/grade/grade.sh 3 " +
+      "SEED=2 INSPECT=show " + settings + "src/grade/grade.sh 3 " +
       edited(folder, kThird, "a_by_rows").string());
   CAPTURE(by_columns.text);
   CHECK(contains(by_columns.text, "columns 0 to 16 of C"));

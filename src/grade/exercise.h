@@ -28,6 +28,24 @@ class Random {
     return least + static_cast<int>(engine_() % static_cast<std::uint64_t>(most - least + 1));
   }
 
+  // A shape of three rows and four columns of tiles, or of four and three, M and N different: the
+  // shape in which no index of a block can be left out, halved, exchanged or taken modulo two.
+  // Every exercise about tiles has one.
+  Shape tiles(int BM, int BN, int K, int variant = 0) {
+    const int more = between(0, 1);
+    const Shape shape{(3 + more) * BM, (4 - more) * BN, K, variant};
+    return shape.M == shape.N ? Shape{4 * BM, 4 * BN, K, variant} : shape;
+  }
+  // The same, but the last row and the last column of tiles are cut off.
+  Shape cut_tiles(int BM, int BN, int K) {
+    Shape cut = tiles(BM, BN, K);
+    cut.M -= between(1, BM - 1);
+    cut.N -= between(1, BN - 1);
+    return cut;
+  }
+  // And one that is less than a tile.
+  Shape part_of_tile(int BM, int BN, int K) { return {between(1, BM - 1), between(1, BN - 1), K}; }
+
  private:
   std::mt19937_64 engine_;
 };

@@ -29,7 +29,7 @@ $(GRADED)/environment: $(BUILD)/grade.flags
 		'LIBRARIES="-fopenmp $(LIBRARIES)"' 'EXERCISE_OBJECTS="$(or $(HARDENED),$(BUILD))/exercises"' > $(NEW) && mv -f $(NEW) $@
 GRADE_PARTS := $(ANNOUNCER) $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch environment) \
 	$(call OBJECTS,$(EXERCISES:%=exercises/%/exercise.cpp))
-grader: $(GRADE_PARTS) $(GRADED)/similar $(BUILD)/src/grade/ladder.o $(BUILD)/gemm_steps_traced.o
+grader: $(GRADE_PARTS) $(GRADED)/similar $(BUILD)/src/grade/ladder.o $(BUILD)/src/grade/index_mutants.o $(BUILD)/gemm_steps_traced.o
 test-parts: grader
 
 # What the scripts read of what was asked for, beside what make hands them by itself.

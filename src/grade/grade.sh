@@ -144,6 +144,7 @@ if [ -e "$folder/kernel.cu" ]; then
     $2 ~ instructions { next }
     $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
     $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_)$/ ||
+    $2 ~ /^(_Z[0-9]+__f(add|sub|mul|maf)_rnf+|__(popcount|ffs|clz)[sd]i2)$/ ||
     $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
     { print $2 }' | c++filt | grep -vx "shared" | head -n 1)
   [ -z "$stranger" ] || give_up "$answer: it calls $stranger, which is not for kernels" 2

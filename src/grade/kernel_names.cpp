@@ -44,6 +44,15 @@ const char* why_refused(std::string_view name) {
       {"launch", "a kernel launches no kernel here"},
       {"volatile", "volatile hides what the compiler would do; leave it out"},
       {"goto", "write a loop"}};
+  // How CUDA's threads hand each other values in other ways than a load and a store.
+  for (const char* begin :
+       {"__shfl", "__ballot", "__any", "__all", "__match", "__reduce", "__activemask",
+        "__syncthreads_", "atomicA", "atomicS", "atomicE", "atomicM", "atomicI", "atomicD",
+        "atomicC", "atomicO", "atomicX"}) {
+    if (!name.starts_with(begin)) continue;
+    return "shuffles, votes and atomics hand values from thread to thread past what the targets "
+           "count; use __shared__ and barriers";
+  }
   const auto found = kRefused.find(name);
   return found == kRefused.end() ? nullptr : found->second;
 }
@@ -56,14 +65,7 @@ bool is_cuda(std::string_view name) {
       "__align__",
       "__forceinline__",
       "__syncthreads",
-      "__syncthreads_or",
-      "__syncthreads_and",
-      "__syncthreads_count",
       "__syncwarp",
-
-      "__ballot_sync",
-      "__any_sync",
-      "__all_sync",
       "__pipeline_memcpy_async",
       "__ldg",
       "__ldca",
@@ -90,7 +92,7 @@ bool is_cuda(std::string_view name) {
       "__pipeline_wait_prior",
       "__device__",
       "__host__"};
-  return kNames.contains(name) || name.starts_with("__shfl_");
+  return kNames.contains(name);
 }
 
 bool may_be_called(std::string_view name) {

@@ -107,23 +107,9 @@ bool is_reserved(const std::string& name) {
                                           std::isupper(static_cast<unsigned char>(name[1])) != 0);
 }
 
-std::set<std::string> refused_by(const std::vector<std::string>& skeleton) {
-  constexpr std::string_view kBegin = "// Not in your code: ";
-  std::set<std::string> names;
-  for (const std::string& line : skeleton) {
-    const std::string text = trimmed(line);
-    if (!text.starts_with(kBegin)) continue;
-    const std::string list = text.substr(kBegin.size(), text.find('(') - kBegin.size());
-    for (const Token& token : tokens_of({list}, {0, 1}, "skeleton")) {
-      if (token.is_name()) names.insert(token.text);
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
-Vocabulary vocabulary_of(const std::vector<std::string>& skeleton) {
+std::set<std::string> helpers_in(const std::vector<std::string>& skeleton) {
   std::set<std::string> helpers, not_for_kernels;
   const std::vector<Token> tokens = [&] {
     std::vector<std::string> code;
@@ -151,12 +137,12 @@ Vocabulary vocabulary_of(const std::vector<std::string>& skeleton) {
   if (std::ranges::find(skeleton, "#include \"cuda/instructions.h\"") != skeleton.end()) {
     helpers.insert(instructions().begin(), instructions().end());
   }
-  return {helpers, refused_by(skeleton)};
+  return helpers;
 }
 
 void check_kernel_code(
     const std::vector<std::string>& lines, Range range, const std::string& name,
-    const Vocabulary& vocabulary) {
+    const std::set<std::string>& helpers) {
   const std::vector<Token> tokens = tokens_of(lines, range, name);
   Brackets brackets;
   const Declared declared(tokens);
@@ -183,9 +169,6 @@ void check_kernel_code(
     if (const char* why = why_refused(token.text); why != nullptr && !is_constant && !is_standard) {
       refuse(name, token.line, token.text + ": " + why);
     }
-    if (vocabulary.refused.contains(token.text)) {
-      refuse(name, token.line, token.text + " is not for this exercise; its page says why");
-    }
     if (token.is("__attribute__") || token.is("__declspec")) {
       refuse(name, token.line, "attributes are not for your code");
     }
@@ -198,7 +181,7 @@ void check_kernel_code(
     }
     if (is_at(i + 1, "(") && !is_member && !may_be_called(token.text) &&
         !declared.types.contains(token.text) && !declared.others.contains(token.text) &&
-        !vocabulary.helpers.contains(token.text)) {
+        !helpers.contains(token.text)) {
       refuse(
           name, token.line, token.text + "() is not among the functions that your code may call");
     }

@@ -10,13 +10,8 @@
 
 namespace grade {
 
-// What a skeleton says of the code that goes into it.
-struct Vocabulary {
-  std::set<std::string>
-      helpers;  // functions that it defines, calls or includes, but for kernels and the host's
-  std::set<std::string> refused;  // names from its lines "// Not in your code: NAME, NAME (why)"
-};
-Vocabulary vocabulary_of(const std::vector<std::string>& skeleton);
+// The functions that a skeleton defines, calls or includes, but for kernels and the host's.
+std::set<std::string> helpers_in(const std::vector<std::string>& skeleton);
 
 // Refuses the lines of the file `name` where they hold what is not for kernels: preprocessor lines
 // but #pragma unroll, inline PTX, attributes, names of the C++ library, calls of anything but
@@ -24,6 +19,6 @@ Vocabulary vocabulary_of(const std::vector<std::string>& skeleton);
 // static variables, a brace that closes more than was opened.
 void check_kernel_code(
     const std::vector<std::string>& lines, Range range, const std::string& name,
-    const Vocabulary& vocabulary);
+    const std::set<std::string>& helpers);
 
 }  // namespace grade

@@ -63,7 +63,7 @@ std::string assembled(
         answer_name + ": nothing written yet; your code goes between the lines \"" + kRegionBegins +
         "\" and \"" + kRegionEnds + "\"");
   }
-  const Vocabulary vocabulary = vocabulary_of(frame);
+  const std::set<std::string> helpers = helpers_in(frame);
   std::string text;
   // Line `line` of the answer is what follows. Names with quotes or backslashes cannot be said.
   std::string said = answer_name;
@@ -79,7 +79,7 @@ std::string assembled(
   std::size_t done = 0;
   std::ptrdiff_t shift = 0;  // from the skeleton's line numbers to the answer's
   for (std::size_t r = 0; r < holes.size(); ++r) {
-    check_kernel_code(own, regions[r], answer_name, vocabulary);
+    check_kernel_code(own, regions[r], answer_name, helpers);
     shift = static_cast<std::ptrdiff_t>(regions[r].first - holes[r].first);
     says_line(static_cast<std::ptrdiff_t>(done) + shift);
     append(frame, done, holes[r].first);

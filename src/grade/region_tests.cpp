@@ -97,6 +97,23 @@ TEST_CASE("comments may hold what code may not") {
   CHECK(of_region("  int größer = 1;\n").exit_code == 2);
 }
 
+TEST_CASE("shuffles, votes and atomics are refused in a sentence, and names like theirs are not") {
+  for (const char* name :
+       {"__shfl_sync", "__shfl_xor_sync", "__shfl", "__ballot_sync", "__any_sync", "__all",
+        "__match_any_sync", "__reduce_add_sync", "__activemask", "__syncthreads_or",
+        "__syncthreads_count", "atomicAdd", "atomicCAS", "atomicExch_block"}) {
+    CAPTURE(name);
+    const Assembled refused = of_region("  K = 1;\n  K = " + std::string(name) + "(K);\n");
+    CHECK(refused.exit_code == 2);
+    CHECK(
+        refused.said == "mine.cu:4: " + std::string(name) +
+                            ": shuffles, votes and atomics hand values from thread to thread past "
+                            "what the targets count; use __shared__ and barriers\n");
+  }
+  CHECK(of_region("  int atomic = 1, all_rows = 2, shfl = 3, reduce_k = 4;\n").exit_code == 0);
+  CHECK(of_region("  __syncthreads(); __syncwarp();\n").exit_code == 0);
+}
+
 TEST_CASE("what a region declares it may call, and nothing else") {
   for (const char* code :
        {"const auto random = [](int i) { return i; }; random(K);",
