@@ -54,7 +54,10 @@ TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=
 	-fsanitize-coverage=trace-pc -fdata-sections -U_FORTIFY_SOURCE
 COUNTED := $(foreach name,memcpy memmove memset,--redefine-sym $(name)=simt_$(name))
 # Several makes may run in one checkout: each writes to files of its own, and renames them.
-MAKE_PID := $(shell echo $$PPID)
+MAKE_PID := $(shell mkdir -p '$(BUILD)' 2> /dev/null && [ -w '$(BUILD)' ] && echo $$PPID)
+ifeq ($(MAKE_PID)$(filter help clean,$(MAKECMDGOALS)),)
+$(error $(BUILD): cannot be written; make BUILD=folder builds elsewhere)
+endif
 NEW = $@.new$(MAKE_PID)
 DEPENDENCIES = -MMD -MP -MQ $@ -MF $@.d.new$(MAKE_PID)
 KEEP = && mv -f $@.d.new$(MAKE_PID) $@.d && mv -f $(NEW) $@

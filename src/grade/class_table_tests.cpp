@@ -118,10 +118,15 @@ TEST_CASE(
       "twice/01-index-and-guard.cu",
       with(where + sum + "C[row * N + col] = 0;\nC[row * N + col] = sum;"));
   folder.write("formulas/02-count-loads.txt", "answer barriers: 1\n");
+  folder.write("zero/02-count-loads.txt", std::string("answer barriers: \0 1\n", 21));
+  folder.write("turned \u202e/02-count-loads.txt", "answer barriers: 1\n");
   const testing::Output output = bash(grade_class(folder, "EX='1 2'"));
   CAPTURE(output.out);
   const std::string table = testing::contents(folder / "class.csv");
   CAPTURE(table);
+  CHECK(!contains(output.out, "warning"));
+  CHECK(!contains(output.out, "\u202e"));
+  CHECK(contains(output.out, "left out, it is a name with a line break or another control"));
   CHECK(contains(table, "\"nothing done\",01-index-and-guard,failed,0,no,–,–,–,"));
   CHECK(contains(table, "\"right\",01-index-and-guard,passed,3,yes,yes,yes,"));
   CHECK(contains(table, "\"twice\",01-index-and-guard,failed,2,yes,yes,no,"));

@@ -14,7 +14,7 @@ answer=$work/$exercise.${file##*.}
 is_written() {
   local begin bare formulas=
   [ "${answer##*.}" = cu ] || formulas=1
-  bare=$(awk -v formulas="$formulas" -f src/grade/bare.awk "$answer")
+  bare=$(awk -v formulas="$formulas" -f src/grade/bare.awk "$answer" | tr -d '\000')
   [ -n "$bare" ] || return 1
   for begin in exercises/"$exercise"/start.* "exercises/$exercise/kernel.cu"; do
     [ ! -e "$begin" ] || [ "${begin##*.}" != "${answer##*.}" ] ||
@@ -47,6 +47,7 @@ else
   if is_written; then
     grade > "$work/said" 2>&1 < /dev/null
     code=$?
+    [ -d "$work" ] || exit 1 # interrupted: that is no verdict
     # Nothing that a terminal would obey, and no paths of this machine.
     said=$(tr -d '\000-\010\013-\037\177' < "$work/said")
     said=${said//"$work/"/}
@@ -59,7 +60,6 @@ else
     code=empty said="nothing is written yet between the marked lines, or behind the colons"
   fi
 fi
-[ -d "$work" ] || exit 1 # interrupted: that is no verdict
 case $code in
   0) verdict=passed ;;
   1) verdict=failed ;;

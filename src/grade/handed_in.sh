@@ -22,6 +22,8 @@ dir=$1
 shift
 declare -A name_of id_of id_for is_several file_of attempt_of record_of name_for
 students=()
+# Unicode's line breaks, and characters that change the direction of writing.
+turns=$'\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]'
 any_name=-10000 # less than every attempt: a file's own name goes before any other
 
 leave_out() { printf 'grade-class: %q: left out, it is %s\n' "$1" "$2" >&2; }
@@ -157,7 +159,7 @@ for entry in "$dir"/*; do
     fi
     read_prefix "$prefix" || { leave_out "$entry" "of no student by its name"; continue; }
   fi
-  if [[ $name =~ [[:cntrl:]] ]]; then
+  if [[ $name =~ [[:cntrl:]] || $name =~ $turns ]]; then
     leave_out "$entry" "a name with a line break or another control character; rename it"
   elif [[ $name == [=+@-]* ]]; then
     leave_out "$entry" "a name that a spreadsheet takes for a formula; rename it"
