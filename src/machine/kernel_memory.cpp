@@ -81,7 +81,7 @@ std::vector<KernelArray> arrays_of(
     arrays.back().own_pages = array.own_pages;
   }
   for (const DeviceVariable& variable : device_variables()) {
-    if (variable.is_constant) continue;
+    if (variable.kind == simt::VariableKind::constant) continue;
     arrays.push_back(
         {variable.name, address_of(variable.data), variable.bytes, false, false, true});
     arrays.back().own_pages = false;

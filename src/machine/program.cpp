@@ -125,10 +125,10 @@ int simt::launch_error() {
 }
 
 simt::DeviceVariable::DeviceVariable(
-    const char* name, const void* data, std::size_t bytes, bool is_constant) {
+    const char* name, const volatile void* data, std::size_t bytes, VariableKind kind) {
   std::vector<machine::DeviceVariable>& known = machine::variables();
   const bool again = std::any_of(known.begin(), known.end(), [data](const auto& variable) {
     return variable.data == data;  // both copies of the file register it
   });
-  if (!again) known.push_back({name, data, bytes, is_constant});
+  if (!again) known.push_back({name, const_cast<const void*>(data), bytes, kind});
 }

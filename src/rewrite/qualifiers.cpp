@@ -16,6 +16,8 @@ namespace {
 // 128 bytes are one row of the 32 banks. constinit avoids a guard variable, which would be read at
 // each use. (As cuda/cpu.h has it for files that are not rewritten.)
 constexpr const char* kShared = "__attribute__((aligned(128))) constinit thread_local";
+// Its page is closed to the host while a kernel may use the variable (machine/device_memory.h).
+constexpr const char* kOwnPage = " __attribute__((aligned(4096)))";
 constexpr const char* kKernel = "__attribute__((noipa))";
 
 bool is_any_of(const Token& token, std::initializer_list<const char*> words) {
@@ -174,8 +176,11 @@ class Qualifiers {
         tokens_.begin() + static_cast<std::ptrdiff_t>(first),
         tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
         [](const Token& token) { return token.is("extern"); });
-    edits_.replace(tokens_[i], tokens_[i], names.empty() || is_extern ? "" : "inline");
-    if (names.empty() || is_extern) return;
+    const bool defines = !names.empty() && !is_extern;
+    std::string word = defines ? "inline" : "";
+    if (tokens_[i].is("__managed__") && in_namespace() && !is_extern) word += kOwnPage;
+    edits_.replace(tokens_[i], tokens_[i], word);
+    if (!defines) return;
     const std::size_t end = end_of(names.back());
     for (std::size_t at = first; at < names.front(); ++at) {
       if (tokens_[at].is("static")) edits_.remove(tokens_[at]);
@@ -183,17 +188,15 @@ class Qualifiers {
     name_namespaces();
     if (tokens_[first].is("template") || end == tokens_.size()) return;
     std::string registered;
-    const bool is_constant = [&] {
-      for (std::size_t at = first; at < names.front(); ++at) {
-        if (tokens_[at].is("__constant__")) return true;
-      }
-      return false;
-    }();
+    std::string kind = "device";
+    for (std::size_t at = first; at < names.front(); ++at) {
+      if (tokens_[at].is("__constant__")) kind = "constant";
+      if (tokens_[at].is("__managed__")) kind = "managed";
+    }
     for (const std::size_t name : names) {
       const std::string text(tokens_[name].text);
       registered += " static const ::simt::DeviceVariable simt_variable_" + text + "(\"" + text +
-                    "\", &" + text + ", sizeof " + text + ", " + (is_constant ? "true" : "false") +
-                    ");";
+                    "\", ::std::addressof( " + text + "), sizeof " + text + ", ::simt::VariableKind::" + kind + ");";
     }
     edits_.insert(tokens_[end].end(), registered);
   }

@@ -17,6 +17,7 @@
 #undef __global__
 #undef __device__
 #undef __constant__
+#undef __managed__
 #undef __shared__
 
 // As nvcc defines them, for an architecture of its middle years.
