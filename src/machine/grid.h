@@ -73,6 +73,8 @@ struct Machine {
   std::optional<std::chrono::steady_clock::time_point> no_blocks_after = {};
   // With an observer, blocks are cut short at their next barrier or exchange after this time.
   std::optional<std::chrono::steady_clock::time_point> cut_blocks_after = {};
+  // The kernels come from a rewritten file: other variables than the device's are the host's.
+  bool host_variables = false;
   bool own_variables = true;  // the program has __device__ variables, to which a kernel may store
   std::span<const GlobalArray> arrays = {};  // for run(): used to name what an access missed
 };

@@ -132,6 +132,11 @@ model::Hazard out_of_bounds(
     hazard.byte = address - address_of(freed->data);
     return hazard;
   }
+  if (const HostVariable* variable = host_variable_at(address)) {
+    hazard.kind = model::HazardKind::host_memory;
+    hazard.array = variable->name;
+    return hazard;
+  }
   for (const KernelArray& array : arrays) {
     if (array.bytes == 0 || array.owner != 0) continue;
     const auto* const data = reinterpret_cast<const void*>(array.begin);

@@ -6,6 +6,7 @@
 
 #include "machine/fiber.h"
 #include "machine/lanes.h"
+#include "machine/symbols.h"
 #include "machine/warpgroup.h"
 #include "model/matrix_descriptor.h"
 #include "trace/bad_index.h"
@@ -221,9 +222,10 @@ void Watch::stray(Token path, Token token, const model::WarpAccess& access, int 
     const bool stores = is_store(kind) || (kind == Kind::kAsyncCopy && locals_.holds(address));
     const bool allowed = !stores || memory_.uncounted_may_be_stored_to;
     const bool uncounted =
-        allowed && std::any_of(
-                       memory_.uncounted.begin(), memory_.uncounted.end(),
-                       [&](const machine::MemoryRange& range) { return range.holds(address); });
+        allowed && !(memory_.has_host_variables && machine::host_variable_at(address) != nullptr) &&
+        std::any_of(
+            memory_.uncounted.begin(), memory_.uncounted.end(),
+            [&](const machine::MemoryRange& range) { return range.holds(address); });
     if (uncounted) return;
     if (memory_.stacks.holds(address))
       return foreign_local(path, token, stores, address, thread_of(warp, l));
