@@ -45,12 +45,12 @@ void forget_notes() {
   kept.clear();
 }
 
-void note(const std::string& sentence, const void* place, bool is_hazard) {
+void note(const std::string& sentence, const void* place, bool is_hazard, const void* other) {
   constexpr std::size_t kMost = 100;
   const bool known = std::any_of(kept.begin(), kept.end(), [&](const Note& old) {
     return old.sentence == sentence && old.place == place;
   });
-  if (!known && kept.size() < kMost) kept.push_back({sentence, place, is_hazard});
+  if (!known && kept.size() < kMost) kept.push_back({sentence, place, is_hazard, other});
 }
 
 bool is_late() {

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cuda/headers/cuda_runtime_api.h"
 #include "host/call.h"
+#include "host/handles.h"
+#include "host/order.h"
 #include "host/places.h"
 #include "host/stream.h"
 #include "machine/device_memory.h"
@@ -49,6 +53,18 @@ cudaError_t check(
   return cudaSuccess;
 }
 
+// What an operation of the GPU uses.
+std::vector<machine::Touched> used(const void* memory, const Rows& rows, bool stores) {
+  std::vector<machine::Touched> used;
+  if (!place_of(memory).for_gpu) return used;
+  for (std::size_t row = 0; row < rows.height; ++row) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory) + row * rows.pitch;
+    if (used.empty() || used.back().end != begin) used.push_back({begin, begin, stores});
+    used.back().end = begin + rows.width;
+  }
+  return used;
+}
+
 Rows one_row(std::size_t bytes) {
   return {bytes, 1, bytes};
 }
@@ -81,15 +97,25 @@ cudaError_t copy(
     error = check(call, "the source", from, from_rows, from_gpu, known && !from_gpu, sizes.from);
   }
   if (error != cudaSuccess) return error;
-  const auto work = [=] {
-    const machine::OpenDeviceMemory open_to(to), open_from(from);
-    for (std::size_t row = 0; row < rows.height; ++row) {
-      std::memmove(
-          static_cast<char*>(to) + row * rows.pitch,
-          static_cast<const char*>(from) + row * from_pitch, rows.width);
+  // Memory of the host that is not pinned goes through a buffer, for which the call waits.
+  const bool host_waits_for_it = !call.is_async() || !place_of(to).for_gpu;
+  const auto work = [=, name = call.function(), place = call.place()] {
+    Operation operation = begin_operation();
+    operation.place = place;
+    {
+      const machine::OpenDeviceMemory open_to(to), open_from(from);
+      for (std::size_t row = 0; row < rows.height; ++row) {
+        std::memmove(
+            static_cast<char*>(to) + row * rows.pitch,
+            static_cast<const char*>(from) + row * from_pitch, rows.width);
+      }
     }
+    std::vector<machine::Touched> touched = used(to, rows, true);
+    for (const machine::Touched& range : used(from, from_rows, false)) touched.push_back(range);
+    end_operation(operation, name, std::move(touched));
   };
   in_stream(stream, work, cudaGraphNodeTypeMemcpy);
+  if (host_waits_for_it && capture_of(stream) == nullptr) host_waits(stream);
   return cudaSuccess;
 }
 
@@ -98,11 +124,16 @@ cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStr
   if (rows.empty()) return cudaSuccess;
   const cudaError_t error = check(call, "the destination", to, rows, true, false, -1);
   if (error != cudaSuccess) return error;
-  const auto work = [=] {
-    const machine::OpenDeviceMemory open(to);
-    for (std::size_t row = 0; row < rows.height; ++row) {
-      std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
+  const auto work = [=, name = call.function(), place = call.place()] {
+    Operation operation = begin_operation();
+    operation.place = place;
+    {
+      const machine::OpenDeviceMemory open(to);
+      for (std::size_t row = 0; row < rows.height; ++row) {
+        std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
+      }
     }
+    end_operation(operation, name, used(to, rows, true));
   };
   in_stream(stream, work, cudaGraphNodeTypeMemset);
   return cudaSuccess;

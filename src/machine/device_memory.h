@@ -78,7 +78,25 @@ class OpenDeviceMemory {
  private:
   const bool all_ = false;
   const char* only_ = nullptr;
+  bool opened_busy_ = false;
 };
+
+// Whether the host, too, may access an address in memory that the machine can close to it: managed
+// or pinned memory. `any` such memory exists.
+bool is_shared_with_host(const void* address);
+bool any_shared_with_host();
+
+// Bytes that unfinished work uses, so that host code must not store to them, nor load what the work
+// stores. `by` is its name. From now on an access of host code that must not be is a fault.
+struct Busy {
+  Touched touched;
+  std::string by;
+};
+void close_to_host(std::vector<Busy> busy);
+// For the handler of a fault of host code. Whether the access may be: then its page is open now,
+// until close_again().
+bool open_for_host(const void* address, bool stores);
+void close_again();
 
 // Writes what is at an address that host code cannot access: "d_A, which is in the GPU's memory;
 // cudaMemcpy it to the host first"; nothing if it is not the GPU's. May be called from a signal

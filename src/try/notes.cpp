@@ -19,7 +19,9 @@ bool print_notes() {
   for (const host::Note& note : host::notes()) {
     any_hazard |= note.is_hazard;
     const std::string line = note.place != nullptr ? line_of_user({note.place}) : "";
-    const std::string text = line + (line.empty() ? "" : ": ") + note.sentence;
+    const std::string other = note.other != nullptr ? line_of_user({note.other}) : "";
+    const std::string text = line + (line.empty() ? "" : ": ") + note.sentence +
+                             (other.empty() ? "" : "; the other is asked for at " + other);
     if (!printed.insert(text).second) continue;
     std::fprintf(stderr, "try: %s%s\n", note.is_hazard ? "" : "note: ", text.c_str());
   }

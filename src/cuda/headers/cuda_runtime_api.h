@@ -131,9 +131,11 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 
 namespace simt {
-// Whether the work of this stream belongs to a graph that is being captured. If so, keep() adds
-// run(work) to it; drop(work) is called when the graph no longer needs it.
+// Whether the work of this stream belongs to a graph that is being captured.
 bool is_captured(cudaStream_t stream);
+// Whether work of this stream begins now. If not, it is captured: keep() adds run(work) to the
+// graph; drop(work) is called when the graph no longer needs it.
+bool begins_now(cudaStream_t stream);
 void keep(cudaStream_t stream, void (*run)(void*), void* work, void (*drop)(void*));
 }  // namespace simt
 
