@@ -23,6 +23,10 @@ void run_grid(
 // kernel is called.
 void kernel_begins();
 
+// It has __cluster_dims__. A cluster of several blocks does not run here, so its use is a fault.
+void cluster_begins(unsigned x, unsigned y = 1, unsigned z = 1);
+void use_cluster();
+
 // What a launch's thread calls before it evaluates the call of the kernel.
 void call_begins();
 

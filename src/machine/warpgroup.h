@@ -88,10 +88,12 @@ class WgmmaOfThread {
   std::uint64_t completed_ = 0;
 };
 
-// Completes the same multiplication of all threads of a warpgroup. `shared` is dynamic shared
-// memory.
+// The memory at a shared address.
+using SharedMemory = char* (*)(std::uint32_t address);
+
+// Completes the same multiplication of all threads of a warpgroup.
 void multiply_together(
-    std::span<WgmmaOfThread* const> threads, std::size_t number, const char* shared);
+    std::span<WgmmaOfThread* const> threads, std::size_t number, SharedMemory shared);
 
 // Calls visit(shared address) for each 16 bytes of an operand of that many rows, a multiple of 8.
 template <class Visit>

@@ -6,24 +6,24 @@
 #include "cuda/hopper_instructions.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/shared_address.h"
 #include "machine/warpgroup_actions.h"
 #include "machine/worker.h"
 
 namespace machine {
 namespace {
 
-// Faults if the operand is not in the block's dynamic shared memory.
+// Faults if the operand is not in one of the block's arrays in shared memory.
 void require_operand(const OperandTile& tile, int rows, const void* place) {
-  std::uint32_t end = 0;
-  for_each_piece(tile, rows, [&](std::uint32_t piece) { end = std::max(end, piece + 16); });
-  for (const KernelArray& array : running_worker->memory().arrays) {
-    const bool is_dynamic =
-        array.shared && array.begin == reinterpret_cast<std::uintptr_t>(dynamic_shared_memory());
-    if (!is_dynamic || end <= array.bytes) continue;
+  std::uint32_t begin = ~0u, end = 0;
+  for_each_piece(tile, rows, [&](std::uint32_t piece) {
+    begin = std::min(begin, piece);
+    end = std::max(end, piece + 16);
+  });
+  if (shared_array_at(pointer_to_shared(begin), end - begin) == nullptr) {
     fault(
-        "the descriptor of its wgmma reaches to the shared address " + std::to_string(end) +
-            ", but the block has only " + std::to_string(array.bytes) +
-            " bytes of dynamic shared memory",
+        "the descriptor of its wgmma describes the shared addresses from " + std::to_string(begin) +
+            " to " + std::to_string(end) + ", which are not in one array of shared memory",
         place);
   }
   const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
@@ -59,7 +59,7 @@ std::optional<WrongWgmma> complete_wgmma(
         warpgroup[t].wait.place};
   }
   for (std::size_t number = 0; number < issued.size(); ++number) {
-    multiply_together(all, number, dynamic_shared_memory());
+    multiply_together(all, number, pointer_to_shared);
   }
   for (WgmmaOfThread* thread : all) thread->give_back();
   return std::nullopt;

@@ -44,6 +44,9 @@ class Qualifiers {
         if (!scopes_.empty()) scopes_.pop_back();
       } else if (token.is("__global__")) {
         kernel(i);
+      } else if (token.is("__cluster_dims__") && i + 1 < tokens_.size() && opens(tokens_[i + 1])) {
+        const std::size_t close = closing(tokens_, i + 1);
+        if (close < tokens_.size()) edits_.replace(token, tokens_[close], "");
       } else if (token.is("__shared__")) {
         shared(i);
       } else if (is_any_of(token, {"__device__", "__constant__", "__managed__"})) {
@@ -150,13 +153,21 @@ class Qualifiers {
 
   void kernel(std::size_t i) {
     edits_.replace(tokens_[i], tokens_[i], kKernel);
-    for (std::size_t at = i + 1; at < tokens_.size(); ++at) {
+    std::string begins = " ::simt::kernel_begins();";
+    for (std::size_t at = first_of(i); at < tokens_.size(); ++at) {
       if (tokens_[at].is(";")) return;
       if (tokens_[at].is("{")) {
-        edits_.insert(tokens_[at].end(), " ::simt::kernel_begins();");
+        edits_.insert(tokens_[at].end(), begins);
         return;
       }
-      if (opens(tokens_[at])) at = closing(tokens_, at);
+      const bool is_cluster = tokens_[at].is("__cluster_dims__");
+      if (is_cluster || opens(tokens_[at])) {
+        const std::size_t close = closing(tokens_, at + is_cluster);
+        if (is_cluster && close < tokens_.size()) {
+          begins += " ::simt::cluster_begins" + text_of(at + 1, close) + ";";
+        }
+        at = close;
+      }
     }
   }
 
@@ -196,7 +207,8 @@ class Qualifiers {
     for (const std::size_t name : names) {
       const std::string text(tokens_[name].text);
       registered += " static const ::simt::DeviceVariable simt_variable_" + text + "(\"" + text +
-                    "\", ::std::addressof( " + text + "), sizeof " + text + ", ::simt::VariableKind::" + kind + ");";
+                    "\", ::std::addressof( " + text + "), sizeof " + text +
+                    ", ::simt::VariableKind::" + kind + ");";
     }
     edits_.insert(tokens_[end].end(), registered);
   }

@@ -18,6 +18,7 @@
 #undef __device__
 #undef __constant__
 #undef __managed__
+#undef __cluster_dims__
 #undef __shared__
 
 // As nvcc defines them, for an architecture of its middle years.
