@@ -222,6 +222,26 @@ std::optional<DeviceArray> freed_array_at(const void* address) {
   return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 
+std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t most) {
+  if (!range.holds(address)) return std::nullopt;
+  std::optional<DeviceArray> nearest;
+  const auto* const at = static_cast<const char*>(address);
+  const auto look = [&](const DeviceArray& array) {
+    const char* const end = array.data + array.bytes;
+    const auto distance = static_cast<std::uint64_t>(
+        at < array.data ? array.data - at
+        : at >= end     ? at - end
+                        : 0);
+    if (distance >= most) return;
+    most = distance;
+    nearest = array;
+  };
+  const auto next = freed.upper_bound(at);
+  if (next != freed.end()) look(next->second);
+  if (next != freed.begin()) look(std::prev(next)->second);
+  return nearest;
+}
+
 bool is_device_address(const void* address) {
   return range.holds(address);
 }

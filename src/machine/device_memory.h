@@ -58,6 +58,8 @@ std::vector<GlobalArray> device_arrays();
 std::optional<DeviceArray> array_at(const void* address);
 // The array that contained it and was freed.
 std::optional<DeviceArray> freed_array_at(const void* address);
+// The nearest that was freed, if it is this near: bytes between it and the address.
+std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t most);
 // Whether the address is in the range reserved for arrays.
 bool is_device_address(const void* address);
 

@@ -23,6 +23,7 @@ enum class WgmmaElement { tf32, f16, bf16 };
 struct OperandTile {
   std::uint64_t descriptor;
   model::Major major = model::Major::k;
+  const char* shared = nullptr;  // its array's memory, as if that began at the shared address 0
   bool operator==(const OperandTile&) const = default;
 };
 
@@ -88,12 +89,8 @@ class WgmmaOfThread {
   std::uint64_t completed_ = 0;
 };
 
-// The memory at a shared address.
-using SharedMemory = char* (*)(std::uint32_t address);
-
 // Completes the same multiplication of all threads of a warpgroup.
-void multiply_together(
-    std::span<WgmmaOfThread* const> threads, std::size_t number, SharedMemory shared);
+void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t number);
 
 // Calls visit(shared address) for each 16 bytes of an operand of that many rows, a multiple of 8.
 template <class Visit>
