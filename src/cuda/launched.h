@@ -55,7 +55,7 @@ class Launched {
   }
 
   template <class... Arguments>
-  void operator()(Arguments... arguments) {
+  [[gnu::always_inline]] void operator()(Arguments... arguments) {
     auto work = [call = call_, grid = grid_, block = block_, shared_bytes = shared_bytes_,
                  arguments...]() mutable {
       std::uint64_t references = 0;

@@ -23,6 +23,10 @@ void run_grid(
 // kernel is called.
 void kernel_begins();
 
+// It has __cluster_dims__. A cluster of several blocks does not run here, so its use is a fault.
+void cluster_begins(unsigned x, unsigned y = 1, unsigned z = 1);
+void use_cluster();
+
 // What a launch's thread calls before it evaluates the call of the kernel.
 void call_begins();
 
@@ -37,8 +41,10 @@ void run_called(
     std::uint64_t* references);
 
 // A namespace's __device__, __constant__ or __managed__ variable.
+enum class VariableKind { device, constant, managed };
 struct DeviceVariable {
-  DeviceVariable(const char* name, const void* data, std::size_t bytes, bool is_constant);
+  DeviceVariable(
+      const char* name, const volatile void* data, std::size_t bytes, VariableKind kind);
 };
 
 // The cudaError_t of the last launch, or call of a CUDA function, that failed. cudaGetLastError

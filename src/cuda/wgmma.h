@@ -39,7 +39,7 @@ void wgmma_fence();
 void wgmma_commit_group();
 
 namespace simt {
-unsigned shared_address(const void* pointer);  // on the CPU, of dynamic shared memory only
+unsigned shared_address(const void* pointer);
 void wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds);
 void wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds);
 void wait_for_wgmma_groups(int groups_in_flight);

@@ -58,11 +58,12 @@ void BlasCall::require_on_gpu(const char* name, const void* pointer, std::int64_
   status_ = CUBLAS_STATUS_EXECUTION_FAILED;
   const std::string named =
       name + (place.name.empty() || place.name == name ? "" : ", " + place.name + ",");
-  if (place.freed) return call_.note(named + " was freed before");
-  if (!place.for_gpu) return call_.note(named + " is not memory of the GPU");
+  if (place.freed) return call_.note(named + " was freed before", true);
+  if (!place.for_gpu) return call_.note(named + " is not memory of the GPU", true);
   call_.note(
       named + " has " + text::grouped(static_cast<long long>(place.bytes)) +
-      " bytes from there on, and the call needs " + text::grouped(bytes));
+          " bytes from there on, and the call needs " + text::grouped(bytes),
+      true);
 }
 
 void BlasCall::require_vector(

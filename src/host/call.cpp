@@ -27,8 +27,14 @@ cudaError_t Call::fails(cudaError_t error, const std::string& why) const {
   return error;
 }
 
-void Call::note(const std::string& sentence) const {
-  host::note(std::string(function_) + ": " + sentence, place_);
+cudaError_t Call::hazard(cudaError_t error, const std::string& why) const {
+  set_last_error(error);
+  note(why, true);
+  return error;
+}
+
+void Call::note(const std::string& sentence, bool is_hazard) const {
+  host::note(std::string(function_) + ": " + sentence, place_, is_hazard);
 }
 
 const std::vector<Note>& notes() {
@@ -39,12 +45,12 @@ void forget_notes() {
   kept.clear();
 }
 
-void note(const std::string& sentence, const void* place) {
+void note(const std::string& sentence, const void* place, bool is_hazard, const void* other) {
   constexpr std::size_t kMost = 100;
   const bool known = std::any_of(kept.begin(), kept.end(), [&](const Note& old) {
     return old.sentence == sentence && old.place == place;
   });
-  if (!known && kept.size() < kMost) kept.push_back({sentence, place});
+  if (!known && kept.size() < kMost) kept.push_back({sentence, place, is_hazard, other});
 }
 
 bool is_late() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cuda/headers/driver_types.h"
@@ -17,7 +18,13 @@ class Call {
       const char* function = __builtin_FUNCTION(), const void* place = __builtin_return_address(0));
   // Keeps the error for cudaGetLastError, and the reason as a note. Returns the error.
   cudaError_t fails(cudaError_t error, const std::string& why) const;
-  void note(const std::string& sentence) const;
+  // The same for a mistake that a GPU need not notice: it fails the run, as a kernel's hazard does.
+  cudaError_t hazard(cudaError_t error, const std::string& why) const;
+  void note(const std::string& sentence, bool is_hazard = false) const;
+  const char* function() const { return function_; }
+  const void* place() const { return place_; }
+  // Whether it returns before its work has ended.
+  bool is_async() const { return std::string_view(function_).ends_with("Async"); }
 
  private:
   machine::HostLock lock_;
@@ -29,12 +36,16 @@ class Call {
 struct Note {
   std::string sentence;
   const void* place;  // return address of the call in the program; null: of several calls
+  bool is_hazard = false;
+  const void* other = nullptr;  // of another call that takes part
 };
 const std::vector<Note>& notes();
 void forget_notes();
 
 // Each sentence is kept once for each place.
-void note(const std::string& sentence, const void* place = nullptr);
+void note(
+    const std::string& sentence, const void* place = nullptr, bool is_hazard = false,
+    const void* other = nullptr);
 
 // Whether the program is short of time, so that a library's results are left out.
 bool is_late();

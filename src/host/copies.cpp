@@ -1,11 +1,15 @@
 #include "host/copies.h"
 
+#include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cuda/headers/cuda_runtime_api.h"
 #include "host/call.h"
+#include "host/handles.h"
+#include "host/order.h"
 #include "host/places.h"
 #include "host/stream.h"
 #include "machine/device_memory.h"
@@ -14,41 +18,51 @@
 namespace host {
 namespace {
 
-struct Wrong {
-  cudaError_t error;
-  std::string why;
-};
-
 std::string in_bytes(std::size_t bytes) {
   return text::grouped(static_cast<long long>(bytes)) + (bytes == 1 ? " byte" : " bytes");
 }
 
-// What is wrong with one side of a copy, "the destination" or "the source".
-std::optional<Wrong> wrong_with(
-    const std::string& side, const void* pointer, const Rows& rows, bool for_gpu, bool for_host) {
-  if (pointer == nullptr) return Wrong{cudaErrorInvalidValue, side + " is a null pointer"};
+// Whether one side of a copy, "the destination" or "the source", is as it must be; if not, that is
+// noted.
+cudaError_t check(
+    const Call& call, const std::string& side, const void* pointer, const Rows& rows, bool for_gpu,
+    bool for_host, std::size_t known_bytes) {
+  if (pointer == nullptr) return call.fails(cudaErrorInvalidValue, side + " is a null pointer");
   if (rows.width > rows.pitch) {
-    return Wrong{
+    return call.fails(
         cudaErrorInvalidPitchValue, side + "'s rows are " + in_bytes(rows.pitch) +
-                                        " apart, and each is " + in_bytes(rows.width) + " wide"};
+                                        " apart, and each is " + in_bytes(rows.width) + " wide");
   }
   const Place place = place_of(pointer);
   const std::string named = place.name.empty() ? side : side + ", " + place.name + ",";
-  if (place.freed) return Wrong{cudaErrorInvalidValue, named + " was freed before"};
+  if (place.freed) return call.hazard(cudaErrorInvalidValue, named + " was freed before");
   if (for_gpu && !place.for_gpu) {
-    return Wrong{
-        cudaErrorInvalidValue, named + " must be memory of the GPU, and is memory of the host"};
+    return call.fails(
+        cudaErrorInvalidValue, named + " must be memory of the GPU, and is memory of the host");
   }
   if (for_host && !place.for_host) {
-    return Wrong{
-        cudaErrorInvalidValue, named + " must be memory of the host, and is memory of the GPU"};
+    return call.fails(
+        cudaErrorInvalidValue, named + " must be memory of the host, and is memory of the GPU");
   }
-  if (rows.bytes() > place.bytes) {
-    return Wrong{
-        cudaErrorInvalidValue, named + " has " + in_bytes(place.bytes) +
-                                   " from there on, and the call is for " + in_bytes(rows.bytes())};
+  const std::size_t bytes = std::min(place.bytes, known_bytes);
+  if (rows.bytes() > bytes) {
+    return call.hazard(
+        cudaErrorInvalidValue, named + " has " + in_bytes(bytes) +
+                                   " from there on, and the call is for " + in_bytes(rows.bytes()));
   }
-  return std::nullopt;
+  return cudaSuccess;
+}
+
+// What an operation of the GPU uses.
+std::vector<machine::Touched> used(const void* memory, const Rows& rows, bool stores) {
+  std::vector<machine::Touched> used;
+  if (!place_of(memory).for_gpu) return used;
+  for (std::size_t row = 0; row < rows.height; ++row) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory) + row * rows.pitch;
+    if (used.empty() || used.back().end != begin) used.push_back({begin, begin, stores});
+    used.back().end = begin + rows.width;
+  }
+  return used;
 }
 
 Rows one_row(std::size_t bytes) {
@@ -68,7 +82,7 @@ std::string too_small(const simt::Symbol& symbol, std::size_t bytes, std::size_t
 
 cudaError_t copy(
     const Call& call, void* to, const Rows& rows, const void* from, std::size_t from_pitch,
-    cudaMemcpyKind kind, cudaStream_t stream) {
+    cudaMemcpyKind kind, cudaStream_t stream, simt::KnownBytes sizes) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
     return call.fails(cudaErrorInvalidMemcpyDirection, "there is no such direction of a copy");
   }
@@ -78,34 +92,48 @@ cudaError_t copy(
   const bool from_gpu = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const bool known = kind != cudaMemcpyDefault;
   const Rows from_rows{rows.width, rows.height, from_pitch};
-  for (const auto& wrong :
-       {wrong_with("the destination", to, rows, to_gpu, known && !to_gpu),
-        wrong_with("the source", from, from_rows, from_gpu, known && !from_gpu)}) {
-    if (wrong) return call.fails(wrong->error, wrong->why);
+  cudaError_t error = check(call, "the destination", to, rows, to_gpu, known && !to_gpu, sizes.to);
+  if (error == cudaSuccess) {
+    error = check(call, "the source", from, from_rows, from_gpu, known && !from_gpu, sizes.from);
   }
-  const auto work = [=] {
-    const machine::OpenDeviceMemory open_to(to), open_from(from);
-    for (std::size_t row = 0; row < rows.height; ++row) {
-      std::memmove(
-          static_cast<char*>(to) + row * rows.pitch,
-          static_cast<const char*>(from) + row * from_pitch, rows.width);
+  if (error != cudaSuccess) return error;
+  // Memory of the host that is not pinned goes through a buffer, for which the call waits.
+  const bool host_waits_for_it = !call.is_async() || !place_of(to).for_gpu;
+  const auto work = [=, name = call.function(), place = call.place()] {
+    Operation operation = begin_operation();
+    operation.place = place;
+    {
+      const machine::OpenDeviceMemory open_to(to), open_from(from);
+      for (std::size_t row = 0; row < rows.height; ++row) {
+        std::memmove(
+            static_cast<char*>(to) + row * rows.pitch,
+            static_cast<const char*>(from) + row * from_pitch, rows.width);
+      }
     }
+    std::vector<machine::Touched> touched = used(to, rows, true);
+    for (const machine::Touched& range : used(from, from_rows, false)) touched.push_back(range);
+    end_operation(operation, name, std::move(touched));
   };
   in_stream(stream, work, cudaGraphNodeTypeMemcpy);
+  if (host_waits_for_it && capture_of(stream) == nullptr) host_waits(stream);
   return cudaSuccess;
 }
 
 cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStream_t stream) {
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   if (rows.empty()) return cudaSuccess;
-  if (const auto wrong = wrong_with("the destination", to, rows, true, false)) {
-    return call.fails(wrong->error, wrong->why);
-  }
-  const auto work = [=] {
-    const machine::OpenDeviceMemory open(to);
-    for (std::size_t row = 0; row < rows.height; ++row) {
-      std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
+  const cudaError_t error = check(call, "the destination", to, rows, true, false, -1);
+  if (error != cudaSuccess) return error;
+  const auto work = [=, name = call.function(), place = call.place()] {
+    Operation operation = begin_operation();
+    operation.place = place;
+    {
+      const machine::OpenDeviceMemory open(to);
+      for (std::size_t row = 0; row < rows.height; ++row) {
+        std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
+      }
     }
+    end_operation(operation, name, used(to, rows, true));
   };
   in_stream(stream, work, cudaGraphNodeTypeMemset);
   return cudaSuccess;
@@ -115,13 +143,15 @@ cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStr
 
 using namespace host;
 
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  return copy(Call(), to, one_row(bytes), from, bytes, kind, nullptr);
+cudaError_t simt::copy(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, KnownBytes known) {
+  return host::copy(Call("cudaMemcpy"), to, one_row(bytes), from, bytes, kind, nullptr, known);
 }
 
-cudaError_t cudaMemcpyAsync(
-    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy(Call(), to, one_row(bytes), from, bytes, kind, stream);
+cudaError_t simt::copy_async(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
+    KnownBytes known) {
+  return host::copy(Call("cudaMemcpyAsync"), to, one_row(bytes), from, bytes, kind, stream, known);
 }
 
 cudaError_t cudaMemcpyPeer(
@@ -183,10 +213,10 @@ cudaError_t simt::copy_to_symbol(
     return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not to the GPU");
   }
   if (!fits(symbol, bytes, offset)) {
-    return call.fails(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
+    return call.hazard(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
   }
   know_symbol(symbol.data, symbol.bytes);
-  return copy(
+  return host::copy(
       call, static_cast<char*>(symbol.data) + offset, one_row(bytes), from, bytes, kind, stream);
 }
 
@@ -199,10 +229,10 @@ cudaError_t simt::copy_from_symbol(
     return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not from the GPU");
   }
   if (!fits(symbol, bytes, offset)) {
-    return call.fails(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
+    return call.hazard(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
   }
   know_symbol(symbol.data, symbol.bytes);
-  return copy(
+  return host::copy(
       call, to, one_row(bytes), static_cast<char*>(symbol.data) + offset, bytes, kind, stream);
 }
 

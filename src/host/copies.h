@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "cuda/headers/cuda_runtime_api.h"
 #include "host/call.h"
 
 namespace host {
@@ -18,7 +19,7 @@ struct Rows {
 // arguments is noted by `call`.
 cudaError_t copy(
     const Call& call, void* to, const Rows& rows, const void* from, std::size_t from_pitch,
-    cudaMemcpyKind kind, cudaStream_t stream);
+    cudaMemcpyKind kind, cudaStream_t stream, simt::KnownBytes known = {});
 
 // Sets the bytes of the rows.
 cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStream_t stream);

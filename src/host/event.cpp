@@ -17,6 +17,7 @@ cudaError_t record(const Call& call, cudaEvent_t event, cudaStream_t stream) {
   if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   event->recorded = true;
+  event->clock = reached_by(stream);
   event->capture = capture_of(stream);
   return cudaSuccess;
 }
@@ -49,12 +50,14 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Call call;
   if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
+  host_waits(event->clock);
   return waits(call, event->capture);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Call call;
   if (!events.holds(event)) return call.fails(cudaErrorInvalidResourceHandle, kNoEvent);
+  host_waits(event->clock);
   return waits(call, event->capture);
 }
 

@@ -8,6 +8,7 @@
 
 #include "cuda/headers/cuda_runtime_api.h"
 #include "host/call.h"
+#include "host/order.h"
 #include "host/stream.h"
 #include "machine/device_memory.h"
 #include "machine/grid.h"
@@ -272,16 +273,19 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 // A launch has finished when it returns.
 cudaError_t cudaDeviceSynchronize() {
   const Call call;
+  host_waits();
   return cudaSuccess;
 }
 
 cudaError_t cudaThreadSynchronize() {
   const Call call;
+  host_waits();
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceReset() {
   const Call call;
+  host_waits();
   machine::free_all_arrays();
   destroy_streams();
   set_last_error(cudaSuccess);

@@ -13,6 +13,7 @@
 #include "cuda/headers/driver_types.h"
 #include "cuda/headers/launch_attributes.h"
 #include "host/call.h"
+#include "host/order.h"
 
 namespace host {
 
@@ -36,12 +37,14 @@ using Capturing = std::shared_ptr<Capture>;
 struct CUstream_st {
   unsigned flags;
   int priority;
+  std::size_t timeline;  // its number (host/order.h)
   host::Capturing capture = {};
   std::map<cudaStreamAttrID, cudaStreamAttrValue> attributes = {};
 };
 struct CUevent_st {
   bool timed;
   bool recorded = false;
+  host::Clock clock = {};  // what had been asked for when it was recorded
   host::Capturing capture = {};  // of the stream that recorded it last
 };
 struct CUgraphNode_st {

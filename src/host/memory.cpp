@@ -6,6 +6,7 @@
 #include "host/call.h"
 #include "host/gpu.h"
 #include "host/graph_memory.h"
+#include "host/order.h"
 #include "host/places.h"
 #include "machine/device_memory.h"
 #include "text/numbers.h"
@@ -32,6 +33,7 @@ cudaError_t allocate(
 }
 
 cudaError_t free(const Call& call, void* pointer, MemoryKind kind, MemoryKind or_kind) {
+  host_waits();  // as a GPU does
   if (pointer == nullptr || is_of_graph(pointer) || machine::free_array(pointer, kind, or_kind))
     return cudaSuccess;
   return call.fails(cudaErrorInvalidValue, why_not_free(pointer));

@@ -2,15 +2,31 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <optional>
 
 #include "machine/device_memory.h"
 #include "machine/grid.h"
 #include "machine/program.h"
+#include "machine/symbols.h"
 
 namespace host {
 namespace {
 
 std::map<const char*, std::size_t> symbols;  // bytes, by their address
+
+// A thread may allocate while another is in a call of CUDA.
+std::mutex heap_lock;
+std::map<const char*, std::size_t> heap;  // bytes, by their address
+
+std::optional<std::size_t> left_in_heap(const char* pointer) {
+  const std::lock_guard guard(heap_lock);
+  auto next = heap.upper_bound(pointer);
+  if (next == heap.begin()) return std::nullopt;
+  const auto& [begin, bytes] = *std::prev(next);
+  const auto offset = static_cast<std::size_t>(pointer - begin);
+  return offset <= bytes ? std::optional(bytes - offset) : std::nullopt;
+}
 
 std::size_t left(const void* pointer, const void* begin, std::size_t bytes) {
   return bytes - (static_cast<const char*>(pointer) - static_cast<const char*>(begin));
@@ -43,7 +59,30 @@ Place place_of(const void* pointer) {
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) - data);
     if (offset < bytes) return {false, true, "", bytes - offset};
   }
+  if (const auto* variable = machine::host_variable_at(reinterpret_cast<std::uintptr_t>(pointer))) {
+    const auto* const begin = reinterpret_cast<const void*>(variable->begin);
+    return {true, false, variable->name, left(pointer, begin, variable->bytes)};
+  }
+  if (const auto bytes = left_in_heap(static_cast<const char*>(pointer))) {
+    return {true, false, "memory of the host", *bytes};
+  }
   return {true, false, ""};
+}
+
+void know_heap(const void* memory, std::size_t bytes) {
+  if (memory == nullptr) return;
+  const auto* const begin = static_cast<const char*>(memory);
+  const std::lock_guard guard(heap_lock);
+  // A library may have freed what was there.
+  for (auto old = heap.lower_bound(begin); old != heap.end() && old->first < begin + bytes;) {
+    old = heap.erase(old);
+  }
+  heap[begin] = bytes;
+}
+
+void forget_heap(const void* memory) {
+  const std::lock_guard guard(heap_lock);
+  heap.erase(static_cast<const char*>(memory));
 }
 
 void know_symbol(const void* data, std::size_t bytes) {

@@ -19,6 +19,10 @@ Place place_of(const void* pointer);
 // remembered here.
 void know_symbol(const void* data, std::size_t bytes);
 
+// Memory that the program's host code has allocated, and freed.
+void know_heap(const void* memory, std::size_t bytes);
+void forget_heap(const void* memory);
+
 // Why this pointer cannot be freed as it was asked for.
 std::string why_not_free(const void* pointer);
 

@@ -16,7 +16,8 @@ cudaError_t create_stream(const Call& call, cudaStream_t* stream, unsigned flags
   if (flags > cudaStreamNonBlocking) {
     return call.fails(cudaErrorInvalidValue, "there are no such flags of a stream");
   }
-  *stream = streams.make({flags, std::clamp(priority, -5, 0)});
+  *stream = streams.make(
+      {flags, std::clamp(priority, -5, 0), new_timeline((flags & cudaStreamNonBlocking) == 0)});
   return cudaSuccess;
 }
 
@@ -44,7 +45,10 @@ bool is_stream(cudaStream_t stream) {
 
 void in_stream(cudaStream_t stream, const Work& work, cudaGraphNodeType type) {
   const Capturing capture = capture_of(stream);
-  capture == nullptr ? work() : capture->work.push_back({type, work});
+  if (capture != nullptr) return capture->work.push_back({type, work});
+  set_running(stream, nullptr);
+  work();
+  set_running(nullptr, nullptr);
 }
 
 void destroy_streams() {
@@ -53,6 +57,7 @@ void destroy_streams() {
   graphs.clear();
   instances.clear();
   forget_graph_memory();
+  forget_order();
 }
 
 }  // namespace host
@@ -101,12 +106,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  host_waits(stream);
   return waits(call, capture_of(stream));
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const Call call;
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  host_waits(stream);
   return waits(call, capture_of(stream));
 }
 
@@ -118,6 +125,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   if (event->capture != nullptr && !is_default(stream) && stream->capture == nullptr) {
     stream->capture = event->capture;
   }
+  let_wait(stream, event->clock);
   return cudaSuccess;
 }
 
@@ -127,6 +135,7 @@ cudaError_t cudaStreamAddCallback(
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   if (callback == nullptr) return call.fails(cudaErrorInvalidValue, "there is no function");
   if (const cudaError_t error = waits(call, capture_of(stream)); error != cudaSuccess) return error;
+  host_waits(stream);  // the function may use what the stream has made
   callback(stream, cudaSuccess, data);
   return cudaSuccess;
 }
@@ -136,7 +145,12 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
   if (function == nullptr) return call.fails(cudaErrorInvalidValue, "there is no function");
   in_stream(
-      stream, [=] { function(data); }, cudaGraphNodeTypeHost);
+      stream,
+      [=] {
+        host_waits();
+        function(data);
+      },
+      cudaGraphNodeTypeHost);
   return cudaSuccess;
 }
 
@@ -149,6 +163,13 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, std::size_t, un
 bool simt::is_captured(cudaStream_t stream) {
   const machine::HostLock lock;
   return is_stream(stream) && capture_of(stream) != nullptr;
+}
+
+bool simt::begins_now(cudaStream_t stream) {
+  const machine::HostLock lock;
+  if (is_captured(stream)) return false;
+  set_running(is_stream(stream) ? stream : nullptr, __builtin_return_address(0));
+  return true;
 }
 
 void simt::keep(cudaStream_t stream, void (*run)(void*), void* work, void (*drop)(void*)) {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include "machine/device_memory.h"
 #include "machine/worker.h"
 
 namespace machine {
@@ -10,8 +11,51 @@ namespace {
 
 struct sigaction handlers_before[2];
 
+#if defined(__x86_64__)
+constexpr std::uint64_t kTrapFlag = 0x100;  // in RFLAGS
+constexpr std::uint64_t kWriteFault = 2;    // in a page fault's error code
+struct sigaction trap_before;
+
+// Host code has accessed a page that is closed for the sake of other bytes. It goes on for one
+// instruction.
+bool steps_over(const void* address, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (!open_for_host(address, (registers[REG_ERR] & kWriteFault) != 0)) return false;
+  registers[REG_EFL] |= kTrapFlag;
+  return true;
+}
+
+void on_step(int signal, siginfo_t*, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if ((registers[REG_EFL] & kTrapFlag) == 0) {
+    sigaction(signal, &trap_before, nullptr);
+    return;
+  }
+  close_again();
+  registers[REG_EFL] &= ~kTrapFlag;
+}
+
+void watch_for_steps() {
+  struct sigaction current {};
+  sigaction(SIGTRAP, nullptr, &current);
+  if (current.sa_sigaction == on_step) return;
+  trap_before = current;
+  struct sigaction action {};
+  action.sa_sigaction = on_step;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGTRAP, &action, nullptr);
+}
+#else
+// The page stays open.
+bool steps_over(const void* address, void*) {
+  return open_for_host(address, true);
+}
+void watch_for_steps() {}
+#endif
+
 void on_access_error(int signal, siginfo_t* info, void* context) {
   if (running_worker == nullptr) {
+    if (signal == SIGSEGV && steps_over(info->si_addr, context)) return;
     sigaction(signal, &handlers_before[signal == SIGBUS], nullptr);
     return;  // so it happens again
   }
@@ -31,6 +75,7 @@ void on_access_error(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void watch_for_access_errors() {
+  watch_for_steps();
   for (const int signal : {SIGSEGV, SIGBUS}) {
     struct sigaction current {};
     sigaction(signal, nullptr, &current);

@@ -18,7 +18,8 @@ void BlockBarrier::receive_copies() {
   while (state.phase() == phase && state.missing_arrivals() == 0 && !on_the_way.empty()) {
     const BulkLoad load = on_the_way.front();
     on_the_way.pop_front();
-    const auto at = static_cast<std::uint32_t>(load.shared - dynamic_shared_memory());
+    const auto at =
+        static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(load.shared) & 0xffff);
     ++copies;
     load_box(load.map, load.x, load.y, at, load.shared);
     state.receive(static_cast<std::int64_t>(load.map.box_bytes()));

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <utility>
 
+#include "machine/access_errors.h"
 #include "machine/program.h"
 
 namespace machine {
@@ -105,6 +107,41 @@ void protect(const DeviceArray& array, int how) {
   if (array.kind == MemoryKind::device) mprotect(array.data, whole_pages(array.bytes), how);
 }
 
+const DeviceVariable* managed_variable_at(const void* address) {
+  for (const DeviceVariable& variable : device_variables()) {
+    const std::size_t byte =
+        reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(variable.data);
+    if (variable.kind == simt::VariableKind::managed && byte < variable.bytes) return &variable;
+  }
+  return nullptr;
+}
+
+// Whole pages of memory that host and GPU share.
+struct Pages {
+  std::uintptr_t begin, end;
+  bool stored;  // unfinished work stores to them; else it loads
+  bool hold(std::uintptr_t address) const { return address - begin < end - begin; }
+};
+std::vector<Busy> busy;
+std::vector<Pages> busy_pages;
+
+// The work that must not meet such an access of the host's.
+const Busy* busy_at(std::uintptr_t address, bool stores) {
+  const Busy* found = nullptr;
+  for (const Busy& one : busy) {
+    const bool holds = address - one.touched.begin < one.touched.end - one.touched.begin;
+    if (holds && (stores || one.touched.stores)) found = &one;  // rather one that stores
+  }
+  return found;
+}
+
+void protect_busy(bool closed) {
+  for (const Pages& pages : busy_pages) {
+    const int how = !closed ? PROT_READ | PROT_WRITE : pages.stored ? PROT_NONE : PROT_READ;
+    mprotect(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin, how);
+  }
+}
+
 void forget_freed_in(const char* place, std::size_t bytes) {
   auto old = freed.lower_bound(place + bytes);
   while (old != freed.begin()) {
@@ -185,6 +222,26 @@ std::optional<DeviceArray> freed_array_at(const void* address) {
   return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 
+std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t most) {
+  if (!range.holds(address)) return std::nullopt;
+  std::optional<DeviceArray> nearest;
+  const auto* const at = static_cast<const char*>(address);
+  const auto look = [&](const DeviceArray& array) {
+    const char* const end = array.data + array.bytes;
+    const auto distance = static_cast<std::uint64_t>(
+        at < array.data ? array.data - at
+        : at >= end     ? at - end
+                        : 0);
+    if (distance >= most) return;
+    most = distance;
+    nearest = array;
+  };
+  const auto next = freed.upper_bound(at);
+  if (next != freed.end()) look(next->second);
+  if (next != freed.begin()) look(std::prev(next)->second);
+  return nearest;
+}
+
 bool is_device_address(const void* address) {
   return range.holds(address);
 }
@@ -201,26 +258,97 @@ std::size_t device_bytes() {
   return allocated;
 }
 
+bool is_shared_with_host(const void* address) {
+  if (const DeviceArray* const array = holder(arrays, address)) {
+    return array->kind == MemoryKind::managed || array->kind == MemoryKind::pinned;
+  }
+  return managed_variable_at(address) != nullptr;
+}
+
+bool any_shared_with_host() {
+  const std::vector<DeviceVariable>& variables = device_variables();
+  return std::any_of(
+             arrays.begin(), arrays.end(),
+             [](const auto& entry) { return is_shared_with_host(entry.first); }) ||
+         std::any_of(variables.begin(), variables.end(), [](const DeviceVariable& variable) {
+           return managed_variable_at(variable.data) != nullptr;
+         });
+}
+
+void close_to_host(std::vector<Busy> now) {
+  if (busy.empty() && now.empty()) return;
+  watch_for_access_errors();
+  if (opened == 0) protect_busy(false);
+  busy = std::move(now);
+  busy_pages.clear();
+  // A page that is stored to comes last.
+  std::sort(busy.begin(), busy.end(), [](const Busy& a, const Busy& b) {
+    return std::pair(a.touched.stores, a.touched.begin) <
+           std::pair(b.touched.stores, b.touched.begin);
+  });
+  for (const Busy& one : busy) {
+    const std::uintptr_t begin = one.touched.begin / kPage * kPage;
+    const std::uintptr_t end = (one.touched.end + kPage - 1) / kPage * kPage;
+    if (!busy_pages.empty() && busy_pages.back().stored == one.touched.stores &&
+        begin <= busy_pages.back().end) {
+      busy_pages.back().end = std::max(busy_pages.back().end, end);
+    } else {
+      busy_pages.push_back({begin, end, one.touched.stores});
+    }
+  }
+  if (opened == 0) protect_busy(true);
+}
+
+bool open_for_host(const void* address, bool stores) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const bool is_closed = std::any_of(
+      busy_pages.begin(), busy_pages.end(), [&](const Pages& pages) { return pages.hold(at); });
+  if (!is_closed || busy_at(at, stores) != nullptr) return false;
+  return mprotect(reinterpret_cast<void*>(at / kPage * kPage), kPage, PROT_READ | PROT_WRITE) == 0;
+}
+
+void close_again() {
+  protect_busy(true);
+}
+
 OpenDeviceMemory::OpenDeviceMemory() : all_(true) {
   if (++opened > 1) return;
+  protect_busy(false);
   for (const auto& [data, array] : arrays) protect(array, PROT_READ | PROT_WRITE);
 }
 
 OpenDeviceMemory::OpenDeviceMemory(const void* address) {
   const DeviceArray* const array = holder(arrays, address);
-  if (opened > 0 || array == nullptr) return;
+  if (opened > 0) return;
+  opened_busy_ = !busy.empty();
+  protect_busy(false);
+  if (array == nullptr) return;
   only_ = array->data;
   protect(*array, PROT_READ | PROT_WRITE);
 }
 
 OpenDeviceMemory::~OpenDeviceMemory() {
   if (only_ != nullptr) protect(arrays.at(only_), PROT_NONE);
+  if (opened_busy_) protect_busy(true);
   if (!all_ || --opened > 0) return;
+  protect_busy(true);
   for (const auto& [data, array] : arrays) protect(array, PROT_NONE);
 }
 
 void describe_device_address(const void* address, char* words, std::size_t bytes) {
   words[0] = '\0';
+  if (const Busy* const one = busy_at(reinterpret_cast<std::uintptr_t>(address), true)) {
+    const DeviceArray* const array = holder(arrays, address);
+    const DeviceVariable* const variable = managed_variable_at(address);
+    std::snprintf(
+        words, bytes,
+        "%s while %s may still be %s it; call cudaDeviceSynchronize() before the host uses it",
+        array != nullptr      ? array->name.c_str()
+        : variable != nullptr ? variable->name.c_str()
+                              : "memory",
+        one->by.c_str(), one->touched.stores ? "storing to" : "loading from");
+    return;
+  }
   if (!range.holds(address)) return;
   if (const DeviceArray* const array = holder(arrays, address)) {
     std::snprintf(

@@ -58,6 +58,8 @@ std::vector<GlobalArray> device_arrays();
 std::optional<DeviceArray> array_at(const void* address);
 // The array that contained it and was freed.
 std::optional<DeviceArray> freed_array_at(const void* address);
+// The nearest that was freed, if it is this near: bytes between it and the address.
+std::optional<DeviceArray> freed_array_near(const void* address, std::uint64_t most);
 // Whether the address is in the range reserved for arrays.
 bool is_device_address(const void* address);
 
@@ -78,7 +80,25 @@ class OpenDeviceMemory {
  private:
   const bool all_ = false;
   const char* only_ = nullptr;
+  bool opened_busy_ = false;
 };
+
+// Whether the host, too, may access an address in memory that the machine can close to it: managed
+// or pinned memory. `any` such memory exists.
+bool is_shared_with_host(const void* address);
+bool any_shared_with_host();
+
+// Bytes that unfinished work uses, so that host code must not store to them, nor load what the work
+// stores. `by` is its name. From now on an access of host code that must not be is a fault.
+struct Busy {
+  Touched touched;
+  std::string by;
+};
+void close_to_host(std::vector<Busy> busy);
+// For the handler of a fault of host code. Whether the access may be: then its page is open now,
+// until close_again().
+bool open_for_host(const void* address, bool stores);
+void close_again();
 
 // Writes what is at an address that host code cannot access: "d_A, which is in the GPU's memory;
 // cudaMemcpy it to the host first"; nothing if it is not the GPU's. May be called from a signal

@@ -143,6 +143,7 @@ void run_blocks(
         arrays_of(launch.kernel, launch.dynamic_shared_bytes, session->arrays),
         uncounted,
         machine.own_variables,
+        machine.host_variables,
         {},
         {reinterpret_cast<std::uintptr_t>(launch.kernel), function_bytes(launch.kernel)}};
     for (const MemoryRange& variable : built_in_variables()) memory.uncounted.push_back(variable);

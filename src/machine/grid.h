@@ -39,6 +39,12 @@ struct GlobalArray {
   bool own_pages = true;     // nothing else lies in its pages, so that an audit may protect them
 };
 
+// Bytes of global memory that a launch's traced blocks, or a copy, used in one way.
+struct Touched {
+  std::uintptr_t begin, end;
+  bool stores, atomic = false;
+};
+
 enum class Blocks { kAll, kFirst, kSample, kAllButSample };
 
 // Blocks of a grid, in ascending order.
@@ -58,6 +64,8 @@ struct Machine {
   // If hazards are looked for, receives for each word of the result array the thread of the launch
   // that wrote it last: counted from 1 through all blocks; 0 is none. May be empty.
   std::function<void(std::span<const std::uint64_t>)> wrote = {};
+  // The same for what the traced blocks used of memory from cudaMalloc and of device variables.
+  std::function<void(std::vector<Touched>)> touched = {};
   // Records chosen blocks while they are traced; may be null. With a recorder, blocks run one after
   // the other, in the grid's order.
   model::Recorder* recorder = nullptr;
@@ -73,6 +81,8 @@ struct Machine {
   std::optional<std::chrono::steady_clock::time_point> no_blocks_after = {};
   // With an observer, blocks are cut short at their next barrier or exchange after this time.
   std::optional<std::chrono::steady_clock::time_point> cut_blocks_after = {};
+  // The kernels come from a rewritten file: other variables than the device's are the host's.
+  bool host_variables = false;
   bool own_variables = true;  // the program has __device__ variables, to which a kernel may store
   std::span<const GlobalArray> arrays = {};  // for run(): used to name what an access missed
 };

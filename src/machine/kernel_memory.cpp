@@ -22,6 +22,8 @@ __thread int warpSize;
 inline constexpr int kDynamicSharedBytes = 228 * 1024;
 alignas(4096) __thread char simt_dynamic_shared[kDynamicSharedBytes];
 
+extern "C" char __executable_start, end;  // from the linker
+
 namespace machine {
 namespace {
 
@@ -34,6 +36,10 @@ std::uintptr_t address_of(const void* data) {
 bool is_mapped(std::uintptr_t address) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   return madvise(reinterpret_cast<void*>(address / page * page), page, MADV_NORMAL) == 0;
+}
+
+bool is_in_program(std::uintptr_t address) {
+  return address_of(&__executable_start) <= address && address < address_of(&end);
 }
 
 }  // namespace
@@ -81,7 +87,7 @@ std::vector<KernelArray> arrays_of(
     arrays.back().own_pages = array.own_pages;
   }
   for (const DeviceVariable& variable : device_variables()) {
-    if (variable.is_constant) continue;
+    if (variable.kind == simt::VariableKind::constant) continue;
     arrays.push_back(
         {variable.name, address_of(variable.data), variable.bytes, false, false, true});
     arrays.back().own_pages = false;
@@ -126,16 +132,17 @@ model::Hazard out_of_bounds(
   model::Hazard hazard{model::HazardKind::out_of_bounds, "", address, block, actor, {}};
   std::uint64_t nearest = kNear;
   const auto* const pointer = reinterpret_cast<const void*>(address);
-  if (const std::optional<DeviceArray> freed = freed_array_at(pointer)) {
-    hazard.kind = model::HazardKind::freed_memory;
-    hazard.array = freed->name;
-    hazard.byte = address - address_of(freed->data);
+  if (const HostVariable* variable = host_variable_at(address)) {
+    hazard.kind = model::HazardKind::host_memory;
+    hazard.array = variable->name;
     return hazard;
   }
   for (const KernelArray& array : arrays) {
     if (array.bytes == 0 || array.owner != 0) continue;
     const auto* const data = reinterpret_cast<const void*>(array.begin);
     if (is_device_address(data) && !is_device_address(pointer)) continue;
+    // The host's heap often lies behind the program's variables.
+    if (is_in_program(array.begin) && !is_in_program(address) && is_mapped(address)) continue;
     const std::uintptr_t end = array.begin + array.bytes;
     const std::uint64_t distance = address < array.begin   ? array.begin - address
                                    : address + bytes > end ? address + bytes - end
@@ -147,7 +154,14 @@ model::Hazard out_of_bounds(
     hazard.byte = address - array.begin;
     hazard.extent = static_cast<std::int64_t>(array.bytes);
   }
-  if (hazard.array.empty() && !is_device_address(pointer) && is_mapped(address)) {
+  // Also an index that runs out of memory that was freed.
+  if (const std::optional<DeviceArray> freed = freed_array_near(pointer, nearest)) {
+    hazard.kind = model::HazardKind::freed_memory;
+    hazard.array = freed->name;
+    hazard.byte = address - address_of(freed->data);
+    hazard.shared = false;
+    hazard.extent = 0;
+  } else if (hazard.array.empty() && !is_device_address(pointer) && is_mapped(address)) {
     hazard.kind = model::HazardKind::host_memory;
   }
   return hazard;

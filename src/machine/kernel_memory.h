@@ -41,8 +41,9 @@ struct KernelMemory {
   std::vector<KernelArray> arrays;     // an address belongs to the first array that contains it
   std::vector<MemoryRange> uncounted;  // outside of the arrays, but may be read
   bool uncounted_may_be_stored_to;
-  MemoryRange stacks;  // the stacks of all fibers: registers and local memory
-  MemoryRange code;    // the kernel's own arrays
+  bool has_host_variables;  // which may not be accessed, although they lie in `uncounted`
+  MemoryRange stacks;       // the stacks of all fibers: registers and local memory
+  MemoryRange code;         // the kernel's own arrays
 };
 
 // The executable's thread-local variables of this thread of the operating system. They include the

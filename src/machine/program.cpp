@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/runtime.h"
+#include "machine/fault.h"
 #include "machine/fiber.h"
 #include "machine/host_lock.h"
 #include "machine/observer.h"
@@ -80,8 +81,25 @@ const std::vector<DeviceVariable>& device_variables() {
 
 }  // namespace machine
 
+namespace {
+__thread unsigned cluster_blocks;  // of the kernel that runs
+}  // namespace
+
+void simt::cluster_begins(unsigned x, unsigned y, unsigned z) {
+  cluster_blocks = x * y * z;
+}
+
+void simt::use_cluster() {
+  if (cluster_blocks <= 1) return;
+  machine::fault(
+      "it uses its cluster of " + std::to_string(cluster_blocks) +
+          " blocks; on the CPU a cluster has one block, so take __cluster_dims__ away",
+      __builtin_return_address(0));
+}
+
 void simt::kernel_begins() {
   using machine::search;
+  cluster_blocks = 1;
   if (search == nullptr) return machine::outside_kernel(false);
   search->found = __builtin_return_address(0);
   search->fiber.pause(search->caller);
@@ -125,10 +143,10 @@ int simt::launch_error() {
 }
 
 simt::DeviceVariable::DeviceVariable(
-    const char* name, const void* data, std::size_t bytes, bool is_constant) {
+    const char* name, const volatile void* data, std::size_t bytes, VariableKind kind) {
   std::vector<machine::DeviceVariable>& known = machine::variables();
   const bool again = std::any_of(known.begin(), known.end(), [data](const auto& variable) {
     return variable.data == data;  // both copies of the file register it
   });
-  if (!again) known.push_back({name, data, bytes, is_constant});
+  if (!again) known.push_back({name, const_cast<const void*>(data), bytes, kind});
 }

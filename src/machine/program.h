@@ -46,7 +46,7 @@ struct DeviceVariable {
   std::string name;
   const void* data;
   std::size_t bytes;
-  bool is_constant;
+  simt::VariableKind kind;
 };
 const std::vector<DeviceVariable>& device_variables();
 

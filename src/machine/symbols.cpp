@@ -165,7 +165,88 @@ std::size_t end_of_name(const std::string& name) {
   return name.size();
 }
 
+struct Range {
+  std::uintptr_t begin = 0, end = 0;
+  bool holds(std::uintptr_t address) const { return begin <= address && address < end; }
+};
+
+// The program's memory that host code may change, and the part of it that is constant after the
+// program was loaded.
+struct Writable {
+  Range all, constant;
+};
+Writable writable_memory() {
+  Writable found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* into) {
+        auto& ranges = *static_cast<Writable*>(into);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+          const Range range{begin, begin + segment.p_memsz};
+          if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) ranges.all = range;
+          if (segment.p_type == PT_GNU_RELRO) ranges.constant = range;
+        }
+        return 1;  // the executable comes first
+      },
+      &found);
+  return found;
+}
+
+std::vector<HostVariable> read_host_variables() {
+  std::vector<HostVariable> variables;
+  const Writable memory = writable_memory();
+  // A function's static variable exists in both copies of a file. Kernels use the traced copy's,
+  // which comes first, and host code the other. (An sgemm is the traced copy's host code.)
+  std::unordered_map<std::string_view, std::pair<int, std::uintptr_t>> of_functions;
+  const auto is_of_function = [](std::string_view name) {
+    return name.starts_with("_ZZ") && !name.starts_with("_ZZ5sgemm");
+  };
+  for (const bool only_counts : {true, false}) {
+    for (const Elf64_Sym& symbol : symbols().table) {
+      const std::uintptr_t begin = symbol.st_value + symbols().loaded_at;
+      const int binding = ELF64_ST_BIND(symbol.st_info);
+      const bool is_devices = binding != STB_LOCAL && binding != STB_GLOBAL;
+      if (type_of(symbol) != STT_OBJECT || symbol.st_size == 0 || is_devices) continue;
+      if (!memory.all.holds(begin) || memory.constant.holds(begin)) continue;
+      const std::string_view name = symbols().name(symbol);
+      if (is_of_function(name)) {
+        auto& [copies, last] = of_functions[name];
+        if (only_counts) {
+          ++copies;
+          last = std::max(last, begin);
+          continue;
+        }
+        if (copies < 2 || begin != last) continue;
+      }
+      if (!only_counts) variables.push_back({std::string(name), begin, symbol.st_size});
+    }
+  }
+  std::sort(variables.begin(), variables.end(), [](const auto& a, const auto& b) {
+    return a.begin < b.begin;
+  });
+  return variables;
+}
+
 }  // namespace
+
+const HostVariable* host_variable_at(std::uintptr_t address) {
+  static const std::vector<HostVariable> variables = [] {
+    std::vector<HostVariable> read = read_host_variables();
+    for (HostVariable& variable : read) {
+      // "main::data" is shown as "data".
+      const std::string name = demangled(variable.name);
+      variable.name = name.substr(name.rfind("::") == name.npos ? 0 : name.rfind("::") + 2);
+    }
+    return read;
+  }();
+  const auto next = std::upper_bound(
+      variables.begin(), variables.end(), address,
+      [](std::uintptr_t at, const HostVariable& variable) { return at < variable.begin; });
+  if (next == variables.begin()) return nullptr;
+  const HostVariable& before = *std::prev(next);
+  return address - before.begin < before.bytes ? &before : nullptr;
+}
 
 std::string function_name(const void* address) {
   const std::string name = whole_name(address);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,5 +46,16 @@ const void* traced_twin(const void* address);
 
 // Its size in bytes; 0 if the executable was stripped.
 std::size_t function_bytes(const void* address);
+
+// A variable of the program's host code: an array of a file or class, or a static one of a host's
+// function. Files whose kernels are traced are rewritten, so that device variables are known by
+// their linkage. Constants are none, because nvcc has copies of them for kernels.
+struct HostVariable {
+  std::string name;
+  std::uintptr_t begin;
+  std::size_t bytes;
+};
+// The one that contains this address; null if there is none.
+const HostVariable* host_variable_at(std::uintptr_t address);
 
 }  // namespace machine

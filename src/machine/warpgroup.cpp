@@ -155,8 +155,7 @@ void take_apart(WgmmaElement element, std::uint32_t word, model::TensorCoreFacto
 }
 
 // The rows of an operand in shared memory.
-std::vector<Factors> rows_of(
-    WgmmaElement element, const OperandTile& tile, int rows, const char* shared) {
+std::vector<Factors> rows_of(WgmmaElement element, const OperandTile& tile, int rows) {
   const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
   const int elements = depth_of(element) * 4 / kDepthBytes;  // of a word
   std::vector<Factors> all(static_cast<std::size_t>(rows));
@@ -164,14 +163,14 @@ std::vector<Factors> rows_of(
     if (tile.major == model::Major::mn) {
       for (int k = 0; k < kMostDepth; ++k) {
         std::uint16_t bits = 0;
-        std::memcpy(&bits, shared + model::address_in_transposed(matrix, row, k), sizeof bits);
+        std::memcpy(&bits, tile.shared + model::address_in_transposed(matrix, row, k), sizeof bits);
         all[row][k] = factor_of(element, bits);
       }
       continue;
     }
     for (int byte = 0; byte < kDepthBytes; byte += 4) {
       std::uint32_t word = 0;
-      std::memcpy(&word, shared + model::address_in(matrix, row, byte), sizeof word);
+      std::memcpy(&word, tile.shared + model::address_in(matrix, row, byte), sizeof word);
       take_apart(element, word, &all[row][byte / 4 * elements]);
     }
   }
@@ -194,14 +193,13 @@ std::array<Factors, 2> rows_of_quad(
 
 }  // namespace
 
-void multiply_together(
-    std::span<WgmmaOfThread* const> threads, std::size_t number, const char* shared) {
+void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t number) {
   const OwnAccess own;
   const Multiply& first = threads[0]->completing()[number];
   const auto depth = static_cast<std::size_t>(depth_of(first.element));
-  const std::vector<Factors> b = rows_of(first.element, first.b, 2 * first.registers, shared);
+  const std::vector<Factors> b = rows_of(first.element, first.b, 2 * first.registers);
   std::vector<Factors> a;
-  if (first.a_tile) a = rows_of(first.element, *first.a_tile, 64, shared);
+  if (first.a_tile) a = rows_of(first.element, *first.a_tile, 64);
   const model::TensorCore core = first.element == WgmmaElement::tf32
                                      ? model::kHopperTensorCore
                                      : model::kHopperTensorCoreOfHalves;

@@ -23,6 +23,7 @@ enum class WgmmaElement { tf32, f16, bf16 };
 struct OperandTile {
   std::uint64_t descriptor;
   model::Major major = model::Major::k;
+  const char* shared = nullptr;  // its array's memory, as if that began at the shared address 0
   bool operator==(const OperandTile&) const = default;
 };
 
@@ -88,10 +89,8 @@ class WgmmaOfThread {
   std::uint64_t completed_ = 0;
 };
 
-// Completes the same multiplication of all threads of a warpgroup. `shared` is dynamic shared
-// memory.
-void multiply_together(
-    std::span<WgmmaOfThread* const> threads, std::size_t number, const char* shared);
+// Completes the same multiplication of all threads of a warpgroup.
+void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t number);
 
 // Calls visit(shared address) for each 16 bytes of an operand of that many rows, a multiple of 8.
 template <class Visit>

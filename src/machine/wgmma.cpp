@@ -6,24 +6,26 @@
 #include "cuda/hopper_instructions.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
+#include "machine/shared_address.h"
 #include "machine/warpgroup_actions.h"
 #include "machine/worker.h"
 
 namespace machine {
 namespace {
 
-// Faults if the operand is not in the block's dynamic shared memory.
-void require_operand(const OperandTile& tile, int rows, const void* place) {
-  std::uint32_t end = 0;
-  for_each_piece(tile, rows, [&](std::uint32_t piece) { end = std::max(end, piece + 16); });
-  for (const KernelArray& array : running_worker->memory().arrays) {
-    const bool is_dynamic =
-        array.shared && array.begin == reinterpret_cast<std::uintptr_t>(dynamic_shared_memory());
-    if (!is_dynamic || end <= array.bytes) continue;
+// Finds the operand's array in the block's shared memory. Faults if there is none.
+void find_operand(OperandTile& tile, int rows, const void* place) {
+  std::uint32_t begin = ~0u, end = 0;
+  for_each_piece(tile, rows, [&](std::uint32_t piece) {
+    begin = std::min(begin, piece);
+    end = std::max(end, piece + 16);
+  });
+  const char* const first = pointer_to_shared(begin);
+  tile.shared = first - begin;
+  if (shared_array_at(first, end - begin) == nullptr) {
     fault(
-        "the descriptor of its wgmma reaches to the shared address " + std::to_string(end) +
-            ", but the block has only " + std::to_string(array.bytes) +
-            " bytes of dynamic shared memory",
+        "the descriptor of its wgmma describes the shared addresses from " + std::to_string(begin) +
+            " to " + std::to_string(end) + ", which are not in one array of shared memory",
         place);
   }
   const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
@@ -59,7 +61,7 @@ std::optional<WrongWgmma> complete_wgmma(
         warpgroup[t].wait.place};
   }
   for (std::size_t number = 0; number < issued.size(); ++number) {
-    multiply_together(all, number, dynamic_shared_memory());
+    multiply_together(all, number);
   }
   for (WgmmaOfThread* thread : all) thread->give_back();
   return std::nullopt;
@@ -75,13 +77,13 @@ void wgmma_fence() {
       checks ? worker.stack_from(__builtin_frame_address(0)) : std::span<const char>());
 }
 
-void machine::start_wgmma(const Multiply& multiply) {
+void machine::start_wgmma(Multiply multiply) {
   constexpr int kRows = 64;
   Worker& worker = *running_worker;
   const void* const place = multiply.place;
   const int N = 2 * multiply.registers;
-  require_operand(multiply.b, N, place);
-  if (multiply.a_tile) require_operand(*multiply.a_tile, kRows, place);
+  find_operand(multiply.b, N, place);
+  if (multiply.a_tile) find_operand(*multiply.a_tile, kRows, place);
   const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
   if (!wrong.empty()) fault(wrong, place);
   BlockObserver* const observer = worker.observer();

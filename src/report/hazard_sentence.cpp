@@ -133,7 +133,7 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
       return in_block + out_of_bounds(hazard, row);
     case model::HazardKind::host_memory:
       return in_block + name(hazard.first, row) + goes_to(hazard.first) + "host memory" +
-             on_line(hazard.first) +
+             (hazard.array.empty() ? "" : " (" + hazard.array + ")") + on_line(hazard.first) +
              ", which a GPU cannot reach; give the kernel memory from cudaMalloc, and copy the "
              "data there by cudaMemcpy";
     case model::HazardKind::freed_memory:

@@ -38,15 +38,28 @@ class Place {
       line_.clear();
     }
   }
-  // A line marker and white space that lead back to this place; nothing without markers.
-  std::string again() const {
+  // A line marker and white space that lead back to this place, or to so many columns before it;
+  // nothing without markers.
+  std::string again(std::size_t before = 0) const {
     if (marker_.empty()) return "";
     const std::size_t file_end = marker_.rfind('"') + 1;
     const bool in_system = marker_.find('3', file_end) != marker_.npos;
     std::string text = "\n# " + std::to_string(number_) + " " + marker_.substr(0, file_end) +
                        (in_system ? " 3\n" : "\n");
-    for (const char c : line_) text += c == '\t' ? '\t' : ' ';
+    for (std::size_t i = 0; i + before < line_.size(); ++i) text += line_[i] == '\t' ? '\t' : ' ';
     return text;
+  }
+  // A text that is not the user's. Each of its words ends at this place, so that an error in it is
+  // not reported for a column that the user's line does not have.
+  std::string with(std::string_view text) const {
+    std::string placed;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(' ', text.find_first_not_of(' ')), text.size());
+      placed += again(end);
+      placed += text.substr(0, end);
+      text.remove_prefix(end);
+    }
+    return placed;
   }
 
  private:
@@ -72,7 +85,7 @@ std::string Edits::applied() const {
     place.go_on(kept);
     place.go_on(replaced);
     text += kept;
-    text += edit.text;
+    text += place.with(edit.text);
     text += place.again();
     done = edit.at + edit.bytes;
   }

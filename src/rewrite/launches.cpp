@@ -138,8 +138,8 @@ class Launches {
     const std::string kernel = text_of(first, chevrons);
     std::string begin = "::simt::launched([&](auto&... simt_arguments) { ";
     if (!tokens_[chevrons - 1].is(">")) {
-      begin += "if constexpr (requires { ::simt::holds_pointer<decltype(simt_arguments)...>(" +
-               kernel + "); }) ::simt::in_this_copy<decltype(simt_arguments)...>(" + kernel +
+      begin += "if constexpr (requires { ::simt::holds_pointer<decltype(simt_arguments)...>( " +
+               kernel + "); }) ::simt::in_this_copy<decltype(simt_arguments)...>( " + kernel +
                ")(simt_arguments...); else ";
     }
     edits_.insert(tokens_[first].at, begin);

@@ -16,6 +16,8 @@ namespace {
 // 128 bytes are one row of the 32 banks. constinit avoids a guard variable, which would be read at
 // each use. (As cuda/cpu.h has it for files that are not rewritten.)
 constexpr const char* kShared = "__attribute__((aligned(128))) constinit thread_local";
+// Its page is closed to the host while a kernel may use the variable (machine/device_memory.h).
+constexpr const char* kOwnPage = " __attribute__((aligned(4096)))";
 constexpr const char* kKernel = "__attribute__((noipa))";
 
 bool is_any_of(const Token& token, std::initializer_list<const char*> words) {
@@ -42,6 +44,9 @@ class Qualifiers {
         if (!scopes_.empty()) scopes_.pop_back();
       } else if (token.is("__global__")) {
         kernel(i);
+      } else if (token.is("__cluster_dims__") && i + 1 < tokens_.size() && opens(tokens_[i + 1])) {
+        const std::size_t close = closing(tokens_, i + 1);
+        if (close < tokens_.size()) edits_.replace(token, tokens_[close], "");
       } else if (token.is("__shared__")) {
         shared(i);
       } else if (is_any_of(token, {"__device__", "__constant__", "__managed__"})) {
@@ -148,13 +153,21 @@ class Qualifiers {
 
   void kernel(std::size_t i) {
     edits_.replace(tokens_[i], tokens_[i], kKernel);
-    for (std::size_t at = i + 1; at < tokens_.size(); ++at) {
+    std::string begins = " ::simt::kernel_begins();";
+    for (std::size_t at = first_of(i); at < tokens_.size(); ++at) {
       if (tokens_[at].is(";")) return;
       if (tokens_[at].is("{")) {
-        edits_.insert(tokens_[at].end(), " ::simt::kernel_begins();");
+        edits_.insert(tokens_[at].end(), begins);
         return;
       }
-      if (opens(tokens_[at])) at = closing(tokens_, at);
+      const bool is_cluster = tokens_[at].is("__cluster_dims__");
+      if (is_cluster || opens(tokens_[at])) {
+        const std::size_t close = closing(tokens_, at + is_cluster);
+        if (is_cluster && close < tokens_.size()) {
+          begins += " ::simt::cluster_begins" + text_of(at + 1, close) + ";";
+        }
+        at = close;
+      }
     }
   }
 
@@ -174,8 +187,11 @@ class Qualifiers {
         tokens_.begin() + static_cast<std::ptrdiff_t>(first),
         tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
         [](const Token& token) { return token.is("extern"); });
-    edits_.replace(tokens_[i], tokens_[i], names.empty() || is_extern ? "" : "inline");
-    if (names.empty() || is_extern) return;
+    const bool defines = !names.empty() && !is_extern;
+    std::string word = defines ? "inline" : "";
+    if (tokens_[i].is("__managed__") && in_namespace() && !is_extern) word += kOwnPage;
+    edits_.replace(tokens_[i], tokens_[i], word);
+    if (!defines) return;
     const std::size_t end = end_of(names.back());
     for (std::size_t at = first; at < names.front(); ++at) {
       if (tokens_[at].is("static")) edits_.remove(tokens_[at]);
@@ -183,17 +199,16 @@ class Qualifiers {
     name_namespaces();
     if (tokens_[first].is("template") || end == tokens_.size()) return;
     std::string registered;
-    const bool is_constant = [&] {
-      for (std::size_t at = first; at < names.front(); ++at) {
-        if (tokens_[at].is("__constant__")) return true;
-      }
-      return false;
-    }();
+    std::string kind = "device";
+    for (std::size_t at = first; at < names.front(); ++at) {
+      if (tokens_[at].is("__constant__")) kind = "constant";
+      if (tokens_[at].is("__managed__")) kind = "managed";
+    }
     for (const std::size_t name : names) {
       const std::string text(tokens_[name].text);
       registered += " static const ::simt::DeviceVariable simt_variable_" + text + "(\"" + text +
-                    "\", &" + text + ", sizeof " + text + ", " + (is_constant ? "true" : "false") +
-                    ");";
+                    "\", ::std::addressof( " + text + "), sizeof " + text +
+                    ", ::simt::VariableKind::" + kind + ");";
     }
     edits_.insert(tokens_[end].end(), registered);
   }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -98,22 +99,29 @@ TEST_CASE("a kernel says where it begins, and its declaration does not") {
 }
 
 TEST_CASE("a device variable exists once, and is registered") {
-  const auto registered = [](const std::string& name, const char* is_constant) {
-    return " static const ::simt::DeviceVariable simt_variable_" + name + "(\"" + name + "\", &" +
-           name + ", sizeof " + name + ", " + is_constant + ");";
+  const auto registered = [](const std::string& name, const char* kind) {
+    return " static const ::simt::DeviceVariable simt_variable_" + name + "(\"" + name +
+           "\", ::std::addressof( " + name + "), sizeof " + name +
+           ", ::simt::VariableKind::" + kind + ");";
   };
   CHECK(
       qualifiers("__device__ int a[2], b = 1;") ==
-      "inline int a[2], b = 1;" + registered("a", "false") + registered("b", "false"));
+      "inline int a[2], b = 1;" + registered("a", "device") + registered("b", "device"));
   CHECK(
       qualifiers("static __constant__ S<1, 2> c;") ==
-      " inline S<1, 2> c;" + registered("c", "true"));
+      " inline S<1, 2> c;" + registered("c", "constant"));
   CHECK(
       qualifiers("__device__ float (*op)(float) = f;") ==
-      "inline float (*op)(float) = f;" + registered("op", "false"));
+      "inline float (*op)(float) = f;" + registered("op", "device"));
   CHECK(
       qualifiers("namespace { __device__ int a; }").starts_with("inline namespace simt_unnamed_"));
   CHECK(qualifiers("extern __device__ int a;") == "extern  int a;");
+  CHECK(
+      qualifiers("static __device__ volatile int v;") ==
+      " inline volatile int v;" + registered("v", "device"));
+  CHECK(
+      qualifiers("__device__ __managed__ int m;") ==
+      "inline  __attribute__((aligned(4096))) int m;" + registered("m", "managed"));
 }
 
 TEST_CASE("a device function is a function") {
@@ -125,6 +133,28 @@ TEST_CASE("a device function is a function") {
   CHECK(
       qualifiers("struct S { __device__ int f() const; int a; };") ==
       "struct S {  int f() const; int a; };");
+}
+
+TEST_CASE("what is written for the user's words ends in their columns") {
+  const std::string line = "__device__ nosuch m;";
+  std::istringstream text(rewritten("# 7 \"my.cu\"\n" + line + "\n"));
+  int names = 0;
+  for (std::string part; std::getline(text, part);) {
+    if (!part.ends_with(" m),")) continue;
+    ++names;
+    CHECK(part.size() <= line.size());
+  }
+  CHECK(names == 1);
+}
+
+TEST_CASE("a kernel knows the size of its cluster") {
+  CHECK(
+      qualifiers("__cluster_dims__(2, 1, 1) __global__ void k() {}") ==
+      " __attribute__((noipa)) void k() { ::simt::kernel_begins(); ::simt::cluster_begins( 2 , 1 "
+      ", 1 );}");
+  CHECK(
+      qualifiers("__global__ void __cluster_dims__(4) k() {}").find("cluster_begins( 4 )") !=
+      std::string::npos);
 }
 
 TEST_CASE("an alignas comes before what __shared__ becomes") {

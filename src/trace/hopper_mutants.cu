@@ -200,7 +200,7 @@ extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
     {"a box at a bad address", SMALL(32) { copy(map, buffer + 128, 0, barriers); }>,
      "it must be a multiple of 1024"},
     {"a box beyond the buffer", SMALL(32) { copy(map, buffer + 5120, 0, barriers); }>,
-     "not in dynamic shared memory"},
+     "where no array has so many"},
     {"a box from a bad column", SMALL(32) { copy(map, buffer, 2, barriers); }>,
      "a box from column 2 on; it must be a multiple of 4"},
     {"a map that is none", SMALL(32) {
@@ -246,10 +246,10 @@ extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
        const unsigned a[4] = {};
        wgmma_fence();
        wgmma_m64nNk8_tf32(d, a, wgmma_descriptor_of_swizzled_tile(buffer + 1024));
-     }>, "reaches to the shared address 9216, but the block has only 8192"},
-    {"an operand in static shared memory", SMALL(128) {
-       out[0] = static_cast<float>(wgmma_descriptor_of_swizzled_tile(barriers));
-     }>, "not in dynamic shared memory"},
+     }>, "which are not in one array of shared memory"},
+    {"an operand in global memory", SMALL(128) {
+       out[0] = static_cast<float>(wgmma_descriptor_of_swizzled_tile(out));
+     }>, "the shared address of something that is not in shared memory"},
     {"an operand that a thread stored, without a fence", SMALL(128) {
        for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(buffer)[i] = 1;
        __syncthreads();
@@ -294,7 +294,7 @@ extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
      }>, ""},
     {"a transposed operand beyond shared memory", SMALL(128) {
        multiply_bf16(buffer, buffer + 7168);
-     }>, "reaches to the shared address 9216, but the block has only 8192"},
+     }>, "which are not in one array of shared memory"},
     {"a change of a register between the fence and wgmma", SMALL(128) {
        float d[32] = {};
        unsigned a[4] = {};

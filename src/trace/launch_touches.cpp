@@ -94,6 +94,22 @@ void LaunchTouches::add(std::span<const Touch> touches) {
   touches_.insert(touches_.end(), touches.begin(), touches.end());
 }
 
+std::vector<machine::Touched> LaunchTouches::all(
+    std::span<const machine::KernelArray> arrays) const {
+  std::vector<Touch> touches = touches_;
+  for (Touch& touch : touches) {
+    touch.block = touch.epoch = touch.place = 0;
+    if (touch.way == Way::read_only_load) touch.way = Way::load;
+  }
+  compact(touches);
+  std::vector<machine::Touched> all;
+  for (const Touch& touch : touches) {
+    const std::uintptr_t begin = arrays[touch.array].begin;
+    all.push_back({begin + touch.begin, begin + touch.end, stores(touch), is_atomic(touch)});
+  }
+  return all;
+}
+
 std::vector<model::Hazard> LaunchTouches::hazards(
     const BlockOrder& order, std::span<const machine::KernelArray> arrays) {
   // The numbers of places depend on which block ran first; the places do not.

@@ -34,6 +34,9 @@ class LaunchTouches {
   std::uint32_t number_of(const std::vector<std::uint32_t>& places);
   void add(std::span<const Touch> touches);
 
+  // Everything that was touched.
+  std::vector<machine::Touched> all(std::span<const machine::KernelArray> arrays) const;
+
   // The first conflict for each array and pair of places: one of two blocks stores and nothing
   // orders them, or data is loaded as read-only and stored by the same launch. Call this once, at
   // the end.

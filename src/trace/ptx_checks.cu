@@ -560,24 +560,28 @@ __host__ __device__ inline int place_in_tile(int row, int k, bool transposed) {
   return row / 8 * 128 + k / 8 * 64 + (transposed ? in_columns : in_rows);
 }
 
-template <bool kInRegisters, bool kTransposed>
+template <bool kInRegisters, bool kTransposed, bool kAIsFixed, bool kBIsFixed>
 __global__ void multiply_together(const unsigned short* as, const unsigned short* bs, float* out) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(128) unsigned short tiles[];  // a: 64 x 16, b: 16 x 16
-  for (int i = threadIdx.x; i < 64 * 16; i += 128) tiles[i] = as[i];
-  for (int i = threadIdx.x; i < kWgmmaColumns * 16; i += 128) tiles[64 * 16 + i] = bs[i];
+  __shared__ __align__(128) unsigned short fixed_a[kAIsFixed ? 64 * 16 : 1];
+  __shared__ __align__(128) unsigned short fixed_b[kBIsFixed ? kWgmmaColumns * 16 : 1];
+  unsigned short* const tile_of_a = kAIsFixed ? fixed_a : tiles;
+  unsigned short* const tile_of_b = kBIsFixed ? fixed_b : tiles + 64 * 16;
+  for (int i = threadIdx.x; i < 64 * 16; i += 128) tile_of_a[i] = as[i];
+  for (int i = threadIdx.x; i < kWgmmaColumns * 16; i += 128) tile_of_b[i] = bs[i];
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   const auto descriptor = [](const void* tile) {
     const auto at = static_cast<u32>(__cvta_generic_to_shared(tile));
     return static_cast<u64>((at & 0x3ffff) >> 4) | u64{128 >> 4} << 16 | u64{256 >> 4} << 32;
   };
-  const u64 a_tile = descriptor(tiles), b_tile = descriptor(tiles + 64 * 16);
+  const u64 a_tile = descriptor(tile_of_a), b_tile = descriptor(tile_of_b);
   const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, k = threadIdx.x % 4 * 2;
   u32 a[4];
   for (int i = 0; i < 4; ++i) {
-    a[i] =
-        *reinterpret_cast<const u32*>(tiles + place_in_tile(row + i % 2 * 8, k + i / 2 * 8, false));
+    a[i] = *reinterpret_cast<const u32*>(
+        tile_of_a + place_in_tile(row + i % 2 * 8, k + i / 2 * 8, false));
   }
   float d[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 #define ACCUMULATORS \
@@ -610,7 +614,8 @@ __global__ void multiply_together(const unsigned short* as, const unsigned short
 #endif
 }
 
-template <bool kInRegisters, bool kTransposed = false>
+template <
+    bool kInRegisters, bool kTransposed = false, bool kAIsFixed = false, bool kBIsFixed = false>
 std::string multiplies_together() {
   std::vector<unsigned short> as(64 * 16), bs(kWgmmaColumns * 16);
   std::vector<u32> expected;
@@ -635,13 +640,65 @@ std::string multiplies_together() {
   const Array<unsigned short> a(as), b(bs);
   Array<float> out(64 * kWgmmaColumns);
   launch(
-      multiply_together<kInRegisters, kTransposed>, dim3(1), dim3(128), (64 + kWgmmaColumns) * 32,
-      static_cast<const unsigned short*>(a.device), static_cast<const unsigned short*>(b.device),
-      out.device);
+      multiply_together<kInRegisters, kTransposed, kAIsFixed, kBIsFixed>, dim3(1), dim3(128),
+      (64 + kWgmmaColumns) * 32, static_cast<const unsigned short*>(a.device),
+      static_cast<const unsigned short*>(b.device), out.device);
   if (std::string error = error_of_launch(); !error.empty()) return error;
   std::vector<u32> found;
   for (const float value : out.fetch()) found.push_back(bits_of(value));
   return difference(found, expected);
+}
+
+// Copies 64 words to shared memory, and from there to `out`, with the copy engine.
+__global__ void copy_bytes(const u32* in, u32* out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  __shared__ std::uint64_t barrier;
+  __shared__ __align__(16) u32 words[64];
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(&barrier));
+  const auto to = static_cast<u32>(__cvta_generic_to_shared(words));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at));
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(at) : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+        "[%3];" ::"r"(to),
+        "l"(in), "r"(256), "r"(at)
+        : "memory");
+  }
+  u32 done = 0;
+  while (done == 0) {
+    asm volatile(
+        "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+        "selp.u32 %0, 1, 0, p;\n}"
+        : "=r"(done)
+        : "r"(at)
+        : "memory");
+  }
+  words[threadIdx.x] += 1;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(out), "r"(to)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+#endif
+}
+std::string copies_bytes() {
+  std::vector<u32> values, expected;
+  for (u32 t = 0; t < 64; ++t) {
+    values.push_back(3 * t);
+    expected.push_back(3 * t + 1);
+  }
+  const Array<u32> in(values);
+  Array<u32> out(64);
+  launch(copy_bytes, dim3(1), dim3(64), 0, static_cast<const u32*>(in.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), expected);
 }
 
 // Phases of a barrier, as libraries write them: with a token, and with the parity in a loop.
@@ -850,6 +907,10 @@ extern const std::vector<trace::PtxCheck> trace::ptx_checks = {
     {"wgmma m64n16k16 bf16, a in registers", multiplies_together<true>},
     {"wgmma m64n16k16 bf16, both transposed", multiplies_together<false, true>},
     {"wgmma m64n16k16 bf16, b transposed", multiplies_together<true, true>},
+    {"wgmma of static arrays", multiplies_together<false, false, true, true>},
+    {"wgmma, a in a static array", multiplies_together<false, true, true, false>},
+    {"wgmma, b in a static array", multiplies_together<true, false, false, true>},
+    {"cp.async.bulk without a tensor map", copies_bytes},
     {"mbarrier and bar.sync", passes_phases},
     {"atom and red", counts},
     {"ld, st and cp.async as in CUDA C++", copies_alike},

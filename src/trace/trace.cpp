@@ -52,6 +52,7 @@ class Tracing : public machine::LaunchObserver {
   std::vector<model::Hazard> hazards_between_blocks(
       std::span<const machine::KernelArray> arrays) override {
     if (!watch_) return {};
+    if (machine_.touched) machine_.touched(watch_->touches.all(arrays));
     std::vector<model::Hazard> found = watch_->touches.hazards(watch_->order, arrays);
     if (machine_.recorder == nullptr) return found;
     // Known only after the launch, so no single event causes it.

@@ -6,6 +6,8 @@
 
 #include "machine/fiber.h"
 #include "machine/lanes.h"
+#include "machine/shared_address.h"
+#include "machine/symbols.h"
 #include "machine/warpgroup.h"
 #include "model/matrix_descriptor.h"
 #include "trace/bad_index.h"
@@ -221,9 +223,10 @@ void Watch::stray(Token path, Token token, const model::WarpAccess& access, int 
     const bool stores = is_store(kind) || (kind == Kind::kAsyncCopy && locals_.holds(address));
     const bool allowed = !stores || memory_.uncounted_may_be_stored_to;
     const bool uncounted =
-        allowed && std::any_of(
-                       memory_.uncounted.begin(), memory_.uncounted.end(),
-                       [&](const machine::MemoryRange& range) { return range.holds(address); });
+        allowed && !(memory_.has_host_variables && machine::host_variable_at(address) != nullptr) &&
+        std::any_of(
+            memory_.uncounted.begin(), memory_.uncounted.end(),
+            [&](const machine::MemoryRange& range) { return range.holds(address); });
     if (uncounted) return;
     if (memory_.stacks.holds(address))
       return foreign_local(path, token, stores, address, thread_of(warp, l));
@@ -441,16 +444,18 @@ void Watch::read_operand(int thread, const machine::AsyncAction& action, Token p
   const int warp = geometry_.warp_of(thread);
   const std::size_t number = action.multiplies() ? agents_.start(warp) : agents_.started(warp) - 1;
   if (number == actions.size()) actions.push_back(threads_.act(agent));
-  const auto shared = reinterpret_cast<std::uintptr_t>(machine::dynamic_shared_memory());
   const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
-  const Site* site = sites_.find(path, access, shared);
-  if (site == nullptr) return;
   const bool transposed = action.kind == machine::AsyncAction::Kind::multiply_transposed ||
                           action.kind == machine::AsyncAction::Kind::multiply_by_transposed;
   const machine::OperandTile tile{action.value, transposed ? model::Major::mn : model::Major::k};
   machine::for_each_piece(tile, static_cast<int>(action.number), [&](std::uint32_t piece) {
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(machine::pointer_to_shared(piece, memory_.arrays));
+    const Site* site = sites_.find(path, access, address);
+    if (site == nullptr) return;
     threads_.agent_load(
-        sites_.array_of(*site), piece, 16, {thread, site->number}, agent, actions[number]);
+        sites_.array_of(*site), address - site->array->begin, 16, {thread, site->number}, agent,
+        actions[number]);
   });
 }
 

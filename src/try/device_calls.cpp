@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda/vector_types.h"
+#include "host/places.h"
 #include "machine/grid.h"
 #include "machine/own_access.h"
 #include "machine/position.h"
@@ -41,6 +42,16 @@ void put(const char* text, std::size_t bytes) {
 void refuse_in_kernel(const char* call, const char* instead, const void* place) {
   if (!machine::in_kernel()) return;
   machine::fault(std::string("it calls ") + call + ", which is not for kernels; " + instead, place);
+}
+
+// What a function of the library has allocated for the host. If there was too little memory, this
+// is said at once, because few programs check it.
+void* known(const char* call, void* memory, std::size_t bytes) {
+  if (memory == nullptr && bytes > 0) {
+    std::fprintf(stderr, "try: note: %s: %zu bytes are more than there are here\n", call, bytes);
+  }
+  host::know_heap(memory, bytes);
+  return memory;
 }
 
 }  // namespace
@@ -104,20 +115,59 @@ void try_assert_fail(const char* condition, const char* file, unsigned line, con
 
 void* try_malloc(std::size_t bytes) {
   refuse_in_kernel("malloc", "let the host provide the memory", HERE);
-  void* const memory = std::malloc(bytes);
-  // At once, because few programs check it.
-  if (memory == nullptr && bytes > 0) {
-    std::fprintf(stderr, "try: note: malloc: %zu bytes are more than there are here\n", bytes);
-  }
-  return memory;
+  return known("malloc", std::malloc(bytes), bytes);
+}
+void* try_calloc(std::size_t count, std::size_t bytes) {
+  refuse_in_kernel("calloc", "let the host provide the memory", HERE);
+  return known("calloc", std::calloc(count, bytes), count * bytes);
+}
+void* try_realloc(void* memory, std::size_t bytes) {
+  refuse_in_kernel("realloc", "let the host provide the memory", HERE);
+  host::forget_heap(memory);
+  return known("realloc", std::realloc(memory, bytes), bytes);
+}
+void* try_aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  refuse_in_kernel("aligned_alloc", "let the host provide the memory", HERE);
+  return known("aligned_alloc", std::aligned_alloc(alignment, bytes), bytes);
+}
+int try_posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  refuse_in_kernel("posix_memalign", "let the host provide the memory", HERE);
+  const int error = posix_memalign(memory, alignment, bytes);
+  if (error == 0) known("posix_memalign", *memory, bytes);
+  return error;
+}
+void try_free(void* memory) {
+  refuse_in_kernel("free", "let the host free the memory", HERE);
+  host::forget_heap(memory);
+  std::free(memory);
 }
 void* try_new(std::size_t bytes) {
   refuse_in_kernel("new", "let the host provide the memory", HERE);
-  return operator new(bytes);
+  return known("new", operator new(bytes), bytes);
 }
 void* try_new_array(std::size_t bytes) {
   refuse_in_kernel("new", "let the host provide the memory", HERE);
-  return operator new[](bytes);
+  return known("new", operator new[](bytes), bytes);
+}
+void try_delete(void* memory) {
+  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  host::forget_heap(memory);
+  operator delete(memory);
+}
+void try_delete_sized(void* memory, std::size_t) {
+  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  host::forget_heap(memory);
+  operator delete(memory);
+}
+void try_delete_array(void* memory) {
+  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  host::forget_heap(memory);
+  operator delete[](memory);
+}
+void try_delete_array_sized(void* memory, std::size_t) {
+  refuse_in_kernel("delete", "let the host free the memory", HERE);
+  host::forget_heap(memory);
+  operator delete[](memory);
 }
 void try_exit(int code) {
   refuse_in_kernel("exit", "let the host end the program", HERE);

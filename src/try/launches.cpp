@@ -6,6 +6,7 @@
 
 #include "cuda/headers/driver_types.h"
 #include "host/kernels.h"
+#include "host/order.h"
 #include "machine/fault.h"
 #include "machine/launch_limits.h"
 #include "machine/symbols.h"
@@ -106,23 +107,37 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
     };
   };
   bool is_whole = false;
-  if (launches < most_traced_) {
+  const host::Operation operation = host::begin_operation();
+  std::vector<machine::Touched> touched;
+  // A launch that is not counted is watched if other work may run at the same time. That takes a
+  // part of the time.
+  const bool counted = launches < most_traced_;
+  const bool watches = !counted && machine.hazards && host::may_conflict(operation) && !is_late() &&
+                       watching_ < whole_time_ / 4;
+  if (counted || watches) {
     const auto* thread = machine::traced_twin(reinterpret_cast<const void*>(launch.thread));
     if (thread == nullptr) {
       throw model::Refusal(
           machine::function_name(kernel) + ": the traced copy of its launch is missing");
     }
     if (launches > 0) machine.audit = nullptr;
+    if (watches) machine.recorder = nullptr;
+    machine.touched = [&](std::vector<machine::Touched> all) { touched = std::move(all); };
+    const auto begin = std::chrono::steady_clock::now();
     machine.launched = [&](const machine::Launch& run, model::Counts counts) {
       if (any_cut_short && !counts.hazards.empty()) {
         note_doubt(kernel);
         counts.hazards.clear();
       }
+      is_whole = counts.blocks_traced == counts.blocks;
+      if (watches) {
+        for (const model::Hazard& hazard : counts.hazards) kernels.add_hazard(kernel, hazard);
+        return;
+      }
       kernels.add_launch(run, counts, 0, 0);
       if (machine.audit != nullptr) {
         trace::resolve_lines(*machine.audit, trace::kernel_lines(run.kernel));
       }
-      is_whole = counts.blocks_traced == counts.blocks;
     };
     // A kernel that is traced late gets some time, too.
     machine.cut_blocks_after =
@@ -138,7 +153,9 @@ void Launches::trace(const machine::ProgramLaunch& launch, const void* kernel) {
           machine::function_name(kernel) +
           ": only the beginning of its blocks was traced, so the counts per thread are too small");
     }
-    if (traced) traced();
+    if (watches) watching_ += std::chrono::steady_clock::now() - begin;
+    host::end_operation(operation, machine::function_name(kernel), std::move(touched));
+    if (traced && counted) traced();
     machine.recorder = nullptr;
     machine.audit = nullptr;
     machine.blocks = machine::Blocks::kAllButSample;

@@ -49,6 +49,8 @@ class Launches : public machine::ProgramLaunches {
   int most_traced_;
   std::chrono::milliseconds whole_time_;  // in which launches are whole
   std::map<const void*, int> launches_;   // by the traced copy's kernel
+  // In which launches that are not counted were traced, to see which memory they use.
+  std::chrono::steady_clock::duration watching_{};
 };
 
 }  // namespace attempt

@@ -5,6 +5,6 @@ namespace attempt {
 
 // Prints on stderr a note if nvcc does not compile the file, and the notes of host/call.h, each
 // with the line of its call.
-void print_notes();
+bool print_notes();
 
 }  // namespace attempt

@@ -17,6 +17,8 @@
 #undef __global__
 #undef __device__
 #undef __constant__
+#undef __managed__
+#undef __cluster_dims__
 #undef __shared__
 
 // As nvcc defines them, for an architecture of its middle years.

@@ -92,6 +92,7 @@ guard::Outcome run_program(
 
   machine::Machine machine{&run.gpu};
   machine.hazards = flags.hazards;
+  machine.host_variables = true;
   machine.blocks =
       flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
   ShowRecorder recorder(options.show);
@@ -150,8 +151,8 @@ guard::Outcome run_program(
                            : audit.accesses > 0 ? note_about(audit)
                                                 : "";
   const bool agrees = print(report, flags, run, note, style);
-  print_notes();
-  const bool hazardous = report::report_hazards("try", run);
+  const bool host_is_wrong = print_notes();
+  const bool hazardous = report::report_hazards("try", run) || host_is_wrong;
   return {hazardous || !agrees ? 1 : run.exit_code, ""};
 }
 

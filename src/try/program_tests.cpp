@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -256,6 +257,72 @@ TEST_CASE("a thread that goes on from a barrier runs ahead of those that still w
   CHECK(output.err == "");
   CHECK(output.out.starts_with("the first thread counts 4096, the last one 4096\n"));
   CHECK(contains(output.out, "1 add_up         1    32  4,096"));
+}
+
+TEST_CASE("mistakes of host code are told, and their right twins are not") {
+  const std::map<std::string, std::string> said = {
+      {"array-of-file", "loads from host memory (of_file) on line 15"},
+      {"static-array-of-file", "loads from host memory (of_file_too) on line 15"},
+      {"static-array-of-main", "loads from host memory (of_main) on line 15"},
+      {"array-on-the-stack", "loads from host memory on line 15"},
+      {"array-on-the-heap", "loads from host memory on line 15"},
+      {"data-of-a-vector", "loads from host memory on line 15"},
+      {"freed", "loads from a on line 15 after it was freed"},
+      {"behind-freed", "loads from a on line 15 after it was freed"},
+      {"past-the-device", "the destination, a, has 4,000 bytes from there on"},
+      {"past-a-vector", "the source, memory of the host, has 4,000 bytes from there on"},
+      {"past-calloc", "the destination, memory of the host, has 3,996 bytes from there on"},
+      {"past-realloc", "the destination, memory of the host, has 3,996 bytes from there on"},
+      {"past-new", "the destination, memory of the host, has 3,996 bytes from there on"},
+      {"past-an-array-of-file", "the source, of_file, has 3,996 bytes from there on"},
+      {"past-a-static-array", "the source, of_main, has 3,996 bytes from there on"},
+      {"past-the-stack", "the source has 3,996 bytes from there on"},
+      {"past-memset", "cudaMemset: the destination, a, has 4,000 bytes from there on"},
+      {"past-rows", "the source, memory of the host, has 4,000 bytes from there on"},
+      {"past-a-symbol", "the variable has 40 bytes, and the call is for 44 bytes"},
+      {"past-async", "the destination, a, has 3,996 bytes from there on"},
+      {"two-kernels", "race on a: add may use it at the same time as another add"},
+      {"two-blocking-streams", "race on a: copy may use it at the same time as add"},
+      {"default-and-not-blocking", "race on a: copy may use it at the same time as add"},
+      {"copy-and-kernel", "race on a: add may use it at the same time as cudaMemcpyAsync"},
+      {"event-of-the-wrong-stream", "race on a: copy may use it at the same time as add"},
+      {"halves-with-one-element-in-common", "race on a: add may use it"},
+      {"read-too-early", "it accesses managed while add may still be storing to it"},
+      {"stored-too-early", "it accesses managed while copy may still be loading from it"},
+      {"read-too-early-the-second-time", "managed while add may still be storing to it"},
+      {"variable-read-too-early", "it accesses calls while call may still be storing to it"},
+      {"pinned-read-too-early", "pinned while cudaMemcpyAsync may still be storing to it"}};
+  std::istringstream source(testing::contents("examples/host_mistakes.cu"));
+  std::set<std::string> all = {"past-the-stack"};
+  for (std::string line; std::getline(source, line);) {
+    if (line.starts_with("      {\"")) all.insert(line.substr(8, line.find('"', 8) - 8));
+  }
+  for (const std::string& how : all) {
+    CAPTURE(how);
+    const Output output = try_program("host_mistakes", "-- " + how);
+    CAPTURE(output.err);
+    const auto expected = said.find(how);
+    CHECK((expected == said.end()) == how.starts_with("right-"));
+    CHECK(output.exit_code == (how.starts_with("right-") ? 0 : 1));
+    if (expected == said.end()) {
+      CHECK(output.err == "");
+      continue;
+    }
+    CHECK(contains(output.err, expected->second));
+    CHECK(std::count(output.err.begin(), output.err.end(), '\n') == 1);
+  }
+  CHECK(all.size() > said.size());
+}
+
+TEST_CASE("volatile device variables, atomics that wait, and clusters of one block run") {
+  const Output output = try_program("newer_cuda");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(output.err == "");
+  CHECK(output.out.starts_with("variables: 92, 1 9 2 6\ncluster: 105\natomic: 3\n"));
+  const Output clusters = try_program("newer_cuda", "-- clusters");
+  CHECK(clusters.exit_code == 1);
+  CHECK(contains(clusters.err, "it uses its cluster of 2 blocks; on the CPU a cluster has one"));
 }
 
 TEST_CASE("main runs in the folder of its file, where the program's data are") {

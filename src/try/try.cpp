@@ -126,6 +126,7 @@ guard::Outcome try_sgemm(
   const std::vector<machine::GlobalArray> arrays = p.arrays(result);
   machine::Machine machine{&run.gpu};
   machine.hazards = flags.hazards;
+  machine.host_variables = true;
   machine.blocks =
       flags.trace == lab::Trace::all ? machine::Blocks::kAll : machine::Blocks::kSample;
   machine.launched = [&](const machine::Launch& launch, const model::Counts& counts) {
@@ -212,8 +213,8 @@ guard::Outcome try_sgemm(
   const bool agrees = print(
       report, flags, run, bound.empty() || note.empty() ? bound + note : bound + "\n" + note,
       style);
-  print_notes();
-  const bool hazardous = report::report_hazards("try", run);
+  const bool host_is_wrong = print_notes();
+  const bool hazardous = report::report_hazards("try", run) || host_is_wrong;
   if (!all.error || all.error->bound_ok) return {hazardous || !agrees ? 1 : 0, ""};
   const std::string why = why_wrong(flags, run.gpu, p, *all.error);
   return {1, bound.empty() ? why : why + ". " + bound};

@@ -10,9 +10,11 @@ TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src
 TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
 	-lineinfo -Xptxas -v -include src/cuda/launch.h
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_TRACED) $(TRIED_PLAIN)
-C_LIBRARY := $(foreach name,printf malloc rand exit,--redefine-sym $(name)=try_$(name)) \
-	--redefine-sym __assert_fail=try_assert_fail --redefine-sym _Znwm=try_new \
-	--redefine-sym _Znam=try_new_array
+C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_memalign free rand \
+		exit,--redefine-sym $(name)=try_$(name)) \
+	$(addprefix --redefine-sym ,__assert_fail=try_assert_fail _Znwm=try_new _Znam=try_new_array \
+		_ZdlPv=try_delete _ZdlPvm=try_delete_sized _ZdaPv=try_delete_array \
+		_ZdaPvm=try_delete_array_sized)
 # Kernels are told apart by their addresses, and the copies, too (machine/symbols.h).
 # A kernel's first call must return to it. (Without an order of functions, a cold part's table of exceptions
 # would be wrong in GCC 12.)

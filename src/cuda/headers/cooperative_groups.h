@@ -265,6 +265,34 @@ inline grid_group this_grid() {
   return {};
 }
 
+// A block is a cluster of its own. In a kernel with larger ones, each of these functions is a fault.
+class cluster_group {
+ public:
+  struct arrival_token {};
+  static void sync() { simt::use_cluster(), __syncthreads(); }
+  static arrival_token barrier_arrive() { return simt::use_cluster(), arrival_token(); }
+  static void barrier_wait() { sync(); }
+  static void barrier_wait(arrival_token&&) { sync(); }
+  static unsigned num_blocks() { return simt::use_cluster(), 1; }
+  static unsigned block_rank() { return simt::use_cluster(), 0; }
+  static dim3 dim_blocks() { return simt::use_cluster(), dim3(1, 1, 1); }
+  static dim3 block_index() { return simt::use_cluster(), dim3(0, 0, 0); }
+  static unsigned num_threads() { return simt::use_cluster(), thread_block::num_threads(); }
+  static unsigned size() { return num_threads(); }
+  static unsigned thread_rank() { return simt::use_cluster(), thread_block::thread_rank(); }
+  static dim3 dim_threads() { return thread_block::dim_threads(); }
+  static dim3 thread_index() { return thread_block::thread_index(); }
+  template <class T>
+  static T* map_shared_rank(T* shared, int) {
+    return simt::use_cluster(), shared;
+  }
+  static unsigned query_shared_rank(const void*) { return block_rank(); }
+};
+
+inline cluster_group this_cluster() {
+  return {};
+}
+
 template <class Group>
 void sync(const Group& group) {
   group.sync();

@@ -187,10 +187,11 @@ __forceinline__ cudaError_t cudaOccupancyMaxPotentialBlockSize(
 
 namespace simt {
 
-// Runs the work of a stream: now, or when the graph that is being captured is launched.
+// Runs the work of a stream: now, or when the graph that is being captured is launched. (Inlined,
+// so that the line of the program is known.)
 template <class Work>
-void in_stream(cudaStream_t stream, Work work) {
-  if (!is_captured(stream)) return work();
+__forceinline__ void in_stream(cudaStream_t stream, Work work) {
+  if (begins_now(stream)) return work();
   keep(
       stream, [](void* kept) { (*static_cast<Work*>(kept))(); }, new Work(work),
       [](void* kept) { delete static_cast<Work*>(kept); });
@@ -198,7 +199,7 @@ void in_stream(cudaStream_t stream, Work work) {
 
 // The error of this launch alone. An earlier one stays for cudaGetLastError.
 template <class Work>
-cudaError_t launch_in_stream(cudaStream_t stream, Work work) {
+__forceinline__ cudaError_t launch_in_stream(cudaStream_t stream, Work work) {
   const int before = launch_error();
   set_launch_error(cudaSuccess);
   in_stream(stream, work);

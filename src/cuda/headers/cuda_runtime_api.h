@@ -41,10 +41,29 @@ cudaError_t cudaMemAdvise(
     const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, cudaMemLocation location);
 
 // Copies. A pitch is the number of bytes from one row to the next.
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(
+namespace simt {
+// How many bytes both sides have, if the compiler knows it, as of an array on the stack.
+struct KnownBytes {
+  std::size_t to = static_cast<std::size_t>(-1), from = static_cast<std::size_t>(-1);
+};
+cudaError_t copy(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, KnownBytes known);
+cudaError_t copy_async(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
+    KnownBytes known);
+}  // namespace simt
+#define SIMT_KNOWN_BYTES \
+  { __builtin_object_size(to, 0), __builtin_object_size(from, 0) }
+[[gnu::always_inline]] inline cudaError_t cudaMemcpy(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return simt::copy(to, from, bytes, kind, SIMT_KNOWN_BYTES);
+}
+[[gnu::always_inline]] inline cudaError_t cudaMemcpyAsync(
     void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-    cudaStream_t stream = nullptr);
+    cudaStream_t stream = nullptr) {
+  return simt::copy_async(to, from, bytes, kind, stream, SIMT_KNOWN_BYTES);
+}
+#undef SIMT_KNOWN_BYTES
 cudaError_t cudaMemcpy2D(
     void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
     std::size_t height, cudaMemcpyKind kind);
@@ -112,9 +131,11 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 
 namespace simt {
-// Whether the work of this stream belongs to a graph that is being captured. If so, keep() adds
-// run(work) to it; drop(work) is called when the graph no longer needs it.
+// Whether the work of this stream belongs to a graph that is being captured.
 bool is_captured(cudaStream_t stream);
+// Whether work of this stream begins now. If not, it is captured: keep() adds run(work) to the
+// graph; drop(work) is called when the graph no longer needs it.
+bool begins_now(cudaStream_t stream);
 void keep(cudaStream_t stream, void (*run)(void*), void* work, void (*drop)(void*));
 }  // namespace simt
 

@@ -130,6 +130,19 @@ void run_store_box(Execution& thread, const Instruction& i) {
       shared_at(thread, i.operand(1)), map_of(thread, i.operand(0)),
       std::span(place.at).first(static_cast<std::size_t>(i.count)), thread.place);
 }
+// [shared], [global], size, [barrier]
+void run_load_bytes(Execution& thread, const Instruction& i) {
+  load_bytes_async(
+      shared_at(thread, i.operand(0)), reinterpret_cast<void*>(thread.address(i.operand(1))),
+      static_cast<std::uint32_t>(thread.read(i.operand(2))), shared_at(thread, i.operand(3)),
+      thread.place);
+}
+// [global], [shared], size
+void run_store_bytes(Execution& thread, const Instruction& i) {
+  store_bytes_async(
+      reinterpret_cast<void*>(thread.address(i.operand(0))), shared_at(thread, i.operand(1)),
+      static_cast<std::uint32_t>(thread.read(i.operand(2))), thread.place);
+}
 void run_commit_bulk(Execution&, const Instruction&) {
   commit_bulk_stores();
 }
@@ -143,6 +156,21 @@ bool is_box(const Operand& operand, int dimensions) {
          operand.parts.size() == 1 && operand.parts[0].kind == Operand::Kind::vector &&
          operand.parts[0].parts.size() == static_cast<std::size_t>(dimensions) &&
          std::all_of(operand.parts[0].parts.begin(), operand.parts[0].parts.end(), is_input);
+}
+
+bool decode_bytes(Instruction& i, Modifiers& modifiers) {
+  const std::vector<Operand>& operands = i.line.operands;
+  const std::size_t count = operands.size() - (take_cache_hints(modifiers) ? 1 : 0);
+  if (operands.size() < 3 || !is_address(operands[0]) || !is_address(operands[1])) return false;
+  if (modifiers.take_first("global")) {
+    i.run = run_store_bytes;
+    return modifiers.take("shared::cta") && modifiers.take("bulk_group") && count == 3 &&
+           is_input(operands[2]);
+  }
+  i.run = run_load_bytes;
+  return modifiers.take_any({"shared::cluster", "shared::cta"}) && modifiers.take("global") &&
+         modifiers.take("mbarrier::complete_tx::bytes") && count == 4 && is_input(operands[2]) &&
+         is_address(operands[3]);
 }
 
 bool decode_bulk(Instruction& i, Modifiers& modifiers) {
@@ -161,7 +189,7 @@ bool decode_bulk(Instruction& i, Modifiers& modifiers) {
     i.run = run_nothing;
     return true;
   }
-  if (!modifiers.take_first("tensor")) return false;
+  if (!modifiers.take_first("tensor")) return decode_bytes(i, modifiers);
   i.count = modifiers.take_one_of({"1d", "2d", "3d", "4d", "5d"}) + 1;
   modifiers.take("tile");
   const bool policy = take_cache_hints(modifiers);

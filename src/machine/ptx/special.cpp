@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "cuda/runtime.h"
 #include "machine/kernel_memory.h"
 #include "machine/position.h"
 #include "machine/worker.h"
@@ -27,6 +28,13 @@ std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                         std::chrono::steady_clock::now().time_since_epoch())
                                         .count());
+}
+// The only block of its cluster.
+std::uint64_t first_of_cluster() {
+  return simt::use_cluster(), 0;
+}
+std::uint64_t one_of_cluster() {
+  return simt::use_cluster(), 1;
 }
 std::uint64_t dynamic_bytes() {
   for (const KernelArray& array : running_worker->memory().arrays) {
@@ -67,14 +75,14 @@ constexpr Special kSpecials[] = {
     {"%nclusterid.x", [] { return std::uint64_t{gridDim.x}; }},
     {"%nclusterid.y", [] { return std::uint64_t{gridDim.y}; }},
     {"%nclusterid.z", [] { return std::uint64_t{gridDim.z}; }},
-    {"%cluster_ctaid.x", [] { return std::uint64_t{0}; }},
-    {"%cluster_ctaid.y", [] { return std::uint64_t{0}; }},
-    {"%cluster_ctaid.z", [] { return std::uint64_t{0}; }},
-    {"%cluster_nctaid.x", [] { return std::uint64_t{1}; }},
-    {"%cluster_nctaid.y", [] { return std::uint64_t{1}; }},
-    {"%cluster_nctaid.z", [] { return std::uint64_t{1}; }},
-    {"%cluster_ctarank", [] { return std::uint64_t{0}; }},
-    {"%cluster_nctarank", [] { return std::uint64_t{1}; }},
+    {"%cluster_ctaid.x", first_of_cluster},
+    {"%cluster_ctaid.y", first_of_cluster},
+    {"%cluster_ctaid.z", first_of_cluster},
+    {"%cluster_nctaid.x", one_of_cluster},
+    {"%cluster_nctaid.y", one_of_cluster},
+    {"%cluster_nctaid.z", one_of_cluster},
+    {"%cluster_ctarank", first_of_cluster},
+    {"%cluster_nctarank", one_of_cluster},
     {"%is_explicit_cluster", [] { return std::uint64_t{0}; }},
     {"%laneid", lane},
     {"%warpid", [] { return thread_in_block() / warp_size(); }},
