@@ -18,10 +18,14 @@ __global__ void copy(const float* from, float* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i] = from[i];
 }
-__global__ void count(int* counter) { atomicAdd(counter, 1); }
+__global__ void count(int* counter) {
+  atomicAdd(counter, 1);
+}
 
 __managed__ int calls;
-__global__ void call() { calls += 1; }
+__global__ void call() {
+  calls += 1;
+}
 
 __device__ float on_device[kMany];
 __constant__ float constants[10];

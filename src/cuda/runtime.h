@@ -43,8 +43,7 @@ void run_called(
 // A namespace's __device__, __constant__ or __managed__ variable.
 enum class VariableKind { device, constant, managed };
 struct DeviceVariable {
-  DeviceVariable(
-      const char* name, const volatile void* data, std::size_t bytes, VariableKind kind);
+  DeviceVariable(const char* name, const volatile void* data, std::size_t bytes, VariableKind kind);
 };
 
 // The cudaError_t of the last launch, or call of a CUDA function, that failed. cudaGetLastError

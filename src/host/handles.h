@@ -44,7 +44,7 @@ struct CUstream_st {
 struct CUevent_st {
   bool timed;
   bool recorded = false;
-  host::Clock clock = {};  // what had been asked for when it was recorded
+  host::Clock clock = {};        // what had been asked for when it was recorded
   host::Capturing capture = {};  // of the stream that recorded it last
 };
 struct CUgraphNode_st {

@@ -205,9 +205,9 @@ std::vector<HostVariable> read_host_variables() {
   for (const bool only_counts : {true, false}) {
     for (const Elf64_Sym& symbol : symbols().table) {
       const std::uintptr_t begin = symbol.st_value + symbols().loaded_at;
-      const int binding = ELF64_ST_BIND(symbol.st_info);
-      const bool is_devices = binding != STB_LOCAL && binding != STB_GLOBAL;
-      if (type_of(symbol) != STT_OBJECT || symbol.st_size == 0 || is_devices) continue;
+      // A file's own variables are local (trace/keep_symbols.sh), except the device's.
+      const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
+      if (type_of(symbol) != STT_OBJECT || symbol.st_size == 0 || !is_local) continue;
       if (!memory.all.holds(begin) || memory.constant.holds(begin)) continue;
       const std::string_view name = symbols().name(symbol);
       if (is_of_function(name)) {

@@ -54,7 +54,8 @@ class Place {
   std::string with(std::string_view text) const {
     std::string placed;
     while (!text.empty()) {
-      const std::size_t end = std::min(text.find(' ', text.find_first_not_of(' ')), text.size());
+      const std::size_t word = std::min(text.find(' ', text.find_first_not_of(' ')), text.size());
+      const std::size_t end = std::min(text.find_first_not_of(' ', word), text.size());
       placed += again(end);
       placed += text.substr(0, end);
       text.remove_prefix(end);

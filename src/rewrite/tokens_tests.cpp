@@ -82,7 +82,7 @@ TEST_CASE("edits leave every later token on its line") {
   const std::string_view marked = "# 7 \"a.cu\"\n\n\tb c";
   Edits in_file(marked);
   in_file.insert(tokens_of(marked)[2].at, "more ");
-  CHECK(in_file.applied() == "# 7 \"a.cu\"\n\n\tb more \n# 8 \"a.cu\"\n\t  c");
+  CHECK(in_file.applied() == "# 7 \"a.cu\"\n\n\tb \n# 8 \"a.cu\"\nmore \n# 8 \"a.cu\"\n\t  c");
 }
 
 TEST_CASE("any text has tokens that are in order and within it") {

@@ -265,7 +265,8 @@ inline grid_group this_grid() {
   return {};
 }
 
-// A block is a cluster of its own. In a kernel with larger ones, each of these functions is a fault.
+// A block is a cluster of its own. In a kernel with larger ones, each of these functions is a
+// fault.
 class cluster_group {
  public:
   struct arrival_token {};
