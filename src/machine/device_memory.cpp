@@ -180,9 +180,19 @@ std::optional<DeviceArray> array_at(const void* address) {
   return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 
-std::optional<DeviceArray> freed_array_at(const void* address) {
-  const DeviceArray* const found = holder(freed, address);
-  return found != nullptr ? std::optional(*found) : std::nullopt;
+std::optional<DeviceArray> freed_array_at(const void* address, std::uint64_t nearer_than) {
+  const auto* const at = static_cast<const char*>(address);
+  const auto next = freed.upper_bound(at);
+  std::optional<DeviceArray> found;
+  if (next != freed.end() && static_cast<std::uint64_t>(next->first - at) < nearer_than) {
+    found = next->second;
+    nearer_than = static_cast<std::uint64_t>(next->first - at);
+  }
+  if (next == freed.begin()) return found;
+  const DeviceArray& before = std::prev(next)->second;
+  const char* const last = before.data + before.bytes - 1;
+  const bool is_near = last >= at || static_cast<std::uint64_t>(at - last) < nearer_than;
+  return is_near ? before : found;
 }
 
 bool is_device_address(const void* address) {

@@ -56,8 +56,8 @@ std::vector<GlobalArray> device_arrays();
 
 // The array that contains this address.
 std::optional<DeviceArray> array_at(const void* address);
-// The array that contained it and was freed.
-std::optional<DeviceArray> freed_array_at(const void* address);
+// The array that contained it, or that was less than `nearer_than` bytes away, and was freed.
+std::optional<DeviceArray> freed_array_at(const void* address, std::uint64_t nearer_than = 1);
 // Whether the address is in the range reserved for arrays.
 bool is_device_address(const void* address);
 

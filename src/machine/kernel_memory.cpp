@@ -126,12 +126,6 @@ model::Hazard out_of_bounds(
   model::Hazard hazard{model::HazardKind::out_of_bounds, "", address, block, actor, {}};
   std::uint64_t nearest = kNear;
   const auto* const pointer = reinterpret_cast<const void*>(address);
-  if (const std::optional<DeviceArray> freed = freed_array_at(pointer)) {
-    hazard.kind = model::HazardKind::freed_memory;
-    hazard.array = freed->name;
-    hazard.byte = address - address_of(freed->data);
-    return hazard;
-  }
   for (const KernelArray& array : arrays) {
     if (array.bytes == 0 || array.owner != 0) continue;
     const auto* const data = reinterpret_cast<const void*>(array.begin);
@@ -146,6 +140,14 @@ model::Hazard out_of_bounds(
     hazard.shared = array.shared;
     hazard.byte = address - array.begin;
     hazard.extent = static_cast<std::int64_t>(array.bytes);
+  }
+  // Its neighbours are far away.
+  constexpr std::uint64_t kAtFreed = 1 << 16;
+  if (const auto freed = freed_array_at(pointer, std::min(nearest, kAtFreed))) {
+    hazard.kind = model::HazardKind::freed_memory;
+    hazard.array = freed->name;
+    hazard.byte = address - address_of(freed->data);
+    hazard.shared = false;
   }
   if (hazard.array.empty() && !is_device_address(pointer) && is_mapped(address)) {
     hazard.kind = model::HazardKind::host_memory;
