@@ -6,12 +6,11 @@
 #include "cuda/runtime.h"
 #include "cuda/vector_types.h"
 
-// The launch must not store what __ldg loads, so the tracer is told about the load.
+// The launch must not store what __ldg loads, so the tracer is told about the load. (A user's file
+// is preprocessed once for both of its copies, so no macro says which of them this is.)
 template <class T>
 inline SIMT_ALWAYS_INLINE T __ldg(const T* p) {
-#ifdef __SANITIZE_THREAD__
   simt::read_only_load(p, sizeof(T));
-#endif
   return *p;
 }
 

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "cuda/runtime.h"
+#include "cuda/vector_types.h"
 #include "model/narrow_float.h"
 
 inline void __syncthreads() {
@@ -26,16 +27,16 @@ inline int __syncthreads_and(int predicate) {
 inline int __syncthreads_or(int predicate) {
   return simt::block_barrier(predicate != 0).votes > 0;
 }
-// On the CPU all fences are equal, because all blocks share one memory. The race detector must
+// On the CPU all fences act alike, because all blocks share one memory. The race detector must
 // still see them.
 inline void __threadfence() {
-  simt::fence();
+  simt::fence(true);
 }
 inline void __threadfence_block() {
-  simt::fence();
+  simt::fence(false);
 }
 inline void __threadfence_system() {
-  simt::fence();
+  simt::fence(true);
 }
 inline void __nanosleep(unsigned) {
   simt::let_others_run();
@@ -221,26 +222,35 @@ std::uint32_t atomic_add(
     std::uint32_t* address, std::uint32_t values, const model::NarrowFormat& format);
 }  // namespace simt
 
-// The variants for a block and for the whole system act here like those for the GPU.
-#define atomicAdd_block atomicAdd
+// The variants for the whole system act here like those for the GPU; the race detector knows that
+// those for a block do not order blocks.
+#define SIMT_IN_BLOCK(name)                                           \
+  template <class... Arguments>                                       \
+  inline SIMT_ALWAYS_INLINE auto name##_block(Arguments... arguments) \
+      ->decltype(name(arguments...)) {                                \
+    simt::in_block();                                                 \
+    return name(arguments...);                                        \
+  }
+SIMT_IN_BLOCK(atomicAdd)
+SIMT_IN_BLOCK(atomicSub)
+SIMT_IN_BLOCK(atomicMin)
+SIMT_IN_BLOCK(atomicMax)
+SIMT_IN_BLOCK(atomicAnd)
+SIMT_IN_BLOCK(atomicOr)
+SIMT_IN_BLOCK(atomicXor)
+SIMT_IN_BLOCK(atomicExch)
+SIMT_IN_BLOCK(atomicCAS)
+SIMT_IN_BLOCK(atomicInc)
+SIMT_IN_BLOCK(atomicDec)
+#undef SIMT_IN_BLOCK
 #define atomicAdd_system atomicAdd
-#define atomicSub_block atomicSub
 #define atomicSub_system atomicSub
-#define atomicMin_block atomicMin
 #define atomicMin_system atomicMin
-#define atomicMax_block atomicMax
 #define atomicMax_system atomicMax
-#define atomicAnd_block atomicAnd
 #define atomicAnd_system atomicAnd
-#define atomicOr_block atomicOr
 #define atomicOr_system atomicOr
-#define atomicXor_block atomicXor
 #define atomicXor_system atomicXor
-#define atomicExch_block atomicExch
 #define atomicExch_system atomicExch
-#define atomicCAS_block atomicCAS
 #define atomicCAS_system atomicCAS
-#define atomicInc_block atomicInc
 #define atomicInc_system atomicInc
-#define atomicDec_block atomicDec
 #define atomicDec_system atomicDec

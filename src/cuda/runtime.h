@@ -71,7 +71,8 @@ std::uint32_t warp_active(const void* place);
 int lane();        // the lane of the running thread
 int warp_lanes();  // the lanes of its warp, including those without a thread
 
-void fence();           // __threadfence and its variants
+void fence(bool wide);  // __threadfence and its variants; `wide`: not only for the block
+void in_block();        // the scope of the thread's next atomic is its block
 void let_others_run();  // __nanosleep
 // In a traced kernel: the next load of these bytes is an __ldg.
 void read_only_load(const void* pointer, std::size_t bytes);

@@ -35,8 +35,9 @@ const char* symptom_of(model::HazardKind kind) {
     case model::HazardKind::bad_width:
       return "a shuffle whose value is undefined";
     case model::HazardKind::threads_left:
-    case model::HazardKind::several_barriers:
-      return "barriers that not every GPU accepts";  // notes: no complaint
+      return "barriers that not every GPU accepts";  // a note: no complaint
+    case model::HazardKind::sum_in_flight:
+      return "a sum is read while the tensor cores add to it";
     case model::HazardKind::out_of_bounds:
       return "an access is out of bounds";
     case model::HazardKind::host_memory:
@@ -48,6 +49,7 @@ const char* symptom_of(model::HazardKind kind) {
     case model::HazardKind::index_out_of_range:
       return "an index is outside of its array";
     case model::HazardKind::barrier_divergence:
+    case model::HazardKind::several_barriers:
       return "not all threads of a block reach the same barrier";
     case model::HazardKind::never_written:
       return "some elements of the result are never written";
@@ -64,7 +66,8 @@ std::string phase_of(const model::Hazard& hazard) {
   }
   if (hazard.kind == model::HazardKind::race_on_result)
     return "at the store of the result: which thread owns which element?";
-  if (hazard.kind == model::HazardKind::barrier_divergence)
+  if (hazard.kind == model::HazardKind::barrier_divergence ||
+      hazard.kind == model::HazardKind::several_barriers)
     return "at the barriers: which threads do not reach them?";
   if (hazard.kind == model::HazardKind::index_out_of_range) {
     return "at " + array +

@@ -1,5 +1,7 @@
 #include "cuda/collectives.h"
 
+#include <utility>
+
 #include "machine/fault.h"
 #include "machine/waiting.h"
 
@@ -8,11 +10,24 @@ namespace machine {
 GridBarrier grid_barrier;
 bool any_may_wait = false;  // set by waiting.cpp if that is linked
 
+namespace {
+__thread bool in_block_next = false;
+}
+
+bool takes_block_scope() {
+  return std::exchange(in_block_next, false);
+}
+
 bool blocks_may_wait() {
   return any_may_wait;
 }
 
 }  // namespace machine
+
+void simt::in_block() {
+  if (machine::running_worker == nullptr) return;
+  machine::in_block_next = machine::running_worker->observer() != nullptr;
+}
 
 #define HERE __builtin_return_address(0)
 unsigned __activemask() {

@@ -117,7 +117,8 @@ class BlockObserver {
   virtual void stmatrix(const void* row, int matrices, const void* place) = 0;
   // A warp multiplies matrices of rows x depth and depth x columns: called for its first lane only.
   virtual void mma(int rows, int columns, int depth) = 0;
-  virtual void fence(const void* place) = 0;
+  // `wide`: for threads of other blocks, too.
+  virtual void fence(bool wide, const void* place) = 0;
   virtual void async_action(const AsyncAction& action, const void* place) = 0;
   virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
   // A load through the read-only path (__ldg), before it is announced.
@@ -161,6 +162,14 @@ void wait_for_room();
 
 // The same if the lane's next action must not happen: its block is abandoned.
 [[noreturn]] void go_astray();
+
+// Whether the running thread said that the scope of its next atomic or strong access is its block
+// (simt::in_block). It is asked once for each.
+bool takes_block_scope();
+
+// The running thread's registers to which wgmma adds (WgmmaOfThread), and what adds to one.
+std::span<const char> sums_in_flight();
+const void* adder_of(const void* address);
 
 // For the hooks of volatile accesses: Worker::read_atomically.
 void will_read_atomically(const void* address);

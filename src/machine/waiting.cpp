@@ -20,11 +20,11 @@ const bool is_linked = any_may_wait = true;
 }  // namespace machine
 
 #define HERE __builtin_return_address(0)
-void simt::fence() {
+void simt::fence(bool wide) {
   static_cast<void>(machine::is_linked);
   if (machine::running_worker == nullptr) return;
   if (machine::BlockObserver* observer = machine::running_worker->observer()) {
-    observer->fence(HERE);
+    observer->fence(wide, HERE);
   }
 }
 
@@ -42,15 +42,18 @@ void simt::grid_barrier() {
   }
   block_barrier();
   if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    const std::atomic_ref came(grid_barrier.came);
+    const unsigned number = came.load() / blocks;
+    unsigned* const word = &grid_barrier.words[number % grid_barrier.words.size()];
     const auto add = [&](unsigned more) {
-      return machine::atomically(
-          &grid_barrier.came, machine::AtomicUse::kCounter, HERE,
-          [more](unsigned old) { return old + more; });
+      machine::atomically(
+          word, machine::AtomicUse::kCounter, HERE, [more](unsigned old) { return old + more; });
     };
-    fence();
-    const unsigned all = (add(1) / blocks + 1) * blocks;
-    while (add(0) < all) {
-    }
+    fence(true);
+    add(1);
+    ++came;
+    while (came.load() < (number + 1) * blocks) machine::will_read_atomically(word);
+    add(0);
   }
   block_barrier();
 }

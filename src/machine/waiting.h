@@ -1,6 +1,7 @@
 // Threads that wait for each other through memory: fences, counters, locks and flags.
 #pragma once
 
+#include <array>
 #include <atomic>
 
 #include "machine/observer.h"
@@ -15,7 +16,10 @@ bool blocks_may_wait();
 // The blocks of one launch that wait for each other at a barrier of the whole grid.
 struct GridBarrier {
   bool all_run = false;  // if one block waits, every block of the launch must
-  unsigned came = 0;     // blocks' threads that arrived, over all barriers
+  unsigned came = 0;     // blocks that arrived, over all barriers
+  // The blocks of one barrier meet at a word of its own, so that the observer of one that comes
+  // late does not take the next barrier's arrivals for this one's.
+  std::array<unsigned, 64> words{};
 };
 extern GridBarrier grid_barrier;  // of the current launch
 inline bool waits_for_all() {

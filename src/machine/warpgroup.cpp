@@ -23,10 +23,8 @@ Accumulators::Accumulators(float* registers, int count)
 }
 
 bool Accumulators::are_untouched() const {
-  const char* const bytes = reinterpret_cast<const char*>(d);
-  return std::all_of(bytes, bytes + values.size() * sizeof(float), [](char byte) {
-    return byte == static_cast<char>(kPoisonByte);
-  });
+  return std::all_of(
+      begin(), end(), [](char byte) { return byte == static_cast<char>(kPoisonByte); });
 }
 
 void Accumulators::give_back() const {
@@ -84,6 +82,7 @@ std::string WgmmaOfThread::issue(const Multiply& multiply, bool checks) {
            "wgmma_wait_group first";
   }
   ++accumulators->multiplies;
+  accumulators->place = multiply.place;
   groups_.issue(multiply);
   return "";
 }
@@ -107,6 +106,24 @@ std::optional<WgmmaOfThread::Wrong> WgmmaOfThread::complete(int groups_in_flight
     }
   }
   return std::nullopt;
+}
+
+std::span<const char> WgmmaOfThread::in_flight() const {
+  if (accumulators_.empty()) return {};
+  const char *begin = accumulators_[0].begin(), *end = accumulators_[0].end();
+  for (const Accumulators& a : accumulators_) {
+    begin = std::min(begin, a.begin());
+    end = std::max(end, a.end());
+  }
+  return {begin, end};
+}
+
+const void* WgmmaOfThread::adds_to(const void* address) const {
+  const auto* const at = static_cast<const char*>(address);
+  for (const Accumulators& a : accumulators_) {
+    if (at >= a.begin() && at < a.end()) return a.place;
+  }
+  return nullptr;
 }
 
 std::span<float> WgmmaOfThread::results_of(const Multiply& multiply) {

@@ -47,9 +47,13 @@ class Accumulators {
   bool are_untouched() const;
   void give_back() const;
 
+  const char* begin() const { return reinterpret_cast<const char*>(d); }
+  const char* end() const { return begin() + values.size() * sizeof(float); }
+
   float* d;
   std::vector<float> values;
-  int multiplies = 0;  // that are not complete
+  int multiplies = 0;           // that are not complete
+  const void* place = nullptr;  // of the last
 };
 
 class WgmmaOfThread {
@@ -75,6 +79,10 @@ class WgmmaOfThread {
   // Their results are in the thread's registers from now on.
   void give_back();
   std::uint64_t completed() const { return completed_; }
+  // The registers that the tensor cores add to, and perhaps some between them.
+  std::span<const char> in_flight() const;
+  // The last wgmma that adds to that register, as a place in the code; null if none does.
+  const void* adds_to(const void* address) const;
 
  private:
   Accumulators* find(const float* d);

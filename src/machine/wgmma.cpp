@@ -36,6 +36,14 @@ void find_operand(OperandTile& tile, int rows, const void* place) {
 
 }  // namespace
 
+std::span<const char> sums_in_flight() {
+  return running_worker->running().wgmma.in_flight();
+}
+
+const void* adder_of(const void* address) {
+  return running_worker->running().wgmma.adds_to(address);
+}
+
 std::optional<WrongWgmma> complete_wgmma(
     std::span<Thread> warpgroup, int groups_in_flight, bool checks) {
   std::array<WgmmaOfThread*, kWarpgroupThreads> all;

@@ -70,10 +70,10 @@ void Worker::take_fiber(Thread& thread) {
 void Worker::resume(Thread& thread) {
   if (thread.fiber == Thread::kNoFiber) take_fiber(thread);
   const std::span<char> stack = stacks_.of(thread.fiber);
-  if (observer_ != nullptr) observer_->resume(thread.fiber, stack);
   threadIdx = thread.index;
   running_ = &thread;
   running_worker = this;
+  if (observer_ != nullptr) observer_->resume(thread.fiber, stack);
   fibers_[thread.fiber].resume(scheduler_, stack, run_body);
   if (thread.state != State::kDone) return;
   if (observer_ == nullptr) idle_fibers_.push_back(thread.fiber);
@@ -303,7 +303,8 @@ void Worker::throw_deadlock(const Thread& thread) {
   }
   const std::string which = wait.barrier->id >= 0
                                 ? "bar_sync(" + std::to_string(wait.barrier->id) + ", ...)"
-                                : "mbarrier_wait with parity " + std::to_string(wait.parity);
+                                : "mbarrier_wait (or wait() of a cuda::barrier) with parity " +
+                                      std::to_string(wait.parity);
   throw_fault(
       thread,
       "it waits at " + which + " forever: " + missing_in(wait.barrier->state) + " in phase " +

@@ -113,10 +113,11 @@ enum class HazardKind {
   store_not_waited_for,  // `index` stores from shared memory, when their thread ends
   nothing_shuffled,      // a shuffle from lane `index`, which does not take part in it
   bad_width,             // a shuffle in segments of `index` lanes, in a warp of `extent`
+  sum_in_flight,         // the first loads a sum while the second, a wgmma, adds to it
+  several_barriers,      // the first thread and the second, of another warp, wait at two barriers
   never_written,
-  // Behaviour that this GPU allows and older GPUs or other compilers may not: notes.
-  threads_left,     // the first thread waits at a barrier, and the second has left the kernel
-  several_barriers  // warps wait at different barriers, each the same number of times
+  // Behaviour that this GPU allows and older GPUs or other compilers may not: a note.
+  threads_left  // the first thread waits at a barrier, and the second has left the kernel
 };
 
 // Whether everything that its block did afterwards is meaningless.
@@ -128,6 +129,21 @@ constexpr bool is_fatal(HazardKind kind) {
 constexpr bool is_note(HazardKind kind) {
   return kind >= HazardKind::threads_left;
 }
+
+// What a race or a misaligned access needs.
+enum class Remedy {
+  block_barrier,
+  warp_barrier,
+  barrier_or_atomics,  // in a block, one of the accesses is atomic
+  grid_barrier,        // as other parts of the kernel have
+  fence_and_atomic,    // between blocks
+  fence_of_the_gpu,    // there is one, of the block's scope
+  barrier_at_fence,    // one thread's fence, or read, is there, and the access is another thread's
+  both_atomic,         // between blocks, one is
+  atomic_of_the_gpu,   // between blocks, one is of its block's scope
+  row_of_16_bytes,     // an ldmatrix or stmatrix
+  atomic_in_place      // a misaligned atomic
+};
 
 // Something that a kernel must not do, with the places of the one or two accesses.
 struct Hazard {
@@ -147,6 +163,7 @@ struct Hazard {
   std::int64_t index = 0;         // for index_out_of_range, and as HazardKind says
   std::int64_t extent = 0;  // index_out_of_range: elements of the dimension; out_of_bounds: bytes
                             // of the array; never_written: the number of such elements
+  Remedy remedy = Remedy::block_barrier;
 };
 
 struct Counts {

@@ -77,8 +77,8 @@ std::string left_early(const model::Hazard& hazard, const lab::Row& row) {
 std::string different_barriers(const model::Hazard& hazard, const lab::Row& row) {
   return name(hazard.first, row) + " waits at the barrier" + on_line(hazard.first) + " while " +
          name(hazard.second, row) + ", of another warp, waits at the one" + on_line(hazard.second) +
-         "; GPUs since Volta treat the two as one barrier, but CUDA guarantees that only where all "
-         "threads of a block come to the same __syncthreads()";
+         "; CUDA leaves that undefined: all threads of a block must come to the same "
+         "__syncthreads()";
 }
 
 // "1, 2 or 4".
@@ -99,6 +99,40 @@ std::string never_written(const model::Hazard& hazard, const lab::Run& run) {
              static_cast<long long>(element % N)) +
          (others > 0 ? ", nor " + text::grouped(others) + " more" : std::string()) +
          "; launch enough blocks for all of " + hazard.array + ", and store every result";
+}
+
+// What follows the semicolon.
+const char* remedy(model::Remedy remedy) {
+  switch (remedy) {
+    case model::Remedy::block_barrier:
+      return "put a __syncthreads() there, where all threads of the block pass";
+    case model::Remedy::warp_barrier:
+      return "put a __syncwarp() there, with a mask of the lanes that come to it";
+    case model::Remedy::barrier_or_atomics:
+      return "make both accesses atomic, or put a __syncthreads() there, where all threads of the "
+             "block pass";
+    case model::Remedy::grid_barrier:
+      return "put a grid.sync() there, where all threads of the launch pass";
+    case model::Remedy::fence_and_atomic:
+      return "use a second launch, or __threadfence() and an atomic between them";
+    case model::Remedy::fence_of_the_gpu:
+      return "the fence between them is for threads of its own block, so use __threadfence()";
+    case model::Remedy::barrier_at_fence:
+      return "the __threadfence() and the atomic of one thread order what other threads of its "
+             "block "
+             "do only across a __syncthreads(): put one before the fence, and one after the atomic "
+             "that is waited for";
+    case model::Remedy::both_atomic:
+      return "make both accesses atomic, as atomicExch() is, with a __threadfence() before what "
+             "another block waits for";
+    case model::Remedy::atomic_of_the_gpu:
+      return "the scope of the atomic is its own block, so use one for the whole GPU";
+    case model::Remedy::row_of_16_bytes:
+      return "each row of a matrix is 16 bytes that begin at a multiple of 16";
+    case model::Remedy::atomic_in_place:
+      return "an atomic needs an element in its place, so check how its pointer is computed";
+  }
+  return "";
 }
 
 }  // namespace
@@ -155,13 +189,11 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
       return in_block + different_barriers(hazard, row);
     case model::HazardKind::race:
       return in_block + "race on " + where + ": " + first + " and " + second +
-             " with no barrier between them; put a __syncthreads() there";
+             " with no barrier between them; " + remedy(hazard.remedy);
     case model::HazardKind::race_between_blocks:
       return in_kernel + "race on " + where + ": " + block(hazard.block) +
              plain_deed(hazard.first) + " and " + block(hazard.other_block) +
-             plain_deed(hazard.second) +
-             ", and no barrier orders two blocks; use a second launch, or __threadfence() and an "
-             "atomic between them";
+             plain_deed(hazard.second) + ", and nothing orders the two; " + remedy(hazard.remedy);
     case model::HazardKind::read_only_is_stored:
       return in_kernel + where + ": " + block(hazard.block) + " loads" + on_line(hazard.first) +
              " with __ldg what " + block(hazard.other_block) + plain_deed(hazard.second) +
@@ -185,13 +217,15 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
       return in_block + second + (hazard.second.stores ? " to " : " from ") + where +
              " without having waited for the copy" + on_line(hazard.first) + " that " +
              name(hazard.first, row) +
-             " started; wait for its mbarrier, in the phase that counts its bytes";
+             " started; wait for the barrier that counts its bytes (mbarrier_wait, or wait() of a "
+             "cuda::barrier), in that phase";
     case model::HazardKind::tile_in_use:
       return in_block + second + " to " + where +
              " while the tensor cores or the copy engine may still read it for " +
              name(hazard.first, row) + on_line(hazard.first) +
-             "; let that thread wait until it has been read, and then arrive at an mbarrier that "
-             "this one waits for";
+             "; let that thread wait until it has been read, and then arrive at a barrier that "
+             "this "
+             "one waits for";
     case model::HazardKind::not_fenced:
       return in_block + first + " to " + where + ", and " + name(hazard.second, row) +
              " lets the tensor cores or the copy engine use it" + on_line(hazard.second) +
@@ -211,6 +245,9 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
       return in_block + name(hazard.first, row) + " shuffles in segments of " +
              text::grouped(hazard.index) + on_line(hazard.first) + "; the width must be " +
              powers_of_two(hazard.extent);
+    case model::HazardKind::sum_in_flight:
+      return in_block + first + " a sum to which the wgmma" + on_line(hazard.second) +
+             " still adds; wait for its group first, with wgmma_wait_group<0>() if it is the last";
     case model::HazardKind::uninitialized:
       return in_block + first + " from " + where +
              ", to which no thread has stored; store every element first, zeros outside the matrix";
@@ -222,6 +259,10 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
       if (hazard.array.empty()) {
         return in_block + name(hazard.first, row) + " makes an access" + on_line(hazard.first) +
                " whose address is not a multiple of its size; use narrower accesses there";
+      }
+      if (hazard.remedy != model::Remedy::block_barrier) {
+        return in_block + first + " at " + where + ", which is misaligned; " +
+               remedy(hazard.remedy);
       }
       return in_block + first + " at " + where +
              ", which is not a multiple of the access's size; use narrower accesses there";

@@ -2,9 +2,10 @@
 //
 // CUDA C++ programming guide, independent thread scheduling: since Volta __syncthreads() is
 // "enforced per thread and thus will not succeed until reached by all non-exited threads in the
-// block". So a barrier does not wait for threads that have left. PTX: bar.sync is
-// barrier.sync.aligned, which "all threads in the warp must execute", at the same place. So
-// different warps may wait at different barriers, but the lanes of one warp may not.
+// block". So a barrier does not wait for threads that have left. It is allowed in conditional code
+// only if the condition "evaluates identically across the entire thread block", so warps that wait
+// at different barriers are undefined, too, though today's GPUs let them pass: the block goes on.
+// (PTX defines bar.sync by its number, so two of those in one function are one barrier here.)
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ class BarrierWatch {
   explicit BarrierWatch(model::WarpGeometry geometry) : geometry_(geometry) {}
   void begin_block(std::int64_t block, int threads);
 
-  // The findings about a barrier that all threads have reached, except those that have `left`: a
-  // hazard, or each note once per block.
+  // The findings about a barrier that all threads have reached, except those that have `left`: one
+  // that ends the block, or the others once per block.
   std::vector<model::Hazard> barrier(
       std::span<const bool> left, const WarpLog& log, const CallPaths& paths);
 

@@ -20,7 +20,7 @@ std::vector<HazardKernel> all_kernels() {
   std::vector<HazardKernel> all;
   for (const auto* some :
        {&hazards_in_shared_memory, &hazards_of_warps, &hazards_of_pipelines,
-        &hazards_in_global_memory}) {
+        &hazards_in_global_memory, &hazards_of_order}) {
     REQUIRE(!some->empty());
     all.insert(all.end(), some->begin(), some->end());
   }
@@ -49,7 +49,7 @@ std::string text_of(const std::vector<model::Hazard>& hazards) {
   for (const model::Hazard& hazard : hazards) {
     text << kHazardNames.at(hazard.kind) << ' ' << hazard.array << ' ' << hazard.byte << ' '
          << hazard.block << ' ' << hazard.other_block << ' ' << hazard.first.thread << ' '
-         << hazard.second.thread << '\n';
+         << hazard.second.thread << " remedy " << static_cast<int>(hazard.remedy) << '\n';
   }
   return text.str();
 }
@@ -62,6 +62,10 @@ TEST_CASE("faults in small kernels are found, and none in correct ones") {
     const std::vector<model::Hazard> hazards = hazards_of(kernel);
     CAPTURE(text_of(hazards));
     CHECK(names_of(hazards) == kernel.finds);
+    if (!kernel.remedy) continue;
+    CHECK(std::any_of(hazards.begin(), hazards.end(), [&](const model::Hazard& hazard) {
+      return hazard.remedy == *kernel.remedy;
+    }));
   }
 }
 

@@ -34,8 +34,9 @@ inline const std::map<model::HazardKind, const char*> kHazardNames = {
     {model::HazardKind::nothing_shuffled, "nothing_shuffled"},
     {model::HazardKind::bad_width, "bad_width"},
     {model::HazardKind::never_written, "never_written"},
-    {model::HazardKind::threads_left, "threads_left"},
-    {model::HazardKind::several_barriers, "several_barriers"}};
+    {model::HazardKind::sum_in_flight, "sum_in_flight"},
+    {model::HazardKind::several_barriers, "several_barriers"},
+    {model::HazardKind::threads_left, "threads_left"}};
 
 // "race uninitialized": each kind once.
 inline std::string names_of(const std::vector<model::Hazard>& hazards) {

@@ -37,9 +37,11 @@ void add(
 
 }  // namespace
 
-void HazardWatch::watch(std::size_t array, std::size_t bytes, bool shared) {
+void HazardWatch::watch(std::size_t array, std::size_t bytes, bool shared, std::uintptr_t begin) {
   cells_.watch(array, bytes, shared);
   if (is_shared_.size() <= array) is_shared_.resize(array + 1);
+  if (begins_.size() <= array) begins_.resize(array + 1);
+  begins_[array] = begin;
   is_shared_[array] = shared;
 }
 
@@ -52,13 +54,14 @@ void HazardWatch::begin_block(std::int64_t block, int threads) {
   arrivals_.clear();
 }
 
-HazardWatch::Actor HazardWatch::unordered_store(const Cell& cell, int thread) const {
+HazardWatch::Actor HazardWatch::unordered_store(
+    const Cell& cell, int thread, std::uint64_t place) const {
   if (cell.is_stored_by_agent()) {
     const int agent = cell.store_thread() - Cell::kFirstAgent;
     if (order_.knows(thread, agent, cell.store_moment())) return kNobody;
     return {thread_of_site_[cell.store_site], cell.store_site};
   }
-  if (order_.is_before(cell.store_moment(), cell.store_thread(), thread)) return kNobody;
+  if (order_.is_before(cell.store_moment(), cell.store_thread(), thread, place)) return kNobody;
   return {cell.store_thread(), cell.store_site};
 }
 
@@ -84,11 +87,12 @@ model::HazardKind HazardWatch::kind_of_unordered(const Cell& cell) {
                                    : model::HazardKind::race;
 }
 
-HazardWatch::Actor HazardWatch::unordered(const Together& others, int thread) const {
+HazardWatch::Actor HazardWatch::unordered(
+    const Together& others, int thread, std::uint64_t place) const {
   if (others.moment() < order_.block_start()) return kNobody;
   for (std::uint32_t lanes = others.lanes; lanes != 0; lanes &= lanes - 1) {
     const int other = geometry_.thread_of(others.warp(), std::countr_zero(lanes));
-    if (!order_.is_before(others.moment(), other, thread)) return {other, others.site};
+    if (!order_.is_before(others.moment(), other, thread, place)) return {other, others.site};
   }
   return kNobody;
 }
@@ -101,26 +105,28 @@ bool HazardWatch::may_meet(const Together& others, int thread, How how) const {
   return !both_volatile || others.warp() != geometry_.warp_of(thread);
 }
 
-HazardWatch::Actor HazardWatch::unordered_atomic(const Cell& cell, int thread, How how) const {
+HazardWatch::Actor HazardWatch::unordered_atomic(
+    const Cell& cell, int thread, How how, std::uint64_t place) const {
   const MoreOfCell* const more = cells_.more(cell);
   if (more == nullptr) return kNobody;
   for (const Together& others : more->atomics) {
     if (may_meet(others, thread, how)) continue;
-    if (const Actor other = unordered(others, thread); is_somebody(other)) return other;
+    if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
   }
   return kNobody;
 }
 
-HazardWatch::Actor HazardWatch::unordered_load(const Cell& cell, int thread, How how) const {
+HazardWatch::Actor HazardWatch::unordered_load(
+    const Cell& cell, int thread, How how, std::uint64_t place) const {
   for (const Together& others : cell.loads) {
     if (may_meet(others, thread, how)) continue;
-    if (const Actor other = unordered(others, thread); is_somebody(other)) return other;
+    if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
   }
   const MoreOfCell* const more = cells_.more(cell);
   if (more == nullptr) return kNobody;
   for (const Together& others : more->loads) {
     if (may_meet(others, thread, how)) continue;
-    if (const Actor other = unordered(others, thread); is_somebody(other)) return other;
+    if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
   }
   return kNobody;
 }
@@ -160,13 +166,15 @@ void HazardWatch::note_plain_store(Cell& cell, Actor actor) {
 
 void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
   const std::uint32_t serial = cells_.serial();
+  const std::uintptr_t begin = begin_of(array);
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
     if (cell.pending_in == serial) {
       const Actor copier{cell.store_thread(), cell.store_site};
       report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
-    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+    } else if (const Actor other = unordered_store(cell, actor.thread, begin + at);
+               is_somebody(other)) {
       report(kind_of_unordered(cell), other, actor, array, at);
-    } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how);
+    } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how, begin + at);
                is_somebody(atomic)) {
       report(model::HazardKind::race, atomic, actor, array, at);
     } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
@@ -180,12 +188,13 @@ void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor 
   // A volatile store after a fence is a flag, and not code from before Volta.
   if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
   const std::uint32_t serial = cells_.serial();
+  const std::uintptr_t begin = begin_of(array);
   cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
     const Actor agent = unordered_agent_load(cell, actor.thread);
-    Actor other = unordered_store(cell, actor.thread);
+    Actor other = unordered_store(cell, actor.thread, begin + at);
     const bool by_agent = is_somebody(other) && cell.is_stored_by_agent();
-    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, how);
-    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, how);
+    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, how, begin + at);
+    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, how, begin + at);
     if (is_somebody(agent)) {
       report(model::HazardKind::tile_in_use, agent, actor, array, at);
     } else if (by_agent) {
@@ -351,11 +360,16 @@ void HazardWatch::misaligned(std::size_t array, std::uint64_t byte, Actor actor)
 
 void HazardWatch::report(
     model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte) {
-  const bool known = std::any_of(found_.begin(), found_.end(), [&](const Found& found) {
+  const bool of_warps = geometry_.warp_of(first.thread) != geometry_.warp_of(second.thread);
+  const auto known = std::find_if(found_.begin(), found_.end(), [&](const Found& found) {
     return found.kind == kind && found.array == array && found.first.site == first.site &&
            found.second.site == second.site;
   });
-  if (!known) found_.push_back({kind, first, second, array, byte, block_});
+  if (known == found_.end()) {
+    found_.push_back({kind, first, second, array, byte, block_, of_warps});
+  } else {
+    known->of_warps |= of_warps;
+  }
 }
 
 }  // namespace trace

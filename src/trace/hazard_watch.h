@@ -28,14 +28,15 @@ class HazardWatch {
     std::size_t array;
     std::uint64_t byte;  // from the start of the array
     std::int64_t block;
+    bool of_warps;  // of different warps, at least once
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   explicit HazardWatch(model::WarpGeometry geometry = {}) : geometry_(geometry), order_(geometry) {}
 
-  // Watches an array of this size under the caller's number. A block may load from shared memory
-  // only what it stored there.
-  void watch(std::size_t array, std::size_t bytes, bool shared = true);
+  // Watches an array of this size under the caller's number, from that address on. A block may load
+  // from shared memory only what it stored there.
+  void watch(std::size_t array, std::size_t bytes, bool shared = true, std::uintptr_t begin = 0);
   bool is_watched(std::size_t array) const { return cells_.is_watched(array); }
 
   void begin_block(std::int64_t block, int threads);
@@ -47,7 +48,8 @@ class HazardWatch {
   void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
   void commit(int thread);
   void wait(int thread, std::uint64_t groups_in_flight);
-  void fence(int thread) { order_.fence(thread); }
+  void fence(int thread, bool wide) { order_.fence(thread, wide); }
+  const ThreadOrder& order() const { return order_; }
   // An atomic or volatile access to that address: acquire before its load, release after its store.
   void acquire(int thread, std::uint64_t address) { order_.atomic_load(thread, address); }
   void lock(int thread, std::uint64_t address) { order_.lock(thread, address); }
@@ -106,14 +108,18 @@ class HazardWatch {
   void arrived(const Copy& copy, ThreadOrder::Moment moment);
   // An earlier access by another thread that must be ordered with this one but is not; kNone if
   // there is none.
-  Actor unordered_store(const Cell& cell, int thread) const;
+  // `place`: the cell's address if locks order threads at present.
+  Actor unordered_store(const Cell& cell, int thread, std::uint64_t place = 0) const;
   Actor unordered_agent_load(const Cell& cell, int thread) const;
   // What an unordered store is: a race, or a copy that was not waited for.
   static model::HazardKind kind_of_unordered(const Cell& cell);
   Actor unfenced_store(const Cell& cell, int thread) const;
-  Actor unordered(const Together& others, int thread) const;
-  Actor unordered_atomic(const Cell& cell, int thread, How how) const;
-  Actor unordered_load(const Cell& cell, int thread, How how) const;
+  Actor unordered(const Together& others, int thread, std::uint64_t place) const;
+  Actor unordered_atomic(const Cell& cell, int thread, How how, std::uint64_t place = 0) const;
+  Actor unordered_load(const Cell& cell, int thread, How how, std::uint64_t place = 0) const;
+  std::uintptr_t begin_of(std::size_t array) const {
+    return order_.has_edges() ? begins_[array] : 0;
+  }
   bool may_meet(const Together& others, int thread, How how) const;
   void note_load(Cell& cell, Actor actor, How how);
   void note_plain_store(Cell& cell, Actor actor);
@@ -124,6 +130,7 @@ class HazardWatch {
   ThreadOrder order_;
   WatchedCells cells_;
   std::vector<bool> is_shared_;                     // by array
+  std::vector<std::uintptr_t> begins_;              // by array
   std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
   CopyArrivals arrivals_;
   std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch

@@ -70,13 +70,29 @@ inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
          hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
 }
 
+void __attribute__((noinline)) load_in_flight(const void* pointer, const void* return_address) {
+  const void* const adder = machine::adder_of(pointer);
+  if (adder == nullptr) return;
+  log_told(
+      {Told::What::hazard, static_cast<std::uint8_t>(model::HazardKind::sum_in_flight), 0,
+       place(adder)},
+      1, return_address);
+}
+
 // Logs one access. The caller reports it to the audit, or makes the access itself.
 inline __attribute__((always_inline)) void log_access(
     Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
-  if (log == nullptr || is_own_local(address, frame) || hooks.outside_kernel) return;
+  if (log == nullptr) return;
+  if (is_own_local(address, frame)) {
+    if (kind == Kind::kLoad && address - hooks.in_flight < hooks.in_flight_bytes) {
+      load_in_flight(pointer, return_address);
+    }
+    return;
+  }
+  if (hooks.outside_kernel) return;
   *log->next_address++ = address;
   append(*log, make_token(place(return_address), kind, log2_bytes));
   if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
@@ -115,9 +131,16 @@ inline __attribute__((always_inline)) void access(
   if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
 }
 
+// Called before the access is logged, because the log may be folded then.
+void will_store(Kind kind, const void* pointer) {
+  const bool narrow = machine::takes_block_scope();
+  if (is_load(kind) || hooks.log == nullptr || hooks.outside_kernel) return;
+  hooks.watch->will_store(pointer, narrow);
+}
+
 void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  will_store(kind, pointer);
   access(kind, pointer, log2_bytes, return_address);
-  if (hooks.log != nullptr) hooks.watch->will_access(pointer, is_load(kind), is_store(kind));
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
@@ -195,9 +218,8 @@ void log_async_copy(const void* shared, const void* global, std::size_t bytes, c
 }
 
 void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* at) {
+  if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) will_store(kind, pointer);
   log_access(kind, pointer, static_cast<Token>(std::countr_zero(bytes)), at);
-  if (kind != Kind::kVolatileLoad && kind != Kind::kVolatileStore) return;
-  if (hooks.log != nullptr) hooks.watch->will_access(pointer, is_load(kind), is_store(kind));
   if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
 }
 
@@ -217,6 +239,7 @@ void log_range(
 }
 
 void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* at) {
+  will_store(Kind::kAtomicStore, pointer);
   log_access(load, pointer, std::countr_zero(bytes), at);
   log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
 }

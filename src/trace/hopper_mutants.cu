@@ -72,6 +72,21 @@ __device__ float* chunk(char* buffer, int row, int number) {
   return reinterpret_cast<float*>(buffer + row * 128 + number * 16);
 }
 
+// Two groups of one multiplication each, of which that many stay in flight.
+template <int in_flight>
+__device__ __forceinline__ void multiply_twice(char* buffer, float (&d)[32], float (&e)[32]) {
+  for (int i = threadIdx.x; i < 2048; i += 128) reinterpret_cast<float*>(buffer)[i] = 1;
+  fence_proxy_async();
+  __syncthreads();
+  const unsigned a[4] = {};
+  wgmma_fence();
+  wgmma_m64nNk8_tf32(d, a, wgmma_descriptor_of_swizzled_tile(buffer));
+  wgmma_commit_group();
+  wgmma_m64nNk8_tf32(e, a, wgmma_descriptor_of_swizzled_tile(buffer));
+  wgmma_commit_group();
+  wgmma_wait_group<in_flight>();
+}
+
 // By 64 rows of 16 bf16 and by 16 rows of 64, from these addresses on: chunks 0 and 1 of 64 rows,
 // which are swizzled, and all chunks of 16 rows. Before, thread 0 stores to one more chunk, if any.
 __device__ void multiply_bf16(char* a, char* b, float* last = nullptr) {
@@ -295,6 +310,31 @@ extern const std::vector<trace::HopperMutant> trace::hopper_misuses = {
     {"a transposed operand beyond shared memory", SMALL(128) {
        multiply_bf16(buffer, buffer + 7168);
      }>, "which are not in one array of shared memory"},
+    {"a sum that is read while the last of two groups adds to it", SMALL(128) {
+       float d[32] = {};
+       multiply_twice<1>(buffer, d, d);
+       out[blockIdx.x * 128 + threadIdx.x] = d[0];
+       wgmma_wait_group<0>();
+     }>, "sum_in_flight"},
+    {"a sum that is copied while the tensor cores add to it", SMALL(128) {
+       struct { float d[32] = {}; } sums, copy;
+       multiply_twice<1>(buffer, sums.d, sums.d);
+       copy = sums;
+       wgmma_wait_group<0>();
+       out[blockIdx.x * 128 + threadIdx.x] = copy.d[0];
+     }>, "sum_in_flight"},
+    {"a sum of the first group while the second has others in flight", SMALL(128) {
+       float d[32] = {}, e[32] = {};
+       multiply_twice<1>(buffer, d, e);
+       out[blockIdx.x * 128 + threadIdx.x] = d[0];
+       wgmma_wait_group<0>();
+       out[blockIdx.x * 128 + threadIdx.x] += e[0];
+     }>, ""},
+    {"a sum after all groups", SMALL(128) {
+       float d[32] = {};
+       multiply_twice<0>(buffer, d, d);
+       out[blockIdx.x * 128 + threadIdx.x] = d[0];
+     }>, ""},
     {"a change of a register between the fence and wgmma", SMALL(128) {
        float d[32] = {};
        unsigned a[4] = {};
@@ -335,7 +375,7 @@ extern const std::vector<trace::HopperMutant> trace::hopper_mutants = {
     MUTANT(no_swizzle, "wrong result"),
     MUTANT(wrong_stride, "wrong result"),
     MUTANT(changes_a, "changes the registers of a while a wgmma uses them"),
-    MUTANT(reads_d_early, "wrong result"),
+    MUTANT(reads_d_early, "sum_in_flight"),
     MUTANT(changes_d, "changes the registers of d while a wgmma uses them"),
     MUTANT(half_a_warpgroup, "does not give the tensor cores the same wgmma instructions"),
     MUTANT(no_proxy_fence, "not_fenced"),

@@ -1,9 +1,12 @@
 #include "trace/launch_touches.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "machine/waiting.h"
 
 namespace trace {
 namespace {
@@ -22,12 +25,40 @@ bool is_read_only_and_stored(const Touch& a, const Touch& b) {
   return (a.way == Way::read_only_load && stores(b)) || (b.way == Way::read_only_load && stores(a));
 }
 
-bool may_not_both(const Touch& a, const Touch& b, const BlockOrder& order) {
-  if (!stores(a) && !stores(b)) return false;
-  if (is_read_only_and_stored(a, b)) return true;
-  if (a.block == b.block || (is_atomic(a) && is_atomic(b))) return false;
-  return !order.is_before(a.block, a.epoch, b.block, b.epoch) &&
-         !order.is_before(b.block, b.epoch, a.block, a.epoch);
+BlockOrder::Access access_of(const Touch& touch) {
+  return {touch.block, touch.at, touch.knows};
+}
+
+// The first byte of both touches that the order leaves open; none if it leaves none.
+std::optional<std::uint64_t> unordered_byte(
+    const Touch& a, const Touch& b, const BlockOrder& order, Asked asked) {
+  const std::uint64_t end = std::min(a.end, b.end);
+  std::uint64_t byte = std::max(a.begin, b.begin);
+  for (; byte < end && order.is_used(); byte = std::min(a.next_part(byte), b.next_part(byte))) {
+    if (!order.is_before(access_of(a), a.thread_at(byte), access_of(b), asked) &&
+        !order.is_before(access_of(b), b.thread_at(byte), access_of(a), asked)) {
+      break;
+    }
+  }
+  return byte < end ? std::optional(byte) : std::nullopt;
+}
+
+// The first byte that they may not both touch.
+std::optional<std::uint64_t> conflict(const Touch& a, const Touch& b, const BlockOrder& order) {
+  if (!stores(a) && !stores(b)) return std::nullopt;
+  if (is_read_only_and_stored(a, b)) return std::max(a.begin, b.begin);
+  if (a.block == b.block || (is_atomic(a) && is_atomic(b))) return std::nullopt;
+  return unordered_byte(a, b, order, Asked::all);
+}
+
+// What is missing between two blocks.
+model::Remedy remedy(const Touch& a, const Touch& b, const BlockOrder& order) {
+  using model::Remedy;
+  if (a.way == Way::narrow_store || b.way == Way::narrow_store) return Remedy::atomic_of_the_gpu;
+  if (!unordered_byte(a, b, order, Asked::any_scope)) return Remedy::fence_of_the_gpu;
+  if (!unordered_byte(a, b, order, Asked::any_thread)) return Remedy::barrier_at_fence;
+  if (is_atomic(a) || is_atomic(b)) return Remedy::both_atomic;
+  return machine::waits_for_all() ? Remedy::grid_barrier : Remedy::fence_and_atomic;
 }
 
 model::Hazard::Actor actor(const Touch& touch, const std::vector<std::uint32_t>& places) {
@@ -65,9 +96,30 @@ class Reaching {
 
 }  // namespace
 
+bool Touch::extend(const Touch& more) {
+  if (thread == BlockOrder::kAnyThread) {
+    if (more.begin < begin || more.begin > end) return false;
+    end = std::max(end, more.end);
+    return true;
+  }
+  if (more.thread == thread && more.pitch == pitch && more.begin >= begin && more.end <= end) {
+    return pitch == 0 || (more.begin == begin && more.end == end);
+  }
+  if (more.begin != end || more.pitch != 0) return false;
+  if (pitch == 0 && more.thread == thread) {
+    end = more.end;
+    return true;
+  }
+  const std::uint64_t width = pitch == 0 ? end - begin : pitch;
+  if (more.end - more.begin != width || more.thread != thread_at(end - 1) + 1) return false;
+  pitch = static_cast<std::uint32_t>(width);
+  end = more.end;
+  return true;
+}
+
 void compact(std::vector<Touch>& touches) {
   const auto what = [](const Touch& t) {
-    return std::tie(t.array, t.block, t.epoch, t.way, t.place);
+    return std::tie(t.array, t.block, t.at, t.knows, t.way, t.place);
   };
   std::sort(touches.begin(), touches.end(), [&](const Touch& a, const Touch& b) {
     return std::tuple_cat(what(a), std::tie(a.begin, a.end)) <
@@ -75,11 +127,8 @@ void compact(std::vector<Touch>& touches) {
   });
   std::size_t kept = 0;
   for (std::size_t i = 1; i < touches.size(); ++i) {
-    if (what(touches[i]) == what(touches[kept]) && touches[i].begin <= touches[kept].end) {
-      touches[kept].end = std::max(touches[kept].end, touches[i].end);
-    } else {
-      touches[++kept] = touches[i];
-    }
+    if (what(touches[i]) == what(touches[kept]) && touches[kept].extend(touches[i])) continue;
+    touches[++kept] = touches[i];
   }
   if (!touches.empty()) touches.resize(kept + 1);
 }
@@ -97,9 +146,11 @@ void LaunchTouches::add(std::span<const Touch> touches) {
 std::vector<machine::Touched> LaunchTouches::all(
     std::span<const machine::KernelArray> arrays) const {
   std::vector<Touch> touches = touches_;
-  for (Touch& touch : touches) {
-    touch.block = touch.epoch = touch.place = 0;
-    if (touch.way == Way::read_only_load) touch.way = Way::load;
+  for (Touch& touch : touches) {  // what is the same for the host is one
+    const Way way = touch.way == Way::read_only_load ? Way::load
+                    : touch.way == Way::narrow_store ? Way::atomic_store
+                                                     : touch.way;
+    touch = {.array = touch.array, .begin = touch.begin, .end = touch.end, .way = way};
   }
   compact(touches);
   std::vector<machine::Touched> all;
@@ -122,7 +173,7 @@ std::vector<model::Hazard> LaunchTouches::hazards(
   for (Touch& touch : touches_) touch.place = ranks[touch.place];
   std::sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) {
     const auto key = [](const Touch& t) {
-      return std::tuple(t.array, t.begin, t.end, t.block, t.epoch, t.way, t.place);
+      return std::tuple(t.array, t.begin, t.end, t.block, t.at, t.knows, t.way, t.place, t.thread);
     };
     return key(a) < key(b);
   });
@@ -130,7 +181,7 @@ std::vector<model::Hazard> LaunchTouches::hazards(
   std::vector<model::Hazard> found;
   std::set<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>> known;
   std::map<std::pair<std::uint32_t, Way>, Reaching> reaching;
-  const auto report = [&](const Touch& before, const Touch& touch) {
+  const auto report = [&](const Touch& before, const Touch& touch, std::uint64_t byte) {
     const bool read_only = is_read_only_and_stored(before, touch);
     // The lower block is named first, and within one block the load.
     const bool swap =
@@ -143,19 +194,22 @@ std::vector<model::Hazard> LaunchTouches::hazards(
                           ? model::HazardKind::race_on_result
                           : model::HazardKind::race_between_blocks;
     found.push_back(
-        {kind, array.name, touch.begin, first.block, actor(first, places[first.place]),
+        {kind, array.name, byte, first.block, actor(first, places[first.place]),
          actor(second, places[second.place])});
     found.back().other_block = second.block;
+    if (!read_only) found.back().remedy = remedy(before, touch, order);
   };
   for (std::size_t i = 0; i < touches_.size(); ++i) {
     const Touch& touch = touches_[i];
     if (i == 0 || touches_[i - 1].array != touch.array) reaching.clear();
     for (auto& [unused, others] : reaching) {
       others.drop_before(touch.begin);
-      const auto other = std::find_if(
-          others.touches().begin(), others.touches().end(),
-          [&](const Touch& before) { return may_not_both(before, touch, order); });
-      if (other != others.touches().end()) report(*other, touch);
+      for (const Touch& before : others.touches()) {
+        const auto byte = conflict(before, touch, order);
+        if (!byte) continue;
+        report(before, touch, *byte);
+        break;
+      }
     }
     reaching.try_emplace({touch.place, touch.way}, Reaching(order.is_used()))
         .first->second.add(touch);

@@ -13,15 +13,37 @@
 
 namespace trace {
 
-// A range of an array that a block touched in one epoch (from barrier to barrier), in one way, at
-// one place.
+// A range of an array that threads of a block touched at one moment, in one way, at one place.
 struct Touch {
-  enum class Way : std::uint8_t { load, atomic_load, read_only_load, store, atomic_store };
-  std::uint32_t array = 0, epoch = 0;
+  // An atomic of the block's scope is a narrow store.
+  enum class Way : std::uint8_t {
+    load,
+    atomic_load,
+    read_only_load,
+    store,
+    atomic_store,
+    narrow_store
+  };
+  std::uint32_t array = 0;
+  Instant at = 0;
   std::uint64_t begin = 0, end = 0;  // bytes
   std::int64_t block = 0;
-  std::uint32_t place = 0;
+  std::uint32_t place = 0, knows = 0;  // as in BlockOrder::Access
+  // A thread that stores, and if it has only the first `pitch` bytes, its successors have the next.
+  std::int16_t thread = BlockOrder::kAnyThread;
   Way way = Way::load;
+  std::uint32_t pitch = 0;
+
+  // Adds a touch that differs only in its range and thread. Returns false if it cannot be one with
+  // this.
+  bool extend(const Touch& more);
+  int thread_at(std::uint64_t byte) const {
+    return pitch == 0 ? thread : thread + static_cast<int>((byte - begin) / pitch);
+  }
+  // The first byte of the next thread's part.
+  std::uint64_t next_part(std::uint64_t byte) const {
+    return pitch == 0 ? end : begin + ((byte - begin) / pitch + 1) * pitch;
+  }
 };
 
 // Sorts the touches and merges those that can be one.

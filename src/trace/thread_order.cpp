@@ -1,11 +1,23 @@
 #include "trace/thread_order.h"
 
 #include <algorithm>
+#include <map>
 
 #include "machine/lanes.h"
 
 namespace trace {
 namespace {
+
+// Of fences that all threads know, the last has what the others have.
+template <class Fences>
+void drop_old(Fences& fences) {
+  const auto wide =
+      std::find_if(fences.rbegin(), fences.rend(), [](const auto& fence) { return fence.wide; });
+  if (fences.size() < 2) return;
+  const auto from = wide == fences.rend() ? fences.end() - 1 : wide.base() - 1;
+  fences.erase(fences.begin(), from);
+  if (fences.size() > 2) fences.erase(fences.begin() + 1, fences.end() - 1);
+}
 
 void raise(std::vector<ThreadOrder::Moment>& to, const std::vector<ThreadOrder::Moment>& from) {
   if (to.size() < from.size()) to.resize(from.size(), 0);
@@ -13,6 +25,26 @@ void raise(std::vector<ThreadOrder::Moment>& to, const std::vector<ThreadOrder::
 }
 
 }  // namespace
+
+Instant Fenced::latest() const {
+  Instant latest = all;
+  for (const auto& [thread, end] : later) latest = std::max(latest, end);
+  return latest;
+}
+
+bool Fenced::has(int thread, Instant at) const {
+  if (at < all) return true;
+  const auto known = std::lower_bound(later.begin(), later.end(), std::pair(thread, Instant{0}));
+  return known != later.end() && known->first == thread && at < known->second;
+}
+
+void Fenced::add(const Fenced& more) {
+  all = std::max(all, more.all);
+  std::map<int, Instant> both(later.begin(), later.end());
+  for (const auto& [thread, end] : more.later) both[thread] = std::max(both[thread], end);
+  std::erase_if(both, [&](const auto& known) { return known.second <= all; });
+  later.assign(both.begin(), both.end());
+}
 
 void ThreadOrder::begin_block(int threads) {
   const std::size_t warps = geometry_.warps_of(threads);
@@ -27,6 +59,8 @@ void ThreadOrder::begin_block(int threads) {
   known_actions_.assign(threads, {});
   released_actions_.clear();
   has_agents_ = false;
+  fences_.assign(threads, {});
+  has_fences_ = false;
   barrier();
   began_ = block_start_;
 }
@@ -34,6 +68,8 @@ void ThreadOrder::begin_block(int threads) {
 void ThreadOrder::barrier() {
   block_start_ = ++clock_;
   std::fill(now_.begin(), now_.end(), clock_);
+  ++changes_;
+  for (std::size_t t = 0; has_fences_ && t < fences_.size(); ++t) drop_old(fences_[t]);
   if (has_agents_) {
     Known all;
     for (const Known& known : known_actions_) raise(all, known);
@@ -59,6 +95,7 @@ void ThreadOrder::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask
 }
 
 void ThreadOrder::join(int warp, std::uint32_t lanes) {
+  ++changes_;
   const int first = geometry_.thread_of(warp, 0);
   const int count = std::min<int>(geometry_.lanes, static_cast<int>(now_.size()) - first);
   const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
@@ -92,6 +129,7 @@ void ThreadOrder::join_actions(int first, std::uint32_t lanes) {
 }
 
 void ThreadOrder::learn(int thread, const Known& more) {
+  ++changes_;
   Known& known = known_[thread];
   if (known.empty()) {
     known = more;
@@ -100,9 +138,38 @@ void ThreadOrder::learn(int thread, const Known& more) {
   for (std::size_t t = 0; t < known.size(); ++t) known[t] = std::max(known[t], more[t]);
 }
 
-void ThreadOrder::fence(int thread) {
+void ThreadOrder::fence(int thread, bool wide) {
   fenced_[thread] = now_[thread];
+  fences_[thread].push_back(
+      {now_[thread], block_start_, warp_start_[geometry_.warp_of(thread)], wide, known_[thread]});
+  has_fences_ = true;
+  ++changes_;
   now_[thread] = ++clock_;
+}
+
+Fenced ThreadOrder::fenced_before(int thread, bool wide) const {
+  std::vector<Instant> until(now_.size(), 0);
+  Fenced fenced;
+  const auto raise_to = [&](std::size_t t, Moment end) {
+    until[t] = std::max(until[t], instant(end));
+  };
+  for (int other = 0; other < static_cast<int>(fences_.size()); ++other) {
+    const auto& fences = fences_[other];
+    const auto fence = std::find_if(fences.rbegin(), fences.rend(), [&](const Fence& made) {
+      return (made.wide || !wide) && is_before(made.at, other, thread);
+    });
+    if (fence == fences.rend()) continue;
+    fenced.all = std::max(fenced.all, instant(fence->block_start));
+    raise_to(other, fence->at + 1);
+    for (std::size_t t = 0; t < fence->known.size(); ++t) raise_to(t, fence->known[t] + 1);
+    const std::size_t first = geometry_.thread_of(geometry_.warp_of(other), 0);
+    const std::size_t end = std::min<std::size_t>(first + geometry_.lanes, now_.size());
+    for (std::size_t t = first; t < end; ++t) raise_to(t, fence->warp_start);
+  }
+  for (std::size_t t = 0; t < until.size(); ++t) {
+    if (until[t] > fenced.all) fenced.later.push_back({static_cast<int>(t), until[t]});
+  }
+  return fenced;
 }
 
 void ThreadOrder::proxy_fence(int thread) {
@@ -171,15 +238,18 @@ void ThreadOrder::release(int thread, std::uint64_t place, Moment own) {
 
 void ThreadOrder::lock(int thread, std::uint64_t place) {
   has_edges_ = true;
+  ++changes_;
   std::vector<std::uint64_t>& locks = locks_[thread];
   if (std::find(locks.begin(), locks.end(), place) == locks.end()) locks.push_back(place);
-  fence(thread);  // a lock implies a fence, as far as we know
+  // Within its block, a lock implies a fence, as far as we know.
+  fenced_[thread] = now_[thread];
+  now_[thread] = ++clock_;
 }
 
-bool ThreadOrder::share_a_lock(int other, int thread) const {
+bool ThreadOrder::share_a_lock(int other, int thread, std::uint64_t not_at) const {
   const std::vector<std::uint64_t>& locks = locks_[thread];
   return std::any_of(locks_[other].begin(), locks_[other].end(), [&](std::uint64_t place) {
-    return std::find(locks.begin(), locks.end(), place) != locks.end();
+    return place != not_at && std::find(locks.begin(), locks.end(), place) != locks.end();
   });
 }
 

@@ -17,11 +17,24 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/warp_access.h"
 
 namespace trace {
+
+// A moment of a block, from its start.
+using Instant = std::uint32_t;
+
+// For each thread of a block, its actions before an instant.
+struct Fenced {
+  Instant all = 0;                             // of every thread
+  std::vector<std::pair<int, Instant>> later;  // of these threads more, in order
+  Instant latest() const;                      // of any thread
+  bool has(int thread, Instant at) const;
+  void add(const Fenced& more);
+};
 
 class ThreadOrder {
  public:
@@ -33,7 +46,8 @@ class ThreadOrder {
   void barrier();
   // Some lanes of `warp` reached a __syncwarp(mask); others may have reached it before.
   void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
-  void fence(int thread);
+  // Of its block's scope, or `wide`: of all blocks.
+  void fence(int thread, bool wide = false);
   // A fence between the thread's accesses and those of agents; for a barrier's initialization only,
   // or for all.
   void proxy_fence(int thread);
@@ -61,6 +75,18 @@ class ThreadOrder {
   // Whether anything besides barriers of a whole warp or block orders threads at present.
   bool has_edges() const { return has_edges_; }
 
+  // For other blocks, which see a block only through its fences. Moments from the block's start:
+  Instant instant(int thread) const { return instant(now_[thread]); }
+  // What comes before one of the block's fences that comes before what `thread` does now; all
+  // fences count, or only wide ones.
+  Fenced fenced_before(int thread, bool wide) const;
+  bool has_fences() const { return has_fences_; }
+  bool is_before_now(Instant at, int other, int thread) const {
+    return is_before(began_ + at, other, thread);
+  }
+  // The number of changes of the order so far.
+  std::uint64_t changes() const { return changes_; }
+
   // Whether `thread` knows that an agent's action is complete.
   bool knows(int thread, int agent, Moment action) const {
     return action < began_ || known_actions_of(thread, agent) >= action;
@@ -69,12 +95,13 @@ class ThreadOrder {
   // `thread` does now.
   bool is_fenced(Moment moment, int other, int thread, bool or_barrier_fence = false) const;
 
-  // Whether what `other` did at `moment` comes before what `thread` does now.
-  bool is_before(Moment moment, int other, int thread) const {
+  // Whether what `other` did at `moment` comes before what `thread` does now. A lock orders nothing
+  // at its own place.
+  bool is_before(Moment moment, int other, int thread, std::uint64_t place = 0) const {
     if (moment < block_start_ || other == thread) return true;
     const int warp = geometry_.warp_of(thread);
     if (geometry_.warp_of(other) == warp && moment < warp_start_[warp]) return true;
-    return has_edges_ && (moment <= known(thread, other) || share_a_lock(other, thread));
+    return has_edges_ && (moment <= known(thread, other) || share_a_lock(other, thread, place));
   }
 
  private:
@@ -89,10 +116,20 @@ class ThreadOrder {
   }
   void join_actions(int first, std::uint32_t lanes);
   void release(int thread, std::uint64_t place, Moment own);
-  bool share_a_lock(int other, int thread) const;
+  bool share_a_lock(int other, int thread, std::uint64_t not_at) const;
   void join(int warp, std::uint32_t lanes);
   void learn(int thread, const Known& more);
 
+  Instant instant(Moment moment) const {
+    return moment < began_ ? 0 : static_cast<Instant>(moment - began_);
+  }
+
+  // With what its thread knew then.
+  struct Fence {
+    Moment at, block_start, warp_start;
+    bool wide;
+    Known known;
+  };
   struct Round {  // for a __syncwarp with one mask
     std::uint32_t mask, came;
   };
@@ -111,6 +148,10 @@ class ThreadOrder {
   std::vector<Known> known_actions_;                                // by thread, of each agent
   std::unordered_map<std::uint64_t, Known> released_actions_;       // by place
   bool has_agents_ = false;
+
+  std::vector<std::vector<Fence>> fences_;  // by thread, in order; of earlier epochs the last
+  bool has_fences_ = false;                 // in the block
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace trace

@@ -54,6 +54,9 @@ inline constexpr Token kBoxSite = 4;
 constexpr bool is_ldmatrix(Kind kind) {
   return kind == Kind::kLdmatrix || kind == Kind::kLdmatrixOfTwo || kind == Kind::kLdmatrixOfOne;
 }
+constexpr bool is_matrix(Kind kind) {
+  return kind >= Kind::kLdmatrix;
+}
 constexpr bool is_load(Kind kind) {
   return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
          kind == Kind::kVolatileLoad || is_ldmatrix(kind);

@@ -11,7 +11,7 @@ $(BUILD)/vocabulary_traced.o: $(BUILD)/traced/src/trace/vocabulary.o
 HAZARD_KERNELS := $(patsubst src/trace/%.cu,$(BUILD)/%_traced.o,$(wildcard src/trace/hazard_kernels_*.cu))
 $(HAZARD_KERNELS): $(BUILD)/%_traced.o: $(BUILD)/traced/src/trace/%.o
 	src/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,24hazards_in_shared_memoryE \
-		16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE)" $(COUNTED)
+		16hazards_of_warpsE 20hazards_of_pipelinesE 24hazards_in_global_memoryE 16hazards_of_orderE)" $(COUNTED)
 $(BUILD)/tests: $(HAZARD_KERNELS)
 
 # One source for two machines. make hopper-checks runs it on the GPU.

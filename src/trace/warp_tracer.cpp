@@ -48,6 +48,8 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   watch_.begin_block(block, threads);
   record_.begin_block(block);
   copies_.clear();
+  has_multiplied_ = false;
+  hooks.in_flight_bytes = 0;
   audited_.reset();  // of an abandoned block
   if (audit_ != nullptr) {
     audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
@@ -83,7 +85,14 @@ void WarpTracer::resume(int thread, std::span<const char> stack) {
   watch_.will_run(thread);
   hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
   hooks.stack_top = hooks.stack_floor - kStackReserve + stack.size();
+  if (has_multiplied_) watch_sums();
   if (audited_) audited_->resume(stack);
+}
+
+void WarpTracer::watch_sums() {
+  const std::span<const char> sums = machine::sums_in_flight();
+  hooks.in_flight = reinterpret_cast<std::uintptr_t>(sums.data());
+  hooks.in_flight_bytes = sums.size();
 }
 
 void WarpTracer::outside_kernel(bool outside) {
@@ -144,9 +153,9 @@ void WarpTracer::stmatrix(const void* row, int matrices, const void* place) {
       row, place);
 }
 
-void WarpTracer::fence(const void* place) {
+void WarpTracer::fence(bool wide, const void* place) {
   watch_.will_fence();
-  log_told({Told::What::fence}, 1, place);
+  log_told({Told::What::fence, wide}, 1, place);
 }
 
 void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
@@ -157,16 +166,18 @@ void WarpTracer::async_action(const machine::AsyncAction& action, const void* pl
     told.value = copies_.size();
     copies_.push_back(*action.copy);
   }
+  if (action.multiplies() || action.kind == machine::AsyncAction::Kind::multiplied) {
+    has_multiplied_ = true;
+    watch_sums();
+  }
   log_told(told, 1, place);
 }
 
 void WarpTracer::atomic(
     const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) {
   const bool locks = use == machine::AtomicUse::kLock;
-  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
-  if (locks) watch_.will_fence();
   if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
-  watch_.will_access(pointer, /*reads=*/true, /*stores=*/true);
+  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
 }
 
 void WarpTracer::read_only_load(const void* pointer, std::size_t bytes, const void* place) {
@@ -204,7 +215,7 @@ bool WarpTracer::fold(int warp, std::uint32_t running) {
   stop();
   if (audited_) audited_->pause();
   warp_ = warp;
-  watch_.begin_fold(warp);
+  watch_.begin_fold(warp, running);
   std::vector<Party> parties = log_.parties(warp, running);
   Merge merge(parties, paths_);
   for (Together together = merge.next(); !together.empty(); together = merge.next()) {

@@ -56,7 +56,7 @@ class WarpTracer : public machine::BlockObserver {
   void ldmatrix(const void* row, int matrices, const void* place) override;
   void stmatrix(const void* row, int matrices, const void* place) override;
   void mma(int rows, int columns, int depth) override { counts_.mma(rows, columns, depth); }
-  void fence(const void* place) override;
+  void fence(bool wide, const void* place) override;
   void async_action(const machine::AsyncAction& action, const void* place) override;
   void atomic(
       const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
@@ -68,6 +68,7 @@ class WarpTracer : public machine::BlockObserver {
 
  private:
   using Together = std::span<Party* const>;
+  static void watch_sums();
   void execute(Together together);
   void access(const model::WarpAccess& access, Token token, Together together);
   void copy(model::WarpAccess from, const model::WarpAccess& to, Token token, Together together);
@@ -96,6 +97,7 @@ class WarpTracer : public machine::BlockObserver {
   std::optional<AuditedBlock> audited_;  // the running block
   int warp_ = 0;
   std::vector<machine::AsyncAction::Copy> copies_;  // that the running block has started
+  bool has_multiplied_ = false;                     // a thread of the block, by wgmma
 };
 
 }  // namespace trace

@@ -8,6 +8,7 @@
 #include "machine/lanes.h"
 #include "machine/shared_address.h"
 #include "machine/symbols.h"
+#include "machine/waiting.h"
 #include "machine/warpgroup.h"
 #include "model/matrix_descriptor.h"
 #include "trace/bad_index.h"
@@ -46,7 +47,7 @@ Watch::Watch(
       barriers_(geometry) {
   for (std::size_t i = 0; i < memory.arrays.size(); ++i) {
     const machine::KernelArray& array = memory.arrays[i];
-    if (array.shared || array.watched) threads_.watch(i, array.bytes, array.shared);
+    if (array.shared || array.watched) threads_.watch(i, array.bytes, array.shared, array.begin);
   }
 }
 
@@ -59,16 +60,33 @@ void Watch::begin_block(std::int64_t block, int threads) {
   agents_.begin_block();
   threads_taken_ = threads_before_ = threads_.found().size();
   others_taken_ = others_before_ = others_.size();
-  epoch_ = 0;
-  fenced_in_.assign(threads, 0);
-  read_atomically_.clear();
+  fences_ = barriers_passed_ = 0;
+  releases_.assign(threads, {});
+  last_release_.assign(threads, {kNone, 0});
+  acquired_.clear();
+  acquired_before_ = 0;
+  counts_read_.clear();
+  numbers_known_.clear();
+  last_known_.assign(threads, {0, 0});
   read_last_.assign(threads, 0);
   touches_.clear();  // of an abandoned block
 }
 
 void Watch::end_block() {
   threads_.end_block();
-  if (!looks() || touches_.empty()) return;
+  if (!looks()) return;
+  if (!acquired_.empty()) {
+    std::vector<std::vector<std::uint32_t>> known(numbers_known_.size());
+    for (const auto& [which, number] : numbers_known_) known[number - 1] = which;
+    launch_->order.end_block(block_, std::exchange(acquired_, {}), std::move(known));
+  } else if (!threads_.order().has_fences()) {
+    // Nothing orders this block with another.
+    for (Touch& touch : touches_) {
+      touch.at = touch.pitch = 0;
+      touch.thread = BlockOrder::kAnyThread;
+    }
+  }
+  if (touches_.empty()) return;
   compact(touches_);
   launch_->touches.add(touches_);
 }
@@ -77,13 +95,14 @@ bool Watch::is_global(std::uintptr_t address) const {
   return !locals_.holds(address) && !memory_.stacks.holds(address);
 }
 
-void Watch::will_access(const void* pointer, bool reads, bool stores) {
+void Watch::will_store(const void* pointer, bool narrow) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (!looks() || !is_global(address)) return;
-  if (reads && launch_->order.is_used()) read_atomically_.insert(address);
-  if (!stores || fenced_in_[running_] == 0) return;
-  for (const std::uintptr_t read : read_atomically_) launch_->order.acquire(block_, epoch_, read);
-  launch_->order.release(block_, fenced_in_[running_] - 1, address);
+  releases_[running_].push_back(
+      narrow ? kNarrow
+      : fences_ == 0
+          ? kNone
+          : launch_->order.release(block_, running_, fences_ + barriers_passed_, address));
 }
 
 void Watch::will_count(const void* pointer) {
@@ -95,18 +114,44 @@ void Watch::atomic_access(Token token, const model::WarpAccess& access, int warp
   machine::for_each_lane(access.active, [&](int l) {
     const int thread = thread_of(warp, l);
     acquire(thread, access.address[l]);
-    read_last_[thread] = access.address[l];
+    if ((will_go_on_ >> l & 1) != 0) read_last_[thread] = access.address[l];
     if (kind_of(token) == Kind::kLockLoad) threads_.lock(thread, access.address[l]);
   });
 }
 
 void Watch::acquire(int thread, std::uintptr_t address) {
   threads_.acquire(thread, address);
-  if (is_global(address)) launch_->order.acquire(block_, epoch_, address);
+  if (!is_global(address)) return;
+  const BlockOrder::Read read = launch_->order.read(address);
+  if (read.count == 0) return;
+  std::uint32_t& count = counts_read_[{thread, read.place}];
+  if (std::exchange(count, read.count) == read.count) return;
+  acquired_.push_back({thread, threads_.order().instant(thread), read});
 }
 
-void Watch::begin_fold(int warp) {
+// A number for what the block has acquired that comes before what the thread does now.
+std::uint32_t Watch::known_by(int thread) {
+  if (acquired_.empty()) return 0;
+  const ThreadOrder& order = threads_.order();
+  const std::uint64_t state = order.changes() + acquired_.size();
+  auto& [last_state, last] = last_known_[thread];
+  if (last_state == state) return last;
+  std::vector<std::uint32_t> known;
+  for (std::uint32_t i = 0; i < acquired_.size(); ++i) {
+    const BlockOrder::Acquired& some = acquired_[i];
+    if (i < acquired_before_ || order.is_before_now(some.at, some.thread, thread)) {
+      known.push_back(i);
+    }
+  }
+  const auto next = static_cast<std::uint32_t>(numbers_known_.size() + 1);
+  last = known.empty() ? 0 : numbers_known_.try_emplace(std::move(known), next).first->second;
+  last_state = state;
+  return last;
+}
+
+void Watch::begin_fold(int warp, std::uint32_t running) {
   if (!looks()) return;
+  will_go_on_ = running;
   const std::size_t first = thread_of(warp, 0);
   const std::size_t end = std::min(first + geometry_.lanes, read_last_.size());
   for (std::size_t t = first; t < end; ++t) {
@@ -117,8 +162,19 @@ void Watch::begin_fold(int warp) {
 
 void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int warp) {
   if (!looks() || how_of(kind_of(token)) == How::plain || !is_store(kind_of(token))) return;
-  machine::for_each_lane(
-      access.active, [&](int l) { threads_.release(thread_of(warp, l), access.address[l]); });
+  machine::for_each_lane(access.active, [&](int l) {
+    const int thread = thread_of(warp, l);
+    threads_.release(thread, access.address[l]);
+    if (!is_global(access.address[l])) return;
+    const std::uint32_t release = releases_[thread].front();
+    releases_[thread].pop_front();
+    if (release >= kNarrow) return;
+    const ThreadOrder& order = threads_.order();
+    const std::pair now{release, order.changes()};
+    if (std::exchange(last_release_[thread], now) == now) return;
+    launch_->order.add(
+        release, order.fenced_before(thread, true), order.fenced_before(thread, false));
+  });
 }
 
 void Watch::request(const Site& site, model::WarpAccess access, int warp) {
@@ -148,7 +204,7 @@ void Watch::request(const Site& site, model::WarpAccess access, int warp) {
   if (!site.array->shared && !site.array->watched) return;
   touch_in_block(site, access, warp);
   if (site.array->shared) return;
-  touch_in_launch(site, access);
+  touch_in_launch(site, access, warp);
   if (site.array->result && !loads(site)) put_writers(site, access, warp);
 }
 
@@ -173,35 +229,49 @@ void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, in
   });
 }
 
-void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access) {
+void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access, int warp) {
+  using Way = Touch::Way;
   const Kind kind = kind_of(site.token);
   if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store covers this
-  const bool strong = how_of(kind) != How::plain;
-  const Touch::Way way = loads(site) ? (strong ? Touch::Way::atomic_load : Touch::Way::load)
-                                     : (strong ? Touch::Way::atomic_store : Touch::Way::store);
+  const bool strong = how_of(kind) != How::plain, only_loads = loads(site);
+  const std::size_t array = sites_.array_of(site);
   machine::for_each_lane(access.active, [&](int l) {
-    add_touch(
-        sites_.array_of(site), access.address[l] - site.array->begin, access.bytes, way, &site);
+    const int thread = thread_of(warp, l);
+    const Way way = only_loads                             ? (strong ? Way::atomic_load : Way::load)
+                    : !strong                              ? Way::store
+                    : releases_[thread].front() == kNarrow ? Way::narrow_store
+                                                           : Way::atomic_store;
+    add_touch(array, access.address[l] - site.array->begin, access.bytes, way, &site, thread);
   });
 }
 
 void Watch::add_touch(
-    std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site) {
+    std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site,
+    int thread) {
   if (place_of_site_.size() <= site->number) place_of_site_.resize(site->number + 1, kNone);
   std::uint32_t& place = place_of_site_[site->number];
   if (place == kNone) place = launch_->touches.number_of(sites_.places_of(*site));
-  const auto number = static_cast<std::uint32_t>(array);
+  Touch touch{
+      static_cast<std::uint32_t>(array),
+      threads_.order().instant(thread),
+      byte,
+      byte + bytes,
+      block_,
+      place,
+      known_by(thread)};
+  touch.way = way;
+  // Loads are many, so they keep only the range.
+  if (way >= Touch::Way::store) touch.thread = static_cast<std::int16_t>(thread);
   if (!touches_.empty()) {
     Touch& last = touches_.back();
-    if (last.array == number && last.epoch == epoch_ && last.way == way && last.place == place &&
-        last.begin <= byte && byte <= last.end) {
-      last.end = std::max(last.end, byte + bytes);
+    if (last.array == touch.array && last.at == touch.at && last.way == way &&
+        last.place == place && last.knows == touch.knows && last.extend(touch)) {
       return;
     }
   }
   constexpr std::size_t kMany = 1 << 16;
   if (touches_.size() >= kMany && std::has_single_bit(touches_.size())) compact(touches_);
-  touches_.push_back({number, epoch_, byte, byte + bytes, block_, place, way});
+  touches_.push_back(touch);
 }
 
 void Watch::put_writers(const Site& site, const model::WarpAccess& access, int warp) {
@@ -281,18 +351,21 @@ void Watch::bad_index(
 
 void Watch::told(int thread, const Told& told, Token path, Token token) {
   if (!looks()) return;
-  if (told.what == Told::What::fence) return threads_.fence(thread);
+  if (told.what == Told::What::fence) return threads_.fence(thread, told.kind != 0);
   if (told.what == Told::What::read_only_load) {
     const Site* site = sites_.find(path, token, told.value);
     if (site == nullptr || !site->array->watched) return;
     return add_touch(
         sites_.array_of(*site), told.value - site->array->begin, bytes_of(token),
-        Touch::Way::read_only_load, site);
+        Touch::Way::read_only_load, site, thread);
   }
   model::Hazard hazard{static_cast<model::HazardKind>(told.kind), "", 0, block_, {}, {}};
   hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
   hazard.index = static_cast<std::int64_t>(told.value);
   hazard.extent = told.extent;
+  if (hazard.kind == model::HazardKind::sum_in_flight) {
+    hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(told.value)}};
+  }
   add_other(hazard);
 }
 
@@ -396,7 +469,8 @@ Site* Watch::part_of_matrix(
     if (!site->array->watched) continue;
     const std::uint64_t byte = address - site->array->begin;
     const std::size_t array = sites_.array_of(*site);
-    add_touch(array, byte, part.row_bytes, stores ? Touch::Way::store : Touch::Way::load, site);
+    add_touch(
+        array, byte, part.row_bytes, stores ? Touch::Way::store : Touch::Way::load, site, thread);
     if (!stores || !site->array->result) continue;
     const std::uint64_t me = block_ * block_threads_ + thread + 1;
     for (int word = 0; word < part.row_bytes / 4; ++word) {
@@ -483,7 +557,8 @@ void Watch::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
 void Watch::barrier(std::span<const bool> left, const WarpLog& log) {
   if (!looks()) return;
   threads_.barrier();
-  ++epoch_;
+  ++barriers_passed_;
+  acquired_before_ = acquired_.size();
   for (const model::Hazard& hazard : barriers_.barrier(left, log, paths_)) {
     add_other(hazard);
     fatal_ |= model::is_fatal(hazard.kind);
@@ -525,7 +600,26 @@ model::Hazard Watch::hazard_of(const HazardWatch::Found& found) const {
   if (found.kind == model::HazardKind::race && array.result && both_store) {
     hazard.kind = model::HazardKind::race_on_result;
   }
+  hazard.remedy = remedy(found);
   return hazard;
+}
+
+model::Remedy Watch::remedy(const HazardWatch::Found& found) const {
+  using model::Remedy;
+  const Kind kind = kind_of(sites_[found.first.site].token);
+  const bool atomic = is_atomic(kind);
+  if (found.kind == model::HazardKind::misaligned) {
+    return is_matrix(kind) ? Remedy::row_of_16_bytes
+           : atomic        ? Remedy::atomic_in_place
+                           : Remedy::block_barrier;
+  }
+  if (found.kind != model::HazardKind::race) return Remedy::block_barrier;
+  if (atomic != is_atomic(kind_of(sites_[found.second.site].token))) {
+    return Remedy::barrier_or_atomics;
+  }
+  if (!found.of_warps) return Remedy::warp_barrier;
+  return machine::waits_for_all() && !memory_.arrays[found.array].shared ? Remedy::grid_barrier
+                                                                         : Remedy::block_barrier;
 }
 
 model::Hazard::Actor Watch::actor_of(HazardWatch::Actor actor) const {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <span>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,9 @@ class Watch {
   // These are called while a thread runs, before its actions are folded, because they let waiting
   // blocks continue.
   void will_run(int thread) { running_ = thread; }
-  void will_fence() { fenced_in_[running_] = epoch_ + 1; }
-  void will_access(const void* pointer, bool reads, bool stores);
+  void will_fence() { ++fences_; }
+  // An atomic or volatile store. `narrow`: its scope is the block.
+  void will_store(const void* pointer, bool narrow);
   void will_count(const void* pointer);
   // The thread uses this index, which bad_index() reports later. Its functions' local variables are
   // between `stack` and `stack_top`.
@@ -52,8 +54,8 @@ class Watch {
 
   // The following functions do nothing if hazards are not looked for.
 
-  // A thread may not yet have done the last action that is folded.
-  void begin_fold(int warp);
+  // A thread of these lanes may not yet have done the last action that is folded.
+  void begin_fold(int warp, std::uint32_t running);
   void request(const Site& site, model::WarpAccess access, int warp);
   // An access without a known site.
   void stray(Token path, Token token, const model::WarpAccess& access, int warp);
@@ -91,13 +93,16 @@ class Watch {
       int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token);
   void touch_in_block(const Site& site, const model::WarpAccess& access, int warp);
   void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
-  void touch_in_launch(const Site& site, const model::WarpAccess& access);
+  void touch_in_launch(const Site& site, const model::WarpAccess& access, int warp);
   void put_writers(const Site& site, const model::WarpAccess& access, int warp);
   void add_touch(
-      std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site);
+      std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site,
+      int thread);
+  std::uint32_t known_by(int thread);
   void add_other(const model::Hazard& hazard);
   void acquire(int thread, std::uintptr_t address);
   bool is_global(std::uintptr_t address) const;
+  model::Remedy remedy(const HazardWatch::Found& found) const;
   model::Hazard hazard_of(const HazardWatch::Found& found) const;
   model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
 
@@ -120,12 +125,22 @@ class Watch {
   std::optional<std::pair<std::int64_t, LocalStores::Places>> index_made_by_;
   std::int64_t block_ = 0, block_threads_ = 0;
 
-  std::uint32_t epoch_ = 0;  // number of barriers of the block so far
+  // For the order of the blocks:
   int running_ = 0;
-  std::vector<std::uint32_t> fenced_in_;  // by thread: the epoch of its last fence, plus 1
-  std::unordered_set<std::uintptr_t> read_atomically_;
-  // By thread: the last atomic read in the last fold; 0: none.
+  std::uint64_t fences_ = 0, barriers_passed_ = 0;  // of the block
+  // By thread: its strong stores to global memory that are not folded, as BlockOrder::release
+  // numbers them, or kNone if none of its block's fences was before, or kNarrow.
+  static constexpr std::uint32_t kNarrow = HazardWatch::kNone - 1;
+  std::vector<std::deque<std::uint32_t>> releases_;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> last_release_;  // by thread: and its state
+  std::vector<BlockOrder::Acquired> acquired_;
+  std::size_t acquired_before_ = 0;                                     // the last barrier
+  std::map<std::pair<int, std::uint32_t>, std::uint32_t> counts_read_;  // by thread and place
+  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_known_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> last_known_;  // by thread: state and number
+  // By thread: the last atomic read in the last fold if it may come later; 0: none.
   std::vector<std::uintptr_t> read_last_;
+  std::uint32_t will_go_on_ = 0;              // lanes of the warp that is folded
   std::vector<Touch> touches_;                // of the block
   std::vector<std::uint32_t> place_of_site_;  // numbered by LaunchTouches; kNone: not requested yet
 };

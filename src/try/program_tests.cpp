@@ -259,6 +259,36 @@ TEST_CASE("a thread that goes on from a barrier runs ahead of those that still w
   CHECK(contains(output.out, "1 add_up         1    32  4,096"));
 }
 
+TEST_CASE("the sentence about each hazard says what is missing there, and on which lines") {
+  const Output output = try_program("orders");
+  CAPTURE(output.err);
+  CHECK(output.exit_code == 1);
+  CHECK(!contains(output.err, "try: add_up<true, true>"));
+  const std::pair<const char*, const char*> sentences[] = {
+      {"add_up<false, true>, race on parts (byte 4): block (0, 0) stores on line 13 and block (3, "
+       "0) "
+       "loads on line 23",
+       "only across a __syncthreads(): put one before the fence"},
+      {"add_up<true, false>, race on parts (byte 0): block (0, 0) stores on line 13",
+       "threads of its own block, so use __threadfence()"},
+      {"neighbours, block (0, 0): race on s", "put a __syncwarp() there"},
+      {"through_cache, table (byte 0)", "without"},
+      {"through_cache, managed (byte 0)", "without"},
+      {"two_barriers, block (0, 0): thread (0, 0) waits at the barrier on line 42 while thread "
+       "(32, "
+       "0), of another warp, waits at the one on line 44",
+       "all threads of a block must come to the same __syncthreads()"},
+      {"locked, race on lock (byte 0)", "make both accesses atomic"},
+      {"copy, block (0, 0): thread (0, 0) loads from freed on line 59", "after it was freed"}};
+  for (const auto& [first, last] : sentences) {
+    CAPTURE(std::string(first));
+    const std::size_t begin = output.err.find(std::string("try: ") + first);
+    CHECK(begin != std::string::npos);
+    if (begin == std::string::npos) continue;
+    CHECK(contains(output.err.substr(begin, output.err.find('\n', begin) - begin), last));
+  }
+}
+
 TEST_CASE("mistakes of host code are told, and their right twins are not") {
   const std::map<std::string, std::string> said = {
       {"array-of-file", "loads from host memory (of_file) on line 15"},

@@ -61,8 +61,8 @@ bool decode_bar(Instruction& i, Modifiers& modifiers) {
   return has_operands(i, 0, 2) || (sync && has_operands(i, 0, 1));
 }
 
-void run_fence(Execution& thread, const Instruction&) {
-  if (BlockObserver* observer = thread.worker.observer()) observer->fence(thread.place);
+void run_fence(Execution& thread, const Instruction& i) {
+  fence(thread, i.wide);
 }
 void run_barrier_fence(Execution& thread, const Instruction&) {
   fence_mbarriers(thread.place);
@@ -77,7 +77,7 @@ bool decode_membar(Instruction& i, Modifiers& modifiers) {
     i.run = run_proxy_fence;
     return modifiers.take("async");
   }
-  return modifiers.take_any({"cta", "gl", "sys"});
+  return take_scope(i, modifiers, {"cta", "gl", "sys"});
 }
 
 bool decode_fence(Instruction& i, Modifiers& modifiers) {
@@ -95,7 +95,7 @@ bool decode_fence(Instruction& i, Modifiers& modifiers) {
   }
   modifiers.take_any({"sc", "acq_rel", "acquire", "release"});
   i.run = run_fence;
-  return modifiers.take_any({"cta", "cluster", "gpu", "sys"});
+  return take_scope(i, modifiers, {"cta", "cluster", "gpu", "sys"});
 }
 
 // mbarrier. A token is the number of the phase in progress.

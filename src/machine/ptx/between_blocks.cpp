@@ -83,6 +83,7 @@ void run_atomic(Execution& thread, const Instruction& i) {
   const std::uint64_t b = thread.read(i.operand(first + 1), i.type);
   const std::uint64_t with = i.mode == kSwap ? thread.read(i.operand(first + 2), i.type) : 0;
   require_space(thread, i, pointer);
+  begin_access(thread, i);
   std::uint64_t old = 0;
   switch (i.type.bytes()) {
     case 2:

@@ -75,6 +75,8 @@ struct Instruction {
   std::uint32_t option = 0;  // likewise
   std::uint32_t space = 0;   // of the memory that it accesses
   std::size_t access = 0;    // how many instructions of the text before it access memory
+  bool wide = true,
+       releases = false;  // its scope is more than a cluster, one block here; its order
   bool saturates = false, flushes = false, relu = false;
 
   const Operand& operand(std::size_t i) const { return line.operands[i]; }

@@ -104,9 +104,29 @@ void take_space(Instruction& i, Modifiers& modifiers) {
 void take_order(Instruction& i, Modifiers& modifiers) {
   const int strong =
       modifiers.take_one_of({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"});
-  modifiers.take_any({"cta", "cluster", "gpu", "sys"});
+  take_scope(i, modifiers, {"cta", "cluster", "gpu", "sys"});
   modifiers.take("weak");
   if (strong >= 0) i.option |= kStrong;
+  i.releases = strong == 3 || strong == 4;
+}
+
+bool take_scope(
+    Instruction& i, Modifiers& modifiers, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (!modifiers.take(name)) continue;
+    i.wide = name != "cta" && name != "cluster";
+    return true;
+  }
+  return false;
+}
+
+void fence(const Execution& thread, bool wide) {
+  if (BlockObserver* observer = thread.worker.observer()) observer->fence(wide, thread.place);
+}
+
+void begin_access(const Execution& thread, const Instruction& i) {
+  if (i.releases) fence(thread, i.wide);
+  if (!i.wide) simt::in_block();
 }
 
 bool take_cache_hints(Modifiers& modifiers) {
@@ -126,6 +146,7 @@ void* pointer_to(const Execution& thread, const Instruction& i, const Operand& a
 void* accessed(
     Execution& thread, const Instruction& i, const Operand& address, int bytes, Access access) {
   void* const pointer = pointer_to(thread, i, address);
+  begin_access(thread, i);
   BlockObserver* const observer = thread.worker.observer();
   if (observer != nullptr) {
     observer->access(pointer, static_cast<std::size_t>(bytes), access, thread.place);

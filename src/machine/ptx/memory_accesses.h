@@ -15,8 +15,14 @@ bool is_address(const Operand& operand);
 
 // Takes the state space, if there is one.
 void take_space(Instruction& instruction, Modifiers& modifiers);
-// Takes .volatile, .acquire.gpu and their like; `option` remembers it.
+// Takes .volatile, .acquire.gpu and their like; `option` remembers it. A fence takes only the
+// scope, one of these, of which the first are of a block. Returns whether it was there.
 void take_order(Instruction& instruction, Modifiers& modifiers);
+bool take_scope(
+    Instruction& instruction, Modifiers& modifiers, std::initializer_list<std::string_view> names);
+// A fence of that scope; and what the order of an access needs before it.
+void fence(const Execution& thread, bool wide);
+void begin_access(const Execution& thread, const Instruction& instruction);
 // Takes .ca, .L2::128B and their like, which change no count. Returns whether one of them has an
 // operand, a cache policy.
 bool take_cache_hints(Modifiers& modifiers);
