@@ -70,7 +70,8 @@ inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
          hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
 }
 
-void __attribute__((noinline)) load_in_flight(const void* pointer, const void* return_address) {
+void __attribute__((noinline, cold))
+load_in_flight(const void* pointer, const void* return_address) {
   const void* const adder = machine::adder_of(pointer);
   if (adder == nullptr) return;
   log_told(
@@ -85,14 +86,13 @@ inline __attribute__((always_inline)) void log_access(
   LaneLog* log = hooks.log;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
-  if (log == nullptr) return;
-  if (is_own_local(address, frame)) {
-    if (kind == Kind::kLoad && address - hooks.in_flight < hooks.in_flight_bytes) {
-      load_in_flight(pointer, return_address);
-    }
+  const bool is_local = address - reinterpret_cast<std::uintptr_t>(frame) <
+                        hooks.sums - reinterpret_cast<std::uintptr_t>(frame);
+  if (log == nullptr || is_local || hooks.outside_kernel) return;
+  if (address - hooks.sums < hooks.stack_top - hooks.sums) {
+    if (kind == Kind::kLoad) load_in_flight(pointer, return_address);
     return;
   }
-  if (hooks.outside_kernel) return;
   *log->next_address++ = address;
   append(*log, make_token(place(return_address), kind, log2_bytes));
   if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();

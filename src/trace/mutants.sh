@@ -24,8 +24,6 @@ equivalent=(
 # Mutants with an effect that the tracer cannot see (src/trace/block_order.h, cuda/wgmma.h). Each entry
 # excuses one mutant.
 unseen=(
-  "stage 11, add_up_parts, without: __syncthreads() -- a fence counts for all threads of its block until the next barrier"
-  "stage 11, add_up_parts, down: __syncthreads(); after if (threadIdx.x == 0) before = atomicInc(&shares.arrived[work.cut_tile], last) -- the same"
   "stage 11, add_up_parts, unfenced: __threadfence() -- the fence of the block that reads is not missed"
   "stage 13, initialize, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
   "stage 13:bf16-128x256x64, update2_if_inside, without: wgmma_fence_operand(sum) -- the same"

@@ -49,7 +49,6 @@ void WarpTracer::begin_block(std::int64_t block, int threads) {
   record_.begin_block(block);
   copies_.clear();
   has_multiplied_ = false;
-  hooks.in_flight_bytes = 0;
   audited_.reset();  // of an abandoned block
   if (audit_ != nullptr) {
     audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
@@ -85,14 +84,15 @@ void WarpTracer::resume(int thread, std::span<const char> stack) {
   watch_.will_run(thread);
   hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
   hooks.stack_top = hooks.stack_floor - kStackReserve + stack.size();
+  hooks.sums = hooks.stack_top;
   if (has_multiplied_) watch_sums();
   if (audited_) audited_->resume(stack);
 }
 
 void WarpTracer::watch_sums() {
   const std::span<const char> sums = machine::sums_in_flight();
-  hooks.in_flight = reinterpret_cast<std::uintptr_t>(sums.data());
-  hooks.in_flight_bytes = sums.size();
+  const auto begin = reinterpret_cast<std::uintptr_t>(sums.data());
+  hooks.sums = sums.empty() ? hooks.stack_top : std::min(begin, hooks.stack_top);
 }
 
 void WarpTracer::outside_kernel(bool outside) {
