@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/stage_tables.h"
-#include "model/choice.h"
+#include "model/stage.h"
 #include "testing/printed.h"
 #include "testing/program.h"
 #include "testing/strict_json.h"

@@ -15,7 +15,7 @@
 #include "lab/progress.h"
 #include "lab/rates.h"
 #include "lab/remedy.h"
-#include "model/choice.h"
+#include "model/stage.h"
 #include "trace/source_lines.h"
 
 namespace cli {

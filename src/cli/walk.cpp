@@ -10,7 +10,7 @@
 
 #include "cli/ladder.h"
 #include "cluster/cluster_command.h"
-#include "cluster/figures.h"
+#include "cluster/report.h"
 #include "experiments/experiment_command.h"
 #include "flags/flags.h"
 #include "flags/select.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/processes.h"
+#include "cluster/devices.h"
 #include "testing/folder.h"
 #include "testing/printed.h"
 #include "testing/program.h"

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "cuda/runtime.h"
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 
 inline void __syncthreads() {
   simt::block_barrier();

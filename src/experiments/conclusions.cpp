@@ -7,7 +7,7 @@
 #include "experiments/compare.h"
 #include "experiments/figures.h"
 #include "lab/rates.h"
-#include "model/choice.h"
+#include "model/stage.h"
 #include "text/numbers.h"
 
 namespace experiments {

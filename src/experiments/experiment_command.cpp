@@ -15,7 +15,7 @@
 #include "lab/memory.h"
 #include "lab/problem.h"
 #include "lab/progress.h"
-#include "model/extrapolate.h"
+#include "model/ceiling.h"
 #include "model/refusal.h"
 #include "report/hazard_sentence.h"
 

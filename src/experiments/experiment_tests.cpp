@@ -9,7 +9,7 @@
 #include "experiments/conclusions.h"
 #include "experiments/figures.h"
 #include "experiments/print.h"
-#include "model/extrapolate.h"
+#include "model/ceiling.h"
 #include "testing/environment.h"
 #include "testing/printed.h"
 

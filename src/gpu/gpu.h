@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "model/device_state.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 

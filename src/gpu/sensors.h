@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "model/device_state.h"
+#include "model/gpus.h"
 
 namespace gpu {
 

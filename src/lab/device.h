@@ -6,7 +6,6 @@
 #include "lab/request.h"
 #include "lab/run.h"
 #include "model/gpus.h"
-#include "model/occupancy.h"
 #include "model/stage.h"
 
 namespace lab {

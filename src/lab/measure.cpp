@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/share_out.h"
+#include "model/stage.h"
 #include "trace/source_lines.h"
 #include "trace/trace.h"
 

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "model/compiled_loads.h"
+#include "model/compiled_kernel.h"
 #include "model/counts.h"
-#include "model/device_state.h"
 #include "model/error.h"
-#include "model/occupancy.h"
+#include "model/gpus.h"
 
 namespace lab {
 

@@ -5,8 +5,7 @@
 
 #include "lab/run.h"
 #include "model/ceiling.h"
-#include "model/share_out.h"
-#include "model/waiting.h"
+#include "model/stage.h"
 
 namespace lab {
 

@@ -2,8 +2,8 @@
 
 #include "lab/measure.h"
 #include "lab/worst_line.h"
-#include "model/choice.h"
 #include "model/refusal.h"
+#include "model/stage.h"
 
 namespace lab {
 

@@ -28,7 +28,7 @@ struct Row : Measurement {
   const model::Stage* stage = nullptr;  // null: not a stage, or stage 0
   const model::Variant* variant = nullptr;
 
-  std::string why_not_run = {};  // what the GPU lacks (model/choice.h); empty: it lacks nothing
+  std::string why_not_run = {};  // what the GPU lacks (model/stage.h); empty: it lacks nothing
   std::optional<Remedy> remedy = {};  // empty: not searched for, or nothing to improve
   // The lines of the previous stage's kernel in the same text; 0 if there is none.
   std::string before_name = {}, before_kernel = {};

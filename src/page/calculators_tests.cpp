@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "lab/stage_tables.h"
-#include "model/formula.h"
-#include "model/occupancy.h"
-#include "model/sectors.h"
-#include "model/tile_bound.h"
-#include "model/wavefronts.h"
+#include "model/ceiling.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+#include "model/warp_access.h"
 #include "page/calculator_data.h"
 #include "testing/browser.h"
 #include "testing/json_text.h"

@@ -12,7 +12,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "cluster/figures.h"
+#include "cluster/report.h"
 #include "lab/stage_tables.h"
 #include "model/refusal.h"
 #include "pictures/figures_command.h"

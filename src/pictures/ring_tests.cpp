@@ -8,7 +8,7 @@
 
 #include "lab/measure.h"
 #include "lab/stage_tables.h"
-#include "model/recorder.h"
+#include "model/recording.h"
 
 namespace pictures {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "lab/rates.h"
-#include "model/choice.h"
+#include "model/stage.h"
 #include "report/device_words.h"
 #include "text/echoed.h"
 #include "text/numbers.h"

@@ -5,8 +5,7 @@
 #include <span>
 
 #include "lab/worst_line.h"
-#include "model/sectors.h"
-#include "model/wavefronts.h"
+#include "model/warp_access.h"
 #include "pictures/lane_signs.h"
 #include "text/echoed.h"
 #include "text/numbers.h"

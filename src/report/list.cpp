@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "model/choice.h"
+#include "model/stage.h"
 #include "report/csv.h"
 #include "report/facts.h"
 #include "report/json.h"

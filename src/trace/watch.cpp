@@ -7,7 +7,7 @@
 #include "machine/fiber.h"
 #include "machine/lanes.h"
 #include "machine/warpgroup.h"
-#include "model/matrix_descriptor.h"
+#include "model/tensor_core.h"
 #include "trace/bad_index.h"
 
 namespace trace {
