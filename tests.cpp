@@ -20,11 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/kernel_tables.h"
+#include "experiments/experiment.h"
 #include "gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "lab/stage_tables.h"
 #include "machine/symbols.h"
 #include "model/ceiling.h"
 #include "model/compiled_kernel.h"

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "cluster/devices.h"
-#include "testing/folder.h"
-#include "testing/printed.h"
 #include "testing/program.h"
 
 namespace cluster {

@@ -11,7 +11,6 @@
 
 #include "cpu_reference.h"
 #include "model/refusal.h"
-#include "text/fingerprint.h"
 #include "text/numbers.h"
 
 namespace cluster {

@@ -22,9 +22,6 @@
 #include "cluster/schedule.h"
 #include "cpu_reference.h"
 #include "model/refusal.h"
-#include "testing/environment.h"
-#include "testing/folder.h"
-#include "testing/printed.h"
 #include "testing/program.h"
 
 namespace cluster {

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace cluster {
 

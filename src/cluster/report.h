@@ -9,7 +9,7 @@
 
 #include "cluster/devices.h"
 #include "cluster/schedule.h"
-#include "lab/measurement.h"
+#include "lab/run.h"
 #include "model/error.h"
 #include "pictures/picture.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "grade/shape.h"
-#include "lab/matrices.h"
+#include "lab/problem.h"
 #include "lab/run.h"
 #include "model/error.h"
 #include "model/recording.h"

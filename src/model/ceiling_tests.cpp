@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/measure.h"
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "model/ceiling.h"
 #include "page/calculator_data.h"
 

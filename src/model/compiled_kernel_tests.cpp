@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "model/compiled_kernel.h"
 
 namespace model {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "model/stage.h"
 #include "testing/fuzz.h"
 

@@ -1,18 +1,35 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <random>
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "model/warp_access.h"
-#include "testing/csv.h"
 
 namespace model {
 
 namespace {
+
+// The lines of a CSV file after its header, split at commas, each with `columns` fields.
+std::vector<std::vector<std::string>> read_csv(const std::string& path, std::size_t columns) {
+  std::ifstream file(path);
+  std::vector<std::vector<std::string>> rows;
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    std::vector<std::string> row;
+    std::istringstream fields(line);
+    for (std::string field; std::getline(fields, field, ',');) row.push_back(field);
+    REQUIRE(row.size() == columns);
+    rows.push_back(row);
+  }
+  return rows;
+}
 
 using Row = std::vector<std::string>;
 
@@ -104,7 +121,7 @@ WarpAccess moved(WarpAccess access, std::uint64_t bytes) {
 }  // namespace
 
 TEST_CASE("warp accesses cost what the H200's counters say, row by row") {
-  const auto rows = testing::read_csv("src/model/data/h200_warp_accesses.csv", 8);
+  const auto rows = read_csv("src/model/data/h200_warp_accesses.csv", 8);
   CHECK(rows.size() == 221);
   for (const Row& row : rows) {
     CAPTURE(row[0]);
@@ -128,7 +145,7 @@ TEST_CASE("warp accesses cost what the H200's counters say, row by row") {
 }
 
 TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row") {
-  const auto rows = testing::read_csv("src/model/data/h200_ldmatrix_cpasync.csv", 6);
+  const auto rows = read_csv("src/model/data/h200_ldmatrix_cpasync.csv", 6);
   CHECK(rows.size() == 99);
   for (const Row& row : rows) {
     CAPTURE(row[0]);
@@ -153,7 +170,7 @@ TEST_CASE("ldmatrix and cp.async cost what the H200's counters say, row by row")
 }
 
 TEST_CASE("cp.async from strided, permuted and predicated sources costs what the counters say") {
-  const auto rows = testing::read_csv("src/model/data/h200_cpasync_strided.csv", 7);
+  const auto rows = read_csv("src/model/data/h200_cpasync_strided.csv", 7);
   CHECK(rows.size() == 873);
   for (const Row& row : rows) {
     CAPTURE(row[1]);
@@ -455,7 +472,7 @@ TEST_CASE("rows of a box that share a sector count it once") {
 }
 
 TEST_CASE("ncu counts the sectors of a box as an H200 does, with zeros for what is outside") {
-  const auto rows = testing::read_csv("src/model/data/h200_tma_boxes.csv", 7);
+  const auto rows = read_csv("src/model/data/h200_tma_boxes.csv", 7);
   CHECK(rows.size() > 300);
   for (const auto& row : rows) {
     const auto number = [&](int i) { return std::stoi(row[i]); };

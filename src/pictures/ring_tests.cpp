@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lab/measure.h"
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "model/recording.h"
 
 namespace pictures {

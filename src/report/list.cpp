@@ -9,7 +9,6 @@
 #include "report/facts.h"
 #include "report/json.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "model/stage.h"
 #include "pictures/tile_picture.h"
 #include "report/explain/words.h"

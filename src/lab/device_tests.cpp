@@ -1,9 +1,9 @@
-#include "lab/memory.h"
+#include "lab/device.h"
 
 #include <doctest/doctest.h>
 
 #include "model/refusal.h"
-#include "testing/folder.h"
+#include "testing/program.h"
 
 namespace lab {
 

@@ -1,4 +1,4 @@
-#include "lab/data.h"
+#include "lab/problem.h"
 
 #include <doctest/doctest.h>
 
