@@ -41,7 +41,6 @@
 #include "cuda/instructions.h"
 #include "cuda/launch.h"
 #include "model/refusal.h"
-#include "model/share_out.h"
 #include "model/stage.h"
 
 // What the kernels share: edges and float4. No stage's idea is here.

@@ -20,16 +20,14 @@
 #include <string>
 #include <vector>
 
-#include "experiments/kernel_tables.h"
+#include "experiments/experiment.h"
 #include "gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "lab/stage_tables.h"
 #include "machine/symbols.h"
 #include "model/ceiling.h"
-#include "model/choice.h"
 #include "model/compiled_kernel.h"
-#include "model/share_out.h"
+#include "model/stage.h"
 #include "report/predicted.h"
 #include "testing/program.h"
 #include "trace/audit.h"

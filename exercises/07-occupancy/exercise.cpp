@@ -5,7 +5,6 @@
 #include "grade/exercise.h"
 #include "grade/student.h"
 #include "model/gpus.h"
-#include "model/occupancy.h"
 #include "text/numbers.h"
 
 namespace {

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "model/ceiling.h"
-#include "model/extrapolate.h"
 #include "model/gpus.h"
-#include "model/occupancy.h"
 #include "text/numbers.h"
 
 namespace {

@@ -14,14 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/compare.h"
-#include "bench/openblas.h"
 #include "bench/speeds.h"
-#include "bench/time_cpu.h"
-#include "lab/threads.h"
+#include "lab/device.h"
 #include "text/echoed.h"
 #include "text/file.h"
-#include "text/output.h"
 
 namespace {
 

@@ -5,14 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/compare.h"
-#include "bench/openblas.h"
 #include "bench/speeds.h"
 #include "lab/example_run.h"
 #include "report/csv.h"
-#include "testing/folder.h"
 #include "testing/fuzz.h"
-#include "testing/printed.h"
 #include "testing/program.h"
 
 namespace bench {

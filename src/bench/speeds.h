@@ -1,12 +1,13 @@
-// The times of kernels over sizes: as CSV, and as a table.
+// The times of kernels over sizes: measured on the CPU, as CSV, as a table, and compared.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "lab/measurement.h"
+#include "lab/run.h"
 
 namespace bench {
 
@@ -34,5 +35,53 @@ std::string table_of(const std::vector<Speed>& speeds);
 
 // " 5 2D thread tiling": as wide as the longest stage's name.
 std::string label_of(const Speed& speed);
+
+// What moved between two benches.
+
+struct Comparison {
+  std::string text;  // a table and its conclusion
+  bool slower;       // something is
+};
+
+// A kernel has moved if its quartiles before and now do not overlap and its median changed by at
+// least 1 %: a GPU's spread can be much smaller than the difference between two runs of a program.
+// A kernel with a single run has no spread, and no verdict. Throws std::invalid_argument, with a
+// sentence, if the two have no kernel at the same size.
+Comparison compare(const std::vector<Speed>& before, const std::vector<Speed>& now);
+
+// Reads CSV (RFC 4180).
+
+// A line after the first, whose words are the names.
+using CsvRow = std::map<std::string, std::string, std::less<>>;
+
+// Throws std::invalid_argument, with a sentence, if a line has more or fewer fields than the first.
+std::vector<CsvRow> read_csv(std::string_view text);
+
+// OpenBLAS, found at run time: the program also runs where it is missing.
+
+class OpenBlas {
+ public:
+  explicit OpenBlas(const std::string& library = "libopenblas.so.0");
+  ~OpenBlas();
+  OpenBlas(const OpenBlas&) = delete;
+  OpenBlas& operator=(const OpenBlas&) = delete;
+
+  // A sentence if it cannot be used; else empty.
+  const std::string& why_not() const { return why_not_; }
+  std::string kernels() const;  // its name of the CPU for which it chose them; empty: not known
+
+  // C = A * B on that many threads, size x size, row-major.
+  void multiply(int threads, int size, const float* A, const float* B, float* C) const;
+
+ private:
+  void* library_;  // null: missing
+  std::string why_not_;
+};
+
+// The times of what a CPU runs: the serial loop, openmp_gemm and OpenBLAS.
+
+// Of C = A * B, size x size. The serial loop computes only the first rows of a large C, and its
+// time is scaled up. What is missing has a row that says so.
+std::vector<Speed> time_cpu(int size, const OpenBlas& openblas);
 
 }  // namespace bench

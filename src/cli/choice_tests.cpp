@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/stage_tables.h"
-#include "model/choice.h"
-#include "testing/printed.h"
+#include "lab/problem.h"
+#include "model/stage.h"
 #include "testing/program.h"
-#include "testing/strict_json.h"
 
 namespace cli {
 

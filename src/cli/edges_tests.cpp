@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "testing/folder.h"
 #include "testing/fuzz.h"
-#include "testing/printed.h"
 #include "testing/program.h"
 
 namespace cli {

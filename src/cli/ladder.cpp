@@ -12,10 +12,8 @@
 #include "gpu/gpu.h"
 #include "lab/device.h"
 #include "lab/measure.h"
-#include "lab/progress.h"
-#include "lab/rates.h"
-#include "lab/remedy.h"
-#include "model/choice.h"
+#include "lab/run.h"
+#include "model/stage.h"
 #include "trace/source_lines.h"
 
 namespace cli {

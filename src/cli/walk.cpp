@@ -10,16 +10,14 @@
 
 #include "cli/ladder.h"
 #include "cluster/cluster_command.h"
-#include "cluster/figures.h"
-#include "experiments/experiment_command.h"
+#include "cluster/report.h"
+#include "experiments/experiment.h"
 #include "flags/flags.h"
 #include "flags/select.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
 #include "lab/npy.h"
 #include "lab/problem.h"
-#include "lab/stage_tables.h"
-#include "lab/threads.h"
 #include "model/refusal.h"
 #include "page/page_command.h"
 #include "pictures/figures_command.h"
@@ -35,7 +33,6 @@
 #include "step/step_command.h"
 #include "text/echoed.h"
 #include "text/file.h"
-#include "text/output.h"
 
 namespace cli {
 

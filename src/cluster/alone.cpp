@@ -1,7 +1,7 @@
 // Processes without MPI: this one alone.
 #include <cstdlib>
 
-#include "cluster/processes.h"
+#include "cluster/devices.h"
 #include "model/refusal.h"
 
 namespace cluster {

@@ -2,21 +2,28 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cluster/draw.h"
-#include "cluster/gpus.h"
-#include "cluster/processes.h"
-#include "cluster/products.h"
+#include "cluster/devices.h"
 #include "cluster/report.h"
-#include "cluster/setting.h"
-#include "cluster/timeline_file.h"
+#include "cluster/schedule.h"
+#include "flags/flags.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
+#include "lab/measure.h"
 #include "lab/problem.h"
+#include "machine/grid.h"
+#include "model/ceiling.h"
+#include "model/error.h"
+#include "model/gpus.h"
 #include "model/refusal.h"
+#include "model/stage.h"
+#include "pictures/recorded_gpus.h"
 #include "report/about.h"
 #include "report/wrong_sentence.h"
 #include "text/echoed.h"
@@ -26,6 +33,337 @@
 namespace cluster {
 
 namespace {
+
+// What multiplies on each device.
+struct Local {
+  std::string name;                     // "stage 11"
+  std::string words;                    // "stage 11, balanced"
+  const model::Stage* stage = nullptr;  // null: cuBLAS in fp32
+  const model::Variant* variant = nullptr;
+  lab::Gemm gemm = {};  // empty: cuBLAS, which the devices call
+  model::Precision precision = model::kFp32;
+};
+
+// What every part of a run on several devices needs to know.
+struct Setting {
+  const flags::Flags& flags;
+  const model::StageTable& table;
+  Processes& processes;
+  bool on_gpu;
+  bool is_computed;  // else there are only the formulas and the model
+  model::Gpu gpu;
+  Grid grid;
+  const Link& link;
+  lab::Problem& problem;
+  Shape shape;
+  Shape multiplied;  // the same, but K is 0 if alpha is: A and B are not read then
+  HostMatrices matrices;
+  Local local;
+
+  int gpus() const { return grid.devices(); }
+};
+
+// Of A, B and C.
+double bytes_of(Shape shape) {
+  const auto [M, N, K] = shape;
+  return sizeof(float) * (double(M) * K + double(K) * N + double(M) * N);
+}
+
+// The largest and the smallest value of all processes. All must call it.
+double largest(Processes& processes, double value) {
+  const std::vector<double> all = processes.collect(value);
+  return *std::max_element(all.begin(), all.end());
+}
+
+double smallest(Processes& processes, double value) {
+  return -largest(processes, -value);
+}
+
+const model::Stage* best_fp32_stage(const model::StageTable& table, const model::Gpu& gpu) {
+  const model::Stage* best = nullptr;
+  for (const model::Stage& stage : table.stages) {
+    const bool is_fp32 = stage.precision.u_in <= model::kSplitTf32.u_in;
+    const bool runs = !stage.variants.empty() && model::why_not_run(stage, gpu).empty();
+    if (is_fp32 && runs) best = &stage;
+  }
+  return best;
+}
+
+// The kernels of the copy for the CPU, as the GPU would run them.
+lab::Gemm on_cpu(lab::Gemm gemm, const model::Gpu& gpu) {
+  return
+      [gemm = std::move(gemm), gpu](
+          int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+        machine::run({.gpu = &gpu, .hazards = false}, [&] { gemm(M, N, K, alpha, A, B, beta, C); });
+      };
+}
+
+// As --local says: cuBLAS, which needs a GPU, or the last stage of the ladder that rounds no worse
+// than fp32 and runs on `gpu`, with tiles that suit `part`. Throws a Refusal if there is none.
+Local choose_local(
+    flags::Local asked, const model::StageTable& table, const model::Gpu& gpu, bool on_gpu,
+    Shape part) {
+  if (asked == flags::Local::cublas) return {.name = "cuBLAS fp32", .words = "cuBLAS fp32"};
+  const model::Stage* const stage = best_fp32_stage(table, gpu);
+  if (stage == nullptr) throw model::Refusal("--gpus: no stage in fp32 runs on the " + gpu.name);
+  const model::Variant& variant = model::suited_variant(*stage, gpu, part.M, part.N);
+  // With 0 SMs there is a block for each tile. Blocks then end all the time, and a broadcast gets
+  // an SM at once. And no tile is cut: its parts would hand their sums on in memory of one GPU.
+  const lab::Gemm gemm = lab::gemm_of(table, variant, 0);
+  return {
+      .name = text::printed("stage %d", stage->number),
+      .words = text::printed("stage %d, %s", stage->number, stage->name),
+      .stage = stage,
+      .variant = &variant,
+      .gemm = on_gpu ? gemm : on_cpu(gemm, gpu),
+      .precision = stage->precision};
+}
+
+// The speed of one GPU before it is measured, or where it cannot be: as recorded at the largest
+// size, or the GPU's peak.
+struct Speed {
+  double tflops;
+  std::string source;
+};
+Speed known_speed(const Local& local, const model::Gpu& gpu) {
+  constexpr int kCublas = -1;  // pictures/recorded_speeds.h
+  for (const pictures::RecordedGpu& recorded : pictures::recorded_gpus()) {
+    if (recorded.gpu.name != gpu.name || recorded.ladders.empty()) continue;
+    const pictures::RecordedLadder& ladder = recorded.ladders.back();
+    const double tflops = ladder.of(local.stage == nullptr ? kCublas : local.stage->number).tflops;
+    if (tflops == 0) continue;
+    return {
+        tflops, text::printed(
+                    "one %s with %s TFLOP/s, as recorded at %d x %d x %d", gpu.name.c_str(),
+                    text::brief(tflops).c_str(), ladder.size, ladder.size, ladder.size)};
+  }
+  const double peak = model::peak_tflops(
+      gpu, local.variant == nullptr ? model::Multiplier::ffma : local.variant->multiplier);
+  return {
+      peak, text::printed(
+                "one %s at its peak of %s TFLOP/s, since no speed of it is recorded",
+                gpu.name.c_str(), text::brief(peak).c_str())};
+}
+
+// Times `multiply` from when all processes begin until all are done, after one that is not timed.
+lab::Timing time_all(const Setting& setting, const std::function<void()>& multiply) {
+  const auto once = [&] {
+    setting.processes.wait_for_all();
+    return largest(setting.processes, lab::milliseconds_of(multiply));
+  };
+  constexpr double kBudgetMs = 1000;
+  const double estimate = once();
+  const int repetitions =
+      setting.flags.reps.value_or(static_cast<int>(std::clamp(kBudgetMs / estimate, 3.0, 30.0)));
+  std::vector<double> times_ms(repetitions);
+  for (double& ms : times_ms) ms = once();
+  return lab::summary(times_ms);
+}
+
+// The worst of all processes. The first wrong element remains each one's own.
+model::Error worst_of_all(Processes& processes, model::Error error) {
+  error.relative = largest(processes, error.relative);
+  error.max_abs = largest(processes, error.max_abs);
+  error.bound_ok = largest(processes, error.bound_ok ? 0 : 1) == 0;
+  return error;
+}
+
+// What the devices of all processes did.
+std::vector<Load> counted(const Setting& setting, const Devices& devices) {
+  std::vector<Load> loads;
+  for (int device = 0; device < setting.gpus(); ++device) {
+    const auto of = [&](std::int64_t Load::*member) {
+      return static_cast<std::int64_t>(
+          largest(setting.processes, static_cast<double>(devices.load(device).*member)));
+    };
+    loads.push_back(
+        {of(&Load::bytes_sent), of(&Load::bytes_received), of(&Load::messages_sent),
+         of(&Load::messages_received), of(&Load::bytes_held)});
+  }
+  return loads;
+}
+
+std::unique_ptr<Devices> make_devices(const Setting& setting, bool broadcasts) {
+  if (setting.on_gpu) {
+    return gpus(setting.grid, setting.processes, setting.local.gemm, broadcasts);
+  }
+  return std::make_unique<Played>(setting.gpus(), setting.processes, setting.local.gemm);
+}
+
+// Compares C, which has just been computed, and says how much of it.
+void note_error(
+    const Setting& setting, const Check& check, const Devices& devices, Report& report) {
+  const Schedule parts{setting.shape, setting.grid, 0, {}};
+  std::vector<std::pair<Part, Part>> computed;
+  for (const int device : devices.here()) {
+    computed.emplace_back(parts.M_of(device), parts.N_of(device));
+  }
+  report.rows.front().error =
+      worst_of_all(setting.processes, check.compare(computed, setting.local.precision));
+  const bool is_all = check.rows() == setting.shape.M;
+  report.about.push_back(
+      "check: " + (is_all ? "all" : text::printed("%d random", check.rows())) +
+      " rows of C, against fp64");
+}
+
+// The model's time, with the speed of one device alone, which `runs` measures on a GPU.
+template <class Plan, class Runs = Summa>
+void note_model(const Setting& setting, const Plan& plan, Report& report, Runs* runs = nullptr) {
+  if (!setting.processes.is_first()) return;
+  Speed speed{0, "one GPU's own speed with such panels, measured alone"};
+  if (!setting.on_gpu) {
+    speed = known_speed(setting.local, setting.gpu);
+  } else if (runs->shape_of_one_step().K > 0) {
+    const gpu::Times times = gpu::time_ms(0, [&] { runs->multiply_one_step(); });
+    speed.tflops = tflops(runs->shape_of_one_step(), lab::summary(times.ms).median_ms);
+  }
+  report.model = predict(plan, setting.link, speed.tflops);
+  report.rows.front().predicted_ms = report.model.ms();
+  report.about.push_back(
+      std::string("model: ") + setting.link.name + ", " + setting.link.source + "; " +
+      speed.source);
+}
+
+// Of the device that has the least.
+double free_bytes(const Setting& setting, Devices& devices) {
+  constexpr double kShare = 0.9;  // the rest is for the kernels
+  double least = std::numeric_limits<double>::infinity();
+  for (const int device : devices.here()) least = std::min(least, devices.free_bytes(device));
+  return kShare * smallest(setting.processes, least);
+}
+
+// A long product is announced.
+void forecast(const Setting& setting, const Streams& plan) {
+  constexpr double kLongMs = 2000;
+  if (!setting.processes.is_first()) return;
+  const Speed speed = known_speed(setting.local, setting.gpu);
+  const double ms = predict(plan, setting.link, speed.tflops).ms();
+  if (ms < kLongMs) return;
+  std::fprintf(
+      stderr,
+      "A, B and C take %s GB. One product takes %s s by the model (%s), and several are "
+      "made.\n",
+      text::brief(1e-9 * bytes_of(setting.shape)).c_str(), text::significant(1e-3 * ms).c_str(),
+      speed.source.c_str());
+}
+
+// A, B and C stay on the devices. This and the next fill the report's first row, and what it says
+// of loads and timelines.
+void distribute(const Setting& setting, Report& report) {
+  const flags::Flags& flags = setting.flags;
+  const Shape multiplied = setting.multiplied;
+  const int panel = flags.panel.value_or(usual_panel(multiplied.K));
+  const Schedule plan = schedule(multiplied, setting.grid, panel);
+  for (int device = 0; device < setting.gpus(); ++device) {
+    report.predicted.push_back(predicted_load(plan, device));
+  }
+  report.about.push_back(
+      "schedule: SUMMA, C in a grid of " + in_words(setting.grid) +
+      text::printed(
+          ", panels of K: %zu, at most %d wide; ", plan.steps.size(),
+          std::min(panel, multiplied.K)) +
+      text::brief(4e-6 * floats_that_travel(multiplied, setting.grid)) + " MB travel in all");
+
+  if (!setting.is_computed) return note_model(setting, plan, report);
+
+  const std::unique_ptr<Devices> devices = make_devices(setting, setting.gpus() > 1);
+  Summa summa(plan, *devices);
+  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
+  summa.load(setting.matrices);
+  devices->reset_counters();
+  summa.multiply(flags.alpha, flags.beta);
+  devices->finish();
+  report.counted = counted(setting, *devices);
+  summa.store(setting.matrices);
+  note_error(setting, check, *devices, report);
+  if (setting.on_gpu) {
+    report.rows.front().time = time_all(setting, [&] {
+      summa.multiply(flags.alpha, flags.beta);
+      devices->finish();
+    });
+    report.measured = summa.timeline();
+  }
+  note_model(setting, plan, report, &summa);
+}
+
+// They pass through the devices, from the host.
+void stream(const Setting& setting, Report& report) {
+  const flags::Flags& flags = setting.flags;
+  const Shape multiplied = setting.multiplied;
+  const std::unique_ptr<Devices> devices = make_devices(setting, /*broadcasts=*/false);
+  constexpr int kPanels = 8;  // the first has to come before anything is multiplied
+  const Streams plan = streams(
+      multiplied, setting.grid, flags.panel.value_or(usual_panel(multiplied.K, kPanels)),
+      flags.beta != 0, free_bytes(setting, *devices));
+  for (int device = 0; device < setting.gpus(); ++device) {
+    report.predicted.push_back(predicted_load(plan, device));
+  }
+  report.about.push_back(
+      "schedule: from the host's memory, C in a grid of " + in_words(setting.grid) +
+      text::printed(
+          ", blocks of %d rows and %d columns, panels of %d", plan.rows, plan.columns, plan.panel));
+  if (!setting.is_computed) return note_model(setting, plan, report);
+  forecast(setting, plan);
+
+  Streamed streamed(plan, *devices);
+  const Check check(setting.shape, setting.matrices, flags.alpha, flags.beta, flags.seed);
+  std::int64_t steps = 0;
+  for (const int device : devices->here()) {
+    steps += static_cast<std::int64_t>(plan.steps[device].size());
+  }
+  const auto multiply = [&] {
+    lab::Progress progress("from the host", steps);
+    streamed.multiply(
+        setting.matrices, flags.alpha, flags.beta, [&](int done) { progress.advance(done); });
+  };
+  multiply();
+  report.counted = counted(setting, *devices);
+  note_error(setting, check, *devices, report);
+  if (setting.on_gpu) {
+    report.rows.front().time = time_all(setting, multiply);
+    report.measured = streamed.timeline();
+  }
+  note_model(setting, plan, report, &streamed);
+}
+
+// What one GPU alone and NVIDIA's own library for several take.
+void add_yardsticks(const Setting& setting, Report& report) {
+  if (!setting.processes.is_first()) return;
+  const flags::Flags& flags = setting.flags;
+  Row xt{.name = "cuBLASXt", .gpus = setting.gpus()};
+  if (!setting.on_gpu) {
+    xt.why_not = "it needs a GPU";
+  } else if (setting.processes.size() > 1) {
+    xt.why_not = "it uses the GPUs of one process";
+  } else {
+    CublasXt several(setting.gpus());
+    xt.time = time_all(setting, [&] {
+      several.multiply(
+          setting.shape, flags.alpha, setting.matrices.A, setting.matrices.B, flags.beta,
+          setting.matrices.C);
+    });
+  }
+  report.rows.push_back(xt);
+  if (!setting.on_gpu) return;
+  Row one{.name = "one GPU, " + setting.local.name}, blas{.name = "one GPU, cuBLAS fp32"};
+  if (bytes_of(setting.shape) > 0.95 * static_cast<double>(gpu::free_bytes())) {
+    one.why_not = blas.why_not = "A, B and C do not fit into its memory";
+  } else {
+    lab::OnGpu on_gpu(setting.problem);
+    const lab::Gemm cublas = std::bind_front(gpu::cublas_sgemm, false);
+    const auto [M, N, K] = setting.shape;
+    const Local local = choose_local(flags.local, setting.table, setting.gpu, true, {M, N, K});
+    // As the ladder launches it.
+    const lab::Gemm gemm = local.stage == nullptr
+                               ? cublas
+                               : lab::gemm_of(setting.table, *local.variant, setting.gpu.sms);
+    one.time = on_gpu.time(gemm, flags.reps.value_or(0));
+    blas.time = on_gpu.time(cublas, flags.reps.value_or(0));
+    report.one_gpu_tflops = tflops(setting.shape, one.time->median_ms);
+  }
+  report.rows.push_back(one);
+  if (setting.local.gemm) report.rows.push_back(blas);
+}
 
 Shape shape_of(const flags::Flags& flags, bool on_gpu) {
   const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);

@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/processes.h"
-#include "testing/folder.h"
-#include "testing/printed.h"
+#include "cluster/devices.h"
 #include "testing/program.h"
 
 namespace cluster {

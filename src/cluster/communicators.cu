@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cluster/gpus.h"
+#include "cluster/devices.h"
 #include "model/refusal.h"
 
 #if __has_include(<nccl.h>)

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cluster/devices.h"
-#include "cluster/processes.h"
 #include "cluster/schedule.h"
 
 namespace cluster {

@@ -1,12 +1,17 @@
-// The devices that compute a product together: GPUs, or GPUs played by the CPU.
+// The devices that compute a product together (GPUs, or GPUs played by the CPU), the processes that
+// share the work, and the products on them: resident, or streamed from the host.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "cluster/schedule.h"
-#include "cluster/timeline.h"
+#include "model/error.h"
+#include "model/stage.h"
 
 namespace cluster {
 
@@ -82,5 +87,242 @@ class Devices {
 // What a row or column of the grid passes on in a broadcast: from each of these positions to the
 // next.
 std::vector<int> senders(const Broadcast& broadcast);
+
+// The processes that share the work: this one alone, or those that mpirun started, one per device.
+
+class Processes {
+ public:
+  // Of this program's processes. Throws a Refusal if mpirun started them and the program was built
+  // without MPI.
+  static Processes& all();
+  static bool can_be_several();  // whether it was built with MPI
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int rank_on_machine() const { return rank_on_machine_; }  // among those of the same machine
+  bool is_first() const { return rank_ == 0; }
+
+  // Every process must call these in the same order.
+  void wait_for_all();
+  void share(void* data, std::int64_t bytes);  // the first process's, with all others
+  std::vector<double> collect(double value);   // every process's, for every process
+
+  // From this process to that one, which calls receive; in the order of the calls.
+  void send(const void* data, std::int64_t bytes, int to);
+  void receive(void* data, std::int64_t bytes, int from);
+
+  // Ends all other processes. Does nothing if there are none.
+  void abort(int exit_code);
+
+ private:
+  Processes();
+  ~Processes();
+
+  int rank_ = 0, size_ = 1, rank_on_machine_ = 0;
+};
+
+// Whether mpirun, or what some other MPI calls it, started this process.
+bool started_by_mpirun();
+
+// Throws a Refusal in every process unless all of them run the same program with the same
+// command.
+void require_equal(Processes& processes, const std::string& command);
+
+// The GPUs of this machine, connected by NCCL. Implemented in cluster/gpus.cu if nvcc built the
+// program, otherwise in cluster/no_gpus.cpp. All functions but count_gpus() and why_no_nccl()
+// need a GPU.
+
+int count_gpus();
+
+// Why there can be no broadcasts, and what to do; empty if there can. NCCL is found when the
+// program is built (nccl.h) and when it runs (libnccl.so.2).
+std::string why_no_nccl();
+
+// Whether all of the first `gpus` GPUs can reach each other's memory without the host.
+bool are_peers(int gpus);
+
+// One GPU for each device of the grid: all of this process, or with several processes the one of
+// this process's rank on its machine. `gemm` multiplies on the current GPU; if it is empty, cuBLAS
+// does in fp32. If `broadcasts`, the rows and columns of the grid become communicators of NCCL,
+// which are aborted if an exception destroys the devices.
+std::unique_ptr<Devices> gpus(
+    Grid grid, Processes& processes, std::function<model::Kernel> gemm, bool broadcasts);
+
+// Memory of the host that copies can reach while a GPU multiplies, as long as this exists.
+class Pinned {
+ public:
+  Pinned(void* memory, std::size_t bytes);
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  ~Pinned();
+
+ private:
+  void* memory_;
+};
+
+// cublasXtSgemm on the first `gpus` GPUs, in blocks of 4096: row-major matrices in the host's
+// memory.
+class CublasXt {
+ public:
+  explicit CublasXt(int gpus);
+  CublasXt(const CublasXt&) = delete;
+  CublasXt& operator=(const CublasXt&) = delete;
+  ~CublasXt();
+  void multiply(Shape shape, float alpha, const float* A, const float* B, float beta, float* C);
+
+ private:
+  void* handle_ = nullptr;
+};
+
+// GPUs played by the CPU: the same schedule, the right result and the counts, without times.
+
+// Work is done when it is asked for, so that lanes never wait. A broadcast goes from device to
+// device: by a copy within this process, and by a message to another. With several processes, each
+// plays the device of its rank.
+class Played : public Devices {
+ public:
+  Played(
+      int devices, Processes& processes, std::function<model::Kernel> gemm,
+      double memory = std::numeric_limits<double>::infinity());  // bytes of each device
+
+  const std::vector<int>& here() const override { return here_; }
+  double free_bytes(int device) override;
+  void multiply(
+      int device, Shape shape, float alpha, const float* A, const float* B, float beta,
+      float* C) override;
+  void begin() override {}
+  Mark mark(int, Lane) override { return 0; }
+  void wait(int, Lane, Mark) override {}
+  void wait_here(int, Mark) override {}
+  void finish() override {}
+  double ms_between(int, Mark, Mark) override { return 0; }
+
+ protected:
+  float* new_memory(int device, std::int64_t floats) override;
+  void start_copy(
+      int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
+      std::int64_t from_pitch, int rows, int columns, bool into_device) override;
+  void start_broadcasts(const std::vector<Broadcast>& broadcasts) override;
+
+ private:
+  Processes& processes_;
+  const std::function<model::Kernel> gemm_;
+  const double memory_;
+  std::vector<int> here_;
+  std::vector<std::unique_ptr<float, void (*)(void*)>> memories_;
+};
+
+// A product by a schedule of panels: A, B and C stay on the devices.
+
+// The matrices of a product in the host's memory, row-major.
+struct HostMatrices {
+  float *A, *B, *C;
+};
+
+class Summa {
+ public:
+  // Allocates the devices' parts, and two panels of each matrix that travels to them. Both must
+  // outlive it. Throws a Refusal if a device has too little memory.
+  Summa(const Schedule& schedule, Devices& devices);
+
+  void load(const HostMatrices& matrices);         // the parts, to the devices of this process
+  void store(const HostMatrices& matrices) const;  // C's parts, from them
+
+  // C = alpha * A * B + beta * C. Returns before it is done: Devices::finish waits for that.
+  void multiply(float alpha, float beta);
+
+  // What every device multiplies in the step with the widest panel, once more on the first device
+  // here alone.
+  void multiply_one_step();
+  Shape shape_of_one_step() const;
+
+  // When the last multiplication's parts began and ended, after Devices::finish. Of GPUs: the time
+  // is each device's own since it began, and the devices begin together within some microseconds.
+  Timeline timeline() const;
+
+ private:
+  // What a device has, as contiguous row-major matrices: its part of A as panels, one after the
+  // other, and two places for panels that arrive.
+  struct Place {
+    float *A = nullptr, *B = nullptr, *C = nullptr;
+    float *panels_of_A[2] = {}, *panels_of_B[2] = {};
+    Mark start{};
+    struct Marks {
+      Mark asked, arrived, begun, multiplied;
+    };
+    std::vector<Marks> steps = {};
+  };
+
+  float* panel_of_A(int device, int step) const;
+  float* panel_of_B(int device, int step) const;
+  void fetch(int step);
+  int widest_step() const;
+
+  const Schedule& s_;
+  Devices& devices_;
+  std::vector<Place> places_;  // of all devices; empty for those of other processes
+};
+
+// A product whose matrices stay in the host's memory and pass through the devices.
+
+class Streamed {
+ public:
+  // Allocates what the devices of this process need. Both must outlive it. Throws a Refusal if a
+  // device has too little memory.
+  Streamed(const Streams& streams, Devices& devices);
+
+  // C = alpha * A * B + beta * C, in the host's memory; on GPUs, that must be pinned. Returns when
+  // it is done. `progress` is told how many more steps are done.
+  void multiply(
+      const HostMatrices& matrices, float alpha, float beta,
+      const std::function<void(int)>& progress = [](int) {});
+
+  // As Summa's.
+  void multiply_one_step();
+  Shape shape_of_one_step() const;
+  Timeline timeline() const;
+
+ private:
+  struct Place {
+    float *B = nullptr, *panels_of_A[2] = {}, *blocks_of_C[2] = {};
+    Mark start{};
+    struct Marks {
+      Mark asked, arrived, begun, multiplied, leaves, left;
+    };
+    std::vector<Marks> steps = {};
+    std::vector<Mark> blocks_left = {};
+  };
+
+  void fetch(int device, int step, const HostMatrices& matrices);
+  void multiply_step(int device, int step, float alpha, float beta);
+  void leave(int device, int step, const HostMatrices& matrices);
+
+  const Streams& s_;
+  Devices& devices_;
+  std::vector<Place> places_;
+};
+
+// The check of a C that may be too large for a whole reference.
+
+// Random rows of C, with what they were before the product. All rows where that takes no more than
+// a few seconds.
+class Check {
+ public:
+  Check(Shape shape, HostMatrices matrices, float alpha, float beta, std::uint64_t seed);
+
+  int rows() const { return static_cast<int>(rows_.size()); }
+
+  // Compares those of these rows and columns with fp64 on this CPU; `parts` are the pairs of M and
+  // N that this process has computed.
+  model::Error compare(
+      const std::vector<std::pair<Part, Part>>& parts, model::Precision precision) const;
+
+ private:
+  const Shape shape_;
+  const HostMatrices matrices_;
+  const float alpha_, beta_;
+  std::vector<int> rows_;  // ascending
+  std::vector<float> before_;
+};
 
 }  // namespace cluster

@@ -1,4 +1,4 @@
-#include "cluster/gpus.h"
+#include "cluster/devices.h"
 
 #include <cublasXt.h>
 #include <cublas_v2.h>

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "cluster/processes.h"
+#include "cluster/devices.h"
 
 namespace cluster {
 

@@ -1,5 +1,5 @@
 // Several GPUs without nvcc: there are none.
-#include "cluster/gpus.h"
+#include "cluster/devices.h"
 #include "gpu/gpu.h"
 #include "model/refusal.h"
 

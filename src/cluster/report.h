@@ -1,16 +1,17 @@
-// What several GPUs did with a product, and how it is printed.
+// What several GPUs did with a product: how it is printed, recorded in a file, and drawn.
 #pragma once
 
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/devices.h"
 #include "cluster/schedule.h"
-#include "cluster/timeline.h"
-#include "lab/measurement.h"
+#include "lab/run.h"
 #include "model/error.h"
+#include "pictures/picture.h"
 
 namespace cluster {
 
@@ -44,5 +45,35 @@ void print(std::FILE* out, const Report& report);
 // A line of at most `width` characters for each lane of each device: when panels arrive, and when
 // they are multiplied, each step by its number's last digit.
 std::vector<std::string> drawn(const Timeline& timeline, int width);
+
+// Timelines in a file: what a run recorded, from which its picture can be drawn again.
+
+struct RecordedTimelines {
+  std::string what;  // "16384 x 16384 x 16384 on 2 H200, stage 14"
+  Timeline model, measured;
+};
+
+// CSV: a line "# " with `what`, a heading, and a line for each span.
+std::string timelines_csv(const RecordedTimelines& timelines);
+
+// Throws std::invalid_argument for anything else.
+RecordedTimelines read_timelines(std::string_view csv);
+
+// The one of two H200 that travels in the program.
+RecordedTimelines recorded_timelines();
+
+// Who owns which parts of A, B and C, and where the panels of this step travel. Beside it the same
+// product on another grid of as many devices, with the bytes that travel on both: on 1 x P, or, if
+// this is that grid, on the one in which the fewest travel.
+pictures::Picture draw_ownership(const Schedule& schedule, int step);
+
+// The model's timeline above the measured one, on one axis. Only one of them if the other has no
+// spans. `what` says what was multiplied where.
+pictures::Picture draw_timeline(
+    const Timeline& model, const Timeline& measured, const std::string& what);
+
+// The walkthrough's pictures: who owns what, and the recorded timeline of two H200 below the
+// model's.
+std::vector<pictures::Picture> draw_pictures();
 
 }  // namespace cluster

@@ -96,4 +96,72 @@ struct Load {
 // By formulas in the parts' sizes, and so without going through the steps, except for messages_*.
 Load predicted_load(const Schedule& schedule, int device);
 
+// The schedule of a product whose matrices stay in the host's memory and pass through the devices.
+//
+// Each device computes its part of C. B's columns stay on it while the rows of A and C pass: per
+// block of rows, each panel of A is multiplied with its rows of B, which arrive with the first
+// block. If the columns do not fit, the part is computed in several passes over fewer columns, and
+// A passes in each of them.
+
+// A block of C's rows, in a pass's columns, and a panel of K: what is multiplied at a time.
+struct StreamStep {
+  Part columns, rows, k;
+  int block;         // counted over all passes
+  bool B_arrives;    // in a pass's first block
+  bool first, last;  // panel of the block: C may arrive before, and leaves after it
+};
+
+// The steps of each device.
+struct Streams {
+  Shape shape;
+  Grid grid;
+  bool reads_C;     // beta is not 0
+  int rows, panel;  // the most of a block
+  int columns;      // the most of a pass
+  std::vector<std::vector<StreamStep>> steps;
+};
+
+// For devices with this much memory, in bytes. Throws a Refusal if it is too little for even the
+// narrowest pass, or if there would be too many steps to list.
+Streams streams(Shape shape, Grid grid, int panel, bool reads_C, double memory);
+
+// What a device copies from and to the host and holds at most. Messages are copies.
+Load predicted_load(const Streams& streams, int device);
+
+// When each device copies and when it multiplies: a model of a schedule, and what was measured, in
+// the same form.
+
+// What devices are connected by. A transfer takes the latency and its bytes divided by the rate.
+struct Link {
+  const char* name;
+  double latency_us;
+  double gb_per_s;       // into one device, while it also sends
+  double host_gb_per_s;  // from the host's memory to a device, and at the same time back
+  const char* source;    // of these rates
+};
+
+// nvlink, pcie4 or 100GbE. Throws a Refusal that lists them for any other name.
+const Link& find_link(std::string_view name);
+
+enum class Lane { arrive, multiply, leave };  // panels come, are multiplied, results go
+
+struct Span {
+  int device;
+  Lane lane;
+  int step;  // counted from 0, over all of the device's steps
+  double begin_ms, end_ms;
+};
+
+struct Timeline {
+  std::vector<Span> spans;
+  double ms() const;  // until the last span's end
+  // Of the time in which panels or results travel on some device, the part in which that device
+  // also multiplies; 1 if nothing travels.
+  double hidden() const;
+};
+
+// A device multiplies with `tflops`: 2 floating-point operations per multiply-add.
+Timeline predict(const Schedule& schedule, const Link& link, double tflops);
+Timeline predict(const Streams& streams, const Link& link, double tflops);
+
 }  // namespace cluster

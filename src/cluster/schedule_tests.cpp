@@ -1,16 +1,20 @@
-#include "cluster/schedule.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cluster/schedule.h"
 #include "model/refusal.h"
 #include "testing/fuzz.h"
 
@@ -289,6 +293,430 @@ TEST_CASE("the largest matrices that flags allow do not overflow the formulas") 
   }
   CHECK(received == doctest::Approx(4 * floats_that_travel(s.shape, s.grid)));
   CHECK(predicted_load(s, 255).bytes_held > 0);
+}
+
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+std::string in_words(const Streams& s) {
+  const auto [M, N, K] = s.shape;
+  return std::to_string(M) + " x " + std::to_string(N) + " x " + std::to_string(K) + " on " +
+         in_words(s.grid) + ", panels of " + std::to_string(s.panel) + ", passes of " +
+         std::to_string(s.columns);
+}
+
+// Random plans on devices that have little memory; some need several passes, and some of the
+// devices have nothing to do.
+std::vector<Streams> random_streams(int count) {
+  std::mt19937 random(18);
+  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  std::vector<Streams> all;
+  for (int i = 0; i < count; ++i) {
+    const Shape shape{upto(i % 2 == 0 ? 1200 : 40), upto(1500), upto(60)};
+    const Grid grid{1 + upto(2), 1 + upto(2)};
+    const int panel = 1 + upto(70);
+    const double least = 4.0 * (shape.K * 128 + 2 * 256 * std::min(panel, 60) + 2 * 256 * 128);
+    all.push_back(streams(shape, grid, panel, upto(1) == 1, least * (1 + upto(8))));
+  }
+  return all;
+}
+
+// The cells of a device's part that a pass and a block cover, each once, for every panel.
+bool covers_its_part(const Streams& s, int device) {
+  const Schedule parts{s.shape, s.grid, s.panel, {}};
+  const Part m = parts.M_of(device), n = parts.N_of(device);
+  // Of every element of the part: up to which k its products are added up.
+  std::vector<int> summed(std::size_t(m.size) * n.size, 0);
+  for (const StreamStep& step : s.steps[device]) {
+    if (step.rows.begin < m.begin || step.rows.end() > m.end()) return false;
+    if (step.columns.begin < n.begin || step.columns.end() > n.end()) return false;
+    if (step.rows.size < 1 || step.columns.size < 1) return false;
+    if (step.first != (step.k.begin == 0) || step.last != (step.k.end() == s.shape.K)) return false;
+    for (int row = step.rows.begin; row < step.rows.end(); ++row) {
+      for (int column = step.columns.begin; column < step.columns.end(); ++column) {
+        int& k = summed[std::size_t(row - m.begin) * n.size + column - n.begin];
+        if (k != step.k.begin) return false;
+        k = step.k.end();
+      }
+    }
+  }
+  return std::all_of(summed.begin(), summed.end(), [&](int k) { return k == s.shape.K; });
+}
+
+int passes_of(const Streams& s, int device) {
+  int passes = 0, column = -1;
+  for (const StreamStep& step : s.steps[device]) {
+    passes += step.columns.begin != column;
+    column = step.columns.begin;
+  }
+  return passes;
+}
+
+// What the steps copy.
+Load counted_in_steps(const Streams& s, int device) {
+  Load load;
+  const auto arrives = [&](std::int64_t rows, std::int64_t columns) {
+    load.bytes_received += 4 * rows * columns;
+    load.messages_received += rows * columns > 0;
+  };
+  for (const StreamStep& step : s.steps[device]) {
+    arrives(step.rows.size, step.k.size);
+    if (step.B_arrives) arrives(step.k.size, step.columns.size);
+    if (step.first && s.reads_C) arrives(step.rows.size, step.columns.size);
+    if (!step.last) continue;
+    load.bytes_sent += std::int64_t{4} * step.rows.size * step.columns.size;
+    ++load.messages_sent;
+  }
+  return load;
+}
+
+}  // namespace
+
+TEST_CASE("the steps of a device add up every product of its part once, in the order of k") {
+  int several = 0, idle = 0;
+  for (const Streams& s : random_streams(60)) {
+    const std::string words = in_words(s);
+    CAPTURE(words);
+    REQUIRE(s.steps.size() == std::size_t(s.grid.devices()));
+    for (int device = 0; device < s.grid.devices(); ++device) {
+      CHECK(covers_its_part(s, device));
+      several += passes_of(s, device) > 1;
+      idle += s.steps[device].empty();
+    }
+  }
+  CHECK(several > 5);
+  CHECK(idle > 5);
+}
+
+TEST_CASE("no step is wider than the places for it, and blocks are counted one after the other") {
+  for (const Streams& s : random_streams(400)) {
+    const std::string words = in_words(s);
+    CAPTURE(words);
+    bool fit = true, are_counted = true;
+    for (const std::vector<StreamStep>& steps : s.steps) {
+      int block = -1;
+      for (const StreamStep& step : steps) {
+        fit = fit && step.rows.size <= s.rows && step.columns.size <= s.columns &&
+              step.k.size <= s.panel;
+        block += step.first;
+        are_counted = are_counted && step.block == block;
+      }
+    }
+    CHECK(fit);
+    CHECK(are_counted);
+  }
+}
+
+TEST_CASE("B arrives once in each pass, with the pass's first block of rows") {
+  for (const Streams& s : random_streams(400)) {
+    const std::string words = in_words(s);
+    CAPTURE(words);
+    bool is_there = true;
+    for (const std::vector<StreamStep>& steps : s.steps) {
+      Part columns{-1, 0};
+      int known = 0;  // the k up to which this pass's B has come
+      for (const StreamStep& step : steps) {
+        if (step.columns != columns) known = 0;
+        columns = step.columns;
+        is_there = is_there && step.B_arrives == (known < step.k.end() || s.shape.K == 0);
+        if (s.shape.K == 0) break;
+        if (step.B_arrives) known = step.k.end();
+      }
+    }
+    CHECK(is_there);
+  }
+}
+
+TEST_CASE("what a device copies by formula is what its steps copy") {
+  for (const Streams& s : random_streams(1500)) {
+    const std::string words = in_words(s);
+    CAPTURE(words);
+    bool are_equal = true;
+    for (int device = 0; device < s.grid.devices(); ++device) {
+      Load predicted = predicted_load(s, device);
+      predicted.bytes_held = 0;
+      are_equal = are_equal && predicted == counted_in_steps(s, device);
+    }
+    CHECK(are_equal);
+  }
+}
+
+TEST_CASE("with less memory there are more passes, and too little is refused with both numbers") {
+  const Shape shape{4096, 4096, 4096};
+  const Grid grid{1, 2};
+  int passes = 0, most = 0;
+  bool is_refused = false;
+  for (double memory = 60e6; !is_refused; memory -= 1e6) {
+    CAPTURE(memory);
+    try {
+      const Streams s = streams(shape, grid, 512, true, memory);
+      CHECK(static_cast<double>(predicted_load(s, 0).bytes_held) <= memory);
+      CHECK(passes_of(s, 0) >= passes);
+      passes = passes_of(s, 0);
+      most = std::max(most, passes);
+    } catch (const model::Refusal& refusal) {
+      is_refused = true;
+      CHECK(
+          std::string(refusal.what()) ==
+          "a GPU needs at least 4.72 MB of memory to multiply these matrices from the host's "
+          "memory, and has 4.00 MB free");
+    }
+  }
+  CHECK(passes_of(streams(shape, grid, 512, true, kUnlimited), 0) == 1);
+  CHECK(most > 10);
+}
+
+TEST_CASE("a device whose memory just suffices for one pass makes one, and a byte less makes two") {
+  const Shape shape{2048, 1024, 1024};
+  const Streams all = streams(shape, {1, 1}, 256, true, kUnlimited);
+  const auto bytes = static_cast<double>(predicted_load(all, 0).bytes_held);
+  CHECK(all.columns == 1024);
+  CHECK(streams(shape, {1, 1}, 256, true, bytes).columns == 1024);
+  const Streams two = streams(shape, {1, 1}, 256, true, bytes - 1);
+  CHECK(two.columns == 512);
+  CHECK(passes_of(two, 0) == 2);
+  CHECK(predicted_load(two, 0).bytes_received == 4 * (1024 * 1024 + 3 * 2048 * 1024));
+}
+
+TEST_CASE("more steps than can be listed are refused") {
+  CHECK_THROWS_AS(
+      streams({INT_MAX, INT_MAX, INT_MAX}, {1, 2}, 4096, false, kUnlimited), model::Refusal);
+}
+
+TEST_CASE("sides near 2^31 are cut into blocks without overflow") {
+  const Streams tall = streams({INT_MAX, 1, 1}, {2, 1}, 4096, false, kUnlimited);
+  for (const std::vector<StreamStep>& steps : tall.steps) {
+    CHECK(steps.size() == 262144);
+    CHECK(steps.back().rows.size > 0);
+  }
+  CHECK(tall.steps.back().back().rows.end() == INT_MAX);
+  const Streams deep = streams({1, 1, INT_MAX}, {1, 1}, 4096, false, kUnlimited);
+  REQUIRE(deep.steps[0].size() == 524288);
+  CHECK(deep.steps[0].back().k.end() == INT_MAX);
+  const Streams wide = streams({1, INT_MAX, 1}, {1, 1}, 4096, false, kUnlimited);
+  CHECK(wide.columns == INT_MAX);
+  REQUIRE(wide.steps[0].size() == 1);
+  CHECK(wide.steps[0][0].columns == Part{0, INT_MAX});
+  const Streams passes = streams({1, INT_MAX, 1}, {1, 1}, 4096, false, 3e12);
+  CHECK(passes.steps[0].back().columns.end() == INT_MAX);
+}
+
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;  // ms
+const Link kAtOnce{"at once", 0, kInfinite, kInfinite, ""};
+const Link kSlow{"slow", 5, 0.01, 0.02, ""};
+
+using ByStep = std::map<int, Span>;
+
+ByStep lane_of(const Timeline& timeline, int device, Lane lane) {
+  ByStep steps;
+  for (const Span& span : timeline.spans) {
+    if (span.device == device && span.lane == lane) CHECK(steps.emplace(span.step, span).second);
+  }
+  return steps;
+}
+
+bool is_one_after_the_other(const ByStep& lane) {
+  double end = 0;
+  for (const auto& [step, span] : lane) {
+    if (span.begin_ms < end - kRounding || span.end_ms < span.begin_ms) return false;
+    end = span.end_ms;
+  }
+  return true;
+}
+
+// Whether a panel is multiplied only when it is there, and comes only when the one before the last
+// has left its place.
+bool has_two_places(const ByStep& arrive, const ByStep& multiply) {
+  for (const auto& [step, span] : multiply) {
+    const auto came = arrive.find(step);
+    if (came == arrive.end()) continue;
+    if (span.begin_ms < came->second.end_ms - kRounding) return false;
+    if (step < 2) continue;
+    if (came->second.begin_ms < multiply.at(step - 2).end_ms - kRounding) return false;
+  }
+  return true;
+}
+
+std::vector<Link> links() {
+  return {find_link("nvlink"), find_link("pcie4"), find_link("100GbE"), kSlow, kAtOnce};
+}
+
+Timeline timeline(const std::vector<Span>& spans) {
+  return {spans};
+}
+
+// A device's multiplications alone.
+double multiplied_ms(Part m, Part n, int K, double tflops) {
+  return 2.0 * m.size * n.size * K / tflops * 1e-9;
+}
+
+}  // namespace
+
+TEST_CASE("a panel is multiplied when it is there, and a device has places for two") {
+  std::mt19937 random(20);
+  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  for (int i = 0; i < 300; ++i) {
+    const Grid grid{1 + upto(3), 1 + upto(3)};
+    const Schedule s = schedule({1 + upto(900), 1 + upto(900), upto(900)}, grid, 1 + upto(300));
+    const Link link = links()[upto(4)];
+    const double tflops = std::pow(10.0, upto(4) - 3);
+    const Timeline t = predict(s, link, tflops);
+    for (int device = 0; device < grid.devices(); ++device) {
+      const ByStep arrive = lane_of(t, device, Lane::arrive);
+      const ByStep multiply = lane_of(t, device, Lane::multiply);
+      CHECK(multiply.size() == s.steps.size());
+      CHECK(is_one_after_the_other(arrive));
+      CHECK(is_one_after_the_other(multiply));
+      CHECK(has_two_places(arrive, multiply));
+      CHECK(lane_of(t, device, Lane::leave).empty());
+    }
+  }
+}
+
+TEST_CASE("a broadcast begins on all devices of its row and column when each has a place for it") {
+  // Device 1 is slow, since its part of C is larger than the other's; the third panel waits for it.
+  const Schedule s = schedule({64, 7, 400}, {1, 2}, 50);
+  REQUIRE(s.N_of(1).size > s.N_of(0).size);
+  const Timeline t = predict(s, kAtOnce, 1);
+  const ByStep arrive = lane_of(t, 0, Lane::arrive), slower = lane_of(t, 1, Lane::multiply);
+  CHECK(arrive.at(0).begin_ms == 0);
+  CHECK(arrive.at(1).begin_ms == 0);
+  for (int step = 2; step < static_cast<int>(s.steps.size()); ++step) {
+    CHECK(arrive.at(step).begin_ms == doctest::Approx(slower.at(step - 2).end_ms));
+  }
+}
+
+TEST_CASE("over a link that takes no time, a product takes as long as its multiplications") {
+  const Schedule s = schedule({512, 512, 512}, {2, 2}, 64);
+  CHECK(
+      predict(s, kAtOnce, 2).ms() == doctest::Approx(multiplied_ms(s.M_of(0), s.N_of(0), 512, 2)));
+  const Streams host = streams({512, 512, 512}, {2, 2}, 64, true, kInfinite);
+  CHECK(
+      predict(host, kAtOnce, 2).ms() ==
+      doctest::Approx(multiplied_ms(s.M_of(0), s.N_of(0), 512, 2)));
+}
+
+TEST_CASE("on devices that multiply in no time, a product takes as long as its panels travel") {
+  const Link link{"slow", 5, 2, 1, ""};
+  const Schedule s = schedule({512, 512, 512}, {2, 2}, 512);
+  // Every panel has the same size in A and B: 256 rows or columns.
+  const auto steps = static_cast<double>(s.steps.size());
+  CHECK(predict(s, link, kInfinite).ms() == doctest::Approx(5e-3 * steps + 4e-6 * 512 * 512 / 2));
+}
+
+TEST_CASE("one device alone waits for nothing") {
+  const Timeline t = predict(schedule({100, 100, 100}, {1, 1}, 30), kSlow, 0.5);
+  CHECK(lane_of(t, 0, Lane::arrive).empty());
+  CHECK(t.ms() == doctest::Approx(2e6 / 0.5 * 1e-9));
+  CHECK(t.hidden() == 1);
+}
+
+TEST_CASE("an empty product takes no time, even at a speed of 0") {
+  CHECK(predict(schedule({100, 100, 0}, {1, 2}, 30), kSlow, 0).ms() == 0);
+  CHECK(predict(streams({0, 9, 9}, {1, 1}, 30, true, kInfinite), kSlow, 0).ms() == 0);
+}
+
+TEST_CASE("from the host: places for two panels of A, two blocks of C, and one pass's B") {
+  std::mt19937 random(21);
+  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  int several_passes = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Shape shape{upto(900), upto(900), upto(300)};
+    const Grid grid{1 + upto(1), 1 + upto(1)};
+    const Streams s =
+        streams(shape, grid, 1 + upto(300), upto(1) == 1, upto(1) == 1 ? 2e6 : kInfinite);
+    const Timeline t = predict(s, links()[upto(4)], std::pow(10.0, upto(4) - 3));
+    for (int device = 0; device < grid.devices(); ++device) {
+      const ByStep arrive = lane_of(t, device, Lane::arrive);
+      const ByStep multiply = lane_of(t, device, Lane::multiply);
+      const ByStep leave = lane_of(t, device, Lane::leave);
+      CHECK(multiply.size() == s.steps[device].size());
+      CHECK(arrive.size() == multiply.size());
+      for (const ByStep& lane : {arrive, multiply, leave}) CHECK(is_one_after_the_other(lane));
+      CHECK(has_two_places(arrive, multiply));
+      bool are_free = true;
+      std::vector<double> left;  // of the blocks, when they had left
+      for (std::size_t j = 0; j < s.steps[device].size(); ++j) {
+        const StreamStep& step = s.steps[device][j];
+        const int index = static_cast<int>(j);
+        const double begin = arrive.at(index).begin_ms + kRounding;
+        if (step.first && step.block >= 2) are_free = are_free && begin >= left[step.block - 2];
+        if (step.first && step.B_arrives && j > 0) {
+          ++several_passes;
+          are_free = are_free && begin >= multiply.at(index - 1).end_ms;
+        }
+        CHECK(leave.contains(index) == step.last);
+        if (!step.last) continue;
+        are_free = are_free && leave.at(index).begin_ms >= multiply.at(index).end_ms;
+        left.push_back(leave.at(index).end_ms);
+      }
+      CHECK(are_free);
+    }
+  }
+  CHECK(several_passes > 10);
+}
+
+TEST_CASE("hidden is the part of the journeys during which the same device multiplies") {
+  const auto arrives = [](int device, double begin, double end) {
+    return Span{device, Lane::arrive, 0, begin, end};
+  };
+  const auto multiplies = [](int device, double begin, double end) {
+    return Span{device, Lane::multiply, 0, begin, end};
+  };
+  CHECK(timeline({}).hidden() == 1);
+  CHECK(timeline({}).ms() == 0);
+  CHECK(timeline({multiplies(0, 0, 5)}).hidden() == 1);
+  CHECK(timeline({arrives(0, 0, 2), multiplies(0, 2, 5)}).hidden() == 0);
+  CHECK(timeline({arrives(0, 0, 4), multiplies(0, 3, 5)}).hidden() == doctest::Approx(0.25));
+  CHECK(timeline({arrives(0, 1, 2), multiplies(0, 0, 5)}).hidden() == 1);
+  CHECK(timeline({arrives(0, 0, 2), multiplies(1, 0, 2)}).hidden() == 0);
+  CHECK(
+      timeline({arrives(0, 0, 2), multiplies(0, 0, 1), arrives(1, 0, 6), multiplies(1, 0, 6)})
+          .hidden() == doctest::Approx(7.0 / 8));
+  // Several spans of a lane, one of which lies over several of the other's.
+  CHECK(
+      timeline({arrives(0, 0, 1), arrives(0, 2, 8), arrives(0, 9, 10), multiplies(0, 1, 3),
+                multiplies(0, 4, 5), multiplies(0, 7, 10)})
+          .hidden() == doctest::Approx(4.0 / 8));
+  // What leaves counts as what arrives.
+  const Timeline leaves = timeline({{0, Lane::leave, 0, 4, 8}, multiplies(0, 0, 5)});
+  CHECK(leaves.hidden() == doctest::Approx(0.25));
+  CHECK(leaves.ms() == 8);
+}
+
+TEST_CASE("a link is found by its name, and the names are listed for any other") {
+  for (const char* name : {"nvlink", "pcie4", "100GbE"})
+    CHECK(find_link(name).name == std::string(name));
+  CHECK(find_link("pcie4").gb_per_s < find_link("nvlink").gb_per_s);
+  CHECK(find_link("100GbE").gb_per_s < find_link("pcie4").gb_per_s);
+  for (const char* name : {"", "NVLINK", "nvlin", "nvlink2", "100gbe"}) {
+    CHECK_THROWS_WITH_AS(
+        find_link(name),
+        ("--link " + std::string(name) + ": not a link; give nvlink, pcie4 or 100GbE").c_str(),
+        model::Refusal);
+  }
+}
+
+// By NCCL 2.28 between two H200.
+TEST_CASE("over nvlink, a panel takes as long as a broadcast between two H200, within 12 %") {
+  for (const auto& [megabytes, measured_ms] : std::vector<std::pair<int, double>>{
+           {1, 0.0115}, {16, 0.059}, {64, 0.200}, {256, 0.740}, {1024, 2.9}}) {
+    CAPTURE(megabytes);
+    // A panel of A, 1024 columns of as many rows as make this size, on two devices side by side.
+    const int rows = megabytes * 256;
+    const Timeline t =
+        predict(schedule({rows, 2, 2048}, {1, 2}, 4096), find_link("nvlink"), kInfinite);
+    const ByStep arrive = lane_of(t, 0, Lane::arrive);
+    REQUIRE(arrive.size() == 2);
+    const double ms = arrive.at(0).end_ms - arrive.at(0).begin_ms;
+    CAPTURE(ms);
+    CHECK(ms > measured_ms / 1.12);
+    CHECK(ms < measured_ms * 1.12);
+  }
 }
 
 }  // namespace cluster

@@ -12,7 +12,7 @@
 
 #include "cuda/runtime.h"
 #include "cuda/vector_types.h"
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 
 inline void __syncthreads() {
   simt::block_barrier();

@@ -12,7 +12,7 @@
 #include "cuda/collectives.h"
 #include "cuda/intrinsics.h"
 #include "cuda/vector_types.h"
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 
 namespace simt {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "model/swizzle.h"
+#include "model/tensor_core.h"
 
 #ifdef __NVCC__
 #include <cuda.h>

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "model/matrix_descriptor.h"
+#include "model/tensor_core.h"
 
 // d (64 x N), a (64 x 8) and b (8 x N) are spread like this. Thread t of the warpgroup has in d[i]
 //   row     t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8

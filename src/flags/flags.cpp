@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "text/terminal.h"
+#include "text/numbers.h"
 
 namespace flags {
 

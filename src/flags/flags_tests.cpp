@@ -9,7 +9,7 @@
 
 #include "flags/table.h"
 #include "model/refusal.h"
-#include "testing/environment.h"
+#include "testing/program.h"
 
 namespace flags {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "flags/value.h"
-#include "model/choice.h"
 #include "model/refusal.h"
+#include "model/stage.h"
 #include "text/echoed.h"
 
 namespace flags {

@@ -8,7 +8,6 @@
 #include <fstream>
 
 #include "cuda/bf16_copies.h"
-#include "gpu/busy.h"
 #include "gpu/sensors.h"
 #include "model/refusal.h"
 

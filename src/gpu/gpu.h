@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "model/device_state.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 
@@ -52,7 +51,7 @@ void allow_shared_bytes(model::Kernel* kernel, int bytes);
 
 struct Times {
   std::vector<double> ms;
-  double busy_before_ms;                    // see gpu/busy.h; the unmeasured calls count
+  double busy_before_ms;                    // see gpu/sensors.h; the unmeasured calls count
   std::optional<model::DeviceState> state;  // during the measured calls; empty: no NVML
 };
 

@@ -1,13 +1,14 @@
-// The sensors of a GPU, read through NVML while kernels run. NVML comes with the driver and is
-// found at run time, so the program also runs where it is missing.
+// How busy a GPU was before, and its sensors, read through NVML while kernels run. NVML comes with
+// the driver and is found at run time, so the program also runs where it is missing.
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "model/device_state.h"
+#include "model/gpus.h"
 
 namespace gpu {
 
@@ -26,6 +27,27 @@ class Sensors {
  private:
   struct Nvml;
   std::unique_ptr<Nvml> nvml_;  // null: missing
+};
+
+// How long the GPU has been working for this program without a long pause. A GPU that was idle
+// begins with a low clock and a low temperature.
+
+// Times are in ms, on one clock.
+class Busy {
+ public:
+  static constexpr double kPauseMs = 1000;
+
+  // The GPU worked from `begin` to `end`. Calls come in the order of time.
+  void add(double begin, double end) {
+    sum_ms_ = before(begin) + (end - begin);
+    last_end_ = end;
+  }
+
+  // The sum of the work before `now`, since the last pause of more than kPauseMs.
+  double before(double now) const { return now - last_end_ > kPauseMs ? 0 : sum_ms_; }
+
+ private:
+  double sum_ms_ = 0, last_end_ = -std::numeric_limits<double>::infinity();
 };
 
 }  // namespace gpu

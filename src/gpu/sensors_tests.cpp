@@ -7,8 +7,6 @@
 #include <string>
 #include <thread>
 
-#include "gpu/busy.h"
-#include "testing/folder.h"
 #include "testing/program.h"
 
 namespace gpu {

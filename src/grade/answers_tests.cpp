@@ -10,8 +10,8 @@
 #include "grade/region.h"
 #include "grade/tokens.h"
 #include "model/refusal.h"
-#include "testing/folder.h"
 #include "testing/fuzz.h"
+#include "testing/program.h"
 
 namespace grade {
 

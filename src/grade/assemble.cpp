@@ -9,7 +9,7 @@
 
 #include "grade/region.h"
 #include "model/refusal.h"
-#include "text/output.h"
+#include "text/file.h"
 
 namespace grade {
 

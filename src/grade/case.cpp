@@ -10,7 +10,7 @@
 #include "guard/guard.h"
 #include "lab/measure.h"
 #include "machine/symbols.h"
-#include "model/formula.h"
+#include "model/stage.h"
 #include "trace/audit.h"
 #include "trace/trace.h"
 #include "try/guarded_kernel.h"

@@ -77,7 +77,7 @@ inline constexpr std::size_t kFence = 1 << 18;  // floats on either side of a ma
 // Gives the counts and hazards their lines in the student's file.
 void annotate(Case& c);
 
-// Throws std::invalid_argument as evaluate() does (src/model/formula.h), and for a value that is
+// Throws std::invalid_argument as evaluate() does (src/model/stage.h), and for a value that is
 // not finite.
 double value_of(const std::string& formula, const Values& values);
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "grade/case.h"
-#include "lab/worst_line.h"
+#include "lab/run.h"
 #include "model/warp_access.h"
 #include "text/numbers.h"
 

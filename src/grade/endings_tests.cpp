@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <string>
 
-#include "testing/folder.h"
 #include "testing/program.h"
 
 namespace grade {

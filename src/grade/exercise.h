@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "grade/shape.h"
-#include "lab/matrices.h"
+#include "lab/problem.h"
 #include "lab/run.h"
-#include "model/audit.h"
 #include "model/error.h"
+#include "model/recording.h"
 #include "model/stage.h"
 
 namespace grade {
@@ -64,7 +64,7 @@ struct Multiplication {
   bool sum_of_vectors = false;
 };
 
-// Names and their values, for formulas (src/model/formula.h).
+// Names and their values, for formulas (src/model/stage.h).
 using Values = std::map<std::string, double>;
 
 // A total over the whole launch and the most that it may be, as formulas in the measures of a case

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "testing/folder.h"
 #include "testing/program.h"
 
 namespace grade {

@@ -37,12 +37,11 @@
 #include "grade/student.h"
 #include "grade/verdict.h"
 #include "guard/before_main.h"
-#include "lab/threads.h"
+#include "lab/device.h"
 #include "model/refusal.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
-#include "text/output.h"
 
 namespace grade {
 

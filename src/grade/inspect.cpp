@@ -22,8 +22,8 @@
 #include "machine/grid.h"
 #include "model/refusal.h"
 #include "step/step_command.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
-#include "text/printable.h"
 #include "try/guarded_kernel.h"
 #include "try/show.h"
 

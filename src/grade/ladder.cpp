@@ -4,7 +4,7 @@
 
 #include "cli/walk.h"
 #include "grade/shape.h"
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "model/stage.h"
 
 void run(Shape shape, const float* A, const float* B, float* C) {

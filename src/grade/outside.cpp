@@ -6,7 +6,7 @@
 #include "grade/case.h"
 #include "grade/element.h"
 #include "grade/thread_name.h"
-#include "lab/worst_line.h"
+#include "lab/run.h"
 #include "text/numbers.h"
 #include "trace/recorder.h"
 #include "trace/source_lines.h"

@@ -6,7 +6,6 @@
 
 #include "grade/lines.h"
 #include "text/echoed.h"
-#include "text/utf8.h"
 
 namespace grade {
 

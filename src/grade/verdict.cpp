@@ -7,8 +7,8 @@
 #include "grade/case.h"
 #include "grade/complaint.h"
 #include "grade/formulas.h"
+#include "text/echoed.h"
 #include "text/numbers.h"
-#include "text/printable.h"
 
 namespace grade {
 

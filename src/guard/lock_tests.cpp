@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "guard/guard.h"
-#include "testing/folder.h"
+#include "testing/program.h"
 
 namespace guard {
 namespace {

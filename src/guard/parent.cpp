@@ -17,7 +17,7 @@
 #include "guard/failure.h"
 #include "guard/guard.h"
 #include "guard/message.h"
-#include "text/printable.h"
+#include "text/echoed.h"
 
 namespace guard {
 namespace {

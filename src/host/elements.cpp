@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 
 namespace host {
 namespace {

@@ -9,7 +9,7 @@
 #include "host/gpu.h"
 #include "machine/symbols.h"
 #include "model/compiled_kernel.h"
-#include "model/occupancy.h"
+#include "model/gpus.h"
 
 namespace host {
 namespace {

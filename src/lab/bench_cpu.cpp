@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "cpu_reference.h"
-#include "lab/cpu_name.h"
-#include "lab/matrices.h"
-#include "text/date.h"
+#include "lab/device.h"
+#include "lab/problem.h"
 #include "text/numbers.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "lab/measure.h"
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 
 int main() {
   constexpr int kSize = 256;

@@ -1,6 +1,18 @@
 #include "lab/device.h"
 
+#include <omp.h>
+#include <pthread.h>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <semaphore>
 #include <string>
+#include <vector>
 
 #include "gpu/gpu.h"
 #include "model/compiled_kernel.h"
@@ -54,6 +66,172 @@ std::optional<model::Occupancy> occupancy_of(
     needs.smem_bytes_per_block += record->static_smem_bytes;
   }
   return model::occupancy(run.gpu, needs);
+}
+
+namespace {
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+// The number after `key` in a file of lines "key number", or the file's only number if `key` is
+// empty. Returns `otherwise` if there is no such file or number (a limit may read "max").
+std::uint64_t number_in(const std::string& path, const std::string& key, std::uint64_t otherwise) {
+  std::ifstream file(path);
+  std::string word;
+  std::uint64_t number;
+  if (key.empty()) return file >> number ? number : otherwise;
+  while (file >> word) {
+    if (word == key) return file >> number ? number : otherwise;
+  }
+  return otherwise;
+}
+
+// The files in which a version of control groups reports a group's memory.
+struct GroupFiles {
+  std::string folder;  // the folder of the outermost group
+  const char* limit;
+  const char* usage;
+  const char* reclaimable;  // the key in memory.stat of cached files, which count as usage
+};
+
+// The memory that the group and all groups around it leave. In a container the group's own path is
+// often invisible, and the outermost folder is the container's.
+std::uint64_t left_in_groups(const GroupFiles& files, std::string group) {
+  std::uint64_t left = kNoLimit;
+  while (true) {
+    const std::string folder = files.folder + group + "/";
+    const std::uint64_t limit = number_in(folder + files.limit, "", kNoLimit);
+    const std::uint64_t usage = number_in(folder + files.usage, "", 0);
+    const std::uint64_t cached = number_in(folder + "memory.stat", files.reclaimable, 0);
+    const std::uint64_t used = usage - std::min(usage, cached);
+    if (limit != kNoLimit) left = std::min(left, limit - std::min(limit, used));
+    const std::size_t slash = group.rfind('/');
+    if (slash == group.npos) return left;
+    group.resize(slash);
+  }
+}
+
+std::string in_words(double bytes) {
+  constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB"};
+  std::size_t unit = 0;
+  while (bytes >= 999.5 && unit + 1 < kUnits.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(
+      text, sizeof text, bytes < 9.95 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes, kUnits[unit]);
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t available_memory(const std::string& root) {
+  const std::uint64_t kilobytes = number_in(root + "/proc/meminfo", "MemAvailable:", kNoLimit);
+  std::uint64_t available = kilobytes > kNoLimit / 1024 ? kNoLimit : kilobytes * 1024;
+
+  // Each line is number:controllers:group. Version 2 has number 0 and no controllers.
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string group = line.substr(second + 1);
+    if (controllers.empty()) {
+      const GroupFiles files{
+          root + "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
+      available = std::min(available, left_in_groups(files, group));
+    } else if (("," + controllers + ",").find(",memory,") != std::string::npos) {
+      const GroupFiles files{
+          root + "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+          "total_inactive_file"};
+      available = std::min(available, left_in_groups(files, group));
+    }
+  }
+  return available;
+}
+
+void require_memory(
+    double needed, std::uint64_t available, const std::string& request,
+    const std::string& purpose) {
+  if (needed <= static_cast<double>(available)) return;
+  throw model::Refusal(
+      request + ": " + in_words(needed) + " of memory is needed for " + purpose + ", and " +
+      in_words(static_cast<double>(available)) + " is free; choose smaller matrices");
+}
+
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{8} << 20;
+constexpr std::size_t kLeastStackBytes = std::size_t{2} << 20;
+
+// The value of OMP_STACKSIZE: a number, in kilobytes unless B, K, M or G follows. OpenMP ignores
+// any other text, and so does this.
+void refuse_small_stacks(const char* name) {
+  const char* asked = std::getenv(name);
+  if (asked == nullptr) return;
+  char* end = nullptr;
+  double bytes = std::strtod(asked, &end);
+  while (*end == ' ') ++end;
+  switch (std::toupper(static_cast<unsigned char>(*end))) {
+    case 'B':
+      break;
+    case '\0':
+    case 'K':
+      bytes *= 1 << 10;
+      break;
+    case 'M':
+      bytes *= 1 << 20;
+      break;
+    default:
+      return;
+  }
+  if (end == asked || bytes >= kLeastStackBytes) return;
+  throw model::Refusal(
+      std::string(name) + "=" + text::echoed(asked) +
+      ": the threads need a stack of at least 2 MB; unset this variable");
+}
+
+// How many threads besides this one the system can create, up to `most`.
+int threads_to_be_had(int most) {
+  std::counting_semaphore<> go(0);
+  const auto wait = [](void* until) -> void* {
+    static_cast<std::counting_semaphore<>*>(until)->acquire();
+    return nullptr;
+  };
+  std::vector<pthread_t> threads;
+  for (pthread_t thread; static_cast<int>(threads.size()) < most;) {
+    if (pthread_create(&thread, nullptr, wait, &go) != 0) break;
+    threads.push_back(thread);
+  }
+  go.release(static_cast<std::ptrdiff_t>(threads.size()));
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  return static_cast<int>(threads.size());
+}
+
+}  // namespace
+
+void prepare_threads() {
+  for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) refuse_small_stacks(name);
+  pthread_attr_t attributes;
+  std::size_t bytes = 0;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &bytes);
+    pthread_attr_setstacksize(&attributes, std::max(bytes, kStackBytes));
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+  }
+  constexpr int kMostOfAProcessor = 8;
+  const int most = std::min(omp_get_max_threads(), kMostOfAProcessor * omp_get_num_procs());
+  omp_set_num_threads(1 + threads_to_be_had(most - 1));
+}
+
+std::string cpu_name() {
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
+  }
+  return "";
 }
 
 }  // namespace lab

@@ -6,7 +6,6 @@
 #include "lab/run.h"
 #include "model/counts.h"
 #include "model/gpus.h"
-#include "model/occupancy.h"
 #include "model/stage.h"
 
 namespace lab::example {

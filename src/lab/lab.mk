@@ -14,7 +14,7 @@ $(BUILD)/bench_cpu: src/lab/bench_cpu.cpp $(INSTRUMENT)
 bench-cpu: $(BUILD)/bench_cpu ## measure the steps from the serial loop to openmp_gemm
 	$(BUILD)/bench_cpu
 
-# The cycles that the model of waiting (model/waiting.h) takes from a GPU.
+# The cycles that the model of waiting (model/ceiling.h) takes from a GPU.
 $(BUILD)/src/lab/latency.o: src/lab/latency.cu $(BUILD)/gpu.flags
 	$(call say,nvcc,$< ($(ARCHS)))
 	mkdir -p $(@D)

@@ -14,7 +14,7 @@
 
 #include "gpu/gpu.h"
 #include "model/refusal.h"
-#include "text/date.h"
+#include "text/numbers.h"
 
 namespace lab {
 namespace {

@@ -1,9 +1,16 @@
 #include "lab/measure.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <utility>
 
-#include "model/share_out.h"
+#include "cpu_reference.h"
+#include "lab/run.h"
+#include "model/refusal.h"
+#include "model/stage.h"
+#include "text/numbers.h"
 #include "trace/source_lines.h"
 #include "trace/trace.h"
 
@@ -132,6 +139,230 @@ void note_never_written(const Problem& p, const Floats& result, model::Counts& c
   hazard.byte = 4 * static_cast<std::uint64_t>(first - begin);
   hazard.extent = std::count_if(first, result.end(), untouched);
   counts.hazards.push_back(hazard);
+}
+
+OnGpu::OnGpu(const Problem& problem)
+    : p_(problem), A_(problem.A.size()), B_(problem.B.size()), C_(problem.C.size()) {
+  A_.upload(p_.A.data());
+  B_.upload(p_.B.data());
+}
+
+void OnGpu::launch(const Gemm& gemm) {
+  gemm(
+      p_.M, p_.N, p_.K, p_.alpha, A_.data() + p_.lead, B_.data() + p_.lead, p_.beta,
+      C_.data() + p_.lead);
+}
+
+void OnGpu::compute(const Gemm& gemm, Floats& result) {
+  C_.upload(p_.C.data());
+  launch(gemm);
+  gpu::synchronize();
+  result = p_.C;
+  C_.download(result.data());
+}
+
+Timing OnGpu::time(const Gemm& gemm, int repetitions) {
+  const gpu::Times times = gpu::time_ms(repetitions, [&] { launch(gemm); });
+  Timing timing = summary(times.ms);
+  timing.busy_before_ms = times.busy_before_ms;
+  timing.device = times.state;
+  return timing;
+}
+
+namespace {
+
+// With random matrices, the bound for 512 products is several times as large as what rounding
+// usually does to K of them, whatever their precision. A sixteenth of K keeps it so for large K.
+int terms_at_first(int K) {
+  return std::min(K, std::max(512, K / 16));
+}
+
+std::uint64_t fingerprint(const Problem& p) {
+  std::uint64_t hash = text::kNoFingerprint;
+  for (const Floats* matrix : {&p.A, &p.B}) {
+    for (const float element : *matrix) {
+      hash = text::fingerprint(hash, std::bit_cast<std::uint32_t>(element));
+    }
+  }
+  return hash;
+}
+
+// What a multiplier can make of the elements: each may be off by `step` / u_in, besides u_in of
+// itself. Infinities and NaN are left out, so that the magnitudes are those of the finite products.
+Floats in_steps(const Floats& matrix, double step_by_u) {
+  Floats result = matrix;
+  for (float& x : result) {
+    const bool counts = std::isfinite(x) && x != 0;
+    x = counts ? std::abs(x) + static_cast<float>(step_by_u) : 0;
+  }
+  return result;
+}
+
+void sum_magnitudes(const Problem& p, int terms, const Reference& reference, Progress& progress) {
+  reference.terms = terms;
+  reference.magnitude.resize(p.results());
+  reference_magnitude(
+      p.M, p.N, p.K, terms, p.alpha, p.A.data() + p.lead, p.B.data() + p.lead,
+      reference.magnitude.data(), [&](std::int64_t done) { progress.advance(done); });
+}
+
+}  // namespace
+
+Reference compute_reference(const Problem& p) {
+  const int terms = terms_at_first(p.K);
+  Reference reference{std::vector<double>(p.results()), {}};
+  Progress progress("reference", static_cast<std::int64_t>(p.results()) * (p.K + terms));
+  reference_gemm(
+      p.M, p.N, p.K, p.alpha, p.A.data() + p.lead, p.B.data() + p.lead, p.beta,
+      p.beta == 0 ? nullptr : p.C.data() + p.lead, reference.exact.data(),
+      [&](std::int64_t done) { progress.advance(done); });
+  sum_magnitudes(p, terms, reference, progress);
+  if (terms < p.K) reference.factors = fingerprint(p);
+  return reference;
+}
+
+model::Error compare(
+    const Problem& p, const Reference& reference, const Floats& result, int rows,
+    model::Precision precision) {
+  const auto compared = [&](const std::vector<double>& magnitude) {
+    return model::compare(
+        rows, p.N, p.K, result.data() + p.lead, reference.exact.data(), magnitude.data(), p.beta,
+        p.beta == 0 ? nullptr : p.C.data() + p.lead, precision, p.alpha);
+  };
+  model::Error error = compared(reference.magnitude);
+  if (error.bound_ok) return error;
+  const bool factors_are_known = reference.terms == p.K || fingerprint(p) == reference.factors;
+  if (reference.terms < p.K && factors_are_known) {
+    Progress progress("error bounds", static_cast<std::int64_t>(p.results()) * p.K);
+    sum_magnitudes(p, p.K, reference, progress);
+    error = compared(reference.magnitude);
+  }
+  const bool may_be_special = precision.step_in > 0 || !std::isfinite(error.first->expected);
+  if (error.bound_ok || !may_be_special || !factors_are_known) return error;
+  const double step_by_u = precision.step_in > 0 ? precision.step_in / precision.u_in : 0;
+  const Floats A = in_steps(p.A, step_by_u), B = in_steps(p.B, step_by_u);
+  std::vector<double> magnitude(p.results());
+  reference_magnitude(
+      p.M, p.N, p.K, p.K, p.alpha, A.data() + p.lead, B.data() + p.lead, magnitude.data());
+  return compared(magnitude);
+}
+
+model::Error compare_written(const Problem& p, const Floats& result, model::Precision precision) {
+  const float *A = p.A.data() + p.lead, *B = p.B.data() + p.lead, *before = p.C.data() + p.lead;
+  const float* after = result.data() + p.lead;
+  std::vector<std::size_t> written;
+  const auto differs = [](float a, float b) {
+    return !(a == b || (std::isnan(a) && std::isnan(b)));
+  };
+  for (std::size_t i = 0; i < p.results(); ++i) {
+    if (differs(after[i], before[i])) written.push_back(i);
+  }
+  const auto count = static_cast<std::int64_t>(written.size());
+  std::vector<double> exact(written.size()), magnitude(written.size());
+  std::vector<float> computed(written.size()), old(written.size());
+#pragma omp parallel for
+  for (std::int64_t at = 0; at < count; ++at) {
+    const std::size_t row = written[at] / p.N, column = written[at] % p.N;
+    double sum = 0, size = 0;
+    for (std::size_t k = 0; k < std::size_t(p.K); ++k) {
+      const double product = double{A[row * p.K + k]} * B[k * p.N + column];
+      sum += product;
+      size += std::abs(product);
+    }
+    computed[at] = after[written[at]];
+    old[at] = before[written[at]];
+    magnitude[at] = std::abs(double{p.alpha}) * size;
+    exact[at] = p.alpha * sum + (p.beta == 0 ? 0 : double{p.beta} * old[at]);
+  }
+  return model::compare(
+      1, static_cast<int>(std::min<std::int64_t>(count, 1 << 30)), p.K, computed.data(),
+      exact.data(), magnitude.data(), p.beta, p.beta == 0 ? nullptr : old.data(), precision,
+      p.alpha);
+}
+
+namespace {
+
+// Traces a sample of the blocks without looking for hazards; the stage's own run does that.
+Row traced_row(
+    const Problem& p, const model::Gpu& gpu, const model::StageTable& table,
+    const model::Stage& stage, const model::Variant& variant) {
+  const Means means{{&gpu, machine::Blocks::kSample, /*hazards=*/false}};
+  Floats result;
+  Row row{measure(p, {.traced = gemm_of(table, variant)}, means, result)};
+  row.stage = &stage;
+  annotate(row, reinterpret_cast<const void*>(p.launched(table, variant).kernel.function));
+  return row;
+}
+
+// The later request wastes less, and takes less: where it is as dear and only does more at a time,
+// the request of the stage at hand is mended by nothing that its picture could show.
+bool costs_less(const model::LineCounts& later, const model::LineCounts& line) {
+  const auto each = [](const model::LineCounts& of) {
+    return static_cast<double>(of.pieces) / static_cast<double>(of.requests);
+  };
+  return waste(later) < waste(line) && each(later) < each(line);
+}
+
+}  // namespace
+
+std::optional<Remedy> find_remedy(
+    const Problem& problem, const model::Gpu& gpu, const model::StageTable& table, const Row& row) {
+  const model::LineCounts* worst = worst_line(row);
+  if (worst == nullptr) return std::nullopt;
+  for (const model::Stage& stage : table.stages) {
+    if (stage.number <= row.number || stage.variants.empty()) continue;
+    try {
+      const model::Variant& variant =
+          model::comparable_variant(*row.variant, stage, gpu, problem.M, problem.N);
+      const Row later = traced_row(problem, gpu, table, stage, variant);
+      const model::LineCounts* same = same_request(later, *worst);
+      if (same == nullptr || !costs_less(*same, *worst)) continue;
+      return Remedy{stage.number, stage.name, *same};
+    } catch (const model::Refusal&) {
+      continue;
+    }
+  }
+  return Remedy{};
+}
+
+namespace {
+
+constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr int kBarWidth = 30;
+constexpr const char* kEraseLine = "\r\033[K";  // ECMA-48, erase in line
+
+}  // namespace
+
+Progress::Progress(std::string name, std::int64_t total, std::FILE* out)
+    : name_(std::move(name)),
+      total_(total),
+      out_(text::is_terminal(out) && total > 0 ? out : nullptr) {}
+
+Progress::~Progress() {
+  if (!drawn_) return;
+  std::fputs(kEraseLine, out_);
+  std::fflush(out_);
+}
+
+void Progress::advance(std::int64_t amount) {
+  done_ += amount;
+  if (!out_) return;
+  // If another thread is drawing, this one continues its work.
+  const std::unique_lock lock(drawing_, std::try_to_lock);
+  const Clock::time_point now = Clock::now();
+  if (lock && now - last_drawn_ >= kInterval) draw(now);
+}
+
+void Progress::draw(Clock::time_point now) {
+  const double part = std::clamp(double(done_) / double(total_), 0.0, 1.0);
+  const int filled = static_cast<int>(part * kBarWidth);
+  const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
+  std::fprintf(out_, "%s%s [%s] %3.0f %%", kEraseLine, name_.c_str(), bar.c_str(), 100 * part);
+  if (part > 0) std::fprintf(out_, ", %.0f s left", elapsed_s * (1 - part) / part);
+  std::fflush(out_);
+  last_drawn_ = now;
+  drawn_ = true;
 }
 
 }  // namespace lab

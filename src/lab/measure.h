@@ -1,13 +1,62 @@
 // One measurement: a problem and a kernel in; counts, hazards, time and error out.
 #pragma once
 
-#include "lab/measurement.h"
-#include "lab/on_gpu.h"
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
 #include "lab/problem.h"
-#include "lab/reference.h"
+#include "lab/run.h"
 #include "machine/grid.h"
+#include "model/error.h"
 
 namespace lab {
+
+// A problem in the GPU's memory.
+class OnGpu {
+ public:
+  explicit OnGpu(const Problem& problem);  // must outlive this object
+
+  // Computes the product with the old C into `result`.
+  void compute(const Gemm& gemm, Floats& result);
+
+  // Times the product, as often as gpu::time_ms() says. C is whatever the previous call left.
+  Timing time(const Gemm& gemm, int repetitions);
+
+ private:
+  void launch(const Gemm& gemm);
+
+  const Problem& p_;
+  gpu::Matrix A_, B_, C_;
+};
+
+// The correct result, and the error of a computed one.
+
+// What model/error.h compares with, M x N. The magnitudes are those of the first `terms` products
+// of each element, which is a lower bound: it makes the check stricter and takes much less time.
+// When a result fails, the other products are added, so that no result fails for this reason. If
+// the code that computed it has overwritten A or B since, they are not, and it fails.
+struct Reference {
+  std::vector<double> exact;
+  mutable std::vector<double> magnitude;
+  mutable int terms = 0;
+  std::uint64_t factors = 0;  // a fingerprint of A and B
+};
+
+Reference compute_reference(const Problem& p);
+
+// Compares the first `rows` rows of a computed C with the reference.
+model::Error compare(
+    const Problem& p, const Reference& reference, const Floats& result, int rows,
+    model::Precision precision = model::kFp32);
+
+// Compares only the elements that have changed, and computes their reference values.
+model::Error compare_written(const Problem& p, const Floats& result, model::Precision precision);
 
 // The compiled copies of a kernel. Empty ones are not run.
 struct Kernel {
@@ -53,5 +102,44 @@ void annotate(Measurement& measurement, const void* kernel);
 // Adds a hazard if elements of `result` were not written, in a run that traced only a part. This is
 // known only if beta is 0 and no line of the kernels loads C.
 void note_never_written(const Problem& p, const Floats& result, model::Counts& counts);
+
+// The later stage that makes the costliest request of a stage cheaper.
+
+// Traces the stages in `table` (its traced copy) after row.stage, in order, with the variants that
+// compare with the row's (model/stage.h), on the same problem and for the same GPU. Stops at the
+// first stage in which the row's worst request wastes less and takes fewer sectors or wavefronts.
+// Returns nothing if no line of the row wastes anything, and a Remedy without a stage if there is
+// no such stage. Stages that this GPU cannot launch are skipped.
+std::optional<Remedy> find_remedy(
+    const Problem& problem, const model::Gpu& gpu, const model::StageTable& table, const Row& row);
+
+// A progress bar on a terminal, for work that takes seconds.
+
+// Draws on `out` if that is a terminal, and does nothing otherwise. The bar appears after a tenth
+// of a second and is redrawn at most ten times per second. The destructor erases it.
+class Progress {
+ public:
+  Progress(std::string name, std::int64_t total, std::FILE* out = stderr);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Reports that `amount` more of `total` is done. Any thread may call it.
+  void advance(std::int64_t amount);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void draw(Clock::time_point now);
+
+  const std::string name_;
+  const std::int64_t total_;
+  std::FILE* const out_;  // null if nothing is to be drawn
+  const Clock::time_point start_ = Clock::now();
+  std::atomic<std::int64_t> done_ = 0;
+  std::mutex drawing_;  // guards the members below
+  Clock::time_point last_drawn_ = start_;
+  bool drawn_ = false;
+};
 
 }  // namespace lab

@@ -1,13 +1,25 @@
-#include "lab/measure.h"
-
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <omp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "cpu_reference.h"
-#include "lab/stage_tables.h"
+#include "lab/example_run.h"
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "lab/run.h"
+#include "testing/program.h"
 
 namespace lab {
 
@@ -215,6 +227,463 @@ TEST_CASE("elements that overflow in both results do not count as a difference")
   CHECK(relative_difference(result, other) == 0);
   const std::vector<float> finite = {1, 3, 3, 2};
   CHECK(!(relative_difference(result, finite) < 1));
+}
+
+namespace {
+
+constexpr int kSide = 40, kDepth = 1500;  // of these, 512 are summed at first
+
+Floats product_of(const Problem& p) {
+  Floats C = p.C;
+  openmp_gemm(p.M, p.N, p.K, p.alpha, p.A.data(), p.B.data(), p.beta, C.data());
+  return C;
+}
+
+}  // namespace
+
+TEST_CASE("a right result of random matrices needs the magnitudes of 512 products only") {
+  const Problem p = random_problem({kSide, kSide, kDepth}, 1.5f, 0.5f, 1);
+  const Reference reference = compute_reference(p);
+  CHECK(reference.terms == 512);
+  const model::Error error = compare(p, reference, product_of(p), p.M);
+  CHECK(error.bound_ok);
+  CHECK(error.relative < 1e-5);
+  CHECK(reference.terms == 512);
+  CHECK(compute_reference(random_problem({1, 1, 16000}, 1, 0, 1)).terms == 1000);
+  CHECK(compute_reference(random_problem({1, 1, 500}, 1, 0, 1)).terms == 500);
+}
+
+TEST_CASE("a result whose first products are 0 is compared with the bound of all products") {
+  Problem p = random_problem({kSide, kSide, kDepth}, 1, 0, 1);
+  for (int i = 0; i < kSide; ++i) std::fill_n(p.A.begin() + i * kDepth, 512, 0.0f);
+  const Reference reference = compute_reference(p);
+  CHECK(reference.magnitude.back() == 0);
+  CHECK(compare(p, reference, product_of(p), p.M).bound_ok);
+  CHECK(reference.terms == kDepth);
+  CHECK(reference.magnitude.back() > 0);
+}
+
+TEST_CASE("a wrong result does not become right because A was overwritten") {
+  Problem p = random_problem({kSide, kSide, kDepth}, 1, 0, 1);
+  const Reference reference = compute_reference(p);
+  Floats wrong = product_of(p);
+  wrong[7] += 1;
+  p.A[3] = std::numeric_limits<float>::infinity();
+  CHECK(!compare(p, reference, wrong, p.M).bound_ok);
+}
+
+TEST_CASE("an element is right up to the bound of all products, and wrong beyond") {
+  const Problem p = random_problem({kSide, kSide, kDepth}, 1, 0, 1);
+  const Floats right = product_of(p);
+  std::vector<double> magnitude(p.results());
+  reference_magnitude(p.M, p.N, p.K, p.K, p.alpha, p.A.data(), p.B.data(), magnitude.data());
+  constexpr int kWrong = 17 * kSide + 5;
+  const double gamma = (kDepth + 2) * 0x1p-24 / (1 - (kDepth + 2) * 0x1p-24);
+  for (const double part : {0.5, 0.99, 1.01}) {
+    CAPTURE(part);
+    const Reference reference = compute_reference(p);
+    Floats C = right;
+    C[kWrong] = static_cast<float>(reference.exact[kWrong] + part * gamma * magnitude[kWrong]);
+    const model::Error error = compare(p, reference, C, p.M);
+    CHECK(error.bound_ok == (part < 1));
+    CHECK(reference.terms == kDepth);
+    if (part > 1) CHECK(error.first.value().row == 17);
+    if (part > 1) CHECK(error.first.value().column == 5);
+  }
+}
+
+TEST_CASE("an overflow that all products explain passes, though the first 512 do not") {
+  Problem p = random_problem({1, 1, kDepth}, 1, 0, 1);
+  std::fill(p.A.begin(), p.A.end(), 0.0f);
+  std::fill(p.B.begin(), p.B.end(), 1e30f);
+  p.A[1000] = 1e30f;
+  p.A[1001] = -1e30f;
+  const Reference reference = compute_reference(p);
+  const Floats C(1, std::numeric_limits<float>::quiet_NaN());
+  const model::Error error = compare(p, reference, C, 1);
+  CHECK(error.bound_ok);
+  CHECK(error.overflowed == 1);
+}
+
+namespace {
+
+// Of 1 x 1 products, whether C passes.
+bool is_right(
+    std::vector<float> A, std::vector<float> B, float beta, float old, float C,
+    model::Precision precision = model::kFp32, float alpha = 1) {
+  Problem p = random_problem({1, 1, static_cast<int>(A.size())}, alpha, beta, 1);
+  std::copy(A.begin(), A.end(), p.A.begin());
+  std::copy(B.begin(), B.end(), p.B.begin());
+  p.C[0] = old;
+  return compare(p, compute_reference(p), Floats(1, C), 1, precision).bound_ok;
+}
+
+}  // namespace
+
+TEST_CASE("beside an infinity of A, B or C, the finite terms may overflow to the other one") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const float C : {-kInf, kNan}) {
+    CHECK(is_right({-kInf}, {1}, 10, 3e38f, C));
+    CHECK(is_right({-kInf, 3e38f}, {1, 10}, 0, 0, C));
+    CHECK(is_right({3e38f}, {10}, 1, -kInf, C));
+  }
+  CHECK(!is_right({-kInf}, {1}, 10, 3e38f, kInf));
+  CHECK(!is_right({-kInf}, {1}, 10, 3e38f, 3e38f));
+  CHECK(!is_right({-kInf}, {1}, 10, 3e37f, kNan));   // 3e38 is in range
+  CHECK(!is_right({-kInf}, {1}, 10, -3e38f, kNan));  // the same infinity
+  CHECK(!is_right({-kInf, 3e38f}, {1, 1}, 0, 0, kNan));
+}
+
+TEST_CASE("of an input that is too small for tf32's bits, tf32 may lose a step") {
+  constexpr float kSmall = 1.05e-40f, kStep = 0x1p-136f, kAlpha = 1e30f;
+  const float exact = kAlpha * kSmall;
+  for (const model::Precision precision : {model::kTf32, model::kSplitTf32}) {
+    CHECK(is_right({kSmall}, {1}, 0, 0, kAlpha * (kSmall - kStep), precision, kAlpha));
+    CHECK(is_right({1}, {kSmall}, 0, 0, kAlpha * (kSmall - kStep), precision, kAlpha));
+    CHECK(!is_right({kSmall}, {1}, 0, 0, exact - 3 * kAlpha * kStep, precision, kAlpha));
+    CHECK(!is_right({1e-30f}, {1}, 0, 0, 1.01e-30f, precision));
+    CHECK(!is_right({kSmall, 1}, {0, 1}, 0, 0, 1.01f, precision));
+  }
+  CHECK(!is_right({kSmall}, {1}, 0, 0, kAlpha * (kSmall - kStep), model::kFp32, kAlpha));
+}
+
+TEST_CASE("a kernel that does not fit on the GPU, or multiplies nothing, has no ceiling") {
+  Run run = example::traced_run();
+  run.rows[3].occupancy->blocks_per_sm = 0;
+  CHECK(!compiled_ceiling(run, run.rows[3]));
+  CHECK(!written_ceiling(run, run.rows[3]));
+  CHECK(compiled_ceiling(run, run.rows[2]));
+  run.alpha = 0;
+  CHECK(!compiled_ceiling(run, run.rows[2]));
+}
+
+TEST_CASE("a speed is compared with the ceiling at its own size") {
+  Run small = example::timed_run();
+  const Row& row = small.rows[3];
+  REQUIRE(small.M == 256);
+  Run large = small;
+  large.M = large.N = 8192;
+  const double at_small = compiled_ceiling(small, row)->tflops,
+               at_large = compiled_ceiling(large, row)->tflops;
+  // 4 blocks of 128 x 128 keep 4 of 82 SMs busy, 4096 blocks 99.9 % of them.
+  CHECK(at_large / at_small == doctest::Approx(4096.0 / (50 * 82) / (4.0 / 82)));
+  CHECK(*ceiling_ratio(small, row) == doctest::Approx(*tflops(small, row) / at_small));
+  CHECK(*ceiling_ratio(large, row) == doctest::Approx(*tflops(large, row) / at_large));
+}
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<float> random_matrix(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> value(-1, 1);
+  std::vector<float> matrix(rows * columns);
+  for (float& x : matrix) x = value(engine);
+  return matrix;
+}
+
+struct Product {
+  std::vector<double> exact, magnitude;
+};
+
+// One double per element, summed in the order of the definition.
+Product naive_product(
+    int M, int N, int K, float alpha, const std::vector<float>& A, const std::vector<float>& B,
+    float beta, const std::vector<float>& C) {
+  Product product{std::vector<double>(M * N), std::vector<double>(M * N)};
+  for (int i = 0; i < M; ++i) {
+    for (int j = 0; j < N; ++j) {
+      double sum = 0, magnitude = 0;
+      for (int k = 0; k < K; ++k) {
+        sum += double(A[i * K + k]) * B[k * N + j];
+        magnitude += std::abs(double(A[i * K + k]) * B[k * N + j]);
+      }
+      product.exact[i * N + j] = alpha * sum + (beta == 0 ? 0 : double(beta) * C[i * N + j]);
+      product.magnitude[i * N + j] = std::abs(alpha) * magnitude;
+    }
+  }
+  return product;
+}
+
+using CpuGemm = decltype(&serial_gemm);
+
+// The largest |C - exact| of a run, in units of the fp32 error bound; 1 is the bound.
+double worst_error(CpuGemm gemm, int M, int N, int K, float alpha, float beta) {
+  const std::vector<float> A = random_matrix(M, K, 1), B = random_matrix(K, N, 2);
+  const std::vector<float> C0 = random_matrix(M, N, 3);
+  const Product product = naive_product(M, N, K, alpha, A, B, beta, C0);
+  std::vector<float> C = C0;
+  gemm(M, N, K, alpha, A.data(), B.data(), beta, C.data());
+  double worst = 0;
+  for (std::size_t at = 0; at < C.size(); ++at) {
+    const double bound = 0x1p-24 * 1.01 * (K + 2) * product.magnitude[at] +
+                         0x1p-24 * 2.01 * std::abs(double(beta) * C0[at]) + 1e-40;
+    worst = std::max(worst, std::abs(C[at] - product.exact[at]) / bound);
+  }
+  return worst;
+}
+
+struct Shape {
+  int M, N, K;
+};
+
+// Sizes around the tiles (12 x 32 in fp32, 12 x 16 in fp64), the blocks (96 x 512 and 96 x 256)
+// and the depth of 256.
+const Shape kShapes[] = {
+    {1, 1, 1},      {2, 3, 5},      {35, 79, 19},  {127, 129, 65}, {1, 300, 7},    {300, 1, 7},
+    {11, 15, 255},  {12, 16, 256},  {13, 17, 257}, {191, 255, 3},  {192, 256, 4},  {193, 257, 5},
+    {195, 511, 31}, {13, 513, 300}, {385, 40, 33}, {1, 1, 1000},   {97, 101, 103}, {7, 1031, 2},
+    {5, 7, 0},      {400, 530, 9},  {64, 64, 520}, {1, 1200, 260}, {12, 32, 256},  {23, 33, 511},
+    {25, 31, 513},  {96, 512, 8},
+};
+
+}  // namespace
+
+TEST_CASE("the serial loop and the OpenMP product stay within the fp32 bound on every shape") {
+  for (const Shape& s : kShapes) {
+    for (const auto& [alpha, beta] : {std::pair{1.0f, 0.0f}, {-0.75f, 2.5f}, {0.0f, 3.0f}}) {
+      CAPTURE(s.M);
+      CAPTURE(s.N);
+      CAPTURE(s.K);
+      CAPTURE(alpha);
+      CHECK(worst_error(serial_gemm, s.M, s.N, s.K, alpha, beta) <= 1);
+      CHECK(worst_error(openmp_gemm, s.M, s.N, s.K, alpha, beta) <= 1);
+    }
+  }
+}
+
+TEST_CASE("the reference equals naive double loops on every shape") {
+  for (const Shape& s : kShapes) {
+    for (const auto& [alpha, beta] : {std::pair{1.0f, 0.0f}, {-0.75f, 2.5f}}) {
+      CAPTURE(s.M);
+      CAPTURE(s.N);
+      CAPTURE(s.K);
+      const std::vector<float> A = random_matrix(s.M, s.K, 1), B = random_matrix(s.K, s.N, 2);
+      const std::vector<float> C = random_matrix(s.M, s.N, 3);
+      const Product product = naive_product(s.M, s.N, s.K, alpha, A, B, beta, C);
+      std::vector<double> exact(C.size(), -1), magnitude(C.size(), -1);
+      std::int64_t finished = 0;
+      const auto count = [&](std::int64_t products) {
+#pragma omp atomic
+        finished += products;
+      };
+      reference_gemm(s.M, s.N, s.K, alpha, A.data(), B.data(), beta, C.data(), exact.data(), count);
+      reference_magnitude(s.M, s.N, s.K, s.K, alpha, A.data(), B.data(), magnitude.data(), count);
+      double worst = 0;
+      for (std::size_t at = 0; at < C.size(); ++at) {
+        const double scale = product.magnitude[at] + std::abs(beta * C[at]) + 1e-300;
+        worst = std::max(worst, std::abs(exact[at] - product.exact[at]) / scale);
+        worst = std::max(worst, std::abs(magnitude[at] - product.magnitude[at]) / scale);
+      }
+      CHECK(worst <= 1e-13);
+      CHECK(finished == 2 * std::int64_t{s.M} * s.N * s.K);
+    }
+  }
+}
+
+TEST_CASE("a magnitude of fewer terms is that of the first columns of A and rows of B") {
+  constexpr int M = 30, N = 70, K = 600, kTerms = 300;
+  const std::vector<float> A = random_matrix(M, K, 1), B = random_matrix(K, N, 2);
+  std::vector<float> first_of_A;
+  for (int i = 0; i < M; ++i) {
+    first_of_A.insert(first_of_A.end(), A.begin() + i * K, A.begin() + i * K + kTerms);
+  }
+  const Product product =
+      naive_product(M, N, kTerms, -2, first_of_A, B, 0, std::vector<float>(M * N));
+  std::vector<double> magnitude(M * N);
+  reference_magnitude(M, N, K, kTerms, -2, A.data(), B.data(), magnitude.data());
+  for (int at = 0; at < M * N; ++at) {
+    CHECK(magnitude[at] == doctest::Approx(product.magnitude[at]).epsilon(1e-13));
+  }
+}
+
+TEST_CASE("an empty product writes nothing, and K = 0 gives beta*C") {
+  for (CpuGemm gemm : {serial_gemm, openmp_gemm}) {
+    float C[4] = {1, 2, 3, 4};
+    gemm(0, 4, 3, 1, nullptr, nullptr, 2, C);
+    gemm(4, 0, 3, 1, nullptr, nullptr, 2, C);
+    CHECK(C[0] == 1);
+    CHECK(C[3] == 4);
+    gemm(2, 2, 0, 1, nullptr, nullptr, 2, C);
+    CHECK(C[0] == 2);
+    CHECK(C[3] == 8);
+  }
+}
+
+TEST_CASE("beta = 0 does not read C, and alpha = 0 reads neither A nor B") {
+  for (CpuGemm gemm : {serial_gemm, openmp_gemm}) {
+    const float A[] = {1, 2}, B[] = {3, 4};
+    float C = kNan;
+    gemm(1, 1, 2, 1, A, B, 0, &C);
+    CHECK(C == 11);
+    gemm(1, 1, 2, 0, nullptr, nullptr, 0.5f, &C);
+    CHECK(C == 5.5f);
+    C = kNan;
+    gemm(1, 1, 2, 0, nullptr, nullptr, 0, &C);
+    CHECK(C == 0);
+  }
+  double exact = kNan, magnitude = kNan;
+  reference_gemm(1, 1, 2, 0, nullptr, nullptr, 0, nullptr, &exact);
+  reference_magnitude(1, 1, 2, 2, 0, nullptr, nullptr, &magnitude);
+  CHECK(exact == 0);
+  CHECK(magnitude == 0);
+}
+
+TEST_CASE("a NaN in A reaches its row, one in B its column, and no other element") {
+  constexpr int kSize = 37, kRow = 11, kColumn = 16;
+  std::vector<float> A = random_matrix(kSize, kSize, 1), B = random_matrix(kSize, kSize, 2);
+  A[kRow * kSize + 5] = kNan;
+  B[30 * kSize + kColumn] = std::numeric_limits<float>::infinity();
+  B[31 * kSize + kColumn] = -std::numeric_limits<float>::infinity();
+  A[3 * kSize + 30] = A[3 * kSize + 31] = 1;  // row 3 adds both infinities
+  std::vector<float> serial(kSize * kSize), openmp(kSize * kSize);
+  std::vector<double> exact(kSize * kSize);
+  serial_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, serial.data());
+  openmp_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, openmp.data());
+  reference_gemm(kSize, kSize, kSize, 1, A.data(), B.data(), 0, nullptr, exact.data());
+  for (int at = 0; at < kSize * kSize; ++at) {
+    const int row = at / kSize, column = at % kSize;
+    CAPTURE(row);
+    CAPTURE(column);
+    CHECK(std::isfinite(openmp[at]) == (row != kRow && column != kColumn));
+    CHECK(std::isnan(openmp[at]) == std::isnan(serial[at]));
+    CHECK(std::isnan(exact[at]) == std::isnan(serial[at]));
+  }
+  CHECK(std::isnan(openmp[3 * kSize + kColumn]));
+}
+
+TEST_CASE("the number of threads does not change any bit of the result") {
+  constexpr int M = 401, N = 531, K = 1100;
+  const std::vector<float> A = random_matrix(M, K, 1), B = random_matrix(K, N, 2);
+  const int before = omp_get_max_threads();
+  std::vector<float> first_C;
+  std::vector<double> first_exact;
+  for (int threads : {1, 2, 3, 7}) {
+    omp_set_num_threads(threads);
+    std::vector<float> C = random_matrix(M, N, 3);
+    std::vector<double> exact(M * N);
+    openmp_gemm(M, N, K, 1.5f, A.data(), B.data(), 0.5f, C.data());
+    reference_gemm(M, N, K, 1.5f, A.data(), B.data(), 0, nullptr, exact.data());
+    if (threads == 1) {
+      first_C = C;
+      first_exact = exact;
+    }
+    CHECK(std::memcmp(C.data(), first_C.data(), C.size() * sizeof(float)) == 0);
+    CHECK(std::memcmp(exact.data(), first_exact.data(), exact.size() * sizeof(double)) == 0);
+  }
+  omp_set_num_threads(before);
+}
+
+TEST_CASE("the serial loop computes only the requested rows") {
+  const std::vector<float> A = random_matrix(6, 3, 1), B = random_matrix(3, 5, 2);
+  std::vector<float> whole(30), part(30, 7);
+  serial_gemm(6, 5, 3, 1, A.data(), B.data(), 0, whole.data());
+  serial_gemm(2, 5, 3, 1, A.data() + 2 * 3, B.data(), 0, part.data() + 2 * 5);
+  for (int at = 0; at < 30; ++at) CHECK(part[at] == (at / 5 == 2 || at / 5 == 3 ? whole[at] : 7));
+}
+
+namespace {
+
+// Both ends of a terminal: text that is written to `out` can be read back.
+struct Terminal {
+  const testing::Variable name{"TERM", "xterm"};
+  int screen = posix_openpt(O_RDWR | O_NOCTTY);
+  std::FILE* out = nullptr;
+
+  Terminal() {
+    REQUIRE(screen >= 0);
+    REQUIRE(grantpt(screen) == 0);
+    REQUIRE(unlockpt(screen) == 0);
+    out = std::fopen(ptsname(screen), "w");
+    REQUIRE(out != nullptr);
+    fcntl(screen, F_SETFL, O_NONBLOCK);
+    fcntl(fileno(out), F_SETFL, O_NONBLOCK);  // a full terminal must not block the test
+  }
+  ~Terminal() {
+    std::fclose(out);
+    close(screen);
+  }
+
+  // What has been written. The kernel may deliver it a moment later.
+  std::string shown() const {
+    constexpr int kPatienceMs = 200;
+    std::string text;
+    char part[4096];
+    for (pollfd waiting{screen, POLLIN, 0}; poll(&waiting, 1, kPatienceMs) > 0;) {
+      const ssize_t bytes = read(screen, part, sizeof part);
+      if (bytes <= 0) break;
+      text.append(part, bytes);
+    }
+    return text;
+  }
+};
+
+constexpr auto kLongerThanTheInterval = std::chrono::milliseconds(120);
+
+}  // namespace
+
+TEST_CASE("a bar on a terminal shows the part that is done and erases itself at the end") {
+  const Terminal terminal;
+  {
+    Progress bar("reference", 200, terminal.out);
+    std::this_thread::sleep_for(kLongerThanTheInterval);
+    bar.advance(50);
+  }
+  const std::string shown = terminal.shown();
+  CHECK(shown.starts_with("\r\033[Kreference [#######.......................]  25 %, "));
+  CHECK(shown.ends_with("\r\033[K"));
+}
+
+TEST_CASE("a bar is drawn rarely even if it is called often, and short work shows none") {
+  const Terminal terminal;
+  {
+    Progress bar("short", 100000, terminal.out);
+    for (int i = 0; i < 1000; ++i) bar.advance(1);
+  }
+  CHECK(terminal.shown().empty());
+  {
+    Progress bar("long", 100000, terminal.out);
+    std::this_thread::sleep_for(kLongerThanTheInterval);
+    for (int i = 0; i < 1000; ++i) bar.advance(1);
+  }
+  const std::string shown = terminal.shown();
+  CHECK(shown.find("long") != std::string::npos);
+  CHECK(shown.find("long") == shown.rfind("long"));
+}
+
+TEST_CASE("a bar counts the work of all threads") {
+  const Terminal terminal;
+  {
+    Progress bar("threads", 4001, terminal.out);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 1000; ++i) bar.advance(1);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    terminal.shown();
+    std::this_thread::sleep_for(kLongerThanTheInterval);
+    bar.advance(1);
+  }
+  CHECK(terminal.shown().find("100 %") != std::string::npos);
+}
+
+TEST_CASE("a bar on a file, or of no work, writes nothing") {
+  std::FILE* file = std::tmpfile();
+  const Terminal terminal;
+  {
+    Progress bar("file", 2, file);
+    Progress empty("empty", 0, terminal.out);
+    std::this_thread::sleep_for(kLongerThanTheInterval);
+    bar.advance(1);
+    empty.advance(1);
+  }
+  CHECK(std::ftell(file) == 0);
+  CHECK(terminal.shown().empty());
+  std::fclose(file);
 }
 
 }  // namespace lab

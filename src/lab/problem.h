@@ -2,16 +2,47 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
-#include "lab/matrices.h"
 #include "lab/request.h"
 #include "machine/grid.h"
 #include "model/stage.h"
 
 namespace lab {
+
+// Host matrices, row-major, 256-byte aligned like cudaMalloc's, so that sectors begin where they do
+// on the GPU. The memory before and after each matrix is inaccessible, so an access outside of it
+// stops the program.
+
+// Memory that ends at the end of its last page, up to the alignment. On both sides it reserves as
+// many bytes as an int can count floats, or fewer if the system has no room for that (ulimit -v).
+// Throws std::bad_alloc.
+void* allocate_guarded(std::size_t bytes);
+void free_guarded(void* memory);
+
+template <class T>
+struct Guarded {
+  using value_type = T;
+  Guarded() = default;
+  template <class U>
+  Guarded(const Guarded<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(allocate_guarded(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) { free_guarded(p); }
+  friend bool operator==(Guarded, Guarded) { return true; }
+};
+
+using Floats = std::vector<float, Guarded<float>>;
+
+// `count` values, uniform in [-1, 1). The same seed gives the same values on every machine.
+Floats random_floats(std::size_t count, std::uint64_t seed);
+
+// The Frobenius norm of a - b divided by that of b; 0/0 is 0. Both have the same length. Elements
+// that overflow in both are ignored.
+double relative_difference(std::span<const float> a, std::span<const float> b);
 
 // A NaN that no computation produces, unless its input already contains it.
 inline const float kCanary = std::bit_cast<float>(0x7fc0c0deu);
@@ -64,8 +95,16 @@ enum class Kept {
   matrices  // nothing
 };
 
+// Gives A and B, which are uniform in [-1, 1), that distribution. The same seed gives the same
+// values on every machine, up to the last bits of its logarithms and cosines.
+void distribute(Data data, std::uint64_t seed, Problem& problem);
+
 // A and B as requested, random or from files, and the old C. Throws a Refusal if there is not
 // enough memory, or if the shapes in the files do not match.
 Problem load_problem(const Request& request, bool on_gpu, Kept kept = Kept::results);
 
 }  // namespace lab
+
+// The copies of gemm_steps.cu for the CPU: one with the tracer's hooks and one without (Makefile).
+extern const model::StageTable stage_table_traced;
+extern const model::StageTable stage_table_plain;

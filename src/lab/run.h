@@ -1,19 +1,77 @@
-// A run of the program as data: the measurements, with a row for each kernel or reference.
+// A run of the program as data: the measurements, with a row for each kernel or reference, and what
+// follows from them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "lab/measurement.h"
 #include "lab/request.h"
+#include "model/ceiling.h"
+#include "model/compiled_kernel.h"
 #include "model/counts.h"
+#include "model/error.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 
 namespace lab {
 
-// The later stage in which the row's costliest request costs less (src/lab/remedy.h).
+struct Timing {
+  double median_ms;
+  double min_ms;
+  double max_ms;
+  double quartile1_ms, quartile3_ms;  // half of the times lie between them
+  int repetitions;
+  bool partial = false;  // scaled up from the first rows (the serial loop at large sizes)
+
+  // On a GPU: how long it had worked for this program before, without a pause of more than a
+  // second, and its sensors during the measurement, if they could be read.
+  std::optional<double> busy_before_ms = {};
+  std::optional<model::DeviceState> device = {};
+};
+
+// The wall-clock time that it takes on the CPU.
+double milliseconds_of(const std::function<void()>& work);
+
+// Requires at least one time.
+Timing summary(std::vector<double> times_ms);
+
+// How a kernel that is not a stage was launched.
+struct LaunchShape {
+  struct Extent {
+    unsigned x, y, z;
+  } grid, block;
+  int static_shared_bytes, dynamic_shared_bytes;
+  int launches;  // for this kernel; the launch shape is that of the first launch
+};
+
+// A user's loads from shared memory as nvcc made them, or why that is not known.
+struct SharedLoads {
+  std::string architecture;  // "sm_86"
+  std::optional<model::CompiledLoads> compiled;
+  std::string why_unknown;  // a sentence; empty: they are known
+};
+
+// The results for a kernel on a problem: counts, hazards, time and error.
+struct Measurement {
+  std::optional<LaunchShape> launch;    // for a kernel that is not a stage
+  bool aligned = true;                  // Variant::kernel ran; else Variant::kernel_any
+  std::optional<model::Counts> counts;  // with the hazards; empty: not traced
+  std::optional<model::Occupancy> occupancy;
+  std::optional<Timing> time;          // empty: traced only
+  std::optional<model::Error> error;   // against the fp64 CPU reference
+  std::optional<double> cublas_error;  // relative (Frobenius), against cuBLAS fp32
+
+  // The source text to which counts->lines refers, and the first and last line of the kernel in it
+  // (from 1); 0 if unknown.
+  std::string source, source_file;
+  int source_first = 0, source_last = 0;
+
+  std::optional<SharedLoads> shared_loads;  // empty: not a user's file
+};
+
+// The later stage in which the row's costliest request costs less (lab/measure.h).
 struct Remedy {
   int stage = -1;  // -1: no later stage improves it
   std::string name;
@@ -28,7 +86,7 @@ struct Row : Measurement {
   const model::Stage* stage = nullptr;  // null: not a stage, or stage 0
   const model::Variant* variant = nullptr;
 
-  std::string why_not_run = {};  // what the GPU lacks (model/choice.h); empty: it lacks nothing
+  std::string why_not_run = {};       // what the GPU lacks (model/stage.h); empty: it lacks nothing
   std::optional<Remedy> remedy = {};  // empty: not searched for, or nothing to improve
   // The lines of the previous stage's kernel in the same text; 0 if there is none.
   std::string before_name = {}, before_kernel = {};
@@ -62,5 +120,95 @@ struct Run {
 Run new_run(const Request& request, bool gpu_present, const std::string& command);
 
 std::string joined(int argc, char** argv);  // the command as typed
+
+// Rates and ratios of a run, each defined once for all output formats.
+
+// 2MNK floating-point operations divided by the median time, in 1e12 per second. Nothing without a
+// time.
+std::optional<double> tflops(const Run& run, const Row& row);
+
+// Speed relative to cuBLAS fp32 in the same run: 1 is equal.
+std::optional<double> cublas_ratio(const Run& run, const Row& row);
+
+// Speed relative to the previous stage, if both have a time.
+std::optional<double> times_the_stage_before(const Run& run, const Row& row);
+
+// The compiler's record of the kernel that ran, for the run's GPU or the nearest older one.
+std::optional<model::CompiledKernel> compiled_loop(const Run& run, const Row& row);
+
+// Ceilings on the run's GPU, from the trace alone and with the compiler's instructions. Nothing if
+// nothing is multiplied, nothing was traced, no block fits, or the GPU has no clock. The second
+// also needs a record.
+std::optional<model::Ceiling> written_ceiling(const Run& run, const Row& row);
+std::optional<model::Ceiling> compiled_ceiling(const Run& run, const Row& row);
+
+// The same kernel if its blocks also wait. Needs the compiled ceiling and an occupancy.
+std::optional<model::Waiting> with_waiting(const Run& run, const Row& row);
+
+// Measured speed divided by compiled_ceiling() for the run's size: the part of the time in which
+// the ceiling's unit is busy.
+std::optional<double> ceiling_ratio(const Run& run, const Row& row);
+
+// What limits a timed kernel: a unit, if one is busy most of the time. Otherwise warps mostly wait
+// for results: latency, which no ceiling can see.
+struct BoundBy {
+  bool latency;           // the busiest unit is busy less than kBusy percent of the time
+  model::UnitIndex unit;  // the busiest unit, which sets the ceiling
+  int percent;            // of the time in which it is busy
+};
+inline constexpr int kBusy = 80;
+std::optional<BoundBy> bound_by(const Run& run, const Row& row);
+
+// The product as the kernels see it: if alpha is 0, K is 0.
+model::Product product_of(const Run& run);
+
+// The number of elements of C that a thread of an interior block computes.
+double results_per_thread(const model::Variant& variant);
+
+// How the tiles of C are shared out on the run's GPU.
+model::ShareOut shares(const Run& run, const model::Variant& variant);
+
+// The launch has x times y blocks: ceil(N/BN) times ceil(M/BM), or one row of them where the kernel
+// orders the tiles itself or cuts some.
+struct Grid {
+  long long x;
+  long long y;
+};
+Grid grid(const Run& run, const model::Variant& variant);
+
+// The computation in numbers: "C (M x N) = alpha * A (M x K) * B (K x N) + beta * C".
+std::string product(const Run& run);
+
+// The name of the kernel that ran, in C++ syntax.
+const char* kernel_name(const Row& row);
+
+// Sectors or wavefronts per request; 0 if there was no request.
+double pieces_per_request(const model::Traffic& traffic);
+
+// Bank conflicts per request to shared memory, loads and stores together.
+double conflicts_per_request(const model::Counts& counts);
+
+// Whether the counts cover every block, and so are totals of the launch.
+bool is_total(const model::Counts& counts);
+
+inline constexpr double kWasteful = 1.05;  // more than a ragged edge explains
+
+// The line that wastes most. Null if no line wastes more than a ragged edge explains. Also null if
+// that line is a cp.async, because its two sides together cost more than a picture of one side
+// shows.
+const model::LineCounts* worst_line(const Row& row);
+
+// The line of `row` with the same access to the same array, possibly as a cp.async. If there are
+// several, the worst one. Null if there is none.
+const model::LineCounts* same_request(const Row& row, const model::LineCounts& line);
+
+// The same counts, summed by array: `line` is 0.
+std::vector<model::LineCounts> by_array(const model::Counts& counts);
+
+const char* name_of(model::Direction direction);  // "load", "store" or "copy"
+
+// Wavefronts or sectors divided by those that are neither bank conflicts nor uncoalesced; at
+// least 1.
+double waste(const model::LineCounts& line);
 
 }  // namespace lab

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -81,5 +82,19 @@ std::string difference(const Lines& quoted, const Lines& real);
 // `quoted`, updated from `real`. A line is updated if the same words now have other numbers. A line
 // that is not found stays unchanged.
 Lines mended(const Lines& quoted, const Lines& real);
+
+// The lines that show the figures: "![what it shows](figures/NAME.svg)".
+
+// The finding of each figure, by its file: "figures/gpu.svg".
+using Findings = std::map<std::string, std::string>;
+
+// The <desc> of every SVG file in that folder.
+Findings findings_in(const std::filesystem::path& folder);
+
+// Updates the lines of `text` that show a figure to its present finding. Stages that share a figure
+// have one file, "stage3-4-banks.svg"; a line that shows "stage3-banks.svg" then shows that one.
+// Returns a sentence for each line that an author must handle: lines of figures that no longer
+// exist or were shown before, and figures that no line shows.
+Lines renew_figure_lines(Lines& text, const Findings& findings);
 
 }  // namespace lesson

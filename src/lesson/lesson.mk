@@ -7,7 +7,7 @@ $(BUILD)/examples/%: examples/%.cu src/lesson/on_cpu.h $(BUILD)/src/lesson/on_cp
 	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
 	$(CXX) $(AS_CPU) -O2 -include src/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o %.a,$^) -o $(NEW) && mv -f $(NEW) $@
 
-LESSON := $(BUILD)/src/lesson/lesson.o $(BUILD)/src/lesson/figure_lines.o
+LESSON := $(BUILD)/src/lesson/lesson.o
 $(BUILD)/lesson/update: $(BUILD)/src/lesson/update.o $(LESSON)
 	mkdir -p $(@D)
 	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@

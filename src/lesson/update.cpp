@@ -9,7 +9,6 @@
 #include <fstream>
 #include <regex>
 
-#include "lesson/figure_lines.h"
 #include "lesson/lesson.h"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "machine/device_memory.h"
-#include "model/narrow_float.h"
 #include "model/refusal.h"
+#include "model/tensor_core.h"
 
 Bf16Matrix Bf16Copies::copy(
     const char* name, Memory& to, const float* matrix, int rows, int columns) {

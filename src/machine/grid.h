@@ -13,10 +13,9 @@
 #include "cuda/runtime.h"
 #include "machine/fault.h"
 #include "machine/runners.h"
-#include "model/audit.h"
 #include "model/counts.h"
 #include "model/gpus.h"
-#include "model/recorder.h"
+#include "model/recording.h"
 
 namespace machine {
 

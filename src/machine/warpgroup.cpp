@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "machine/own_access.h"
-#include "model/matrix_descriptor.h"
 #include "model/tensor_core.h"
 
 namespace machine {

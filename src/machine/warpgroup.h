@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "machine/async_groups.h"
-#include "model/matrix_descriptor.h"
+#include "model/tensor_core.h"
 
 namespace machine {
 

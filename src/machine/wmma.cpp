@@ -14,7 +14,6 @@
 #include "machine/collectives.h"
 #include "machine/observer.h"
 #include "machine/worker.h"
-#include "model/narrow_float.h"
 #include "model/tensor_core.h"
 
 namespace machine {

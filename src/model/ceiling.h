@@ -8,15 +8,16 @@
 // kernel comes near it if its warps hide all their latency.
 //
 // Limits. At 4096^3 an H200 reaches 0.66 to 0.99 of it with the fp32 stages. The rest is waiting,
-// which this model leaves out and waiting.h adds: for loads when there are few other warps to run
-// (25 to 50 % occupancy once a thread has several results), at two barriers per tile, and for the
-// epilogue. The naive kernel has so many requests in flight that nothing is lost. The async
-// pipeline copies ahead and comes closest of the kernels that mostly multiply.
+// which a ceiling leaves out and the model of waiting (below) adds: for loads when there are few
+// other warps to run (25 to 50 % occupancy once a thread has several results), at two barriers per
+// tile, and for the epilogue. The naive kernel has so many requests in flight that nothing is lost.
+// The async pipeline copies ahead and comes closest of the kernels that mostly multiply.
 // results/h200-ceilings-4096.txt has, for every unit, the busy share by the model beside the
 // hardware's. They agree within a few points, and the model names the busiest unit. L1 and shared
 // memory are two units here but share one data stage in the hardware, so the traffic of cp.async is
-// under L1 here and under shared memory there. The register banks are in waiting.h, the instruction
-// cache is in no model. For L2 the model has only the traffic that no L1 cache could save.
+// under L1 here and under shared memory there. The register banks are in the model of waiting, the
+// instruction cache is in no model. For L2 the model has only the traffic that no L1 cache could
+// save.
 #pragma once
 
 #include <array>
@@ -60,7 +61,7 @@ struct Ceiling {
 struct Product {
   int M, N, K;
   bool reads_C;  // beta is not 0
-  int sms = 0;   // among which tiles that are cut are shared out (model/share_out.h); 0: none is
+  int sms = 0;   // among which tiles that are cut are shared out (ShareOut); 0: none is
 };
 
 // The most multiply-adds of that kind, counted as two operations, per second; 0 if the GPU cannot
@@ -104,5 +105,133 @@ struct SharedLoads {
 SharedLoads shared_loads_as_compiled(
     const Product& product, const Variant& variant, const Counts& counts,
     const CompiledKernel& record);
+
+// What tile sizes alone decide, before there is a kernel: its loads, and the highest speed that
+// they allow. For kernels whose threads copy a tile of A and B to shared memory, a block at a time,
+// and multiply TM x TN results from it.
+
+struct TileSizes {
+  int BM, BN, BK, TM, TN;
+};
+
+// Why there can be no such kernel.
+enum class TileFault {
+  none,
+  range,          // a size is below 1 or above 1024
+  rows,           // BM is no multiple of TM
+  columns,        // BN is no multiple of TN
+  threads,        // more than a block may have
+  vectors,        // TM, TN or BK is no multiple of the floats that are moved at once
+  copies_of_A,    // the threads do not copy whole rows of A's tile
+  copies_of_B,    // or of B's
+  shared_memory,  // the tiles take more than a block may have
+};
+
+// `vec`: the floats that a copy moves, and a load from shared memory: 1 or 4.
+TileFault tile_fault(const Gpu& gpu, const TileSizes& sizes, int vec);
+
+// Of one thread of an interior block, by the formulas of a stage; beta is 0.
+struct TileCosts {
+  int threads;     // per block
+  int smem_bytes;  // per block, without padding
+  double gmem_loads, gmem_floats, smem_loads, smem_floats, gmem_stores, smem_stores;
+  double operations_per_gmem_byte;  // asked of global memory, whether caches answer or DRAM
+  double operations_per_smem_byte;
+};
+
+// Sizes without a fault. The formulas may use M, N, K, the sizes, `threads`, `vec` and `reads_C`.
+TileCosts tile_costs(
+    const Product& product, const TileSizes& sizes, int vec, const Predicted& formulas);
+
+// The ceiling as written, if every request takes the fewest cycles that the rules allow: requests
+// to global memory are contiguous, those to shared memory have no bank conflict, and all lanes of a
+// load from it may share what they load. So it is an upper bound for every order of the threads.
+// Nothing for a GPU without a clock.
+std::optional<Ceiling> tile_bound(
+    const Gpu& gpu, const Product& product, const TileSizes& sizes, int vec,
+    const Predicted& formulas);
+
+// Computes the counts of a long product from those of two short ones. A kernel does the same for
+// every tile along K, so each of its counts grows linearly with the number of tiles. `near` and
+// `far` are the counts of the same blocks for two products that differ only in K. The result is for
+// K = K_near + steps (K_far - K_near). It is exact if both products are longer than the kernel's
+// pipeline, and if K does not change the rows' alignment to 128-byte lines, that is, if the
+// difference is a multiple of 32 floats and of the tile. The counts of source lines are omitted,
+// and the hazards are those of `far`.
+Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps);
+
+// How fast a kernel is if its blocks also wait: the simplest model that predicts how busy each unit
+// is.
+//
+// A block goes round a circle: it issues instructions, waits for shared memory, waits for global
+// memory, and waits at its barriers. While it waits, the other resident blocks of the SM use the
+// units, and two blocks that want the same unit queue for it. With few resident blocks the units
+// are idle while all blocks wait: that is latency. With many, one unit is always busy: then the
+// speed is the ceiling's.
+//
+// This is mean value analysis of a closed queueing network (Reiser and Lavenberg, 1980): a block
+// that joins n - 1 others finds at each unit the queue that those n - 1 leave there on average. The
+// customers are blocks, because barriers keep the warps of a block together. L1 and shared memory
+// have one queue, because they share one data stage.
+//
+// Three things shorten a wait. Instructions between a load and the first use of its result run
+// meanwhile. So do the other warps of the block, while one waits for shared memory. And cp.async
+// with several tiles in flight copies while the block multiplies.
+//
+// A barrier makes a block wait for the slowest of its loads. Blocks that run together need the same
+// parts of A and B at about the same time, so the slowest load waits for DRAM, unless A and B fit
+// in the L2 cache. Without barriers a warp waits for the slowest of the few loads that are under
+// way together, and often all of them find their line in L1. The other warps of its block need the
+// same lines and wait with it.
+//
+// Two things cost time although no result is missing. The compiler makes a warp wait between its
+// instructions, usually because the next one needs the result of the one before; meanwhile the
+// scheduler's other warps issue, if there are any. And an instruction waits while the banks of the
+// register file read its operands; then no warp issues. Both are read from the machine code
+// (sass_mix.awk).
+//
+// The L2 cache and DRAM serve all SMs at once. So they bound the speed of all blocks together, but
+// a block queues only for its SM's port to the L2 cache.
+//
+// Limits. Only the main loop counts, as for a ceiling. The instruction cache, the queues inside the
+// memory, and the rush for shared memory after a barrier are not in the model. Nothing in it was
+// fitted: latencies were measured one by one, and the rest is counted. For the kernels that issue
+// in most cycles it says 6 to 8 points more than ncu. src/model/ceiling_tests.cpp compares it with
+// ncu.
+
+// Cycles between an operation and the next one that needs its result.
+struct Latencies {
+  double smem;
+  double l1;
+  double l2;
+  double dram;
+  double barrier;
+};
+
+// As `make latency` measured them on an H200 (results/h200-latency.txt). Other GPUs of the table
+// have not been measured and take these.
+Latencies latencies();
+
+struct Waiting {
+  double tflops;
+  std::array<double, kUnits> busy;  // share of the time, by UnitIndex
+  UnitIndex busiest;
+  int resident_blocks;         // of one SM
+  double warps_per_scheduler;  // resident
+  // How a block spends its time: the shares add up to 1.
+  double issuing;  // or queueing for the schedulers, or between two instructions
+  double waiting_for_smem;
+  double waiting_for_gmem;
+  double at_barriers;
+};
+
+// Requires the ceiling of the same kernel, as compiled. Nothing if no block fits.
+std::optional<Waiting> with_waiting(
+    const Gpu& gpu, const Product& product, const Variant& variant, const Ceiling& ceiling,
+    const CompiledKernel& record, const Occupancy& occupancy);
+
+// `busy` of all SMs on average, as a profiler counts it: in the last wave some have no block. The
+// L2 cache and DRAM belong to all.
+std::array<double, kUnits> busy_on_average(const Waiting& waiting, const Ceiling& ceiling);
 
 }  // namespace model

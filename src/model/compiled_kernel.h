@@ -1,10 +1,16 @@
-// The compiler's output for each kernel, as recorded: registers, spills, static shared memory, and
-// the instructions of its main loop.
+// The compiler's output for each kernel: what was recorded (registers, spills, static shared
+// memory, the instructions of its main loop), and machine code as cuobjdump prints it.
 #pragma once
 
+#include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "model/counts.h"
 
 namespace model {
 
@@ -76,5 +82,75 @@ std::optional<CompiledKernel> find_compiled_kernel(std::string_view kernel, int 
 
 // The same among the records that have a main loop.
 std::optional<CompiledKernel> find_compiled_loop(std::string_view kernel, int compute_capability);
+
+// The shared-memory instructions of compiled kernels, from a disassembly with source lines.
+
+struct SharedInstruction {
+  enum class Kind { load, store, load_matrices };  // LDS, STS, LDSM
+  Kind kind;
+  int bytes;        // per lane; of LDSM 16
+  bool predicated;  // lanes, or the whole warp, may leave it out
+  int together;     // a warp executes instructions with the same number equally often
+  struct Place {
+    std::string file;
+    int line;
+  };
+  std::vector<Place> places;  // outermost call first; empty if the code has no lines
+};
+
+struct SassKernel {
+  std::string name;  // mangled
+  std::vector<SharedInstruction> instructions;
+};
+
+// Reads the output of `nvdisasm -gi` for a cubin that was compiled with -lineinfo. `together`
+// follows from the branches: of two instructions, the first is always followed by the second, the
+// second always preceded by the first, and the same loops contain both.
+std::vector<SassKernel> read_sass(std::istream& disassembly);
+
+// A kernel's loads from shared memory as they were compiled: the compiler merges loads of
+// neighbouring words, and leaves out those whose value is already in a register.
+
+// The loads of one line, or of several lines that the compilers book differently.
+struct CompiledLine {
+  int line = 0, helper_line = 0;    // as in LineCounts; the first of them
+  std::vector<std::string> arrays;  // without repetition
+  std::int64_t requests = 0;        // as written
+  std::int64_t wavefronts = 0;
+  int by_bytes[5] = {};  // instructions of 1, 2, 4, 8 and 16 bytes per lane in the compiled code
+
+  // As compiled. Nothing if that cannot be told.
+  std::optional<std::int64_t> compiled_requests, compiled_wavefronts;
+};
+
+struct CompiledLoads {
+  std::vector<CompiledLine> lines;
+
+  // Of all lines, as compiled; nothing if that cannot be told for one of them.
+  std::optional<std::int64_t> requests() const;
+  std::optional<std::int64_t> wavefronts() const;
+};
+
+// For the traced blocks. `file` is that of the kernel's source, with its lines `first` to `last`.
+// It is derived from two facts about the trace and the code:
+//   - A warp executes an instruction as often as the other instructions of the same basic block,
+//     among which may be a store of a line whose bytes are known.
+//   - If a warp loads no word twice between two barriers, then no load can be left out, and the
+//     compiled loads have the bytes of the written ones.
+CompiledLoads compiled_loads(
+    const Counts& counts, const SassKernel& kernel, const std::string& file, int first, int last);
+
+// A line whose loads from shared memory a compiler may merge, if it unrolls the loop around them.
+struct MergeableLine {
+  int line, helper_line;
+  std::string array;
+  int loads;                 // that become one: 2 or 4
+  double share;              // of the loads of the line that are like that
+  double wavefronts;         // of such loads, as written
+  double wavefronts_merged;  // of the one
+};
+
+// All lanes are aligned alike, and the warp loads the neighbouring words between the same barriers.
+std::vector<MergeableLine> mergeable_lines(const Counts& counts);
 
 }  // namespace model

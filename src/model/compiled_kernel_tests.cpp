@@ -1,19 +1,20 @@
-#include "model/compiled_kernel.h"
-
 #include <doctest/doctest.h>
-#include <unistd.h>
 
+#include <unistd.h>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
+#include "model/compiled_kernel.h"
 
 namespace model {
 
@@ -278,6 +279,566 @@ TEST_CASE("without a disassembler, registers are recorded and main loops are kep
   CHECK(lines[2] == "{\"known<1, 2>\", 90, 40, 8, 1024, {1, 2, 3}, {}},");
   CHECK(lines[3] == "{\"strange<3>\", 90, 40, 8, 1024, {}, {}},");
   std::filesystem::remove_all(folder);
+}
+
+namespace {
+
+// As `nvdisasm -gi` writes it.
+constexpr const char* kCode = R"(
+	.target	sm_90
+	.section	.text._Z5tiledPf,"ax",@progbits
+.text._Z5tiledPf:
+	//## File "/home/me/tiled.cu", line 9
+        /*0000*/                   S2R R0, SR_TID.X ;
+        /*0010*/              @!P0 EXIT ;
+.L_x_1:
+	//## File "/home/me/tiled.cu", line 12
+        /*0020*/                   STS [R2], R3 ;
+        /*0030*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;
+	//## File "/home/me/tiled.cu", line 14
+        /*0040*/                   LDS.128 R4, [R5+0x10] ;
+	//## File "/home/me/tiled.cu", line 3 inlined at "/home/me/tiled.cu", line 15
+	//## File "/home/me/tiled.cu", line 15
+        /*0050*/               @P1 LDS.U16 R8, [R6+UR4] ;
+        /*0060*/               @P2 BRA `(.L_x_2) ;
+	//## File "/home/me/tiled.cu", line 16
+        /*0070*/                   LDS.64 R10, [R6] ;
+.L_x_2:
+	//## File "/home/me/tiled.cu", line 17
+        /*0080*/                   LDS R12, [R6] ;
+        /*0090*/              @!P3 BRA `(.L_x_1) ;
+        /*00a0*/                   LDSM.16.M88.4 R16, [R7] ;
+        /*00b0*/                   EXIT ;
+.L_x_3:
+        /*00c0*/                   BRA `(.L_x_3) ;
+	.section	.nv.info,"",@"SHT_CUDA_INFO"
+	.section	.text._Z4nonev,"ax",@progbits
+.text._Z4nonev:
+        /*0000*/                   EXIT ;
+)";
+
+std::vector<SassKernel> read(const std::string& text) {
+  std::istringstream disassembly(text);
+  return read_sass(disassembly);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a disassembly gives the shared-memory instructions with their widths and lines") {
+  const std::vector<SassKernel> kernels = read(kCode);
+  REQUIRE(kernels.size() == 2);
+  CHECK(kernels[0].name == "_Z5tiledPf");
+  CHECK(kernels[1].name == "_Z4nonev");
+  CHECK(kernels[1].instructions.empty());
+  const auto& made = kernels[0].instructions;
+  REQUIRE(made.size() == 6);
+  using Kind = SharedInstruction::Kind;
+  CHECK(made[0].kind == Kind::store);
+  CHECK(made[1].kind == Kind::load);
+  CHECK(made[5].kind == Kind::load_matrices);
+  const int bytes[] = {4, 16, 2, 8, 4, 16};
+  for (int i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    CHECK(made[i].bytes == bytes[i]);
+    CHECK(made[i].predicated == (i == 2));
+  }
+  REQUIRE(made[1].places.size() == 1);
+  CHECK(made[1].places[0].file == "/home/me/tiled.cu");
+  CHECK(made[1].places[0].line == 14);
+  REQUIRE(made[2].places.size() == 2);
+  CHECK(made[2].places[0].line == 15);
+  CHECK(made[2].places[1].line == 3);
+}
+
+TEST_CASE("instructions of a loop's every iteration are executed equally often, and no others") {
+  const auto made = read(kCode)[0].instructions;
+  CHECK(made[0].together == made[1].together);
+  CHECK(made[0].together == made[2].together);
+  CHECK(made[0].together == made[4].together);
+  CHECK(made[0].together != made[3].together);  // jumped over
+  CHECK(made[0].together != made[5].together);  // after the loop
+}
+
+TEST_CASE("a warp that may end between two instructions does not execute both equally often") {
+  const std::string text =
+      replaced(kCode, "@!P3 BRA `(.L_x_1)", "@P1 EXIT") + "";  // now there is no loop
+  const auto made = read(text)[0].instructions;
+  CHECK(made[0].together == made[4].together);
+  CHECK(made[4].together != made[5].together);
+  const auto straight =
+      read(replaced(kCode, "@!P3 BRA `(.L_x_1)", "IADD3 R1, R1, R2, R3"))[0].instructions;
+  CHECK(straight[4].together == straight[5].together);
+}
+
+TEST_CASE("where a branch's target is computed, only one block is executed equally often") {
+  const auto made = read(replaced(kCode, "S2R R0, SR_TID.X", "BRX R2 -0x10"))[0].instructions;
+  CHECK(made[0].together == made[1].together);
+  CHECK(made[0].together != made[4].together);
+}
+
+namespace {
+
+constexpr const char* kFile = "/home/me/tiled.cu";
+
+// A load or store of `bytes` bytes per lane, without conflicts; what it costs as a wider one is
+// that of a broadcast.
+LineCounts written(
+    int line, const char* array, Direction direction, std::int64_t requests, int bytes = 4) {
+  LineCounts counts;
+  counts.line = line;
+  counts.array = array;
+  counts.shared = true;
+  counts.direction = direction;
+  counts.bytes = bytes;
+  counts.requests = counts.pieces = requests;
+  counts.worst_pieces = 1;
+  if (direction == Direction::load) counts.merging.watched = requests;
+  return counts;
+}
+
+// All lanes are aligned alike: a wide load takes `wavefronts`.
+LineCounts widenable(LineCounts counts, int wavefronts) {
+  const std::int64_t pairs = counts.requests / 2, fours = counts.requests / 4;
+  counts.merging.by_64 = {pairs, pairs * wavefronts, wavefronts};
+  counts.merging.by_128 = {fours, fours * wavefronts, wavefronts};
+  counts.merging.in_pairs = counts.merging.in_fours = counts.merging.watched;
+  return counts;
+}
+
+void make(
+    SassKernel& kernel, int count, SharedInstruction::Kind kind, int bytes, int together,
+    int line) {
+  for (int i = 0; i < count; ++i) {
+    kernel.instructions.push_back({kind, bytes, false, together, {{kFile, line}}});
+  }
+}
+
+using Kind = SharedInstruction::Kind;
+
+CompiledLoads compiled(const std::vector<LineCounts>& lines, const SassKernel& kernel) {
+  Counts counts;
+  counts.lines = lines;
+  return compiled_loads(counts, kernel, kFile, 10, 40);
+}
+
+}  // namespace
+
+TEST_CASE("a line whose compiled loads have one width has the bytes as written in such loads") {
+  SassKernel kernel;
+  make(kernel, 2, Kind::load, 16, 7, 20);
+  make(kernel, 8, Kind::load, 4, 7, 21);
+  const CompiledLoads loads = compiled(
+      {widenable(written(20, "As", Direction::load, 800), 2),
+       written(21, "Bs", Direction::load, 800)},
+      kernel);
+  REQUIRE(loads.lines.size() == 2);
+  CHECK(loads.lines[0].compiled_requests == 200);
+  CHECK(loads.lines[0].compiled_wavefronts == 400);
+  CHECK(loads.lines[0].by_bytes[4] == 2);
+  CHECK(loads.lines[1].compiled_requests == 800);
+  CHECK(loads.lines[1].compiled_wavefronts == 800);
+  CHECK(loads.requests() == 1000);
+  CHECK(loads.wavefronts() == 1200);
+}
+
+TEST_CASE("of a line with two arrays, the wide loads are those of the array that can be wide") {
+  SassKernel kernel;
+  make(kernel, 8, Kind::load, 16, 7, 20);
+  make(kernel, 32, Kind::load, 4, 7, 21);  // the compiler books B's to the next line
+  const CompiledLoads loads = compiled(
+      {widenable(written(20, "As", Direction::load, 3200), 1),
+       written(20, "Bs", Direction::load, 3200)},
+      kernel);
+  REQUIRE(loads.lines.size() == 1);
+  CHECK(loads.lines[0].arrays == std::vector<std::string>{"As", "Bs"});
+  CHECK(loads.requests() == 800 + 3200);
+  CHECK(loads.wavefronts() == 800 + 3200);
+}
+
+TEST_CASE("a store in the same basic block tells how often loads run that were partly left out") {
+  SassKernel kernel;
+  make(kernel, 2, Kind::store, 16, 7, 15);  // 100 times
+  make(kernel, 8, Kind::load, 4, 7, 20);
+  LineCounts repeated = written(20, "Bs", Direction::load, 6400);
+  repeated.merging.repeated = 5600;
+  const CompiledLoads loads =
+      compiled({written(15, "As", Direction::store, 200, 16), repeated}, kernel);
+  CHECK(loads.requests() == 800);
+  CHECK(loads.wavefronts() == 800);
+
+  // In another block, that cannot be told.
+  for (SharedInstruction& made : kernel.instructions) {
+    if (made.kind == Kind::load) made.together = 8;
+  }
+  const CompiledLoads unknown =
+      compiled({written(15, "As", Direction::store, 200, 16), repeated}, kernel);
+  REQUIRE(unknown.lines.size() == 1);
+  CHECK(!unknown.lines[0].compiled_requests);
+  CHECK(!unknown.requests());
+  CHECK(!unknown.wavefronts());
+}
+
+TEST_CASE("a loop that is unrolled partly, with loads of two widths, cannot be told") {
+  SassKernel kernel;
+  make(kernel, 1, Kind::load, 16, 7, 20);
+  make(kernel, 1, Kind::load, 4, 9, 20);  // the remaining iterations
+  const std::vector<LineCounts> lines{widenable(written(20, "As", Direction::load, 100), 1)};
+  CHECK(!compiled(lines, kernel).requests());
+  // In one block it can.
+  kernel.instructions[1].together = 7;
+  CHECK(compiled(lines, kernel).requests() == 40);
+  // Loads that some warps leave out are not as many.
+  kernel.instructions[1].predicated = true;
+  CHECK(!compiled(lines, kernel).requests());
+}
+
+TEST_CASE("wavefronts that differ from load to load are known if all loads became wide") {
+  SassKernel kernel;
+  make(kernel, 2, Kind::load, 16, 7, 20);
+  LineCounts line = widenable(written(20, "As", Direction::load, 800), 1);
+  line.merging.by_128 = {200, 300, 2};
+  CHECK(compiled({line}, kernel).wavefronts() == 300);
+  make(kernel, 1, Kind::load, 8, 7, 20);
+  line.requests = line.pieces = 1000;
+  line.merging.by_128 = {250, 375, 2};
+  const CompiledLoads mixed = compiled({line}, kernel);
+  CHECK(mixed.requests() == 300);
+  CHECK(!mixed.wavefronts());
+}
+
+TEST_CASE("more compiled loads than the source has are a contradiction, and not told") {
+  SassKernel kernel;
+  make(kernel, 1, Kind::store, 4, 7, 15);
+  make(kernel, 3, Kind::load, 4, 7, 20);
+  LineCounts repeated = written(20, "Bs", Direction::load, 200);
+  repeated.merging.repeated = 1;
+  CHECK(!compiled({written(15, "As", Direction::store, 100), repeated}, kernel).requests());
+}
+
+TEST_CASE("an access in a helper belongs to the helper's line and the call's") {
+  SassKernel kernel;
+  kernel.instructions.push_back({Kind::load, 4, false, 7, {{kFile, 30}, {kFile, 5}}});
+  kernel.instructions.push_back({Kind::load, 16, false, 8, {{kFile, 31}, {kFile, 5}}});
+  LineCounts first = written(30, "As", Direction::load, 40);
+  first.helper_line = 5;
+  LineCounts second = widenable(written(31, "As", Direction::load, 40), 1);
+  second.helper_line = 5;
+  const CompiledLoads loads = compiled({first, second}, kernel);
+  REQUIRE(loads.lines.size() == 2);
+  CHECK(loads.lines[0].compiled_requests == 40);
+  CHECK(loads.lines[1].compiled_requests == 10);
+  CHECK(loads.lines[1].helper_line == 5);
+}
+
+TEST_CASE("neighbouring, aligned loads may be merged, and no others") {
+  Counts counts;
+  counts.lines = {
+      widenable(written(20, "As", Direction::load, 800), 1),
+      written(21, "Bs", Direction::load, 800),
+      widenable(written(22, "Cs", Direction::load, 800), 1)};
+  counts.lines[2].merging.in_fours = 400;
+  const std::vector<MergeableLine> lines = mergeable_lines(counts);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].array == "As");
+  CHECK(lines[0].loads == 4);
+  CHECK(lines[0].wavefronts == 4);
+  CHECK(lines[0].wavefronts_merged == 1);
+  CHECK(lines[1].array == "Cs");
+  CHECK(lines[1].loads == 2);
+  CHECK(lines[1].share == 1);
+  // Another array that the line loads by the same name.
+  counts.lines[2].merging.in_pairs = 400;
+  const std::vector<MergeableLine> half = mergeable_lines(counts);
+  REQUIRE(half.size() == 2);
+  CHECK(half[1].loads == 4);
+  CHECK(half[1].share == 0.5);
+}
+
+// Tests of the instruction mix that src/model/sass_mix.awk computes from SASS.
+
+namespace {
+
+// The output of src/model/sass_mix.awk for `sass`.
+std::string counted(const std::string& sass) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("gemm_steps_sass." + std::to_string(getpid()));
+  std::ofstream(path) << sass;
+  std::FILE* awk = popen(("awk -f src/model/sass_mix.awk " + path).c_str(), "r");
+  std::string text;
+  for (int c; (c = std::fgetc(awk)) != EOF;) text += static_cast<char>(c);
+  CHECK(pclose(awk) == 0);
+  return text;
+}
+
+// The line of `part` without its last `n` counts.
+std::string without_last(std::string line, int n) {
+  for (; n > 0; --n) line.resize(line.rfind(", "));
+  return line;
+}
+
+// Whether the line of `part` ends with these counts of waiting, followed by three others.
+bool waits_are(const std::string& text, const std::string& part, const std::string& waits) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\t" + part + "\t") != line.npos)
+      return without_last(line, 3).ends_with(", " + waits);
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("with nested loops and two paths for copies, the mix counts what a warp executes") {
+  // The outer loop begins at 0010, the inner one at 0060; 0030 is the path of a block at the edge.
+  const std::string text = counted(R"(
+	Function : kernel
+        /*0000*/                   S2R R0, SR_TID.X ;          /* 0x0000000000007919 */
+                                                               /* 0x000e220000002100 */
+        /*0010*/              @!P0 BRA 0x40 ;
+        /*0020*/                   BRA 0x60 ;
+        /*0030*/                   LDG.E R1, [R2.64] ;
+        /*0040*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
+        /*0050*/                   STS.64 [R3], R4 ;
+        /*0060*/                   LDS.U.128 R8, [R0] ;
+        /*0070*/              @!PT LDS RZ, [RZ] ;
+        /*0080*/                   FFMA R12, R8, R9, R12 ;
+        /*0090*/                   FFMA R12, R10, R11, R12 ;
+        /*00a0*/               @P1 BRA 0x60 ;
+        /*00b0*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;
+        /*00c0*/               @P2 BRA 0x10 ;
+        /*00d0*/                   STG.E [R2.64], R12 ;
+        /*00e0*/                   EXIT ;
+        /*00f0*/                   BRA 0xf0;
+)");
+  CHECK(
+      text ==
+      "kernel\twhole\t1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 0, 1, 8, 1, 0, 1, "
+      "1, 0, 0, 0\n"
+      "kernel\tloop\t0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 0, 0, 0, "
+      "0, 0, 0\n"
+      "kernel\tinner\t0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2, 0, 0, 1, "
+      "1, 0, 0, 0\n");
+}
+
+TEST_CASE("a kernel without a loop that multiplies has no main loop") {
+  CHECK(
+      counted("\tFunction : f\n        /*0000*/                   EXIT ;\n") ==
+      "f\twhole\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, "
+      "0, 0\n");
+  CHECK(counted("no SASS\n") == "");
+}
+
+TEST_CASE("the main loop is the one with the most math, on any pipe") {
+  const auto looped = [](const std::string& math) {
+    return counted(
+        "\tFunction : k\n"
+        "        /*0000*/                   LDG.E R1, [R2.64] ;\n"
+        "        /*0010*/                   " +
+        math +
+        " ;\n"
+        "        /*0020*/               @P1 BRA 0x0 ;\n"
+        // The loop that scales the results has more instructions, but cheaper ones.
+        "        /*0030*/                   FADD R4, R4, R5 ;\n"
+        "        /*0040*/                   FFMA R6, R4, R5, R6 ;\n"
+        "        /*0050*/                   FFMA R7, R4, R5, R7 ;\n"
+        "        /*0060*/                   FFMA R8, R4, R5, R8 ;\n"
+        "        /*0070*/               @P2 BRA 0x30 ;\n");
+  };
+  for (const char* mma :
+       {"HMMA.16816.F32 R4, R8, R12, R4", "HGMMA.64x128x16.F32 R24, gdesc[UR4], R24",
+        "IMMA.16832.S8.S8 R4, R8.ROW, R12.COL, R4", "DMMA.884 R4, R8, R12, R4"}) {
+    CAPTURE(std::string(mma));
+    CHECK(
+        looped(mma).find(
+            "k\tloop\t1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, ") !=
+        std::string::npos);
+  }
+  // Neither an address computation nor a moved constant is math.
+  for (const char* none : {"IMAD R4, R8, R12, R4", "HFMA2.MMA R4, -RZ, RZ, 0, 0"}) {
+    CAPTURE(std::string(none));
+    CHECK(
+        looped(none).find(
+            "k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 2, ") !=
+        std::string::npos);
+  }
+  // A loop of fp64 products counts, too, although it has no column of its own.
+  const std::string fp64 = counted(
+      "\tFunction : k\n"
+      "        /*0000*/                   LDG.E.64 R2, [R2.64] ;\n"
+      "        /*0010*/                   DFMA R4, R2, R2, R4 ;\n"
+      "        /*0020*/               @P1 BRA 0x0 ;\n");
+  CHECK(fp64.find("k\tloop\t0, 1, 0") != std::string::npos);
+}
+
+TEST_CASE(
+    "of two loops with the same math, one after the other, the main loop is the one that copies") {
+  const std::string copies =
+      "        /*0000*/                   LDGSTS.E [R5], [R2.64] ;\n"
+      "        /*0010*/                   FFMA R1, R2, R3, R1 ;\n"
+      "        /*0020*/               @P1 BRA 0x0 ;\n";
+  const std::string last_tiles =
+      "        /*0030*/                   FFMA R1, R2, R3, R1 ;\n"
+      "        /*0040*/               @P1 BRA 0x30 ;\n";
+  const std::string text = counted("\tFunction : k\n" + copies + last_tiles);
+  CHECK(
+      text.find("k\tloop\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, ") !=
+      std::string::npos);
+}
+
+TEST_CASE("a loop over tiles around the loop over K is not the main loop") {
+  const std::string text = counted(R"(
+	Function : k
+        /*0000*/                   MOV R9, RZ ;
+        /*0010*/                   LDS.64 R8, [R0] ;
+        /*0020*/                   HGMMA.64x256x8.F32.TF32 R24, R4, gdesc[UR8], R24 ;
+        /*0030*/                   HGMMA.64x256x8.F32.TF32 R24, R8, gdesc[UR8], R24 ;
+        /*0040*/               @P1 BRA 0x10 ;
+        /*0050*/                   HGMMA.64x256x8.F32.TF32 R24, R4, gdesc[UR8], R24 ;
+        /*0060*/                   FMUL R1, R24, R3 ;
+        /*0070*/                   STG.E [R2.64], R1 ;
+        /*0080*/               @P2 BRA 0x0 ;
+)");
+  CHECK(
+      text.find("k\tloop\t0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, ") !=
+      std::string::npos);
+  CHECK(
+      text.find("k\tinner\t0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ") !=
+      std::string::npos);
+}
+
+TEST_CASE("a warp waits once for loads that are under way together, and work before it counts") {
+  const std::string text = counted(R"(
+	Function : k
+        /*0000*/                   LDG.E R1, [R2.64] ;
+        /*0010*/                   LDG.E R4, [R2.64+0x10] ;
+        /*0020*/                   IADD3 R20, R20, 0x1, RZ ;
+        /*0030*/                   STS [R3], R1 ;
+        /*0040*/                   STS [R3+0x4], R4 ;
+        /*0050*/                   LDS.64 R8, [R0] ;
+        /*0060*/                   LDS R10, [R0+0x8] ;
+        /*0070*/                   IADD3 R21, R21, 0x1, RZ ;
+        /*0080*/                   FFMA R12, R9, R20, R12 ;
+        /*0090*/                   LDS R14, [R0+0x10] ;
+        /*00a0*/                   FFMA R12, R10, R20, R12 ;
+        /*00b0*/                   FFMA R12, R14, R20, R12 ;
+        /*00c0*/               @P1 BRA 0x0 ;
+)");
+  // Global: once, with an LDG and an IADD3 after the first load. Shared: R9 after two instructions,
+  // which also brings R10, and R14 after one.
+  CHECK(waits_are(text, "loop", "1, 2, 2, 3"));
+}
+
+TEST_CASE("a load at the end of the loop is used at its beginning") {
+  const std::string text = counted(R"(
+	Function : k
+        /*0000*/                   FFMA R12, R8, R20, R12 ;
+        /*0010*/                   LDS R8, [R0] ;
+        /*0020*/                   IADD3 R21, R21, 0x1, RZ ;
+        /*0030*/               @P1 BRA 0x0 ;
+)");
+  CHECK(waits_are(text, "loop", "0, 0, 1, 2"));
+}
+
+namespace {
+
+// Of `part`: "stalls, banks".
+std::string stalls_and_banks(const std::string& text, const std::string& part) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\t" + part + "\t") == line.npos) continue;
+    const std::string end = line.substr(without_last(line, 3).size() + 2);
+    return without_last(end, 1);
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("each instruction says how long its warp must wait before the next one") {
+  // A loop of four instructions, with 1, 2, 13 and 5 cycles.
+  const std::string text = counted(R"(
+	Function : k
+        /*0000*/                   LDG.E R1, [R2.64] ;        /* 0x000000040a047981 */
+                                                              /* 0x000fe20000000a00 */
+        /*0010*/                   FFMA R5, R1, R6, R5 ;      /* 0x0000000106057223 */
+                                                              /* 0x000fc40007ffe0ff */
+        /*0020*/                   IADD3 R7, R7, 0x1, RZ ;    /* 0x0000000107077810 */
+                                                              /* 0x000fda0003f04070 */
+        /*0030*/               @P1 BRA 0x0 ;                  /* 0xffffffc000007947 */
+                                                              /* 0x000fea000383ffff */
+)");
+  CHECK(stalls_and_banks(text, "loop") == "17, 0");
+}
+
+TEST_CASE(
+    "a bank reads one register per cycle, and an instruction has three cycles for its reads") {
+  const auto banks = [](const std::string& instructions) {
+    return stalls_and_banks(
+        counted(
+            "\tFunction : k\n"
+            "        /*0000*/                   LDG.E R1, [R2.64] ;\n" +
+            instructions + "        /*0100*/               @P1 BRA 0x0 ;\n"),
+        "loop");
+  };
+  const auto ffmas = [](const std::vector<std::string>& operands) {
+    std::string text;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      text += "        /*00" + std::to_string(i + 1) + "0*/                   FFMA " + operands[i] +
+              " ;\n";
+    }
+    return text;
+  };
+  // One even register more than the bank can read, in each of five instructions; the copy and the
+  // branch read nothing. The window takes the first two.
+  const std::string even = "R4, R6, R8, R5";
+  CHECK(banks(ffmas({even, even})) == "0, 0");
+  CHECK(banks(ffmas({even, even, even, even, even})) == "0, 3");
+  // A register that stays beside its bank, and one of the other bank.
+  const std::string kept = "R4, R6.reuse, R8, R5", odd = "R4, R6, R9, R5";
+  CHECK(banks(ffmas({kept, kept, kept, kept, kept})) == "0, 0");
+  CHECK(banks(ffmas({odd, odd, odd, odd, odd})) == "0, 3");  // R9 and R5
+  CHECK(banks(ffmas({odd, even, odd, even})) == "0, 0");
+  // In another place it is read again, but for the one that the last iteration has kept.
+  const std::string elsewhere = "R4, R8, R6.reuse, R5";
+  CHECK(banks(ffmas({kept, elsewhere, kept, elsewhere, kept})) == "0, 2");
+}
+
+TEST_CASE("a tensor core's instruction counts by its shape, and ldmatrix by its matrices") {
+  const auto looped = [](const std::string& mma) {
+    return counted(
+        "\tFunction : k\n"
+        "        /*0000*/                   LDGSTS.E [R5], [R2.64] ;\n"
+        "        /*0010*/                   LDSM.16.M88.4 R8, [R6] ;\n"
+        "        /*0020*/                   LDSM.16.M88.2 R12, [R6] ;\n"
+        "        /*0030*/                   LDSM.16.M88 R14, [R6] ;\n"
+        "        /*0040*/                   IADD3 R21, R21, 0x1, RZ ;\n"
+        "        /*0050*/                   " +
+        mma +
+        " ;\n"
+        "        /*0060*/                   FFMA R30, R11, R13, R30 ;\n"
+        "        /*0070*/               @P1 BRA 0x0 ;\n");
+  };
+  const auto products = [&](const std::string& mma) {
+    const std::string text = looped(mma), loop = text.substr(text.find("\tloop\t"));
+    const std::string line = loop.substr(0, loop.find('\n'));
+    return line.substr(line.rfind(", ") + 2);
+  };
+  CHECK(products("HMMA.1688.F32.TF32 R4, R8, R12, R4") == "1024");
+  CHECK(products("HMMA.1684.F32.TF32 R4, R8, R12, R4") == "512");
+  CHECK(products("HMMA.16816.F32.BF16 R4, R8, R12, R4") == "2048");
+  CHECK(products("HGMMA.64x128x8.F32.TF32 R24, gdesc[UR4], R24") == "16384");
+  CHECK(products("DMMA.884 R4, R8, R12, R4") == "256");
+  CHECK(products("UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8]") == "0");
+  CHECK(products("FFMA R4, R8, R12, R4") == "0");
+  const std::string text = looped("HMMA.1688.F32.TF32 R4, R8, R12, R4");
+  CHECK(
+      text.find("k\tloop\t0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, ") != std::string::npos);
+  // The first matrix is wanted after three other instructions, with all others of the three.
+  CHECK(waits_are(text, "loop", "0, 0, 1, 3"));
 }
 
 }  // namespace model

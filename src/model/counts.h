@@ -186,7 +186,7 @@ struct Counts {
   // Of async_gmem: the boxes that the copy engine moves.
   std::int64_t box_requests = 0, box_sectors = 0;
   // Boxes that are outside of their matrix, and the sectors that ncu counts for all boxes
-  // (model/box_cost.h).
+  // (model/warp_access.h).
   std::int64_t boxes_outside = 0, box_sectors_delivered = 0;
   // Of smem_loads: ldmatrix.
   std::int64_t ldmatrix_requests = 0, ldmatrix_wavefronts = 0;

@@ -56,7 +56,7 @@ inline constexpr Precision kSplitTf32{.u_in = 0x1.8p-21, .u_acc = 0x1p-23, .step
 // Algorithms, chapter 3), with rounded inputs, then a scaling and an addition; each operation may
 // also lose up to the smallest fp32 number to underflow. For K u_acc >= 1 there is no bound. For a
 // narrower C, storing it may add u_out of |alpha| |A| |B| + |beta C0| and of that bound, and
-// smallest_out. (Inputs below step_in / u_in need a larger magnitude: lab/reference.h.)
+// smallest_out. (Inputs below step_in / u_in need a larger magnitude: lab/measure.h.)
 //
 // If exact is NaN, C must be NaN. If exact is infinite, C must be the same infinity, or NaN if
 // terms of the other sign can overflow: products of that magnitude, if it is finite, and beta*C0.

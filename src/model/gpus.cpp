@@ -1,6 +1,10 @@
 #include "model/gpus.h"
 
+#include <algorithm>
 #include <cctype>
+#include <climits>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 namespace model {
@@ -147,6 +151,196 @@ const Gpu* find_gpu(std::string_view name) {
     found = &candidate;
   }
   return found;
+}
+
+namespace {
+
+constexpr int kMaxThreadsPerBlock = 1024;    // for every cc since 2.0
+constexpr int kMaxRegistersPerThread = 255;  // the most that an instruction can name
+
+long long round_up(long long value, long long step) {
+  return (value + step - 1) / step * step;
+}
+
+int blocks_by_threads(const Gpu& gpu, const KernelResources& kernel, int warps_per_block) {
+  if (kernel.threads_per_block < 1 || kernel.threads_per_block > kMaxThreadsPerBlock) return 0;
+  return gpu.threads_per_sm / gpu.warp.lanes / warps_per_block;
+}
+
+int blocks_by_smem(const Gpu& gpu, const KernelResources& kernel) {
+  if (kernel.smem_bytes_per_block <= 0) return INT_MAX;
+  if (kernel.smem_bytes_per_block > gpu.smem_bytes_per_block) return 0;
+  const long long taken = round_up(
+      kernel.smem_bytes_per_block + gpu.smem_reserved_bytes_per_block, gpu.smem_granularity_bytes);
+  return static_cast<int>(gpu.smem_bytes_per_sm / taken);
+}
+
+int blocks_by_registers(const Gpu& gpu, const KernelResources& kernel, int warps_per_block) {
+  if (kernel.registers_per_thread <= 0) return INT_MAX;
+  if (kernel.registers_per_thread > kMaxRegistersPerThread) return 0;
+  const long long per_warp =
+      round_up(kernel.registers_per_thread * gpu.warp.lanes, gpu.register_granularity);
+  const int partitions = gpu.sub_partitions_per_sm;
+  const long long warps_per_partition = gpu.registers_per_sm / partitions / per_warp;
+  return static_cast<int>(warps_per_partition * partitions / warps_per_block);
+}
+
+}  // namespace
+
+Occupancy occupancy(const Gpu& gpu, const KernelResources& kernel) {
+  // A block without threads is counted as one warp, to avoid a division by zero.
+  const int threads = kernel.threads_per_block < 1 ? 1 : kernel.threads_per_block;
+  const int warps_per_block = gpu.warp.warps_of(threads);
+
+  Occupancy result{};
+  result.resources = kernel;
+  result.warps_per_block = warps_per_block;
+  result.blocks_by_threads = blocks_by_threads(gpu, kernel, warps_per_block);
+  result.blocks_by_blocks = gpu.blocks_per_sm;
+  result.blocks_by_smem = blocks_by_smem(gpu, kernel);
+  result.blocks_by_registers = blocks_by_registers(gpu, kernel, warps_per_block);
+
+  result.blocks_per_sm = result.blocks_by_threads;
+  result.limiter = "threads";
+  const auto limit = [&](int blocks, std::string_view name) {
+    if (blocks >= result.blocks_per_sm) return;
+    result.blocks_per_sm = blocks;
+    result.limiter = name;
+  };
+  limit(result.blocks_by_blocks, "blocks");
+  limit(result.blocks_by_smem, "shared memory");
+  limit(result.blocks_by_registers, "registers");
+
+  const double warps_per_sm = gpu.threads_per_sm / gpu.warp.lanes;
+  result.percent = 100.0 * result.blocks_per_sm * warps_per_block / warps_per_sm;
+  return result;
+}
+
+double waves(const Gpu& gpu, const Occupancy& occupancy, long long blocks) {
+  if (blocks == 0) return 0;
+  if (occupancy.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(blocks) /
+         (static_cast<double>(gpu.sms) * static_cast<double>(occupancy.blocks_per_sm));
+}
+
+namespace {
+
+// NVML's nvmlClocksEventReasons. The others (idle, a clock that the user chose, a display) do not
+// mean that the GPU could not keep its clock.
+struct Bits {
+  std::uint64_t bits;
+  std::string_view reason;
+};
+constexpr Bits kThrottles[] = {
+    {0x04, "the power limit"},
+    {0x20 | 0x40, "heat"},
+    {0x80, "an external power brake"},
+    {0x08, "a hardware slowdown"},
+    {0x10, "the clock of another GPU (sync boost)"}};
+
+using Values = std::vector<double>;
+
+Values values_of(std::span<const Reading> readings, std::optional<double> Reading::*which) {
+  Values values;
+  for (const Reading& reading : readings) {
+    if (reading.*which) values.push_back(*(reading.*which));
+  }
+  return values;
+}
+
+Values values_of(std::span<const DeviceState> states, std::optional<double> DeviceState::*which) {
+  Values values;
+  for (const DeviceState& state : states) {
+    if (state.*which) values.push_back(*(state.*which));
+  }
+  return values;
+}
+
+std::optional<double> least(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  return *std::min_element(values.begin(), values.end());
+}
+
+std::optional<double> most(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  return *std::max_element(values.begin(), values.end());
+}
+
+std::optional<double> mean(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Of an even number, the lower of the two in the middle: a clock that the GPU had.
+std::optional<double> median(Values values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+std::vector<Throttle> without_zeros(std::vector<Throttle> throttles) {
+  std::erase_if(throttles, [](const Throttle& throttle) { return throttle.readings == 0; });
+  return throttles;
+}
+
+}  // namespace
+
+DeviceState device_state(std::span<const Reading> readings) {
+  const Values mhz = values_of(readings, &Reading::sm_mhz);
+  const Values watts = values_of(readings, &Reading::watts);
+  DeviceState state{
+      .readings = static_cast<int>(readings.size()),
+      .median_mhz = median(mhz),
+      .min_mhz = least(mhz),
+      .max_mhz = most(mhz),
+      .mean_watts = mean(watts),
+      .max_watts = most(watts),
+      .limit_watts = {},
+      .max_celsius = most(values_of(readings, &Reading::celsius)),
+      .throttles = {}};
+  const bool known = std::any_of(readings.begin(), readings.end(), [](const Reading& reading) {
+    return reading.clock_reasons.has_value();
+  });
+  if (!known) return state;
+  std::vector<Throttle> throttles;
+  for (const auto& [bits, reason] : kThrottles) {
+    const auto count = std::count_if(readings.begin(), readings.end(), [&](const Reading& reading) {
+      return (reading.clock_reasons.value_or(0) & bits) != 0;
+    });
+    throttles.push_back({reason, static_cast<int>(count)});
+  }
+  state.throttles = without_zeros(throttles);
+  return state;
+}
+
+std::optional<DeviceState> together(std::span<const DeviceState> states) {
+  if (states.empty()) return std::nullopt;
+  DeviceState all{
+      .median_mhz = median(values_of(states, &DeviceState::median_mhz)),
+      .min_mhz = least(values_of(states, &DeviceState::min_mhz)),
+      .max_mhz = most(values_of(states, &DeviceState::max_mhz)),
+      .mean_watts = mean(values_of(states, &DeviceState::mean_watts)),
+      .max_watts = most(values_of(states, &DeviceState::max_watts)),
+      .limit_watts = least(values_of(states, &DeviceState::limit_watts)),
+      .max_celsius = most(values_of(states, &DeviceState::max_celsius)),
+      .throttles = {}};
+  std::vector<Throttle> throttles;
+  for (const auto& [bits, reason] : kThrottles) throttles.push_back({reason, 0});
+  bool known = false;
+  for (const DeviceState& state : states) {
+    all.readings += state.readings;
+    all.measured_ms += state.measured_ms;
+    all.watts_are_averages |= state.watts_are_averages;
+    if (!state.throttles) continue;
+    known = true;
+    for (const Throttle& throttle : *state.throttles) {
+      for (Throttle& sum : throttles) {
+        if (sum.reason == throttle.reason) sum.readings += throttle.readings;
+      }
+    }
+  }
+  if (known) all.throttles = without_zeros(throttles);
+  return all;
 }
 
 }  // namespace model

@@ -1,11 +1,15 @@
-// The GPUs whose occupancy and limits the program knows.
+// GPUs: those whose limits the program knows, how many blocks an SM of theirs holds, and what their
+// sensors say.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "model/warp_geometry.h"
+#include "model/warp_access.h"
 
 namespace model {
 
@@ -62,5 +66,68 @@ std::span<const Gpu> known_gpus();
 // The GPU with this name, or the only one whose name begins with these words, ignoring case, spaces
 // and dashes ("rtx3090" is "RTX 3090", "a100" is "A100 SXM 80GB"); null if there is none.
 const Gpu* find_gpu(std::string_view name);
+
+// How many blocks of a kernel an SM holds at once, and what limits this number.
+
+struct KernelResources {
+  int threads_per_block;
+  int registers_per_thread;
+  int smem_bytes_per_block;  // static and dynamic together
+};
+
+struct Occupancy {
+  KernelResources resources;
+  int warps_per_block;
+  int blocks_by_threads;  // blocks that each limit alone would allow
+  int blocks_by_blocks;
+  int blocks_by_smem;        // INT_MAX if the kernel uses none
+  int blocks_by_registers;   // INT_MAX if the kernel uses none
+  int blocks_per_sm;         // the least of the four; 0 if the GPU cannot run such a block
+  std::string_view limiter;  // "threads", "blocks", "shared memory" or "registers"; if equal,
+                             // the first in this order
+  double percent;            // resident warps / warps that the SM can hold, times 100
+};
+
+// Blocks per SM as NVIDIA's cuda_occupancy.h computes them at the largest shared-memory carve-out,
+// for a kernel that has opted in to the shared memory it uses. `threads` of a block: 1 to 1024; for
+// other values no block fits.
+Occupancy occupancy(const Gpu& gpu, const KernelResources& kernel);
+
+// How many times `blocks` blocks fill the GPU: 8.33 is eight full waves and a third. Infinite if
+// not one block fits.
+double waves(const Gpu& gpu, const Occupancy& occupancy, long long blocks);
+
+// What a GPU's sensors said while kernels ran: clock, power, and whether the GPU was throttled.
+
+// One look at the sensors. Empty: this GPU or driver does not say.
+struct Reading {
+  std::optional<double> sm_mhz, watts, celsius;
+  std::optional<std::uint64_t> clock_reasons;  // NVML's bits: why the clock is not higher
+};
+
+// A reason for which the GPU lowered its clock, and how many readings gave it.
+struct Throttle {
+  std::string_view reason;  // "the power limit"
+  int readings;
+};
+
+struct DeviceState {
+  int readings = 0;
+  double measured_ms = 0;  // how long they were taken
+  std::optional<double> median_mhz, min_mhz, max_mhz;
+  std::optional<double> mean_watts, max_watts, limit_watts;
+  bool watts_are_averages = false;  // over up to kPowerAverageMs: the sensor gives nothing shorter
+  std::optional<double> max_celsius;
+  std::optional<std::vector<Throttle>> throttles;  // none: it was not throttled; empty: not known
+};
+
+inline constexpr double kPowerAverageMs = 1000;
+
+// Fills in what follows from the readings: all but the limit, the averages and the duration.
+DeviceState device_state(std::span<const Reading> readings);
+
+// What several measurements in a row say together: the widest ranges, the highest power, all
+// reasons. The median is that of the measurements' medians. Nothing if there are none.
+std::optional<DeviceState> together(std::span<const DeviceState> states);
 
 }  // namespace model

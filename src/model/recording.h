@@ -6,6 +6,8 @@
 // the warps of an epoch a GPU may choose any other order, so it has no meaning.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -101,6 +103,45 @@ struct Recording {
   std::vector<RecordedAction> actions;
   std::vector<RecordedHazard> hazards;  // those of the recorded blocks; sorted by found_at
   bool complete = true;                 // false: there was more than the recorder may keep
+};
+
+// Which blocks of traced launches to record, and the recordings.
+
+struct Recorder {
+  std::vector<std::int64_t> blocks;      // linear indices; the launch must trace them
+  std::size_t most_events = 1'000'000;   // per launch, at about 300 bytes each
+  std::vector<Recording> launches = {};  // one per launch; after a KernelFault, those so far
+
+  bool records(std::int64_t block) const {
+    return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
+  }
+};
+
+// The result of an audit of the tracer: plain data, filled by trace/.
+
+// What the first block of each launch really did to memory, compared with what was announced to the
+// tracer.
+struct Audit {
+  // After this many accesses, or this time, the rest runs unaudited.
+  std::int64_t most_accesses = 50'000;
+  double most_s = 3600;
+  int every = 1;   // one in this many warps of a block is audited, starting with the first
+  int blocks = 0;  // the number that were audited
+  std::int64_t accesses = 0;  // the number compared with announcements
+  bool whole = true;          // all threads finished before the limit was reached
+
+  // An access that was not announced, or an announcement without an access.
+  struct Surprise {
+    // In the program's code, the outermost call first, as in LineCounts; the rest is 0.
+    std::array<std::uint32_t, 8> places;
+    std::int64_t thread;  // of the block
+    std::uint64_t address;
+    bool stores, announced;
+    int line = 0;  // as in LineCounts
+  };
+  std::vector<Surprise> surprises;  // the first for each place and kind
+
+  bool complete() const { return blocks > 0 && surprises.empty(); }
 };
 
 }  // namespace model

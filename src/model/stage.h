@@ -1,10 +1,15 @@
-// A stage, as data; gemm_steps.cu has the table of stages.
+// A stage, as data: gemm_steps.cu has the table. Its formulas, the work of its blocks, and which of
+// its variants suits a product.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/error.h"
+#include "model/gpus.h"
 
 namespace model {
 
@@ -24,7 +29,7 @@ struct Contrast;
 enum class Sharing {
   grid,       // a block per tile, in a grid with C's rows and columns
   ordered,    // a block per tile, in an order of the kernel's own
-  cut,        // the same, but the tiles of the last wave are cut along K (model/share_out.h)
+  cut,        // the same, but the tiles of the last wave are cut along K (ShareOut)
   persistent  // a block per SM, each with several tiles one after the other
 };
 
@@ -43,7 +48,7 @@ struct Variant {
   int shared_bytes;        // bytes of dynamic shared memory per block
   KernelRef kernel;        // if rows of A, B and C are 16-byte aligned
   KernelRef kernel_any;    // for every other shape and pointer; the same kernel in scalar stages
-  bool for_small = false;  // may run in place of an earlier one where C is small (model/choice.h)
+  bool for_small = false;  // may run in place of an earlier one where C is small (suited_variant)
   Sharing sharing = Sharing::grid;
   Multiplier multiplier = Multiplier::ffma;
   // The variant that runs, with its kernel_any, in place of this one for every other shape and
@@ -71,7 +76,7 @@ inline const Variant& launched(const Variant& variant, bool aligned) {
 }
 
 // What one thread of an interior block does, as formulas in M, N, K, the variant's sizes, `threads`
-// and `reads_C` (1 if beta is not 0). src/model/formula.h evaluates them.
+// and `reads_C` (1 if beta is not 0). evaluate() computes them.
 struct Predicted {
   const char* gmem_loads;   // accesses: a float4 counts once
   const char* gmem_floats;  // floats loaded
@@ -125,7 +130,7 @@ struct Stage {
   const char* idea;  // one or two sentences
   int needs;         // lowest compute capability with the hardware that it uses, 0 for any
   Predicted predicted;
-  std::vector<Variant> variants;  // the first is for large products (model/choice.h)
+  std::vector<Variant> variants;  // the first is for large products (suited_variant)
   std::vector<Question> questions = {};
   Precision precision = kFp32;  // how it rounds, for its error bound
   bool conflict_free = false;   // no load from or store to shared memory has a bank conflict
@@ -164,5 +169,113 @@ struct StageTable {
   // in other formats, if the variant takes any, are not made again.
   decltype(run) run_again;
 };
+
+// Evaluates the formulas of the stage table, so that the formula that a reader sees is the one that
+// is computed.
+
+struct Named {
+  std::string_view name;
+  double value;
+};
+
+// The value of `formula`: numbers, names, + - * / ( ), ceil(x) and max(x, y), with the usual
+// precedence.
+// Throws std::invalid_argument with the formula and the place (the first character is 1) for
+// anything else, for a division by zero, and for brackets that are nested more than 100 deep.
+double evaluate(std::string_view formula, std::span<const Named> names);
+
+// How the tiles of C are shared out among the SMs of a GPU, if some are cut along K.
+
+// The first `whole` tiles have a block each. Each of the others is cut along K into `parts` parts,
+// with a block each: `depth` K tiles, and in the last part what is left. Blocks are numbered whole
+// tiles first, then the first parts of all cut tiles, then the second parts, and so on.
+struct ShareOut {
+  int whole;
+  int parts;       // of a tile that is cut; 1 if none is
+  int depth;       // K tiles
+  int blocks = 0;  // that compute the whole tiles, with as many or one more each; 0: one for each
+};
+
+// For `tiles` tiles of C with `k_tiles` K tiles each. All SMs get equally many tiles, and the rest,
+// tiles % sms, would occupy only some of them. These are cut, unless that saves too little or the
+// parts would be too short. With 0 SMs no tile is cut.
+ShareOut share_out(int tiles, int k_tiles, int sms);
+
+// For a product. Only a variant with Sharing::cut cuts tiles. With Sharing::persistent, block b
+// computes the tiles b, b + blocks, b + 2 blocks, ..., and there is one for each SM; with 0 SMs,
+// one for each tile.
+ShareOut share_out(const Variant& variant, int M, int N, int K, int sms);
+int tiles_of(const Variant& variant, int M, int N);
+
+// Whether a block computes several tiles.
+bool is_in_turns(const ShareOut& shares, int tiles);
+
+// The number of blocks.
+int blocks_of(const ShareOut& shares, int tiles);
+
+// The work of the SM that is done last, in whole tiles. The parts are chosen so that no SM takes
+// longer for its other parts than for a first one.
+double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms);
+
+// The work of those blocks, in whole tiles.
+double tiles_computed(
+    const ShareOut& shares, int tiles, int k_tiles, const std::vector<std::int64_t>& blocks);
+
+// The floats that the parts' sums take in memory; 0 if no tile is cut.
+std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int tiles);
+
+// Blocks that represent all others, in ascending order: every part of the last tile, and a whole
+// tile if there is one, else every part of the first. Few, since they are traced one by one.
+// If blocks compute several tiles: one with most of them, and the one with the last.
+std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles);
+
+// Which variant of a stage suits a product on a GPU.
+
+// How the tiles of C are spread over the SMs.
+struct Spread {
+  long long tiles;    // one for each block
+  long long results;  // that the busiest SM computes: whole tiles, even where C ends within one
+  long long warps;    // of the busiest SM, if all its blocks were resident at the same time
+  // That the busiest SM needs for one step of K: its products take that long, and on tensor cores,
+  // which multiply faster than tiles arrive, also its loads at its share of what the L2 cache
+  // delivers. 0 if the GPU has no clock.
+  double clocks;
+};
+Spread spread(const Variant& variant, const Gpu& gpu, int M, int N);
+
+// The variant for large products: the first whose shared memory a block can have on `gpu`. If none
+// can, the very first.
+const Variant& first_variant(const Stage& stage, const Gpu& gpu);
+
+// The variant of `stage` for C (M x N) on `gpu`. The stage has at least one.
+//
+// A larger tile makes fewer loads per result, so the choice begins with first_variant(). But a
+// small C has few large tiles. Then some SMs compute fewer tiles than others, or none, and the
+// product takes as long as the busiest SM. So a later variant that fits and is marked `for_small`
+// is taken if it leaves the busiest SM at most 3/4 of the clocks of the one chosen so far. With the
+// fp32 units, these are 3/4 of the results, and the margin pays for the additional loads. With
+// tensor cores, whose clocks include the loads, they must be at most 7/10: on an H200, 0.74 was not
+// worth it (stage 13 at 1024 x 1024 x 1024), and 0.62 was (stage 14 at the same size).
+//
+// Warps hide each other's waiting, unless the stage has tiles in flight for that. So if the busiest
+// SM would have fewer than 12 warps (3 per scheduler) in a stage without a pipeline, a later
+// variant is also taken if it gives that SM more warps and no more results.
+//
+// If C gives each SM at least three of the first variant's tiles, that variant is chosen, unless
+// much of the tiles' area lies outside of C. Twice the rows and columns never get a smaller tile,
+// but a few more may: 11 x 11 tiles are at most one for each of 132 SMs, and of 12 x 12 tiles, 12
+// SMs compute two. The paper GPU has no clock and nothing to gain: it gets the first variant.
+const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N);
+
+// The variant of another stage to set beside `variant`: the one with the same name, so that only
+// the idea differs, else the one that suits.
+const Variant& comparable_variant(
+    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N);
+
+// What `gpu` lacks to run the kernels of `stage`, in a few words: "needs sm_80". Empty if nothing.
+std::string why_not_run(const Stage& stage, const Gpu& gpu);
+
+// Whether they can be traced for it: instructions of a whole warp exchange data between 32 lanes.
+bool is_traceable(const Stage& stage, const Gpu& gpu);
 
 }  // namespace model

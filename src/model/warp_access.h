@@ -1,16 +1,49 @@
-// One access of one warp, and its cost, by rules measured on an H200 (src/model/data/*.csv). How an
-// access is split is defined elsewhere: sectors.h for global memory, wavefronts.h for shared
-// memory, async_copy.h for cp.async. The rules scale with the warp's geometry; the sizes in
-// comments are those of a real GPU.
+// One access of one warp, its cost, and how it is split into sectors of global memory and
+// wavefronts of shared memory, by rules measured on an H200 (src/model/data/*.csv). The rules scale
+// with the warp's geometry; the sizes in comments are those of a real GPU.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
-#include "model/warp_geometry.h"
-
 namespace model {
+
+// The sizes of the hardware's units, with which every rule of the model scales.
+inline constexpr int kWordBytes = 4;  // the width of a bank
+
+// All are powers of two, and small, because every access of a warp carries them.
+struct WarpGeometry {
+  std::uint8_t lanes = 32;         // of a warp: 32 at most
+  std::uint8_t sector_bytes = 32;  // the least that global memory moves
+  std::uint8_t line_bytes = 128;   // of L1: four sectors
+  std::uint8_t banks = 32;         // of shared memory, each a word wide
+
+  bool operator==(const WarpGeometry&) const = default;
+
+  // The bytes that all banks give in one cycle.
+  constexpr int row_bytes() const { return banks * kWordBytes; }
+  // How many lanes with this many bytes each (a word or more) shared memory serves at a time: as
+  // many as fill all banks once.
+  constexpr int lanes_a_group(int bytes) const { return std::min<int>(lanes, row_bytes() / bytes); }
+  constexpr int sector_words() const { return sector_bytes / kWordBytes; }
+  constexpr int sectors_a_line() const { return line_bytes / sector_bytes; }
+
+  // The threads of a block are assigned to its warps in order.
+  constexpr int warp_of(int thread) const { return thread >> lane_bits(); }
+  constexpr int lane_of(int thread) const { return thread & (lanes - 1); }
+  constexpr int thread_of(int warp, int lane) const { return (warp << lane_bits()) + lane; }
+  constexpr int warps_of(int threads) const { return ((threads - 1) >> lane_bits()) + 1; }
+
+ private:
+  // Called for every watched access; std::countr_zero would also check for 0.
+  constexpr int lane_bits() const { return __builtin_ctz(lanes); }
+};
+
+inline constexpr WarpGeometry kGpuWarp{};                // of every NVIDIA GPU to date
+inline constexpr WarpGeometry kPaperWarp{4, 16, 64, 8};  // of the walkthrough's worked examples
 
 // The lanes of a real warp, which no other geometry exceeds.
 inline constexpr int kWarpSize = 32;
@@ -79,6 +112,148 @@ struct AsyncCopyCost {
   SharedCost shared;
 };
 
+// cp.async: see split_async_copy() below.
 AsyncCopyCost async_copy(const WarpAccess& to, const WarpAccess& from);
+
+// A list of at most `most` elements, stored in place: splitting a request must not allocate,
+// because a trace does it for every request.
+template <class T, std::size_t most>
+class ShortList {
+ public:
+  ShortList() {}  // the elements stay uninitialized
+
+  void push_back(const T& element) { elements_[size_++] = element; }
+  void insert(T* before, const T& element) {
+    for (T* at = end(); at != before; --at) *at = at[-1];
+    *before = element;
+    ++size_;
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](std::size_t i) { return elements_[i]; }
+  const T& operator[](std::size_t i) const { return elements_[i]; }
+  T* begin() { return elements_.data(); }
+  T* end() { return elements_.data() + size_; }
+  const T* begin() const { return elements_.data(); }
+  const T* end() const { return elements_.data() + size_; }
+
+ private:
+  std::array<T, most> elements_;  // the first size_ of them are used
+  std::size_t size_ = 0;
+};
+
+// How a request to global memory is split into sectors, with the lanes of each. The counts are the
+// lengths of these lists, and pictures draw the same lists, so that the two always agree.
+
+// Of a real GPU, which no other geometry exceeds.
+inline constexpr int kSectorBytes = 32;
+inline constexpr int kSectorWords = kSectorBytes / kWordBytes;
+
+struct Sector {
+  std::uint64_t number;  // address / bytes of a sector
+  std::uint32_t lanes;   // that access it
+};
+
+// A lane accesses at most two sectors, and the second only if its address is misaligned.
+using Sectors = ShortList<Sector, 2 * kWarpSize>;
+
+// The sectors that the active lanes access, in ascending order. The same for loads and stores.
+Sectors sectors(const WarpAccess& access);
+
+// For each word of a sector, the lanes that access it.
+ShortList<std::uint32_t, kSectorWords> lanes_at_words(
+    const WarpAccess& access, const Sector& sector);
+
+// How a request to shared memory is split into wavefronts, with the lanes of each. The counts are
+// the lengths of these lists, and pictures draw the same lists, so that the two always agree.
+
+inline constexpr int kBanks = 32;  // of a real GPU, which no other geometry exceeds
+
+// One cycle of shared memory, in which each bank reads or writes one word.
+struct Wavefront {
+  std::uint32_t lanes;  // the lanes that it serves
+  int group;            // the group of lanes, from 0; the second wavefront of a group is a conflict
+};
+
+struct Wavefronts : ShortList<Wavefront, kWarpSize> {
+  int groups = 0;  // the fewest wavefronts that these lanes could take
+};
+
+// Shared memory has 32 banks of 4 bytes. Lanes are served in groups that could read 128 bytes: all
+// 32 lanes with up to 4 bytes, 16 lanes with 8, 8 lanes with 16. A group takes one wavefront for
+// each distinct word in its fullest bank. For loads, neighbouring groups are served as one if lanes
+// are equal in pairs: every active lane's neighbour l^1 is inactive or has the same address, or the
+// same holds for every active lane's l^2. On a GPU of another geometry a group is as many lanes as
+// fill all banks once, and no more than the warp has: WarpGeometry::lanes_a_group.
+// A load with `matrices` is an ldmatrix, see below.
+Wavefronts wavefronts_of_load(const WarpAccess& access);
+Wavefronts wavefronts_of_store(const WarpAccess& access);
+
+// ldmatrix.x1, .x2, .x4 (`matrices` is 1, 2, 4): lanes 8i to 8i+7 hold the addresses of the eight
+// 16-byte rows of matrix i, and each matrix is a group. `access.bytes` does not matter.
+Wavefronts wavefronts_of_ldmatrix(const WarpAccess& access, int matrices);
+
+// For each bank, those of `lanes` that access a word in it.
+ShortList<std::uint32_t, kBanks> lanes_at_banks(const WarpAccess& access, std::uint32_t lanes);
+
+// How one warp's cp.async is split on its global side and on its shared side.
+
+struct AsyncCopySplit {
+  Sectors sectors;  // in ascending order; one that is fetched n times is listed n times
+  Wavefronts wavefronts;
+};
+
+// cp.async (LDGSTS) of 4, 8 or 16 bytes per lane, from global memory to shared memory.
+//
+// 4 and 8 bytes: the lanes form groups of 32 and 16. The words are read from the L1 cache, whose
+// lines have the same 32 banks. So a lane waits for all lanes of its group that read from its bank
+// or write to its bank, even if they read the same word. A group takes as many wavefronts as the
+// largest number of lanes, including the lane itself, that any of its lanes shares a bank with.
+//
+// 16 bytes: see the comments in the .cpp file. Eight lanes that copy a line to a line take one
+// wavefront, in any order that keeps the two lanes of a sector together.
+//
+// A lane that only fills with zeros (active in `to`, not in `from`) reads nothing. The filling
+// lanes are a separate store, because the compiler makes a separate instruction for them.
+//
+// Exact for 915 measured copies: contiguous, strided, permuted, predicated and random ones; for 4
+// and 8 bytes also with filling lanes. For 16 bytes with filling lanes the counters depend on the
+// code that the compiler writes. With one instruction and the size in a register, the shared side
+// costs what a copy by all lanes would. With two predicated instructions, the cost depends on the
+// code around them. The async pipeline has such copies at its edges, and its counts equal this
+// rule's (results/h200-ncu-252x508x132.txt). The counters report no bank conflicts for 16 bytes.
+//
+// On a GPU of another geometry a "line" is what all banks give in one cycle, groups are as for
+// other accesses, and a 16-byte copy whose sectors are no larger moves a whole one.
+//
+// The assignment of lanes to wavefronts is our choice where the counters tell only the number of
+// wavefronts.
+AsyncCopySplit split_async_copy(const WarpAccess& to, const WarpAccess& from);
+
+// What a box that the copy engine (TMA) moves costs in global memory.
+struct BoxCost {
+  std::int64_t bytes;
+  std::int64_t sectors;        // distinct 32-byte pieces of its rows
+  std::int64_t ideal_sectors;  // the fewest that hold as many bytes
+  std::int64_t lines;          // 128-byte lines, summed over its rows
+  std::int64_t delivered;      // the sectors that ncu counts, with zeros for what is outside
+};
+
+struct Box {
+  // The part that is inside of the matrix: rows of `row_bytes`, `pitch_bytes` apart.
+  std::uint64_t address;
+  std::int64_t rows, row_bytes;
+  std::uint64_t pitch_bytes;
+  // What is outside: to the left and to the right of each of these rows, and in other rows.
+  std::int64_t bytes_before = 0, bytes_after = 0, bytes_of_other_rows = 0;
+};
+
+// Rows that share a sector count it once among `sectors`. That it is read only once is assumed, not
+// measured. `delivered` is what ncu counts as read into L1 by the copy engine
+// (l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld), measured on an H200
+// (data/h200_tma_boxes.csv, boxes of 128 bytes per row): each row counts the sectors that its inner
+// part touches, and for what is outside on either side one per 32 bytes, rounded up.
+BoxCost box_cost(const Box& box);
 
 }  // namespace model

@@ -10,16 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "lab/stage_tables.h"
-#include "model/formula.h"
-#include "model/occupancy.h"
-#include "model/sectors.h"
-#include "model/tile_bound.h"
-#include "model/wavefronts.h"
+#include "lab/problem.h"
+#include "model/ceiling.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+#include "model/warp_access.h"
 #include "page/calculator_data.h"
 #include "testing/browser.h"
-#include "testing/json_text.h"
-#include "testing/strict_json.h"
+#include "testing/program.h"
+#include "text/json.h"
 #include "text/numbers.h"
 
 namespace page {
@@ -27,7 +26,6 @@ namespace {
 
 using testing::Browser;
 using testing::contents;
-using testing::json_quoted;
 
 constexpr int kSettings = 1000;
 
@@ -218,7 +216,7 @@ TEST_CASE("the page's wavefronts and sectors have the lanes that the model's hav
       settings);
   for (int i = 0; i < kSettings; ++i) {
     INFO(settings[i]);
-    CHECK(testing::json_unquoted('"' + page.at(std::to_string(i)) + '"') == expected[i]);
+    CHECK(text::json_text('"' + page.at(std::to_string(i)) + '"') == expected[i]);
   }
   CHECK(conflicts > kSettings / 5);
 }
@@ -256,8 +254,10 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
   if (there_is_no_browser()) return;
   const model::Named names[] = {{"K", 256}, {"BM", 128}, {"threads", 0}, {"x_1", -1.5}};
   Random random;
-  std::vector<std::string> settings = {json_quoted(std::string(101, '(')), json_quoted("1e-400")};
-  while (settings.size() < kSettings) settings.push_back(json_quoted(random_formula(random, 4)));
+  std::vector<std::string> settings = {
+      text::json_string(std::string(101, '(')), text::json_string("1e-400")};
+  while (settings.size() < kSettings)
+    settings.push_back(text::json_string(random_formula(random, 4)));
   const auto page = of_page(
       "(formula) => {"
       "  try { return evaluateFormula(formula, {K: 256, BM: 128, threads: 0, x_1: -1.5}); }"
@@ -266,7 +266,7 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
       settings);
   int values = 0, errors = 0;
   for (int i = 0; i < kSettings; ++i) {
-    const std::string formula = testing::json_unquoted(settings[i]);
+    const std::string formula = text::json_text(settings[i]);
     const std::string& found = page.at(std::to_string(i));
     INFO("formula ", formula, ", page ", found);
     try {

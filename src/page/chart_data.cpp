@@ -5,7 +5,7 @@
 
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "model/choice.h"
+#include "model/stage.h"
 #include "pictures/recorded_gpus.h"
 #include "pictures/roofline.h"
 #include "pictures/staircase.h"

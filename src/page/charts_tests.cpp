@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "page/chart_data.h"
 #include "pictures/recorded_speeds.h"
 #include "testing/browser.h"
-#include "testing/strict_json.h"
+#include "testing/program.h"
 #include "text/numbers.h"
 
 namespace page {

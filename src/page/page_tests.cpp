@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "page/html.h"
 #include "testing/browser.h"
-#include "testing/json_text.h"
 #include "testing/program.h"
+#include "text/json.h"
 #include "text/numbers.h"
 
 namespace page {

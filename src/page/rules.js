@@ -14,7 +14,7 @@ function roundUp(value, step) {
   return Math.ceil(value / step) * step;
 }
 
-// model::occupancy (src/model/occupancy.cpp): how many blocks of a kernel an SM holds at once. A
+// model::occupancy (src/model/gpus.cpp): how many blocks of a kernel an SM holds at once. A
 // limit is Infinity if the kernel does not use that resource. `limiter` is "threads", "blocks",
 // "shared memory" or "registers".
 function occupancy(gpu, {threads, registers, smemBytes}) {
@@ -69,7 +69,7 @@ function activeLanes(access) {
   return lanes;
 }
 
-// model::sectors (src/model/sectors.cpp): the sectors of global memory that the lanes access, in
+// model::sectors (src/model/warp_access.cpp): the sectors of global memory that the lanes access, in
 // ascending order, with the lanes of each. Loads and stores are the same.
 function sectors(access) {
   const lanesOf = new Map();  // of each sector
@@ -133,7 +133,7 @@ function equalInPairs(access, distance) {
   });
 }
 
-// model::wavefronts_of_load (src/model/wavefronts.cpp): the cycles that a load from shared memory
+// model::wavefronts_of_load (src/model/warp_access.cpp): the cycles that a load from shared memory
 // takes, as [{lanes, group}], the number of groups, and the bank conflicts: wavefronts beyond one
 // for each group. Neighbouring groups are served as one if lanes are equal in pairs.
 function wavefrontsOfLoad(access) {
@@ -149,7 +149,7 @@ function wavefrontsOfStore(access) {
   return wavefrontsInGroups(access, activeLanes(access), bytes, lanesPerGroup(access, bytes));
 }
 
-// model::evaluate (src/model/formula.cpp): the value of a formula with numbers, names,
+// model::evaluate (src/model/stage.cpp): the value of a formula with numbers, names,
 // + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error that says what is
 // wrong at which character; the first is 1.
 //   sum     = product { (+|-) product }
@@ -251,7 +251,7 @@ function evaluateFormula(formula, names) {
 }
 
 // A kernel that computes BM x BN of C per block and TM x TN per thread, as model::TileSizes
-// (src/model/tile_bound.h). `kernel` has its formulas, and `vec`: the floats that it moves at once.
+// (src/model/ceiling.h). `kernel` has its formulas, and `vec`: the floats that it moves at once.
 
 function threadsOfTile(sizes) {
   return Math.floor(sizes.BM / sizes.TM) * Math.floor(sizes.BN / sizes.TN);

@@ -7,7 +7,7 @@
 #include <regex>
 #include <stdexcept>
 
-#include "model/formula.h"
+#include "model/stage.h"
 
 namespace pictures {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/async_copy.h"
+#include "model/warp_access.h"
 
 namespace pictures {
 

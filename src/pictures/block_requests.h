@@ -9,9 +9,7 @@
 
 #include "model/counts.h"
 #include "model/recording.h"
-#include "model/sectors.h"
 #include "model/warp_access.h"
-#include "model/wavefronts.h"
 
 namespace pictures {
 

@@ -2,7 +2,7 @@
 #include <bit>
 #include <map>
 
-#include "lab/worst_line.h"
+#include "lab/run.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"

@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "model/matrix_descriptor.h"
+#include "model/tensor_core.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"

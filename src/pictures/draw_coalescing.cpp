@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "lab/worst_line.h"
+#include "lab/run.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"

@@ -1,7 +1,6 @@
 #include "model/ceiling.h"
 #include "model/gpus.h"
-#include "model/sectors.h"
-#include "model/wavefronts.h"
+#include "model/warp_access.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"

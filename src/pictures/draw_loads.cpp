@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "pictures/pictures.h"
 #include "pictures/svg.h"
 #include "text/numbers.h"

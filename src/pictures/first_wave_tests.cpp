@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 
 namespace pictures {
 

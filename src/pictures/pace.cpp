@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 
 namespace pictures {
 

@@ -12,13 +12,13 @@
 #include <set>
 #include <stdexcept>
 
-#include "cluster/figures.h"
-#include "lab/stage_tables.h"
+#include "cluster/report.h"
+#include "lab/problem.h"
 #include "model/refusal.h"
 #include "pictures/figures_command.h"
 #include "pictures/svg.h"
 #include "pictures/twins.h"
-#include "testing/folder.h"
+#include "testing/program.h"
 
 namespace pictures {
 

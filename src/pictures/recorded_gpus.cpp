@@ -8,7 +8,7 @@
 
 #include "model/refusal.h"
 #include "text/echoed.h"
-#include "text/json_values.h"
+#include "text/json.h"
 #include "text/numbers.h"
 
 namespace pictures {

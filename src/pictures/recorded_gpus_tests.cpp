@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "lab/example_run.h"
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "model/refusal.h"
 #include "report/json.h"
 #include "report/table.h"
-#include "testing/folder.h"
-#include "testing/printed.h"
 #include "testing/program.h"
 
 namespace pictures {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/matrix_descriptor.h"
+#include "model/tensor_core.h"
 
 namespace pictures {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lab/measure.h"
-#include "lab/stage_tables.h"
-#include "model/recorder.h"
+#include "lab/problem.h"
+#include "model/recording.h"
 
 namespace pictures {
 

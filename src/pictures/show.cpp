@@ -5,7 +5,7 @@
 #include <charconv>
 #include <span>
 
-#include "lab/worst_line.h"
+#include "lab/run.h"
 #include "pictures/lane_signs.h"
 #include "pictures/pictures.h"
 #include "text/numbers.h"

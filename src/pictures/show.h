@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pictures/block_requests.h"
-#include "text/style.h"
+#include "text/numbers.h"
 
 namespace pictures {
 

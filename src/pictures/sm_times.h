@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "model/share_out.h"
+#include "model/stage.h"
 
 namespace pictures {
 

@@ -1,10 +1,15 @@
 // Nsight Compute's counts beside the traced ones, its unit utilization beside the model's, and its
-// view of the caches.
+// view of the caches. And the times of a whole program's launches on this machine's GPU.
 #pragma once
 
 #include <cstdio>
-#include <istream>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "lab/run.h"
 
@@ -41,5 +46,49 @@ std::string ncu_cache_metrics();
 // waited. Of several launches with the same grid and shared memory the last is printed. ncu must
 // have printed base units.
 void print_caches(std::FILE* out, std::istream& ncu_csv);
+
+// Reads the CSV output of Nsight Compute.
+
+struct NcuLaunch {
+  std::string kernel;  // as ncu spells it
+  // One for each requested metric; none: "n/a" or missing.
+  std::vector<std::optional<double>> values;
+};
+
+// Reads the output of `ncu --csv --page raw --metrics ...` together with the profiled program's own
+// output. Throws a Refusal if it contains no such table, or if a line is incomplete.
+std::vector<NcuLaunch> read_ncu(std::istream& csv, std::span<const std::string_view> metrics);
+
+// ncu's name without what repeats in all of them: "void tile<(int)32, (bool)1>(int, ...)" is
+// "tile<32, 1>".
+std::string short_name(const std::string& from_ncu);
+
+// Whether ncu's name means the kernel that is `ours` in C++ syntax: "void tile<(int)32,
+// (bool)1>(int, ...)" is "tile<32, true>".
+bool same_kernel(const std::string& from_ncu, const char* ours);
+
+// The metrics for `ncu --metrics`, separated by commas.
+std::string joined_metrics(std::span<const std::string_view> metrics);
+
+// A whole program on this machine's GPU, with a clock around each of its launches
+// (profile/timed_launches.cu).
+
+struct GpuRun {
+  std::map<std::string, lab::Timing> times;  // of all launches, by the kernel's name in C++
+  std::string note;                          // if it did not end as expected: a sentence
+};
+
+struct GpuProgram {
+  std::string path;  // absolute
+  std::vector<std::string> arguments;
+  std::string folder;  // in which it runs; empty: this one
+};
+
+// Runs it without input, and without its output. It should end with `exit_code` within `limit_s`
+// seconds.
+GpuRun run_on_gpu(const GpuProgram& program, int exit_code, double limit_s);
+
+// The time of the kernel that is `name` in C++ syntax. Nothing if it did not run.
+std::optional<lab::Timing> time_of(const GpuRun& run, const std::string& name);
 
 }  // namespace profile

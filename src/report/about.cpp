@@ -2,12 +2,11 @@
 
 #include <vector>
 
-#include "lab/rates.h"
-#include "model/choice.h"
+#include "lab/run.h"
+#include "model/stage.h"
 #include "report/device_words.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

@@ -4,14 +4,11 @@
 #include <bit>
 #include <span>
 
-#include "lab/worst_line.h"
-#include "model/sectors.h"
-#include "model/wavefronts.h"
+#include "lab/run.h"
+#include "model/warp_access.h"
 #include "pictures/lane_signs.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
-#include "text/style.h"
-#include "text/terminal.h"
 
 namespace report {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "lab/run.h"
-#include "text/style.h"
+#include "text/numbers.h"
 
 namespace report {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "testing/printed.h"
+#include "testing/program.h"
 
 namespace report {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 
 namespace report {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/bound_by.h"
 #include "report/recorded.h"
 #include "text/numbers.h"

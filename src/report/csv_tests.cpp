@@ -6,7 +6,7 @@
 
 #include "lab/example_run.h"
 #include "report/csv.h"
-#include "testing/printed.h"
+#include "testing/program.h"
 
 namespace report {
 

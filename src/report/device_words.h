@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/run.h"
-#include "model/device_state.h"
+#include "model/gpus.h"
 
 namespace report {
 

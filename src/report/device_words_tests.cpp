@@ -9,8 +9,7 @@
 #include "report/explain/explain.h"
 #include "report/json.h"
 #include "report/table.h"
-#include "testing/printed.h"
-#include "testing/strict_json.h"
+#include "testing/program.h"
 
 namespace report {
 

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "pictures/tile_picture.h"
 #include "report/kernel_diff.h"
-#include "testing/printed.h"
 #include "testing/program.h"
 #include "text/numbers.h"
 

@@ -4,7 +4,7 @@
 #include <climits>
 #include <cmath>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/device_words.h"
 #include "report/in_flight.h"
 #include "report/predicted.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "text/numbers.h"
 
 namespace report {

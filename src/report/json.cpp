@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "lab/worst_line.h"
+#include "lab/run.h"
 #include "report/annotated.h"
 #include "report/hazard_sentence.h"
 #include "report/in_flight.h"

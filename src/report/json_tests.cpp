@@ -5,13 +5,10 @@
 #include <string>
 
 #include "lab/example_run.h"
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/about.h"
 #include "report/json.h"
-#include "testing/folder.h"
-#include "testing/printed.h"
 #include "testing/program.h"
-#include "testing/strict_json.h"
 
 namespace report {
 

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/device_words.h"
 #include "report/recorded.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

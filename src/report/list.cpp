@@ -4,12 +4,11 @@
 #include <array>
 #include <vector>
 
-#include "model/choice.h"
+#include "model/stage.h"
 #include "report/csv.h"
 #include "report/facts.h"
 #include "report/json.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

@@ -4,9 +4,7 @@
 
 #include "lab/example_run.h"
 #include "report/list.h"
-#include "testing/environment.h"
-#include "testing/printed.h"
-#include "testing/strict_json.h"
+#include "testing/program.h"
 
 namespace report {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "model/share_out.h"
+#include "model/stage.h"
 #include "text/numbers.h"
 
 namespace report {

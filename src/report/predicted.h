@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/run.h"
-#include "model/formula.h"
+#include "model/stage.h"
 
 namespace report {
 

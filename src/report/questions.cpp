@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/predicted.h"
 #include "text/numbers.h"
 

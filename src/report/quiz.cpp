@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/predicted.h"
 #include "text/numbers.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/choice.h"
+#include "model/stage.h"
 #include "pictures/recorded_gpus.h"
 
 namespace report {

@@ -10,7 +10,6 @@
 #include "report/layout.h"
 #include "report/legend.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

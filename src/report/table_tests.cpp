@@ -9,15 +9,14 @@
 #include <vector>
 
 #include "lab/example_run.h"
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "pictures/recorded_gpus.h"
 #include "report/bound_by.h"
 #include "report/columns.h"
 #include "report/layout.h"
 #include "report/legend.h"
 #include "report/table.h"
-#include "testing/environment.h"
-#include "testing/printed.h"
+#include "testing/program.h"
 #include "text/numbers.h"
 
 namespace report {

@@ -1,6 +1,6 @@
 #include "step/access.h"
 
-#include "model/async_copy.h"
+#include "model/warp_access.h"
 
 namespace step {
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "model/warp_access.h"
-#include "model/wavefronts.h"
 #include "step/scene.h"
 
 namespace step {

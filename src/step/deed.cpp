@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/wavefronts.h"
+#include "model/warp_access.h"
 #include "pictures/lane_signs.h"
 #include "text/numbers.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "text/style.h"
+#include "text/numbers.h"
 
 namespace step {
 

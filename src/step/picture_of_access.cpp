@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/sectors.h"
+#include "model/warp_access.h"
 #include "pictures/lane_signs.h"
 #include "step/access.h"
 #include "step/parts.h"

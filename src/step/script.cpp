@@ -8,7 +8,6 @@
 #include "model/refusal.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
-#include "text/utf8.h"
 
 namespace step {
 

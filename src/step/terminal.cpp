@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "model/refusal.h"
-#include "text/terminal.h"
+#include "text/numbers.h"
 
 namespace step {
 

@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "testing/json_text.h"
+#include "text/json.h"
 
 namespace testing {
 
@@ -128,34 +128,41 @@ Key key_of(std::string name) {
   _exit(127);
 }
 
-std::string described(std::string_view event) {
-  const std::string method = json_unquoted(json_member(event, {"method"}));
+std::string at(const text::JsonValues& values, const std::string& path) {
+  const auto found = values.find(path);
+  return found == values.end() ? "" : found->second;
+}
+
+// The first of them that is not empty.
+std::string first_of(const text::JsonValues& values, std::initializer_list<const char*> paths) {
+  for (const char* path : paths) {
+    if (std::string text = at(values, path); !text.empty()) return text;
+  }
+  return "";
+}
+
+std::string described(const text::JsonValues& event) {
+  const std::string method = at(event, "method");
   if (method == "Runtime.exceptionThrown") {
-    const std::string_view details = json_member(event, {"params", "exceptionDetails"});
-    std::string_view text = json_member(details, {"exception", "description"});
-    if (text.empty()) text = json_member(details, {"text"});
-    return "exception: " + json_unquoted(text);
+    return "exception: " + first_of(
+                               event, {"params.exceptionDetails.exception.description",
+                                       "params.exceptionDetails.text"});
   }
   if (method == "Log.entryAdded") {
-    const std::string_view entry = json_member(event, {"params", "entry"});
-    const std::string level = json_unquoted(json_member(entry, {"level"}));
+    const std::string level = at(event, "params.entry.level");
     if (level != "error" && level != "warning") return "";
-    return level + ": " + json_unquoted(json_member(entry, {"text"})) + " " +
-           json_unquoted(json_member(entry, {"url"}));
+    return level + ": " + at(event, "params.entry.text") + " " + at(event, "params.entry.url");
   }
   if (method == "Runtime.consoleAPICalled") {
-    const std::string type = json_unquoted(json_member(event, {"params", "type"}));
+    const std::string type = at(event, "params.type");
     if (type != "error" && type != "warning" && type != "assert") return "";
-    std::string_view list = json_member(event, {"params", "args"});
     std::string text = "console." + type + ":";
-    for (std::size_t at = 1; at + 1 < list.size();) {
-      const std::string_view argument = json_value(list, at);
-      std::string_view shown = json_member(argument, {"value"});
-      if (shown.empty()) shown = json_member(argument, {"description"});
-      text += " " + json_unquoted(shown);
-      at += argument.size() + 1;
+    for (int i = 0;; ++i) {
+      const std::string argument = "params.args." + std::to_string(i) + ".";
+      if (!event.contains(argument + "type")) return text;
+      const bool has_value = event.contains(argument + "value");
+      text += " " + at(event, argument + (has_value ? "value" : "description"));
     }
-    return text;
   }
   return "";
 }
@@ -223,12 +230,11 @@ void Browser::start(const std::string& executable) {
   close(ends[1]), close(log), close(nothing);
   if (process_ < 0) fail(std::string("cannot start a process: ") + std::strerror(errno));
 
-  const std::string target = json_unquoted(
-      json_member(command("Target.createTarget", R"({"url":"about:blank"})"), {"targetId"}));
-  session_ = json_unquoted(json_member(
-      command(
-          "Target.attachToTarget", R"({"flatten":true,"targetId":)" + json_quoted(target) + "}"),
-      {"sessionId"}));
+  const std::string target =
+      result_of("Target.createTarget", R"({"url":"about:blank"})", "targetId");
+  session_ = result_of(
+      "Target.attachToTarget", R"({"flatten":true,"targetId":)" + text::json_string(target) + "}",
+      "sessionId");
   for (const char* domain : {"Page", "Runtime", "Log"}) command(domain + std::string(".enable"));
   command("Page.setLifecycleEventsEnabled", R"({"enabled":true})");
   command("Emulation.setFocusEmulationEnabled", R"({"enabled":true})");
@@ -261,11 +267,11 @@ void Browser::open(const std::string& path_or_url, int width, int height) {
   // Another fragment of the same page would not load it anew.
   for (const std::string& address : {std::string("about:blank"), address_of(path_or_url)}) {
     complaints_.clear();
-    const std::string navigation =
-        command("Page.navigate", "{\"url\":" + json_quoted(address) + "}");
-    const std::string error = json_unquoted(json_member(navigation, {"errorText"}));
+    const text::JsonValues navigation =
+        text::json_values(command("Page.navigate", "{\"url\":" + text::json_string(address) + "}"));
+    const std::string error = at(navigation, "errorText");
     if (!error.empty()) fail("cannot open " + address + ": " + error);
-    const std::string load = json_unquoted(json_member(navigation, {"loaderId"}));
+    const std::string load = at(navigation, "loaderId");
     const Time deadline = Clock::now() + kPatience;
     while (loaded_ != load) note(receive(deadline, "the page " + address));
   }
@@ -275,33 +281,33 @@ std::string Browser::evaluate(const std::string& js) {
   const std::string reply = command(
       "Runtime.evaluate",
       R"({"awaitPromise":true,"returnByValue":true,"userGesture":true,"expression":)" +
-          json_quoted(js) + "}");
-  const std::string_view thrown = json_member(reply, {"exceptionDetails"});
-  if (!thrown.empty()) {
-    std::string_view text = json_member(thrown, {"exception", "description"});
-    if (text.empty()) text = json_member(thrown, {"exception", "value"});
-    if (text.empty()) text = json_member(thrown, {"text"});
-    throw std::runtime_error(json_unquoted(text));
+          text::json_string(js) + "}");
+  const text::JsonParts parts = text::json_parts(reply);
+  if (parts.contains("exceptionDetails")) {
+    throw std::runtime_error(first_of(
+        text::json_values(reply), {"exceptionDetails.exception.description",
+                                   "exceptionDetails.exception.value", "exceptionDetails.text"}));
   }
-  const std::string_view value = json_member(reply, {"result", "value"});
-  return value.empty() ? "null" : std::string(value);
+  const auto value = parts.find("result.value");
+  return value == parts.end() ? "null" : std::string(value->second);
 }
 
 std::string Browser::text(const std::string& js) {
-  return json_unquoted(evaluate(js));
+  return text::json_text(evaluate(js));
 }
 
 void Browser::press(const std::string& name) {
   const Key key = key_of(name);
-  const std::string rest = R"(,"key":)" + json_quoted(key.key) + R"(,"code":)" +
-                           json_quoted(key.code) + R"(,"windowsVirtualKeyCode":)" +
+  const std::string rest = R"(,"key":)" + text::json_string(key.key) + R"(,"code":)" +
+                           text::json_string(key.code) + R"(,"windowsVirtualKeyCode":)" +
                            std::to_string(key.number) + R"(,"modifiers":)" +
                            std::to_string(key.modifiers);
   const bool writes = !key.text.empty() && (key.modifiers & 3) == 0;
   command(
-      "Input.dispatchKeyEvent", (writes ? R"({"type":"keyDown","text":)" + json_quoted(key.text)
-                                        : std::string(R"({"type":"rawKeyDown")")) +
-                                    rest + "}");
+      "Input.dispatchKeyEvent",
+      (writes ? R"({"type":"keyDown","text":)" + text::json_string(key.text)
+              : std::string(R"({"type":"rawKeyDown")")) +
+          rest + "}");
   command("Input.dispatchKeyEvent", R"({"type":"keyUp")" + rest + "}");
 }
 
@@ -312,7 +318,7 @@ std::vector<std::string> Browser::complaints() {
 
 double Browser::heap_mb() {
   command("HeapProfiler.collectGarbage");
-  return std::stod(std::string(json_member(command("Runtime.getHeapUsage"), {"usedSize"}))) / 1e6;
+  return std::stod(result_of("Runtime.getHeapUsage", "{}", "usedSize")) / 1e6;
 }
 
 void Browser::media(bool dark, bool reduced_motion, bool print) {
@@ -327,36 +333,43 @@ void Browser::media(bool dark, bool reduced_motion, bool print) {
 void Browser::screenshot(const std::string& png_file, bool whole_page) {
   std::string parameters = R"({"format":"png")";
   if (whole_page) {
-    const std::string metrics = command("Page.getLayoutMetrics");
-    const auto size = [&](std::string_view side) {
-      return std::string(json_member(metrics, {"cssContentSize", side}));
+    const text::JsonValues metrics = text::json_values(command("Page.getLayoutMetrics"));
+    const auto size = [&](const char* side) {
+      return at(metrics, std::string("cssContentSize.") + side);
     };
     parameters += R"(,"captureBeyondViewport":true,"clip":{"x":0,"y":0,"scale":1,"width":)" +
                   size("width") + R"(,"height":)" + size("height") + "}";
   }
-  const std::string reply = command("Page.captureScreenshot", parameters + "}");
   std::ofstream file(png_file, std::ios::binary);
-  file << decoded_base64(json_unquoted(json_member(reply, {"data"})));
+  file << decoded_base64(result_of("Page.captureScreenshot", parameters + "}", "data"));
   if (!file.flush()) fail("cannot write " + png_file);
 }
 
 std::string Browser::command(const std::string& method, const std::string& parameters) {
   const std::string id = std::to_string(++last_id_);
   std::string message =
-      "{\"id\":" + id + ",\"method\":" + json_quoted(method) + ",\"params\":" + parameters;
-  if (!session_.empty()) message += ",\"sessionId\":" + json_quoted(session_);
+      "{\"id\":" + id + ",\"method\":" + text::json_string(method) + ",\"params\":" + parameters;
+  if (!session_.empty()) message += ",\"sessionId\":" + text::json_string(session_);
   send(message + "}");
   const Time deadline = Clock::now() + kPatience;
   for (;;) {
     const std::string reply = receive(deadline, method);
-    if (json_member(reply, {"id"}) != id) {
+    const text::JsonParts parts = text::json_parts(reply);
+    if (const auto of = parts.find("id"); of == parts.end() || of->second != id) {
       note(reply);
       continue;
     }
-    const std::string_view error = json_member(reply, {"error", "message"});
-    if (!error.empty()) fail(method + ": " + json_unquoted(error));
-    return std::string(json_member(reply, {"result"}));
+    if (const auto error = parts.find("error.message"); error != parts.end()) {
+      fail(method + ": " + text::json_text(error->second));
+    }
+    const auto result = parts.find("result");
+    return result == parts.end() ? "{}" : std::string(result->second);
   }
+}
+
+std::string Browser::result_of(
+    const std::string& method, const std::string& parameters, const std::string& path) {
+  return at(text::json_values(command(method, parameters)), path);
 }
 
 void Browser::send(const std::string& message) {
@@ -397,10 +410,10 @@ std::string Browser::receive(Time deadline, const std::string& waiting_for) {
   }
 }
 
-void Browser::note(std::string_view event) {
-  if (json_unquoted(json_member(event, {"method"})) == "Page.lifecycleEvent") {
-    if (json_member(event, {"params", "name"}) != "\"load\"") return;
-    loaded_ = json_unquoted(json_member(event, {"params", "loaderId"}));
+void Browser::note(std::string_view message) {
+  const text::JsonValues event = text::json_values(message);
+  if (at(event, "method") == "Page.lifecycleEvent") {
+    if (at(event, "params.name") == "load") loaded_ = at(event, "params.loaderId");
     return;
   }
   const std::string complaint = described(event);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "testing/folder.h"
+#include "testing/program.h"
 
 namespace testing {
 
@@ -63,9 +63,12 @@ class Browser {
   void stop();
   // Sends a command to the page, and returns the result.
   std::string command(const std::string& method, const std::string& parameters = "{}");
+  // The text or number at that path of what it returns; empty if there is none.
+  std::string result_of(
+      const std::string& method, const std::string& parameters, const std::string& path);
   void send(const std::string& message);
   std::string receive(Time deadline, const std::string& waiting_for);
-  void note(std::string_view event);
+  void note(std::string_view message);
   std::string last_words() const;
 
   Folder folder_;  // the browser's profile, and what it printed

@@ -4,26 +4,9 @@
 
 #include <filesystem>
 
-#include "testing/environment.h"
-#include "testing/json_text.h"
+#include "testing/program.h"
 
 namespace testing {
-
-TEST_CASE("a member of a JSON text is found whatever stands before it") {
-  const char* json = R"({"a":{"x":"}\",]{"},"b":[1,{"x":2}],"x":{"y":-1.5e3,"z":null}})";
-  CHECK(json_member(json, {"x", "y"}) == "-1.5e3");
-  CHECK(json_member(json, {"x", "z"}) == "null");
-  CHECK(json_member(json, {"b"}) == R"([1,{"x":2}])");
-  CHECK(json_member(json, {"a", "x"}) == R"("}\",]{")");
-  CHECK(json_member(json, {"a", "y"}) == "");
-  CHECK(json_member(json, {"b", "x"}) == "");
-}
-
-TEST_CASE("a JSON string stands for the text that was quoted") {
-  const std::string text = "a\"\\\n\x1f/ \u00e9 \u2026 \U0001f600";
-  CHECK(json_unquoted(json_quoted(text)) == text);
-  CHECK(json_unquoted(R"("\u00e9\t\/\ud83d\ude00\u2026")") == "\u00e9\t/\U0001f600\u2026");
-}
 
 TEST_CASE("the browser can be chosen by the environment") {
   const Variable chosen("GEMM_STEPS_BROWSER", "/nonexistent/browser");

@@ -1,15 +1,61 @@
-// Runs a program as a user would in a shell, and keeps its output.
+// Runs a program as a user would in a shell, with files and variables of its own, keeps its output,
+// and reads it.
 #pragma once
 
+#include <stdlib.h>
 #include <sys/wait.h>
-
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "testing/folder.h"
+#include "text/json.h"
+#include "text/numbers.h"
 
 namespace testing {
+
+inline std::string contents(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A temporary folder for one test, removed by the destructor. Tests and processes never share one.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "gemm_steps_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+  // Writes a file, and creates its folders.
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << text;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
 
 struct Output {
   int exit_code;  // -1 if a signal ended it
@@ -57,5 +103,81 @@ inline Output gemm_steps(const std::string& arguments, const std::string& input 
 inline std::filesystem::path built() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
+
+// Sets an environment variable for a test. The destructor restores the old value.
+class Variable {
+ public:
+  // Null: unset.
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void set(const char* value) const {
+    value != nullptr ? setenv(name_, value, 1) : unsetenv(name_);
+  }
+
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+// The output of `print`, even if it throws.
+inline std::string written(const std::function<void(std::FILE*)>& print) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* out = open_memstream(&text, &size);
+  const auto close = [&] {
+    std::fclose(out);
+    const std::string copy(text, size);
+    std::free(text);
+    return copy;
+  };
+  try {
+    print(out);
+  } catch (...) {
+    close();
+    throw;
+  }
+  return close();
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The first line that contains `words`; empty if there is none.
+inline std::string line_with(const std::string& text, const std::string& words) {
+  for (const std::string& line : lines_of(text)) {
+    if (line.find(words) != std::string::npos) return line;
+  }
+  return "";
+}
+
+inline bool contains(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+inline int widest(const std::string& text) {
+  int width = 0;
+  for (const std::string& line : lines_of(text)) width = std::max(width, text::display_width(line));
+  return width;
+}
+
+// JSON by paths, as it is written but strings without their quotes.
+struct StrictJson {
+  std::map<std::string, std::string> values;
+  explicit StrictJson(std::string_view json) {
+    for (const auto& [path, part] : text::json_parts(json)) {
+      values[path] = part.starts_with('"') ? part.substr(1, part.size() - 2) : part;
+    }
+  }
+};
 
 }  // namespace testing

@@ -1,11 +1,9 @@
-#include "testing/program.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <string>
 
-#include "testing/environment.h"
+#include "testing/program.h"
 
 namespace testing {
 

@@ -1,6 +1,8 @@
-// User input and file contents, in the form in which a message may repeat them.
+// Foreign text (user input, file contents) in the form in which a message may repeat it: nothing in
+// it acts on a terminal.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,5 +19,21 @@ std::string echoed(std::string_view typed, int most = kMostEchoed);
 // The lines of a user's source file, in the same form but whole. A tab becomes four blanks, and
 // Windows line endings are accepted.
 std::vector<std::string> shown_lines(std::string_view source);
+
+// The first character of `rest` in printable form, and the number of bytes that it takes. A
+// character that is not visible is shown byte by byte.
+struct Sign {
+  std::string shown;
+  std::size_t bytes;
+};
+Sign first_sign(std::string_view rest);
+
+// All of `text`, with \n, \x1b and similar for invisible characters. With `with_lines`, line breaks
+// are kept.
+std::string printable(std::string_view text, bool with_lines = false);
+
+// The length of the well-formed sequence of UTF-8 (RFC 3629) at the start of `text`; 0 if there is
+// none.
+std::size_t utf8_length(std::string_view text);
 
 }  // namespace text

@@ -1,13 +1,15 @@
 #include "text/numbers.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-
-#include "text/terminal.h"
+#include <ctime>
+#include <string_view>
 
 namespace text {
 
@@ -151,6 +153,28 @@ std::string scientific(double value) {
   const std::string text = printed("%.0e", value);
   const std::size_t e = text.find('e');
   return text.substr(0, e + 1) + std::to_string(std::atoi(text.substr(e + 1).c_str()));
+}
+
+bool is_terminal(std::FILE* out) {
+  const char* name = std::getenv("TERM");
+  const std::string_view kind = name != nullptr ? name : "";
+  return !kind.empty() && kind != "dumb" && isatty(fileno(out));
+}
+
+int report_width() {
+  constexpr int kLeast = 80;
+  const char* typed = std::getenv("COLUMNS");
+  int columns = typed != nullptr ? std::atoi(typed) : 0;
+  winsize window{};
+  if (columns <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0) columns = window.ws_col;
+  return columns > 0 ? std::clamp(columns, kLeast, kReportWidth) : kReportWidth;
+}
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  char text[sizeof "2026-01-01T00:00:00Z"];
+  std::strftime(text, sizeof text, "%FT%TZ", std::gmtime(&now));
+  return text;
 }
 
 }  // namespace text

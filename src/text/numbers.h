@@ -1,14 +1,16 @@
-// Numbers, columns and paragraphs as text. Widths are in code points: every character that the
-// report prints is one column wide.
+// Numbers, columns, paragraphs, colours and dates as text, and the width of the terminal. Widths
+// are in code points: every character that the report prints is one column wide.
 #pragma once
 
+#include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace text {
 
-inline constexpr int kReportWidth = 100;  // columns at most; report_width() in text/terminal.h
+inline constexpr int kReportWidth = 100;  // columns at most; see report_width()
 
 // The text that printf would print.
 [[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
@@ -35,5 +37,41 @@ std::string shortest(double value);     // the fewest digits that read back as t
 std::string significant(double value);  // three significant digits: 0.0213, 5.31, 387; "2,748"
 std::string brief(double value);        // at most two decimals: 0.97, 98.6, 387; "131,072"
 std::string scientific(double value);   // only the magnitude: "1e-6"
+
+// How the report looks on a terminal. Colour only repeats what words or signs already say.
+struct Style {
+  bool colour = false;
+};
+
+enum class Colour {
+  bold = 1,
+  red = 31,
+  green = 32,
+  yellow = 33
+};  // ECMA-48, select graphic rendition
+
+inline std::string coloured(const std::string& text, Colour colour, Style style) {
+  if (!style.colour || text.empty()) return text;
+  return "\033[" + std::to_string(static_cast<int>(colour)) + "m" + text + "\033[0m";
+}
+
+// Whether `out` is a terminal that understands escape sequences. TERM in the environment names the
+// terminal; if it is unset, empty or "dumb", the terminal understands none.
+bool is_terminal(std::FILE* out);
+
+// Columns of a line of the report: those of the terminal behind stdout, or those that COLUMNS in
+// the environment says, which comes first; at least 80 and at most kReportWidth. kReportWidth where
+// neither says anything.
+int report_width();
+
+std::string now_utc();  // "2026-01-01T00:00:00Z"
+
+// A number that other data would hardly have: FNV-1a (G. Fowler, L. Noll, P. Vo).
+inline constexpr std::uint64_t kNoFingerprint = 0xcbf29ce484222325;  // of nothing yet
+
+// That of what `so_far` is the fingerprint of, and then of `piece`.
+constexpr std::uint64_t fingerprint(std::uint64_t so_far, std::uint64_t piece) {
+  return (so_far ^ piece) * 0x100000001b3;
+}
 
 }  // namespace text

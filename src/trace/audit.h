@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "machine/kernel_memory.h"
-#include "model/audit.h"
-#include "model/warp_geometry.h"
+#include "model/recording.h"
+#include "model/warp_access.h"
 
 namespace trace {
 

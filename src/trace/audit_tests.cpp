@@ -5,7 +5,6 @@
 #include <string>
 
 #include "lab/problem.h"
-#include "lab/stage_tables.h"
 #include "machine/grid.h"
 #include "model/gpus.h"
 #include "trace/idioms.h"

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "model/box_cost.h"
 #include "model/counts.h"
 #include "model/warp_access.h"
 #include "trace/copies_in_flight.h"

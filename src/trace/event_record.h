@@ -7,7 +7,6 @@
 
 #include "machine/kernel_memory.h"
 #include "machine/observer.h"
-#include "model/recorder.h"
 #include "model/recording.h"
 #include "model/warp_access.h"
 #include "trace/request_costs.h"

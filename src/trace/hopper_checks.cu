@@ -14,7 +14,6 @@
 
 #include "cuda/hopper_instructions.h"
 #include "cuda/launch.h"
-#include "model/swizzle.h"
 #include "model/tensor_core.h"
 #include "trace/hopper_pipeline.h"
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "cuda/launch.h"
-#include "model/narrow_float.h"
 #include "model/tensor_core.h"
 #include "trace/device_array.h"
 

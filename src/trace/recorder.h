@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/recorder.h"
 #include "model/recording.h"
 
 namespace trace {

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "lab/matrices.h"
-#include "lab/stage_tables.h"
+#include "lab/problem.h"
 #include "trace/source_lines.h"
 #include "trace/trace.h"
 

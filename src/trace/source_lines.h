@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "model/audit.h"
 #include "model/counts.h"
 #include "model/recording.h"
 

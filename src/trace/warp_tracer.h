@@ -10,7 +10,7 @@
 #include "machine/kernel_memory.h"
 #include "machine/observer.h"
 #include "model/counts.h"
-#include "model/recorder.h"
+#include "model/recording.h"
 #include "trace/audit.h"
 #include "trace/block_counts.h"
 #include "trace/call_paths.h"

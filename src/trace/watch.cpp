@@ -10,7 +10,7 @@
 #include "machine/symbols.h"
 #include "machine/waiting.h"
 #include "machine/warpgroup.h"
-#include "model/matrix_descriptor.h"
+#include "model/tensor_core.h"
 #include "trace/bad_index.h"
 
 namespace trace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/audit.h"
+#include "model/recording.h"
 #include "try/options.h"
 
 namespace attempt {

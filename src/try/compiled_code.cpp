@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "machine/symbols.h"
-#include "model/sass.h"
+#include "model/compiled_kernel.h"
 
 namespace attempt {
 namespace {

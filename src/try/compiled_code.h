@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "lab/measurement.h"
+#include "lab/run.h"
 #include "model/gpus.h"
 
 namespace attempt {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "machine/symbols.h"
-#include "model/occupancy.h"
+#include "model/gpus.h"
 #include "try/compiled_code.h"
 
 namespace attempt {

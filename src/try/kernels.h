@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "lab/measurement.h"
 #include "lab/run.h"
 #include "machine/grid.h"
 #include "model/counts.h"

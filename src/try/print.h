@@ -6,7 +6,7 @@
 
 #include "flags/flags.h"
 #include "lab/run.h"
-#include "text/style.h"
+#include "text/numbers.h"
 
 namespace attempt {
 

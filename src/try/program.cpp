@@ -17,7 +17,7 @@
 #include "lab/measure.h"
 #include "lab/run.h"
 #include "model/refusal.h"
-#include "profile/gpu_run.h"
+#include "profile/profile.h"
 #include "report/hazard_sentence.h"
 #include "text/numbers.h"
 #include "trace/audit.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "guard/guard.h"
-#include "text/style.h"
+#include "text/numbers.h"
 #include "try/options.h"
 
 namespace attempt {

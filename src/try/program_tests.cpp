@@ -13,7 +13,6 @@
 
 #include "profile/profile.h"
 #include "testing/program.h"
-#include "testing/strict_json.h"
 
 namespace attempt {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
 #include "page/html.h"

@@ -9,7 +9,7 @@
 #include "guard/guard.h"
 #include "lab/run.h"
 #include "machine/grid.h"
-#include "text/style.h"
+#include "text/numbers.h"
 #include "trace/recorder.h"
 
 namespace attempt {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "model/narrow_float.h"
 #include "model/refusal.h"
+#include "model/tensor_core.h"
 
 namespace attempt {
 namespace {

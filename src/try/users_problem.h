@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/matrices.h"
+#include "lab/measure.h"
 #include "lab/problem.h"
-#include "lab/reference.h"
 #include "model/error.h"
 #include "try/adapted.h"
 #include "try/sgemm.h"

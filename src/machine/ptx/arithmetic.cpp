@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "machine/ptx/instruction.h"
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 
 namespace machine::ptx {
 namespace {

@@ -9,7 +9,7 @@
 #include "machine/ptx/memory_accesses.h"
 #include "machine/ptx/statement.h"
 #include "machine/waiting.h"
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 
 namespace machine::ptx {
 namespace {

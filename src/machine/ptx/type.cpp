@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 
 namespace machine::ptx {
 

@@ -2,12 +2,11 @@
 
 #include <cmath>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/bound_by.h"
 #include "report/explain/words.h"
 #include "report/in_flight.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

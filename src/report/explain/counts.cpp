@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/explain/words.h"
 #include "report/predicted.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "testing/printed.h"
 #include "testing/program.h"
-#include "testing/strict_json.h"
 
 namespace report {
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <sstream>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/explain/words.h"
 #include "report/kernel_diff.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

@@ -8,7 +8,6 @@
 #include "report/explain/sections.h"
 #include "report/quiz.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lab/run.h"
-#include "text/style.h"
+#include "text/numbers.h"
 
 namespace report {
 

@@ -2,10 +2,9 @@
 
 #include <climits>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

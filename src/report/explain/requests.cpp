@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

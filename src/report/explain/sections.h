@@ -6,7 +6,7 @@
 
 #include "lab/run.h"
 #include "report/format.h"
-#include "text/style.h"
+#include "text/numbers.h"
 
 namespace report {
 

@@ -3,12 +3,10 @@
 #include <string>
 
 #include "lab/example_run.h"
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/explain/explain.h"
-#include "testing/environment.h"
-#include "testing/printed.h"
+#include "testing/program.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

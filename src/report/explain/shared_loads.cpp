@@ -3,7 +3,6 @@
 #include "report/explain/sections.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"
-#include "text/terminal.h"
 
 namespace report {
 

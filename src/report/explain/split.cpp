@@ -4,7 +4,7 @@
 #include <numbers>
 #include <string>
 
-#include "model/narrow_float.h"
+#include "model/tensor_core.h"
 #include "report/explain/sections.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"

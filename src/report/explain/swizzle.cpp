@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "model/warp_access.h"
-#include "model/wavefronts.h"
 #include "report/explain/sections.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"

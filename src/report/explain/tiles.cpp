@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lab/rates.h"
-#include "model/choice.h"
+#include "lab/run.h"
+#include "model/stage.h"
 #include "pictures/tile_picture.h"
 #include "report/explain/words.h"
 #include "text/numbers.h"

@@ -1,6 +1,6 @@
 #include "report/explain/sections.h"
 
-#include "lab/rates.h"
+#include "lab/run.h"
 #include "report/bound_by.h"
 #include "report/device_words.h"
 #include "report/explain/words.h"

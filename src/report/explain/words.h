@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/style.h"
+#include "text/numbers.h"
 
 namespace report {
 

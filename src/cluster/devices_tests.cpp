@@ -1,0 +1,807 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <list>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/devices.h"
+#include "cluster/schedule.h"
+#include "cpu_reference.h"
+#include "model/refusal.h"
+#include "testing/program.h"
+
+namespace cluster {
+
+namespace {
+
+using testing::contains;
+using testing::line_with;
+
+// Open MPI starts more processes than there are cores, also as root, if it is told so. A test that
+// would hang fails.
+const std::string kMpirun =
+    "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+    "OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
+    "OMP_WAIT_POLICY=passive\n"
+    "timeout 20 mpirun ";
+constexpr double kSoon = 10;  // seconds
+
+// Empty if several processes can be started.
+const std::string& why_not() {
+  static const std::string reason = [] {
+    const testing::Output there = testing::run("command -v mpirun");
+    if (there.exit_code != 0) return "skipped: there is no mpirun; install openmpi-bin";
+    const testing::Output one = testing::run(
+        "OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=2 timeout 20 " + testing::program() +
+        " --gpus 2 --size 8 --stage 0");
+    if (contains(one.err, "without MPI")) {
+      return "skipped: the program was built without MPI; install libopenmpi-dev and build again";
+    }
+    return "";
+  }();
+  return reason;
+}
+
+struct Run {
+  testing::Output output;
+  double seconds;
+};
+
+Run mpirun(const std::string& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  const testing::Output output = testing::run(kMpirun + arguments);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  return {output, time.count()};
+}
+
+int count(const std::string& text, const std::string& words) {
+  int times = 0;
+  for (std::size_t at = 0; (at = text.find(words, at)) != text.npos; at += words.size()) ++times;
+  return times;
+}
+
+// What is printed below the ladder.
+std::string section(const std::string& out) {
+  const std::size_t at = out.find("More than one GPU");
+  return at == out.npos ? "" : out.substr(at);
+}
+
+std::string without_returns(std::string text) {
+  std::erase(text, '\r');
+  return text;
+}
+
+void check_ended(const Run& run) {
+  CAPTURE(run.output.out);
+  CAPTURE(run.output.err);
+  CHECK(run.output.exit_code != 0);
+  CHECK(run.output.exit_code != 124);  // timeout's
+  CHECK(run.seconds < kSoon);
+  CHECK(section(run.output.out).empty());
+}
+
+const std::string kSmall = " --device cpu --size 64 --stage 0 --no-color";
+
+}  // namespace
+
+TEST_CASE("this process alone shares with nobody, and its values are its own") {
+  Processes& alone = Processes::all();
+  REQUIRE(alone.size() == 1);
+  CHECK(alone.is_first());
+  CHECK(alone.rank_on_machine() == 0);
+  CHECK(alone.collect(7) == std::vector<double>{7});
+  int value = 5;
+  alone.share(&value, sizeof value);
+  alone.wait_for_all();
+  alone.abort(9);
+  CHECK(value == 5);
+  CHECK_NOTHROW(require_equal(alone, "any command"));
+}
+
+TEST_CASE("a process was started by mpirun if its variables say that there are several") {
+  const testing::Variable no_slurm("PMI_SIZE", nullptr);
+  {
+    const testing::Variable none("OMPI_COMM_WORLD_SIZE", nullptr);
+    CHECK_FALSE(started_by_mpirun());
+    const testing::Variable mpich("PMI_SIZE", "4");
+    CHECK(started_by_mpirun());
+  }
+  for (const char* size : {"2", "16"}) {
+    const testing::Variable several("OMPI_COMM_WORLD_SIZE", size);
+    CHECK(started_by_mpirun());
+  }
+  for (const char* size : {"1", "0", "", "many"}) {
+    const testing::Variable alone("OMPI_COMM_WORLD_SIZE", size);
+    CHECK_FALSE(started_by_mpirun());
+  }
+}
+
+TEST_CASE("four processes print what one prints for four GPUs: result, counts and model") {
+  if (!why_not().empty()) {
+    MESSAGE(why_not());
+    return;
+  }
+  for (const std::string arguments :
+       {" --device cpu --size 200 --stage 0 --no-color --gpus 4 --resident host",
+        " --device cpu --m 35 --n 79 --k 19 --stage 0 --no-color --gpus 4 --grid 4x1 --panel 5 "
+        "--beta 2"}) {
+    CAPTURE(arguments);
+    const testing::Output one = testing::run(testing::program() + arguments);
+    const Run four = mpirun("-n 4 " + testing::program() + arguments);
+    CAPTURE(four.output.err);
+    CHECK(four.output.exit_code == 0);
+    const std::string said = without_returns(four.output.out);
+    CHECK(count(said, "More than one GPU") == 1);
+    CHECK(count(said, "problem ") == 1);
+    CHECK(contains(section(one.out), "equal"));
+    CHECK(section(said) == section(one.out));
+  }
+}
+
+TEST_CASE("mpirun's processes are the GPUs if --gpus is left out") {
+  if (!why_not().empty()) return;
+  const Run run = mpirun("-n 3 " + testing::program() + kSmall);
+  CHECK(run.output.exit_code == 0);
+  CHECK(contains(line_with(run.output.out, "distributed"), "1 x 3"));
+}
+
+TEST_CASE("processes of different builds end with a sentence that says so") {
+  if (!why_not().empty()) return;
+  const testing::Folder folder;
+  const std::string other = folder / "gemm_steps";
+  std::filesystem::copy_file(testing::program(), other);
+  std::ofstream(other, std::ios::app) << "x";
+  const Run run = mpirun("-n 1 " + testing::program() + kSmall + " : -n 1 " + other + kSmall);
+  check_ended(run);
+  CHECK(contains(run.output.err, "process 1 runs another build of gemm_steps than process 0"));
+}
+
+TEST_CASE("processes with different commands end with a sentence that says so") {
+  if (!why_not().empty()) return;
+  const std::string program = testing::program() + kSmall;
+  const Run run = mpirun("-n 2 " + program + " : -n 1 " + program + " --seed 2");
+  check_ended(run);
+  CHECK(contains(run.output.err, "process 2 was started with other flags than process 0"));
+}
+
+TEST_CASE("a process that refuses its command ends the others, too") {
+  if (!why_not().empty()) return;
+  const std::string program = testing::program() + kSmall;
+  const Run run = mpirun("-n 1 " + program + " : -n 1 " + program + " --frobnicate");
+  check_ended(run);
+  CHECK(contains(run.output.err, "gemm_steps: --frobnicate: no such flag"));
+}
+
+TEST_CASE("--gpus must be as many as mpirun's processes") {
+  if (!why_not().empty()) return;
+  const Run run = mpirun("-n 2 " + testing::program() + kSmall + " --gpus 3");
+  check_ended(run);
+  CHECK(contains(run.output.err, "--gpus 3: mpirun started 2 processes"));
+}
+
+TEST_CASE("a process without enough memory ends the others, too") {
+  if (!why_not().empty()) return;
+  const std::string command =
+      testing::program() + " --device cpu --m 1 --n 12000 --k 11000 --stage 0";
+  const Run run =
+      mpirun("-n 1 " + command + " : -n 1 bash -c 'ulimit -v 500000; exec " + command + "'");
+  check_ended(run);
+  CHECK(contains(run.output.err, "gemm_steps: there is not enough memory"));
+}
+
+// The ladder of such a product takes a minute.
+TEST_CASE("if a process is killed, the others end soon, say why, and leave no file half-written") {
+  if (!why_not().empty()) return;
+  if (testing::run("command -v pgrep ps").exit_code != 0) {
+    MESSAGE("skipped: pgrep or ps is missing; install procps");
+    return;
+  }
+  for (const int rank : {0, 1}) {
+    CAPTURE(rank);
+    const testing::Folder folder;
+    const std::string command = testing::program() + " --device cpu --size 1016 --gpus 2 " +
+                                "--timeline '" + folder / "timeline.svg" + "'";
+    const Run run = mpirun(
+        "-n 2 " + command + " >'" + folder / "out" + "' &\n" +
+        "limited=$!\n"
+        "for try in {1..100}; do\n"
+        "  set -- $(pgrep -P \"$(pgrep -P $limited)\" 2> /dev/null)\n"
+        "  [ $# = 2 ] && break\n"
+        "  sleep 0.05\n"
+        "done\n"
+        "sleep 0.8\n"
+        "echo killing one of $#\n"
+        "kill -9 $" +
+        std::to_string(rank + 1) +
+        "\n"
+        "wait $limited\n"
+        "code=$?\n"
+        "for try in {1..50}; do\n"
+        "  left=$(ps -o stat= -p $1,$2 | grep -vc Z)\n"
+        "  [ $left = 0 ] && break\n"
+        "  sleep 0.1\n"
+        "done\n"
+        "echo $left are left\n"
+        "exit $code");
+    check_ended(run);
+    CHECK(run.output.out == "killing one of 2\n0 are left\n");
+    const std::string survivor = std::to_string(1 - rank);
+    CHECK(
+        count(
+            run.output.err, "gemm_steps: process " + survivor + " ends, since another has ended") ==
+        1);
+    std::vector<std::string> files;
+    for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+      files.push_back(file.path().filename());
+    }
+    CHECK(files == std::vector<std::string>{"out"});
+  }
+}
+
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// A product, and what C must be. The numbers are small and whole, so that sums are exact in fp32,
+// whatever their order.
+struct Problem {
+  Shape shape;
+  float alpha, beta;
+  std::vector<float> A, B, C, expected;
+
+  HostMatrices matrices() { return {A.data(), B.data(), C.data()}; }
+};
+
+Problem random_problem(Shape shape, float alpha, float beta, std::mt19937& random) {
+  const auto filled = [&](std::int64_t rows, std::int64_t columns) {
+    std::vector<float> values(rows * columns);
+    for (float& value : values) value = static_cast<float>(random() % 15) - 7;
+    return values;
+  };
+  const auto [M, N, K] = shape;
+  Problem p{shape, alpha, beta, filled(M, K), filled(K, N), filled(M, N), {}};
+  p.expected = p.C;
+  for (std::int64_t row = 0; row < M; ++row) {
+    for (std::int64_t column = 0; column < N; ++column) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < K && alpha != 0; ++k) {
+        sum += double(p.A[row * K + k]) * p.B[k * N + column];
+      }
+      float& c = p.expected[row * N + column];
+      c = static_cast<float>(alpha * sum + (beta == 0 ? 0 : beta * c));
+    }
+  }
+  // What BLAS does not read may be anything.
+  const auto spoil = [](std::vector<float>& values) {
+    std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
+  };
+  if (beta == 0) spoil(p.C);
+  if (alpha == 0) spoil(p.A), spoil(p.B);
+  return p;
+}
+
+std::string in_words(const Problem& p, Grid grid, int panel) {
+  return std::to_string(p.shape.M) + " x " + std::to_string(p.shape.N) + " x " +
+         std::to_string(p.shape.K) + " on " + in_words(grid) + ", panels of " +
+         std::to_string(panel) + ", alpha " + std::to_string(p.alpha) + ", beta " +
+         std::to_string(p.beta);
+}
+
+Played played(Grid grid, double memory = kUnlimited) {
+  return {grid.devices(), Processes::all(), serial_gemm, memory};
+}
+
+// Of the multiplication alone, without the loads before it.
+template <class Plan>
+bool are_as_predicted(const Plan& plan, const Devices& devices) {
+  bool are_equal = true;
+  for (const int device : devices.here()) {
+    are_equal = are_equal && devices.load(device) == predicted_load(plan, device);
+  }
+  return are_equal;
+}
+
+void check_summa(Problem p, Grid grid, int panel) {
+  const std::string words = in_words(p, grid, panel);
+  CAPTURE(words);
+  const Schedule plan = schedule(p.shape, grid, panel);
+  Played devices = played(grid);
+  Summa summa(plan, devices);
+  summa.load(p.matrices());
+  devices.reset_counters();
+  summa.multiply(p.alpha, p.beta);
+  CHECK(are_as_predicted(plan, devices));
+  summa.store(p.matrices());
+  CHECK(p.C == p.expected);
+}
+
+// Returns the number of passes of the first device.
+int check_streamed(Problem p, Grid grid, int panel, double memory) {
+  const std::string words = in_words(p, grid, panel);
+  CAPTURE(words);
+  CAPTURE(memory);
+  const Streams plan = streams(p.shape, grid, panel, p.beta != 0, memory);
+  Played devices = played(grid, memory);
+  Streamed streamed(plan, devices);
+  int progressed = 0, steps = 0;
+  for (const auto& of_device : plan.steps) steps += static_cast<int>(of_device.size());
+  streamed.multiply(p.matrices(), p.alpha, p.beta, [&](int done) { progressed += done; });
+  CHECK(progressed <= steps);
+  CHECK(are_as_predicted(plan, devices));
+  CHECK(p.C == p.expected);
+  return plan.columns == 0 ? 0 : (part_of(p.shape.N, grid.columns, 0).size - 1) / plan.columns + 1;
+}
+
+std::string refusal_of(const std::function<void()>& attempt) {
+  try {
+    attempt();
+  } catch (const model::Refusal& refusal) {
+    return refusal.what();
+  }
+  return "";
+}
+
+const std::vector<Shape> kShapes = {{1, 1, 1},  {35, 79, 19}, {13, 7, 97}, {64, 64, 64},
+                                    {31, 2, 3}, {2, 37, 5},   {20, 20, 0}, {0, 8, 8},
+                                    {8, 0, 8},  {0, 0, 0},    {33, 34, 1}};
+const std::vector<std::pair<float, float>> kFactors = {{1, 0}, {0, 0}, {2, -0.5}, {0, 2}, {1, 1}};
+
+std::vector<Grid> grids_of_up_to_8() {
+  std::vector<Grid> grids;
+  for (int rows = 1; rows <= 8; ++rows) {
+    for (int columns = 1; rows * columns <= 8; ++columns) grids.push_back({rows, columns});
+  }
+  return grids;
+}
+
+}  // namespace
+
+TEST_CASE("on every grid of up to 8 devices, C is the product, and the counts are the formula's") {
+  std::mt19937 random(22);
+  for (const Shape shape : kShapes) {
+    for (const auto& [alpha, beta] : kFactors) {
+      const Problem p = random_problem(shape, alpha, beta, random);
+      for (const Grid grid : grids_of_up_to_8()) {
+        for (const int panel : {1, 6, 1000}) check_summa(p, grid, panel);
+      }
+    }
+  }
+}
+
+TEST_CASE("random products on random grids are right, and the counts are the formula's") {
+  std::mt19937 random(23);
+  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  for (int i = 0; i < 300; ++i) {
+    const auto [alpha, beta] = kFactors[upto(4)];
+    const Problem p = random_problem({upto(90), upto(90), upto(90)}, alpha, beta, random);
+    const Grid grid{1 + upto(4), 1 + upto(4)};
+    check_summa(p, grid, 1 + upto(40));
+    check_streamed(p, grid, 1 + upto(40), kUnlimited);
+  }
+}
+
+TEST_CASE("256 devices multiply small matrices, also where most have no part of K") {
+  std::mt19937 random(24);
+  check_summa(random_problem({40, 41, 3}, 1, 1, random), {16, 16}, 64);
+  check_summa(random_problem({256, 3, 50}, 1, 0, random), {256, 1}, 64);
+  check_summa(random_problem({3, 300, 50}, 1, 0, random), {1, 256}, 64);
+  check_streamed(random_problem({40, 41, 3}, 1, 1, random), {16, 16}, 64, kUnlimited);
+}
+
+TEST_CASE("from the host's memory, C is the product, and the counts are the formula's") {
+  std::mt19937 random(25);
+  for (const Shape shape : kShapes) {
+    for (const auto& [alpha, beta] : kFactors) {
+      const Problem p = random_problem(shape, alpha, beta, random);
+      for (const Grid grid : {Grid{1, 1}, Grid{1, 3}, Grid{2, 2}, Grid{5, 1}}) {
+        for (const int panel : {1, 6, 1000}) check_streamed(p, grid, panel, kUnlimited);
+      }
+    }
+  }
+}
+
+TEST_CASE("blocks, panels and passes in any number give the product") {
+  std::mt19937 random(26);
+  // Rows of 3, 2 and 1 blocks; panels of K; and memory for 1, 2 or 3 passes over the columns.
+  int most = 0;
+  for (const int rows : {700, 512, 9}) {
+    for (const int K : {1, 9, 24}) {
+      for (const int columns : {129, 260, 385}) {
+        const Problem p = random_problem({rows, columns, K}, 1, rows % 2 == 0 ? 0 : 2, random);
+        for (const int panel : {8, 24}) {
+          const double places = 4.0 * (2 * 256 * std::min(panel, K) + K * 128 + 2 * 256 * 128);
+          for (const double memory : {kUnlimited, 1.6 * places, places}) {
+            most = std::max(most, check_streamed(p, {1, 1}, panel, memory));
+          }
+        }
+      }
+    }
+  }
+  CHECK(most == 4);
+}
+
+TEST_CASE("a product that is repeated gives the same C again, and counts as much again") {
+  std::mt19937 random(27);
+  Problem p = random_problem({50, 60, 70}, 1, 0, random);
+  const Schedule plan = schedule(p.shape, {2, 3}, 16);
+  Played devices = played(plan.grid);
+  Summa summa(plan, devices);
+  summa.load(p.matrices());
+  for (int i = 0; i < 2; ++i) {
+    devices.reset_counters();
+    summa.multiply(p.alpha, p.beta);
+    CHECK(are_as_predicted(plan, devices));
+  }
+  summa.store(p.matrices());
+  CHECK(p.C == p.expected);
+}
+
+TEST_CASE("loading sends a device its parts, and storing sends C's part back") {
+  std::mt19937 random(28);
+  Problem p = random_problem({50, 60, 70}, 1, 1, random);
+  const Schedule plan = schedule(p.shape, {2, 3}, 16);
+  Played devices = played(plan.grid);
+  Summa summa(plan, devices);
+  summa.load(p.matrices());
+  std::int64_t received = 0, sent = 0;
+  for (int device = 0; device < 6; ++device) received += devices.load(device).bytes_received;
+  CHECK(received == 4 * (50 * 70 + 70 * 60 + 50 * 60));
+  devices.reset_counters();
+  const std::vector<float> before = p.C;
+  std::fill(p.C.begin(), p.C.end(), 0.0F);
+  summa.store(p.matrices());
+  CHECK(p.C == before);
+  for (int device = 0; device < 6; ++device) sent += devices.load(device).bytes_sent;
+  CHECK(sent == 4 * 50 * 60);
+}
+
+TEST_CASE("a ring passes a panel from its owner to the device before it") {
+  const Broadcast broadcast{
+      .devices = {4, 5, 6, 7}, .places = {}, .owner = 2, .along_row = true, .floats = 1};
+  CHECK(senders(broadcast) == std::vector<int>{2, 3, 0});
+  CHECK(
+      senders({.devices = {3}, .places = {}, .owner = 0, .along_row = true, .floats = 1}).empty());
+}
+
+TEST_CASE("counters are reset, but what a device holds is still held") {
+  Played devices = played({1, 2});
+  float values[6] = {1, 2, 3, 4, 5, 6};
+  float* const place = devices.allocate(1, 4);
+  devices.copy_in(1, Lane::arrive, place, {values, 3, 2, 2});
+  CHECK(std::vector<float>(place, place + 4) == std::vector<float>{1, 2, 4, 5});
+  CHECK(devices.load(1) == Load{0, 16, 0, 1, 16});
+  CHECK(devices.load(0) == Load{});
+  devices.reset_counters();
+  CHECK(devices.load(1) == Load{0, 0, 0, 0, 16});
+}
+
+TEST_CASE("a device without the memory for its part is named in one sentence") {
+  std::mt19937 random(29);
+  Problem p = random_problem({100, 100, 100}, 1, 0, random);
+  const Schedule plan = schedule(p.shape, {1, 2}, 50);
+  const auto most = static_cast<double>(
+      std::max(predicted_load(plan, 0).bytes_held, predicted_load(plan, 1).bytes_held));
+  Played enough = played(plan.grid, most);
+  CHECK_NOTHROW(Summa(plan, enough));
+  Played too_little = played(plan.grid, most - 1);
+  const std::string said = refusal_of([&] { Summa(plan, too_little); });
+  CAPTURE(said);
+  CHECK(said.starts_with("GPU 1 has no memory for "));
+  CHECK(said.ends_with(" MB; choose smaller matrices or more GPUs"));
+  CHECK(said.find('\n') == std::string::npos);
+}
+
+TEST_CASE("from the host, too little memory is refused before anything is copied") {
+  const Streams plan = streams({1000, 300, 10}, {1, 1}, 10, true, kUnlimited);
+  Played too_little = played({1, 1}, static_cast<double>(predicted_load(plan, 0).bytes_held) - 1);
+  CHECK(refusal_of([&] { Streamed(plan, too_little); }).starts_with("GPU 0 has no memory for "));
+  CHECK(too_little.load(0).bytes_received == 0);
+}
+
+TEST_CASE("a local product that throws leaves nothing behind but the exception") {
+  std::mt19937 random(30);
+  Problem p = random_problem({40, 40, 40}, 1, 0, random);
+  const Schedule plan = schedule(p.shape, {2, 2}, 8);
+  int products = 0;
+  const auto failing = [&](int, int, int, float, const float*, const float*, float, float*) {
+    if (++products == 3) throw std::runtime_error("a kernel's fault");
+  };
+  Played devices(4, Processes::all(), failing);
+  Summa summa(plan, devices);
+  summa.load(p.matrices());
+  CHECK_THROWS_WITH(summa.multiply(1, 0), "a kernel's fault");
+  CHECK(products == 3);
+}
+
+// Whether the schedules wait for all that they need: their work is done in random orders, as lanes
+// of GPUs may do it.
+
+namespace {
+
+// Devices that do nothing before someone waits for it, and then work of random lanes.
+class Lazy : public Devices {
+ public:
+  Lazy(int devices, unsigned seed) : Devices(devices), lanes_(devices * kLanes), random_(seed) {
+    for (int device = 0; device < devices; ++device) here_.push_back(device);
+  }
+
+  const std::vector<int>& here() const override { return here_; }
+  double free_bytes(int) override { return std::numeric_limits<double>::infinity(); }
+  void multiply(
+      int device, Shape shape, float alpha, const float* A, const float* B, float beta,
+      float* C) override {
+    add(device, Lane::multiply,
+        [=] { serial_gemm(shape.M, shape.N, shape.K, alpha, A, B, beta, C); });
+  }
+  void begin() override { marks_.clear(); }
+  Mark mark(int device, Lane lane) override {
+    const Mark mark = static_cast<Mark>(marks_.size());
+    marks_.push_back(false);
+    add(device, lane, [this, mark] { marks_[mark] = true; });
+    return mark;
+  }
+  void wait(int device, Lane lane, Mark mark) override {
+    lane_of(device, lane).push_back({[] {}, [this, mark] { return bool(marks_.at(mark)); }});
+  }
+  void wait_here(int, Mark mark) override {
+    while (!marks_.at(mark)) do_one();
+  }
+  void finish() override {
+    const auto is_empty = [](const Queue& lane) { return lane.empty(); };
+    while (!std::all_of(lanes_.begin(), lanes_.end(), is_empty)) do_one();
+  }
+  double ms_between(int, Mark, Mark) override { return 0; }
+
+ protected:
+  float* new_memory(int, std::int64_t floats) override {
+    memories_.emplace_back(floats + 1, std::numeric_limits<float>::quiet_NaN());
+    return memories_.back().data();
+  }
+  void start_copy(
+      int device, Lane lane, float* to, std::int64_t to_pitch, const float* from,
+      std::int64_t from_pitch, int rows, int columns, bool) override {
+    add(device, lane, [=] {
+      for (int row = 0; row < rows; ++row) {
+        std::copy_n(from + row * from_pitch, columns, to + row * to_pitch);
+      }
+    });
+  }
+  // Begins when the lanes of all devices have come to it, and none goes on before it is done.
+  void start_broadcasts(const std::vector<Broadcast>& broadcasts) override {
+    for (const Broadcast& b : broadcasts) {
+      const auto come = std::make_shared<std::size_t>(0);
+      const auto is_done = std::make_shared<bool>(false);
+      for (const int device : b.devices) {
+        add(device, Lane::arrive, [=] {
+          if (++*come < b.devices.size()) return;
+          for (float* const place : b.places) {
+            if (place != b.places[b.owner]) std::copy_n(b.places[b.owner], b.floats, place);
+          }
+          *is_done = true;
+        });
+        lane_of(device, Lane::arrive).push_back({[] {}, [is_done] { return *is_done; }});
+      }
+    }
+  }
+
+ private:
+  struct Work {
+    std::function<void()> run;
+    std::function<bool()> may_run;
+  };
+  using Queue = std::deque<Work>;
+  static constexpr int kLanes = 3;
+
+  Queue& lane_of(int device, Lane lane) { return lanes_[device * kLanes + static_cast<int>(lane)]; }
+  void add(int device, Lane lane, std::function<void()> run) {
+    lane_of(device, lane).push_back({std::move(run), [] { return true; }});
+  }
+  // Often one lane goes far ahead of the others.
+  void do_one() {
+    std::vector<Queue*> ready;
+    for (Queue& lane : lanes_) {
+      if (!lane.empty() && lane.front().may_run()) ready.push_back(&lane);
+    }
+    if (ready.empty()) throw std::logic_error("all lanes wait for one another");
+    Queue& lane = *ready[random_() % ready.size()];
+    for (unsigned most = random_() % 30; !lane.empty() && lane.front().may_run(); --most) {
+      const Work work = std::move(lane.front());
+      lane.pop_front();
+      work.run();
+      if (most == 0) return;
+    }
+  }
+
+  std::vector<Queue> lanes_;
+  std::vector<char> marks_;
+  std::mt19937 random_;
+  std::vector<int> here_;
+  std::list<std::vector<float>> memories_;
+};
+
+}  // namespace
+
+TEST_CASE("panels that are broadcast late or early are multiplied when they have arrived") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Grid grid{1 + static_cast<int>(seed % 3), 1 + static_cast<int>(seed / 3 % 3)};
+    std::mt19937 random(seed);
+    Problem p = random_problem({12, 14, 60}, 1, 1, random);
+    const Schedule plan = schedule(p.shape, grid, 7);
+    Lazy devices(grid.devices(), seed);
+    Summa summa(plan, devices);
+    summa.load(p.matrices());
+    summa.multiply(1, 0);
+    devices.finish();
+    summa.multiply(1, 1);  // its marks are new
+    devices.finish();
+    summa.store(p.matrices());
+    std::mt19937 again(seed);
+    std::vector<float> twice = random_problem({12, 14, 60}, 1, 0, again).expected;
+    for (float& value : twice) value *= 2;
+    CHECK(p.C == twice);
+  }
+}
+
+TEST_CASE("blocks that pass through early or late are multiplied when they are there, and leave") {
+  int several = 0;
+  for (unsigned seed = 0; seed < 84; ++seed) {
+    CAPTURE(seed);
+    const Grid grid{1 + static_cast<int>(seed % 2), 1 + static_cast<int>(seed / 2 % 2)};
+    const float beta = seed % 3 == 0 ? 0 : 1;
+    std::mt19937 random(seed);
+    Problem p = random_problem({1100, 260, 9}, 1, beta, random);
+    const int panel = seed % 5 == 0 ? 100 : 1 + static_cast<int>(seed % 5);
+    constexpr double kMemory[] = {1e6, 3.2e5, 2.4e5};  // for one pass, two, and three
+    const Streams plan = streams(p.shape, grid, panel, beta != 0, kMemory[seed % 7 / 3]);
+    several += plan.columns < part_of(p.shape.N, grid.columns, 0).size;
+    Lazy devices(grid.devices(), seed);
+    Streamed streamed(plan, devices);
+    streamed.multiply(p.matrices(), 1, beta);
+    CHECK(p.C == p.expected);
+  }
+  CHECK(several > 15);
+}
+
+namespace {
+
+struct Product {
+  Shape shape;
+  std::vector<float> A, B, C;
+
+  HostMatrices matrices() { return {A.data(), B.data(), C.data()}; }
+  void multiply(float alpha, float beta) {
+    openmp_gemm(shape.M, shape.N, shape.K, alpha, A.data(), B.data(), beta, C.data());
+  }
+  float& at(int row, int column) { return C[std::int64_t{row} * shape.N + column]; }
+};
+
+Product random_product(Shape shape) {
+  std::mt19937 random(31);
+  std::uniform_real_distribution<float> between(-1, 1);
+  const auto filled = [&](std::int64_t rows, std::int64_t columns) {
+    std::vector<float> values(rows * columns);
+    for (float& value : values) value = between(random);
+    return values;
+  };
+  return {shape, filled(shape.M, shape.K), filled(shape.K, shape.N), filled(shape.M, shape.N)};
+}
+
+using Parts = std::vector<std::pair<Part, Part>>;
+
+Parts whole(Shape shape) {
+  return {{{0, shape.M}, {0, shape.N}}};
+}
+
+}  // namespace
+
+TEST_CASE("the check of a small C takes all rows, and finds any wrong element") {
+  Product p = random_product({23, 31, 17});
+  const Check check(p.shape, p.matrices(), 1, 0, 1);
+  REQUIRE(check.rows() == 23);
+  p.multiply(1, 0);
+  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
+  for (int row = 0; row < 23; row += 4) {
+    for (int column = row % 5; column < 31; column += 5) {
+      const float right = std::exchange(p.at(row, column), p.at(row, column) + 0.01F);
+      const model::Error error = check.compare(whole(p.shape), model::kFp32);
+      CHECK_FALSE(error.bound_ok);
+      CHECK(error.max_abs == doctest::Approx(0.01).epsilon(0.01));
+      REQUIRE(error.first);
+      CHECK(error.first->row == row);
+      CHECK(error.first->column == column);
+      p.at(row, column) = right;
+    }
+  }
+}
+
+TEST_CASE("the check knows C before the product, and reads it only if beta is not 0") {
+  Product p = random_product({23, 31, 17});
+  const Check check(p.shape, p.matrices(), 2, -0.5, 1);
+  p.multiply(2, -0.5);
+  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
+  p.at(3, 4) += 0.01F;
+  CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
+
+  for (float& c : p.C) c = std::numeric_limits<float>::quiet_NaN();
+  const Check without(p.shape, p.matrices(), 2, 0, 1);
+  CHECK_FALSE(without.compare(whole(p.shape), model::kFp32).bound_ok);
+  p.multiply(2, 0);
+  CHECK(without.compare(whole(p.shape), model::kFp32).bound_ok);
+}
+
+TEST_CASE("an element may be as far off as its own row of C before the product allows") {
+  Product p = random_product({23, 31, 17});
+  for (int column = 0; column < 31; ++column) p.at(20, column) = 1e6F;
+  const Check check(p.shape, p.matrices(), 1, 1, 1);
+  p.multiply(1, 1);
+  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
+}
+
+TEST_CASE("the check takes the factor alpha") {
+  Product p = random_product({8, 8, 8});
+  const Check check(p.shape, p.matrices(), 2, 0, 1);
+  p.multiply(1, 0);
+  CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
+}
+
+TEST_CASE("only the parts of this process are compared, and a wrong element has its place in C") {
+  Product p = random_product({20, 30, 10});
+  const Check check(p.shape, p.matrices(), 1, 1, 1);
+  p.multiply(1, 1);
+  p.at(12, 20) += 1;
+  const Part upper{0, 10}, lower{10, 10}, left{0, 15}, right{15, 15};
+  for (const Parts& without : {Parts{{upper, left}}, Parts{{upper, right}, {lower, left}}}) {
+    CHECK(check.compare(without, model::kFp32).bound_ok);
+  }
+  for (const Parts& with :
+       {Parts{{lower, right}}, Parts{{upper, left}, {lower, right}},
+        Parts{{lower, right}, {upper, left}}}) {
+    const model::Error error = check.compare(with, model::kFp32);
+    CHECK_FALSE(error.bound_ok);
+    REQUIRE(error.first);
+    CHECK(error.first->row == 12);
+    CHECK(error.first->column == 20);
+    CHECK(error.max_abs == doctest::Approx(1).epsilon(0.001));
+  }
+}
+
+TEST_CASE("of a large C, as many random rows are checked as take a few seconds, and at least 16") {
+  // One of its rows takes 2^28 multiplications.
+  constexpr int kRows = 60, kColumns = 1 << 14, kDepth = 1 << 14;
+  const auto rows_of = [&](Shape shape) { return Check(shape, {}, 1, 0, 1).rows(); };
+  CHECK(rows_of({kRows, kColumns, kDepth}) == 32);
+  CHECK(rows_of({kRows, 1 << 30, 1 << 30}) == 16);
+  CHECK(rows_of({5, 1 << 30, 1 << 30}) == 5);
+  CHECK(rows_of({kRows, 1, 1}) == kRows);
+  CHECK(rows_of({0, 5, 5}) == 0);
+  CHECK(rows_of({9, 0, 0}) == 9);
+}
+
+TEST_CASE("an empty product is right") {
+  for (const Shape shape : {Shape{0, 5, 5}, Shape{5, 0, 5}, Shape{0, 0, 0}}) {
+    Product p = random_product(shape);
+    CHECK(Check(shape, p.matrices(), 1, 1, 1).compare(whole(shape), model::kFp32).bound_ok);
+  }
+  Product p = random_product({5, 5, 0});
+  const Check check(p.shape, p.matrices(), 1, 2, 1);
+  CHECK_FALSE(check.compare(whole(p.shape), model::kFp32).bound_ok);
+  p.multiply(1, 2);
+  CHECK(check.compare(whole(p.shape), model::kFp32).bound_ok);
+}
+
+}  // namespace cluster

@@ -1,0 +1,315 @@
+#include "model/stage.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "model/ceiling.h"
+#include "text/echoed.h"
+
+namespace model {
+
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool begins_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// Recursive descent, one function for each level of precedence:
+//   sum     = product { (+|-) product }
+//   product = factor { (*|/) factor }
+//   factor  = { - } ( number | name | ceil ( sum ) | ( sum ) )
+class Parser {
+ public:
+  Parser(std::string_view formula, std::span<const Named> names)
+      : formula_(formula), names_(names) {}
+
+  double whole() {
+    const double value = sum();
+    if (next() != kEnd) fail("expected an operator or the end", at_);
+    return value;
+  }
+
+ private:
+  static constexpr char kEnd = '\0';
+  static constexpr int kMaxDepth = 100;
+
+  double sum() {
+    double value = product();
+    for (;;) {
+      if (take('+')) {
+        value += product();
+      } else if (take('-')) {
+        value -= product();
+      } else {
+        return value;
+      }
+    }
+  }
+
+  double product() {
+    double value = factor();
+    for (;;) {
+      if (take('*')) {
+        value *= factor();
+      } else if (take('/')) {
+        const std::size_t slash = at_ - 1;
+        const double divisor = factor();
+        if (divisor == 0) fail("division by zero", slash);
+        value /= divisor;
+      } else {
+        return value;
+      }
+    }
+  }
+
+  double factor() {
+    double sign = 1;
+    while (take('-')) sign = -sign;
+    const char c = next();
+    if (is_digit(c) || c == '.') return sign * number();
+    if (begins_name(c)) return sign * name_or_function();
+    if (take('(')) return sign * rest_of_brackets();
+    fail("expected a number, a name or (", at_);
+  }
+
+  double number() {
+    double value = 0;
+    const char* first = formula_.data() + at_;
+    const auto [end, error] = std::from_chars(first, formula_.data() + formula_.size(), value);
+    if (error != std::errc{}) fail("not a number that fits", at_);
+    at_ += end - first;
+    return value;
+  }
+
+  double name_or_function() {
+    const std::size_t begin = at_;
+    while (at_ < formula_.size() && (begins_name(formula_[at_]) || is_digit(formula_[at_]))) ++at_;
+    const std::string_view name = formula_.substr(begin, at_ - begin);
+    if (name == "ceil") {
+      if (!take('(')) fail("expected ( after ceil", at_);
+      return std::ceil(rest_of_brackets());
+    }
+    if (name == "max") {
+      if (!take('(')) fail("expected ( after max", at_);
+      const double first = sum();
+      if (!take(',')) fail("expected ,", at_);
+      return std::max(first, rest_of_brackets());
+    }
+    for (const Named& known : names_) {
+      if (known.name == name) return known.value;
+    }
+    fail("unknown name " + text::echoed(name), begin);
+  }
+
+  double rest_of_brackets() {
+    if (++depth_ > kMaxDepth) fail("too many brackets inside one another", at_ - 1);
+    const double value = sum();
+    if (!take(')')) fail("expected )", at_);
+    --depth_;
+    return value;
+  }
+
+  // The next non-blank character; kEnd after the last. A NUL in the formula is passed on as an
+  // unprintable character, so that it does not look like the end.
+  char next() {
+    while (at_ < formula_.size() && formula_[at_] == ' ') ++at_;
+    if (at_ == formula_.size()) return kEnd;
+    return formula_[at_] == kEnd ? '\1' : formula_[at_];
+  }
+
+  bool take(char wanted) {
+    if (next() != wanted) return false;
+    ++at_;
+    return true;
+  }
+
+  [[noreturn]] void fail(const std::string& what, std::size_t position) const {
+    throw std::invalid_argument(
+        "formula \"" + text::echoed(formula_) + "\": " + what + " at character " +
+        std::to_string(position + 1));
+  }
+
+  std::string_view formula_;
+  std::span<const Named> names_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+double evaluate(std::string_view formula, std::span<const Named> names) {
+  return Parser(formula, names).whole();
+}
+
+namespace {
+
+auto ceil_div(auto a, auto b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+ShareOut share_out(int tiles, int k_tiles, int sms) {
+  // In K tiles. To start a block, to store its sums and to add them up costs about as much as a few
+  // K tiles, so less than kLeastSaved is not worth it (measured on an H200, results/fp32-log.md).
+  constexpr int kOverhead = 4, kLeastSaved = 16, kLeastDepth = 8;
+  const ShareOut none{tiles, 1, k_tiles};
+  const int left = sms > 0 ? tiles % sms : 0;
+  if (left == 0) return none;
+  int depth = k_tiles;
+  if (const int parts = sms / left; parts >= 2) {
+    depth = std::max(ceil_div(k_tiles, parts), kLeastDepth);
+  } else if (const int idle = sms - left; idle > 0) {
+    // Every tile loses its last part to the idle SMs, which compute several of them, one after the
+    // other. All are done at the same time if depth = rounds * (k_tiles - depth + kOverhead).
+    const int rounds = ceil_div(left, idle);
+    depth = ceil_div(std::int64_t{rounds} * (k_tiles + kOverhead), rounds + 1);
+  }
+  if (k_tiles - depth < kLeastSaved) return none;
+  return {tiles - left, ceil_div(k_tiles, depth), depth};
+}
+
+int tiles_of(const Variant& variant, int M, int N) {
+  return ceil_div(M, variant.BM) * ceil_div(N, variant.BN);
+}
+
+ShareOut share_out(const Variant& variant, int M, int N, int K, int sms) {
+  const int k_tiles = variant.BK > 0 ? std::max(1, ceil_div(K, variant.BK)) : 1;
+  const int tiles = tiles_of(variant, M, N);
+  if (variant.sharing == Sharing::persistent) {
+    return {tiles, 1, k_tiles, sms > 0 ? std::min(sms, tiles) : tiles};
+  }
+  return share_out(tiles, k_tiles, variant.sharing == Sharing::cut ? sms : 0);
+}
+
+bool is_in_turns(const ShareOut& shares, int tiles) {
+  return shares.blocks > 0 && shares.blocks < tiles;
+}
+
+int blocks_of(const ShareOut& shares, int tiles) {
+  if (shares.blocks > 0) return shares.blocks;
+  return shares.whole + (tiles - shares.whole) * shares.parts;
+}
+
+double most_tiles(const ShareOut& shares, int tiles, int k_tiles, int sms) {
+  if (shares.parts == 1) return ceil_div(tiles, sms);
+  return static_cast<double>(shares.whole) / sms + static_cast<double>(shares.depth) / k_tiles;
+}
+
+double tiles_computed(
+    const ShareOut& shares, int tiles, int k_tiles, const std::vector<std::int64_t>& blocks) {
+  std::int64_t computed = 0;  // K tiles
+  for (const std::int64_t block : blocks) {
+    if (is_in_turns(shares, tiles)) {
+      computed += k_tiles * ((tiles - block + shares.blocks - 1) / shares.blocks);
+      continue;
+    }
+    const std::int64_t part =
+        block < shares.whole ? 0 : (block - shares.whole) / (tiles - shares.whole);
+    computed += block < shares.whole
+                    ? k_tiles
+                    : std::min<std::int64_t>(shares.depth, k_tiles - part * shares.depth);
+  }
+  return static_cast<double>(computed) / k_tiles;
+}
+
+std::int64_t floats_of_sums(const ShareOut& shares, const Variant& variant, int tiles) {
+  return std::int64_t{tiles - shares.whole} * shares.parts * variant.BM * variant.BN;
+}
+
+std::vector<std::int64_t> sample_of(const ShareOut& shares, int tiles) {
+  std::vector<std::int64_t> blocks;
+  if (shares.whole > 0) blocks = {0};
+  if (is_in_turns(shares, tiles)) blocks.push_back((tiles - 1) % shares.blocks);
+  const int cut = tiles - shares.whole;
+  for (int part = 0; part < shares.parts && cut > 0; ++part) {
+    const std::int64_t first = shares.whole + std::int64_t{part} * cut;
+    if (shares.whole == 0) blocks.push_back(first);
+    blocks.push_back(first + cut - 1);  // the corner of C, where both edges are
+  }
+  std::sort(blocks.begin(), blocks.end());
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+  return blocks;
+}
+
+namespace {
+
+// See Spread.
+double clocks_of(const Variant& variant, const Gpu& gpu, double results, double tiles) {
+  if (!has_clock(gpu)) return 0;
+  const double peak = peak_tflops(gpu, variant.multiplier);
+  if (variant.multiplier == Multiplier::ffma || peak == 0) return results / gpu.fp32_lanes_per_sm;
+  const double products_per_clock = peak * 1e3 / (2 * gpu.sms * gpu.boost_ghz);
+  const double bytes = tiles * (variant.BM + variant.BN) * bytes_of_element(variant);
+  return results / products_per_clock + bytes / (l2_bytes_per_clock(gpu) / gpu.sms);
+}
+
+// So must what runs in its place.
+bool fits(const Variant& variant, const Gpu& gpu) {
+  return std::max(variant.shared_bytes, launched(variant, /*aligned=*/false).shared_bytes) <=
+         gpu.smem_bytes_per_block;
+}
+
+}  // namespace
+
+Spread spread(const Variant& variant, const Gpu& gpu, int M, int N) {
+  const long long tiles = ceil_div(1LL * M, variant.BM) * ceil_div(1LL * N, variant.BN);
+  const long long of_busiest = ceil_div(tiles, gpu.sms);
+  const long long results = of_busiest * variant.BM * variant.BN;
+  return {
+      tiles, results, of_busiest * gpu.warp.warps_of(variant.threads()),
+      clocks_of(variant, gpu, static_cast<double>(results), static_cast<double>(of_busiest))};
+}
+
+const Variant& first_variant(const Stage& stage, const Gpu& gpu) {
+  for (const Variant& variant : stage.variants) {
+    if (fits(variant, gpu)) return variant;
+  }
+  return stage.variants.front();
+}
+
+std::string why_not_run(const Stage& stage, const Gpu& gpu) {
+  if (!is_traceable(stage, gpu)) return "needs warps of 32";
+  const bool later = gpu.compute_capability > stage.runs_from && !stage.only_there;
+  if (later || gpu.compute_capability == stage.runs_from || stage.runs_from == 0) return "";
+  return "needs sm_" + std::to_string(stage.runs_from) + (stage.only_there ? "a" : "");
+}
+
+bool is_traceable(const Stage& stage, const Gpu& gpu) {
+  return stage.runs_from == 0 || gpu.warp.lanes == kGpuWarp.lanes;
+}
+
+const Variant& suited_variant(const Stage& stage, const Gpu& gpu, int M, int N) {
+  constexpr double kWorthIt = 0.75, kWorthItWithLoads = 0.7;
+  constexpr long long kWarpsToHideWaiting = 12;
+  const Variant* chosen = &first_variant(stage, gpu);
+  if (!has_clock(gpu) || M == 0 || N == 0) return *chosen;
+  for (const Variant& variant : stage.variants) {
+    if (!variant.for_small || !fits(variant, gpu)) continue;
+    const Spread now = spread(*chosen, gpu, M, N), then = spread(variant, gpu, M, N);
+    const bool with_loads = variant.multiplier != Multiplier::ffma;
+    const bool sooner = then.clocks <= (with_loads ? kWorthItWithLoads : kWorthIt) * now.clocks;
+    const bool more_warps = chosen->pipeline == 0 && now.warps < kWarpsToHideWaiting &&
+                            then.warps > now.warps && then.results <= now.results;
+    if (sooner || more_warps) chosen = &variant;
+  }
+  return *chosen;
+}
+
+const Variant& comparable_variant(
+    const Variant& variant, const Stage& other, const Gpu& gpu, int M, int N) {
+  for (const Variant& candidate : other.variants) {
+    if (std::string_view(candidate.name) == variant.name) return candidate;
+  }
+  return suited_variant(other, gpu, M, N);
+}
+
+}  // namespace model
