@@ -9,7 +9,7 @@
 #include "bench/openblas.h"
 #include "bench/speeds.h"
 #include "lab/example_run.h"
-#include "report/csv.h"
+#include "report/facts.h"
 #include "testing/folder.h"
 #include "testing/fuzz.h"
 #include "testing/printed.h"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "bench/csv.h"
-#include "report/csv.h"
+#include "report/facts.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

@@ -4,9 +4,8 @@
 
 #include "experiments/figures.h"
 #include "lab/rates.h"
-#include "report/csv.h"
-#include "report/device_words.h"
-#include "report/json.h"
+#include "report/facts.h"
+#include "report/words.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 #include "text/terminal.h"

@@ -6,7 +6,7 @@
 
 #include "experiments/experiment.h"
 #include "lab/run.h"
-#include "report/format.h"
+#include "report/facts.h"
 #include "text/style.h"
 
 namespace experiments {

@@ -9,7 +9,7 @@
 
 #include "lab/request.h"
 #include "report/explain/explain.h"
-#include "report/format.h"
+#include "report/facts.h"
 
 namespace flags {
 

@@ -10,7 +10,7 @@
 
 #include "lab/stage_tables.h"
 #include "lesson/lesson.h"
-#include "report/kernel_diff.h"
+#include "report/source.h"
 
 using lesson::Lines;
 

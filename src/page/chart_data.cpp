@@ -10,7 +10,6 @@
 #include "pictures/roofline.h"
 #include "pictures/staircase.h"
 #include "report/facts.h"
-#include "report/json.h"
 
 namespace page {
 

@@ -6,7 +6,7 @@
 #include "lab/rates.h"
 #include "profile/ncu.h"
 #include "profile/profile.h"
-#include "report/about.h"
+#include "report/words.h"
 #include "text/numbers.h"
 
 namespace profile {

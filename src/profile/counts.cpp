@@ -9,7 +9,7 @@
 #include "lab/rates.h"
 #include "model/refusal.h"
 #include "profile/ncu.h"
-#include "report/about.h"
+#include "report/words.h"
 #include "text/numbers.h"
 
 namespace profile {

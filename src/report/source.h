@@ -1,11 +1,24 @@
-// What changed from one kernel to the next, line by line.
+// The kernel's own source: what every line asks of memory, and what changed from one kernel to the
+// next.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lab/run.h"
+#include "text/style.h"
+
 namespace report {
+
+// Empty where row.counts knows no lines. `folded`: of the source only what accesses memory,
+// synchronizes or multiplies, and the lines around it.
+std::string annotated_source(const lab::Row& row, text::Style style, bool folded = false);
+
+// A picture of the costliest request of worst_line(): its lanes over the sectors of global memory,
+// or over the banks of shared memory. Under it the same of row.remedy. Empty where nothing is
+// wasted. Of more than `most_rows` sectors or wavefronts the first are drawn.
+std::string worst_request(const lab::Row& row, text::Style style, int most_rows = 8);
 
 // A line of one text or of both. Lines are counted from 1; 0 where the text does not have it.
 struct DiffLine {
