@@ -22,7 +22,7 @@
 #include "lab/threads.h"
 #include "model/refusal.h"
 #include "page/page_command.h"
-#include "pictures/figures_command.h"
+#include "pictures/pictures.h"
 #include "profile/profile.h"
 #include "report/explain/explain.h"
 #include "report/facts.h"

@@ -5,7 +5,7 @@
 
 #include "cluster/schedule.h"
 #include "cluster/timeline.h"
-#include "pictures/picture.h"
+#include "pictures/svg.h"
 
 namespace cluster {
 

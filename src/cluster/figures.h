@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "pictures/picture.h"
+#include "pictures/svg.h"
 
 namespace cluster {
 

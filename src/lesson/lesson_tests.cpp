@@ -10,7 +10,7 @@
 #include <string>
 
 #include "lab/stage_tables.h"
-#include "pictures/picture.h"
+#include "pictures/svg.h"
 #include "testing/program.h"
 
 using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;

@@ -7,8 +7,6 @@
 #include "lab/problem.h"
 #include "model/choice.h"
 #include "pictures/recorded_gpus.h"
-#include "pictures/roofline.h"
-#include "pictures/staircase.h"
 #include "report/facts.h"
 
 namespace page {

@@ -8,7 +8,7 @@
 #include "lab/example_run.h"
 #include "lab/rates.h"
 #include "lab/stage_tables.h"
-#include "pictures/tile_picture.h"
+#include "pictures/pictures.h"
 #include "report/explain/explain.h"
 #include "report/predicted.h"
 #include "report/source.h"

@@ -8,7 +8,7 @@
 #include "lab/worst_line.h"
 #include "model/sectors.h"
 #include "model/wavefronts.h"
-#include "pictures/lane_signs.h"
+#include "pictures/block_requests.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 #include "text/terminal.h"

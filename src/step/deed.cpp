@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/wavefronts.h"
-#include "pictures/lane_signs.h"
+#include "pictures/block_requests.h"
 #include "text/numbers.h"
 
 namespace step {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/sectors.h"
-#include "pictures/lane_signs.h"
+#include "pictures/block_requests.h"
 #include "step/access.h"
 #include "step/parts.h"
 #include "text/numbers.h"

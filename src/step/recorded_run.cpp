@@ -5,7 +5,7 @@
 
 #include "lab/run.h"
 #include "machine/symbols.h"
-#include "pictures/array_shape.h"
+#include "pictures/block_requests.h"
 #include "report/hazard_sentence.h"
 #include "text/echoed.h"
 #include "text/numbers.h"

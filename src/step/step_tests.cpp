@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/refusal.h"
-#include "pictures/array_shape.h"
+#include "pictures/block_requests.h"
 #include "step/frame.h"
 #include "step/keys.h"
 #include "step/navigation.h"

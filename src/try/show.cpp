@@ -11,7 +11,7 @@
 #include "page/html.h"
 #include "page/scene_data.h"
 #include "pictures/block_requests.h"
-#include "pictures/show.h"
+#include "pictures/pictures.h"
 #include "report/hazard_sentence.h"
 #include "report/source.h"
 #include "step/recorded_run.h"

@@ -8,7 +8,7 @@
 #include "model/choice.h"
 #include "model/warp_access.h"
 #include "model/wavefronts.h"
-#include "pictures/tile_picture.h"
+#include "pictures/pictures.h"
 #include "report/explain/explain.h"
 #include "report/source.h"
 #include "text/numbers.h"
