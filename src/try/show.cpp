@@ -14,7 +14,7 @@
 #include "pictures/pictures.h"
 #include "report/hazard_sentence.h"
 #include "report/source.h"
-#include "step/recorded_run.h"
+#include "step/step_command.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"
