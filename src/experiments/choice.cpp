@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "experiments/kernel_tables.h"
-#include "flags/select.h"
+#include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/problem.h"
 #include "lab/stage_tables.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "flags/select.h"
+#include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "flags/select.h"
+#include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/problem.h"
 #include "lab/run.h"
