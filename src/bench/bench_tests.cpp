@@ -7,7 +7,7 @@
 
 #include "bench/speeds.h"
 #include "lab/example_run.h"
-#include "report/csv.h"
+#include "report/facts.h"
 #include "testing/fuzz.h"
 #include "testing/program.h"
 

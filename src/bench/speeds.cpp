@@ -12,7 +12,7 @@
 #include "cpu_reference.h"
 #include "lab/device.h"
 #include "lab/problem.h"
-#include "report/csv.h"
+#include "report/facts.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

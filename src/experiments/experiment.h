@@ -13,7 +13,6 @@
 #include "lab/run.h"
 #include "model/stage.h"
 #include "report/facts.h"
-#include "report/format.h"
 #include "text/numbers.h"
 
 // The copies of the table of kernels.cu for the CPU.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "experiments/experiment.h"
-#include "flags/select.h"
+#include "flags/flags.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
 #include "lab/measure.h"
@@ -17,10 +17,9 @@
 #include "lab/run.h"
 #include "model/ceiling.h"
 #include "model/refusal.h"
-#include "report/csv.h"
-#include "report/device_words.h"
+#include "report/facts.h"
+#include "report/words.h"
 #include "report/hazard_sentence.h"
-#include "report/json.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

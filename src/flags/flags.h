@@ -4,15 +4,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lab/request.h"
+#include "model/gpus.h"
+#include "model/stage.h"
 #include "report/explain/explain.h"
-#include "report/format.h"
+#include "report/facts.h"
 
 namespace flags {
 
+// The command line: text in, a checked request out.
 enum class Resident { automatic, gpu, host };
 enum class Local { stage, cublas };
 
@@ -39,7 +43,7 @@ struct Flags : lab::Request {
   std::string ncu_caches;  // ncu's CSV, printed below the table
   // --step and the flags that belong to it
   bool step = false, ascii = false, print = false, print_each = false;
-  std::string until, script;  // a place as move_to (src/step/place.h) reads it; a file of keys
+  std::string until, script;  // a place as move_to (src/step/navigation.h) reads it; a file of keys
   std::optional<int> frame;
   // --gpus and the flags that belong to it
   std::optional<int> gpus, panel;  // 1 or more
@@ -62,5 +66,22 @@ bool wants_colour(const Flags& flags, std::FILE* out);
 
 // How --section, --ask and --format shape an explanation.
 report::Explaining explaining(const Flags& flags);
+
+// The stages that `text` names, in the order of the table: a number (5), a range (3-6, or 3- up to
+// the last), or a name or its beginning, ignoring case, blanks and dashes ("warp"). An empty text
+// names all stages. Throws a Refusal that lists the stages if there is no such stage.
+std::vector<const model::Stage*> select_stages(
+    const std::string& text, std::span<const model::Stage> stages);
+
+// The value for --variant that names the first variant of every stage.
+inline constexpr const char* kFirstVariant = "first";
+
+// The variant with that name, or the first if `name` is empty. Throws a Refusal that lists the
+// stage's variants if it has none of that name, or none at all (the serial stage).
+const model::Variant& select_variant(const model::Stage& stage, const std::string& name);
+
+// The same, but if `name` is empty, the variant that suits C (M x N) on that GPU (model/choice.h).
+const model::Variant& select_variant(
+    const model::Stage& stage, const std::string& name, const model::Gpu& gpu, int M, int N);
 
 }  // namespace flags

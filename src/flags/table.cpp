@@ -1,8 +1,169 @@
+// The flags: how their values are read, their table, and the help text.
 #include "flags/table.h"
 
-#include "flags/field.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "model/refusal.h"
+#include "text/echoed.h"
+#include "text/numbers.h"
 
 namespace flags {
+
+void refuse(const Value& value, const std::string& why) {
+  const std::string shown = value.text.empty() ? "\"\"" : text::echoed(value.text);
+  throw model::Refusal(value.flag + " " + shown + ": " + why + "; " + value.hint);
+}
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+namespace {
+
+// Digits, optionally with an exponent as in 1e9, up to `most`.
+std::uint64_t whole_number(const Value& value, std::uint64_t most) {
+  const std::string_view text = value.text;
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view digits = text.substr(0, e);
+  const std::string_view exponent = e < text.size() ? text.substr(e + 1) : "0";
+  if (!all_digits(digits) || !all_digits(exponent)) {
+    double number;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || error == std::errc::invalid_argument || end != text.data() + text.size()) {
+      refuse(value, "not a number");
+    }
+    refuse(value, text[0] == '-' ? "negative" : "not a whole number");
+  }
+  const auto too_large = [&] { refuse(value, "more than " + std::to_string(most)); };
+  std::uint64_t number = 0;
+  for (const char digit : digits) {
+    const unsigned units = digit - '0';
+    if (number > (most - units) / 10) too_large();
+    number = number * 10 + units;
+  }
+  unsigned zeros = 0;
+  const auto parsed = std::from_chars(exponent.begin(), exponent.end(), zeros);
+  if (number == 0) return 0;
+  if (parsed.ec != std::errc()) too_large();
+  for (; zeros > 0; --zeros) {
+    if (number > most / 10) too_large();
+    number *= 10;
+  }
+  return number;
+}
+
+int whole_int(const Value& value) {
+  return static_cast<int>(whole_number(value, std::numeric_limits<int>::max()));
+}
+
+float real_number(const Value& value) {
+  std::string_view text = value.text;
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  double number;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) {
+    refuse(value, "not a number");
+  }
+  const float result = static_cast<float>(number);
+  if (error != std::errc() || (std::isfinite(number) && std::isinf(result)) ||
+      (number != 0 && result == 0)) {
+    refuse(value, "outside the range of fp32");
+  }
+  if (!std::isfinite(number)) refuse(value, "not a finite number");
+  return result;
+}
+
+const std::string& file_name(const Value& value) {
+  if (value.text.empty()) refuse(value, "not a file name");
+  return value.text;
+}
+
+template <class Choice>
+Set choice(Choice Flags::*field, std::initializer_list<std::pair<const char*, Choice>> of_these) {
+  return [field, choices = std::vector(of_these)](Flags& flags, const Value& value) {
+    for (const auto& [word, meaning] : choices) {
+      if (value.text != word) continue;
+      flags.*field = meaning;
+      return;
+    }
+    refuse(value, "not one of the choices");
+  };
+}
+
+Set yes(bool Flags::*field) {
+  return [=](Flags& flags, const Value&) { flags.*field = true; };
+}
+
+Set whole(std::optional<int> Flags::*field) {
+  return [=](Flags& flags, const Value& value) { flags.*field = whole_int(value); };
+}
+
+Set whole(std::uint64_t Flags::*field) {
+  return [=](Flags& flags, const Value& value) {
+    flags.*field = whole_number(value, std::numeric_limits<std::uint64_t>::max());
+  };
+}
+
+Set count(std::optional<int> Flags::*field, int most) {
+  return [=](Flags& flags, const Value& value) {
+    flags.*field = whole_int(value);
+    if (flags.*field == 0) refuse(value, "too few");
+    if (flags.*field > most) refuse(value, "too many");
+  };
+}
+
+Set real(float Flags::*field) {
+  return [=](Flags& flags, const Value& value) { flags.*field = real_number(value); };
+}
+
+Set file(std::string Flags::*field) {
+  return [=](Flags& flags, const Value& value) { flags.*field = file_name(value); };
+}
+
+// `empty` says what an empty text is not: "not a stage"
+Set name(std::string Flags::*field, const char* empty) {
+  return [=](Flags& flags, const Value& value) {
+    if (value.text.empty()) refuse(value, empty);
+    flags.*field = value.text;
+  };
+}
+
+// These do more than set one field.
+void set_reps(Flags& flags, const Value& value) {
+  flags.reps = whole_int(value);
+  if (flags.reps == 0) refuse(value, "nothing to time");
+}
+
+void set_ask(Flags& flags, const Value&) {
+  flags.explain = flags.ask = true;
+}
+
+void set_sections(Flags& flags, const Value& value) {
+  flags.explain = true;
+  flags.sections.clear();
+  for (std::size_t begin = 0; begin <= value.text.size();) {
+    const std::size_t end = std::min(value.text.find(',', begin), value.text.size());
+    flags.sections.push_back(value.text.substr(begin, end - begin));
+    begin = end + 1;
+    const auto known = report::explained_sections();
+    if (std::find(known.begin(), known.end(), flags.sections.back()) != known.end()) continue;
+    std::string all;
+    for (const char* section : known) all += (all.empty() ? "" : ", ") + std::string(section);
+    refuse(
+        value,
+        "there is no section \"" + text::echoed(flags.sections.back()) + "\", they are " + all);
+  }
+}
+
+}  // namespace
 
 std::span<const Section> sections() {
   static const std::vector<Section> all = {
@@ -308,6 +469,83 @@ const Flag* find_flag(std::string_view typed) {
     }
   }
   return nullptr;
+}
+
+namespace {
+
+constexpr const char* kAbout =
+    R"(gemm_steps: how a matrix multiplication becomes fast on a GPU, one stage at a time
+
+Computes C = alpha*A*B + beta*C in fp32 with every stage of the ladder, checks each result, counts
+the loads and stores of each kernel, and times it if there is an NVIDIA GPU. Without a GPU the same
+kernels run on the CPU, which traces every access.
+
+usage: gemm_steps [flags]
+
+)";
+
+constexpr const char* kExamples =
+    R"(A value may also be given as --flag=value. Whole numbers may be written as 1e4. If a flag is
+repeated, its last value counts.
+
+Examples
+  gemm_steps                                       run all stages
+  gemm_steps --stage 5 --explain                   one stage in depth
+  gemm_steps --stage 3-6 --size 1000               four stages at a size that no tile divides
+  gemm_steps --stage 4 --variant 16x16x16-tm8 --trace all
+  gemm_steps --gpu "A100 SXM 80GB" --format json   occupancy for another GPU, as JSON
+  gemm_steps --stage 9 --a A.npy --b B.npy --out C.npy
+
+Exit code: 0; 1 if a result fails its check or a hazard is found; 2 if the program cannot do what
+was asked or cannot write its output. A result beyond the range of fp32 is not a failure: it
+overflows.
+)";
+
+constexpr int kMargin = 23;  // columns before the description of a flag
+
+// The names on the left, on a line of their own if they need the room, and the description beside
+// them.
+std::string beside(const std::string& names, const std::string& does) {
+  std::string label = "  " + names, text;
+  if (does.empty()) return label + "\n";
+  if (text::display_width(label) >= kMargin) {
+    text = label + "\n";
+    label.clear();
+  }
+  for (std::size_t begin = 0; begin < does.size();) {
+    const std::size_t end = std::min(does.find('\n', begin), does.size());
+    text += text::labelled(label, kMargin, does.substr(begin, end - begin));
+    label.clear();
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string made() {
+  std::string text = kAbout;
+  for (const Section& section : sections()) {
+    text += std::string(section.heading) + "\n";
+    std::string names;
+    for (const Flag& flag : section.flags) {
+      names += flag.name;
+      if (flag.value) names += std::string(" ") + flag.value;
+      if (flag.then) {
+        names += flag.then;
+        continue;
+      }
+      text += beside(names, flag.help);
+      names.clear();
+    }
+    text += "\n";
+  }
+  return text + kExamples;
+}
+
+}  // namespace
+
+const char* help_text() {
+  static const std::string text = made();
+  return text.c_str();
 }
 
 }  // namespace flags

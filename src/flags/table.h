@@ -1,13 +1,29 @@
 // Every flag, once. Parsing, the help text and the refusals are made from this table.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "flags/field.h"
+#include "flags/flags.h"
 
 namespace flags {
+
+// A flag's value as typed, with what a refusal must mention.
+struct Value {
+  std::string flag;  // "--size"
+  std::string text;  // "1024"
+  std::string hint;  // "give rows as a whole number, for example --size 1024"
+};
+
+// Throws a Refusal: flag, value, why it is not accepted, and the hint.
+[[noreturn]] void refuse(const Value& value, const std::string& why);
+
+bool all_digits(std::string_view text);  // at least one
+
+using Set = std::function<void(Flags&, const Value&)>;
 
 struct Flag {
   const char* name;  // "--size"

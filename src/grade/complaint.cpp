@@ -9,8 +9,8 @@
 #include "grade/hazard_words.h"
 #include "grade/outside.h"
 #include "grade/thread_name.h"
-#include "report/annotated.h"
 #include "report/hazard_sentence.h"
+#include "report/source.h"
 #include "text/numbers.h"
 #include "trace/source_lines.h"
 

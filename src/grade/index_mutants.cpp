@@ -14,7 +14,7 @@
 #include "grade/complaint.h"
 #include "grade/exercise.h"
 #include "guard/before_main.h"
-#include "lab/threads.h"
+#include "lab/device.h"
 #include "machine/symbols.h"
 
 void run(Shape shape, const float* A, const float* B, float* C);

@@ -17,7 +17,6 @@ const char* const kTakenOver = R"(
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include "guard/child.h"
 #include "grade/shape.h"
 

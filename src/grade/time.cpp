@@ -8,7 +8,7 @@
 #include "gpu/gpu.h"
 #include "grade/shape.h"
 #include "model/refusal.h"
-#include "report/device_words.h"
+#include "report/words.h"
 
 // The answer's.
 void run(Shape shape, const float* A, const float* B, float* C);

@@ -11,7 +11,6 @@ TEST_CASE("static initializers that loop, crash, throw or exit are reported in o
   folder.write("program.cpp", R"(
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
 #include "guard/before_main.h"
 struct First {
   First() {

@@ -83,7 +83,6 @@ const char* cudaGetErrorString(cudaError_t error) {
 #define SIMT_ERROR(name, number, words) \
   case name:                            \
     return words;
-#include "cuda/errors.inc"
 #undef SIMT_ERROR
   }
   return "unrecognized error code";

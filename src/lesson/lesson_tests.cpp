@@ -11,7 +11,7 @@
 
 #include "lab/problem.h"
 #include "lesson/lesson.h"
-#include "pictures/picture.h"
+#include "pictures/svg.h"
 #include "testing/program.h"
 
 using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;

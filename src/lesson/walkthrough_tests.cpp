@@ -15,7 +15,7 @@
 
 #include "lab/problem.h"
 #include "lesson/lesson.h"
-#include "report/kernel_diff.h"
+#include "report/source.h"
 #include "testing/program.h"
 #include "text/json.h"
 #include "text/numbers.h"

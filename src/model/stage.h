@@ -88,7 +88,7 @@ struct Predicted {
 };
 
 // A question after the stage's chapter. The program computes the answer. The formula may use the
-// names in Predicted's formulas, `pipeline`, and what src/report/questions.h adds from a traced
+// names in Predicted's formulas, `pipeline`, and what src/report/predicted.h adds from a traced
 // run.
 struct Question {
   const char* text;

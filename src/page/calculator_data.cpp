@@ -6,7 +6,6 @@
 #include "model/compiled_kernel.h"
 #include "model/gpus.h"
 #include "report/facts.h"
-#include "report/json.h"
 #include "text/numbers.h"
 
 namespace page {

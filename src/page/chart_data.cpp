@@ -7,10 +7,7 @@
 #include "lab/problem.h"
 #include "model/stage.h"
 #include "pictures/recorded_gpus.h"
-#include "pictures/roofline.h"
-#include "pictures/staircase.h"
 #include "report/facts.h"
-#include "report/json.h"
 
 namespace page {
 

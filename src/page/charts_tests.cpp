@@ -6,7 +6,7 @@
 
 #include "lab/problem.h"
 #include "page/chart_data.h"
-#include "pictures/recorded_speeds.h"
+#include "pictures/recorded_gpus.h"
 #include "testing/browser.h"
 #include "testing/program.h"
 #include "text/numbers.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "page/assets.h"
-#include "pictures/picture.h"
+#include "pictures/svg.h"
 #include "text/json.h"
 
 namespace page {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "flags/select.h"
+#include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
@@ -15,7 +15,7 @@
 #include "page/html.h"
 #include "page/predictions.h"
 #include "page/scene_data.h"
-#include "step/recorded_run.h"
+#include "step/step_command.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "text/numbers.h"

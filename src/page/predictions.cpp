@@ -1,8 +1,6 @@
 #include "page/predictions.h"
 
 #include "report/predicted.h"
-#include "report/questions.h"
-#include "report/quiz.h"
 #include "text/json.h"
 #include "text/numbers.h"
 

@@ -11,7 +11,7 @@
 
 #include "cuda/wmma_layout.h"
 #include "page/packed.h"
-#include "step/access.h"
+#include "step/scene.h"
 #include "text/json.h"
 #include "text/numbers.h"
 

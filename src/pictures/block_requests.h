@@ -1,6 +1,8 @@
 // What one block of a traced launch did, request by request: what pictures are drawn from.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -89,5 +91,24 @@ model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request)
 
 // "5", "0-7", "0, 16": the lanes of a mask.
 std::string lanes_text(std::uint32_t lanes);
+
+// 0 to 9, then a to v.
+inline char lane_sign(int lane) {
+  return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
+}
+
+// '.' is nobody, '*' more than one lane.
+inline char sign_of(std::uint32_t lanes) {
+  return lanes == 0 ? '.' : std::has_single_bit(lanes) ? lane_sign(std::countr_zero(lanes)) : '*';
+}
+
+// The 4-byte words in a row of the __shared__ array `name` of `bytes` bytes: its last dimension, as
+// declared between the lines `first` and `last` (from 1) of `source`. Names in it are looked up
+// among the arguments of `kernel` ("tiled<16, 8>") for the template parameters above it, and among
+// constants and macros that are whole numbers. `banks`, all of them once, where the array has one
+// dimension or its declaration cannot be understood.
+int declared_row_words(
+    const std::vector<std::string>& source, int first, int last, const std::string& kernel,
+    const std::string& name, std::size_t bytes, int banks = 32);
 
 }  // namespace pictures

@@ -1,19 +1,61 @@
-// The pictures of the lesson, drawn from what was traced.
+// The pictures of the lesson and of anybody's kernel, drawn from what was traced.
 #pragma once
 
+#include <cstdio>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/run.h"
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "pictures/block_requests.h"
-#include "pictures/first_wave.h"
-#include "pictures/picture.h"
-#include "pictures/recorded_speeds.h"
+#include "pictures/recorded_gpus.h"
+#include "pictures/svg.h"
+#include "text/numbers.h"
 
 namespace pictures {
+
+// One block on its SM. Times are in K tiles.
+struct SmTime {
+  int sm;
+  int tile;   // of C
+  int parts;  // of that tile; 1: it is computed whole
+  int part;
+  int begin, end;
+};
+
+// Each SM holds one block at a time, and the next block goes to the SM that is free first. By
+// block. To start a block and to add up the parts takes no time here.
+std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms);
+
+// When the last block ends.
+int end_of(const std::vector<SmTime>& times);
+
+// How many SMs compute something at that moment.
+int busy_sms(const std::vector<SmTime>& times, int when);
+
+// One block for each SM.
+struct FirstWave {
+  std::vector<std::pair<int, int>> tiles;  // of C, (row, column) in tiles; by block
+  std::set<int> rows_of_A, columns_of_B;   // that these blocks read
+};
+
+// Adds what one block stores to C and reads of A and B.
+void add_block(FirstWave& wave, const BlockRequests& block, const model::Variant& variant);
+
+// Of the variant in an M x N x K product. Every block traces only its first K tile, so K is not
+// asked for: the other K tiles take the same rows and columns.
+FirstWave first_wave(
+    const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
+    int N);
+
+// The lines of A and B with 128 bytes each that these blocks read in 32 steps of k. Such a line has
+// 32 steps of a row of A, or 32 columns of B in one step.
+int lines_read(const FirstWave& wave);
 
 // A stage with what one of its blocks did. The block's tile lies inside of C.
 struct TracedStage {
@@ -97,5 +139,57 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
 
 // What a GPU consists of, where the words of the lesson live in it, and how much of each there is.
 Picture draw_gpu();
+
+// Pictures of several stages that turn out the same.
+struct OfStage {
+  const model::Stage* stage;
+  Subject subject;
+  Drawing drawing;
+};
+
+// A picture for each, in their order. Stages whose drawings of one subject are equal share one
+// picture, which has all their numbers in its name and title: "stage3-4-banks". It stands where the
+// first of them does.
+std::vector<Picture> pictures_of_stages(const std::vector<OfStage>& drawn);
+
+// Traces the default variant of every stage and draws all pictures of the lesson.
+std::vector<Picture> draw_pictures(const model::StageTable& table);
+
+// Draws these and writes them with `others`, and prints a line "NAME.svg: what it shows" for each.
+void draw_figures(
+    const std::string& directory, const model::StageTable& table,
+    const std::vector<Picture>& others);
+
+// Writes each to DIR/NAME.svg, complete or not at all, and makes DIR where it is missing. Throws
+// Refusal where that cannot be.
+void write_pictures(const std::string& directory, const std::vector<Picture>& pictures);
+
+// At most 9 lines of at most 100 columns that draw C (M x N) cut into block tiles, and then what
+// `variant` cuts these into; a tile that is cut further is the one filled in. Of more parts than
+// there is room for the first are drawn. The sizes are the variant's; which elements of its tile a
+// lane takes is the kernel's business, and drawn as one piece.
+std::vector<std::string> tile_picture(const model::Variant& variant, int M, int N);
+
+// What anybody's kernel did, in pictures: on a terminal, and as a part of a page.
+struct ShownKernel {
+  std::string name;
+  std::string launch;   // its shape, in words
+  BlockRequests block;  // the first one, as far as it came
+  std::string source;   // lines with what each asks of memory; empty where that is not known
+};
+
+struct Show {
+  std::string title;
+  std::vector<std::string> complaints;  // a sentence each: hazards, wrong results, faults
+  std::set<int> lines;                  // of the source, that complaints are about
+  std::vector<ShownKernel> kernels;
+};
+
+// At most 100 columns wide, the pictures in it 80.
+void print_show(std::FILE* out, const Show& show, text::Style style);
+
+// The kernels' annotated source and pictures as HTML, all text escaped. A page has them in an
+// element with the id "pictures" (src/page/page.css).
+std::string show_html(const Show& show);
 
 }  // namespace pictures

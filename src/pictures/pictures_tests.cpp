@@ -1,8 +1,7 @@
-#include "pictures/pictures.h"
-#include "pictures/recorded_gpus.h"
-
+// Whether the words of a figure can be read: none over another, none over a line, none cut off.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,15 +9,19 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "cluster/report.h"
 #include "lab/problem.h"
 #include "model/refusal.h"
-#include "pictures/figures_command.h"
+#include "pictures/pictures.h"
+#include "pictures/recorded_gpus.h"
 #include "pictures/svg.h"
-#include "pictures/twins.h"
 #include "testing/program.h"
+#include "text/numbers.h"
 
 namespace pictures {
 
@@ -442,6 +445,228 @@ TEST_CASE("figures are written whole, into a directory that is made, or refused"
   fs::create_directory(directory / "b.svg");
   CHECK_THROWS_AS(write_pictures(directory.string(), {{"b", "", {}}}), model::Refusal);
   CHECK(!fs::exists(directory / "b.svg.partial"));
+}
+
+namespace {
+
+struct Box {
+  std::string words;
+  double left, top, right, bottom;
+  bool on_fill;
+};
+
+struct Stroke {
+  double x1, y1, x2, y2;
+};
+
+std::string unescaped(std::string text) {
+  const std::pair<const char*, const char*> all[] = {
+      {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}};
+  for (const auto& [entity, character] : all) {
+    for (std::size_t at = 0; (at = text.find(entity, at)) != text.npos; ++at) {
+      text.replace(at, std::string_view(entity).size(), character);
+    }
+  }
+  return text;
+}
+
+// Where the words of a picture stand, in the widest font.
+std::vector<Box> boxes_of(const std::string& svg) {
+  static const std::regex element(
+      "<text(?: class=\"([^\"]*)\")? x=\"([^\"]*)\" y=\"([^\"]*)\">([^<]*)</text>");
+  std::vector<Box> boxes;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), element), end; it != end; ++it) {
+    const std::string classes = (*it)[1], words = unescaped((*it)[4]);
+    const auto is = [&](const char* name) { return classes.find(name) != classes.npos; };
+    const double x = std::stod((*it)[2]), y = std::stod((*it)[3]);
+    double size = is("small") ? 12 : 14;
+    double width = text_width(words, {.bold = is("bold") || is("title"), .small = is("small")});
+    if (is("title")) {
+      width *= 18 / size;
+      size = 18;
+    }
+    const double left = is("middle") ? x - width / 2 : is("end") ? x - width : x;
+    // Digits and small letters are 0.75 high; what hangs below the line is left out.
+    boxes.push_back({words, left, y - 0.72 * size, left + width, y, is("on")});
+  }
+  return boxes;
+}
+
+std::vector<Stroke> strokes_of(const std::string& svg) {
+  static const std::regex line(
+      "<path class=\"(?:thick|dashed)\" d=\"M([\\d.-]+) ([\\d.-]+)L([\\d.-]+) ([\\d.-]+)\"");
+  std::vector<Stroke> strokes;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), line), end; it != end; ++it) {
+    strokes.push_back(
+        {std::stod((*it)[1]), std::stod((*it)[2]), std::stod((*it)[3]), std::stod((*it)[4])});
+  }
+  return strokes;
+}
+
+bool overlap(const Box& a, const Box& b) {
+  constexpr double kTouch = 0.5;
+  return std::min(a.right, b.right) - std::max(a.left, b.left) > kTouch &&
+         std::min(a.bottom, b.bottom) - std::max(a.top, b.top) > kTouch;
+}
+
+bool crosses(const Stroke& s, const Box& box) {
+  constexpr int kSteps = 2000;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double x = s.x1 + (s.x2 - s.x1) * i / kSteps, y = s.y1 + (s.y2 - s.y1) * i / kSteps;
+    if (box.left < x && x < box.right && box.top < y && y < box.bottom) return true;
+  }
+  return false;
+}
+
+// One sentence for each fault.
+std::vector<std::string> faults_of(const std::string& svg, double height) {
+  const std::vector<Box> boxes = boxes_of(svg);
+  const std::vector<Stroke> strokes = strokes_of(svg);
+  std::vector<std::string> faults;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const Box& box = boxes[i];
+    if (box.left < 8 || box.right > kPictureWidth - 8 || box.top < 4 || box.bottom > height - 4) {
+      faults.push_back("\"" + box.words + "\" leaves the picture");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (overlap(box, boxes[j])) {
+        faults.push_back("\"" + box.words + "\" lies over \"" + boxes[j].words + "\"");
+      }
+    }
+    const bool is_crossed = std::any_of(
+        strokes.begin(), strokes.end(), [&](const Stroke& s) { return crosses(s, box); });
+    if (is_crossed && !box.on_fill) faults.push_back("\"" + box.words + "\" lies over a line");
+  }
+  return faults;
+}
+
+double height_of(const std::string& svg) {
+  std::smatch match;
+  REQUIRE(std::regex_search(svg, match, std::regex("height=\"([\\d.]+)\"")));
+  return std::stod(match[1]);
+}
+
+}  // namespace
+
+TEST_CASE("no words of a figure lie over others, over a line, or outside of it") {
+  for (const auto& entry : std::filesystem::directory_iterator("figures")) {
+    CAPTURE(entry.path().string());
+    std::ifstream file(entry.path());
+    const std::string svg{std::istreambuf_iterator<char>(file), {}};
+    CHECK(boxes_of(svg).size() > 5);
+    for (const std::string& fault : faults_of(svg, height_of(svg))) FAIL_CHECK(fault);
+  }
+}
+
+TEST_CASE("words that cannot be read are found") {
+  const auto faults = [](auto draw) {
+    Svg svg;
+    draw(svg);
+    return faults_of(svg.elements(), 100);
+  };
+  CHECK(faults([](Svg& svg) { svg.text(24, 40, "DRAM"), svg.text(70, 40, "L2"); }).empty());
+  CHECK(faults([](Svg& svg) { svg.text(24, 40, "DRAM"), svg.text(50, 40, "L2"); }).size() == 1);
+  CHECK(faults([](Svg& svg) { svg.text(24, 40, "a & b"), svg.text(24, 56, "c < d"); }).empty());
+  CHECK(faults([](Svg& svg) { svg.text(24, 40, "a & b"), svg.text(24, 46, "c < d"); }).size() == 1);
+  CHECK(faults([](Svg& svg) { svg.text(770, 40, "too far"); }).size() == 1);
+  CHECK(faults([](Svg& svg) { svg.text(790, 40, "end", {.anchor = Anchor::end}); }).empty());
+  CHECK(faults([](Svg& svg) { svg.text(24, 120, "below"); }).size() == 1);
+  const auto crossed = [&](TextStyle style) {
+    return faults([&](Svg& svg) {
+      svg.text(24, 40, "crossed", style);
+      svg.line(40, 20, 50, 60, "thick");
+    });
+  };
+  CHECK(crossed({}).size() == 1);
+  CHECK(crossed({.on_fill = true}).empty());
+}
+
+TEST_CASE("words are broken into lines by their width") {
+  Svg svg;
+  const double y = svg.paragraph(24, 20, "iiii iiii WWWW WWWW WWWW", 60);
+  const std::vector<Box> lines = boxes_of(svg.elements());
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].words == "iiii iiii");
+  CHECK(lines[3].words == "WWWW");
+  CHECK(y == 20 + 4 * 19);
+  Svg empty;
+  CHECK(empty.paragraph(24, 20, "", 60) == 20);
+  CHECK(empty.elements().empty());
+}
+
+namespace {
+
+std::string shown(const BlockRequests& block) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* out = open_memstream(&text, &size);
+  Show show{"title", {}, {}, {{"kernel", "grid 1", block, ""}}};
+  print_show(out, show, {});
+  std::fclose(out);
+  const std::string result(text, size);
+  std::free(text);
+  return result;
+}
+
+int widest_line(const std::string& text) {
+  int widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    widest = std::max(widest, text::display_width(line));
+  }
+  return widest;
+}
+
+// The lanes' words lie so many bytes apart.
+Request request(const char* array, bool shared, model::Direction direction, int apart, int warp) {
+  Request request{warp, 0, 0, array, shared, direction, {~0u, 4, {}}, 0, 1};
+  for (int lane = 0; lane < model::kWarpSize; ++lane) request.access.address[lane] = lane * apart;
+  request.pieces = shared ? model::shared_load(request.access).wavefronts
+                          : model::global_sectors(request.access);
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("what a block did is drawn in 80 columns, with one and with many pieces") {
+  using model::Direction;
+  BlockRequests block{};
+  block.M = block.N = block.K = 64;
+  block.requests = {
+      request("A", false, Direction::load, 4096, 0), request("B", false, Direction::load, 0, 0),
+      request("As", true, Direction::load, 128, 0), request("Bs", true, Direction::load, 0, 0)};
+  for (int warp = 0; warp < 32; ++warp) {
+    block.requests.push_back(request("C", false, Direction::store, 4, warp));
+    for (auto& address : block.requests.back().access.address) address += warp * 256;
+  }
+  const std::string text = shown(block);
+  CAPTURE(text);
+  CHECK(widest_line(text) <= 80);
+  const auto says = [&](const char* words) { return text.find(words) != text.npos; };
+  CHECK(says("32 sectors, ideal 1"));
+  CHECK(says(", 1 sector, "));
+  CHECK(says("[0 . . . . . . .] [1 . . . . . . .]"));
+  CHECK(says("[* . . . . . . .]"));
+  CHECK(says(", 32 wavefronts, "));
+  CHECK(says("      and 20 more wavefronts\n"));
+  CHECK(says(", 1 wavefront, "));
+  CHECK(says("a sign is a warp: 0-9, then a-z"));
+}
+
+TEST_CASE("the threads of a small tile are numbered, and banks stand below their numbers") {
+  BlockRequests block{};
+  block.M = block.N = block.K = 64;
+  block.requests = {
+      request("As", true, model::Direction::load, 4, 0),
+      request("C", false, model::Direction::store, 256, 0)};
+  const std::string text = shown(block);
+  CHECK(text.find("numbers are threads") != text.npos);
+  CHECK(text.find("\n   0\n   1\n") == text.npos);
+  CHECK(text.find("\n    0\n    1\n") != text.npos);
+  const std::size_t banks = text.find("bank "), row = text.find("\n        1 ", banks);
+  REQUIRE(row != text.npos);
+  const std::size_t line = text.rfind('\n', banks);
+  CHECK(text.find(" 0 1 2", line) - line == text.find(" 0 1 2", row) - row);
 }
 
 }  // namespace pictures

@@ -1,14 +1,42 @@
-// The GPUs whose ladders are recorded in results/. The files travel in the program: pictures.mk
-// finds them, so a file that is put there is known after the next make.
+// The ladder's speeds on the GPUs that are recorded in results/, and what charts of them show: the
+// pictures and the page draw the same. The files travel in the program: pictures.mk finds them, so
+// a file that is put there is known after the next make.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "lab/run.h"
 #include "model/gpus.h"
-#include "pictures/recorded_speeds.h"
+#include "model/stage.h"
 
 namespace pictures {
+
+// One stage's speed, as recorded on a GPU.
+struct RecordedSpeed {
+  int number;  // -1: cuBLAS fp32
+  double tflops;
+  double cublas_percent;  // of the same run
+  double times_before;    // the stage before it; 0 where there is none
+};
+
+struct RecordedLadder {
+  int size;  // M = N = K
+  std::vector<RecordedSpeed> speeds;
+  std::string gpu = {};  // its name
+
+  // Zeros where it was not recorded.
+  RecordedSpeed of(int number) const;
+};
+
+// The speeds in a table that print_table wrote; the stages and cuBLAS fp32. Throws
+// std::invalid_argument where it is no such table.
+RecordedLadder recorded_run(std::string_view table);
+
+// The one of these that the lesson is about: 4096.
+const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs);
 
 struct RecordedGpu {
   model::Gpu gpu;
@@ -25,5 +53,58 @@ std::vector<RecordedGpu> recorded_gpus(std::string_view files);
 
 // Those of an H200 at the sizes that the figures show.
 std::vector<RecordedLadder> recorded_h200();
+
+// What a memory gives.
+struct Roof {
+  std::string name;
+  double tb_per_s;
+};
+
+// What bounds the multiplications: FMA, and the tensor cores with the instructions that the stages
+// use.
+struct Peak {
+  std::string name;
+  double tflops;
+};
+
+// A stage that was measured. The intensity is in operations per byte asked of global memory, as
+// traced.
+struct Dot {
+  const lab::Row* row;
+  double intensity, tflops;
+};
+
+struct Roofline {
+  std::vector<Roof> roofs;  // of L1, L2 and DRAM
+  std::vector<Peak> peaks;
+  std::vector<Dot> dots;
+};
+
+// `run` has the traced counts of every stage, a row each, with the variant that was measured.
+Roofline roofline_of(const lab::Run& run, const RecordedLadder& measured);
+
+// The peak of what the variant multiplies with.
+Peak peak_of(const model::Gpu& gpu, const model::Variant& variant);
+
+// A stage that was recorded.
+struct Stair {
+  const model::Stage* stage;
+  double tflops;
+  double cublas_percent;
+  double times_before;  // the stage before it; 0 for the first one on the GPU, and where it is not
+                        // known
+  double roof_tflops;   // of the tensor cores with its instruction; 0 if it does not use them
+};
+
+struct Staircase {
+  int size;              // M = N = K
+  double cublas_tflops;  // in fp32
+  std::vector<Stair> stairs;
+};
+
+Staircase staircase_of(
+    std::span<const model::Stage> stages, const RecordedLadder& measured, const model::Gpu& gpu);
+
+bool runs_on_gpu(const model::Stage& stage);
 
 }  // namespace pictures

@@ -9,7 +9,7 @@
 #include "lab/example_run.h"
 #include "lab/run.h"
 #include "model/refusal.h"
-#include "report/json.h"
+#include "report/facts.h"
 #include "report/table.h"
 #include "testing/program.h"
 

@@ -6,10 +6,20 @@
 // says the same.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace pictures {
+
+// Writes the elements of SVG pictures: text in, the same bytes on every machine out.
+//
+// A picture says what things are, by class; one style sheet (picture.cpp) says how that looks, on
+// light paper and on dark. Colours are Okabe and Ito's (Color Universal Design, 2008), which
+// colour-blind readers tell apart, and every one has a pattern of its own, so that a grey print
+// says the same.
 
 // How an area looks. The names are those of the classes in the style sheet.
 enum class Fill {
@@ -61,5 +71,45 @@ double text_width(std::string_view words, TextStyle style = {});
 
 // At most one decimal: "12", "12.5". Never in exponents, and the same on every machine.
 std::string pixels(double value);
+
+// A finished picture, and the SVG file that it becomes.
+inline constexpr int kPictureWidth = 800;  // px, what a page of the walkthrough has
+
+// Everything below the title.
+struct Drawing {
+  std::string finding;   // what it shows, in a sentence or two: for readers who do not see it
+  std::string elements;  // SVG
+  double height;         // px, of the whole picture
+  bool operator==(const Drawing&) const = default;
+};
+
+struct Picture {
+  std::string name;  // of the file, without its end: "stage5-tiles"
+  std::string title;
+  Drawing drawing;
+};
+
+// The whole file. One style sheet in it says how the drawing's classes look, on light paper and on
+// dark.
+std::string svg_file(const Picture& picture);
+
+// With the characters that XML keeps for itself written out, and what no XML may hold left out.
+std::string xml_escaped(std::string_view text);
+
+// The elements of a matrix, drawn as areas: each a cell of a grid.
+using Cells = std::set<std::pair<int, int>>;  // (row, column)
+
+struct Rectangle {
+  int row, col, rows, cols;
+};
+
+// The cells as few rectangles: runs along the rows, those below each other joined.
+std::vector<Rectangle> rectangles(const Cells& cells);
+
+using Owners = std::vector<std::vector<int>>;  // [row][col]: thread; negative: not one
+
+// An SVG path of the lines between neighbours that belong to different threads. (x, y) is the
+// grid's corner, a cell is `scale` wide.
+std::string borders(const Owners& owner, double x, double y, double scale);
 
 }  // namespace pictures

@@ -10,7 +10,7 @@
 
 #include "lab/run.h"
 #include "model/refusal.h"
-#include "report/about.h"
+#include "report/words.h"
 #include "text/numbers.h"
 
 namespace profile {

@@ -1,12 +1,11 @@
-#include "report/columns.h"
+#include "report/table.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "lab/run.h"
-#include "report/bound_by.h"
-#include "report/recorded.h"
+#include "report/words.h"
 #include "text/numbers.h"
 
 namespace report {

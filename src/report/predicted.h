@@ -1,6 +1,7 @@
-// The stage table's formulas, worked out for one row of a run.
+// A stage's predictions: its formulas and questions worked out for a run, and the reader's quiz.
 #pragma once
 
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,5 +41,32 @@ std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& ro
 
 // `formula` with numbers in place of names: "ceil(256/8) * (128*8 + 8*128) / 256".
 std::string with_numbers(std::string_view formula, std::span<const model::Named> names);
+
+// Those of the row's stage, or of its variant if that has others, that make sense on the run's GPU.
+std::vector<model::Question> questions_of(const lab::Run& run, const lab::Row& row);
+
+// The formula's value. Beside formula_names() a formula may name `pipeline` and what
+// was traced or worked out for `row`: `sectors` (per GMEM load request), `wavefronts` (per SMEM
+// load request), `conflicts` (of all SMEM requests, in the traced blocks), `blocks_per_sm` and
+// `warps_per_sm`. None where the row lacks what the formula names.
+std::optional<double> value_of(
+    const model::Question& question, const lab::Run& run, const lab::Row& row);
+
+// "formula = numbers = value unit"; empty where there is no value.
+std::string answer_of(const model::Question& question, const lab::Run& run, const lab::Row& row);
+
+// What a reader is asked to predict of a traced stage.
+struct AskedCount {
+  std::string what;  // "GMEM loads per thread"
+  double value;
+};
+// Those of `row` that are not 0.
+std::vector<AskedCount> asked_counts(const lab::Row& row);
+
+// For every count of `row` (a stage that was traced): what it is of, a line from `in`, and how far
+// that is off. A line is a number or a formula of the stage's sizes ("2*K"); what is neither is
+// said to be, and asked for again; an empty line gives up that count. Returns false, after a
+// sentence, where `in` ends before the last answer.
+bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row);
 
 }  // namespace report

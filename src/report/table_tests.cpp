@@ -1,3 +1,4 @@
+// The table, its legend and list, and the words that all reports share.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,11 +12,10 @@
 #include "lab/example_run.h"
 #include "lab/run.h"
 #include "pictures/recorded_gpus.h"
-#include "report/bound_by.h"
-#include "report/columns.h"
-#include "report/layout.h"
-#include "report/legend.h"
+#include "report/explain/explain.h"
+#include "report/facts.h"
 #include "report/table.h"
+#include "report/words.h"
 #include "testing/program.h"
 #include "text/numbers.h"
 
@@ -362,6 +362,186 @@ TEST_CASE("on a narrow terminal columns go in an order, and the legend says whic
   CHECK(contains(table, "TFLOP/s"));
   CHECK(contains(line_with(table, "shared-memory tiling"), " ok"));
   CHECK_FALSE(contains(table_of(recorded_ladder(), {}, true), "left out"));
+}
+
+namespace {
+
+using lab::example::kNaive;
+
+using testing::StrictJson;
+
+}  // namespace
+
+TEST_CASE("the list names every stage and variant, in each format") {
+  const model::Stage stages[] = {kNaive, kTiling};
+  const auto list = [&](Format format) {
+    return testing::written([&](std::FILE* out) {
+      print_list(out, stages, {lab::example::kGpu, 256, 256}, format);
+    });
+  };
+  const std::string table = list(Format::table);
+  CHECK(testing::widest(table) <= 100);
+  CHECK(line_with(table, "serial").starts_with("0 "));
+  CHECK(contains(line_with(table, "2D thread tiling"), "128x128x8"));
+  {
+    const testing::Variable terminal("COLUMNS", "80");
+    const std::string narrow = list(Format::table);
+    CHECK(testing::widest(narrow) <= 80);
+    CHECK(contains(narrow, "2D thread tiling"));
+    CHECK(contains(narrow, "128x128x8"));
+  }
+  const StrictJson json(list(Format::json));
+  CHECK(json.values.at("variants.1.variant") == "128x128x8");
+  CHECK(json.values.at("variants.1.kernel") == "thread_tiling_2d<128, 128, 8, 8, 8>");
+  CHECK(json.values.at("variants.1.threads_per_block") == "256");
+  CHECK(testing::lines_of(list(Format::csv)).size() == 3);
+}
+
+TEST_CASE("the list marks the variant that runs, and the others that could be chosen") {
+  model::Stage stage = kTiling;  // 128x128x8
+  const auto with_tile = [&](const char* name, int side, bool for_small) {
+    model::Variant& variant = stage.variants.emplace_back(stage.variants.front());
+    variant.name = name;
+    variant.BM = variant.BN = side;
+    variant.for_small = for_small;
+  };
+  with_tile("64x64x8", 64, true);
+  with_tile("16x16x8", 16, false);
+  const auto list = [&](const char* gpu, int M, int N, Format format) {
+    return testing::written([&](std::FILE* out) {
+      print_list(out, {&stage, 1}, {*model::find_gpu(gpu), M, N}, format);
+    });
+  };
+  const std::string small = list("H200", 1024, 1000, Format::table);
+  CHECK(contains(small, "128x128x8 +"));
+  CHECK(contains(small, "64x64x8 *"));
+  CHECK(contains(small, "16x16x8  "));
+  CHECK(contains(small, "C (1024 x 1000) on the H200"));
+  CHECK(contains(small, "at most 3/4"));
+  const std::string large = list("H200", 4096, 4096, Format::table);
+  CHECK(contains(large, "128x128x8 *"));
+  CHECK(contains(large, "64x64x8 +"));
+  // 82 SMs: 64 large tiles are as good as 256 small ones.
+  CHECK(contains(list("RTX 3090", 1024, 1024, Format::table), "128x128x8 *"));
+
+  const StrictJson json(list("H200", 1024, 1000, Format::json));
+  const auto value = [&](int variant, const char* name) {
+    return json.values.at("variants." + std::to_string(variant) + "." + name);
+  };
+  CHECK(value(0, "default") == "true");
+  CHECK(value(0, "for_small") == "false");
+  CHECK(value(0, "chosen") == "false");
+  CHECK(value(1, "default") == "false");
+  CHECK(value(1, "for_small") == "true");
+  CHECK(value(1, "chosen") == "true");
+  CHECK(value(2, "for_small") == "false");
+  CHECK(value(2, "chosen") == "false");
+  CHECK(contains(list("H200", 4096, 4096, Format::csv), ",128x128x8,true,false,true,128,"));
+}
+
+namespace {
+
+model::DeviceState steady() {
+  return {
+      .readings = 52,
+      .measured_ms = 480,
+      .median_mhz = 1980,
+      .min_mhz = 1980,
+      .max_mhz = 1980,
+      .mean_watts = 655.2,
+      .max_watts = 655.4,
+      .limit_watts = 700,
+      .watts_are_averages = true,
+      .max_celsius = 54,
+      .throttles = std::vector<model::Throttle>{}};
+}
+
+model::DeviceState throttled() {
+  model::DeviceState state = steady();
+  state.median_mhz = 1935;
+  state.min_mhz = 1905;
+  state.max_watts = 701;
+  state.throttles = std::vector<model::Throttle>{{"the power limit", 34}, {"heat", 2}};
+  return state;
+}
+
+// The run of a GPU that was in that state for its first kernel.
+lab::Run run_in(const std::optional<model::DeviceState>& state) {
+  lab::Run run = lab::example::timed_run();
+  run.rows[2].time->device = state;
+  run.rows[2].time->busy_before_ms = 3210;
+  return run;
+}
+
+std::string time_of(const lab::Run& run) {
+  return testing::written(
+      [&](std::FILE* out) { explain(out, run, run.rows[2], {}, {.sections = {"time"}}); });
+}
+
+}  // namespace
+
+TEST_CASE("clock, power and throttling are one line of words") {
+  CHECK(clocks_words(steady()) == "SM 1980 MHz throughout, 655 W of 700 W, not throttled");
+  CHECK(
+      clocks_words(throttled()) ==
+      "SM 1935 MHz (1905 to 1980), 655 W (at most 701) of 700 W, throttled by the power limit and "
+      "heat in 34 of 52 readings");
+  CHECK(clocks_words({}) == "SM clock not known, power not known, throttling not known");
+}
+
+TEST_CASE("a power that is an average over more than the measurement is said to be one") {
+  CHECK(contains(readings_words(steady()), "52 readings in 480 ms; the power is an average over"));
+  model::DeviceState other = steady();
+  other.measured_ms = 1200;
+  CHECK(readings_words(other) == "52 readings in 1,200 ms");
+  other = steady();
+  other.watts_are_averages = false;
+  CHECK(readings_words(other) == "52 readings in 480 ms");
+  other.readings = 1;
+  CHECK(readings_words(other) == "one reading, at the end of 480 ms");
+}
+
+TEST_CASE("an explanation says how fast the GPU's clock was, and how long it had been busy") {
+  const std::string text = time_of(run_in(steady()));
+  CHECK(contains(
+      line_with(text, "clocks"), "SM 1980 MHz throughout, 655 W of 700 W, not throttled, 54 °C"));
+  CHECK(contains(line_with(text, "busy before"), "3.21 s of work for this program, without"));
+  CHECK(contains(line_with(time_of(run_in({})), "clocks"), "not known: the driver's NVML"));
+  // A time of the CPU has no clock of a GPU.
+  CHECK_FALSE(contains(time_of(lab::example::timed_run()), "clocks"));
+}
+
+TEST_CASE("the head of a report has the clocks of all rows, if they are known") {
+  lab::Run run = run_in(steady());
+  run.rows[3].time->device = throttled();
+  CHECK(contains(
+      line_with(about(run), "clocks   "),
+      "clocks   SM 1935 MHz (1905 to 1980), 655 W (at most 701) of 700 W, throttled by the power"));
+  CHECK_FALSE(contains(about(run_in({})), "clocks"));
+}
+
+TEST_CASE("a table says which rows ran on a throttled GPU, and nothing if there are none") {
+  const lab::Run run = run_in(throttled());
+  CHECK(contains(
+      line_with(table_of(run), "throttled   "), run.rows[2].name + ": the GPU lowered its clock"));
+  CHECK_FALSE(contains(table_of(run_in(steady())), "lowered its clock"));
+  CHECK(testing::widest(table_of(run)) <= 100);
+}
+
+TEST_CASE("the JSON has what the sensors said, and null for what they did not") {
+  const auto json_of = [](const lab::Run& run) {
+    return testing::StrictJson(testing::written([&](std::FILE* out) { print_json(out, run); }));
+  };
+  const testing::StrictJson json = json_of(run_in(throttled()));
+  const std::string device = "stages.1.device.";
+  CHECK(json.values.at(device + "sm_mhz_median") == "1935");
+  CHECK(json.values.at(device + "watts_limit") == "700");
+  CHECK(json.values.at(device + "throttled") == "true");
+  CHECK(json.values.at(device + "throttled_by") == "the power limit and heat");
+  CHECK(json.values.at("stages.1.time.busy_before_ms") == "3210");
+  CHECK(json.values.at("stages.2.device.sm_mhz_median") == "null");
+  CHECK(json.values.at("stages.2.device.throttled") == "null");
+  CHECK(json_of(run_in(steady())).values.at(device + "throttled") == "false");
 }
 
 }  // namespace report

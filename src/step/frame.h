@@ -4,11 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "step/line.h"
+#include "step/navigation.h"
 #include "step/scene.h"
-#include "step/state.h"
 
 namespace step {
+
+struct StepStyle {
+  bool colour = false;
+  bool ascii = false;
+};
 
 // At most `rows` lines of at most `columns` columns.
 std::vector<std::string> render(

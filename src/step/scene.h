@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "model/recording.h"
+#include "model/warp_access.h"
 
 namespace step {
 
@@ -37,5 +39,15 @@ BlockSteps steps_of_block(const model::Recording& recording, std::size_t at);
 
 // The event that shows a hazard best: its second access if it has one.
 std::size_t shown_at(const model::RecordedHazard& hazard);
+
+// Calls visit(word) for each word that these lanes access.
+template <class Visit>
+void for_each_word(const model::WarpAccess& access, std::uint32_t lanes, Visit visit) {
+  model::for_each_lane(lanes, [&](int lane) { model::for_each_word(access, lane, visit); });
+}
+
+// The wavefronts of the request to shared memory at that step. The shared side of a cp.async is
+// split together with its global side, which is the next step.
+model::Wavefronts wavefronts_at(const StepScene& scene, std::size_t at);
 
 }  // namespace step

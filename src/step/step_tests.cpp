@@ -5,13 +5,9 @@
 #include <string>
 
 #include "model/refusal.h"
-#include "pictures/array_shape.h"
+#include "pictures/block_requests.h"
 #include "step/frame.h"
-#include "step/keys.h"
 #include "step/navigation.h"
-#include "step/place.h"
-#include "step/script.h"
-#include "step/window.h"
 #include "testing/fuzz.h"
 #include "text/numbers.h"
 

@@ -3,11 +3,10 @@
 #include <sstream>
 
 #include "profile/profile.h"
-#include "report/about.h"
-#include "report/csv.h"
 #include "report/explain/explain.h"
-#include "report/json.h"
+#include "report/facts.h"
 #include "report/table.h"
+#include "report/words.h"
 
 namespace attempt {
 

@@ -1,7 +1,6 @@
 // make step: each launch of a user's file is a scene.
 #pragma once
 
-#include "step/recorded_run.h"
 #include "step/step_command.h"
 
 namespace attempt {

@@ -6,7 +6,7 @@
 #include "lab/measure.h"
 #include "machine/grid.h"
 #include "machine/waiting.h"
-#include "report/wrong_sentence.h"
+#include "report/words.h"
 #include "try/device_calls.h"
 #include "try/sgemm.h"
 #include "try/users_problem.h"

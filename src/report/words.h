@@ -1,0 +1,56 @@
+// What a run, its GPU, its results and its bounds are in words, for every kind of report.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/run.h"
+#include "model/gpus.h"
+#include "model/error.h"
+
+namespace report {
+
+// Problem, tiles that were chosen for a small C, GPU, driver and command, a line each: what a
+// recorded table has to tell.
+std::string about(const lab::Run& run);
+
+// In TFLOP/s, of the row's stage on the run's GPU at this size, with the tiles that suit both.
+// Nothing where that was not recorded.
+std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row);
+
+// Whether there is one for any row.
+bool is_recorded(const lab::Run& run);
+
+// What holds a kernel back, and how fast it is, in the words of the table and of --explain.
+std::string tflops_words(double tflops);  // "48.9", "0.00028"
+
+// "issue 86": the unit and the percent of the time that it is busy; "latency SMEM 68" where no unit
+// is busy enough to be the reason.
+std::string bound_by_words(const lab::BoundBy& bound);
+
+std::string ceiling_words(const model::Ceiling& ceiling);  // "≤ 33.5 SMEM"
+
+// "NAME is wrong: row 3, column 5 is 1.5, but should be 2". `error` has a first wrong element.
+std::string wrong_sentence(const std::string& name, const model::Error& error);
+
+// "SM 1980 MHz throughout, 655 W (at most 671) of 700 W, not throttled"
+std::string clocks_words(const model::DeviceState& state);
+
+// ", 54 °C"; "" if it is not known.
+std::string temperature_words(const model::DeviceState& state);
+
+// "52 readings in 480 ms", and what the power is the average of.
+std::string readings_words(const model::DeviceState& state);
+
+// "the power limit and heat"; "" if there is none.
+std::string reasons_words(const std::vector<model::Throttle>& throttles);
+
+bool was_throttled(const lab::Measurement& measurement);
+
+// A line for the head of a report, with the label "clocks": all rows together. "" if the sensors
+// were not read.
+std::string clocks_line(std::span<const lab::Row> rows, int term);
+
+}  // namespace report
