@@ -31,7 +31,7 @@
 #include "model/choice.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "page/page_command.h"
+#include "page/page.h"
 #include "pictures/pictures.h"
 #include "profile/profile.h"
 #include "report/explain/explain.h"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "lab/stage_tables.h"
-#include "page/calculator_data.h"
+#include "page/data.h"
 
 namespace model {
 namespace {

@@ -16,7 +16,7 @@
 #include "model/sectors.h"
 #include "model/tile_bound.h"
 #include "model/wavefronts.h"
-#include "page/calculator_data.h"
+#include "page/data.h"
 #include "testing/browser.h"
 #include "testing/json_text.h"
 #include "testing/strict_json.h"
@@ -389,8 +389,7 @@ TEST_CASE("the page's loads, intensities and bounds of tiles are those of the mo
 // The calculators alone on a page.
 Browser& with_calculators(int width, int height) {
   std::string script;
-  for (const char* file :
-       {"words.js", "dom.js", "plot.js", "rules.js", "words_calculators.js", "calculators.js"}) {
+  for (const char* file : {"words.js", "dom.js", "rules.js", "calculators.js"}) {
     script += contents(std::string("src/page/") + file);
   }
   const testing::Folder folder;
