@@ -201,7 +201,7 @@ function drawStaircase(words, allWords, gpu, record, tell, isLog) {
     [words.cublas, significant(cublas), "100", "–", "–"]])]};
 }
 
-// Fills `root`; `data` is that of src/page/chart_data.cpp.
+// Fills `root`; `data` is that of src/page/data.cpp.
 function startCharts(root, data, words) {
   const {charts} = words;
   const scale = choice(charts.scale, charts.scales, 0, () => {});
