@@ -274,8 +274,8 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
       CHECK(is_near(found, value));
       ++values;
     } catch (const std::invalid_argument& error) {
-      const std::string said = error.what();
-      CHECK(said.ends_with("\": " + found));
+      const std::string message = error.what();
+      CHECK(message.ends_with("\": " + found));
       ++errors;
     }
   }

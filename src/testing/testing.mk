@@ -16,7 +16,7 @@ test-hardened: ## run the tests of what runs kernels with the hardening flags th
 
 # The parsers are compiled with sanitizers; the other code that they need is not.
 FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/formula.cpp \
-	src/lab/npy_header.cpp src/profile/ncu.cpp src/step/navigation.cpp $(ANSWER) \
+	src/lab/npy_header.cpp src/profile/ncu.cpp src/step/navigation.cpp $(ANSWER) $(BENCHED) \
 	src/testing/fuzz_main.cpp $(wildcard src/rewrite/[!r]*.cpp src/machine/ptx/*.cpp) \
 	$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp)
 SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all
