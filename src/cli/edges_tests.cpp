@@ -17,7 +17,7 @@ namespace {
 using testing::contains, testing::Folder, testing::Output;
 
 // The program's stderr without the note that there is no GPU.
-std::string said(const Output& output) {
+std::string message(const Output& output) {
   std::string text;
   for (const std::string& line : testing::lines_of(output.err)) {
     if (!line.starts_with("No GPU")) text += line + "\n";
@@ -28,7 +28,7 @@ std::string said(const Output& output) {
 void check_refused(const Output& output, const std::string& because) {
   CAPTURE(output.err);
   CHECK(output.exit_code == 2);
-  const std::string text = said(output);
+  const std::string text = message(output);
   CHECK(contains(text, because));
   REQUIRE(std::count(text.begin(), text.end(), '\n') == 1);
   CHECK(testing::is_sentence(text.substr(0, text.size() - 1)));

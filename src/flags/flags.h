@@ -16,7 +16,6 @@
 
 namespace flags {
 
-// The command line: text in, a checked request out.
 enum class Resident { automatic, gpu, host };
 enum class Local { stage, cublas };
 

@@ -10,7 +10,7 @@
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/ceiling.h"
-#include "page/calculator_data.h"
+#include "page/data.h"
 
 namespace model {
 

@@ -440,7 +440,7 @@ function bankCalculator(allWords) {
   return element;
 }
 
-// Fills `root`; `data` is that of src/page/calculator_data.cpp.
+// Fills `root`; `data` is that of src/page/data.cpp.
 function startCalculators(root, data, words) {
   root.append(
     make("p", {}, words.calculators.about),

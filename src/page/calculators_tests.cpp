@@ -15,7 +15,7 @@
 #include "model/gpus.h"
 #include "model/stage.h"
 #include "model/warp_access.h"
-#include "page/calculator_data.h"
+#include "page/data.h"
 #include "testing/browser.h"
 #include "testing/program.h"
 #include "text/json.h"
@@ -274,8 +274,8 @@ TEST_CASE("the page's formulas have the values and the errors of the model's") {
       CHECK(is_near(found, value));
       ++values;
     } catch (const std::invalid_argument& error) {
-      const std::string said = error.what();
-      CHECK(said.ends_with("\": " + found));
+      const std::string message = error.what();
+      CHECK(message.ends_with("\": " + found));
       ++errors;
     }
   }
@@ -389,8 +389,7 @@ TEST_CASE("the page's loads, intensities and bounds of tiles are those of the mo
 // The calculators alone on a page.
 Browser& with_calculators(int width, int height) {
   std::string script;
-  for (const char* file :
-       {"words.js", "dom.js", "plot.js", "rules.js", "words_calculators.js", "calculators.js"}) {
+  for (const char* file : {"words.js", "dom.js", "rules.js", "calculators.js"}) {
     script += contents(std::string("src/page/") + file);
   }
   const testing::Folder folder;

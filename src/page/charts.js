@@ -12,15 +12,15 @@ function mainSize(sizes) {
 function chart(name, words, allWords, data, choices, draw) {
   const finding = make("p", {class: "finding", "aria-live": "polite"});
   const picture = make("div", {class: "picture"});
-  const told = make("p", {class: "told", "aria-live": "polite"}, allWords.help);
+  const picked = make("p", {class: "picked", "aria-live": "polite"}, allWords.help);
   const tables = make("div", {
     class: "wide", tabindex: 0, role: "region", "aria-label": allWords.behind});
   const chosen = () => data.gpus[gpu.select.value];
   const update = () => {
     const {gpu: name, sizes} = chosen();
-    const drawn = draw(name, sizes[size.select.value], (sentence) => setText(told, sentence));
+    const drawn = draw(name, sizes[size.select.value], (sentence) => setText(picked, sentence));
     setText(finding, drawn.finding);
-    setText(told, allWords.help);
+    setText(picked, allWords.help);
     picture.replaceChildren(drawn.picture);
     tables.replaceChildren(...drawn.tables);
   };
@@ -42,7 +42,7 @@ function chart(name, words, allWords, data, choices, draw) {
   return make("section", {class: "chart", "aria-labelledby": title},
     make("h3", {id: title}, words.title),
     make("div", {class: "fields"}, data.gpus.length > 1 ? gpu.element : null, size.element, ...choices.map((one) => one.element)),
-    finding, picture, told,
+    finding, picture, picked,
     make("details", {}, make("summary", {}, allWords.behind), tables));
 }
 
@@ -201,7 +201,7 @@ function drawStaircase(words, allWords, gpu, record, tell, isLog) {
     [words.cublas, significant(cublas), "100", "–", "–"]])]};
 }
 
-// Fills `root`; `data` is that of src/page/chart_data.cpp.
+// Fills `root`; `data` is that of src/page/data.cpp.
 function startCharts(root, data, words) {
   const {charts} = words;
   const scale = choice(charts.scale, charts.scales, 0, () => {});

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lab/problem.h"
-#include "page/chart_data.h"
+#include "page/data.h"
 #include "pictures/recorded_gpus.h"
 #include "testing/browser.h"
 #include "testing/program.h"
@@ -66,7 +66,7 @@ TEST_CASE("a dot has the operations per byte of the tiles that its stage had at 
 // The charts of this data in a browser, on a narrow screen, and words for its console.
 testing::Browser& open_charts(const testing::Folder& folder, const std::string& data) {
   std::string script;
-  for (const char* file : {"words.js", "dom.js", "plot.js", "words_charts.js", "charts.js"}) {
+  for (const char* file : {"words.js", "dom.js", "charts.js"}) {
     script += contents(std::string("src/page/") + file);
   }
   folder.write(
@@ -103,7 +103,7 @@ TEST_CASE("the charts tell their findings, and the numbers of each mark by keybo
   for (const char* key : {"End", "Home", "ArrowDown", "ArrowDown"}) browser.press(key);
   const auto stage_2 = pictures::main_run(recorded).of(2);
   CHECK(
-      browser.text("of('staircase').querySelector('.told').textContent") ==
+      browser.text("of('staircase').querySelector('.picked').textContent") ==
       "Stage 2, coalesced: " + text::significant(stage_2.tflops) + " TFLOP/s, " +
           text::significant(stage_2.cublas_percent) + " % of cuBLAS in fp32. It is " +
           text::significant(stage_2.times_before) + " times as fast as the stage before.");
@@ -117,7 +117,7 @@ TEST_CASE("the charts tell their findings, and the numbers of each mark by keybo
     browser.press(key);
   }
   CHECK(
-      browser.text("of('roofline').querySelector('.told').textContent")
+      browser.text("of('roofline').querySelector('.picked').textContent")
           .find("Stage 5, 2D thread tiling, tiles 64x64x8-8x4: ") == 0);
   CHECK(browser.complaints() == std::vector<std::string>{});
 }

@@ -1,4 +1,4 @@
-// Elements and words.
+// Elements, words, and pictures as SVG.
 
 // The words with their values: say("{n} {n|lane|lanes}", {n: 2}) is "2 lanes".
 function say(text, values = {}) {
@@ -40,4 +40,90 @@ function laneSign(lane) {
 
 function section(title, ...children) {
   return make("section", {}, make("h3", {}, title), ...children);
+}
+
+// Pictures with two axes, as SVG, and the tables behind them.
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+
+// As make(), for elements of a picture.
+function makeSvg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+// Three significant digits: 0.0213, 5.31, 387; 2748 is "2,748".
+function significant(value) {
+  if (value >= 1000) return grouped(Math.round(value));
+  return value.toLocaleString("en-US", {maximumSignificantDigits: 3, useGrouping: false});
+}
+
+function linearScale(from, to, low, high) {
+  return (value) => from + (to - from) * (value - low) / (high - low);
+}
+
+function logScale(from, to, low, high) {
+  return (value) => from + (to - from) * Math.log(value / low) / Math.log(high / low);
+}
+
+// A picture of this size that says in `finding` what it shows. `x` and `y` are {scale, ticks,
+// label, show}, and `box` has the ends of the axes. `role` is "group" if it has marks that can be
+// reached.
+function plot(width, height, box, x, y, finding, role = "img") {
+  const svg = makeSvg("svg", {
+    class: "plot", viewBox: `0 0 ${width} ${height}`, role, "aria-label": finding});
+  for (const tick of x.ticks) {
+    const at = x.scale(tick);
+    svg.append(
+      makeSvg("line", {class: "plot-grid", x1: at, y1: box.top, x2: at, y2: box.bottom}),
+      makeSvg("text", {x: at, y: box.bottom + 16, "text-anchor": "middle"}, x.show(tick)));
+  }
+  for (const tick of y.ticks) {
+    const at = y.scale(tick);
+    svg.append(
+      makeSvg("line", {class: "plot-grid", x1: box.left, y1: at, x2: box.right, y2: at}),
+      makeSvg("text", {x: box.left - 6, y: at + 4, "text-anchor": "end"}, y.show(tick)));
+  }
+  svg.append(
+    makeSvg("text", {x: (box.left + box.right) / 2, y: box.bottom + 34, "text-anchor": "middle"},
+      x.label),
+    makeSvg("text", {x: box.left, y: box.top - 8}, y.label));
+  return svg;
+}
+
+// The first cell of each row is its head.
+function table(caption, heads, rows) {
+  return make("table", {},
+    make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", {scope: "col"}, head)))),
+    make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell, i) =>
+      make(i === 0 ? "th" : "td", i === 0 ? {scope: "row"} : {}, cell))))));
+}
+
+// Lets the arrow keys, Home and End move the focus among the marks of a picture. `tell` is called
+// with the number of the mark that has the focus or the pointer.
+function reachable(marks, tell) {
+  const go = (number) => marks[Math.min(Math.max(number, 0), marks.length - 1)].focus();
+  const steps = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
+  marks.forEach((mark, i) => {
+    mark.setAttribute("tabindex", i === 0 ? 0 : -1);
+    mark.addEventListener("pointerenter", () => tell(i));
+    mark.addEventListener("focus", () => {
+      for (const other of marks) other.setAttribute("tabindex", other === mark ? 0 : -1);
+      tell(i);
+    });
+    mark.addEventListener("keydown", (event) => {
+      if (event.key in steps) go(i + steps[event.key]);
+      else if (event.key === "Home") go(0);
+      else if (event.key === "End") go(marks.length - 1);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  });
 }

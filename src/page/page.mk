@@ -1,1 +1,1 @@
-$(BUILD)/src/page/assets.o: $(wildcard src/page/*.html src/page/*.css src/page/*.js)
+$(BUILD)/src/page/page.o: $(wildcard src/page/*.html src/page/*.css src/page/*.js)

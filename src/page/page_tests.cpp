@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "lab/problem.h"
-#include "page/html.h"
+#include "page/data.h"
+#include "page/page.h"
 #include "testing/browser.h"
 #include "testing/program.h"
 #include "text/json.h"
 #include "text/numbers.h"
 
 namespace page {
+
 namespace {
 
 using testing::Browser;
@@ -161,7 +164,7 @@ TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
   CHECK(number(browser, "page.player.now") == step_after(typed + "n"));
   browser.press("t");
   CHECK(
-      browser.text("document.querySelector('.deed').textContent").find("from A") !=
+      browser.text("document.querySelector('.sentence').textContent").find("from A") !=
       std::string::npos);
   browser.press("l");
   CHECK(browser.text("location.hash").find("lane=1") != std::string::npos);
@@ -202,7 +205,7 @@ TEST_CASE("two stages stand side by side at the same share of their steps") {
   // At the end, each has loaded what the formulas say: 2 * K floats per result in stage 2, and
   // K * (1 / BM + 1 / BN) in stage 6.
   CHECK(
-      browser.text("document.querySelector('#view-compare .deed').textContent") ==
+      browser.text("document.querySelector('#view-compare .sentence').textContent") ==
       "Floats loaded from global memory per result: 256.00 and 4.00.");
   browser.press("ArrowLeft");
   CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
@@ -382,3 +385,52 @@ TEST_CASE("the solution of every exercise has a page without a complaint") {
 }
 
 }  // namespace page
+
+namespace {
+
+// What packed() wrote, read as its comment says.
+std::vector<std::int64_t> unpacked(const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  const char* at = text.c_str() + 1;
+  const auto number = [&] {
+    char* end;
+    const std::int64_t value = std::strtoll(at, &end, 10);
+    at = end + 1;  // behind a comma or a bracket
+    return value;
+  };
+  while (*at != ']' && *at != '\0') {
+    if (*at != '[') {
+      numbers.push_back(number());
+      if (at[-1] == ']') break;
+      continue;
+    }
+    ++at;
+    const std::int64_t distance = number(), length = number();
+    for (std::int64_t i = 0; i < length; ++i)
+      numbers.push_back(numbers.at(numbers.size() - distance));
+    if (*at == ',') ++at;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("numbers that repeat are written once") {
+  const std::vector<std::int64_t> equal(1000, 4), few{7, -2};
+  CHECK(page::packed({}) == "[]");
+  CHECK(page::packed(few) == "[7,-2]");
+  CHECK(page::packed(equal) == "[4,[1,999]]");
+  const std::vector<std::int64_t> rhythm{1, 2, 3, 1, 2, 3, 1, 2, 3, 9};
+  CHECK(page::packed(rhythm) == "[1,2,3,[3,6],9]");
+}
+
+TEST_CASE("packed numbers are read as they were") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::int64_t> numbers(random() % 300);
+    const int different = 1 + static_cast<int>(random() % 4);
+    for (std::int64_t& number : numbers) number = static_cast<int>(random() % different) - 1;
+    CAPTURE(page::packed(numbers));
+    CHECK(unpacked(page::packed(numbers)) == numbers);
+  }
+}

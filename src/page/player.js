@@ -33,7 +33,7 @@ class Player {
       oninput: () => this.goTo(Number(this.slider.value))});
     this.idea = make("p", {class: "muted idea"});
     this.where = make("p", {class: "where"});
-    this.deed = make("p", {class: "deed", "aria-live": "polite"});
+    this.sentence = make("p", {class: "sentence", "aria-live": "polite"});
     this.laneLine = make("p", {class: "muted"});
     this.alarm = make("p", {class: "complaint", role: "status", hidden: true});
     this.source = make("pre", {class: "source", tabindex: 0, "aria-label": text.source});
@@ -50,7 +50,7 @@ class Player {
       this.speedChoice.element, this.warpBox, this.laneChoice.element,
       button(text.keysLong, text.keys, () => this.toggleHelp()));
     this.root.replaceChildren(controls, this.slider, this.help,
-      make("div", {class: "telling"}, this.deed, this.where, this.laneLine), this.alarm,
+      make("div", {class: "telling"}, this.sentence, this.where, this.laneLine), this.alarm,
       make("div", {class: "stage"},
         make("div", {}, section(text.source, this.idea, this.source), section(text.counters, this.block.counters)),
         make("div", {}, section(text.matrices, this.block.matrices), legend()),
@@ -197,7 +197,7 @@ class Player {
     }, FRAME_MS[this.speed]);
     setText(this.playButton, words.player.pause);
     // A screen reader could not keep up.
-    this.deed.setAttribute("aria-live", "off");
+    this.sentence.setAttribute("aria-live", "off");
   }
 
   stop() {
@@ -205,7 +205,7 @@ class Player {
     clearInterval(this.playing);
     this.playing = null;
     setText(this.playButton, words.player.play);
-    this.deed.setAttribute("aria-live", "polite");
+    this.sentence.setAttribute("aria-live", "polite");
   }
 
   toggleHelp() {
@@ -245,7 +245,7 @@ class Player {
       say(text.block, {number: scene.number, threads: recording.threads}), of].join(" · "));
     this.slider.value = now;
     this.slider.setAttribute("aria-valuetext", this.where.textContent);
-    setText(this.deed, this.block.deed);
+    setText(this.sentence, this.block.sentence);
     setText(this.laneLine, laneText(recording, step, this.lane, this.warp));
     this.drawAlarm();
     this.markLine(step.kind === Kind.blockBegin ? 0 : step.site?.line ?? 0);
@@ -278,4 +278,70 @@ class Player {
     const top = line.offsetTop;
     if (top < this.source.scrollTop + 40 || top > this.source.scrollTop + room - 60) this.source.scrollTop = top - room / 3;
   }
+}
+
+// Two blocks of the same product side by side, at the same share of their steps.
+
+const SHARES = 1000;  // places of the slider
+
+class Compare {
+  constructor(root, scenes, start, onmove) {
+    this.scenes = scenes;
+    this.onmove = onmove;
+    const text = words.compare;
+    this.slider = make("input", {type: "range", min: 0, max: SHARES, class: "run", "aria-label": text.share,
+      oninput: () => this.goTo(Number(this.slider.value))});
+    this.share = make("p", {class: "where"});
+    this.finding = make("p", {class: "sentence", "aria-live": "polite"});
+    this.sides = [text.left, text.right].map((label, i) => this.side(label, start.sides?.[i] ?? Math.min(i * 2, scenes.length - 1)));
+    root.replaceChildren(make("p", {class: "muted"}, say(text.about, scenes[0])), this.slider, this.share, this.finding,
+      make("div", {class: "sides"}, ...this.sides.map(({element}) => element)));
+    for (const side of this.sides) side.block.load(scenes[side.scene]);
+    this.goTo(start.share ?? SHARES / 2);
+  }
+
+  side(label, scene) {
+    const block = new BlockView(() => {});
+    const side = {scene, block, sentence: make("p", {class: "muted"})};
+    const names = this.scenes.map(({name}) => name);
+    const chosen = choice(label, names, scene, (number) => {
+      side.scene = number;
+      block.load(this.scenes[number]);
+      this.goTo(this.at);
+    });
+    side.element = make("div", {}, chosen.element, side.sentence, make("div", {class: "side"},
+      make("div", {}, section(words.player.matrices, block.matrices), section(words.player.request, block.request, block.actions)),
+      make("div", {}, section(words.player.counters, block.counters), section(words.player.shared, block.shared))));
+    return side;
+  }
+
+  goTo(at) {
+    this.at = Math.max(0, Math.min(at, SHARES));
+    this.slider.value = this.at;
+    setText(this.share, say(words.compare.percent, {percent: (100 * this.at / SHARES).toFixed(1)}));
+    const floats = this.sides.map(({block, sentence}) => {
+      block.goTo(Math.round(block.recording.last * this.at / SHARES), 0);
+      setText(sentence, block.sentence);
+      return floatsPerResult(block).toFixed(2);
+    });
+    const isWhole = this.sides.every(({block}) => block.recording.scene.complete);
+    setText(this.finding, say(words.compare.finding, {left: floats[0], right: floats[1]}) +
+      (isWhole ? "" : " " + words.compare.incomplete));
+    this.onmove(this);
+  }
+
+  // Returns whether the key means something.
+  press(key) {
+    const by = {ArrowRight: 1, n: 1, ArrowLeft: -1, p: -1, PageUp: 50, PageDown: -50}[key];
+    if (by === undefined) return false;
+    this.goTo(this.at + by);
+    return true;
+  }
+}
+
+// What the block has loaded from global memory, with what the copy engine has fetched for it.
+function floatsPerResult({recording, replay}) {
+  const {BM, BN, M, N} = recording.scene;
+  const results = Math.min(BM, M) * Math.min(BN, N);
+  return (replay.counts.gmem.loads.words + replay.boxBytes / 4) / results;
 }

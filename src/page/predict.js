@@ -7,7 +7,7 @@ class Predict {
     this.key = "gemm_steps.predict." + id;
     this.names = names;
     this.asked = asked;
-    this.said = this.read();
+    this.answers = this.read();
     this.score = make("p", {class: "muted", role: "status"});
     root.replaceChildren(
       make("p", {class: "muted"}, say(words.predict.about, {...names, gpu, names: Object.keys(names).join(", ")})),
@@ -26,14 +26,14 @@ class Predict {
 
   write() {
     try {
-      localStorage.setItem(this.key, JSON.stringify(this.said));
+      localStorage.setItem(this.key, JSON.stringify(this.answers));
     } catch {
       // The predictions then last as long as the page.
     }
   }
 
   forget(root, id, prediction) {
-    this.said = {};
+    this.answers = {};
     this.write();
     new Predict(root, id, prediction);
   }
@@ -49,8 +49,8 @@ class Predict {
     };
     const form = make("form", {onsubmit: check}, input, make("button", {type: "submit"}, text.check),
       make("button", {type: "button", onclick: () => this.judge(number, "", verdict)}, text.show));
-    if (number in this.said) {
-      input.value = this.said[number];
+    if (number in this.answers) {
+      input.value = this.answers[number];
       this.judge(number, input.value, verdict);
     }
     return make("li", {}, make("p", {}, question), form, verdict);
@@ -59,26 +59,26 @@ class Predict {
   // An empty text gives the question up. The first prediction counts.
   judge(number, typed, verdict) {
     const [, value, answer, reason] = this.asked[number];
-    let told = say(words.predict.is, {value: answer});
+    let sentence = say(words.predict.is, {value: answer});
     if (typed.trim() !== "") {
       try {
-        told = judged(evaluateFormula(typed, this.names), value);
+        sentence = judged(evaluateFormula(typed, this.names), value);
       } catch (problem) {
         setText(verdict, say(words.predict.again, {problem: problem.message}));
         return;
       }
-      if (reason !== "") told += " " + answer + ".";
+      if (reason !== "") sentence += " " + answer + ".";
     }
-    if (!(number in this.said)) {
-      this.said[number] = typed;
+    if (!(number in this.answers)) {
+      this.answers[number] = typed;
       this.write();
     }
-    setText(verdict, reason === "" ? told : told + " " + reason);
+    setText(verdict, reason === "" ? sentence : sentence + " " + reason);
     this.count();
   }
 
   isRight(number) {
-    const typed = this.said[number] ?? "";
+    const typed = this.answers[number] ?? "";
     if (typed.trim() === "") return false;
     try {
       return isClose(evaluateFormula(typed, this.names), this.asked[number][1]);
@@ -93,18 +93,18 @@ class Predict {
   }
 }
 
-// As `--ask` judges (src/report/quiz.cpp).
-function isClose(said, value) {
-  return Math.abs(said - value) < 0.005 * Math.max(1, Math.abs(value));
+// As `--ask` judges (src/report/predicted.cpp).
+function isClose(answer, value) {
+  return Math.abs(answer - value) < 0.005 * Math.max(1, Math.abs(value));
 }
 
-function judged(said, value) {
+function judged(answer, value) {
   const text = words.predict;
   const shown = (number) => number.toLocaleString("en-US", {maximumFractionDigits: 4});
-  if (isClose(said, value)) return say(text.right, {value: shown(value)});
-  const times = said < value ? value / said : said / value;
-  return say(said < value ? text.few : text.many, {
-    said: shown(said), value: shown(value), difference: shown(Math.abs(said - value)),
-    factor: said > 0 ? say(text.factor, {times: shown(Math.round(100 * times) / 100)}) : "",
+  if (isClose(answer, value)) return say(text.right, {value: shown(value)});
+  const times = answer < value ? value / answer : answer / value;
+  return say(answer < value ? text.few : text.many, {
+    answer: shown(answer), value: shown(value), difference: shown(Math.abs(answer - value)),
+    factor: answer > 0 ? say(text.factor, {times: shown(Math.round(100 * times) / 100)}) : "",
   });
 }

@@ -2,7 +2,7 @@
 // page. Each function names the C++ function that it must equal; src/page/calculators_tests.cpp
 // compares them on random settings.
 //
-// A GPU is as src/page/calculator_data.cpp writes it. Sizes are in bytes.
+// A GPU is as src/page/data.cpp writes it. Sizes are in bytes.
 
 const MAX_THREADS_PER_BLOCK = 1024;  // for every compute capability since 2.0
 const MAX_REGISTERS_PER_THREAD = 255;  // the most that an instruction can name

@@ -1,6 +1,5 @@
-#include "page/scene_data.h"
-
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +9,64 @@
 #include <vector>
 
 #include "cuda/wmma_layout.h"
-#include "page/packed.h"
+#include "page/data.h"
+#include "page/page.h"
 #include "step/scene.h"
 #include "text/json.h"
 #include "text/numbers.h"
 
 namespace page {
+
+namespace {
+
+constexpr std::size_t kShortest = 3;         // a shorter repetition is no shorter as text
+constexpr std::size_t kMostCandidates = 16;  // of the latest places that begin alike
+
+struct Repetition {
+  std::size_t distance = 0, length = 0;
+};
+
+// The longest repetition of what was before `at`, among the latest places that begin alike.
+Repetition longest(
+    std::span<const std::int64_t> numbers, std::size_t at, const std::vector<std::size_t>& places) {
+  Repetition best;
+  const std::size_t first = places.size() - std::min(places.size(), kMostCandidates);
+  for (std::size_t i = places.size(); i-- > first;) {
+    std::size_t length = 0;
+    while (at + length < numbers.size() && numbers[places[i] + length] == numbers[at + length]) {
+      ++length;
+    }
+    if (length > best.length) best = {at - places[i], length};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string packed(std::span<const std::int64_t> numbers) {
+  std::string text = "[";
+  std::map<std::array<std::int64_t, kShortest>, std::vector<std::size_t>> places;
+  const auto remember = [&](std::size_t at) {
+    if (at + kShortest <= numbers.size()) {
+      places[{numbers[at], numbers[at + 1], numbers[at + 2]}].push_back(at);
+    }
+  };
+  for (std::size_t at = 0; at < numbers.size();) {
+    Repetition found;
+    if (at + kShortest <= numbers.size()) {
+      const auto known = places.find({numbers[at], numbers[at + 1], numbers[at + 2]});
+      if (known != places.end()) found = longest(numbers, at, known->second);
+    }
+    if (at > 0) text += ",";
+    const std::size_t taken = std::max<std::size_t>(found.length, 1);
+    text += found.length == 0
+                ? std::to_string(numbers[at])
+                : "[" + std::to_string(found.distance) + "," + std::to_string(found.length) + "]";
+    for (std::size_t i = 0; i < taken; ++i) remember(at + i);
+    at += taken;
+  }
+  return text + "]";
+}
 
 namespace {
 
@@ -81,22 +132,22 @@ std::string pattern_of(const step::StepScene& scene, std::size_t at) {
 
 // The block's steps, column by column.
 std::string steps_data(const step::StepScene& scene, step::BlockSteps block) {
-  Dictionary patterns, deeds;
+  Dictionary patterns, operations;
   Numbers what, warp, base;
-  std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and deed
+  std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
   for (std::size_t at = block.begin; at < block.end; ++at) {
     const model::RecordedEvent& event = scene.recording.events[at];
     const std::int64_t pattern = patterns.number_of(pattern_of(scene, at));
-    const std::int64_t deed = deeds.number_of(array_of(
+    const std::int64_t operation = operations.number_of(array_of(
         {std::to_string(static_cast<int>(event.kind)), std::to_string(event.site),
          std::to_string(pattern)}));
-    what.push_back(deed);
+    what.push_back(operation);
     warp.push_back(event.warp);
     std::int64_t& before = latest[{event.warp, event.site}];
     base.push_back(base_of(event.access) - before);
     before = base_of(event.access);
   }
-  return "\"patterns\":" + patterns.json() + ",\"deeds\":" + deeds.json() +
+  return "\"patterns\":" + patterns.json() + ",\"operations\":" + operations.json() +
          ",\"what\":" + packed(what) + ",\"warp\":" + packed(warp) + ",\"base\":" + packed(base);
 }
 

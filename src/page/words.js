@@ -1,6 +1,6 @@
 // Every word of the page, by the part that shows it. {name} stands for a value, and
-// {name|one|many} for one of two words, by that value. To translate the page, translate the words_*
-// and this file.
+// {name|one|many} for one of two words, by that value. To translate the page, translate
+// this file.
 const words = {
   page: {
     skip: "Skip to the contents",
@@ -80,7 +80,7 @@ const words = {
     conflict: "bank conflict or race",
     tileOfBlock: "this block's part",
   },
-  deed: {
+  step: {
     begin: "The block begins: {threads} threads in {warps} {warps|warp|warps}. Shared memory is empty.",
     end: "The block ends: all its threads have left the kernel.",
     barrier: "Barrier: every thread of the block has reached __syncthreads().",
@@ -161,12 +161,205 @@ const words = {
     check: "Check",
     show: "Show me",
     right: "Right: it is {value}.",
-    few: "You said {said}, it is {value}: {difference} too few{factor}.",
-    many: "You said {said}, it is {value}: {difference} too many{factor}.",
+    few: "You said {answer}, it is {value}: {difference} too few{factor}.",
+    many: "You said {answer}, it is {value}: {difference} too many{factor}.",
     factor: ", or a factor of {times}",
     is: "It is {value}.",
     again: "{problem}. Try again.",
     score: "{right} of {asked} right at the first try",
     forget: "Forget my predictions",
+  },
+};
+
+words.calculators = {
+  title: "Calculators",
+  about: "Every change is answered at once, by the same rules as in the program.",
+  own: "your own",
+  whole: "{name}: give a whole number from {low} to {high}.",
+
+  occupancy: {
+    title: "Occupancy",
+    about: "How many blocks of a kernel an SM holds at once, and what limits this number.",
+    gpu: "GPU",
+    preset: "Kernel",
+    presetName: "stage {stage}, {name}, {variant}",
+    threads: "Threads per block",
+    registers: "Registers per thread",
+    smemBytes: "Shared memory per block, bytes",
+    finding:
+      "An SM of the {gpu} holds {blocks} {blocks|block|blocks} of {threads} {threads|thread|threads}, which is {percent} % of its warps. The limit is {limiter}.",
+    none: "An SM of the {gpu} cannot hold such a block. The limit is {limiter}.",
+    limiters: {
+      "threads": "the number of threads",
+      "blocks": "the number of blocks",
+      "shared memory": "shared memory",
+      "registers": "the registers",
+    },
+    caption: "Blocks per SM that each limit alone would allow",
+    limit: "limit",
+    has: "an SM of the {gpu} has",
+    takes: "a block takes",
+    allows: "blocks",
+    unlimited: "no limit",
+    notCompiled: "The registers of this kernel on this GPU were not recorded.",
+    units: {
+      "threads": "{value} threads",
+      "blocks": "{value} blocks",
+      "shared memory": "{value} bytes",
+      "registers": "{value} registers",
+    },
+    curve: "Occupancy in %",
+    curveFinding: "Occupancy over {name}: {percent} % at {value}.",
+    curveHelp: "Each curve changes one number and keeps the other two. A click on a curve chooses a value.",
+  },
+
+  tiles: {
+    title: "Tile sizes",
+    about:
+      "What the sizes of tiles decide before there is a kernel. The formulas are those of the stage.",
+    kernel: "Formulas of",
+    kernelName: "stage {stage}, {name}",
+    preset: "Sizes",
+    size: "M = N = K",
+    sizes: {
+      BM: "BM, rows of a block's tile",
+      BN: "BN, its columns",
+      BK: "BK, its depth along K",
+      TM: "TM, rows per thread",
+      TN: "TN, columns per thread",
+    },
+    faults: {
+      "range": "Give each size as a whole number from 1 to 1024.",
+      "rows": "BM = {BM} is not a multiple of TM = {TM}: the rows do not divide evenly among the threads.",
+      "columns":
+        "BN = {BN} is not a multiple of TN = {TN}: the columns do not divide evenly among the threads.",
+      "threads": "{threads} threads are more than the 1,024 that a block may have; make TM or TN larger.",
+      "vectors": "This kernel moves {vec} floats at once, so TM, TN and BK must be multiples of {vec}.",
+      "copies of A":
+        "{threads} threads, {vec} {vec|float|floats} each, cannot copy A's tile of {BM} x {BK} in whole rows.",
+      "copies of B":
+        "{threads} threads, {vec} {vec|float|floats} each, cannot copy B's tile of {BK} x {BN} in whole rows.",
+      "shared memory":
+        "The tiles take {smemBytes} bytes of shared memory; a block of no GPU in the table may have so much.",
+    },
+    finding:
+      "{threads} {threads|thread|threads} with {results} {results|result|results} each ask for {gmem} operations per byte of global memory and {smem} per byte of shared memory. On the {gpu} these tiles allow at most {tflops} TFLOP/s; the limit is {unit}.",
+    units: {
+      FMA: "the multipliers",
+      issue: "the issue of instructions",
+      SMEM: "shared memory",
+      L1: "the L1 cache",
+      L2: "the L2 cache",
+      DRAM: "DRAM",
+    },
+    costs: "What one thread does",
+    count: "count",
+    formula: "formula",
+    perThread: "per thread",
+    perResult: "per result",
+    counts: {
+      gmem_loads: "loads from global memory",
+      gmem_floats: "floats loaded from global memory",
+      smem_loads: "loads from shared memory",
+      smem_floats: "floats loaded from shared memory",
+      gmem_stores: "stores to global memory",
+      smem_stores: "stores to shared memory",
+    },
+    ceilings: "The most that each GPU can reach with these tiles",
+    gpu: "GPU",
+    tflops: "TFLOP/s",
+    percent: "% of FMA's peak",
+    unit: "limit",
+    noClock: "has no clock",
+    tooMuch: "too little shared memory",
+    assumes:
+      "The bound assumes that every unit works all the time at the boost clock, that requests to global memory are contiguous, that shared memory has no bank conflict and lanes share what they load, that caches answer everything that was loaded before, and that nothing waits. A real kernel stays below it. Occupancy and padding are not in it.",
+  },
+
+  banks: {
+    title: "Banks of shared memory",
+    about:
+      "A warp of 32 lanes asks shared memory for words. Word w is in bank w % 32, and a bank serves one word per wavefront.",
+    preset: "Pattern",
+    presets: [
+      "neighbours: a row",
+      "a column of a 32 x 32 tile",
+      "the same column, rows padded by a word",
+      "the same column, swizzled by XOR",
+      "all lanes the same word",
+      "two words apart",
+      "a row of float4",
+      "a column of float4",
+      "a column of float4, swizzled by XOR",
+    ],
+    access: "Access",
+    accesses: ["load", "store"],
+    bytes: "Bytes per lane",
+    stride: "Words from lane to lane",
+    padding: "Words of padding after each 32",
+    swizzle: "XOR the place in its row with the row's number",
+    finding:
+      "The {access} takes {wavefronts} {wavefronts|wavefront|wavefronts}, {conflicts} of them {conflicts|a bank conflict|bank conflicts}: up to {most} different words are in one bank.",
+    free: "The {access} takes {wavefronts} {wavefronts|wavefront|wavefronts} and has no bank conflict.",
+    idle: "No lane takes part.",
+    outside: "Lane {lane} would be at word {word}; this memory has {words} words.",
+    misaligned:
+      "Lane {lane} is at word {word}. With {bytes} bytes per lane, a word's number must be a multiple of {unit}.",
+    served: "What each wavefront serves: the lane in each bank",
+    wavefront: "wavefront",
+    bank: "bank",
+    group: "group {group}",
+    memory: "Shared memory: which lanes want which word",
+    memoryHelp:
+      "Choose a lane, then click a word, or move with the arrow keys and press Enter. The lane goes there and the next lane is chosen.",
+    row: "row",
+    moving: "Lane to move",
+    cell: "word {word}, bank {bank}",
+    cellLanes: "word {word}, bank {bank}: {lanes}",
+    lanes: "Words of the lanes",
+    lanesHelp: "An empty field is a lane that takes no part.",
+    lane: "lane {lane}",
+  },
+};
+
+words.charts = {
+  gpu: "GPU",
+  size: "M = N = K",
+  scale: "Scale",
+  scales: ["linear", "logarithmic"],
+  help: "Point at a mark for its numbers. With Tab and the arrow keys you reach all of them.",
+  behind: "The numbers behind it",
+  stage: "stage",
+  stageName: "{stage} {name}",
+  tflops: "TFLOP/s",
+  roof: "roof",
+
+  roofline: {
+    title: "Roofline",
+    x: "operations per byte asked of global memory, as traced",
+    y: "TFLOP/s, recorded",
+    finding:
+      "On the {gpu} at {size} x {size} x {size} the operations per byte asked of global memory rise from {low} in stage {first} to {high} in stage {last}, and the speed from {slow} to {fast} TFLOP/s. From {ridge} operations per byte on, DRAM is no longer the limit.",
+    above: "Above DRAM's roof, because caches answer most of what is asked: {stages}.",
+    dot: "Stage {stage}, {name}, tiles {variant}: {tflops} TFLOP/s at {intensity} operations per byte, which is {percent} % of the peak ({peak}). DRAM and this peak allow {dram} TFLOP/s there.",
+    intensity: "operations per byte",
+    tiles: "tiles",
+    percent: "% of its peak",
+    roofs: "The roofs",
+    tbPerS: "{value} TB/s",
+    tflopsOf: "{value} TFLOP/s",
+  },
+
+  staircase: {
+    title: "Staircase",
+    cublas: "cuBLAS fp32",
+    finding:
+      "On the {gpu} at {size} x {size} x {size} the stages climb from {slow} TFLOP/s (stage {first}) to {fast} TFLOP/s (stage {last}). That is {percent} % of cuBLAS in fp32, which reaches {cublas} TFLOP/s.",
+    legend: "The dashed line is cuBLAS in fp32. Hatched bars are stages on tensor cores; a thick mark is their roof.",
+    stair: "Stage {stage}, {name}: {tflops} TFLOP/s, {percent} % of cuBLAS in fp32.",
+    times: "It is {times} times as fast as the stage before.",
+    tensor: "The tensor cores' roof with its instruction is {roof} TFLOP/s.",
+    percent: "% of cuBLAS",
+    factor: "times the stage before",
   },
 };

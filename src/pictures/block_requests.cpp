@@ -1,9 +1,9 @@
 #include "pictures/block_requests.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <deque>
-#include <regex>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -197,10 +197,60 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-std::string last_word(const std::string& text) {
-  std::smatch match;
-  return std::regex_search(text, match, std::regex("([A-Za-z_]\\w*)[^\\w]*$")) ? match[1].str()
-                                                                               : std::string();
+using Tokens = std::vector<std::string>;
+
+bool is_of_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+}
+
+// Names and numbers as wholes, any other sign alone.
+Tokens tokens_of(const std::string& text) {
+  Tokens tokens;
+  bool in_word = false;
+  for (const char c : text) {
+    if (in_word && is_of_word(c)) {
+      tokens.back() += c;
+    } else if (!std::isspace(static_cast<unsigned char>(c))) {
+      tokens.emplace_back(1, c);
+    }
+    in_word = is_of_word(c);
+  }
+  return tokens;
+}
+
+std::string text_until(const Tokens& tokens, std::size_t begin, const char* end) {
+  std::string text;
+  for (; begin < tokens.size() && tokens[begin] != end; ++begin) text += tokens[begin];
+  return text;
+}
+
+// "BM" and "BN" of "template <int BM, int BN = 4>".
+std::vector<std::string> template_parameters(const Tokens& tokens) {
+  std::vector<std::string> names;
+  bool has_default = false;
+  const auto begin = std::find(tokens.begin(), tokens.end(), "template");
+  for (auto at = begin; at != tokens.end() && (at == begin || at[-1] != ">"); ++at) {
+    const bool ends = *at == "," || *at == ">";
+    if (*at == "=" || (ends && !has_default)) names.push_back(at[-1]);
+    if (*at == "=" || ends) has_default = *at == "=";
+  }
+  return names;
+}
+
+// "BM=16,BN=32" of "constexpr int BM = 16, BN = 32;", "BM=16" of "#define BM 16", or nothing.
+std::string constants_in(const Tokens& line) {
+  if (line.size() > 3 && line[0] == "#" && line[1] == "define") {
+    return line[2] + "=" + text_until(line, 3, "/");
+  }
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] != "const" && line[at] != "constexpr") continue;
+    std::size_t equals = at + 1;
+    while (equals < line.size() && is_of_word(line[equals][0])) ++equals;
+    if (equals > at + 1 && equals < line.size() && line[equals] == "=") {
+      return line[equals - 1] + text_until(line, equals, ";");
+    }
+  }
+  return "";
 }
 
 Constants constants_of(
@@ -209,30 +259,19 @@ Constants constants_of(
   std::string heading;
   for (int line = first; line <= last; ++line) heading += source[line - 1] + " ";
   const std::size_t open = kernel.find('<');
-  std::smatch parameters;
-  if (open != kernel.npos &&
-      std::regex_search(heading, parameters, std::regex("template\\s*<([^>]*)>"))) {
-    const std::string arguments = kernel.substr(open + 1, kernel.rfind('>') - open - 1);
-    const std::vector<std::string> names = split_at_commas(parameters[1].str());
-    const std::vector<std::string> values = split_at_commas(arguments);
+  if (open != kernel.npos) {
+    const std::vector<std::string> names = template_parameters(tokens_of(heading));
+    const std::vector<std::string> values =
+        split_at_commas(kernel.substr(open + 1, kernel.rfind('>') - open - 1));
     for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
       // g++ spells an unsigned argument "16u".
-      const std::string value = std::regex_replace(values[i], std::regex("[uUlL]+\\s*$"), "");
-      constants.add(last_word(names[i].substr(0, names[i].find('='))), value);
+      constants.add(names[i], values[i].substr(0, values[i].find_last_not_of("uUlL ") + 1));
     }
   }
-  const std::regex constant("\\b(?:constexpr|const)\\s[\\w\\s]*?(\\w+)\\s*=\\s*([^;]+);");
-  const std::regex macro("^\\s*#\\s*define\\s+(\\w+)\\s+([^/]+)");
   for (const std::string& line : source) {
-    std::smatch match;
-    if (line.size() < 1000 &&
-        (std::regex_search(line, match, constant) || std::regex_search(line, match, macro))) {
-      // constexpr int BM = 16, BN = 32;
-      for (const std::string& each : split_at_commas(match[1].str() + "=" + match[2].str())) {
-        const std::size_t equals = each.find('=');
-        if (equals == each.npos) continue;
-        constants.add(last_word(each.substr(0, equals)), each.substr(equals + 1));
-      }
+    for (const std::string& each : split_at_commas(constants_in(tokens_of(line)))) {
+      const std::size_t equals = each.find('=');
+      if (equals != each.npos) constants.add(each.substr(0, equals), each.substr(equals + 1));
     }
   }
   return constants;
@@ -253,19 +292,21 @@ int declared_row_words(
     const std::vector<std::string>& source, int first, int last, const std::string& kernel,
     const std::string& name, std::size_t bytes, int banks) {
   if (first < 1 || last > static_cast<int>(source.size())) return banks;
-  // float As[BM][BK], Bs[BK][BN]: the dimensions that follow the name.
-  const std::regex declaration("\\b" + name + "\\s*((?:\\[[^\\]]*\\]\\s*)+)");
   for (int line = first; line <= last; ++line) {
     const std::string& text = source[line - 1];
-    std::smatch match;
-    if (text.size() > 1000 || text.find("__shared__") == text.npos ||
-        !std::regex_search(text, match, declaration)) {
-      continue;
+    if (text.find("__shared__") == text.npos) continue;
+    // float As[BM][BK], Bs[BK][BN]: the dimensions that follow the name.
+    const Tokens tokens = tokens_of(text);
+    std::size_t at = 0;
+    while (at + 1 < tokens.size() && (tokens[at] != name || tokens[at + 1] != "[")) ++at;
+    int dimensions = 0;
+    std::string expression;
+    for (++at; at < tokens.size() && tokens[at] == "["; ++at, ++dimensions) {
+      expression = text_until(tokens, at + 1, "]");
+      while (at + 1 < tokens.size() && tokens[at] != "]") ++at;
     }
-    const std::string dimensions = match[1].str();
-    if (std::count(dimensions.begin(), dimensions.end(), '[') < 2) return banks;
-    const std::size_t open = dimensions.rfind('['), close = dimensions.rfind(']');
-    const std::string expression = dimensions.substr(open + 1, close - open - 1);
+    if (dimensions == 0) continue;
+    if (dimensions == 1) return banks;
     try {
       const Constants constants = constants_of(source, first, last, kernel);
       const double words = model::evaluate(expression, constants.values) * words_of_element(text);

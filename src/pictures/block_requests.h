@@ -31,7 +31,7 @@ struct Request {
 
 // What one thread asked of an mbarrier, the copy engine or the tensor cores.
 struct Action {
-  model::RecordedAction told;
+  model::RecordedAction recorded;
   std::size_t requests;  // of the block, that were made before
 };
 

@@ -337,7 +337,7 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
   const auto count = [&](Kind kind) {
     return std::count_if(
         stage.block.actions.begin(), stage.block.actions.end(),
-        [&](const Action& action) { return action.told.kind == kind; });
+        [&](const Action& action) { return action.recorded.kind == kind; });
   };
   CHECK(count(Kind::box) == kTiles * (1 + v.BN / 32));
   // One for each tile that is copied, and one of each warpgroup when it has been multiplied.
@@ -345,15 +345,15 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
   // Of every warp, for each tile and 8 of K.
   CHECK(count(Kind::multiply) == v.BN / 64 * 4 * kTiles * (v.BK / 8));
   double bytes = 0;
-  for (const auto& [told, requests] : stage.block.actions) {
-    if (told.kind != Kind::box) continue;
-    REQUIRE(told.matrix >= 0);
-    const std::string& matrix = stage.block.arrays[told.matrix].name;
-    const Element first = element_at(stage.block, matrix[0], told.first);
+  for (const auto& [recorded, requests] : stage.block.actions) {
+    if (recorded.kind != Kind::box) continue;
+    REQUIRE(recorded.matrix >= 0);
+    const std::string& matrix = stage.block.arrays[recorded.matrix].name;
+    const Element first = element_at(stage.block, matrix[0], recorded.first);
     CHECK((matrix == "A" ? first.col : first.row) % v.BK == 0);
-    CHECK(told.rows == (matrix == "A" ? v.BM : v.BK));
-    CHECK(told.row_bytes == 128);
-    bytes += static_cast<double>(told.bytes);
+    CHECK(recorded.rows == (matrix == "A" ? v.BM : v.BK));
+    CHECK(recorded.row_bytes == 128);
+    bytes += static_cast<double>(recorded.bytes);
   }
   CHECK(bytes == 4.0 * kTiles * v.BK * (v.BM + v.BN));
 }
@@ -402,13 +402,13 @@ TEST_CASE("threads that wait for each other have no schedule") {
   std::vector<Action>& actions = stage.block.actions;
   const auto of = [&](model::RecordedAction::Kind kind) {
     return *std::find_if(
-        actions.begin(), actions.end(), [&](const Action& a) { return a.told.kind == kind; });
+        actions.begin(), actions.end(), [&](const Action& a) { return a.recorded.kind == kind; });
   };
   // The copying thread waits for the first tile before it has it copied.
   Action wait = of(model::RecordedAction::Kind::wait);
-  wait.told.thread = of(model::RecordedAction::Kind::box).told.thread;
-  wait.told.barrier = of(model::RecordedAction::Kind::box).told.barrier;
-  wait.told.value = 0;
+  wait.recorded.thread = of(model::RecordedAction::Kind::box).recorded.thread;
+  wait.recorded.barrier = of(model::RecordedAction::Kind::box).recorded.barrier;
+  wait.recorded.value = 0;
   actions.insert(actions.begin(), wait);
   CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 0, 1, 0}), std::logic_error);
 }

@@ -446,9 +446,10 @@ struct Box {
 };
 
 const model::RecordedAction& first_box(const BlockRequests& block, const char* matrix) {
-  for (const auto& [told, requests] : block.actions) {
-    if (told.kind == Kind::box && told.matrix >= 0 && block.arrays[told.matrix].name == matrix)
-      return told;
+  for (const auto& [recorded, requests] : block.actions) {
+    if (recorded.kind == Kind::box && recorded.matrix >= 0 &&
+        block.arrays[recorded.matrix].name == matrix)
+      return recorded;
   }
   throw std::logic_error(std::string("no box of ") + matrix);
 }
@@ -457,9 +458,9 @@ const model::RecordedAction& first_box(const BlockRequests& block, const char* m
 Box box_of_wgmma(const BlockRequests& block) {
   const auto first = std::find_if(
       block.actions.begin(), block.actions.end(),
-      [](const Action& action) { return action.told.kind == Kind::multiply; });
+      [](const Action& action) { return action.recorded.kind == Kind::multiply; });
   if (first == block.actions.end()) throw std::logic_error("a block without wgmma");
-  const model::MatrixDescriptor matrix = model::decoded(first->told.value);
+  const model::MatrixDescriptor matrix = model::decoded(first->recorded.value);
   Box box{"A's box: 32 of K per row", "row", first_box(block, "A"), {}, {}, {}};
   box.place = [swizzle = matrix.swizzle](Chunk chunk) {
     const std::uint32_t at = chunk.row * kRowBytes + chunk.number * kChunkBytes;

@@ -1,4 +1,5 @@
-// Whether the words of a figure can be read: none over another, none over a line, none cut off.
+// What the figures show, and whether their words can be read: none over another, none over a line,
+// none cut off.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -60,7 +60,7 @@ struct Play {
 };
 
 bool copies(const Action& action) {
-  return action.told.kind == Kind::box;
+  return action.recorded.kind == Kind::box;
 }
 
 // The threads that copy or multiply and arrive at barriers. The rest do the same as these, or wait.
@@ -68,11 +68,11 @@ std::vector<Player> players_of(const BlockRequests& block) {
   std::map<int, std::vector<Action>> by_thread;
   std::set<int> that_copy, that_multiply, that_arrive;
   for (const Action& action : block.actions) {
-    const int thread = action.told.thread;
+    const int thread = action.recorded.thread;
     by_thread[thread].push_back(action);
     if (copies(action)) that_copy.insert(thread);
-    if (action.told.kind == Kind::multiply) that_multiply.insert(thread);
-    if (action.told.kind == Kind::arrive) that_arrive.insert(thread);
+    if (action.recorded.kind == Kind::multiply) that_multiply.insert(thread);
+    if (action.recorded.kind == Kind::arrive) that_arrive.insert(thread);
   }
   std::vector<Player> players;
   std::map<Task, int> groups;
@@ -99,24 +99,24 @@ void prepare(Play& play) {
     // A box belongs to the phase at which its thread arrived last at its barrier.
     std::map<std::uint32_t, std::uint64_t> phase_of;
     for (const Action& action : player.actions) {
-      const model::RecordedAction& told = action.told;
-      if (told.kind == Kind::arrive) {
-        phase_of[told.barrier] = told.value;
-        ++play.phases[{told.barrier, told.value}].missing;
-        if (split) play.tile_of[{told.barrier, told.value}] = *split;
-      } else if (player.task == Task::split && told.kind == Kind::wait) {
-        split = play.tile_of.at({told.barrier, told.value});
+      const model::RecordedAction& recorded = action.recorded;
+      if (recorded.kind == Kind::arrive) {
+        phase_of[recorded.barrier] = recorded.value;
+        ++play.phases[{recorded.barrier, recorded.value}].missing;
+        if (split) play.tile_of[{recorded.barrier, recorded.value}] = *split;
+      } else if (player.task == Task::split && recorded.kind == Kind::wait) {
+        split = play.tile_of.at({recorded.barrier, recorded.value});
       } else if (copies(action)) {
-        const Phase phase{told.barrier, phase_of.at(told.barrier)};
+        const Phase phase{recorded.barrier, phase_of.at(recorded.barrier)};
         ++play.phases[phase].missing;
         const auto [tile, is_first] =
             play.tile_of.try_emplace(phase, static_cast<int>(play.ring.tiles.size()));
         if (is_first) {
           play.ring.tiles.push_back(
-              {place(told.to), static_cast<unsigned>(phase.second), 0, 0, 0, 0, {}});
+              {place(recorded.to), static_cast<unsigned>(phase.second), 0, 0, 0, 0, {}});
         }
-        if (tile->second == 0) play.tile_bytes += static_cast<double>(told.bytes);
-      } else if (told.kind == Kind::multiply) {
+        if (tile->second == 0) play.tile_bytes += static_cast<double>(recorded.bytes);
+      } else if (recorded.kind == Kind::multiply) {
         ++play.multiplications;
       }
     }
@@ -153,9 +153,9 @@ double cycles_of_requests(const Play& play, const Player& player) {
 // Whether the next action can happen: what it waits for has.
 bool is_ready(const Play& play, const Player& player) {
   if (player.next == player.actions.size()) return false;
-  const model::RecordedAction& told = player.actions[player.next].told;
-  if (told.kind != Kind::wait) return true;
-  const auto phase = play.phases.find({told.barrier, told.value});
+  const model::RecordedAction& recorded = player.actions[player.next].recorded;
+  if (recorded.kind != Kind::wait) return true;
+  const auto phase = play.phases.find({recorded.barrier, recorded.value});
   return phase == play.phases.end() || phase->second.missing == 0;
 }
 
@@ -172,12 +172,12 @@ Use& use_of(Play& play, const Player& player, int tile) {
   return uses[group];
 }
 
-void wait(Play& play, Player& player, const model::RecordedAction& told) {
+void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
   const double asked = player.now;
-  const auto phase = play.phases.find({told.barrier, told.value});
+  const auto phase = play.phases.find({recorded.barrier, recorded.value});
   if (phase != play.phases.end()) player.now = std::max(player.now, phase->second.at);
   if (player.task == Task::copy) player.asked = asked;
-  const auto tile = play.tile_of.find({told.barrier, told.value});
+  const auto tile = play.tile_of.find({recorded.barrier, recorded.value});
   if (player.task == Task::copy || tile == play.tile_of.end()) return;
   const double begin = player.now;
   player.now += cycles_of_requests(play, player);
@@ -200,9 +200,9 @@ void wait(Play& play, Player& player, const model::RecordedAction& told) {
   use.loaded = player.now;
 }
 
-void multiply(Play& play, Player& player, const model::RecordedAction& told) {
+void multiply(Play& play, Player& player, const model::RecordedAction& recorded) {
   // The tile whose place the descriptor names: the last that the thread has waited for there.
-  const int place = place_at(play, model::decoded(told.value).start);
+  const int place = place_at(play, model::decoded(recorded.value).start);
   const auto last = std::find_if(player.tiles.rbegin(), player.tiles.rend(), [&](int tile) {
     return play.ring.tiles[tile].place == place;
   });
@@ -221,20 +221,20 @@ void multiply(Play& play, Player& player, const model::RecordedAction& told) {
 }
 
 void act(Play& play, Player& player) {
-  const model::RecordedAction& told = player.actions[player.next].told;
-  switch (told.kind) {
+  const model::RecordedAction& recorded = player.actions[player.next].recorded;
+  switch (recorded.kind) {
     case Kind::wait:
-      wait(play, player, told);
+      wait(play, player, recorded);
       break;
     case Kind::arrive: {
-      contribute(play, {told.barrier, told.value}, player.now);
+      contribute(play, {recorded.barrier, recorded.value}, player.now);
       const bool releases = player.released < player.tiles.size();
       if (releases) use_of(play, player, player.tiles[player.released++]).released = player.now;
       break;
     }
     case Kind::box: {
       const auto phase = std::find_if(play.phases.begin(), play.phases.end(), [&](const auto& p) {
-        return p.first.first == told.barrier && p.second.missing > 0;
+        return p.first.first == recorded.barrier && p.second.missing > 0;
       });
       RingTile& tile = play.ring.tiles[play.tile_of.at(phase->first)];
       const double begin = std::max(player.now, play.engine_free);
@@ -243,17 +243,18 @@ void act(Play& play, Player& player) {
         tile.asked = std::exchange(player.asked, player.now);
         tile.granted = player.now;
       }
-      play.engine_free = begin + play.pace.copy * static_cast<double>(told.bytes) / play.tile_bytes;
+      play.engine_free =
+          begin + play.pace.copy * static_cast<double>(recorded.bytes) / play.tile_bytes;
       tile.copy_end = play.engine_free;
       contribute(play, phase->first, play.engine_free);
       break;
     }
     case Kind::multiply:
-      multiply(play, player, told);
+      multiply(play, player, recorded);
       break;
     case Kind::multiplied:
-      if (told.value > 0) {
-        player.now = std::max(player.now, player.multiplied.at(told.value - 1));
+      if (recorded.value > 0) {
+        player.now = std::max(player.now, player.multiplied.at(recorded.value - 1));
       }
       break;
   }

@@ -1,6 +1,6 @@
 // Writes the elements of SVG pictures: text in, the same bytes on every machine out.
 //
-// A picture says what things are, by class; one style sheet (picture.cpp) says how that looks, on
+// A picture says what things are, by class; one style sheet (svg.cpp) says how that looks, on
 // light paper and on dark. Colours are Okabe and Ito's (Color Universal Design, 2008), which
 // colour-blind readers tell apart, and every one has a pattern of its own, so that a grey print
 // says the same.
@@ -13,13 +13,6 @@
 #include <vector>
 
 namespace pictures {
-
-// Writes the elements of SVG pictures: text in, the same bytes on every machine out.
-//
-// A picture says what things are, by class; one style sheet (picture.cpp) says how that looks, on
-// light paper and on dark. Colours are Okabe and Ito's (Color Universal Design, 2008), which
-// colour-blind readers tell apart, and every one has a pattern of its own, so that a grey print
-// says the same.
 
 // How an area looks. The names are those of the classes in the style sheet.
 enum class Fill {

@@ -1,4 +1,4 @@
-// --explain as a reader meets it: the program itself, run in a shell.
+// --explain: its sections, what they are computed from, and the program itself, run in a shell.
 #include <doctest/doctest.h>
 
 #include <algorithm>

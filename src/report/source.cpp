@@ -118,9 +118,9 @@ std::string picture_of_banks(const model::LineCounts& line, int most_rows) {
   return text;
 }
 
-// `whose` is what the picture shows: "One warp's load".
+// `title` is what the picture shows: "One warp's load".
 std::string picture_of(
-    const std::string& whose, const model::LineCounts& line, const char* legend, int most_rows,
+    const std::string& title, const model::LineCounts& line, const char* legend, int most_rows,
     text::Style style) {
   const std::string where = line.line > 0 ? text::printed("line %d", line.line) : "a line";
   const auto counted = [](int count, std::string what) {
@@ -128,7 +128,7 @@ std::string picture_of(
     return text::printed("%d %s", count, what.c_str());
   };
   const std::string what = text::printed(
-      "%s on %s, %s: %s, %s.%s", whose.c_str(), where.c_str(), line.array.c_str(),
+      "%s on %s, %s: %s, %s.%s", title.c_str(), where.c_str(), line.array.c_str(),
       counted(std::popcount(line.worst.active), "lanes").c_str(),
       counted(line.worst_pieces, pieces_name(line)).c_str(), legend);
   return text::coloured(text::labelled("", 2, what), text::Colour::bold, style) +

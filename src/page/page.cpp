@@ -1,28 +1,104 @@
-#include "page/page_command.h"
+#include "page/page.h"
 
 #include <cstdio>
+#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "flags/flags.h"
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/refusal.h"
 #include "model/stage.h"
-#include "page/calculator_data.h"
-#include "page/chart_data.h"
-#include "page/html.h"
-#include "page/predictions.h"
-#include "page/scene_data.h"
+#include "page/data.h"
+#include "pictures/svg.h"
 #include "step/step_command.h"
 #include "text/echoed.h"
 #include "text/file.h"
+#include "text/json.h"
 #include "text/numbers.h"
 #include "trace/recorder.h"
 #include "trace/source_lines.h"
 
+// The page's own files, which travel in the program. page.mk recompiles this file when one of them
+// changes. The scripts are in the order in which they need each other.
+#define EMBED(name, ...)                                                           \
+  asm(".pushsection .rodata\n" #name ": " __VA_ARGS__ "\n.byte 0\n.popsection\n"); \
+  extern "C" const char name[] __attribute__((visibility("hidden")))
+#define FILE_OF_PAGE(file) ".incbin \"src/page/" file "\"\n"
+
+EMBED(page_html, FILE_OF_PAGE("page.html"));
+EMBED(
+    page_css, FILE_OF_PAGE("page.css") FILE_OF_PAGE("player.css") FILE_OF_PAGE("calculators.css")
+                  FILE_OF_PAGE("charts.css"));
+EMBED(
+    page_js,
+    FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
+        FILE_OF_PAGE("recording.js") FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("player.js")
+            FILE_OF_PAGE("predict.js") FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("charts.js")
+                FILE_OF_PAGE("page.js"));
+#undef FILE_OF_PAGE
+#undef EMBED
+
 namespace page {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ",\n") + item;
+  return "[" + text + "]";
+}
+
+std::string data_of(const Lesson& lesson) {
+  std::vector<std::string> scenes, complaints;
+  for (const ShownScene& scene : lesson.scenes) scenes.push_back(scene_data(scene));
+  for (const std::string& complaint : lesson.complaints) {
+    complaints.push_back(text::json_string(complaint));
+  }
+  const auto or_null = [](const std::string& json) { return json.empty() ? "null" : json; };
+  return "{\"title\":" + text::json_string(lesson.title) +
+         ",\"verdict\":" + text::json_string(lesson.verdict) +
+         ",\"complaints\":" + joined(complaints) + ",\"scenes\":" + joined(scenes) +
+         ",\"predictions\":" + joined(lesson.predictions) +
+         ",\"calculators\":" + or_null(lesson.calculators) +
+         ",\"charts\":" + or_null(lesson.charts) + "}";
+}
+
+// JSON within a script element: no text in it can end the element.
+std::string within_script(std::string_view json) {
+  std::string safe;
+  for (const char c : json) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return safe;
+}
+
+}  // namespace
+
+std::string lesson_html(const Lesson& lesson) {
+  const std::pair<std::string_view, std::string> parts[] = {
+      {"{{title}}", pictures::xml_escaped(lesson.title)},
+      {"{{style}}", std::string(page_css)},
+      {"{{pictures}}", lesson.pictures},
+      {"{{data}}", within_script(data_of(lesson))},
+      {"{{script}}", std::string(page_js)}};
+  // What is put in is not searched for places again.
+  std::string html;
+  std::string_view rest = page_html;
+  while (!rest.empty()) {
+    std::size_t place = rest.size(), length = 0;
+    const std::string* put = nullptr;
+    for (const auto& [name, value] : parts) {
+      const std::size_t at = rest.find(name);
+      if (at >= place) continue;
+      place = at;
+      length = name.size();
+      put = &value;
+    }
+    html += rest.substr(0, place);
+    if (put != nullptr) html += *put;
+    rest.remove_prefix(place + length);
+  }
+  return html;
+}
 
 namespace {
 
