@@ -40,6 +40,7 @@
 #include "cuda/hopper_instructions.h"
 #include "cuda/instructions.h"
 #include "cuda/launch.h"
+#include "model/error.h"
 #include "model/refusal.h"
 #include "model/stage.h"
 

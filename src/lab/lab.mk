@@ -8,9 +8,9 @@ bench-tracer: $(BUILD)/bench_tracer ## measure the cost of tracing
 	$(BUILD)/bench_tracer
 
 # Compiled for this CPU's vector instructions, to show what it can do.
-$(BUILD)/bench_cpu: src/lab/bench_cpu.cpp $(INSTRUMENT)
+$(BUILD)/bench_cpu: src/lab/bench_cpu.cpp $(THE_GPU) $(INSTRUMENT)
 	$(call say,g++,$<)
-	$(CXX) $(CXXFLAGS) -O3 -march=native $^ -o $(NEW) && mv -f $(NEW) $@
+	$(CXX) $(CXXFLAGS) -O3 -march=native $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 bench-cpu: $(BUILD)/bench_cpu ## measure the steps from the serial loop to openmp_gemm
 	$(BUILD)/bench_cpu
 
