@@ -17,12 +17,17 @@ std::map<const char*, std::size_t> symbols;  // bytes, by their address
 
 // A thread may allocate while another is in a call of CUDA.
 std::mutex heap_lock;
-std::map<const char*, std::size_t> heap;  // bytes, by their address
+// Bytes, by their address. A program's static objects allocate before this one would be made, and
+// free after it would be gone.
+std::map<const char*, std::size_t>& heap() {
+  static auto& map = *new std::map<const char*, std::size_t>;
+  return map;
+}
 
 std::optional<std::size_t> left_in_heap(const char* pointer) {
   const std::lock_guard guard(heap_lock);
-  auto next = heap.upper_bound(pointer);
-  if (next == heap.begin()) return std::nullopt;
+  auto next = heap().upper_bound(pointer);
+  if (next == heap().begin()) return std::nullopt;
   const auto& [begin, bytes] = *std::prev(next);
   const auto offset = static_cast<std::size_t>(pointer - begin);
   return offset <= bytes ? std::optional(bytes - offset) : std::nullopt;
@@ -74,15 +79,15 @@ void know_heap(const void* memory, std::size_t bytes) {
   const auto* const begin = static_cast<const char*>(memory);
   const std::lock_guard guard(heap_lock);
   // A library may have freed what was there.
-  for (auto old = heap.lower_bound(begin); old != heap.end() && old->first < begin + bytes;) {
-    old = heap.erase(old);
+  for (auto old = heap().lower_bound(begin); old != heap().end() && old->first < begin + bytes;) {
+    old = heap().erase(old);
   }
-  heap[begin] = bytes;
+  heap()[begin] = bytes;
 }
 
 void forget_heap(const void* memory) {
   const std::lock_guard guard(heap_lock);
-  heap.erase(static_cast<const char*>(memory));
+  heap().erase(static_cast<const char*>(memory));
 }
 
 void know_symbol(const void* data, std::size_t bytes) {

@@ -21,8 +21,8 @@ struct Hooks {
   std::size_t stack_bytes;
   // The stack of the running fiber. Below the floor, too little is left for the hooks.
   std::uintptr_t stack_floor, stack_top;
-  // From here on up, a load from the running thread's own stack may be of a sum to which wgmma adds;
-  // the stack's top if wgmma adds to none.
+  // From here on up, a load from the running thread's own stack may be of a sum to which wgmma
+  // adds; the stack's top if wgmma adds to none.
   std::uintptr_t sums;
   // The kernel's code, and how much of the stack was in use when the kernel was called.
   std::uintptr_t kernel;
