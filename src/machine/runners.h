@@ -14,7 +14,7 @@ bool in_kernel();           // whether this thread of the operating system runs 
 const char* kernel_name();  // of the current launch; empty if there is none
 std::optional<pthread_t> runner_of_first_block();  // of the running blocks, the first in the grid
 
-// The next traced thread whose turn ends calls `what` before it. null: none does.
+// The next traced thread of that block whose turn ends calls `what` before it.
 void call_at_end_of_turn(void (*what)());
 
 // For the code that runs blocks.
