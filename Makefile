@@ -59,7 +59,7 @@ ifeq ($(MAKE_PID)$(filter help clean,$(MAKECMDGOALS)),)
 $(error $(BUILD): cannot be written; make BUILD=folder builds elsewhere)
 endif
 NEW = $@.new$(MAKE_PID)
-DEPENDENCIES = -MMD -MP -MQ $@ -MF $@.d.new$(MAKE_PID)
+DEPENDENCIES = -MMD -MP -MT $@ -MF $@.d.new$(MAKE_PID)
 KEEP = && mv -f $@.d.new$(MAKE_PID) $@.d && mv -f $(NEW) $@
 
 # HARDENED=build recompiles the files whose meaning hardening changes, and takes the others from

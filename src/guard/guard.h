@@ -40,6 +40,8 @@ struct Watched {
   void (*describe_address)(const void* address, char* words, std::size_t bytes) = nullptr;
   // The thread to ask for its place when the time limit is reached.
   std::optional<pthread_t> (*thread_to_ask)() = nullptr;
+  // Has `what` called by the watched code itself, soon, if that is possible.
+  void (*call_inside)(void (*what)()) = nullptr;
   void (*before_failure)() = nullptr;
 
   // These are called in the child: `begin` before its work, `explain` for an exception. `watching`

@@ -15,6 +15,7 @@ struct Runner {
 };
 std::array<Runner, 1024> runners;  // by OpenMP's thread number, as far as there is room
 char name_of_kernel[256];
+std::atomic<void (*)()> called_at_end_of_turn = nullptr;
 
 }  // namespace
 
@@ -33,6 +34,17 @@ std::optional<pthread_t> runner_of_first_block() {
   }
   if (first == nullptr) return std::nullopt;
   return first->thread;
+}
+
+void call_at_end_of_turn(void (*what)()) {
+  called_at_end_of_turn = what;
+}
+
+void at_end_of_turn() {
+  const auto what = called_at_end_of_turn.load(std::memory_order_relaxed);
+  if (what == nullptr) return;
+  const std::optional<pthread_t> first = runner_of_first_block();
+  if (first && pthread_equal(*first, pthread_self())) what();
 }
 
 void name_kernel(const std::string& name) {

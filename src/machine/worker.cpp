@@ -432,6 +432,7 @@ void will_read_atomically(const void* address) {
 }
 
 void wait_for_room() {
+  at_end_of_turn();
   running_worker->pause(State::kWaitsForRoom);
 }
 
