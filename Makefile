@@ -47,9 +47,9 @@ WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
 CXXFLAGS := -std=c++20 -O1 $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 # The CPU's copies of CUDA source: traced as written, with a call at every access and basic block,
 # and plain. (With DWARF 5, binutils 2.40 mistakes a file's first header for the file itself.)
-AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -include src/cuda/cpu.h \
-	-fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing -Wno-unknown-pragmas $(WARNINGS) \
-	$(EXTRA_CXXFLAGS)
+AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -I$(BUILD)/headers \
+	-include src/cuda/cpu.h -fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing \
+	-Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=1 \
 	-fsanitize-coverage=trace-pc -fdata-sections -U_FORTIFY_SOURCE
 COUNTED := $(foreach name,memcpy memmove memset,--redefine-sym $(name)=simt_$(name))
@@ -67,18 +67,25 @@ KEEP = && mv -f $@.d.new$(MAKE_PID) $@.d && mv -f $(NEW) $@
 HARDENED ?=
 ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
-ROOMS := model text guard machine host announce rewrite trace lab flags pictures report step experiments profile page cluster cli
-SOURCES := cpu_reference.cpp src/gpu/sensors.cpp $(filter-out %_tests.cpp src/lab/bench_tracer.cpp src/lab/bench_cpu.cpp src/announce/wrapper.cpp src/rewrite/rewriter.cpp \
-	src/cluster/alone.cpp src/cluster/mpi.cpp src/cluster/no_gpus.cpp, \
-	$(wildcard $(foreach room,$(ROOMS),src/$(room)/*.cpp src/$(room)/*/*.cpp)))
+# What users' programs and the tests need, and the main program does not.
+FOR_USERS := $(filter-out %_tests.cpp %/wrapper.cpp %/rewriter.cpp,$(wildcard $(addsuffix /*.cpp,$(addprefix src/, \
+	guard announce rewrite machine/ptx)) src/host/blas*.cpp)) src/host/random.cpp
+FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
+# The files of these rooms, without tests and main programs.
+OF = $(filter-out %_tests.cpp %/bench_tracer.cpp %/bench_cpu.cpp %/alone.cpp %/mpi.cpp %/no_gpus.cpp $(FOR_USERS), \
+	$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
+# The ladder and --explain; and what else the main program does.
+OF_LADDER := cpu_reference.cpp src/cli/walk.cpp src/pictures/recorded_gpus.cpp \
+	$(call OF,model text machine host trace lab flags report report/explain profile)
+SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/gpu/sensors.cpp src/cli/others.cpp $(call OF,pictures step experiments page cluster))
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file.
-ANSWER := $(addprefix src/grade/,answers.cpp lines.cpp student.cpp tokens.cpp kernel_names.cpp kernel_rules.cpp region.cpp)
+ANSWER := src/grade/answer.cpp src/grade/kernel_rules.cpp
 # make bench, without its main.
 BENCHED := $(filter-out %_tests.cpp src/bench/bench.cpp,$(wildcard src/bench/*.cpp))
 TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER) $(BENCHED))
 # The files around a user's kernel.
-RUNNERS := $(addprefix src/try/,try.cpp audit.cpp program.cpp launches.cpp print.cpp scenes.cpp why_wrong.cpp)
+RUNNERS := src/try/try.cpp src/try/launches.cpp
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
@@ -89,12 +96,20 @@ $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags
 	$(call say,link,$@)
 	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
-$(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(BUILD)/vocabulary_traced.o $(INSTRUMENT) $(BUILD)/link.flags
+# The ladder alone, which is there in half the time.
+$(BUILD)/ladder: $(MAIN) $(filter $(BUILD)/gemm_steps_%,$(COPIES)) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a $(BUILD)/link.flags
 	$(call say,link,$@)
-	$(CXX) -fopenmp $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+
+$(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(BUILD)/vocabulary_traced.o $(FOR_ALL) $(BUILD)/link.flags
+	$(call say,link,$@)
+	$(CXX) -fopenmp $(filter %.o,$^) $(FOR_ALL) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
-	ar rcs $(NEW) $^ && mv -f $(NEW) $@
+$(BUILD)/ladder.a: $(call OBJECTS,$(OF_LADDER))
+$(BUILD)/users.a: $(call OBJECTS,$(FOR_USERS))
+$(FOR_ALL) $(BUILD)/ladder.a: $(BUILD)/link.flags
+	ar rcs $(NEW) $(filter %.o,$^) && mv -f $(NEW) $@
 
 # Files that were compiled with other flags are recompiled.
 $(BUILD)/%.flags: FORCE
@@ -117,7 +132,7 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $(NEW) && mv -f $(NEW) $@
 # Files whose code runs long are optimized more. gdb reads an argument of simt::run_grid
 # (src/try/debug/debug.sh).
-HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/host/% src/trace/% src/lab/%,$(SOURCES)))
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/host/% src/trace/% src/lab/%,$(SOURCES) $(FOR_USERS)))
 $(HOT): private CXXFLAGS += -O2
 $(HOT): private HEADERS :=
 $(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
@@ -131,7 +146,7 @@ $(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/wrapper
 $(BUILD)/plain/%.o: %.cu $(BUILD)/cpu.flags
 	$(call say,g++,$<)
 	mkdir -p $(@D)
-	$(CXX) $(AS_CPU) -O2 $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
+	$(CXX) $(AS_CPU) -Og -g0 $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/gemm_steps_%.o: $(BUILD)/%/gemm_steps.o
 	src/trace/keep_symbols.sh $< $@ stage_table_$* --redefine-sym stage_table=stage_table_$* $(COUNTED)
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
@@ -140,8 +155,15 @@ $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
 # README's two commands first install what they need.
 run: ## build, then run all stages (FLAGS=... for the program)
 	+$(MAKE) --no-print-directory deps
+ifeq ($(FLAGS)$(wildcard $(PROGRAM)),)
+	+$(MAKE) --no-print-directory $(BUILD)/ladder
+	+(exec -a ./$(PROGRAM) $(BUILD)/ladder); verdict=$$?; \
+		printf '\nNow the rest of ./$(PROGRAM) is built: its pictures, pages, experiments and several GPUs.\n'; \
+		$(MAKE) --no-print-directory $(PROGRAM) && exit $$verdict
+else
 	+$(MAKE) --no-print-directory $(PROGRAM)
 	./$(PROGRAM) $(FLAGS)
+endif
 
 test: ## build and run the tests (TEST_FLAGS=... for doctest)
 test-all: ## run the tests, with every stage on every random shape (slower)

@@ -3,7 +3,7 @@
 
 #include "grade/case.h"
 #include "grade/exercise.h"
-#include "grade/student.h"
+#include "grade/answer.h"
 #include "model/gpus.h"
 #include "text/numbers.h"
 

@@ -1,5 +1,5 @@
 #include "grade/exercise.h"
-#include "grade/costly_line.h"
+#include "grade/complaint.h"
 
 namespace {
 

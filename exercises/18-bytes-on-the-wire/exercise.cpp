@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "grade/formulas.h"
+#include "grade/complaint.h"
 
 namespace {
 

@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "announce/instruction.h"
-
 namespace announce {
 namespace {
 

@@ -12,10 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/cluster_command.h"
-#include "cluster/report.h"
+#include "cli/others.h"
 #include "cpu_reference.h"
-#include "experiments/experiment.h"
 #include "flags/flags.h"
 #include "gpu/gpu.h"
 #include "lab/device.h"
@@ -23,17 +21,14 @@
 #include "lab/npy.h"
 #include "lab/problem.h"
 #include "lab/run.h"
-#include "model/stage.h"
 #include "model/refusal.h"
-#include "page/page.h"
-#include "pictures/pictures.h"
+#include "model/stage.h"
 #include "profile/profile.h"
 #include "report/explain/explain.h"
 #include "report/facts.h"
 #include "report/hazard_sentence.h"
 #include "report/table.h"
 #include "report/words.h"
-#include "step/step_command.h"
 #include "text/echoed.h"
 #include "text/file.h"
 #include "trace/source_lines.h"
@@ -291,13 +286,6 @@ bool print_or_compare(const flags::Flags& flags, const lab::Run& run, const std:
   return true;
 }
 
-int run_experiment(const flags::Flags& flags, const std::string& command) {
-  const std::string ncu_csv = read_ncu_csv(flags);
-  const int exit_code = experiments::run_experiment(flags, command);
-  print_caches(flags, ncu_csv);
-  return exit_code;
-}
-
 void refuse_json(const flags::Flags& flags, const std::string& problem) {
   if (problem.empty()) return;
   throw model::Refusal("--json " + text::echoed(flags.json) + ": " + problem);
@@ -341,14 +329,6 @@ int walk_stages(
   return report_failures(run) || !agrees ? 1 : 0;
 }
 
-// The ladder, if it does not take too long, and then several GPUs.
-int walk_and_distribute(
-    const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
-  cluster::prepare(flags, command);
-  const int exit_code = cluster::has_ladder(flags) ? walk_stages(flags, table, command) : 0;
-  return std::max(exit_code, cluster::run(flags, table, stage_table_plain, command));
-}
-
 // What would run with these flags is marked.
 void list_stages(const flags::Flags& flags, const model::StageTable& table) {
   const bool on_gpu = lab::choose_device(flags);
@@ -367,15 +347,10 @@ int run_program(int argc, char** argv, const model::StageTable& table) {
   if (flags.ncu_metrics) return std::puts(profile::ncu_metrics().c_str()), 0;
   if (flags.ncu_unit_metrics) return std::puts(profile::ncu_unit_metrics().c_str()), 0;
   if (flags.ncu_cache_metrics) return std::puts(profile::ncu_cache_metrics().c_str()), 0;
-  if (flags.step) return step::step_stages(flags, stage_table_traced);
   if (flags.list) return list_stages(flags, table), 0;
-  if (!flags.figures.empty()) {
-    return pictures::draw_figures(flags.figures, stage_table_traced, cluster::draw_pictures()), 0;
-  }
-  if (!flags.page.empty()) return page::write_page(flags, stage_table_traced);
-  if (!flags.experiment.empty()) return run_experiment(flags, command);
-  if (cluster::is_wanted(flags)) return walk_and_distribute(flags, table, command);
-  return walk_stages(flags, table, command);
+  const auto ladder = [&] { return walk_stages(flags, table, command); };
+  const std::optional<int> other = run_other(flags, command, table, ladder);
+  return other ? *other : ladder();
 }
 
 int run_or_refuse(int argc, char** argv, const model::StageTable& stages) {
@@ -397,7 +372,7 @@ int run_or_refuse(int argc, char** argv, const model::StageTable& stages) {
 int walk(int argc, char** argv, const model::StageTable& stages) {
   text::open_standard_streams();
   const int exit_code = run_or_refuse(argc, argv, stages);
-  if (exit_code == 2) cluster::end_others(exit_code);
+  if (exit_code == 2) end_others(exit_code);
   return text::finished("gemm_steps", exit_code);
 }
 

@@ -125,7 +125,7 @@ struct Speed {
   std::string source;
 };
 Speed known_speed(const Local& local, const model::Gpu& gpu) {
-  constexpr int kCublas = -1;  // pictures/recorded_speeds.h
+  constexpr int kCublas = -1;  // pictures/recorded_gpus.h
   for (const pictures::RecordedGpu& recorded : pictures::recorded_gpus()) {
     if (recorded.gpu.name != gpu.name || recorded.ladders.empty()) continue;
     const pictures::RecordedLadder& ladder = recorded.ladders.back();

@@ -42,7 +42,7 @@
 // the 32 banks.
 #define __shared__ __attribute__((aligned(128))) constinit thread_local
 
-// In a user's file inline PTX becomes calls (src/rewrite/inline_ptx.h). In other files it would go
+// In a user's file inline PTX becomes calls (src/rewrite/rewritten.h). In other files it would go
 // to the CPU's assembler.
 #ifdef SIMT_REWRITTEN
 #include "cuda/ptx.h"

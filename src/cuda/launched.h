@@ -1,5 +1,5 @@
 // What a rewritten kernel<<<grid, block, shared_bytes, stream>>>(arguments...) calls
-// (rewrite/launches.h).
+// (rewrite/rewritten.h).
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "grade/region.h"
+#include "grade/answer.h"
 #include "model/refusal.h"
 #include "text/file.h"
 

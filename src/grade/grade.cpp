@@ -11,7 +11,7 @@
 //   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
 //   stored to. (The program's static data are a kernel's constants, too, and free to it.)
 // - A, B and C lie between fences, which show what was stored beside them.
-// - The child is locked (guard/lock.h): whatever it computes and wherever it jumps, it can reach no
+// - The child is locked (guard/child.h): whatever it computes and wherever it jumps, it can reach no
 //   file, process or network, and this program believes nothing of what it says to make sense.
 // A kernel that stores at a guessed address is therefore told from an honest one, unless the guess
 // hits the static data or the very record of it. One that takes its process over can do nothing
@@ -30,13 +30,11 @@
 #include <utility>
 #include <vector>
 
-#include "grade/answers.h"
+#include "grade/answer.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
-#include "grade/inspect.h"
-#include "grade/student.h"
 #include "grade/verdict.h"
-#include "guard/before_main.h"
+#include "guard/guard.h"
 #include "lab/device.h"
 #include "model/refusal.h"
 #include "text/echoed.h"

@@ -1,8 +1,8 @@
 # A student's answer is compiled by grade.sh each time; all else of the grader is linked beforehand.
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
-$(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp costly_line.cpp element.cpp formulas.cpp \
-		hazard_words.cpp outside.cpp verdict.cpp answers.cpp lines.cpp student.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/cluster/% src/experiments/% src/profile/%,$(SOURCES))) \
+$(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp \
+		answer.cpp kernel_rules.cpp inspect.cpp grade.cpp) $(filter-out src/cli/% src/cluster/% src/experiments/% src/profile/%,$(SOURCES) $(FOR_USERS))) \
 		$(HARNESS) $(THE_GPU) $(BUILD)/link.flags
 	mkdir -p $(@D)
 	ld -r $(filter %.o,$^) -o $(NEW) && mv -f $(NEW) $@

@@ -9,7 +9,7 @@
 # COMPILE_S and COMPILE_GB (src/try/limited.sh).
 # BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
 # FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
-# INSPECT=show, step or debug: no verdict, but what the kernel does (src/grade/inspect.h); then PAGE,
+# INSPECT=show, step or debug: no verdict, but what the kernel does (src/grade/verdict.h); then PAGE,
 # INSPECT_FLAGS, BLOCK and THREAD are from the user, too.
 #
 # Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,

@@ -13,7 +13,7 @@
 #include "grade/case.h"
 #include "grade/complaint.h"
 #include "grade/exercise.h"
-#include "guard/before_main.h"
+#include "guard/guard.h"
 #include "lab/device.h"
 #include "machine/symbols.h"
 

@@ -1,4 +1,4 @@
-#include "grade/inspect.h"
+#include "grade/verdict.h"
 
 #include <omp.h>
 #include <sys/prctl.h>
@@ -13,11 +13,9 @@
 #include <utility>
 
 #include "flags/flags.h"
-#include "grade/answers.h"
+#include "grade/answer.h"
 #include "grade/case.h"
 #include "grade/complaint.h"
-#include "grade/formulas.h"
-#include "grade/verdict.h"
 #include "guard/guard.h"
 #include "machine/grid.h"
 #include "model/refusal.h"
@@ -25,7 +23,7 @@
 #include "text/echoed.h"
 #include "text/numbers.h"
 #include "try/guarded_kernel.h"
-#include "try/show.h"
+#include "try/print.h"
 
 namespace grade {
 

@@ -2,22 +2,261 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
 #include <string_view>
-
-#include "grade/kernel_names.h"
-#include "grade/tokens.h"
 
 namespace grade {
 
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// A line that begins with a #.
+void check_directive(const std::string& line, const std::string& name, std::size_t i) {
+  std::string words;
+  for (const char c : line.substr(0, line.find("//"))) {
+    if (c != ' ' && c != '\t') words += c;
+  }
+  constexpr std::string_view kUnroll = "#pragmaunroll";
+  if (words.starts_with(kUnroll)) {
+    const auto of_count = [](char c) { return in_name(c) || c == '(' || c == ')'; };
+    words.erase(0, kUnroll.size());
+    if (std::all_of(words.begin(), words.end(), of_count)) return;
+  }
+  const bool is_macro = words.starts_with("#define");
+  refuse(
+      name, i,
+      std::string("of the preprocessor's lines only #pragma unroll may stand in your code") +
+          (is_macro ? "; instead of a macro write a constexpr constant or a lambda" : ""));
+}
+
+// What could make a compiler read a line otherwise than we do, in a comment too: a byte that ends a
+// line for some, or a backslash that joins it with the next one.
+void check_line(const std::string& line, const std::string& name, std::size_t i) {
+  for (const char c : line) {
+    if (static_cast<unsigned char>(c) >= ' ' || c == '\t') continue;
+    refuse(
+        name, i,
+        "a control character, byte " + std::to_string(c) + ", stands in this line; type it anew");
+  }
+  if (trimmed(line).ends_with('\\')) refuse(name, i, "a line may not end with a backslash");
+}
+
+// How many characters of `rest`, which is no space and no comment, are one token.
+std::size_t token_length(std::string_view rest) {
+  std::size_t length = 1;
+  if (is_digit(rest[0])) {
+    // 1'000 is a number, 1' is none.
+    while (length < rest.size() &&
+           (in_name(rest[length]) || rest[length] == '.' ||
+            (rest[length] == '\'' && length + 1 < rest.size() && in_name(rest[length + 1])))) {
+      ++length;
+    }
+  } else if (in_name(rest[0])) {
+    while (length < rest.size() && in_name(rest[length])) ++length;
+  } else if (rest.starts_with("::") || rest.starts_with("->")) {
+    length = 2;
+  }
+  return length;
+}
+
+void check_sign(std::string_view rest, const std::string& name, std::size_t i) {
+  const char c = rest[0];
+  if (c == '#') refuse(name, i, "a # may only begin a line, as #pragma unroll");
+  if (c == '\\') refuse(name, i, "a kernel needs no backslash; take it out");
+  if (c == '"' || c == '\'') refuse(name, i, "a kernel needs no text in quotes; take it out");
+  if (static_cast<unsigned char>(c) >= 0x80 || c == '$' || c == '`' || c == '@') {
+    refuse(name, i, "only plain letters, digits and C++'s signs may stand outside comments");
+  }
+  for (const char* digraph : {"<%", "%>", "<:", ":>", "%:"}) {
+    if (rest.starts_with(digraph)) {
+      refuse(name, i, std::string("write the plain sign for ") + digraph);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Token> tokens_of(
+    const std::vector<std::string>& lines, Range range, const std::string& name) {
+  std::vector<Token> tokens;
+  bool in_comment = false;
+  std::size_t comment_line = 0;
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    const std::string& line = lines[i];
+    check_line(line, name, i);
+    if (!in_comment && trimmed(line).starts_with('#')) {
+      check_directive(line, name, i);
+      continue;
+    }
+    for (std::size_t at = 0; at < line.size();) {
+      const std::string_view rest = std::string_view(line).substr(at);
+      if (in_comment) {
+        const std::size_t end = rest.find("*/");
+        if (end == rest.npos) break;
+        in_comment = false;
+        at += end + 2;
+      } else if (rest.starts_with("//")) {
+        break;
+      } else if (rest.starts_with("/*")) {
+        in_comment = true;
+        comment_line = i;
+        at += 2;
+      } else if (rest[0] == ' ' || rest[0] == '\t') {
+        ++at;
+      } else {
+        check_sign(rest, name, i);
+        const std::size_t length = token_length(rest);
+        tokens.push_back({std::string(rest.substr(0, length)), i});
+        at += length;
+      }
+    }
+  }
+  if (in_comment) refuse(name, comment_line, "this comment is not closed within your code");
+  return tokens;
+}
+
+namespace {
+
+using Names = std::set<std::string_view>;
+
+constexpr const char* kNoAllocating =
+    "there is no allocating in a kernel; use __shared__ or a local array";
+constexpr const char* kNoExceptions = "there are no exceptions in a kernel";
+
+const Names kTypes = {"auto",     "bool",      "char",    "short",   "int",      "long",
+                      "unsigned", "signed",    "float",   "double",  "size_t",   "int8_t",
+                      "int16_t",  "int32_t",   "int64_t", "uint8_t", "uint16_t", "uint32_t",
+                      "uint64_t", "ptrdiff_t", "uint",    "uchar",   "ushort",   "float2",
+                      "float3",   "float4",    "int2",    "int3",    "int4",     "uint2",
+                      "uint3",    "uint4",     "double2", "dim3"};
+
+}  // namespace
+
+const char* why_refused(std::string_view name) {
+  static const std::map<std::string_view, const char*> kRefused = {
+      {"asm", "inline PTX cannot be traced; write it in CUDA C++"},
+      {"static",
+       "a static variable would be one for all threads; use __shared__, a local one, or static "
+       "constexpr"},
+      {"thread_local", "write __shared__, or a local variable"},
+      {"extern", "nothing from outside may be declared here"},
+      {"virtual", "a kernel has no virtual functions"},
+      {"namespace", "a kernel needs no namespace"},
+      {"std", "the C++ library is not for kernels; min, max, fmaf and the like are there"},
+      {"simt", "the tracer's own functions are not for kernels"},
+      {"new", kNoAllocating},
+      {"delete", kNoAllocating},
+      {"alloca", kNoAllocating},
+      {"throw", kNoExceptions},
+      {"try", kNoExceptions},
+      {"catch", kNoExceptions},
+      {"typeid", "there is no typeid in a kernel"},
+      {"launch", "a kernel launches no kernel here"},
+      {"volatile", "volatile hides what the compiler would do; leave it out"},
+      {"goto", "write a loop"}};
+  // How CUDA's threads hand each other values in other ways than a load and a store.
+  for (const char* begin :
+       {"__shfl", "__ballot", "__any", "__all", "__match", "__reduce", "__activemask",
+        "__syncthreads_", "atomicA", "atomicS", "atomicE", "atomicM", "atomicI", "atomicD",
+        "atomicC", "atomicO", "atomicX"}) {
+    if (!name.starts_with(begin)) continue;
+    return "shuffles, votes and atomics hand values from thread to thread past what the targets "
+           "count; use __shared__ and barriers";
+  }
+  const auto found = kRefused.find(name);
+  return found == kRefused.end() ? nullptr : found->second;
+}
+
+bool is_cuda(std::string_view name) {
+  static const Names kNames = {
+      "__shared__",
+      "__restrict__",
+      "__restrict",
+      "__align__",
+      "__forceinline__",
+      "__syncthreads",
+      "__syncwarp",
+      "__pipeline_memcpy_async",
+      "__ldg",
+      "__ldca",
+      "__ldcg",
+      "__ldcs",
+      "__stcg",
+      "__stcs",
+      "__popc",
+      "__ffs",
+      "__clz",
+      "__mul24",
+      "__umulhi",
+      "__fmaf_rn",
+      "__fadd_rn",
+      "__fsub_rn",
+      "__fmul_rn",
+      "__fdividef",
+      "__saturatef",
+      "__float_as_int",
+      "__int_as_float",
+      "__float_as_uint",
+      "__uint_as_float",
+      "__pipeline_commit",
+      "__pipeline_wait_prior",
+      "__device__",
+      "__host__"};
+  return kNames.contains(name);
+}
+
+bool may_be_called(std::string_view name) {
+  static const Names kNames = {
+      "if",          "else",        "for",         "while",       "do",
+      "switch",      "case",        "return",      "sizeof",      "alignof",
+      "alignas",     "decltype",    "constexpr",   "consteval",   "mutable",
+      "noexcept",    "operator",    "and",         "or",          "not",
+      "xor",         "bitand",      "bitor",       "compl",       "static_assert",
+      "min",         "max",         "abs",         "fma",         "fmaf",
+      "fmax",        "fmaxf",       "fmin",        "fminf",       "fabs",
+      "fabsf",       "make_float2", "make_float3", "make_float4", "make_int2",
+      "make_int3",   "make_int4",   "make_uint2",  "make_uint3",  "make_uint4",
+      "make_double2"};
+  return kNames.contains(name) || kTypes.contains(name) || is_cuda(name);
+}
+
+std::span<const std::string_view> instructions() {
+  static constexpr std::string_view kNames[] = {"ldmatrix_x4", "mma_m16n8k8_tf32", "cvt_rna_tf32"};
+  return kNames;
+}
+
+bool is_type(std::string_view name) {
+  return kTypes.contains(name);
+}
+
+bool is_standard_type(std::string_view name) {
+  return name == "size_t" ||
+         (name.ends_with("_t") &&
+          (name.starts_with("int") || name.starts_with("uint") || name.starts_with("ptrdiff")));
+}
+
+bool is_harmless_attribute(std::string_view name) {
+  static const Names kNames = {"maybe_unused", "likely", "unlikely", "fallthrough", "nodiscard"};
+  return kNames.contains(name);
+}
+
+namespace {
+
+using OwnNames = std::set<std::string, std::less<>>;
 
 // What the code of a region declares anywhere, as far as its tokens tell. It only decides whether a
 // call or a :: is understood: what is called in the end is looked up once more in the object file
 // (grade.sh).
 struct Declared {
-  Names types, others;
+  OwnNames types, others;
 
   explicit Declared(const std::vector<Token>& tokens) {
     for (std::size_t i = 0; i < tokens.size(); ++i) add_types(tokens, i);

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "grade/region.h"
+#include "grade/answer.h"
 
 namespace grade {
 

@@ -6,7 +6,6 @@
 
 #include "grade/case.h"
 #include "grade/complaint.h"
-#include "grade/formulas.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

@@ -1,4 +1,4 @@
-#include "guard/before_main.h"
+#include "guard/guard.h"
 
 #include <signal.h>
 #include <sys/time.h>

@@ -125,7 +125,7 @@ void report_until_now(const std::string& report);
 std::string ask(const std::string& question);
 
 // Locks this process. From here on it can only compute, report, ask and end. Anything else ends it
-// like a crash (guard/lock.h). Because a locked process cannot create threads, this function first
+// like a crash (guard/child.h). Because a locked process cannot create threads, this function first
 // creates `fresh_threads` threads for on_fresh_thread(), each with its OpenMP team. If the system
 // does not support the lock, Ended says so, and the work continues under limits alone.
 void lock(std::size_t fresh_threads);
@@ -134,5 +134,13 @@ void lock(std::size_t fresh_threads);
 // state. Rethrows what `code` throws. Throws std::logic_error if the process is locked and no fresh
 // thread is left.
 void on_fresh_thread(const std::function<void()>& code);
+
+// The time before main(), in which static initializers run, including those of a user's file that
+// is linked into this program. No guard exists yet.
+
+// Call this at the start of main(). In a program with this call, static initializers that do not
+// finish (within --limit S seconds, or 10), crash, or end the program are reported in one sentence,
+// and the program exits with 1. This watch ends here: it does not apply to what runs afterwards.
+void main_begins();
 
 }  // namespace guard

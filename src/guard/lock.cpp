@@ -1,4 +1,4 @@
-#include "guard/lock.h"
+#include "guard/child.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>

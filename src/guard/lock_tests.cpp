@@ -1,6 +1,6 @@
 // What a locked child may do, and what the lock stops. Each attack calls the system directly, as
 // code does that jumps to a computed address.
-#include "guard/lock.h"
+#include "guard/child.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,18 +10,213 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "guard/child.h"
-#include "guard/failure.h"
 #include "guard/guard.h"
-#include "guard/message.h"
 #include "text/echoed.h"
 
 namespace guard {
+namespace {
+
+struct Header {
+  Message message;
+  int exit_code;
+  std::size_t bytes;
+};
+
+// Waits until `socket` is ready for `event`. Without a deadline and without anything else to watch,
+// it does not wait here; the read or write waits instead, because a locked child has no poll().
+Received::What wait_for(
+    int socket, short event, Deadline deadline, const std::function<bool()>& is_over) {
+  if (!deadline && !is_over) return Received::message;
+  while (true) {
+    using namespace std::chrono;
+    // Checked first: an event that is always ready must not delay the deadline.
+    milliseconds wait = is_over ? 100ms : 1h;
+    if (deadline) {
+      wait = std::min(wait, ceil<milliseconds>(*deadline - steady_clock::now()));
+      if (wait <= 0ms) return Received::late;
+    }
+    const bool over = is_over && is_over();
+    pollfd ready{socket, event, 0};
+    const int events = poll(&ready, 1, over ? 0 : static_cast<int>(wait.count()));
+    if (events > 0) return Received::message;
+    if (over || (events < 0 && errno != EINTR)) return Received::gone;
+  }
+}
+
+bool write_all(int socket, const void* data, std::size_t bytes, Deadline deadline) {
+  const int flags = MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0);
+  for (auto* from = static_cast<const char*>(data); bytes > 0;) {
+    if (wait_for(socket, POLLOUT, deadline, nullptr) != Received::message) return false;
+    const ssize_t written = ::send(socket, from, bytes, flags);
+    if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
+    if (written > 0) from += written, bytes -= written;
+  }
+  return true;
+}
+
+// Reads exactly `bytes`.
+Received::What read_all(
+    int socket, void* to, std::size_t bytes, Deadline deadline,
+    const std::function<bool()>& is_over) {
+  for (auto* into = static_cast<char*>(to); bytes > 0;) {
+    const Received::What waited = wait_for(socket, POLLIN, deadline, is_over);
+    if (waited != Received::message) return waited;
+    const ssize_t got = read(socket, into, bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return Received::gone;
+    into += got;
+    bytes -= got;
+  }
+  return Received::message;
+}
+
+}  // namespace
+
+std::size_t most_bytes(Message message) {
+  switch (message) {
+    case Message::kBegin:
+    case Message::kEnd:
+      return 0;
+    case Message::kReport:
+    case Message::kAnswer:
+      return std::size_t{1} << 26;
+    case Message::kQuestion:
+      return std::size_t{1} << 20;
+    case Message::kUnlocked:
+    case Message::kSentence:
+    case Message::kFailure:
+      return std::size_t{1} << 14;
+  }
+  return 0;
+}
+
+bool send(
+    int socket, Message message, int exit_code, const void* data, std::size_t bytes,
+    Deadline deadline) {
+  const Header header{message, exit_code, bytes};
+  return write_all(socket, &header, sizeof header, deadline) &&
+         write_all(socket, data, bytes, deadline);
+}
+
+Received receive(int socket, Deadline deadline, const std::function<bool()>& is_over) {
+  Header header{};
+  Received received{read_all(socket, &header, sizeof header, deadline, is_over)};
+  if (received.what != Received::message) return received;
+  if (header.message < Message::kBegin || header.message > Message::kFailure ||
+      header.bytes > most_bytes(header.message)) {
+    return {Received::nonsense};
+  }
+  received.kind = header.message;
+  received.exit_code = header.exit_code;
+  // Part by part, so that only bytes that arrive take memory, not bytes that are announced.
+  while (received.contents.size() < header.bytes) {
+    const std::size_t before = received.contents.size();
+    const std::size_t bytes = std::min(header.bytes - before, std::size_t{1} << 20);
+    received.contents.resize(before + bytes);
+    const Received::What got =
+        read_all(socket, received.contents.data() + before, bytes, deadline, is_over);
+    if (got != Received::message) return {got};
+  }
+  return received;
+}
+
+std::string packed(const Sentence& sentence) {
+  const std::size_t most = most_bytes(Message::kSentence) - sizeof sentence.place;
+  return std::string(reinterpret_cast<const char*>(&sentence.place), sizeof sentence.place) +
+         sentence.text.substr(0, most);
+}
+
+Sentence sentence_in(const std::string& contents) {
+  Sentence sentence{};
+  const std::size_t bytes = std::min(sizeof sentence.place, contents.size());
+  std::memcpy(&sentence.place, contents.data(), bytes);
+  sentence.text = contents.substr(bytes);
+  return sentence;
+}
+
+namespace {
+
+std::string what_a_call_does(const Failure& failure) {
+  const bool writes = failure.call == SYS_write || failure.call == SYS_writev;
+  const bool prints = failure.argument == STDOUT_FILENO || failure.argument == STDERR_FILENO;
+  if (writes && prints && failure.foreign == 0) {
+    return "prints, or the C library aborts with a message: a kernel must not print here";
+  }
+  return "tries to reach the system (" + name_of({failure.call, failure.foreign != 0}) +
+         "), which no kernel does";
+}
+
+std::string what_a_signal_says(const Failure& failure) {
+  if (failure.misaligned != 0) {
+    return "crashes at a misaligned vector access: the address of a float4 must be a multiple of "
+           "16 "
+           "bytes";
+  }
+  char text[96];
+  switch (failure.signal) {
+    case SIGSEGV:
+    case SIGBUS:
+      if (failure.at[0] != '\0') {
+        return "crashes: it accesses " +
+               std::string(failure.at, strnlen(failure.at, sizeof failure.at));
+      }
+      std::snprintf(
+          text, sizeof text, "crashes: it accesses memory that is not there (%p)", failure.address);
+      return text;
+    case SIGFPE:
+      return "crashes: it divides an integer by zero";
+    case SIGABRT:
+      return "aborts: it calls abort(), fails an assert, or throws an exception";
+    case SIGXCPU:
+      return "has used up its processor time, perhaps in an endless loop";
+    default:
+      return std::string("is stopped: ") + strsignal(failure.signal);
+  }
+}
+
+std::string what_happened(const Failure& failure, double limit_s) {
+  switch (failure.kind) {
+    case Failure::kTimeout: {
+      char text[96];
+      std::snprintf(
+          text, sizeof text, "is still running after %g s, perhaps in an endless loop", limit_s);
+      return text;
+    }
+    case Failure::kExit:
+      return "ends the program by exit()";
+    case Failure::kSystemCall:
+      return what_a_call_does(failure);
+    default:
+      return what_a_signal_says(failure);
+  }
+}
+
+}  // namespace
+
+std::optional<Failure> failure_in(const std::string& contents) {
+  Failure failure{};
+  if (contents.size() != sizeof failure) return std::nullopt;
+  std::memcpy(&failure, contents.data(), sizeof failure);
+  if (failure.kind < Failure::kTimeout || failure.kind > Failure::kSystemCall) return std::nullopt;
+  if (failure.frames < 0 || failure.frames > static_cast<int>(std::size(failure.frame)))
+    return std::nullopt;
+  return failure;
+}
+
+std::string sentence_about(const Failure& failure, const Guard& guard) {
+  const std::string what = what_happened(failure, guard.limit_s);
+  const std::string words(failure.words, strnlen(failure.words, sizeof failure.words));
+  if (failure.inside != 0) return words + ": it " + what;
+  return (words.empty() ? guard.watched.name : words) + " " + what;
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -1,12 +1,29 @@
 // What the functions of cuBLAS share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 #include "cuda/headers/cublas_v2.h"
+#include "cuda/headers/library_types.h"
 #include "host/call.h"
+
+namespace host {
+
+// Elements of the types that cuBLAS accepts, read as double and stored rounded.
+
+std::size_t bytes_of(cudaDataType type);  // 0 if the type is not known
+
+// The element with this index.
+double element(const void* data, cudaDataType type, std::int64_t index);
+void set_element(void* data, cudaDataType type, std::int64_t index, double value);
+
+// The nearest number of 11 significant bits, as tensor cores get it from a float.
+float as_tf32(float value);
+
+}  // namespace host
 
 // What a cublasHandle_t points to.
 struct cublasContext {

@@ -7,7 +7,6 @@
 #include "cpu_reference.h"
 #include "host/blas.h"
 #include "host/call.h"
-#include "host/elements.h"
 
 namespace host {
 namespace {

@@ -2,12 +2,16 @@
 // author should know about it.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cuda/headers/driver_types.h"
-#include "machine/host_lock.h"
+#include "machine/memory.h"
+#include "model/gpus.h"
 
 namespace host {
 
@@ -53,5 +57,24 @@ void note_lateness();
 
 // The next cudaGetLastError returns this. A launch that the GPU would refuse sets it.
 void set_last_error(cudaError_t error);
+
+// The GPU that the program sees: the one whose limits its launches must keep.
+
+const model::Gpu& gpu();
+
+// Shared memory of a block for which a kernel need not ask, on every GPU of the table.
+inline constexpr int kSharedBytesPerBlock = 48 * 1024;
+inline constexpr int kThreadsPerBlock = 1024;
+
+// What a program asks about its kernels, and sets.
+
+// Registers per thread of the kernel with this name, if they are known. By default those recorded
+// for the stages.
+using FindRegisters = std::function<std::optional<int>(const std::string& kernel)>;
+void set_find_registers(FindRegisters find);
+
+// The most dynamic shared memory with which this kernel may be launched: 48 KB in all, unless
+// cudaFuncSetAttribute has set more.
+std::size_t most_dynamic_shared_bytes(const void* kernel);
 
 }  // namespace host

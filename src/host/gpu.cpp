@@ -1,4 +1,4 @@
-#include "host/gpu.h"
+#include "host/call.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,11 +7,9 @@
 #include <string>
 
 #include "cuda/headers/cuda_runtime_api.h"
-#include "host/call.h"
-#include "host/order.h"
 #include "host/stream.h"
-#include "machine/device_memory.h"
 #include "machine/grid.h"
+#include "machine/memory.h"
 
 namespace host {
 namespace {

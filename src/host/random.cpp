@@ -13,9 +13,9 @@
 #include "cuda/headers/curand.h"
 #include "cuda/random_states.h"
 #include "host/call.h"
-#include "host/places.h"
+#include "host/memory.h"
 #include "host/stream.h"
-#include "machine/device_memory.h"
+#include "machine/memory.h"
 
 // What a curandGenerator_t points to.
 struct curandGenerator_st {

@@ -66,7 +66,7 @@ struct Kernel {
   Gemm gpu_again = {};  // the same, of the same A and B as before: this is timed. Empty: `gpu` is
   model::Precision precision = model::kFp32;
   // The blocks to trace, if blocks hand data to one another or compute several tiles; the plain
-  // copy then runs all blocks. Empty: machine/block_sample.h's choice; the plain copy runs the
+  // copy then runs all blocks. Empty: machine/grid.h's choice; the plain copy runs the
   // others.
   machine::SampleOf sample = {};
 };

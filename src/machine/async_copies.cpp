@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "machine/observer.h"
-#include "machine/own_access.h"
 #include "machine/worker.h"
 
 namespace machine {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <string>
+#include <utility>
 
 #include "cuda/collectives.h"
 #include "machine/fault.h"
-#include "machine/lanes.h"
+#include "machine/memory.h"
 #include "machine/observer.h"
 #include "machine/position.h"
 #include "machine/worker.h"
@@ -230,3 +232,117 @@ std::uint32_t simt::warp_active(const void* place) {
   return static_cast<std::uint32_t>(
       machine::running_worker->exchange({machine::Exchange::kActive, 0xffffffffu, 0, 0, place}));
 }
+
+namespace machine {
+namespace {
+
+// Questions that a kernel asks: the kind of memory that a pointer names, the ranks of lanes in a
+// group, and the time.
+
+bool is_shared(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const std::span<const std::byte> locals = thread_locals();
+  return address - reinterpret_cast<std::uintptr_t>(locals.data()) < locals.size();
+}
+
+bool is_local(const void* pointer) {
+  return running_worker != nullptr &&
+         running_worker->memory().stacks.holds(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+}  // namespace
+}  // namespace machine
+
+unsigned __isShared(const void* pointer) {
+  return machine::is_shared(pointer);
+}
+unsigned __isLocal(const void* pointer) {
+  return machine::is_local(pointer);
+}
+unsigned __isGlobal(const void* pointer) {
+  return !machine::is_shared(pointer) && !machine::is_local(pointer);
+}
+
+// Declared in cuda/headers/cooperative_groups.h.
+namespace simt {
+int lane_of_rank(unsigned mask, unsigned rank) {
+  for (; rank > 0; --rank) mask &= mask - 1;
+  return std::countr_zero(mask);
+}
+unsigned ranks_of_lanes(unsigned mask, unsigned lanes) {
+  unsigned ranks = 0, rank = 0;
+  machine::for_each_lane(mask, [&](int l) { ranks |= (lanes >> l & 1u) << rank++; });
+  return ranks;
+}
+}  // namespace simt
+
+long long clock64() {
+  constexpr long long kCyclesPerRead = 32;
+  static thread_local long long cycles = 0;
+  return cycles += kCyclesPerRead;
+}
+
+namespace machine {
+
+GridBarrier grid_barrier;
+bool any_may_wait = false;  // set by waiting.cpp if that is linked
+
+namespace {
+__thread bool in_block_next = false;
+}
+
+bool takes_block_scope() {
+  return std::exchange(in_block_next, false);
+}
+
+bool blocks_may_wait() {
+  return any_may_wait;
+}
+
+}  // namespace machine
+
+void simt::in_block() {
+  if (machine::running_worker == nullptr) return;
+  machine::in_block_next = machine::running_worker->observer() != nullptr;
+}
+
+#define HERE __builtin_return_address(0)
+unsigned __activemask() {
+  return simt::warp_active(HERE);
+}
+void __trap() {
+  machine::fault("the kernel calls __trap()", HERE);
+}
+
+void simt::read_only_load(const void* pointer, std::size_t bytes) {
+  if (machine::running_worker == nullptr) return;
+  if (machine::BlockObserver* observer = machine::running_worker->observer()) {
+    observer->read_only_load(pointer, bytes, HERE);
+  }
+}
+
+float atomicAdd(float* address, float value) {
+  return machine::atomically(
+      address, machine::AtomicUse::kSum, HERE, [value](float old) { return old + value; });
+}
+double atomicAdd(double* address, double value) {
+  return machine::atomically(
+      address, machine::AtomicUse::kSum, HERE, [value](double old) { return old + value; });
+}
+std::uint16_t simt::atomic_add(
+    std::uint16_t* address, std::uint16_t value, const model::NarrowFormat& format) {
+  return machine::atomically(address, machine::AtomicUse::kSum, HERE, [&](std::uint16_t old) {
+    return model::narrowed_add(old, value, format);
+  });
+}
+std::uint32_t simt::atomic_add(
+    std::uint32_t* address, std::uint32_t values, const model::NarrowFormat& format) {
+  return machine::atomically(address, machine::AtomicUse::kSum, HERE, [&](std::uint32_t old) {
+    const auto part = [](std::uint32_t both, int i) {
+      return static_cast<std::uint16_t>(both >> 16 * i);
+    };
+    const std::uint32_t low = model::narrowed_add(part(old, 0), part(values, 0), format);
+    return low | std::uint32_t{model::narrowed_add(part(old, 1), part(values, 1), format)} << 16;
+  });
+}
+#undef HERE

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
 
+#include "machine/observer.h"
 #include "model/warp_access.h"
 
 namespace machine {

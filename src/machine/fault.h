@@ -1,12 +1,30 @@
-// A fault ends a launch: a kernel that cannot continue.
+// What a kernel did wrong, and where: lanes of a warp, a place in the program's code.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
+extern "C" char __executable_start;  // from the linker
+
 namespace machine {
 
-// What a kernel did wrong, in one sentence with the kernel, the block and the thread.
+template <class Visit>
+void for_each_lane(std::uint32_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
+}
+
+// A place in the program's code, as its distance from __executable_start: it does not depend on the
+// load address.
+using CodePlace = std::uint32_t;
+
+inline CodePlace place_of_code(const void* address) {
+  return static_cast<CodePlace>(static_cast<const char*>(address) - &__executable_start);
+}
+
+// Ends a launch: a kernel that cannot continue. What it did wrong is one sentence with the kernel,
+// the block and the thread.
 struct KernelFault : std::runtime_error {
   KernelFault(const std::string& sentence, const void* where)
       : std::runtime_error(sentence), place(where) {}

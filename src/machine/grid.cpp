@@ -3,25 +3,29 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "machine/block_sample.h"
-#include "machine/device_memory.h"
-#include "machine/host_lock.h"
-#include "machine/launch_limits.h"
+#include "cuda/runtime.h"
+#include "machine/fault.h"
+#include "machine/fiber.h"
+#include "machine/memory.h"
 #include "machine/observer.h"
 #include "machine/position.h"
-#include "machine/program.h"
-#include "machine/residents.h"
-#include "machine/runners.h"
 #include "machine/symbols.h"
-#include "machine/waiting.h"
+#include "machine/worker.h"
+#include "model/refusal.h"
 
 namespace machine {
 namespace {
@@ -263,4 +267,248 @@ void simt::run_grid(
   const Launch launch = launch_of(kernel, grid, block, shared_bytes);
   require_launchable(*session->machine->gpu, launch);
   run_blocks(launch, thread, context, context_bytes);
+}
+
+namespace machine {
+
+std::vector<std::int64_t> sample_of(simt::Extent grid) {
+  constexpr std::int64_t kSmall = 8;
+  if (grid.volume() <= kSmall) {
+    std::vector<std::int64_t> all(grid.volume());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  const std::int64_t row = grid.x, last = grid.volume() - 1;
+  std::vector<std::int64_t> blocks{0, row - 1, grid.y / 2 * row + row / 2, last - (row - 1), last};
+  std::sort(blocks.begin(), blocks.end());
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+  return blocks;
+}
+
+namespace {
+
+// Of cudaError_t.
+constexpr int kInvalidValue = 1, kInvalidConfiguration = 9;
+
+}  // namespace
+
+void require_launchable(const model::Gpu& gpu, const Launch& launch) {
+  const Extent grid = launch.grid, block = launch.block;
+  const int static_bytes = launch.static_shared_bytes, dynamic_bytes = launch.dynamic_shared_bytes;
+  const auto refuse = [](const std::string& why, int error = kInvalidConfiguration) {
+    throw LaunchRefusal(std::string(kernel_name()) + ": " + why, error);
+  };
+  // These limits are the same for every GPU of the table.
+  constexpr int kStaticSharedBytes = 48 * 1024;
+  if (grid.volume() == 0 || block.volume() == 0) {
+    refuse("a launch of " + text_of(grid) + " blocks of " + text_of(block) + " threads is empty");
+  }
+  if (block.volume() > kMostThreadsInBlock || block.x > 1024 || block.y > 1024 || block.z > 64) {
+    refuse(
+        "a block of " + text_of(block) + " threads is more than a GPU accepts: at most " +
+        "1024 x 1024 x 64, and 1024 in all");
+  }
+  if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
+    refuse(
+        "a grid of " + text_of(grid) + " blocks is more than a GPU accepts: at most " +
+        "2147483647 x 65535 x 65535");
+  }
+  if (static_bytes > kStaticSharedBytes) {
+    refuse(
+        "the kernel's __shared__ arrays take " + std::to_string(static_bytes) +
+        " bytes; nvcc allows " + std::to_string(kStaticSharedBytes) +
+        ", and more only as dynamic shared memory");
+  }
+  const int most = gpu.smem_bytes_per_block;
+  if (dynamic_bytes < 0 || dynamic_bytes > most - static_bytes) {
+    refuse(
+        "a block with " + std::to_string(static_bytes) + " + " + std::to_string(dynamic_bytes) +
+            " bytes of shared memory (static + dynamic) is " + "more than the " + gpu.name +
+            " takes: at most " + std::to_string(most),
+        kInvalidValue);
+  }
+}
+
+namespace {
+
+struct Runner {
+  std::atomic<std::int64_t> block{-1};
+  pthread_t thread{};
+};
+std::array<Runner, 1024> runners;  // by OpenMP's thread number, as far as there is room
+char name_of_kernel[256];
+std::atomic<void (*)()> called_at_end_of_turn = nullptr;
+
+}  // namespace
+
+bool in_kernel() {
+  return running_worker != nullptr;
+}
+
+const char* kernel_name() {
+  return name_of_kernel;
+}
+
+std::optional<pthread_t> runner_of_first_block() {
+  const Runner* first = nullptr;
+  for (const Runner& runner : runners) {
+    if (runner.block >= 0 && (first == nullptr || runner.block < first->block)) first = &runner;
+  }
+  if (first == nullptr) return std::nullopt;
+  return first->thread;
+}
+
+void call_at_end_of_turn(void (*what)()) {
+  called_at_end_of_turn = what;
+}
+
+void at_end_of_turn() {
+  const auto what = called_at_end_of_turn.load(std::memory_order_relaxed);
+  if (what == nullptr) return;
+  const std::optional<pthread_t> first = runner_of_first_block();
+  if (first && pthread_equal(*first, pthread_self())) what();
+}
+
+void name_kernel(const std::string& name) {
+  std::snprintf(name_of_kernel, sizeof name_of_kernel, "%s", name.c_str());
+}
+
+void runs_block(int number, std::int64_t block) {
+  Runner& runner = runners[number % runners.size()];
+  if (block >= 0) runner.thread = pthread_self();
+  runner.block = block;
+}
+
+ProgramLaunches* program_launches = nullptr;
+TracedKernel traced_kernel;
+
+namespace {
+
+// A fiber that goes only as far as the kernel's beginning. Launches come from one thread at a time.
+struct Search {
+  Stacks stack;
+  Context caller;
+  Fiber fiber;
+  void (*thread)(void*) = nullptr;
+  void* context = nullptr;
+  const void* found = nullptr;
+};
+Search* search = nullptr;
+
+void search_kernel() {
+  search->thread(search->context);
+  search->fiber.pause(search->caller);
+}
+
+void outside_kernel(bool outside) {
+  if (running_worker == nullptr) return;
+  if (BlockObserver* observer = running_worker->observer()) observer->outside_kernel(outside);
+}
+
+std::uint64_t references_of(const void* kernel) {
+  static std::map<const void*, std::uint64_t> known;
+  const auto [entry, is_new] = known.try_emplace(kernel, 0);
+  if (is_new) {
+    const auto types = function_parameters(kernel).value_or(std::vector<std::string>());
+    for (std::size_t i = 0; i < types.size() && i < 64; ++i) {
+      if (types[i].ends_with('&')) entry->second |= std::uint64_t{1} << i;
+    }
+  }
+  return entry->second;
+}
+
+std::vector<DeviceVariable>& variables() {
+  static std::vector<DeviceVariable> registered;
+  return registered;
+}
+
+}  // namespace
+
+const void* kernel_called_by(void (*thread)(void*), void* context) {
+  static Search one;
+  one.stack.reserve(1);
+  one.thread = thread;
+  one.context = context;
+  one.found = nullptr;
+  search = &one;
+  one.fiber.forget();
+  one.fiber.resume(one.caller, one.stack.of(0), search_kernel);
+  search = nullptr;
+  return one.found == nullptr ? nullptr : function_containing(one.found);
+}
+
+const std::vector<DeviceVariable>& device_variables() {
+  return variables();
+}
+
+}  // namespace machine
+
+namespace {
+__thread unsigned cluster_blocks;  // of the kernel that runs
+}  // namespace
+
+void simt::cluster_begins(unsigned x, unsigned y, unsigned z) {
+  cluster_blocks = x * y * z;
+}
+
+void simt::use_cluster() {
+  if (cluster_blocks <= 1) return;
+  machine::fault(
+      "it uses its cluster of " + std::to_string(cluster_blocks) +
+          " blocks; on the CPU a cluster has one block, so take __cluster_dims__ away",
+      __builtin_return_address(0));
+}
+
+void simt::kernel_begins() {
+  using machine::search;
+  cluster_blocks = 1;
+  if (search == nullptr) return machine::outside_kernel(false);
+  search->found = __builtin_return_address(0);
+  search->fiber.pause(search->caller);
+}
+
+void simt::call_begins() {
+  machine::outside_kernel(true);
+}
+
+const void* simt::traced_kernel(const void* kernel) {
+  return kernel == machine::traced_kernel.plain ? machine::traced_kernel.traced : kernel;
+}
+
+void simt::run_called(
+    Extent grid, Extent block, std::size_t shared_bytes, void (*thread)(void*), void* context,
+    std::uint64_t* references) {
+  if (machine::in_kernel()) {
+    machine::fault(
+        "it launches a kernel: launches by kernels are not supported", __builtin_return_address(0));
+  }
+  const machine::HostLock lock;
+  const void* kernel = machine::kernel_called_by(thread, context);
+  if (kernel == nullptr) {
+    throw model::Refusal(
+        "a launch calls a function that is not __global__; only kernels can be launched");
+  }
+  *references = machine::references_of(kernel);
+  // The arguments are read before the kernel begins.
+  run_grid(kernel, grid, block, static_cast<int>(shared_bytes), thread, context, 0);
+}
+
+namespace {
+int last_launch_error = 0;
+}  // namespace
+
+void simt::set_launch_error(int error) {
+  last_launch_error = error;
+}
+int simt::launch_error() {
+  return last_launch_error;
+}
+
+simt::DeviceVariable::DeviceVariable(
+    const char* name, const volatile void* data, std::size_t bytes, VariableKind kind) {
+  std::vector<machine::DeviceVariable>& known = machine::variables();
+  const bool again = std::any_of(known.begin(), known.end(), [data](const auto& variable) {
+    return variable.data == data;  // both copies of the file register it
+  });
+  if (!again) known.push_back({name, const_cast<const void*>(data), bytes, kind});
 }

@@ -2,15 +2,16 @@
 // (The compiler announces the accesses themselves.)
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 
+#include "machine/copy_engine.h"
 #include "machine/grid.h"
-#include "machine/kernel_memory.h"
-#include "machine/tensor_map.h"
+#include "machine/memory.h"
 #include "model/counts.h"
 
 namespace machine {
@@ -173,5 +174,22 @@ const void* adder_of(const void* address);
 
 // For the hooks of volatile accesses: Worker::read_atomically.
 void will_read_atomically(const void* address);
+
+// Accesses that the machine makes for a kernel, such as those of an atomic or a completed cp.async.
+
+extern __thread bool makes_own_access;  // signal handlers read it
+
+struct OwnAccess {
+  OwnAccess() {
+    makes_own_access = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~OwnAccess() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    makes_own_access = false;
+  }
+  OwnAccess(const OwnAccess&) = delete;
+  OwnAccess& operator=(const OwnAccess&) = delete;
+};
 
 }  // namespace machine

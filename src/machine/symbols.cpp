@@ -138,7 +138,7 @@ std::string demangled(const std::string& mangled) {
   for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
     for (std::size_t at; (at = name.find(unnamed)) != name.npos;) name.erase(at, unnamed.size());
   }
-  // A namespace without a name that holds a device variable (rewrite/qualifiers.h)
+  // A namespace without a name that holds a device variable (rewrite/rewritten.h)
   constexpr std::string_view kNamed = "simt_unnamed_";
   for (std::size_t at; (at = name.find(kNamed)) != name.npos;) {
     name.erase(at, std::min(name.find("::", at), name.size() - 2) + 2 - at);

@@ -12,9 +12,9 @@
 #include "cuda/collectives.h"
 #include "cuda/vector_types.h"
 #include "machine/async_copies.h"
-#include "machine/async_proxy.h"
 #include "machine/collectives.h"
-#include "machine/warpgroup.h"
+#include "machine/copy_engine.h"
+#include "machine/tensor_cores.h"
 
 namespace machine {
 

@@ -1,12 +1,12 @@
-#include "machine/waiting.h"
-
+// Threads that wait for each other through memory. A program is linked with this file only if it
+// calls one of these functions, and then its blocks run in another order.
 #include <algorithm>
 #include <string>
 
 #include "cuda/collectives.h"
 #include "machine/fault.h"
 #include "machine/position.h"
-#include "machine/residents.h"
+#include "machine/worker.h"
 
 namespace machine {
 

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,10 +16,10 @@
 #include <vector>
 
 #include "cuda/runtime.h"
-#include "machine/access_errors.h"
 #include "machine/fiber.h"
-#include "machine/kernel_memory.h"
-#include "machine/launch_limits.h"
+#include "machine/grid.h"
+#include "machine/memory.h"
+#include "machine/observer.h"
 #include "machine/thread.h"
 #include "model/counts.h"
 
@@ -135,5 +139,86 @@ BlockBarrier& barrier_at(const void* pointer, const void* place);
 
 // The worker whose thread runs on this thread of the operating system; null if none does.
 extern __thread Worker* running_worker;
+
+// The blocks that one thread of the operating system has begun and not finished. There is only one,
+// unless it waits for another block, which must then run alternately with it.
+
+// The most blocks that may be in progress on one thread of the operating system, and the most if
+// all blocks of the launch wait for each other.
+inline constexpr unsigned kMostResidents = 129, kMostTogether = 2048;
+
+struct Resident {
+  Worker worker;
+  std::unique_ptr<BlockObserver> observer;
+  std::vector<char> shared;  // its shared memory, while another block runs
+};
+
+// What a thread that runs blocks asks of the queue that hands them out. Several threads may call
+// these functions.
+struct BlockSource {
+  std::function<void(Resident&)> prepare;  // for this launch; may throw
+  // `one_waits`: a block in progress on this thread waits for another one.
+  std::function<std::optional<std::int64_t>(bool one_waits)> next;
+  std::function<bool()> is_over;  // waiting blocks are dropped
+  std::function<void()> ended;
+  std::function<void(const Abandoned&)> abandoned;
+  std::function<void(std::int64_t)> failed;            // call this in a catch clause
+  std::function<void(const BlockObserver&)> observed;  // all blocks of that thread have run
+};
+
+// Runs blocks on this thread, which has the number `number`, until none is left.
+class Residents {
+ public:
+  Residents(const BlockSource& source, int number) : source_(source), number_(number) {}
+  void run();
+
+ private:
+  Resident* take();
+  bool begin_next();
+  bool go_on(Resident& resident);
+  void bring_in(Resident& resident);
+
+  const BlockSource& source_;
+  const int number_;
+  std::deque<Resident*> waiting_;
+  std::vector<Resident*> free_, prepared_;
+  Resident* in_shared_memory_ = nullptr;
+};
+
+// Threads that wait for each other through memory: fences, counters, locks and flags.
+
+// Whether this program uses any of them: waiting.cpp is linked only if its functions are called.
+bool blocks_may_wait();
+
+// The blocks of one launch that wait for each other at a barrier of the whole grid.
+struct GridBarrier {
+  bool all_run = false;  // if one block waits, every block of the launch must
+  unsigned came = 0;     // blocks that arrived, over all barriers
+  // The blocks of one barrier meet at a word of its own, so that the observer of one that comes
+  // late does not take the next barrier's arrivals for this one's.
+  std::array<unsigned, 64> words{};
+};
+extern GridBarrier grid_barrier;  // of the current launch
+inline bool waits_for_all() {
+  return std::atomic_ref(grid_barrier.came).load() > 0;
+}
+
+// Replaces the value at `address` by `change` of it, and returns the old value. Blocks run in
+// parallel, so this is atomic among threads of the operating system, too.
+template <class T, class Change>
+T atomically(T* address, AtomicUse use, void* place, Change change) {
+  if (running_worker != nullptr) {
+    if (BlockObserver* observer = running_worker->observer()) {
+      observer->atomic(address, sizeof(T), use, place);
+    }
+    running_worker->read_atomically(address);
+  }
+  const OwnAccess own;
+  std::atomic_ref<T> value(*address);
+  T old = value.load();
+  while (!value.compare_exchange_weak(old, change(old))) {
+  }
+  return old;
+}
 
 }  // namespace machine

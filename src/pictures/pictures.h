@@ -164,12 +164,6 @@ void draw_figures(
 // Refusal where that cannot be.
 void write_pictures(const std::string& directory, const std::vector<Picture>& pictures);
 
-// At most 9 lines of at most 100 columns that draw C (M x N) cut into block tiles, and then what
-// `variant` cuts these into; a tile that is cut further is the one filled in. Of more parts than
-// there is room for the first are drawn. The sizes are the variant's; which elements of its tile a
-// lane takes is the kernel's business, and drawn as one piece.
-std::vector<std::string> tile_picture(const model::Variant& variant, int M, int N);
-
 // What anybody's kernel did, in pictures: on a terminal, and as a part of a page.
 struct ShownKernel {
   std::string name;

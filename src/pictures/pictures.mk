@@ -1,5 +1,5 @@
-# The recorded runs that travel in the program. Found anew by each make, so that a file which was
-# added or removed counts (RESULTS=folder tries others).
+#The recorded runs that travel in the program.Found anew by each make, so that a file which was
+#added or removed counts(RESULTS = folder tries others).
 RESULTS := results
 $(BUILD)/recorded_files.inc: FORCE
 	mkdir -p $(@D)

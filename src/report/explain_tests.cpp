@@ -562,7 +562,7 @@ TEST_CASE("a picture of the tiles shows how often each is cut, at most 100 colum
       .kernel = {},
       .kernel_any = {}};
   for (const int size : {1, 256, 2000000000}) {
-    const std::vector<std::string> picture = pictures::tile_picture(warps, size, size);
+    const std::vector<std::string> picture = tile_picture(warps, size, size);
     CHECK(picture.size() <= 9);
     for (const std::string& line : picture) CHECK(text::display_width(line) <= 100);
     std::string text;

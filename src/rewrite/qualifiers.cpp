@@ -1,4 +1,4 @@
-#include "rewrite/qualifiers.h"
+#include "rewrite/rewritten.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/edits.h"
 #include "rewrite/tokens.h"
 
 namespace rewrite {
@@ -16,7 +15,7 @@ namespace {
 // 128 bytes are one row of the 32 banks. constinit avoids a guard variable, which would be read at
 // each use. (As cuda/cpu.h has it for files that are not rewritten.)
 constexpr const char* kShared = "__attribute__((aligned(128))) constinit thread_local";
-// Its page is closed to the host while a kernel may use the variable (machine/device_memory.h).
+// Its page is closed to the host while a kernel may use the variable (machine/memory.h).
 constexpr const char* kOwnPage = " __attribute__((aligned(4096)))";
 constexpr const char* kKernel = "__attribute__((noipa))";
 

@@ -1,4 +1,4 @@
-#include "rewrite/sgemm.h"
+#include "rewrite/rewritten.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "rewrite/place.h"
 #include "rewrite/tokens.h"
 
 namespace rewrite {

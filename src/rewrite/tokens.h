@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,5 +47,35 @@ std::vector<bool> are_users(const std::vector<Token>& tokens);
 // does. Likewise backwards; then `open` is returned by a closing bracket, or tokens.size().
 std::size_t closing(const std::vector<Token>& tokens, std::size_t open);
 std::size_t opening(const std::vector<Token>& tokens, std::size_t close);
+
+// Where a token of preprocessed source stands in the user's files.
+
+// "file.cu:12", by the last line marker before the token; "line 12" if there is none.
+std::string place_of(std::string_view source, const Token& token);
+
+// Changes to a source text that keep each token on its line, and behind line markers in its column,
+// too, so that the compiler's errors point to it.
+
+class Edits {
+ public:
+  explicit Edits(std::string_view source) : source_(source) {}
+
+  // Changes must not overlap. Insertions at one place appear in the order of their calls.
+  void insert(std::size_t at, std::string text);
+  // From the beginning of `first` to the end of `last`. The line breaks of what is replaced follow
+  // `text`, so that all later lines keep their numbers.
+  void replace(const Token& first, const Token& last, std::string text);
+  void remove(const Token& token) { replace(token, token, ""); }
+
+  std::string applied() const;
+
+ private:
+  struct Edit {
+    std::size_t at, bytes;
+    std::string text;
+  };
+  std::string_view source_;
+  std::vector<Edit> edits_;
+};
 
 }  // namespace rewrite

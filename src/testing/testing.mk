@@ -17,15 +17,15 @@ test-hardened: ## run the tests of what runs kernels with the hardening flags th
 # The parsers are compiled with sanitizers; the other code that they need is not.
 FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/stage.cpp \
 	src/lab/npy.cpp src/profile/ncu.cpp src/step/navigation.cpp $(ANSWER) \
-	src/testing/fuzz_main.cpp $(wildcard src/rewrite/[!r]*.cpp src/machine/ptx/*.cpp) \
+	src/testing/fuzz_main.cpp $(filter-out src/rewrite/rewriter.cpp %_tests.cpp,$(wildcard src/rewrite/*.cpp src/machine/ptx/*.cpp)) \
 	$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp)
 SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(call say,g++,$< (sanitized))
 	mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(subst -O0,,$(OF_TESTS)) $(SANITIZED) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
-$(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(THE_GPU) $(INSTRUMENT)
-	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(INSTRUMENT) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+$(BUILD)/fuzz/parsers: $(FUZZED:%.cpp=$(BUILD)/fuzz/%.o) $(THE_GPU) $(FOR_ALL)
+	$(CXX) -fopenmp $(SANITIZED) $(filter %.o,$^) $(FOR_ALL) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 fuzz: $(BUILD)/fuzz/parsers ## try every parser with random inputs, under sanitizers (INPUTS=1000000)
 	GEMM_STEPS_FUZZ=$(or $(INPUTS),100000) $< -tc='any*,whatever*'
 
@@ -39,7 +39,7 @@ check-format: ## check that every C++ and CUDA file is formatted (clang-format 1
 
 # Finds a name with two meanings in two rooms: the compiler sees it when it links all rooms at once.
 check-odr: ## check that every name means the same thing everywhere (link-time analysis)
-	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) $(MPI_FLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(wildcard src/try/*.cpp) \
+	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) $(MPI_FLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(FOR_USERS) $(wildcard src/try/*.cpp) \
 		$(ANSWER) $(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
 .PHONY: test-hardened fuzz deps format check-format check-odr

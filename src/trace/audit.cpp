@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "machine/code_place.h"
+#include "machine/fault.h"
 #include "machine/fiber.h"
-#include "machine/own_access.h"
+#include "machine/observer.h"
 #include "trace/hooks.h"
 
 #if defined(__linux__) && defined(__x86_64__)

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/kernel_memory.h"
+#include "machine/memory.h"
 #include "model/recording.h"
 #include "model/warp_access.h"
 

@@ -1,20 +1,81 @@
 // The counts of the blocks that run on one thread of the operating system.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "model/counts.h"
 #include "model/warp_access.h"
-#include "trace/copies_in_flight.h"
-#include "trace/merge.h"
-#include "trace/repeated_words.h"
-#include "trace/request_costs.h"
-#include "trace/sites.h"
-#include "trace/tally.h"
+#include "trace/source_lines.h"
+#include "trace/thread_order.h"
+#include "trace/warp_log.h"
 
 namespace trace {
+
+// Which words of shared memory a warp has accessed since the last barrier: a compiler may leave out
+// a load of the same word, and may merge the loads of neighbouring ones.
+
+class RepeatedWords {
+ public:
+  // Counts in `site.counts.merging`. The first lane's words stand for those of the warp. Accesses
+  // to other memory are ignored.
+  void request(Site& site, const model::WarpAccess& access, int warp);
+  void barrier();
+
+ private:
+  // For each key a few bits, which are 0 at first and after clear().
+  class Table {
+   public:
+    std::uint8_t& operator[](std::uint64_t key);
+    void clear();
+
+   private:
+    struct Slot {
+      std::uint64_t key = 0;
+      std::uint32_t round = 0;  // the slot is empty if this is not round_
+      std::uint8_t bits = 0;
+    };
+    Slot& find(std::uint64_t key);
+    std::vector<Slot> slots_ = std::vector<Slot>(1024);
+    std::uint32_t round_ = 1;
+    std::size_t used_ = 0;
+  };
+  // The words that were accessed, of four aligned ones: by a warp, and by its loads of one site.
+  Table of_warps_, of_sites_;
+};
+
+// A cache of the costs of a warp's requests: the loops of a kernel repeat a few patterns of
+// addresses.
+
+struct RequestCost {
+  int pieces, ideal, bank_conflicts, uncoalesced = 0, lines = 0;
+  bool widenable = false;  // see model::Widenable
+  // As a load of 8 or 16 bytes per lane that begins with this one; 0: none does.
+  int wavefronts_64 = 0, wavefronts_128 = 0;
+};
+
+class RequestCosts {
+ public:
+  RequestCosts() : remembered_(kRemembered) {}
+  // The cost of a load or store; `traffic` is a TrafficIndex. Valid until the next call.
+  const RequestCost& of(int traffic, const model::WarpAccess& access);
+
+ private:
+  static constexpr int kRemembered = 1024;
+  struct Request {
+    std::uint32_t active;  // of one geometry only
+    int bytes, matrices, traffic, alignment;
+    std::array<std::uint64_t, model::kWarpSize> distances;
+    bool operator==(const Request&) const = default;
+  };
+  struct Remembered {
+    Request request{};
+    RequestCost cost{};
+  };
+  std::vector<Remembered> remembered_;
+};
 
 class BlockCounts {
  public:

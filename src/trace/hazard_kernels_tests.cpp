@@ -9,7 +9,6 @@
 #include <sstream>
 #include <string>
 
-#include "trace/hazard_names.h"
 #include "trace/trace.h"
 
 namespace trace {

@@ -2,8 +2,176 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "model/warp_access.h"
+#include "trace/source_lines.h"
 
 namespace trace {
+namespace {
+
+// Data layouts shared by gcc and clang (gcc/ubsan.cc; compiler-rt/lib/ubsan/ubsan_value.h).
+struct TypeDescriptor {
+  std::uint16_t kind;
+  std::uint16_t info;  // bit 0: signed
+  char name[1];        // "'float [8][128]'", of any length
+};
+struct OutOfBoundsData {
+  const char* file;
+  std::uint32_t line, column;
+  const TypeDescriptor* array;
+  const TypeDescriptor* index;
+};
+
+std::string_view line_of(std::string_view source, std::uint32_t line) {
+  for (; line > 1 && !source.empty(); --line) {
+    source.remove_prefix(std::min(source.find('\n'), source.size() - 1) + 1);
+  }
+  return source.substr(0, source.find('\n'));
+}
+
+// The name before the brackets that contain position `at`: "As" for "As[k][m]".
+std::string_view name_before(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return "";
+  int depth = text[at] == '[' ? 1 : 0;
+  std::size_t end = at + 1;
+  while (end > 0) {
+    const char c = text[end - 1];
+    depth += (c == ']') - (c == '[');
+    if (depth == 0 && c != '[' && c != ' ') break;
+    --end;
+  }
+  const auto is_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::size_t begin = end;
+  while (begin > 0 && is_name(text[begin - 1])) --begin;
+  return text.substr(begin, end - begin);
+}
+
+}  // namespace
+
+BadIndex bad_index(std::uintptr_t data, std::uintptr_t index) {
+  const auto& bad = *reinterpret_cast<const OutOfBoundsData*>(data);
+  std::string_view type = bad.array->name;
+  if (type.starts_with('\'') && type.ends_with('\'')) type = type.substr(1, type.size() - 2);
+  BadIndex result{"", static_cast<std::int64_t>(index), 0};
+  if (const std::size_t bracket = type.find('['); bracket != type.npos) {
+    std::from_chars(type.data() + bracket + 1, type.data() + type.size(), result.extent);
+  }
+  const std::string source = source_text(bad.file);
+  const std::string_view name =
+      bad.column > 0 ? name_before(line_of(source, bad.line), bad.column - 1) : "";
+  result.array = name.empty() ? "an array " + std::string(type) : std::string(name);
+  return result;
+}
+
+void BarrierWatch::begin_block(std::int64_t block, int threads) {
+  block_ = block;
+  count_ = 0;
+  left_.assign(threads, std::nullopt);
+  said_several_ = said_left_ = false;
+}
+
+std::vector<model::Hazard> BarrierWatch::barrier(
+    std::span<const bool> left, const WarpLog& log, const CallPaths& paths) {
+  const std::vector<Token>& at = log.paths();
+  const auto hazard = [&](model::HazardKind kind, std::size_t waits, std::size_t other) {
+    model::Hazard made{kind, "", 0, block_, {}, {}};
+    made.first = {static_cast<std::int64_t>(waits), 0, false, paths.places_of_call(at[waits])};
+    made.second = {
+        static_cast<std::int64_t>(other), 0, left[other],
+        left[other] ? log.last_places(static_cast<int>(other)) : paths.places_of_call(at[other])};
+    return made;
+  };
+  const auto first_waiting = [&](std::size_t from, std::size_t end) {
+    return static_cast<std::size_t>(
+        std::find(left.begin() + from, left.begin() + end, false) - left.begin());
+  };
+
+  std::vector<model::Hazard> found;
+  const std::size_t waits = first_waiting(0, left.size());
+  std::optional<std::size_t> elsewhere, gone, gone_between;
+  for (std::size_t warp = 0; warp < left.size(); warp += geometry_.lanes) {
+    const std::size_t end = std::min<std::size_t>(left.size(), warp + geometry_.lanes);
+    const std::size_t lane = first_waiting(warp, end);
+    for (std::size_t t = warp; t < end; ++t) {
+      if (left[t]) {
+        if (!left_[t]) left_[t] = count_;
+        if (!gone) gone = t;
+        if (!gone_between && *left_[t] > 0) gone_between = t;
+      } else if (at[t] != at[lane]) {
+        return {hazard(model::HazardKind::barrier_divergence, lane, t)};
+      } else if (at[t] != at[waits] && !elsewhere) {
+        elsewhere = t;
+      }
+    }
+  }
+  ++count_;
+  // Warps that meet at different barriers must reach the same number of them.
+  if ((said_several_ || elsewhere) && gone_between) {
+    return {hazard(model::HazardKind::barrier_divergence, waits, *gone_between)};
+  }
+  if (elsewhere && !std::exchange(said_several_, true)) {
+    found.push_back(hazard(model::HazardKind::several_barriers, waits, *elsewhere));
+  }
+  if (gone && !std::exchange(said_left_, true)) {
+    found.push_back(hazard(model::HazardKind::threads_left, waits, *gone));
+  }
+  return found;
+}
+
+void WatchedCells::watch(std::size_t array, std::size_t bytes, bool stays) {
+  if (arrays_.size() <= array) arrays_.resize(array + 1);
+  arrays_[array] = {std::vector<Page*>(bytes / 4 / kPageWords + 1, nullptr), bytes, stays};
+}
+
+void WatchedCells::begin_block() {
+  ++serial_;
+  for (Page** place : in_use_) {
+    free_.push_back(*place);
+    *place = nullptr;
+  }
+  in_use_.clear();
+  split_.clear();
+  more_.clear();
+}
+
+WatchedCells::Page* WatchedCells::new_page(const Array& array, Page*& place) {
+  if (!array.stays) in_use_.push_back(&place);
+  if (free_.empty()) return &pages_.emplace_back();
+  Page* const page = free_.back();
+  free_.pop_back();
+  page->fill({});
+  return page;
+}
+
+void WatchedCells::split(Cell& word) {
+  std::array<Cell, 4>& parts = split_.emplace_back();
+  parts.fill(word);
+  if (const MoreOfCell* known = more(word)) {
+    for (Cell& part : parts) {
+      const MoreOfCell copy = *known;
+      part.more_in = 0;
+      make_more(part) = copy;
+    }
+  }
+  word.split = static_cast<std::uint32_t>(split_.size() - 1);
+  word.split_in = serial_;
+}
+
+MoreOfCell& WatchedCells::make_more(Cell& cell) {
+  if (cell.more_in != serial_) {
+    cell.more = static_cast<std::uint32_t>(more_.size());
+    cell.more_in = serial_;
+    more_.emplace_back();
+  }
+  return more_[cell.more];
+}
+
 namespace {
 
 constexpr HazardWatch::Actor kNobody{0, HazardWatch::kNone};

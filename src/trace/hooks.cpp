@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
-#include "machine/code_place.h"
+#include "announce/pass.h"
 #include "machine/fault.h"
 #include "machine/observer.h"
-#include "machine/own_access.h"
 #include "trace/audit.h"
 #include "trace/watch.h"
 
@@ -251,7 +252,7 @@ void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* a
 #define HERE __builtin_return_address(0)
 extern "C" {
 void __tsan_init() {}
-// Virtual tables in host code of the traced copy. (For its atomics see src/trace/host_atomics.cpp.)
+// Virtual tables in host code of the traced copy. (For its atomics see src/trace/hooks.cpp.)
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
@@ -407,3 +408,184 @@ void* simt_memset(void* to, int value, std::size_t bytes) {
 }
 }
 #undef HERE
+
+namespace trace {
+
+namespace {
+
+// Whether a variable of 4 or 8 bytes that contains this address has the value.
+bool holds(std::uintptr_t address, std::uintptr_t end, std::int64_t value) {
+  const auto content = [&](auto variable, std::uintptr_t at) {
+    if (at + sizeof variable > end) return false;
+    std::memcpy(&variable, reinterpret_cast<const void*>(at), sizeof variable);
+    return static_cast<std::int64_t>(variable) == value;
+  };
+  const std::uintptr_t word = address / 4 * 4, words = address / 8 * 8;
+  return content(std::int32_t{}, word) || content(std::uint32_t{}, word) ||
+         content(std::int64_t{}, words);
+}
+
+}  // namespace
+
+const LocalStores::Slot* LocalStores::find(std::uintptr_t address) const {
+  const Slot& slot = slots_[slot_of(address)];
+  return slot.address == address && slot.bytes > 0 ? &slot : nullptr;
+}
+
+std::optional<LocalStores::Places> LocalStores::highest(
+    std::uintptr_t begin, std::uintptr_t end) const {
+  const Slot* found = nullptr;
+  for (const Slot& slot : slots_) {
+    if (slot.bytes == 0 || slot.address < begin || slot.address >= end) continue;
+    if (found == nullptr || slot.address > found->address) found = &slot;
+  }
+  return found == nullptr ? std::nullopt : std::optional(found->places);
+}
+
+std::optional<LocalStores::Places> LocalStores::that_made(
+    std::int64_t index, std::uintptr_t begin, std::uintptr_t end) const {
+  for (const Slot& slot : slots_) {
+    if (slot.bytes == 0 || slot.address < begin || slot.address >= end) continue;
+    if (!holds(slot.address, end, index) &&
+        (slot.bytes < 8 || !holds(slot.address + slot.bytes / 2, end, index)))
+      continue;
+    for (const std::uintptr_t neighbour : {slot.address - slot.bytes, slot.address + slot.bytes}) {
+      const Slot* const other = find(neighbour);
+      if (other != nullptr && other->places == slot.places) return slot.places;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace trace
+
+// The accesses of a kernel that the compiler does not announce. announce/pass.h puts a call of
+// simt_announce before each such instruction.
+
+#if defined(__x86_64__)
+// The caller expects every register to be unchanged. It has pushed the announcement.
+asm(R"(
+	.text
+	.globl	simt_announce
+	.hidden	simt_announce
+	.type	simt_announce, @function
+simt_announce:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset 6, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register 6
+	pushq	%rax
+	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	subq	$512, %rsp
+	andq	$-64, %rsp
+	fxsave64	(%rsp)
+	cld
+	movq	16(%rbp), %rsi
+	movq	%rcx, %rdx
+	movq	8(%rbp), %rcx
+	call	simt_announced
+	fxrstor64	(%rsp)
+	leaq	-72(%rbp), %rsp
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+	popq	%rax
+	popq	%rbp
+	.cfi_def_cfa 7, 8
+	ret
+	.cfi_endproc
+	.size	simt_announce, .-simt_announce
+)");
+
+// `packed` is an Announcement, `place` the return address in the kernel.
+extern "C" __attribute__((used, visibility("hidden"))) void simt_announced(
+    const void* pointer, long packed, std::size_t rcx, const void* place) {
+  const auto announcement = announce::Announcement::unpacked(packed);
+  if (announcement.bytes == 0 && trace::hooks.log != nullptr) {
+    machine::fault("its access is made by an instruction that the tracer does not know", place);
+  }
+  const std::size_t bytes = announcement.bytes * (announcement.times_rcx ? rcx : 1);
+  const std::size_t widest = announcement.widest;
+  if (announcement.loads) trace::log_range(trace::Kind::kLoad, pointer, bytes, widest, place);
+  if (announcement.stores) trace::log_range(trace::Kind::kStore, pointer, bytes, widest, place);
+}
+#endif
+
+// The functions that the compiler calls for std::atomic under -fsanitize=thread. They receive the
+// memory order as a number. Host code of the traced copy uses them (guards of static variables,
+// std::shared_ptr, counters); they always use the strongest order. CUDA's atomics are elsewhere
+// (src/cuda/collectives.h), and only those are counted.
+
+#define ATOMICS(BITS, T)                                                                           \
+  T __tsan_atomic##BITS##_load(const volatile T* p, int) {                                         \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##BITS##_store(volatile T* p, T value, int) {                                  \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_exchange(volatile T* p, T value, int) {                                  \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_add(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_sub(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_and(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_and(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_or(volatile T* p, T value, int) {                                  \
+    return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_xor(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_nand(volatile T* p, T value, int) {                                \
+    return __atomic_fetch_nand(p, value, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                                \
+  int __tsan_atomic##BITS##_compare_exchange_strong(                                               \
+      volatile T* p, T* expected, T value, int, int) {                                             \
+    return __atomic_compare_exchange_n(                                                            \
+        p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                            \
+  }                                                                                                \
+  int __tsan_atomic##BITS##_compare_exchange_weak(                                                 \
+      volatile T* p, T* expected, T value, int a, int b) {                                         \
+    return __tsan_atomic##BITS##_compare_exchange_strong(p, expected, value, a, b);                \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T expected, T value, int a, int b) { \
+    __tsan_atomic##BITS##_compare_exchange_strong(p, &expected, value, a, b);                      \
+    return expected;                                                                               \
+  }
+
+namespace trace {
+
+extern "C" {
+ATOMICS(8, std::uint8_t)
+ATOMICS(16, std::uint16_t)
+ATOMICS(32, std::uint32_t)
+ATOMICS(64, std::uint64_t)
+void __tsan_atomic_thread_fence(int) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+void __tsan_atomic_signal_fence(int) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+}
+
+}  // namespace trace
+#undef ATOMICS

@@ -21,7 +21,7 @@ equivalent=(
   "stage 13:bf16-128x256x64, update2_if_inside, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- the same"
   "stage 14, split, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- the same"
 )
-# Mutants with an effect that the tracer cannot see (src/trace/block_order.h, cuda/wgmma.h). Each entry
+# Mutants with an effect that the tracer cannot see (src/trace/launch_watch.h, cuda/wgmma.h). Each entry
 # excuses one mutant.
 unseen=(
   "stage 11, add_up_parts, unfenced: __threadfence() -- the fence of the block that reads is not missed"

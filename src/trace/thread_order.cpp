@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "machine/lanes.h"
+#include "machine/fault.h"
 
 namespace trace {
 namespace {

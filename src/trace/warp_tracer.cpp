@@ -2,12 +2,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <utility>
 
-#include "machine/lanes.h"
+#include "machine/fault.h"
 #include "trace/hooks.h"
 
 namespace trace {
+
+// calloc provides zero pages without writing them.
+ResultWriters::ResultWriters(std::span<const machine::GlobalArray> matrices) {
+  for (const machine::GlobalArray& matrix : matrices) {
+    if (matrix.result) count_ += matrix.bytes / 4;
+  }
+  words_.reset(static_cast<std::uint64_t*>(std::calloc(count_ + 1, sizeof(std::uint64_t))));
+  if (words_ == nullptr) throw std::bad_alloc();
+}
 
 WarpTracer::WarpTracer(
     model::WarpGeometry geometry, const machine::KernelMemory& memory, LaunchWatch* launch,

@@ -3,22 +3,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "machine/kernel_memory.h"
+#include "machine/grid.h"
+#include "machine/memory.h"
 #include "machine/observer.h"
 #include "model/counts.h"
 #include "model/recording.h"
 #include "trace/audit.h"
 #include "trace/block_counts.h"
-#include "trace/call_paths.h"
-#include "trace/event_record.h"
+#include "trace/hooks.h"
 #include "trace/launch_watch.h"
-#include "trace/local_stores.h"
-#include "trace/request_costs.h"
-#include "trace/sites.h"
+#include "trace/recorder.h"
+#include "trace/source_lines.h"
 #include "trace/warp_log.h"
 #include "trace/watch.h"
 

@@ -4,14 +4,14 @@
 #include <bit>
 #include <utility>
 
+#include "machine/fault.h"
 #include "machine/fiber.h"
-#include "machine/lanes.h"
-#include "machine/shared_address.h"
+#include "machine/memory.h"
 #include "machine/symbols.h"
-#include "machine/waiting.h"
-#include "machine/warpgroup.h"
+#include "machine/tensor_cores.h"
+#include "machine/worker.h"
 #include "model/tensor_core.h"
-#include "trace/bad_index.h"
+#include "trace/hazard_watch.h"
 
 namespace trace {
 namespace {

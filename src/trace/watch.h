@@ -9,16 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "machine/kernel_memory.h"
+#include "machine/memory.h"
 #include "machine/observer.h"
 #include "model/counts.h"
 #include "model/warp_access.h"
-#include "trace/async_agents.h"
-#include "trace/barrier_watch.h"
 #include "trace/hazard_watch.h"
+#include "trace/hooks.h"
 #include "trace/launch_watch.h"
-#include "trace/local_stores.h"
-#include "trace/sites.h"
+#include "trace/source_lines.h"
+#include "trace/thread_order.h"
 #include "trace/warp_log.h"
 
 namespace trace {

@@ -1,4 +1,4 @@
-// The parameters of a user's sgemm that is called by simt_sgemm (rewrite/sgemm.h), as the user's
+// The parameters of a user's sgemm that is called by simt_sgemm (rewrite/rewritten.h), as the user's
 // file says them. It is included in that file.
 #pragma once
 

@@ -4,7 +4,6 @@
 
 #include "lab/device.h"
 #include "model/refusal.h"
-#include "try/compiled_code.h"
 #include "try/options.h"
 
 int main(int argc, char** argv) {

@@ -48,7 +48,7 @@ compile() {
 }
 
 # Gives a copy the symbols that it has in the program. A file with an sgemm has its own name for each
-# copy's, also if it is called by simt_sgemm (rewrite/sgemm.h). Of a whole program, the host's code
+# copy's, also if it is called by simt_sgemm (rewrite/rewritten.h). Of a whole program, the host's code
 # runs in the plain copy: the traced one keeps no main and no initializers. Its kernels use the plain
 # copy's device variables, because both keep their names and the linker keeps one of each.
 with_symbols() { # traced, plain or debug; IN.o; OUT.o

@@ -1,5 +1,3 @@
-#include "try/device_calls.h"
-
 #include <unistd.h>
 
 #include <atomic>
@@ -8,17 +6,39 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cuda/vector_types.h"
-#include "host/places.h"
+#include "host/call.h"
+#include "host/memory.h"
 #include "machine/grid.h"
-#include "machine/own_access.h"
+#include "machine/observer.h"
 #include "machine/position.h"
-#include "try/main_call.h"
+#include "try/guarded_kernel.h"
+#include "try/options.h"
+#include "try/print.h"
 
 namespace attempt {
+
+bool print_notes() {
+  if (const std::string why = why_not_compiled(); !why.empty()) {
+    std::fprintf(stderr, "try: note: %s; so its registers are not known\n", why.c_str());
+  }
+  std::set<std::string> printed;  // the copies of a file make the same calls
+  bool any_hazard = false;
+  for (const host::Note& note : host::notes()) {
+    any_hazard |= note.is_hazard;
+    const std::string line = note.place != nullptr ? line_of_user({note.place}) : "";
+    const std::string other = note.other != nullptr ? line_of_user({note.other}) : "";
+    const std::string text = line + (line.empty() ? "" : ": ") + note.sentence +
+                             (other.empty() ? "" : "; the other is asked for at " + other);
+    if (!printed.insert(text).second) continue;
+    std::fprintf(stderr, "try: %s%s\n", note.is_hazard ? "" : "note: ", text.c_str());
+  }
+  return any_hazard;
+}
 
 bool name_threads = false;
 bool host_is_silent = false;

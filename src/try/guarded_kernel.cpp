@@ -11,13 +11,12 @@
 #include <string_view>
 
 #include "cuda/vector_types.h"
-#include "machine/device_memory.h"
 #include "machine/grid.h"
+#include "machine/memory.h"
 #include "machine/position.h"
 #include "machine/symbols.h"
 #include "model/refusal.h"
 #include "trace/source_lines.h"
-#include "try/device_calls.h"
 
 extern "C" char __executable_start, etext;
 

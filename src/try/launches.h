@@ -2,17 +2,56 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "machine/program.h"
-#include "try/kernels.h"
+#include "guard/guard.h"
+#include "lab/run.h"
+#include "machine/grid.h"
+#include "model/counts.h"
+#include "model/gpus.h"
+#include "model/recording.h"
+#include "model/stage.h"
+#include "step/step_command.h"
+#include "text/numbers.h"
+#include "try/options.h"
 
 namespace attempt {
+
+// The kernels of a user's file, with the counts of their launches added up.
+
+// A launch's kernel as a report needs it, and the counts of all its launches.
+struct Kernels {
+  struct Entry {
+    const void* function;
+    std::string name;
+    model::Variant variant;
+    lab::LaunchShape shape;
+    model::Counts counts;
+  };
+  std::deque<Entry> entries;  // in the order of their first launches; never moved
+
+  void add_launch(const machine::Launch& launch, const model::Counts& counts, int M, int N);
+  // Adds a launch of the other copy of a kernel, which has the same name.
+  void add_hazards(const machine::Launch& launch, const model::Counts& counts);
+  // Of a launch of the kernel whose traced copy is `function`.
+  void add_hazard(const void* function, const model::Hazard& hazard);
+
+  bool any_abandoned() const;  // in case of a fatal hazard
+  bool several_launches() const;
+  bool all_traced() const;  // every block
+};
+
+// Points into `entry`. `registers` are per thread; none: as nvcc compiled it, if known.
+lab::Row row_of(
+    const model::Gpu& model, const Kernels::Entry& entry, std::optional<int> registers, int number);
 
 // Each launch runs at once, and completely: blocks that are not traced run in the plain copy. When
 // most of the program's time is over, only traced blocks run, so that more kernels are seen.
@@ -52,5 +91,33 @@ class Launches : public machine::ProgramLaunches {
   // In which launches that are not counted were traced, to see which memory they use.
   std::chrono::steady_clock::duration watching_{};
 };
+
+// Audits a user's file before it is counted: compares what the first block of each launch does to
+// memory with what is announced to the tracer (trace/audit.h).
+
+struct AuditResult {
+  std::string note;          // how much was audited, or why nothing was; printed with the counts
+  std::string why_withheld;  // a sentence if the counts would not be true
+};
+
+// What an audit found, and what it did not.
+std::string sentence_about(const model::Audit::Surprise& surprise);
+std::string note_about(const model::Audit& audit);
+
+// Runs in a child process of its own. If sgemm fails there, nothing is reported here; the counting
+// run reports it.
+AuditResult audit_sgemm(const Options& options);
+
+// A whole program of a user: its own main runs on the CPU, and its launches are traced.
+
+// Runs main in this child and reports: the table or what else `options` ask for.
+guard::Outcome run_program(
+    const Options& options, const std::string& command, text::Style style, bool on_terminal,
+    std::FILE* report);
+
+// make step: each launch of a user's file is a scene.
+
+// `run` must outlive the scenes. M, N and K are the product's; 0: there is none.
+step::StepScenes scenes_of(const step::RecordedRun& run, int M, int N, int K);
 
 }  // namespace attempt

@@ -1,4 +1,4 @@
-#include "try/main_call.h"
+#include "try/guarded_kernel.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -2,48 +2,103 @@
 //
 // The file is compiled up to three times, like gemm_steps.cu; the Makefile gives each copy's sgemm
 // its own name. Everything runs in a child process (guard/guard.h).
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "flags/flags.h"
 #include "gpu/gpu.h"
-#include "guard/before_main.h"
 #include "guard/guard.h"
 #include "lab/device.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "machine/fiber.h"
+#include "machine/grid.h"
 #include "machine/symbols.h"
-#include "machine/waiting.h"
+#include "machine/worker.h"
 #include "model/refusal.h"
 #include "profile/profile.h"
+#include "report/explain/explain.h"
+#include "report/facts.h"
 #include "report/hazard_sentence.h"
+#include "report/table.h"
+#include "report/words.h"
 #include "step/step_command.h"
 #include "text/file.h"
 #include "trace/trace.h"
-#include "try/audit.h"
-#include "try/compiled_code.h"
-#include "try/device_calls.h"
 #include "try/guarded_kernel.h"
-#include "try/kernels.h"
-#include "try/notes.h"
+#include "try/launches.h"
 #include "try/options.h"
 #include "try/print.h"
-#include "try/program.h"
-#include "try/scenes.h"
 #include "try/sgemm.h"
-#include "try/show.h"
 #include "try/users_problem.h"
-#include "try/why_wrong.h"
 
 namespace attempt {
+
+bool print(
+    std::FILE* out, const flags::Flags& flags, const lab::Run& run, const std::string& note,
+    text::Style style) {
+  if (!flags.ncu.empty()) {
+    std::istringstream csv(profile::read_ncu_file("--ncu", flags.ncu));
+    return profile::print_profile(out, csv, run);
+  }
+  if (flags.format == report::Format::json) {
+    report::print_json(out, run);
+    return true;
+  }
+  if (flags.format == report::Format::csv) {
+    report::print_csv(out, run);
+    return true;
+  }
+  if (flags.explain) {
+    if (!run.program.empty()) std::fputs(report::about(run).c_str(), out);
+    for (const lab::Row& row : run.rows)
+      report::explain(out, run, row, style, flags::explaining(flags));
+  } else {
+    report::print_table(out, run, style, flags.wide);
+  }
+  if (!note.empty()) std::fprintf(out, "%s\n", note.c_str());
+  return true;
+}
+
+namespace {
+
+model::Error error_on_cpu(const flags::Flags& flags, const model::Gpu& gpu) {
+  const UsersProblem p(lab::load_problem(flags, false));
+  lab::Floats result = p.C;
+  const std::vector<machine::GlobalArray> arrays = p.arrays(result);
+  machine::Machine machine{&gpu};
+  machine.arrays = arrays;
+  hold_prints();  // the first run has printed
+  const auto sgemm = machine::blocks_may_wait() ? sgemm_traced : sgemm_plain;
+  guard::watched([&] { machine::run(machine, p.product_by(sgemm, result)); });
+  drop_held();
+  return p.compare(lab::compute_reference(p), result);
+}
+
+}  // namespace
+
+std::string why_wrong(
+    const flags::Flags& flags, const model::Gpu& gpu, const lab::Problem& p,
+    const model::Error& error) {
+  const std::string wrong = report::wrong_sentence("sgemm", error);
+  if (p.beta != 0 || !std::isnan(error.first.value().value)) return wrong;
+  flags::Flags with_beta = flags;
+  with_beta.beta = 0.5f;
+  const model::Error second = error_on_cpu(with_beta, gpu);
+  if (!second.bound_ok) return wrong + "; with --beta 0.5, " + report::wrong_sentence("it", second);
+  return "sgemm reads C although beta is 0, and 0 * NaN is NaN: test beta == 0 and do not read C "
+         "then, as BLAS says. With --beta 0.5 it is right.";
+}
 
 namespace {
 

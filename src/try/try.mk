@@ -34,7 +34,7 @@ $(BUILD)/try/environment: FORCE
 		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
 		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
 	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
-COMPILES_TRIED := $(BUILD)/try.flags $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/trace/keep_symbols.sh
+COMPILES_TRIED := $(BUILD)/headers.made $(BUILD)/try.flags $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/trace/keep_symbols.sh
 $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$* -MMD -MP -MF $(BUILD)/try/$*.d -MT $(BUILD)/try/$*.traced.o
@@ -46,14 +46,14 @@ $(BUILD)/try/timed_launches.o: src/profile/timed_launches.cu $(BUILD)/gpu.flags
 	mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 
-TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(THE_GPU) $(INSTRUMENT)
-DEBUGGED = $(BUILD)/src/try/debug/main.o $(HARNESS) $(THE_GPU) $(INSTRUMENT)
+TRY_PARTS = $(call OBJECTS,$(RUNNERS)) $(HARNESS) $(THE_GPU) $(FOR_ALL)
+DEBUGGED = $(BUILD)/src/try/debug/main.o $(HARNESS) $(THE_GPU) $(FOR_ALL)
 $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 $(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(DEBUGGED)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
-$(BUILD)/try/architecture: $(call OBJECTS,$(addprefix src/try/,architecture.cpp compiled_code.cpp options.cpp main_call.cpp) \
-		src/gpu/absent.cpp) $(INSTRUMENT)
+$(BUILD)/try/architecture: $(call OBJECTS,$(addprefix src/try/,architecture.cpp options.cpp main_call.cpp) \
+		src/gpu/absent.cpp) $(FOR_ALL)
 	$(CXX) -fopenmp $^ -ldl -o $(NEW) && mv -f $(NEW) $@
 
 # The user's file is compiled by yours.sh, because make has no syntax for every name of a file.

@@ -1,14 +1,13 @@
 // atom, red and nanosleep, by which threads of different blocks may wait for each other. They are
 // linked only into programs whose inline PTX has a word of theirs, because blocks that may wait run
-// in another order (machine/waiting.h).
+// in another order (machine/waiting.cpp).
 #include <algorithm>
 #include <cmath>
 
 #include "cuda/collectives.h"
 #include "machine/ptx/instruction.h"
-#include "machine/ptx/memory_accesses.h"
-#include "machine/ptx/statement.h"
-#include "machine/waiting.h"
+#include "machine/ptx/program.h"
+#include "machine/worker.h"
 #include "model/tensor_core.h"
 
 namespace machine::ptx {

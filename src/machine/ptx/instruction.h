@@ -4,21 +4,29 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cuda/ptx.h"
-#include "machine/ptx/special.h"
+#include "machine/observer.h"
 #include "machine/ptx/syntax.h"
-#include "machine/ptx/type.h"
 
 namespace machine {
 class Worker;
 }
 
 namespace machine::ptx {
+
+// PTX's special registers, as %laneid.
+
+// The number of that register, "%tid.x"; nothing if it is not known here.
+std::optional<std::uint64_t> special_register(std::string_view name);
+
+// Its value for the running thread.
+std::uint64_t value_of_special(std::uint64_t number);
 
 struct Value {
   std::uint64_t low = 0, high = 0;
@@ -133,5 +141,38 @@ bool is_input(const Operand& operand);
 
 // Sets `run` to one that evaluates: reads the operands after the first as `type`, and writes it.
 void compute(Instruction& instruction, Evaluate* evaluate);
+
+// How instructions name memory, and how their accesses become known to the observer of the block.
+
+inline constexpr int kMostBytes = 16;  // of one access
+
+enum Space : std::uint32_t { kGeneric, kShared };
+
+// [register + offset]
+bool is_address(const Operand& operand);
+
+// Takes the state space, if there is one.
+void take_space(Instruction& instruction, Modifiers& modifiers);
+// Takes .volatile, .acquire.gpu and their like; `option` remembers it. A fence takes only the
+// scope, one of these, of which the first are of a block. Returns whether it was there.
+void take_order(Instruction& instruction, Modifiers& modifiers);
+bool take_scope(
+    Instruction& instruction, Modifiers& modifiers, std::initializer_list<std::string_view> names);
+// A fence of that scope; and what the order of an access needs before it.
+void fence(const Execution& thread, bool wide);
+void begin_access(const Execution& thread, const Instruction& instruction);
+// Takes .ca, .L2::128B and their like, which change no count. Returns whether one of them has an
+// operand, a cache policy.
+bool take_cache_hints(Modifiers& modifiers);
+
+// What the address stands for in the instruction's state space.
+void* pointer_to(const Execution& thread, const Instruction& instruction, const Operand& address);
+// Ends the block if the pointer should be to shared memory, and is not: what is there might be the
+// tracer's own.
+void require_space(Execution& thread, const Instruction& instruction, const void* pointer);
+// What the address stands for, after announcing the access, which the caller then makes.
+void* accessed(
+    Execution& thread, const Instruction& instruction, const Operand& address, int bytes,
+    Access access);
 
 }  // namespace machine::ptx

@@ -1,21 +1,199 @@
-#include "machine/ptx/statement.h"
-
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "machine/fault.h"
 #include "machine/observer.h"
-#include "machine/own_access.h"
+#include "machine/ptx/instruction.h"
 #include "machine/ptx/program.h"
+#include "machine/ptx/syntax.h"
 #include "machine/worker.h"
 #include "model/refusal.h"
+#include "model/tensor_core.h"
 
 namespace machine::ptx {
+
+std::optional<Type> type_named(std::string_view name) {
+  struct Named {
+    std::string_view name;
+    Type type;
+  };
+  static constexpr Named kTypes[] = {
+      {"b8", {Base::bits, 8}},         {"b16", {Base::bits, 16}},
+      {"b32", {Base::bits, 32}},       {"b64", {Base::bits, 64}},
+      {"b128", {Base::bits, 128}},     {"u8", {Base::unsigned_, 8}},
+      {"u16", {Base::unsigned_, 16}},  {"u32", {Base::unsigned_, 32}},
+      {"u64", {Base::unsigned_, 64}},  {"s8", {Base::signed_, 8}},
+      {"s16", {Base::signed_, 16}},    {"s32", {Base::signed_, 32}},
+      {"s64", {Base::signed_, 64}},    {"f16", {Base::real, 16}},
+      {"f16x2", {Base::real, 16, 2}},  {"f32", {Base::real, 32}},
+      {"f64", {Base::real, 64}},       {"bf16", {Base::bf16, 16}},
+      {"bf16x2", {Base::bf16, 16, 2}}, {"tf32", {Base::tf32, 32}},
+      {"pred", {Base::predicate, 1}}};
+  for (const Named& known : kTypes) {
+    if (known.name == name) return known.type;
+  }
+  return std::nullopt;
+}
+
+double real_value(Type type, std::uint64_t bits) {
+  if (type.base == Base::bf16) return model::widened(bits & 0xffff, model::kBfloat16);
+  if (type.bits == 16) return model::widened(bits & 0xffff, model::kFp16);
+  if (type.bits == 32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  return std::bit_cast<double>(bits);
+}
+
+std::span<const Family> (*between_blocks)() = nullptr;
+
+namespace {
+
+void run_evaluate(Execution& thread, const Instruction& instruction) {
+  constexpr std::size_t kMost = 4;
+  std::array<std::uint64_t, kMost> values{};
+  const std::size_t count = instruction.line.operands.size() - 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = thread.read(instruction.operand(i + 1), instruction.from);
+  }
+  thread.write(
+      instruction.operand(0), instruction.evaluate(instruction, std::span(values).first(count)));
+}
+
+}  // namespace
+
+std::uint64_t Execution::read(const Operand& operand, Type type) const {
+  if (operand.kind != Operand::Kind::real || type.bits == 64) return read(operand);
+  const auto value = static_cast<float>(std::bit_cast<double>(operand.number));
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+Modifiers::Modifiers(const Line& line) : rest_(line.modifiers.begin(), line.modifiers.end()) {}
+
+bool Modifiers::take(std::string_view name) {
+  const auto found = std::find(rest_.begin(), rest_.end(), name);
+  if (found == rest_.end()) return false;
+  rest_.erase(found);
+  return true;
+}
+
+bool Modifiers::take_first(std::string_view name) {
+  if (rest_.empty() || rest_[0] != name) return false;
+  rest_.erase(rest_.begin());
+  return true;
+}
+
+bool Modifiers::take_any(std::initializer_list<std::string_view> names) {
+  return take_one_of(names) >= 0;
+}
+
+std::string_view Modifiers::take_with_prefix(std::string_view prefix) {
+  const auto found = std::find_if(rest_.begin(), rest_.end(), [&](std::string_view modifier) {
+    return modifier.starts_with(prefix);
+  });
+  if (found == rest_.end()) return {};
+  const std::string_view taken = found->substr(prefix.size());
+  rest_.erase(found);
+  return taken;
+}
+
+bool Modifiers::take_type(Type& type) {
+  for (auto modifier = rest_.begin(); modifier != rest_.end(); ++modifier) {
+    const auto known = type_named(*modifier);
+    if (!known) continue;
+    type = *known;
+    rest_.erase(modifier);
+    return true;
+  }
+  return false;
+}
+
+int Modifiers::take_one_of(std::initializer_list<std::string_view> names) {
+  int number = 0;
+  for (const std::string_view name : names) {
+    if (take(name)) return number;
+    ++number;
+  }
+  return -1;
+}
+
+bool is_output(const Operand& operand) {
+  return operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::none;
+}
+
+bool is_input(const Operand& operand) {
+  return operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::integer ||
+         operand.kind == Operand::Kind::real || operand.kind == Operand::Kind::special;
+}
+
+bool has_operands(const Instruction& instruction, std::size_t outputs, std::size_t inputs) {
+  const std::vector<Operand>& all = instruction.line.operands;
+  return all.size() == outputs + inputs &&
+         std::all_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(outputs), is_output) &&
+         std::all_of(all.begin() + static_cast<std::ptrdiff_t>(outputs), all.end(), is_input);
+}
+
+void compute(Instruction& instruction, Evaluate* evaluate) {
+  if (instruction.from.bits == 0) instruction.from = instruction.type;
+  instruction.evaluate = evaluate;
+  instruction.run = run_evaluate;
+}
+
+namespace {
+
+void run_unknown(Execution& thread, const Instruction& instruction) {
+  fault(
+      "it comes to the PTX instruction \"" + instruction.line.name() +
+          "\", which is not known on the CPU in this form",
+      thread.place);
+}
+
+Decode* decoder_of(std::string_view opcode) {
+  static const std::map<std::string_view, Decode*> known = [] {
+    std::map<std::string_view, Decode*> all;
+    for (const auto families :
+         {arithmetic, bit_operations, conversions, comparisons, control, memory_accesses,
+          async_copies, barriers, lane_exchanges, matrices, warpgroups}) {
+      for (const Family& family : families()) all[family.opcode] = family.decode;
+    }
+    if (between_blocks != nullptr) {
+      for (const Family& family : between_blocks()) all[family.opcode] = family.decode;
+    }
+    return all;
+  }();
+  const auto found = known.find(opcode);
+  return found == known.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+Program compile(std::string_view text, std::span<const std::string_view> names) {
+  Syntax syntax = parse(text, names);
+  Program program;
+  program.registers = static_cast<std::size_t>(syntax.registers);
+  program.names.assign(names.begin(), names.end());
+  for (Line& line : syntax.lines) {
+    Instruction instruction;
+    instruction.line = std::move(line);
+    Modifiers modifiers(instruction.line);
+    Decode* const decode = decoder_of(instruction.line.opcode);
+    if (decode == nullptr || !decode(instruction, modifiers) || !modifiers.empty()) {
+      instruction.run = run_unknown;
+    }
+    instruction.access = program.accesses;
+    const std::vector<Operand>& operands = instruction.line.operands;
+    program.accesses += std::any_of(operands.begin(), operands.end(), [](const Operand& operand) {
+      return operand.kind == Operand::Kind::address;
+    });
+    program.instructions.push_back(std::move(instruction));
+  }
+  return program;
+}
+
 namespace {
 
 // "[name]=r", taken apart.

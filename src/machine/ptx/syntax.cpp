@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "machine/ptx/special.h"
+#include "machine/ptx/instruction.h"
 #include "model/refusal.h"
 
 namespace machine::ptx {

@@ -68,4 +68,10 @@ std::vector<Part> explain_occupancy(const Explained& explained);
 std::vector<Part> explain_ceiling(
     const Explained& explained);  // what the compiler makes of the loop
 
+// At most 9 lines of at most 100 columns that draw C (M x N) cut into block tiles, and then what
+// `variant` cuts these into; a tile that is cut further is the one filled in. Of more parts than
+// there is room for the first are drawn. The sizes are the variant's; which elements of its tile a
+// lane takes is the kernel's business, and drawn as one piece.
+std::vector<std::string> tile_picture(const model::Variant& variant, int M, int N);
+
 }  // namespace report

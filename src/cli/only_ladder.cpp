@@ -1,0 +1,16 @@
+// The others of build/ladder, the program that `make run` has first: none.
+#include <optional>
+
+#include "cli/others.h"
+
+namespace cli {
+
+std::optional<int> run_other(
+    const flags::Flags&, const std::string&, const model::StageTable&,
+    const std::function<int()>&) {
+  return std::nullopt;
+}
+
+void end_others(int) {}
+
+}  // namespace cli

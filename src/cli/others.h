@@ -1,0 +1,22 @@
+// What the main program does beside the ladder.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "flags/flags.h"
+#include "model/stage.h"
+
+namespace cli {
+
+// What flags ask for beside the ladder: steps, pictures, the page, an experiment, or several GPUs,
+// before which the ladder may run. Returns its exit code; nothing if the ladder alone is asked for.
+// build/ladder, which `make run` builds first, has only_ladder.cpp in place of others.cpp.
+std::optional<int> run_other(
+    const flags::Flags& flags, const std::string& command, const model::StageTable& own,
+    const std::function<int()>& ladder);
+// Ends the other processes of a product that several share.
+void end_others(int exit_code);
+
+}  // namespace cli

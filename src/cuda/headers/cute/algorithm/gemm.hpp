@@ -1,2 +1,0 @@
-// Not here, for builds without the toolkit.
-#error "make try: CuTe is not traced; write the kernel in CUDA C++"

@@ -1,2 +1,0 @@
-// src/cuda/cpu.h, which is already included, has its contents.
-#pragma once

@@ -1,4 +1,0 @@
-// Its contents are in the folder above.
-#pragma once
-
-#include "cuda/headers/nvToolsExt.h"
