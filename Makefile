@@ -75,9 +75,9 @@ FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
 OF = $(filter-out %_tests.cpp %/bench_tracer.cpp %/bench_cpu.cpp %/alone.cpp %/mpi.cpp %/no_gpus.cpp $(FOR_USERS), \
 	$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
 # The ladder and --explain; and what else the main program does.
-OF_LADDER := cpu_reference.cpp src/cli/walk.cpp src/pictures/recorded_gpus.cpp \
+OF_LADDER := cpu_reference.cpp src/gpu/sensors.cpp src/cli/walk.cpp src/pictures/recorded_gpus.cpp \
 	$(call OF,model text machine host trace lab flags report report/explain profile)
-SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/gpu/sensors.cpp src/cli/others.cpp $(call OF,pictures step experiments page cluster))
+SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,pictures step experiments page cluster))
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file.
 ANSWER := src/grade/answer.cpp src/grade/kernel_rules.cpp
@@ -97,7 +97,7 @@ $(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags
 	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 # The ladder alone, which is there in half the time.
-$(BUILD)/ladder: $(MAIN) $(filter $(BUILD)/gemm_steps_%,$(COPIES)) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a $(BUILD)/link.flags
+$(BUILD)/ladder: $(filter-out $(SEVERAL_GPUS),$(MAIN)) $(filter $(BUILD)/gemm_steps_%,$(COPIES)) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a $(BUILD)/link.flags
 	$(call say,link,$@)
 	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
@@ -130,12 +130,11 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(call say,g++,$<)
 	mkdir -p $(@D) && echo '#include "$<"' > $(NEW) && mv -f $(NEW) $(BUILD)/$<
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $(NEW) && mv -f $(NEW) $@
-# Files whose code runs long are optimized more. gdb reads an argument of simt::run_grid
+# The reference is timed, so it is optimized more. gdb reads an argument of simt::run_grid
 # (src/try/debug/debug.sh).
-HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/host/% src/trace/% src/lab/%,$(SOURCES) $(FOR_USERS)))
-$(HOT): private CXXFLAGS += -O2
-$(HOT): private HEADERS :=
-$(filter $(BUILD)/src/machine/%,$(HOT)): private CXXFLAGS += -g
+$(call OBJECTS,cpu_reference.cpp): private CXXFLAGS += -O2
+$(call OBJECTS,src/machine/grid.cpp): private CXXFLAGS += -g
+$(call OBJECTS,cpu_reference.cpp src/machine/grid.cpp): private HEADERS :=
 
 # One source, two machines. Each copy exports only one table; otherwise the linker would silently
 # merge the copies, function by function.

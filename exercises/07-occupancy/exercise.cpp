@@ -1,9 +1,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "grade/answer.h"
 #include "grade/case.h"
 #include "grade/exercise.h"
-#include "grade/answer.h"
 #include "model/gpus.h"
 #include "text/numbers.h"
 

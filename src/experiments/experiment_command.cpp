@@ -18,8 +18,8 @@
 #include "model/ceiling.h"
 #include "model/refusal.h"
 #include "report/facts.h"
-#include "report/words.h"
 #include "report/hazard_sentence.h"
+#include "report/words.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

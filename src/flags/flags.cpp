@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "flags/table.h"
-#include "model/stage.h"
 #include "model/refusal.h"
+#include "model/stage.h"
 #include "text/echoed.h"
 #include "text/numbers.h"
 

@@ -11,7 +11,8 @@
 //   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
 //   stored to. (The program's static data are a kernel's constants, too, and free to it.)
 // - A, B and C lie between fences, which show what was stored beside them.
-// - The child is locked (guard/child.h): whatever it computes and wherever it jumps, it can reach no
+// - The child is locked (guard/child.h): whatever it computes and wherever it jumps, it can reach
+// no
 //   file, process or network, and this program believes nothing of what it says to make sense.
 // A kernel that stores at a guessed address is therefore told from an honest one, unless the guess
 // hits the static data or the very record of it. One that takes its process over can do nothing

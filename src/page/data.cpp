@@ -6,9 +6,9 @@
 
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "model/stage.h"
 #include "model/compiled_kernel.h"
 #include "model/gpus.h"
+#include "model/stage.h"
 #include "report/facts.h"
 #include "report/predicted.h"
 #include "text/json.h"

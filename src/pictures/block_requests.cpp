@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "model/warp_access.h"
 #include "model/stage.h"
+#include "model/warp_access.h"
 
 namespace pictures {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lab/example_run.h"
-#include "lab/run.h"
 #include "lab/problem.h"
+#include "lab/run.h"
 #include "pictures/pictures.h"
 #include "report/explain/explain.h"
 #include "report/predicted.h"

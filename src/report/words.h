@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lab/run.h"
-#include "model/gpus.h"
 #include "model/error.h"
+#include "model/gpus.h"
 
 namespace report {
 
