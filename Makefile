@@ -8,7 +8,9 @@ SHELL := /bin/bash
 
 # Variables for users: make ARCHS="86 90a" NVCC=/opt/cuda/bin/nvcc; NVCC= builds without CUDA, V=1
 # shows the commands, WERROR=1 makes warnings errors.
-NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+ifeq ($(origin NVCC),undefined)
+NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+endif
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 BUILD ?= build
 PROGRAM := $(if $(filter build,$(BUILD)),gemm_steps,$(BUILD)/gemm_steps)
@@ -92,14 +94,14 @@ COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 
 include src/gpu/gpu.mk src/cluster/cluster.mk
 
-$(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags
+$(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags Makefile src/gpu/gpu.mk
 	$(call say,link,$@)
-	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+	$(CXX) -fopenmp $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 # The ladder alone, which is there in half the time.
 $(BUILD)/ladder: $(filter-out $(SEVERAL_GPUS),$(MAIN)) $(filter $(BUILD)/gemm_steps_%,$(COPIES)) $(BUILD)/src/cli/only_ladder.o $(BUILD)/ladder.a $(BUILD)/link.flags
 	$(call say,link,$@)
-	$(CXX) -fopenmp $(filter-out %.flags,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
+	$(CXX) -fopenmp $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
 $(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(BUILD)/vocabulary_traced.o $(FOR_ALL) $(BUILD)/link.flags
 	$(call say,link,$@)
@@ -108,16 +110,16 @@ $(BUILD)/tests: $(TESTS) $(WITHOUT_MAIN) $(COPIES) $(BUILD)/idioms_traced.o $(BU
 $(INSTRUMENT): $(call OBJECTS,$(SOURCES))
 $(BUILD)/ladder.a: $(call OBJECTS,$(OF_LADDER))
 $(BUILD)/users.a: $(call OBJECTS,$(FOR_USERS))
-$(FOR_ALL) $(BUILD)/ladder.a: $(BUILD)/link.flags
+$(FOR_ALL) $(BUILD)/ladder.a: $(BUILD)/link.flags Makefile
 	ar rcs $(NEW) $(filter %.o,$^) && mv -f $(NEW) $@
 
 # Files that were compiled with other flags are recompiled.
-$(BUILD)/%.flags: FORCE
-	mkdir -p $(@D)
-	echo '$($*.flags)' | cmp -s - $@ || { echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@; }
 host.flags = $(CXX) $(CXXFLAGS)
 cpu.flags = $(CXX) $(AS_CPU) $(TRACED)
-link.flags = $(MAIN) $(LIBRARIES) $(shell cat $(MAKEFILE_LIST) | cksum)
+link.flags = $(MAIN) $(LIBRARIES)
+$(addprefix $(BUILD)/,gpu.flags try.flags grade.flags): $(BUILD)/%.flags: FORCE
+	mkdir -p $(@D)
+	echo '$($*.flags)' | cmp -s - $@ || { echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@; }
 FORCE:
 
 # HEADERS are precompiled, once for all files with the same optimization.
@@ -182,6 +184,15 @@ help: ## print this list
 	echo 'commands; WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS="$(ARCHS)".'
 
 include $(filter-out src/gpu/gpu.mk src/cluster/cluster.mk,$(wildcard src/*/*.mk))
+# The flags of the main program's files are compared here and not by rules, so that `make -n` says
+# what would be compiled.
+define keep_flags
+ifneq "$$(strip $$(file < $(BUILD)/$1.flags))" "$$(strip $$($1.flags))"
+$$(file > $(BUILD)/$1.flags,$$(strip $$($1.flags)))
+endif
+$(BUILD)/$1.flags: ;
+endef
+$(if $(findstring n,$(firstword -$(MAKEFLAGS))),,$(foreach kind,host cpu link,$(eval $(call keep_flags,$(kind)))))
 .PHONY: FORCE run test test-all test-parts clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,5 +1,3 @@
-#pragma once
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,10 +1,9 @@
-#The recorded runs that travel in the program.Found anew by each make, so that a file which was
-#added or removed counts(RESULTS = folder tries others).
+# The recorded runs that travel in the program (RESULTS=folder tries others). The folder changes
+# when a file is added or removed.
 RESULTS := results
-$(BUILD)/recorded_files.inc: FORCE
+$(BUILD)/recorded_files.inc: $(RESULTS) $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
 	mkdir -p $(@D)
-	src/pictures/recorded_files.sh $(RESULTS) > $(NEW)
-	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
+	src/pictures/recorded_files.sh $(RESULTS) > $(NEW) && mv $(NEW) $@
 $(BUILD)/src/pictures/recorded_gpus.o: $(BUILD)/recorded_files.inc $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
 check-odr: $(BUILD)/recorded_files.inc
 

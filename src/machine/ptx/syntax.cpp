@@ -20,7 +20,7 @@ constexpr int kMostRegisters = 4096;
 }
 
 // A piece of the text as a message may show it.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 40;
   std::string shown = "\"";
   for (const char c : text.substr(0, kMost)) {
@@ -94,7 +94,8 @@ class Parser {
     return true;
   }
   void expect(char c) {
-    if (!take(c)) refuse(std::string("a ") + c + " is missing before " + quoted(text_.substr(at_)));
+    if (!take(c))
+      refuse(std::string("a ") + c + " is missing before " + in_quotes(text_.substr(at_)));
   }
 
   // A name with its dots and double colons; "%%" stands for "%". "%=" is a number of the
@@ -119,7 +120,7 @@ class Parser {
       }
     }
     if (result.empty() || result == "%") {
-      refuse("a name is missing before " + quoted(text_.substr(at_)));
+      refuse("a name is missing before " + in_quotes(text_.substr(at_)));
     }
     return result;
   }
@@ -140,14 +141,14 @@ class Parser {
     }
     if (after(1) != '[') return std::nullopt;
     const std::size_t end = text_.find(']', at_);
-    if (end == text_.npos) refuse("a ] is missing after " + quoted(text_.substr(at_)));
+    if (end == text_.npos) refuse("a ] is missing after " + in_quotes(text_.substr(at_)));
     const std::string_view name = text_.substr(at_ + 2, end - at_ - 2);
     for (int i = 0; i < operands_; ++i) {
       if (names_[i] != name) continue;
       at_ = end + 1;
       return static_cast<std::int16_t>(i);
     }
-    refuse("no operand has the name " + quoted(name));
+    refuse("no operand has the name " + in_quotes(name));
   }
 
   std::optional<std::int16_t> register_named(std::string_view name) const {
@@ -171,7 +172,7 @@ class Parser {
       return expect(';');
     }
     if (name != ".reg") {
-      refuse("only registers can be declared in it, and not " + quoted(name));
+      refuse("only registers can be declared in it, and not " + in_quotes(name));
     }
     const std::string type = word();
     const bool predicate = type == ".pred";
@@ -201,7 +202,7 @@ class Parser {
     const auto take_digits = [&](std::size_t from, int base) {
       const auto [end, error] =
           std::from_chars(rest.data() + from, rest.data() + rest.size(), result.number, base);
-      if (error != std::errc{}) refuse("a number is missing before " + quoted(rest));
+      if (error != std::errc{}) refuse("a number is missing before " + in_quotes(rest));
       at_ += end - rest.data();
       if (now() == 'U' || now() == 'u') ++at_;
     };
@@ -229,7 +230,7 @@ class Parser {
       if (rest.substr(0, end).find_first_of(".eE") != rest.npos) {
         double value = 0;
         const auto [stop, error] = std::from_chars(rest.data(), rest.data() + end, value);
-        if (error != std::errc{}) refuse("a number is missing before " + quoted(rest));
+        if (error != std::errc{}) refuse("a number is missing before " + in_quotes(rest));
         at_ += stop - rest.data();
         result.kind = Operand::Kind::real;
         result.number = std::bit_cast<std::uint64_t>(value);
