@@ -205,7 +205,7 @@ Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'00
   constexpr int kSize = 16, kElements = kSize * kSize;
   const lab::Floats A = lab::random_floats(kElements, 1), B = lab::random_floats(kElements, 2);
   lab::Floats C(kElements);
-  const machine::GlobalArray arrays[] = {
+  const machine::GlobalArray matrices[] = {
       {"A", A.data(), kElements * sizeof(float)},
       {"B", B.data(), kElements * sizeof(float)},
       {"C", C.data(), kElements * sizeof(float), true}};
@@ -213,7 +213,7 @@ Recorded record(std::vector<std::int64_t> blocks, std::size_t most_events = 1'00
   machine::Machine machine{model::find_gpu("RTX 3090")};
   machine.recorder = &recorder;
   const model::Variant& variant = small_tiles();
-  model::Counts counts = trace(machine, arrays, [&] {
+  model::Counts counts = trace(machine, matrices, [&] {
     stage_table_traced.run(variant, 0, kSize, kSize, kSize, 1, A.data(), B.data(), 0, C.data());
   });
   REQUIRE(recorder.launches.size() == 1);

@@ -94,8 +94,8 @@ class Parser {
     return true;
   }
   void expect(char c) {
-    if (!take(c))
-      refuse(std::string("a ") + c + " is missing before " + in_quotes(text_.substr(at_)));
+    const std::string named{'a', ' ', c};
+    if (!take(c)) refuse(named + " is missing before " + in_quotes(text_.substr(at_)));
   }
 
   // A name with its dots and double colons; "%%" stands for "%". "%=" is a number of the
