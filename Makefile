@@ -132,11 +132,19 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(call say,g++,$<)
 	mkdir -p $(@D) && echo '#include "$<"' > $(NEW) && mv -f $(NEW) $(BUILD)/$<
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $(NEW) && mv -f $(NEW) $@
-# The reference is timed, so it is optimized more. gdb reads an argument of simt::run_grid
-# (src/try/debug/debug.sh).
-$(call OBJECTS,cpu_reference.cpp): private CXXFLAGS += -O2
+# Files whose code runs long are optimized more, and have a precompiled header of their own. gdb reads
+# an argument of simt::run_grid (src/try/debug/debug.sh).
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/trace/% src/lab/%,$(SOURCES) $(FOR_USERS)))
+HOT_STANDARD := $(BUILD)/src/standard_hot.h
+$(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O2
+$(HOT): private HEADERS = $(HOT_STANDARD)
+$(HOT): | $(HOT_STANDARD).gch
 $(call OBJECTS,src/machine/grid.cpp): private CXXFLAGS += -g
 $(call OBJECTS,cpu_reference.cpp src/machine/grid.cpp): private HEADERS :=
+$(HOT_STANDARD).gch: src/standard.h $(BUILD)/host.flags
+	$(call say,g++,$< (for code that runs long))
+	mkdir -p $(@D) && echo '#include "$<"' > $(NEW) && mv -f $(NEW) $(HOT_STANDARD)
+	$(CXX) $(CXXFLAGS) -x c++-header $(HOT_STANDARD) -o $(NEW) && mv -f $(NEW) $@
 
 # One source, two machines. Each copy exports only one table; otherwise the linker would silently
 # merge the copies, function by function.
@@ -178,8 +186,12 @@ clean: ## remove everything that was built
 	rm -rf build gemm_steps
 
 help: ## print this list
-	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	echo
+	awk -F ':.*## ' ' \
+		BEGIN { split("Read|Do the exercises, and try your own kernels|Teach|Maintain", title, "|"); \
+			split("run profile ceilings caches bench plot help|grade try show step debug time|grade-class slides book", names, "|"); \
+			for (g in names) { n = split(names[g], name, " "); while (n) group[name[n--]] = g } } \
+		/^[a-z-]+:.*## / { g = $$1 in group ? group[$$1] : 4; text[g] = text[g] sprintf("  make %-16s %s\n", $$1, $$2) } \
+		END { for (g = 1; g <= 4; ++g) printf "%s\n%s\n", title[g], text[g] }' $(MAKEFILE_LIST)
 	echo 'NVCC=path, or NVCC= to build without CUDA; ARCHS="86 90a" to choose architectures; V=1 to show'
 	echo 'commands; WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS="$(ARCHS)".'
 

@@ -5,9 +5,9 @@
 # Honest answers in many styles pass. Every attempt to deceive the grader fails, for the right reason.
 # And the solution fails with any of its indices wrong, whatever shapes are drawn. With
 # GEMM_STEPS_TEST_ALL=1 all of that, the wrong indices with SEEDS (else four of 1 to 20, other ones each
-# time); otherwise every third kernel of the ladder, five wrong answers and two honest ones per exercise,
-# and every sixteenth wrong index with one seed; with GEMM_STEPS_SOLUTIONS=1 only solutions and
-# skeletons.
+# time); otherwise every third kernel of the ladder, every sixteenth wrong index with one seed, and of
+# the wrong, honest and deceiving answers a sixth, other ones each time, or with
+# GEMM_STEPS_ALL_ANSWERS=1 all; with GEMM_STEPS_SOLUTIONS=1 only solutions and skeletons.
 #
 # A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
 set -uo pipefail
@@ -19,10 +19,10 @@ export OMP_NUM_THREADS=1  # all cores are at work anyway, each on an answer of i
 checks=$(mktemp -d) || exit 2
 trap 'rm -rf "$checks"' EXIT
 export CHECKS=$checks
-SOME=2 THIRD='0~3p'
+THIRD='0~3p' SIXTH=$((RANDOM % 6))
 export SEEDS=${SEEDS:-$(shuf -i 1-20 -n 4)} MUTANTS=p
 if [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ]; then
-  SOME= THIRD=p
+  THIRD=p GEMM_STEPS_ALL_ANSWERS=1
 else
   SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
 fi
@@ -98,8 +98,8 @@ export -f one ladder indices task
 tasks=()
 
 # The answers that the list of edits $1 makes are to come to $2 in the exercise that they are edits of:
-# those that fail are told the words, of honest ones the words say what is special. Takes the first $3,
-# if there is a $3. Sets `made` to how many.
+# those that fail are told the words, of honest ones the words say what is special. Sets `made` to how
+# many.
 add_edits() {
   local folder name answer words file exercise
   made=0
@@ -110,7 +110,7 @@ add_edits() {
     [ "$2" != honest ] || words=
     tasks+=("$1: $name" "$2" "${exercise%%[./]*}" "$answer" "$words")
     made=$((made + 1))
-  done < <(sed -n "1,${3:-\$}p" "$folder/list")
+  done < "$folder/list"
 }
 
 for exercise in "$@"; do
@@ -123,7 +123,7 @@ for exercise in "$@"; do
     [ -e "$begin" ] && tasks+=("$begin" begins "$exercise" "$begin" "")
   done
   made=0
-  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" wrong ${SOME:+5}
+  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" wrong
   solution=$(ls exercises/solutions/"$exercise".* 2> /dev/null)
   if [ -z "$solution" ]; then
     echo "$exercise: no solution here, so neither it nor the wrong answers made of it are checked" >&2
@@ -132,7 +132,7 @@ for exercise in "$@"; do
   [ "$made" -ge 3 ] || echo "$exercise has only $made wrong answers; three are wanted"
   tasks+=("$solution" passes "$exercise" "$solution" "")
   honest=exercises/solutions/honest/$exercise.txt
-  [ ! -e "$honest" ] || add_edits "$honest" honest ${SOME:+"$SOME"}
+  [ ! -e "$honest" ] || add_edits "$honest" honest
   if [ -e "$folder/kernel.cu" ] && [ "${solution##*.}" = cu ]; then
     "$BUILD/grade/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
       echo "$folder/kernel.cu is not $solution with its regions emptied"
@@ -143,13 +143,18 @@ add_edits src/grade/deceptions.txt fails >> "$checks/said"
 for answer in src/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
-if [ "${GEMM_STEPS_SOLUTIONS:-}" = 1 ]; then
-  few=()
-  for ((t = 0; t < ${#tasks[@]}; t += 5)); do
-    case ${tasks[t + 1]} in passes | begins) few+=("${tasks[@]:t:5}") ;; esac
-  done
-  tasks=("${few[@]}")
-fi
+few=() answers=0
+for ((t = 0; t < ${#tasks[@]}; t += 5)); do
+  case ${tasks[t + 1]} in
+    passes | begins) ;;
+    *) [ "${GEMM_STEPS_SOLUTIONS:-}" != 1 ] || continue ;;&
+    wrong | honest | fails)
+      [ "${GEMM_STEPS_ALL_ANSWERS:-}" = 1 ] || ((answers++ % 6 == SIXTH)) || continue
+      ;;
+  esac
+  few+=("${tasks[@]:t:5}")
+done
+tasks=("${few[@]}")
 printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$jobs" bash -c 'task "$@"' check >> "$checks/said"
 cat "$checks/said"
 [ ! -s "$checks/said" ]

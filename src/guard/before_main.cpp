@@ -1,3 +1,5 @@
+// Linked only into programs that call main_begins(): from the start of each of them, a constructor
+// watches over its static initializers.
 #include "guard/guard.h"
 
 #include <signal.h>

@@ -296,7 +296,7 @@ TEST_CASE("checkCudaErrors ends the program at the first error, and says where")
   checkCudaErrors(CUBLAS_STATUS_SUCCESS);
   const Ended runtime = in_child([] { checkCudaErrors(cudaSetDevice(3)); });
   CHECK(runtime.exit_code == 1);
-  CHECK(runtime.printed.find("helpers_tests.cpp:") != std::string::npos);
+  CHECK(runtime.printed.find("gpu_tests.cpp:") != std::string::npos);
   CHECK(
       runtime.printed.find("cudaSetDevice(3) returned 101 (cudaErrorInvalidDevice)") !=
       std::string::npos);
