@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -208,11 +209,23 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   send_failure(failure);
 }
 
+// Seconds since the alarm that ends the child, by its first call.
+double overdue() {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  static std::atomic<double> first = 0;
+  double never = 0;
+  first.compare_exchange_strong(never, now());
+  return now() - first;
+}
+
 // Between two turns of a kernel no thread is inside the watched code, so they are asked again soon,
-// to get a place to report.
-void ask_again() {
-  static std::atomic<int> asked = 0;
-  if (++asked > 500) send_failure(Failure::kTimeout);
+// to get a place to report. The parent waits for 3 seconds.
+void ask_again(double most_s = 2) {
+  if (overdue() > most_s) send_failure(Failure::kTimeout);
   alarm_in(0.001);
 }
 void on_own_turn(int) {
@@ -222,16 +235,15 @@ void on_own_turn(int) {
 // The alarm may arrive on any thread. At first the watched code itself is asked for its place: an
 // alarm could find it between two turns each time. Code that does not answer is interrupted.
 void on_alarm(int signal) {
-  static std::atomic<int> asked_itself = 0;
   const auto call_inside = this_child.guard->watched.call_inside;
-  if (call_inside != nullptr && ++asked_itself <= 200) {
+  if (call_inside != nullptr && overdue() < 0.2) {
     call_inside([] { raise(SIGUSR1); });
     return alarm_in(0.001);
   }
   const auto thread_to_ask = this_child.guard->watched.thread_to_ask;
   const std::optional<pthread_t> asked =
       thread_to_ask != nullptr ? thread_to_ask() : std::optional<pthread_t>();
-  if (!asked) return ask_again();
+  if (!asked) return ask_again(0.5);
   if (pthread_equal(*asked, pthread_self())) {
     on_own_turn(signal);
   } else {
