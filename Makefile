@@ -148,11 +148,11 @@ $(HOT_STANDARD).gch: src/standard.h $(BUILD)/host.flags
 
 # One source, two machines. Each copy exports only one table; otherwise the linker would silently
 # merge the copies, function by function.
-$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/wrapper
+$(BUILD)/traced/%.o: %.cu $(BUILD)/cpu.flags $(BUILD)/announce/wrapper | $(BUILD)/headers.made
 	$(call say,g++,$< (traced))
 	mkdir -p $(@D)
 	$(CXX) $(AS_CPU) $(TRACED) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
-$(BUILD)/plain/%.o: %.cu $(BUILD)/cpu.flags
+$(BUILD)/plain/%.o: %.cu $(BUILD)/cpu.flags | $(BUILD)/headers.made
 	$(call say,g++,$<)
 	mkdir -p $(@D)
 	$(CXX) $(AS_CPU) -Og -g0 $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)

@@ -426,6 +426,7 @@ void Worker::read_atomically(const void* address) {
   thread.last_read = address;
   if (++thread.times_read < kManyTimes) return;
   thread.times_read = 0;
+  at_end_of_turn();
   pause(State::kYields);
 }
 

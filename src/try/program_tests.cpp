@@ -218,7 +218,7 @@ TEST_CASE("a graph made node by node runs its nodes after those on which they de
 }
 
 TEST_CASE("kernels draw random numbers of the right distributions") {
-  const Output output = try_program("random_numbers");
+  const Output output = try_program("random_numbers", "--limit 300");
   CHECK(output.exit_code == 0);
   for (const char* generator : {"XORWOW", "MRG32k3a", "Philox"}) {
     CAPTURE(std::string(generator));
