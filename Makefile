@@ -46,7 +46,8 @@ HAS_GPU := $(and $(NVCC),$(or $(PRESENT),$(filter command,$(origin ARCHS)),$(fil
 # Our headers are found only by -iquote: with -I, our folder cuda would hide the toolkit's.
 INCLUDES := -iquote . -iquote src -iquote $(BUILD)
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
-CXXFLAGS := -std=c++20 -O1 $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
+# -Og compiles in half of -O1's time.
+CXXFLAGS := -std=c++20 -Og $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 # The CPU's copies of CUDA source: traced as written, with a call at every access and basic block,
 # and plain. (With DWARF 5, binutils 2.40 mistakes a file's first header for the file itself.)
 AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -I$(BUILD)/headers \
@@ -134,7 +135,9 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $(NEW) && mv -f $(NEW) $@
 # Files whose code runs long are optimized more, and have a precompiled header of their own. gdb reads
 # an argument of simt::run_grid (src/try/debug/debug.sh).
-HOT := $(call OBJECTS,$(filter cpu_reference.cpp src/model/% src/machine/% src/trace/% src/lab/%,$(SOURCES) $(FOR_USERS)))
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp $(addprefix src/,machine/% \
+	$(addprefix trace/,block_counts.cpp hooks.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp) \
+	model/counts.cpp model/warp_access.cpp lab/measure.cpp lab/problem.cpp),$(SOURCES) $(FOR_USERS)))
 HOT_STANDARD := $(BUILD)/src/standard_hot.h
 $(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O2
 $(HOT): private HEADERS = $(HOT_STANDARD)

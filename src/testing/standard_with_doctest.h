@@ -3,4 +3,6 @@
 
 #include <doctest/doctest.h>
 
+#include <regex>
+
 #include "standard.h"
