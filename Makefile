@@ -50,8 +50,8 @@ WARNINGS := -Wall -Wextra -Wshadow $(if $(filter 1,$(WERROR)),-Werror)
 CXXFLAGS := -std=c++20 -Og $(WARNINGS) -fopenmp $(INCLUDES) $(EXTRA_CXXFLAGS)
 # The CPU's copies of CUDA source: traced as written, with a call at every access and basic block,
 # and plain. (With DWARF 5, binutils 2.40 mistakes a file's first header for the file itself.)
-AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/cuda/headers -I$(BUILD)/headers \
-	-include src/cuda/cpu.h -fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing \
+AS_CPU := -x c++ -std=c++20 -gdwarf-4 $(INCLUDES) -Isrc/simulator/cuda/headers -I$(BUILD)/headers \
+	-include src/simulator/cuda/cpu.h -fno-gnu-unique -fno-extern-tls-init -fno-strict-aliasing \
 	-Wno-unknown-pragmas $(WARNINGS) $(EXTRA_CXXFLAGS)
 TRACED := -O0 -fsanitize=thread,bounds-strict --param=tsan-distinguish-volatile=1 \
 	-fsanitize-coverage=trace-pc -fdata-sections -U_FORTIFY_SOURCE
@@ -68,34 +68,34 @@ KEEP = && mv -f $@.d.new$(MAKE_PID) $@.d && mv -f $(NEW) $@
 # HARDENED=build recompiles the files whose meaning hardening changes, and takes the others from
 # there.
 HARDENED ?=
-ANEW := $(if $(HARDENED),src/machine/% src/trace/% src/guard/% src/try/% src/grade/%,%)
+ANEW := $(if $(HARDENED),src/simulator/machine/% src/simulator/trace/% src/simulator/guard/% src/try/% src/school/grade/%,%)
 OBJECTS = $(foreach file,$(1),$(if $(filter $(ANEW),$(file)),$(BUILD),$(HARDENED))/$(file:.cpp=.o))
 # What users' programs and the tests need, and the main program does not.
-FOR_USERS := $(filter-out %_tests.cpp %/wrapper.cpp %/rewriter.cpp,$(wildcard $(addsuffix /*.cpp,$(addprefix src/, \
-	guard announce rewrite machine/ptx)) src/host/blas*.cpp)) src/host/random.cpp
+FOR_USERS := $(filter-out %_tests.cpp %/wrapper.cpp %/rewriter.cpp,$(wildcard $(addsuffix /*.cpp,$(addprefix src/simulator/, \
+	guard announce rewrite machine/ptx)) src/simulator/host/blas*.cpp)) src/simulator/host/random.cpp
 FOR_ALL = $(BUILD)/users.a $(INSTRUMENT)
 # The files of these rooms, without tests and main programs.
 OF = $(filter-out %_tests.cpp %/bench_tracer.cpp %/bench_cpu.cpp %/alone.cpp %/mpi.cpp %/no_gpus.cpp $(FOR_USERS), \
 	$(wildcard $(addprefix src/,$(1:%=%/*.cpp))))
 # The ladder and --explain; and what else the main program does.
-OF_LADDER := cpu_reference.cpp src/gpu/sensors.cpp src/cli/walk.cpp src/pictures/recorded_gpus.cpp \
-	$(call OF,model text machine host trace lab flags report report/explain profile)
-SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,pictures step experiments page cluster))
+OF_LADDER := cpu_reference.cpp src/lab/gpu/sensors.cpp src/cli/walk.cpp src/show/pictures/recorded_gpus.cpp \
+	$(call OF,model text $(addprefix simulator/,machine host trace) lab lab/profile flags show/report show/report/explain)
+SOURCES := $(OF_LADDER) $(filter-out $(OF_LADDER),src/cli/others.cpp $(call OF,$(addprefix show/,pictures step page) lab/experiments cluster))
 INSTRUMENT := $(BUILD)/instrument.a
 # The files that read a student's file.
-ANSWER := src/grade/answer.cpp src/grade/kernel_rules.cpp
+ANSWER := src/school/grade/answer.cpp src/school/grade/kernel_rules.cpp
 # make bench, without its main.
-BENCHED := $(filter-out %_tests.cpp src/bench/bench.cpp,$(wildcard src/bench/*.cpp))
-TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp $(wildcard src/*/*_tests.cpp src/*/*/*_tests.cpp) $(ANSWER) $(BENCHED))
+BENCHED := $(filter-out %_tests.cpp src/lab/bench/bench.cpp,$(wildcard src/lab/bench/*.cpp))
+TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp $(wildcard $(addsuffix *_tests.cpp,src/*/ src/*/*/ src/*/*/*/)) $(ANSWER) $(BENCHED))
 # The files around a user's kernel.
 RUNNERS := src/try/try.cpp src/try/launches.cpp
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))
 COPIES := $(BUILD)/gemm_steps_traced.o $(BUILD)/gemm_steps_plain.o \
 	$(BUILD)/experiments_traced.o $(BUILD)/experiments_plain.o
 
-include src/gpu/gpu.mk src/cluster/cluster.mk
+include src/lab/gpu/gpu.mk src/cluster/cluster.mk
 
-$(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags Makefile src/gpu/gpu.mk
+$(PROGRAM): $(MAIN) $(COPIES) $(INSTRUMENT) $(BUILD)/link.flags Makefile src/lab/gpu/gpu.mk
 	$(call say,link,$@)
 	$(CXX) -fopenmp $(filter %.o %.a,$^) $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
@@ -135,15 +135,15 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $(NEW) && mv -f $(NEW) $@
 # Files whose code runs long are optimized more, and have a precompiled header of their own. gdb reads
 # an argument of simt::run_grid (src/try/debug/debug.sh).
-HOT := $(call OBJECTS,$(filter cpu_reference.cpp $(addprefix src/,machine/% \
-	$(addprefix trace/,block_counts.cpp hooks.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp) \
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp $(addprefix src/,simulator/machine/% \
+	$(addprefix simulator/trace/,block_counts.cpp hooks.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp) \
 	model/counts.cpp model/warp_access.cpp lab/measure.cpp lab/problem.cpp),$(SOURCES) $(FOR_USERS)))
 HOT_STANDARD := $(BUILD)/src/standard_hot.h
 $(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O2
 $(HOT): private HEADERS = $(HOT_STANDARD)
 $(HOT): | $(HOT_STANDARD).gch
-$(call OBJECTS,src/machine/grid.cpp): private CXXFLAGS += -g
-$(call OBJECTS,cpu_reference.cpp src/machine/grid.cpp): private HEADERS :=
+$(call OBJECTS,src/simulator/machine/grid.cpp): private CXXFLAGS += -g
+$(call OBJECTS,cpu_reference.cpp src/simulator/machine/grid.cpp): private HEADERS :=
 $(HOT_STANDARD).gch: src/standard.h $(BUILD)/host.flags
 	$(call say,g++,$< (for code that runs long))
 	mkdir -p $(@D) && echo '#include "$<"' > $(NEW) && mv -f $(NEW) $(HOT_STANDARD)
@@ -160,9 +160,9 @@ $(BUILD)/plain/%.o: %.cu $(BUILD)/cpu.flags | $(BUILD)/headers.made
 	mkdir -p $(@D)
 	$(CXX) $(AS_CPU) -Og -g0 $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
 $(BUILD)/gemm_steps_%.o: $(BUILD)/%/gemm_steps.o
-	src/trace/keep_symbols.sh $< $@ stage_table_$* --redefine-sym stage_table=stage_table_$* $(COUNTED)
+	src/simulator/trace/keep_symbols.sh $< $@ stage_table_$* --redefine-sym stage_table=stage_table_$* $(COUNTED)
 $(BUILD)/gemm_steps_main.o: $(BUILD)/plain/gemm_steps.o
-	src/trace/keep_symbols.sh $< $@ main
+	src/simulator/trace/keep_symbols.sh $< $@ main
 
 # README's two commands first install what they need.
 run: ## build, then run all stages (FLAGS=... for the program)
@@ -198,7 +198,7 @@ help: ## print this list
 	echo 'NVCC=path, or NVCC= to build without CUDA; ARCHS="86 90a" to choose architectures; V=1 to show'
 	echo 'commands; WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS="$(ARCHS)".'
 
-include $(filter-out src/gpu/gpu.mk src/cluster/cluster.mk,$(wildcard src/*/*.mk))
+include $(filter-out src/lab/gpu/gpu.mk src/cluster/cluster.mk,$(wildcard src/*/*.mk src/*/*/*.mk))
 # The flags of the main program's files are compared here and not by rules, so that `make -n` says
 # what would be compiled.
 define keep_flags

@@ -2,8 +2,9 @@
 //
 // Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
 // B is K x N, C is M x N. Read it from top to bottom, from slow to fast. Each stage is the previous
-// one plus one idea; `src/lesson/diff.sh naive coalesced` shows what changed between two of them.
-// From stage 12 on, tensor cores multiply; in 12 and 13, A and B are rounded to tf32 for them.
+// one plus one idea; `src/school/lesson/diff.sh naive coalesced` shows what changed between two of
+// them. From stage 12 on, tensor cores multiply; in 12 and 13, A and B are rounded to tf32 for
+// them.
 //
 //   0  serial                  the triple loop on one CPU core (cpu_reference.cpp)
 //   1  naive                   one thread per element of C; warps walk down columns
@@ -36,13 +37,13 @@
 #include <vector>
 
 #include "cli/walk.h"
-#include "cuda/bf16_copies.h"
-#include "cuda/hopper_instructions.h"
-#include "cuda/instructions.h"
-#include "cuda/launch.h"
 #include "model/error.h"
 #include "model/refusal.h"
 #include "model/stage.h"
+#include "simulator/cuda/bf16_copies.h"
+#include "simulator/cuda/hopper_instructions.h"
+#include "simulator/cuda/instructions.h"
+#include "simulator/cuda/launch.h"
 
 // What the kernels share: edges and float4. No stage's idea is here.
 

@@ -20,19 +20,19 @@
 #include <string>
 #include <vector>
 
-#include "experiments/experiment.h"
-#include "gpu/gpu.h"
+#include "lab/experiments/experiment.h"
+#include "lab/gpu/gpu.h"
 #include "lab/measure.h"
 #include "lab/problem.h"
-#include "machine/symbols.h"
 #include "model/ceiling.h"
 #include "model/compiled_kernel.h"
 #include "model/stage.h"
-#include "report/predicted.h"
+#include "show/report/predicted.h"
+#include "simulator/machine/symbols.h"
+#include "simulator/trace/audit.h"
+#include "simulator/trace/source_lines.h"
+#include "simulator/trace/trace.h"
 #include "testing/program.h"
-#include "trace/audit.h"
-#include "trace/source_lines.h"
-#include "trace/trace.h"
 
 // The GPU's copy of the table if nvcc compiled one; else null.
 extern const model::StageTable stage_table __attribute__((weak));

@@ -1,6 +1,6 @@
 // Exercise 2: count loads by hand. Nothing is to be written here: count what this kernel does.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 // C = A * B^T: A is M x K, B is N x K, C is M x N, all row by row. A block of BM x BN threads
 // computes BM x BN elements of C. M, N and K are multiples of BM, BN and BK.

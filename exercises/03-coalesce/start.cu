@@ -1,6 +1,6 @@
 // Exercise 3: coalesce. exercises/03-coalesce/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 // C = A * B: A is M x K, B is K x N, C is M x N, all column by column.
 __global__ void multiply(int M, int N, int K, const float* A, const float* B, float* C) {

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
-#include "grade/case.h"
-#include "grade/exercise.h"
+#include "school/grade/case.h"
+#include "school/grade/exercise.h"
 #include "text/numbers.h"
 
 namespace {

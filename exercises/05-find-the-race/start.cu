@@ -1,6 +1,6 @@
 // Exercise 5: find the race. exercises/05-find-the-race/README.md says what to answer and repair.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 8, BN = 32, BK = 8;  // a block computes BM x BN of C, BK steps of K at a time
 

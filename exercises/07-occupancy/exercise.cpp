@@ -1,10 +1,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "grade/answer.h"
-#include "grade/case.h"
-#include "grade/exercise.h"
 #include "model/gpus.h"
+#include "school/grade/answer.h"
+#include "school/grade/case.h"
+#include "school/grade/exercise.h"
 #include "text/numbers.h"
 
 namespace {

@@ -1,5 +1,5 @@
-#include "grade/exercise.h"
-#include "grade/complaint.h"
+#include "school/grade/exercise.h"
+#include "school/grade/complaint.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Exercise 8: coarsen and choose TM. exercises/08-coarsen/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 // C = A^T * B: A is K x M, B is K x N, C is M x N, all row by row. A block computes BM x BN of C,
 // BK steps of K at a time; a thread computes TM of it, one below the other.

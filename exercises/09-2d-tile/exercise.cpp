@@ -1,4 +1,4 @@
-#include "grade/exercise.h"
+#include "school/grade/exercise.h"
 
 namespace {
 

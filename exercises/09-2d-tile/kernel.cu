@@ -1,6 +1,6 @@
 // Exercise 9: the 2D tile. exercises/09-2d-tile/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 64, BN = 64, BK = 8;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int TM = 4, TN = 16;           // a thread computes TM x TN of them

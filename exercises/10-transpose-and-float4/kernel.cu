@@ -1,7 +1,7 @@
 // Exercise 10: transpose and float4. exercises/10-transpose-and-float4/README.md says what to
 // write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 64, BN = 64, BK = 8;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int TM = 8, TN = 4;            // a thread TM x TN of it

@@ -1,6 +1,6 @@
 // Exercise 12: swizzle. exercises/12-swizzle/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 32, BN = 32, BK = 32;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int TM = 4, TN = 4;             // a thread TM x TN of it

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "grade/exercise.h"
+#include "school/grade/exercise.h"
 #include "text/numbers.h"
 
 namespace {

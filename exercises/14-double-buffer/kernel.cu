@@ -1,8 +1,8 @@
 // Exercise 14: double-buffer. exercises/14-double-buffer/README.md says what to write.
 #include <cuda_pipeline.h>
 
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 64, BN = 32, BK = 16;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int TM = 4, TN = 4;             // a thread TM x TN of it

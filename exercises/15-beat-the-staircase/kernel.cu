@@ -1,8 +1,8 @@
 // Exercise 15: beat the staircase. exercises/15-beat-the-staircase/README.md says what to write.
 #include <cuda_pipeline.h>
 
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 // A block of `threads` threads, numbered along x, computes BM x BN of C.
 struct Tiles {

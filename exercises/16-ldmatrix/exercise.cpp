@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "grade/exercise.h"
+#include "school/grade/exercise.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "grade/exercise.h"
+#include "school/grade/exercise.h"
 #include "text/numbers.h"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "grade/exercise.h"
+#include "school/grade/exercise.h"
 
 #include <algorithm>
 
-#include "grade/complaint.h"
+#include "school/grade/complaint.h"
 
 namespace {
 

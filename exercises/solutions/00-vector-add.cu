@@ -1,6 +1,6 @@
 // Exercise 0: vector addition. exercises/00-vector-add/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 // z = x + y: n elements each.
 __global__ void add(int n, const float* x, const float* y, float* z) {

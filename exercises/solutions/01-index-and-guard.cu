@@ -1,6 +1,6 @@
 // Exercise 1: index and guard. exercises/01-index-and-guard/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 // C = A * B^T: A is M x K, B is N x K, C is M x N, all row by row.
 __global__ void multiply(int M, int N, int K, const float* A, const float* B, float* C) {

@@ -1,6 +1,6 @@
 // Exercise 4: tile and barriers. exercises/04-tile-and-barriers/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 16, BN = 32, BK = 8;  // a block computes BM x BN of C, BK steps of K at a time
 

@@ -1,6 +1,6 @@
 // Exercise 6: tile edges. exercises/06-tile-edges/README.md says what to repair.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 8, BN = 32, BK = 16;  // a block computes BM x BN of C, BK steps of K at a time
 

@@ -1,6 +1,6 @@
 // Exercise 11: padding. exercises/11-padding/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 32, BN = 32, BK = 32;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int TM = 4;                     // a thread TM x 1 of it

@@ -1,6 +1,6 @@
 // Exercise 13: lay out the warp. exercises/13-lay-out-the-warp/README.md says what to write.
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 64, BN = 128, BK = 8;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int WM = 32, WN = 64;           // a warp WM x WN of it

@@ -1,7 +1,7 @@
 // Exercise 17: mma. exercises/17-mma/README.md says what to write.
-#include "cuda/instructions.h"
-#include "cuda/launch.h"
-#include "grade/shape.h"
+#include "school/grade/shape.h"
+#include "simulator/cuda/instructions.h"
+#include "simulator/cuda/launch.h"
 
 constexpr int BM = 32, BN = 32, BK = 32;  // a block computes BM x BN of C, BK steps of K at a time
 constexpr int WM = 16, WN = 16;           // and each of its four warps WM x WN of it

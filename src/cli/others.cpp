@@ -8,13 +8,13 @@
 #include "cli/others.h"
 #include "cluster/cluster_command.h"
 #include "cluster/report.h"
-#include "experiments/experiment.h"
 #include "flags/flags.h"
+#include "lab/experiments/experiment.h"
 #include "lab/measure.h"
-#include "page/page.h"
-#include "pictures/pictures.h"
-#include "profile/profile.h"
-#include "step/step_command.h"
+#include "lab/profile/profile.h"
+#include "show/page/page.h"
+#include "show/pictures/pictures.h"
+#include "show/step/step_command.h"
 
 namespace cli {
 

@@ -1,6 +1,6 @@
 // Several GPUs without nvcc: there are none.
 #include "cluster/devices.h"
-#include "gpu/gpu.h"
+#include "lab/gpu/gpu.h"
 #include "model/refusal.h"
 
 namespace cluster {

@@ -11,7 +11,7 @@
 #include "cluster/schedule.h"
 #include "lab/run.h"
 #include "model/error.h"
-#include "pictures/svg.h"
+#include "show/pictures/svg.h"
 
 namespace cluster {
 

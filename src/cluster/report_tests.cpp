@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cluster/report.h"
-#include "pictures/svg.h"
+#include "show/pictures/svg.h"
 #include "text/numbers.h"
 
 namespace cluster {

@@ -11,8 +11,8 @@
 #include "lab/request.h"
 #include "model/gpus.h"
 #include "model/stage.h"
-#include "report/explain/explain.h"
-#include "report/facts.h"
+#include "show/report/explain/explain.h"
+#include "show/report/facts.h"
 
 namespace flags {
 
@@ -42,7 +42,8 @@ struct Flags : lab::Request {
   std::string ncu_caches;  // ncu's CSV, printed below the table
   // --step and the flags that belong to it
   bool step = false, ascii = false, print = false, print_each = false;
-  std::string until, script;  // a place as move_to (src/step/navigation.h) reads it; a file of keys
+  std::string until,
+      script;  // a place as move_to (src/show/step/navigation.h) reads it; a file of keys
   std::optional<int> frame;
   // --gpus and the flags that belong to it
   std::optional<int> gpus, panel;  // 1 or more

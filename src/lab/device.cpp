@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
+#include "lab/gpu/gpu.h"
 #include "model/compiled_kernel.h"
 #include "model/refusal.h"
 #include "text/echoed.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
+#include "lab/gpu/gpu.h"
 #include "model/refusal.h"
 #include "text/numbers.h"
 

@@ -10,9 +10,9 @@
 #include "lab/run.h"
 #include "model/refusal.h"
 #include "model/stage.h"
+#include "simulator/trace/source_lines.h"
+#include "simulator/trace/trace.h"
 #include "text/numbers.h"
-#include "trace/source_lines.h"
-#include "trace/trace.h"
 
 namespace lab {
 

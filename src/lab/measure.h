@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
+#include "lab/gpu/gpu.h"
 #include "lab/problem.h"
 #include "lab/run.h"
-#include "machine/grid.h"
 #include "model/error.h"
+#include "simulator/machine/grid.h"
 
 namespace lab {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "gpu/gpu.h"
 #include "lab/device.h"
+#include "lab/gpu/gpu.h"
 #include "lab/npy.h"
 #include "model/refusal.h"
 #include "text/echoed.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lab/request.h"
-#include "machine/grid.h"
 #include "model/stage.h"
+#include "simulator/machine/grid.h"
 
 namespace lab {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "gpu/gpu.h"
 #include "lab/device.h"
+#include "lab/gpu/gpu.h"
 #include "text/numbers.h"
 
 namespace lab {

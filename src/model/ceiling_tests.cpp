@@ -10,7 +10,7 @@
 #include "lab/measure.h"
 #include "lab/problem.h"
 #include "model/ceiling.h"
-#include "page/data.h"
+#include "show/page/data.h"
 
 namespace model {
 

@@ -222,7 +222,7 @@ TEST_CASE("nvcc's output equals the record, if it is the recorded version") {
       std::filesystem::temp_directory_path() / ("gemm_steps_registers_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string made = folder / "kernels.inc";
-  std::string source = "src/experiments/kernels.cu";
+  std::string source = "src/lab/experiments/kernels.cu";
   if (!all) write_source(source = folder / "kernels.cu");
   // If nobody can read the new main loops, those in the old file must be kept.
   std::filesystem::copy_file(kRecorded, made);

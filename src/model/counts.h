@@ -80,8 +80,8 @@ struct LineCounts {
   WarpAccess worst{};  // the first request with that cost; addresses relative to the array's start
   Merging merging;     // of loads from shared memory
 
-  // The place in the program, outermost call first. src/trace/source_lines.h converts these to
-  // lines.
+  // The place in the program, outermost call first. src/simulator/trace/source_lines.h converts
+  // these to lines.
   std::vector<std::uint32_t> places;
 };
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Records what nvcc makes of every kernel of gemm_steps.cu and of src/experiments/kernels.cu, which
+# Records what nvcc makes of every kernel of gemm_steps.cu and of src/lab/experiments/kernels.cu, which
 # includes it, for each architecture: registers, and the instructions of the main loop.
 #   src/model/record_kernels.sh NVCC [OUTPUT [SOURCE]]
 # OUTPUT is src/model/compiled_kernels.inc, which src/model/compiled_kernel.cpp includes; SOURCE is
-# src/experiments/kernels.cu, all kernels of this project. OUTPUT is replaced completely or not at
+# src/lab/experiments/kernels.cu, all kernels of this project. OUTPUT is replaced completely or not at
 # all. Main loops need cuobjdump or nvdisasm on the PATH or beside nvcc. Without either, OUTPUT
 # keeps its old main loops, and a new kernel has none. ARCHITECTURES="86 90a" in the environment
 # limits the record to these. Needs awk and c++filt.
@@ -12,14 +12,14 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 nvcc=${1:?"the first argument is missing: the path of nvcc"}
 output=${2:-$root/src/model/compiled_kernels.inc}
-source=${3:-$root/src/experiments/kernels.cu}
+source=${3:-$root/src/lab/experiments/kernels.cu}
 architectures=${ARCHITECTURES:-75 80 86 89 90a 100 120}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$output.new"' EXIT
 
 # kernels.cu includes this file; another SOURCE need not.
-"$root/src/experiments/changed_kernels.sh" >"$work/changed_kernels.cuh"
+"$root/src/lab/experiments/changed_kernels.sh" >"$work/changed_kernels.cuh"
 
 jobs=
 for arch in $architectures; do

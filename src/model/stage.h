@@ -88,8 +88,8 @@ struct Predicted {
 };
 
 // A question after the stage's chapter. The program computes the answer. The formula may use the
-// names in Predicted's formulas, `pipeline`, and what src/report/predicted.h adds from a traced
-// run.
+// names in Predicted's formulas, `pipeline`, and what src/show/report/predicted.h adds from a
+// traced run.
 struct Question {
   const char* text;
   const char* answer;        // a formula

@@ -12,7 +12,7 @@ namespace model {
 // that exponent's 1, adds the rest exactly, and cuts the sum to 24 bits: it never rounds. A longer
 // dot product takes several such steps. Measured bit by bit in "MMA-Sim: Bit-accurate reference
 // model of tensor cores and matrix cores" (2025) and, for sm_90, on an H200 by
-// src/trace/hopper_checks.cu.
+// src/simulator/trace/hopper_checks.cu.
 struct TensorCore {
   int fraction_bits;
   int products;
@@ -27,7 +27,7 @@ float tf32_seen(float value);
 
 // What the copy engine makes of a float on its way to shared memory, if the tensor map says that
 // the elements are tf32: it rounds to nearest, and to even if two are equally near. A NaN gets the
-// bits 0x7fffe000. Measured on an H200 by src/trace/hopper_checks.cu.
+// bits 0x7fffe000. Measured on an H200 by src/simulator/trace/hopper_checks.cu.
 float tf32_copied(float value);
 
 // A factor of a tensor core's products, taken apart once to be used in many of them. Its

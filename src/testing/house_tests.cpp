@@ -23,19 +23,46 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// For each room of the map, the rooms that it may use.
+// A room's path without its wing.
+std::string name_of(const std::string& room) {
+  return fs::path(room).filename().string();
+}
+
+// For each room of the map, by its path in src/, the rooms that it may use, by their names.
 std::map<std::string, Rooms> map_of_the_house() {
   std::map<std::string, Rooms> map;
   std::istringstream lines(text_of("src/README.md"));
-  const std::regex room("\\| `([a-z]+)/` \\|.*\\|([a-z ]*)\\|");
+  const std::regex room("\\| `([a-z/]+)/` \\|.*\\|([a-z ]*)\\|");
   std::smatch found;
   for (std::string line; std::getline(lines, line);) {
     if (!std::regex_match(line, found, room)) continue;
     std::istringstream used(found[2]);
     for (std::string name; used >> name;) map[found[1]].insert(name);
-    map[found[1]].insert(found[1]);
+    map[found[1]].insert(name_of(found[1]));
   }
   return map;
+}
+
+// The room that has this file of src/: the innermost folder that the map names. Empty if none has.
+std::string room_of(const std::map<std::string, Rooms>& map, fs::path file) {
+  while (file.has_parent_path()) {
+    file = file.parent_path();
+    if (map.contains(file.string())) return file.string();
+  }
+  return "";
+}
+
+bool is_source(const fs::path& path) {
+  return path.extension() == ".h" || path.extension() == ".cpp" || path.extension() == ".cu";
+}
+
+// Calls `visit` with every source file of src/ that is in a room, and with the room.
+template <class Visit>
+void for_each_source(const std::map<std::string, Rooms>& map, Visit visit) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src")) {
+    const std::string room = room_of(map, fs::relative(entry.path(), "src"));
+    if (!room.empty() && is_source(entry.path())) visit(entry.path(), room);
+  }
 }
 
 // Stand-alone programs and tests may use every room.
@@ -44,22 +71,23 @@ bool is_free(const fs::path& path) {
          path.filename() == "bench_tracer.cpp" || path.filename() == "ladder.cpp";
 }
 
-bool is_source(const fs::path& path) {
-  return path.extension() == ".h" || path.extension() == ".cpp" || path.extension() == ".cu";
-}
-
 }  // namespace
 
-TEST_CASE("the map names every room and no others") {
-  Rooms mapped, there;
-  for (const auto& [room, used] : map_of_the_house()) {
-    mapped.insert(room);
-    for (const std::string& name : used) CHECK_MESSAGE(fs::is_directory("src/" + name), name);
+TEST_CASE("the map names every folder with code, and every room uses rooms of the map") {
+  const std::map<std::string, Rooms> map = map_of_the_house();
+  Rooms names;
+  for (const auto& [room, used] : map) {
+    CHECK_MESSAGE(fs::is_directory("src/" + room), room);
+    CHECK_MESSAGE(names.insert(name_of(room)).second, room);
   }
-  for (const fs::directory_entry& entry : fs::directory_iterator("src")) {
-    if (entry.is_directory()) there.insert(entry.path().filename().string());
+  for (const auto& [room, used] : map) {
+    for (const std::string& name : used) CHECK_MESSAGE(names.contains(name), name);
   }
-  CHECK(mapped == there);
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src")) {
+    const fs::path file = fs::relative(entry.path(), "src");
+    if (!is_source(file) || !file.has_parent_path()) continue;
+    CHECK_MESSAGE(!room_of(map, file).empty(), file.string());
+  }
 }
 
 TEST_CASE("README's layout names every file at the top, but for what every repository has") {
@@ -78,27 +106,26 @@ TEST_CASE("README's layout names every file at the top, but for what every repos
 
 TEST_CASE("a room includes only from rooms that the map allows") {
   const std::map<std::string, Rooms> map = map_of_the_house();
-  const std::regex include("#include \"([a-z]+)/[^\"]*\"");
+  const std::regex include("#include \"([a-z/]+/[^\"]*)\"");
   int includes = 0;
-  for (const auto& [room, used] : map) {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src/" + room)) {
-      if (!is_source(entry.path()) || is_free(entry.path())) continue;
-      const std::string text = text_of(entry.path());
-      for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
-        const std::string name = (*at)[1];
-        CHECK_MESSAGE(used.contains(name), entry.path().string(), " includes ", at->str());
-        ++includes;
-      }
+  for_each_source(map, [&](const fs::path& file, const std::string& room) {
+    if (is_free(file)) return;
+    const std::string text = text_of(file);
+    for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
+      const std::string used = room_of(map, (*at)[1].str());
+      CHECK_MESSAGE(map.at(room).contains(name_of(used)), file.string(), " includes ", at->str());
+      ++includes;
     }
-  }
+  });
   CHECK(includes > 300);
 }
 
 TEST_CASE("two rooms never use each other") {
   const std::map<std::string, Rooms> map = map_of_the_house();
   for (const auto& [room, used] : map) {
-    for (const std::string& name : used) {
-      if (name != room) CHECK_MESSAGE(!map.at(name).contains(room), room, " and ", name);
+    for (const auto& [other, used_there] : map) {
+      const bool both = used.contains(name_of(other)) && used_there.contains(name_of(room));
+      CHECK_MESSAGE((room == other || !both), room, " and ", other);
     }
   }
 }
@@ -107,16 +134,15 @@ TEST_CASE("a room's declarations are in its namespace") {
   const std::map<std::string, std::string> named = {{"try", "attempt"}, {"cuda", "simt"}};
   // Hooks, entry points and what a student's kernel sees have fixed names.
   const std::regex called_by_others("\\bint main\\(|extern \"C\"|\\bcuda_main\\(|void run\\(Shape");
-  for (const auto& [room, used] : map_of_the_house()) {
-    const std::string name = named.contains(room) ? named.at(room) : room;
+  for_each_source(map_of_the_house(), [&](const fs::path& file, const std::string& room) {
+    if (file.extension() != ".cpp") return;
+    const std::string name =
+        named.contains(name_of(room)) ? named.at(name_of(room)) : name_of(room);
     const std::regex in_namespace("namespace " + name + "\\b|\\b" + name + "::");
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator("src/" + room)) {
-      if (entry.path().extension() != ".cpp") continue;
-      const std::string text = text_of(entry.path());
-      if (std::regex_search(text, called_by_others)) continue;
-      CHECK_MESSAGE(std::regex_search(text, in_namespace), entry.path().string());
-    }
-  }
+    const std::string text = text_of(file);
+    if (std::regex_search(text, called_by_others)) return;
+    CHECK_MESSAGE(std::regex_search(text, in_namespace), file.string());
+  });
 }
 
 }  // namespace testing

@@ -8,7 +8,7 @@ $(BUILD)/tests.o: private HEADERS :=
 $(filter %_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
 
 # Rooms whose tests neither run a kernel nor need a file that is compiled anew.
-NOT_HARDENED := $(subst $(eval ) ,$(comma),$(patsubst %,*src/%/*,book flags lesson model page pictures rewrite text))
+NOT_HARDENED := $(subst $(eval ) ,$(comma),$(patsubst %,*/%/*,book flags lesson model page pictures rewrite text))
 test-hardened: ## run the tests of what runs kernels with the hardening flags that distributions use
 	+$(MAKE) --no-print-directory NVCC= $(PROGRAM) $(BUILD)/tests
 	+GEMM_STEPS_SOLUTIONS=1 GEMM_STEPS_TEST_BUT='$(NOT_HARDENED)' $(MAKE) --no-print-directory test BUILD=build/hardened HARDENED=build NVCC= \
@@ -16,9 +16,9 @@ test-hardened: ## run the tests of what runs kernels with the hardening flags th
 
 # The parsers are compiled with sanitizers; the other code that they need is not.
 FUZZED := $(filter-out %_tests.cpp,$(wildcard src/text/*.cpp src/flags/*.cpp)) src/model/stage.cpp \
-	src/lab/npy.cpp src/profile/ncu.cpp src/step/navigation.cpp $(ANSWER) \
-	src/testing/fuzz_main.cpp $(filter-out src/rewrite/rewriter.cpp %_tests.cpp,$(wildcard src/rewrite/*.cpp src/machine/ptx/*.cpp)) \
-	$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp)
+	src/lab/npy.cpp src/lab/profile/ncu.cpp src/show/step/navigation.cpp $(ANSWER) \
+	src/testing/fuzz_main.cpp $(filter-out src/simulator/rewrite/rewriter.cpp %_tests.cpp,$(wildcard src/simulator/rewrite/*.cpp src/simulator/machine/ptx/*.cpp)) \
+	$(shell grep -l testing/fuzz.h src/*/*_tests.cpp src/*/*/*_tests.cpp src/*/*/*/*_tests.cpp)
 SANITIZED := -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp $(BUILD)/host.flags
 	$(call say,g++,$< (sanitized))
@@ -40,6 +40,6 @@ check-format: ## check that every C++ and CUDA file is formatted (clang-format 1
 # Finds a name with two meanings in two rooms: the compiler sees it when it links all rooms at once.
 check-odr: ## check that every name means the same thing everywhere (link-time analysis)
 	src/testing/check_odr.sh $(BUILD) '$(CXX) $(CXXFLAGS) $(MPI_FLAGS) -DSOURCE_FOLDER=""' $(SOURCES) $(FOR_USERS) $(wildcard src/try/*.cpp) \
-		$(ANSWER) $(addprefix src/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
+		$(ANSWER) $(addprefix src/school/grade/,case.cpp complaint.cpp verdict.cpp inspect.cpp grade.cpp) \
 		$(firstword $(wildcard exercises/*/exercise.cpp))
 .PHONY: test-hardened fuzz deps format check-format check-odr

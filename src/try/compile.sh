@@ -18,7 +18,7 @@ color=
 [ ! -t 2 ] || color=-fdiagnostics-color=always
 rm -f "$out".{raw_traced,traced,plain}.o
 
-# Preprocessed, and what is not C++ is written anew (src/rewrite). The compiler would name what it
+# Preprocessed, and what is not C++ is written anew (src/simulator/rewrite). The compiler would name what it
 # reads "<stdin>" in its messages, so it gets the files themselves.
 rewritten=()
 for i in "${!files[@]}"; do
@@ -73,7 +73,7 @@ with_symbols() { # traced, plain or debug; IN.o; OUT.o
     kept=simt_users_main
     renamed+=(--redefine-sym main=simt_users_main)
   fi
-  src/trace/keep_symbols.sh "$2" "$3" "$kept $variables" "${renamed[@]}"
+  src/simulator/trace/keep_symbols.sh "$2" "$3" "$kept $variables" "${renamed[@]}"
 }
 
 compile "$out.raw_plain.o" "$TRIED_PLAIN" 2> "$out.messages" &

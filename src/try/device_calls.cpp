@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "cuda/vector_types.h"
-#include "host/call.h"
-#include "host/memory.h"
-#include "machine/grid.h"
-#include "machine/observer.h"
-#include "machine/position.h"
+#include "simulator/cuda/vector_types.h"
+#include "simulator/host/call.h"
+#include "simulator/host/memory.h"
+#include "simulator/machine/grid.h"
+#include "simulator/machine/observer.h"
+#include "simulator/machine/position.h"
 #include "try/guarded_kernel.h"
 #include "try/options.h"
 #include "try/print.h"

@@ -3,7 +3,7 @@
 # by MORE, for the GPU.
 #   OUT.gpu.o      its sgemm, as sgemm_gpu; empty if the file has none
 #   OUT.on_gpu     if it is a whole program: that program, with a clock around each launch
-#                  (src/profile/timed_launches.cu)
+#                  (src/lab/profile/timed_launches.cu)
 # A file that nvcc does not compile, for example because a header is missing, gets a note, and
 # nothing is timed.
 set -u

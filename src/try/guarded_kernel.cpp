@@ -10,13 +10,13 @@
 #include <sstream>
 #include <string_view>
 
-#include "cuda/vector_types.h"
-#include "machine/grid.h"
-#include "machine/memory.h"
-#include "machine/position.h"
-#include "machine/symbols.h"
 #include "model/refusal.h"
-#include "trace/source_lines.h"
+#include "simulator/cuda/vector_types.h"
+#include "simulator/machine/grid.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/position.h"
+#include "simulator/machine/symbols.h"
+#include "simulator/trace/source_lines.h"
 
 extern "C" char __executable_start, etext;
 

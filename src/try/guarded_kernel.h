@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "guard/guard.h"
+#include "simulator/guard/guard.h"
 
 // The call of a user's main.
 

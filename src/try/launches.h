@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "guard/guard.h"
 #include "lab/run.h"
-#include "machine/grid.h"
 #include "model/counts.h"
 #include "model/gpus.h"
 #include "model/recording.h"
 #include "model/stage.h"
-#include "step/step_command.h"
+#include "show/step/step_command.h"
+#include "simulator/guard/guard.h"
+#include "simulator/machine/grid.h"
 #include "text/numbers.h"
 #include "try/options.h"
 

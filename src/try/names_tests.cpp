@@ -238,7 +238,7 @@ TEST_CASE("under gdb, step skips the project's own functions and enters a studen
   // are beside it, so that this compiles quickly.
   const testing::Folder home;
   home.write(
-      "hw/src/trace/k.cu",
+      "hw/src/simulator/trace/k.cu",
       "struct { unsigned x, y, z; } blockIdx, threadIdx;\n"
       "int twice(int x) { return 2 * x; }\n"
       "void kernel() {\n"
@@ -247,8 +247,8 @@ TEST_CASE("under gdb, step skips the project's own functions and enters a studen
       "namespace simt { void run_grid(void (*kernel)()) { kernel(); } }\n"
       "int main() { simt::run_grid(kernel); }\n");
   const std::string program = home / "program";
-  const testing::Output compiled =
-      testing::run("g++ -g -O0 -x c++ '" + home / "hw/src/trace/k.cu" + "' -o " + program);
+  const testing::Output compiled = testing::run(
+      "g++ -g -O0 -x c++ '" + home / "hw/src/simulator/trace/k.cu" + "' -o " + program);
   CAPTURE(compiled.err);
   REQUIRE(compiled.exit_code == 0);
   const std::string into = debug("0,0 0", "step\n", program).out;

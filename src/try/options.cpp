@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "machine/symbols.h"
 #include "model/compiled_kernel.h"
 #include "model/refusal.h"
+#include "simulator/machine/symbols.h"
 #include "text/echoed.h"
 #include "try/guarded_kernel.h"
 

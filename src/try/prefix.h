@@ -9,9 +9,9 @@
 #undef lerp
 
 #define SIMT_REWRITTEN
-#include "cuda/cpu.h"
-#include "cuda/headers/cuda_runtime.h"
-#include "cuda/launched.h"
+#include "simulator/cuda/cpu.h"
+#include "simulator/cuda/headers/cuda_runtime.h"
+#include "simulator/cuda/launched.h"
 #include "try/adapted.h"
 
 #undef __global__

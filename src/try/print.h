@@ -7,14 +7,14 @@
 #include <string>
 
 #include "flags/flags.h"
-#include "guard/guard.h"
 #include "lab/problem.h"
 #include "lab/run.h"
-#include "machine/grid.h"
 #include "model/error.h"
 #include "model/gpus.h"
+#include "simulator/guard/guard.h"
+#include "simulator/machine/grid.h"
+#include "simulator/trace/recorder.h"
 #include "text/numbers.h"
-#include "trace/recorder.h"
 
 namespace attempt {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/profile.h"
+#include "lab/profile/profile.h"
 #include "testing/program.h"
 
 namespace attempt {

@@ -1,14 +1,14 @@
-# A user's CUDA file: preprocessed, rewritten as C++ (src/rewrite), and compiled twice. The host's
+# A user's CUDA file: preprocessed, rewritten as C++ (src/simulator/rewrite), and compiled twice. The host's
 # code runs in the plain copy, and so do the blocks that are not traced. The copies share the device
 # variables: compile.sh keeps one name for both. A file with an sgemm has its own name for each
 # copy's. Warnings are not shown.
-TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
+TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/simulator/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
 	-w -U_FORTIFY_SOURCE -fno-builtin-printf
 TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src/try/headers -w \
-	-include src/cuda/launch.h
+	-include src/simulator/cuda/launch.h
 # Without a GPU, too: for the GPU that the flags name, and for the present one.
 TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
-	-lineinfo -Xptxas -v -include src/cuda/launch.h
+	-lineinfo -Xptxas -v -include src/simulator/cuda/launch.h
 try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_TRACED) $(TRIED_PLAIN)
 C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_memalign free rand \
 		exit,--redefine-sym $(name)=try_$(name)) \
@@ -34,14 +34,14 @@ $(BUILD)/try/environment: FORCE
 		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
 		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
 	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
-COMPILES_TRIED := $(BUILD)/headers.made $(BUILD)/try.flags $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/trace/keep_symbols.sh
+COMPILES_TRIED := $(BUILD)/headers.made $(BUILD)/try.flags $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/simulator/trace/keep_symbols.sh
 $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$* -MMD -MP -MF $(BUILD)/try/$*.d -MT $(BUILD)/try/$*.traced.o
 $(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$*.debug
-$(BUILD)/try/timed_launches.o: src/profile/timed_launches.cu $(BUILD)/gpu.flags
+$(BUILD)/try/timed_launches.o: src/lab/profile/timed_launches.cu $(BUILD)/gpu.flags
 	$(call say,nvcc,$<)
 	mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) $(DEPENDENCIES) -c $< -o $(NEW) $(KEEP)
@@ -53,7 +53,7 @@ $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 $(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(DEBUGGED)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 $(BUILD)/try/architecture: $(call OBJECTS,$(addprefix src/try/,architecture.cpp options.cpp main_call.cpp) \
-		src/gpu/absent.cpp) $(FOR_ALL)
+		src/lab/gpu/absent.cpp) $(FOR_ALL)
 	$(CXX) -fopenmp $^ -ldl -o $(NEW) && mv -f $(NEW) $@
 
 # The user's file is compiled by yours.sh, because make has no syntax for every name of a file.

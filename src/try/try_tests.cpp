@@ -270,19 +270,19 @@ TEST_CASE("blocks that wait for each other make progress on any number of thread
 }
 
 TEST_CASE("inline PTX in a file that is not rewritten is reported with file and line") {
-  const Output output =
-      run("g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/cuda/headers "
-          "-include src/cuda/cpu.h "
-          "examples/refused/ptx.cu");
+  const Output output = run(
+      "g++ -x c++ -std=c++20 -fsyntax-only -w -iquote . -iquote src -Isrc/simulator/cuda/headers "
+      "-include src/simulator/cuda/cpu.h "
+      "examples/refused/ptx.cu");
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
   CHECK(contains(output.err, "examples/refused/ptx.cu:8:11: error: inline PTX cannot be traced"));
 }
 
 TEST_CASE("a CUDA function that does not run on a CPU is reported with file and line") {
-  const Output output =
-      run("g++ -x c++ -std=c++20 -S -o /dev/null -w -iquote . -iquote src -Isrc/cuda/headers "
-          "-include src/cuda/headers/cuda_runtime.h examples/refused/textures.cu");
+  const Output output = run(
+      "g++ -x c++ -std=c++20 -S -o /dev/null -w -iquote . -iquote src -Isrc/simulator/cuda/headers "
+      "-include src/simulator/cuda/headers/cuda_runtime.h examples/refused/textures.cu");
   CAPTURE(output.err);
   CHECK(output.exit_code == 1);
   CHECK(contains(output.err, "examples/refused/textures.cu:3:18: error: "));

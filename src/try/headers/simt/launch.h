@@ -1,4 +1,4 @@
 // The old name of cuda/launch.h, so that kernels saved with it still compile.
 #pragma once
 
-#include "cuda/launch.h"
+#include "simulator/cuda/launch.h"

@@ -1,8 +1,0 @@
-# The headers of CUDA that need no file of their own. Another make may be reading them, so each is
-# replaced as a whole, and only where it is another.
-$(BUILD)/headers.made: src/cuda/headers.txt src/cuda/headers.awk
-	mkdir -p $(BUILD)/headers $(BUILD)/headers.new$(MAKE_PID)
-	awk -f src/cuda/headers.awk $< | (cd $(BUILD)/headers.new$(MAKE_PID) && sh)
-	cd $(BUILD)/headers.new$(MAKE_PID) && find . -type f | while read -r name; do \
-		cmp -s $$name ../headers/$$name || { mkdir -p ../headers/$${name%/*} && mv -f $$name ../headers/$$name; }; done
-	rm -r $(BUILD)/headers.new$(MAKE_PID) && touch $@

@@ -1,0 +1,301 @@
+// make bench, make plot, and what they say of made-up times.
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lab/bench/speeds.h"
+#include "lab/example_run.h"
+#include "show/report/facts.h"
+#include "testing/fuzz.h"
+#include "testing/program.h"
+
+namespace bench {
+
+namespace {
+
+using testing::contains;
+
+Speed speed(
+    int size, std::optional<int> stage, const std::string& name, double q1, double median,
+    double q3) {
+  lab::Timing time{};
+  time.median_ms = median;
+  time.quartile1_ms = q1;
+  time.quartile3_ms = q3;
+  time.repetitions = 20;
+  return {size, stage, name, "a GPU", time, ""};
+}
+
+const std::vector<Speed> kBase = {
+    speed(64, 1, "naive", 9.9, 10, 10.1), speed(64, 2, "coalesced", 4.9, 5, 5.1),
+    speed(64, {}, "cuBLAS fp32", 0.99, 1, 1.01), speed(128, 1, "naive", 80, 81, 83)};
+
+std::vector<Speed> with(std::vector<Speed> speeds, std::size_t which, double by) {
+  lab::Timing& time = *speeds.at(which).time;
+  for (double* ms : {&time.median_ms, &time.quartile1_ms, &time.quartile3_ms}) *ms *= by;
+  return speeds;
+}
+
+std::string refusal_of(const std::string& csv) {
+  try {
+    read_speeds(csv);
+  } catch (const std::invalid_argument& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+testing::Output script(
+    const std::string& settings, const std::string& program = testing::program()) {
+  const testing::Folder folder;
+  const std::string bench = testing::built() / "bench_speeds";
+  return testing::run(
+      settings + " src/lab/bench/bench.sh '" + program + "' '" + bench + "' '" +
+      folder / "bench.csv" + "'");
+}
+
+}  // namespace
+
+TEST_CASE("the CSV of a bench is read as it was written") {
+  std::vector<Speed> speeds = kBase;
+  speeds[1].time->partial = true;
+  speeds[1].note = "kernels, \"quoted\"";
+  speeds[2].time.reset();
+  const std::vector<Speed> read = read_speeds(csv_of(speeds));
+  REQUIRE(read.size() == speeds.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    CHECK(read[i].size == speeds[i].size);
+    CHECK(read[i].stage == speeds[i].stage);
+    CHECK(read[i].name == speeds[i].name);
+    CHECK(read[i].device == speeds[i].device);
+    CHECK(read[i].note == speeds[i].note);
+    REQUIRE(read[i].time.has_value() == speeds[i].time.has_value());
+    if (!read[i].time) continue;
+    CHECK(read[i].time->median_ms == speeds[i].time->median_ms);
+    CHECK(read[i].time->quartile1_ms == speeds[i].time->quartile1_ms);
+    CHECK(read[i].time->quartile3_ms == speeds[i].time->quartile3_ms);
+    CHECK(read[i].time->repetitions == 20);
+    CHECK(read[i].time->partial == speeds[i].time->partial);
+  }
+}
+
+TEST_CASE("a CSV that no bench wrote is refused in a sentence") {
+  const std::string csv = csv_of(kBase);
+  CHECK(contains(refusal_of(""), "has no times"));
+  CHECK(contains(refusal_of("a,b\n1,2\n"), "there is no column size"));
+  CHECK(contains(refusal_of(csv + "64,1\r\n"), "line 6 has 2 fields"));
+  CHECK(contains(refusal_of(csv + csv.substr(csv.find('\n') + 1)), "naive at 64 is there twice"));
+  std::string text = csv;
+  text.replace(text.find(",10,"), 4, ",ten,");
+  CHECK(contains(refusal_of(text), "column median_ms: ten is not a number"));
+  text = csv;
+  text.replace(text.find(",10,"), 4, ",11,");
+  CHECK(contains(refusal_of(text), "naive: the median is not between the quartiles"));
+}
+
+TEST_CASE("any CSV is read or refused in a sentence") {
+  testing::Fuzz inputs({csv_of(kBase), csv_of({kBase[0]})}, {"naive", "\r\n", "true", "1e300"});
+  testing::fuzz<std::invalid_argument>([&] { return inputs.next(); }, read_speeds);
+}
+
+TEST_CASE("of a run, the stages on the GPU and cuBLAS are taken") {
+  lab::Run run = lab::example::timed_run();
+  run.rows[2].time.reset();
+  run.rows[2].why_not_run = "needs sm_90a";
+  const std::string csv = testing::written([&](std::FILE* out) { report::print_csv(out, run); });
+  const std::vector<Speed> speeds = speeds_of_run(csv);
+  REQUIRE(speeds.size() == run.rows.size() - 2);
+  CHECK(speeds[0].stage == 4);
+  CHECK(speeds[0].note == "needs sm_90a");
+  CHECK(!speeds[0].time);
+  CHECK(speeds[1].stage == 5);
+  CHECK(speeds[1].size == 256);
+  CHECK(speeds[1].device == "RTX 3090");
+  CHECK(speeds[1].time->quartile1_ms == 0.01315);
+  CHECK(tflops(speeds[1]) == doctest::Approx(2.0 * 256 * 256 * 256 / 0.0132e9));
+  CHECK(!speeds[2].stage);
+}
+
+TEST_CASE("a stage has moved if its quartiles do not overlap and its median changed by 1 %") {
+  const Comparison same = compare(kBase, kBase);
+  CHECK(!same.slower);
+  CHECK(contains(same.text, "Nothing moved by more than its spread."));
+
+  const Comparison slower = compare(kBase, with(kBase, 1, 1.1));
+  CHECK(slower.slower);
+  CHECK(contains(slower.text, "slower    stage 2 coalesced at 64 (+10.0 %)\n"));
+  CHECK(!contains(slower.text, "faster "));
+
+  const Comparison faster = compare(kBase, with(kBase, 2, 0.9));
+  CHECK(!faster.slower);
+  CHECK(contains(faster.text, "faster    cuBLAS fp32 at 64 (-10.0 %)\n"));
+
+  // 2 % is within the spread of the naive kernel at 128, and more than that of cuBLAS.
+  CHECK(!compare(kBase, with(kBase, 3, 1.02)).slower);
+  CHECK(compare(kBase, with(kBase, 2, 1.021)).slower);
+  // Half a percent may be the difference between two runs, however small the spread is.
+  std::vector<Speed> exact = {speed(64, 1, "naive", 10, 10, 10)};
+  CHECK(!compare(exact, with(exact, 0, 1.005)).slower);
+  CHECK(compare(exact, with(exact, 0, 1.011)).slower);
+  exact[0].time->repetitions = 1;
+  const Comparison once = compare(exact, with(exact, 0, 2));
+  CHECK(!once.slower);
+  CHECK(contains(once.text, "one run: no spread"));
+}
+
+TEST_CASE("a comparison names what only one of the benches has, and other machines") {
+  std::vector<Speed> now(kBase.begin(), kBase.begin() + 2);
+  now.push_back(speed(64, 3, "new", 1, 1, 1));
+  now[0].device = "another GPU";
+  const std::string text = compare(kBase, now).text;
+  CHECK(contains(text, "only then cuBLAS fp32 at 64, stage 1 naive at 128\n"));
+  CHECK(contains(text, "only now  stage 3 new at 64\n"));
+  CHECK(contains(text, "machines  a GPU and another GPU: a change may be theirs\n"));
+  CHECK_THROWS_AS(compare(kBase, {speed(7, 1, "naive", 1, 1, 1)}), std::invalid_argument);
+}
+
+TEST_CASE("without OpenBLAS, its row says what is missing") {
+  CHECK(
+      OpenBlas("libnowhere.so.0").why_not() ==
+      "not installed (libnowhere.so.0); on Debian: apt install libopenblas0");
+  const Speed missing{64, {}, "OpenBLAS", "a CPU", {}, "not installed"};
+  CHECK(contains(table_of({kBase[0], missing}), "OpenBLAS                  not installed\n"));
+  CHECK(
+      OpenBlas("libm.so.6").why_not() == "libm.so.6 has no cblas_sgemm or cannot set its threads");
+}
+
+TEST_CASE("OpenBLAS multiplies the matrices as they lie in memory") {
+  const OpenBlas openblas;
+  if (!openblas.why_not().empty()) {
+    MESSAGE("skipped: OpenBLAS is " << openblas.why_not());
+    return;
+  }
+  const float A[] = {1, 2, 3, 4}, B[] = {5, 6, 7, 8};
+  float C[4] = {};
+  openblas.multiply(1, 2, A, B, C);
+  CHECK(C[0] == 19);
+  CHECK(C[1] == 22);
+  CHECK(C[2] == 43);
+  CHECK(C[3] == 50);
+}
+
+TEST_CASE("make bench times what a CPU runs, and prints it as a table or CSV") {
+  const testing::Output csv = script("SIZES='16 24' FORMAT=csv");
+  CHECK(csv.exit_code == 0);
+  const std::vector<Speed> speeds = read_speeds(csv.out);
+  for (const std::size_t i : {0, 1}) {
+    CHECK(speeds.at(i).size == 16);
+    CHECK(speeds.at(i).time->repetitions >= 5);
+  }
+  CHECK(speeds[0].name == "serial");
+  CHECK(speeds[1].name == "OpenMP CPU");
+  CHECK(speeds.back().size == 24);
+  const testing::Output table = script("SIZES=16");
+  CHECK(contains(table.out, "M = N = K = 16 "));
+  CHECK(contains(table.out, "\n   OpenMP CPU "));
+}
+
+TEST_CASE("where the program has a GPU, make bench also has the ladder and cuBLAS") {
+  lab::Run run = lab::example::timed_run();
+  run.M = run.N = run.K = 16;
+  const testing::Folder folder;
+  folder.write("run.csv", testing::written([&](std::FILE* out) { report::print_csv(out, run); }));
+  // A program that ran on one.
+  folder.write(
+      "program",
+      "#!/bin/sh\n[ \"$*\" = '--device gpu --list' ] && exit\n"
+      "[ \"$*\" = '--device gpu --trace none --stage 1- --size 16 --format csv' ] &&"
+      " cat '" +
+          folder / "run.csv" + "'\n");
+  const testing::Output table = testing::run("chmod +x '" + folder / "program'").exit_code == 0
+                                    ? script("SIZES=16", folder / "program")
+                                    : testing::Output{};
+  CHECK(table.exit_code == 0);
+  CHECK(contains(table.out, "\nGPU      RTX 3090\n"));
+  for (const char* row :
+       {" 0 serial ", "   OpenMP CPU ", "   OpenBLAS ", " 4 naive ", " 5 2D thread tiling ",
+        "   cuBLAS fp32 "}) {
+    CAPTURE(row);
+    CHECK(contains(table.out, std::string("\n") + row));
+  }
+  CHECK(contains(table.out, " to 0.0135 "));
+}
+
+TEST_CASE("make bench compares two CSVs, and another checkout") {
+  const testing::Folder folder;
+  folder.write("old.csv", csv_of(kBase));
+  folder.write("same.csv", csv_of(kBase));
+  folder.write("new.csv", csv_of(with(kBase, 0, 1.2)));
+  const std::string base = "BASE='" + folder / "old.csv" + "' ";
+  const testing::Output same = script(base + "NEW='" + folder / "same.csv'");
+  CHECK(same.exit_code == 0);
+  const testing::Output moved = script(base + "NEW='" + folder / "new.csv'");
+  CHECK(moved.exit_code == 1);
+  CHECK(contains(moved.out, "stage 1 naive at 64 (+20.0 %)"));
+
+  // A checkout whose bench needed no time at all.
+  folder.write("other/src/lab/bench/bench.sh", "");
+  folder.write("other/old.csv", csv_of({speed(16, {}, "OpenMP CPU", 1e-9, 1e-9, 1e-9)}));
+  folder.write("other/Makefile", "bench:\n\t@test $(SIZES)$(FORMAT) = 16csv && cat old.csv\n");
+  const testing::Output checkout = script("SIZES=16 BASE='" + folder / "other'");
+  CHECK(checkout.exit_code == 1);
+  CHECK(contains(checkout.out, "slower    OpenMP CPU at 16 (+"));
+}
+
+TEST_CASE("make bench refuses in one sentence what it cannot do") {
+  const testing::Folder folder;
+  folder.write("old.csv", csv_of(kBase));
+  folder.write("empty/x", "");
+  for (const auto& [settings, sentence] : std::vector<std::pair<std::string, std::string>>{
+           {"SIZES='16 12x'", "bench: SIZES: 12x is not a size; give whole numbers from 1 to"},
+           {"SIZES='16 16'", "bench: SIZES: 16 is there twice"},
+           {"FORMAT=xml", "bench: FORMAT=xml: give FORMAT=csv"},
+           {"FORMAT=csv BASE=x", "bench: FORMAT=csv: what moved has no CSV"},
+           {"NEW=x", "bench: NEW=x: what it is compared with is missing"},
+           {"BASE=/no/such.csv", "bench: BASE=/no/such.csv: no such file or folder"},
+           {"BASE='" + folder / "empty'", "has no make bench; give a checkout that has it"},
+           {"NEW=/no/such.csv BASE='" + folder / "old.csv'", "bench: /no/such.csv: "}}) {
+    CAPTURE(settings);
+    const testing::Output refused = script(settings);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.out.empty());
+    CHECK(contains(refused.err, sentence));
+    CHECK(refused.err.find('\n') == refused.err.size() - 1);
+  }
+}
+
+TEST_CASE("make plot draws every kernel's speeds, and says what is missing") {
+  const testing::Folder folder;
+  folder.write("bench.csv", csv_of(kBase));
+  folder.write("empty.csv", csv_of({}));
+  const auto plot = [&](const std::string& csv) {
+    return testing::run("src/lab/bench/plot.sh '" + folder / csv + "' '" + folder / "plot.svg'");
+  };
+  const testing::Output without =
+      testing::run("PATH=/nowhere /bin/bash src/lab/bench/plot.sh bench.csv plot.svg");
+  CHECK(without.exit_code == 2);
+  CHECK(
+      without.err ==
+      "plot: gnuplot, which draws, is missing; install it, for example by: apt install "
+      "gnuplot-nox\n");
+  if (testing::run("command -v gnuplot").exit_code != 0) {
+    MESSAGE("skipped: gnuplot is missing");
+    return;
+  }
+  CHECK(contains(plot("no.csv").err, "no.csv: no such file; make bench writes it"));
+  CHECK(plot("no.csv").exit_code == 2);
+  CHECK(contains(plot("empty.csv").err, "empty.csv: has no times"));
+  CHECK(!std::filesystem::exists(folder / "plot.svg"));
+  const testing::Output drawn = plot("bench.csv");
+  CHECK(drawn.exit_code == 0);
+  const std::string svg = testing::contents(folder / "plot.svg");
+  for (const char* part :
+       {">1 naive<", ">2 coalesced<", ">cuBLAS fp32<", ">64<", ">128<", "prefers-color-scheme"}) {
+    CAPTURE(part);
+    CHECK(contains(svg, part));
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,282 @@
+// The experiments: the question, launches, columns and conclusion of each.
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "lab/experiments/experiment.h"
+#include "text/numbers.h"
+
+namespace experiments {
+
+namespace {
+
+constexpr Sides kSquare{4096, 4096, 4096};
+
+const std::vector<Experiment> kExperiments = {
+    {"coarsening",
+     "How many results should a thread compute? A block computes 16 x 16, with 1 to 16 per thread.",
+     "stride",
+     0,
+     "",
+     Sides{1024, 1024, 2048},
+     coarsening,
+     {&kThreads, &kRegisters, &kOccupancy, &kSharedWritten, &kSharedCompiled, &kCeiling, &kBoundBy,
+      &kTime, &kTflops, &kOfCublas},
+     false,
+     coarsening_shows,
+     nullptr},
+    {"block-shape",
+     "What does the shape of a block do to the first three stages, and why can 8x8 be slow?",
+     "block",
+     0,
+     "",
+     kSquare,
+     block_shape,
+     {&kStage, &kThreads, &kRegisters, &kOccupancy, &kSectors, &kLines, &kGlobalLoads, &kCeiling,
+      &kBoundBy, &kTime, &kTflops, &kOfCublas},
+     false,
+     block_shape_shows,
+     "threads of a block, x by y; 32x8 for stage 3 is stage 4's kernel with one result per thread, "
+     "because stage 3's own tile must be square"},
+    {"swapped-grid",
+     "What happens when the grid's M and N are exchanged, so that blocks start down C's columns?",
+     "grid",
+     0,
+     "",
+     kSquare,
+     swapped_grid,
+     {&kStage, &kOccupancy, &kFirstWave, &kFirstWaveBytes, &kCeiling, &kBoundBy, &kTime, &kTflops,
+      &kOfCublas},
+     false,
+     swapped_grid_shows,
+     nullptr},
+    {"tile-sizes",
+     "Which tiles suit this GPU best? An autotuner's table of stages 5 to 8.",
+     "stage",
+     0,
+     "",
+     kSquare,
+     tile_sizes,
+     {&kBlockTile, &kWarpTile, &kThreadTile, &kThreads, &kRegisters, &kOccupancy, &kCeiling,
+      &kBoundBy, &kTime, &kTflops, &kOfCublas},
+     true,
+     tile_sizes_shows,
+     nullptr},
+    {"padding",
+     "How should A's tile be laid out in shared memory? Stage 7's kernel with four layouts.",
+     "padding",
+     0,
+     "",
+     kSquare,
+     padding,
+     {&kRegisters, &kSharedBytes, &kOccupancy, &kLoadConflicts, &kStoreConflicts, &kSharedCompiled,
+      &kCeiling, &kBoundBy, &kTime, &kTflops, &kOfCublas},
+     false,
+     padding_shows,
+     "floats added to each row of As; XOR 16 adds none and exchanges groups of 16 "
+     "columns every four rows; with +1 the length of a row is not a multiple of 16 "
+     "bytes, so A is loaded float by float"},
+    {"stages",
+     "How many tiles should shared memory hold? 1 works like stage 8: copy, wait, multiply.",
+     "depth",
+     0,
+     "",
+     kSquare,
+     pipeline_stages,
+     {&kStage, &kSharedBytes, &kRegisters, &kBlocksPerSm, &kOccupancy, &kCeiling, &kBoundBy, &kTime,
+      &kTflops, &kOfCublas},
+     false,
+     stages_shows,
+     "tiles of A and B that a block's shared memory holds; with a depth of 1 the next copy "
+     "starts when the previous multiplication has finished"},
+    {"one-change",
+     "What is each change between stages 3 and 11 worth alone, and some that no stage has?",
+     "change",
+     0,
+     "",
+     kSquare,
+     one_change,
+     {&kRegisters, &kOccupancy, &kSharedCompiled, &kCeiling, &kBoundBy, &kTime, &kTflops,
+      &kOfCublas},
+     false,
+     one_change_shows,
+     "up to stage 11, each row is the row above with one more change; the names of the rows after "
+     "it begin with the stage that they change"},
+    {"shapes",
+     "Which shapes of C fit the tiles, and which leave SMs idle or waste work?",
+     "shape",
+     9,
+     "",
+     Sides{1024, 0, 4096},
+     shapes,
+     {&kProblem, &kBlocks, &kWaves, &kLastWave, &kWasted, &kCeiling, &kBoundBy, &kTime, &kTflops,
+      &kOfCublas},
+     false,
+     shapes_shows,
+     "every row has the same tile, whatever the shape; --size N changes the first six, --m N the "
+     "tokens of the others, which are layers of GPT-2 small (768 wide, 50257 words) and "
+     "Llama-3-8B (4096 wide, 14336 in between, 8 of 32 heads for K and V)"},
+    {"occupancy",
+     "How many warps does a kernel need? Unused shared memory limits the blocks per SM.",
+     "blocks",
+     3,
+     "16x16",
+     kSquare,
+     occupancy_walk,
+     {&kSharedBytes, &kOccupancy, &kWaves, &kCeiling, &kBoundBy, &kTime, &kTflops, &kOfCublas},
+     false,
+     occupancy_shows,
+     "blocks per SM; the shared memory that they take is also missing from the L1 cache"},
+};
+
+}  // namespace
+
+std::span<const Experiment> experiments() {
+  return kExperiments;
+}
+
+std::vector<Launch> coarsening(const Plan&) {
+  std::vector<Launch> launches;
+  for (const char* stride : {"1", "2", "4", "8", "16"}) {
+    launches.push_back({stride, 4, std::string("16x16x16-tm") + stride, {}});
+  }
+  return launches;
+}
+
+// A block's threads as in the launch, x by y.
+std::vector<Launch> block_shape(const Plan&) {
+  return {{"8x8", 1, "8x8", {}},     {"16x16", 1, "16x16", {}},      {"32x8", 1, "32x8", {}},
+          {"32x32", 1, "32x32", {}}, {"8x8", 2, "8x8", {}},          {"16x16", 2, "16x16", {}},
+          {"32x8", 2, "8x32", {}},   {"32x32", 2, "32x32", {}},      {"8x8", 3, "8x8", {}},
+          {"16x16", 3, "16x16", {}}, {"32x8", 4, "8x32x32-tm1", {}}, {"32x32", 3, "32x32", {}}};
+}
+
+std::vector<Launch> swapped_grid(const Plan&) {
+  std::vector<Launch> launches;
+  for (int stage = 1; stage <= 3; ++stage) {
+    launches.push_back({"as it is", stage, "32x32", {}});
+    launches.push_back({"swapped", stage, "swapped-grid", {}});
+  }
+  return launches;
+}
+
+std::vector<Launch> tile_sizes(const Plan&) {
+  std::vector<Launch> launches;
+  const auto add = [&](int stage, std::initializer_list<const char*> variants) {
+    for (const char* variant : variants)
+      launches.push_back({std::to_string(stage), stage, variant, {}});
+  };
+  add(5, {"128x128x8", "64x64x8", "128x64x8", "128x128x16", "64x64x16-4x4"});
+  add(6, {"128x128x8", "64x64x8", "128x64x8", "128x128x16", "64x64x16-4x4"});
+  add(7, {"128x128x8", "64x64x8", "128x64x8", "64x128x8", "128x128x8-16x8"});
+  add(8, {"128x128x8", "64x256x8", "128x128x8-64x64", "128x64x8", "64x128x8"});
+  return launches;
+}
+
+std::vector<Launch> padding(const Plan&) {
+  return {
+      {"none", 7, "unpadded", {}},
+      {"+1", 7, "padded-by-1", {}},
+      {"+4", 7, "128x128x8", {}},
+      {"XOR 16", 7, "swizzled", {}}};
+}
+
+// A depth of 1 is not a pipeline: copy, wait, multiply, as stage 8 does with the same tile.
+std::vector<Launch> pipeline_stages(const Plan&) {
+  return {
+      {"1", 8, "any-registers-128x256", {}},
+      {"2", 9, "128x256x8-2", {}},
+      {"3", 9, "128x256x8-3", {}},
+      {"4", 9, "128x256x8", {}},
+      {"5", 9, "128x256x8-5", {}}};
+}
+
+// From stage 3 to stage 11, one change at a time; then separate changes.
+std::vector<Launch> one_change(const Plan&) {
+  return {
+      {"stage 3", 3, "32x32", {}},
+      {"TM 8", 4, "32x32x32-tm8", {}},
+      {"tile 64x64x8: stage 4", 4, "64x64x8-tm8", {}},
+      {"TN 8", 5, "64x64x8", {}},
+      {"tile 128x128x8: stage 5", 5, "128x128x8", {}},
+      {"unrolled", 5, "unrolled", {}},
+      {"float4, A transposed: stage 6", 6, "128x128x8", {}},
+      {"B's columns spread", 7, "unpadded", {}},
+      {"A's rows padded: stage 7", 7, "128x128x8", {}},
+      {"results 16x8", 7, "128x128x8-16x8", {}},
+      {"warp tiles", 8, "any-registers", {}},
+      {"registers for 3 blocks per SM: stage 8", 8, "128x128x8", {}},
+      {"tile 128x256x8, 1 block per SM", 8, "any-registers-128x256", {}},
+      {"cp.async, 4 tiles, checks", 9, "checked", {}},
+      {"no checks in the loop: stage 9", 9, "128x256x8", {}},
+      {"fragments one step ahead", 10, "forwards", {}},
+      {"back and forth: stage 10", 10, "128x256x8", {}},
+      {"blocks in bands of 8 tile rows", 11, "128x256x8-ordered", {}},
+      {"last wave cut along K: stage 11", 11, "128x256x8", {}},
+      {"5 unrolled, rows as (i + thread) / BK", 5, "unrolled-other-index", {}},
+      {"6 not unrolled", 6, "not-unrolled", {}},
+      {"6 with B padded", 6, "padded-b", {}},
+      {"7 with warp tiles, still 8x8", 8, "any-registers-8x8", {}},
+      {"9, copies after the first loads", 9, "copies-later", {}},
+      {"10 by columns, back and forth", 10, "by-columns", {}}};
+}
+
+// Squares and other shapes with about as much work, and the products by which two language models
+// multiply M tokens. GPT-2 small: 768 wide, 50257 words (Radford et al., Language Models are
+// Unsupervised Multitask Learners, 2019, table 2, and its published hyperparameters). Llama-3-8B:
+// 4096 wide, 8 of 32 heads of 128 for keys and values, 14336 in between (Grattafiori et al., The
+// Llama 3 Herd of Models, 2024, table 3).
+std::vector<Launch> shapes(const Plan& plan) {
+  const int side = plan.sides.K, tokens = plan.sides.M;
+  const int quarter = side / 4, four = side > (1 << 28) ? side : 4 * side;
+  const std::string name = plan.variant->name;
+  const int stage = plan.stage->number;
+  return {
+      {"square", stage, name, Sides{side, side, side}},
+      {"square, 4 more", stage, name, Sides{side + 4, side + 4, side}},
+      {"square, 1 more", stage, name, Sides{side + 1, side + 1, side}},
+      {"tall", stage, name, Sides{four, quarter, side}},
+      {"wide", stage, name, Sides{quarter, four, side}},
+      {"deep", stage, name, Sides{quarter, quarter, four}},
+      {"GPT-2 Q, K and V", stage, name, Sides{tokens, 2304, 768}},
+      {"GPT-2 attention out", stage, name, Sides{tokens, 768, 768}},
+      {"GPT-2 MLP up", stage, name, Sides{tokens, 3072, 768}},
+      {"GPT-2 MLP down", stage, name, Sides{tokens, 768, 3072}},
+      {"GPT-2 words", stage, name, Sides{tokens, 50257, 768}},
+      {"Llama-3-8B Q, out", stage, name, Sides{tokens, 4096, 4096}},
+      {"Llama-3-8B K, V", stage, name, Sides{tokens, 1024, 4096}},
+      {"Llama-3-8B MLP up", stage, name, Sides{tokens, 14336, 4096}},
+      {"Llama-3-8B MLP down", stage, name, Sides{tokens, 4096, 14336}},
+      {"MLP up, 1 token", stage, name, Sides{1, 14336, 4096}}};
+}
+
+// From as many blocks as an SM holds down to one, each time with the largest shared memory per
+// block that leaves room for them.
+std::vector<Launch> occupancy_walk(const Plan& plan) {
+  std::vector<Launch> launches;
+  const auto add = [&](int blocks, int padding_bytes) {
+    launches.push_back(
+        {text::printed("%d", blocks), plan.stage->number, plan.variant->name, {}, padding_bytes});
+  };
+  if (!plan.occupancy || plan.occupancy->blocks_per_sm == 0) {
+    add(0, 0);
+    return launches;
+  }
+  const model::Gpu& gpu = plan.gpu;
+  const model::KernelResources needs = plan.occupancy->resources;
+  add(plan.occupancy->blocks_per_sm, 0);
+  for (int blocks = plan.occupancy->blocks_per_sm - 1; blocks >= 1; --blocks) {
+    const int granule = gpu.smem_granularity_bytes;
+    const int room = gpu.smem_bytes_per_sm / blocks / granule * granule;
+    model::KernelResources padded = needs;
+    padded.smem_bytes_per_block =
+        std::min(room - gpu.smem_reserved_bytes_per_block, gpu.smem_bytes_per_block);
+    // Some numbers of blocks are impossible if a block takes much shared memory, and are skipped.
+    if (model::occupancy(gpu, padded).blocks_per_sm != blocks) continue;
+    add(blocks, padded.smem_bytes_per_block - needs.smem_bytes_per_block);
+  }
+  return launches;
+}
+
+}  // namespace experiments

@@ -1,0 +1,365 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "lab/experiments/experiment.h"
+#include "lab/run.h"
+#include "model/stage.h"
+#include "text/numbers.h"
+
+namespace experiments {
+
+double speed_of(const Trial& trial) {
+  return speed(trial).value_or(0);
+}
+
+const Trial& fastest(Trials trials) {
+  return *std::max_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+    return speed_of(a) < speed_of(b);
+  });
+}
+
+const Trial& slowest(Trials trials) {
+  return *std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+    return speed_of(a) < speed_of(b);
+  });
+}
+
+std::string pace(const Trial& trial) {
+  return (trial.row.time ? "" : "a ceiling of ") + text::significant(speed_of(trial)) + " TFLOP/s";
+}
+
+bool same(double a, double b) {
+  return std::abs(a - b) <= kSame * std::max(std::abs(a), std::abs(b));
+}
+
+std::string beside(const Trial& a, const Trial& b) {
+  const double fast = speed_of(a), slow = speed_of(b);
+  const bool timed = a.row.time && b.row.time;
+  if (same(fast, slow)) return timed ? "as fast as" : "with the same ceiling as";
+  return text::printed(
+      "%s times %s", text::significant(fast / slow).c_str(),
+      timed ? "as fast as" : "the ceiling of");
+}
+
+double percent_of(const Trial& trial) {
+  return trial.row.occupancy ? trial.row.occupancy->percent : 0;
+}
+
+std::string course_of_occupancy(const Trial& from, const Trial& to) {
+  const double a = percent_of(from), b = percent_of(to);
+  if (!from.row.occupancy || !to.row.occupancy) return "occupancy is not known";
+  if (std::abs(a - b) < 0.5) return text::printed("occupancy stays at %.0f %%", a);
+  return text::printed("occupancy %s from %.0f to %.0f %%", b < a ? "falls" : "rises", a, b);
+}
+
+std::string stage_of(const Trial& trial) {
+  return "stage " + std::to_string(trial.row.number);
+}
+
+std::vector<Trial> of_stage(Trials trials, int number) {
+  std::vector<Trial> chosen;
+  std::copy_if(trials.begin(), trials.end(), std::back_inserter(chosen), [&](const Trial& trial) {
+    return trial.row.number == number;
+  });
+  return chosen;
+}
+
+std::vector<int> stage_numbers(Trials trials) {
+  std::vector<int> numbers;
+  for (const Trial& trial : trials) numbers.push_back(trial.row.number);
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* between, const char* last) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < parts.size() ? between : last) + parts[i];
+  }
+  return text;
+}
+
+std::string listed(const std::vector<std::string>& parts) {
+  return joined(parts, ", ", " and ");
+}
+
+namespace {
+
+double lines_per_request(const Trial& trial) {
+  const model::Traffic& loads = trial.row.counts->gmem_loads;
+  if (loads.requests == 0) return 0;
+  return static_cast<double>(loads.lines) / static_cast<double>(loads.requests);
+}
+
+double conflicts(const model::Traffic& traffic) {
+  if (traffic.requests == 0) return 0;
+  return static_cast<double>(traffic.bank_conflicts) / static_cast<double>(traffic.requests);
+}
+
+std::string tile(const Trial& trial) {
+  const model::Variant& v = *trial.row.variant;
+  return text::printed("%dx%dx%d with %dx%d per thread", v.BM, v.BN, v.BK, v.TM, v.TN);
+}
+
+}  // namespace
+
+std::string coarsening_shows(Trials trials) {
+  const Trial &first = trials.front(), &last = trials.back(), &best = fastest(trials);
+  if (&best == &first || same(speed_of(best), speed_of(first))) {
+    return "Coarsening does not pay here: stride " + first.setting + " has " + pace(first) +
+           ", and no other stride is faster by more than " + text::printed("%.0f %%.", 100 * kSame);
+  }
+  std::string text = "Stride " + best.setting + " is best, " + pace(best) + ", " +
+                     beside(best, first) + " stride " + first.setting + ": " +
+                     course_of_occupancy(first, best);
+  const bool compiled = shared_loads_compiled(first) && shared_loads_compiled(best);
+  const auto loads = compiled ? shared_loads_compiled : shared_loads_written;
+  const double ratio = loads(first).value_or(0) / loads(best).value_or(1);
+  if (!same(ratio, 1)) {
+    text += text::printed(
+        ", shared loads %s to 1/%s", ratio > 1 ? "fall" : "rise", text::significant(ratio).c_str());
+  }
+  if (&last != &best && !same(speed_of(last), speed_of(best))) {
+    const int threads = last.row.variant->threads();
+    text += "; stride " + last.setting + " is slower again, " + pace(last);
+    if (threads < 32) text += text::printed(", with %d threads in a warp of 32", threads);
+  }
+  return text + ".";
+}
+
+std::string block_shape_shows(Trials trials) {
+  std::vector<std::string> parts;
+  for (const int number : {1, 2, 3}) {
+    std::vector<Trial> here = of_stage(trials, number);
+    // Stage 4's kernel replaces stage 3's for a tile that is not square.
+    const std::vector<Trial> more = number == 3 ? of_stage(trials, 4) : std::vector<Trial>();
+    here.insert(here.end(), more.begin(), more.end());
+    if (here.size() < 2) continue;
+    const std::string name = "stage " + std::to_string(number);
+    const Trial &best = fastest(here), &worst = slowest(here);
+    if (same(speed_of(best), speed_of(worst))) {
+      parts.push_back(name + " does not depend on the shape");
+      continue;
+    }
+    std::string part = name + " is best in " + best.setting + " (" + pace(best) + "), " +
+                       beside(best, worst) + " " + worst.setting;
+    const double lines = lines_per_request(worst), lines_of_best = lines_per_request(best);
+    const double sectors = lab::pieces_per_request(worst.row.counts->gmem_loads),
+                 sectors_of_best = lab::pieces_per_request(best.row.counts->gmem_loads);
+    if (lines > (1 + kSame) * lines_of_best) {
+      part += text::printed(
+          ", where a request touches %s lines instead of %s", text::brief(lines).c_str(),
+          text::brief(lines_of_best).c_str());
+    } else if (sectors > (1 + kSame) * sectors_of_best) {
+      part += text::printed(
+          ", where a request touches %s sectors instead of %s", text::brief(sectors).c_str(),
+          text::brief(sectors_of_best).c_str());
+    } else if (percent_of(worst) < percent_of(best)) {
+      part += text::printed(
+          ", with %.0f %% occupancy instead of %.0f %%", percent_of(worst), percent_of(best));
+    }
+    parts.push_back(part);
+  }
+  const std::vector<Trial> naive = of_stage(trials, 1), coalesced = of_stage(trials, 2);
+  if (!naive.empty() && !coalesced.empty()) {
+    const Trial &best_naive = fastest(naive), &worst_coalesced = slowest(coalesced);
+    const bool slower = speed_of(worst_coalesced) < (1 - kSame) * speed_of(best_naive);
+    parts.push_back(
+        "stage 2 in " + worst_coalesced.setting + " is " +
+        (slower ? "slower than" : "no slower than") + " stage 1 in " + best_naive.setting);
+  }
+  std::string text = joined(parts, "; ", "; ");
+  if (text.empty()) return "There is one shape per stage, so there is nothing to compare.";
+  text[0] = 'S';
+  return text + ".";
+}
+
+std::string swapped_grid_shows(Trials trials) {
+  std::vector<std::string> changed, unchanged;
+  const bool timed = is_timed(trials);
+  for (const int number : stage_numbers(trials)) {
+    const std::vector<Trial> here = of_stage(trials, number);
+    if (here.size() != 2) continue;
+    const auto before = first_wave(here[0]), after = first_wave(here[1]);
+    if (!timed && (!before || !after)) continue;
+    const double ratio =
+        timed ? speed_of(here[1]) / speed_of(here[0]) : after->bytes / before->bytes;
+    if (same(ratio, 1)) {
+      unchanged.push_back(std::to_string(number));
+    } else {
+      changed.push_back(text::printed(
+          "stage %d %s %s times", number, timed ? "runs" : "reads",
+          text::significant(ratio).c_str()));
+    }
+  }
+  const std::string than_before = timed ? " as fast as before" : " as much of A and B at once";
+  std::string text = "With the grid swapped, ";
+  if (!changed.empty()) text += listed(changed) + than_before;
+  if (!unchanged.empty()) {
+    text += (changed.empty() ? "" : ", and ") +
+            (unchanged.size() > 1 ? "stages " + listed(unchanged) + (timed ? " run" : " read")
+                                  : "stage " + unchanged[0] + (timed ? " runs" : " reads")) +
+            than_before;
+  }
+  if (changed.empty() && unchanged.empty()) text += "nothing is known";
+  return text + (timed ? "." : "; only a GPU can show the effect of the caches.");
+}
+
+std::string tile_sizes_shows(Trials trials) {
+  const Trial &best = fastest(trials), &worst = slowest(trials);
+  std::string text = "The best is " + stage_of(best) + "'s " + tile(best) + ", " + pace(best) +
+                     ", " + beside(best, worst) + " the last";
+  std::vector<std::string> not_default;
+  const std::vector<int> numbers = stage_numbers(trials);
+  for (const int number : numbers) {
+    const std::vector<Trial> here = of_stage(trials, number);
+    const Trial& winner = fastest(here);
+    const auto is_default = [](const Trial& trial) {
+      const lab::Run& run = trial.run;
+      const model::Variant& chosen = model::suited_variant(*trial.row.stage, run.gpu, run.M, run.N);
+      return std::string_view(trial.row.variant->name) == chosen.name;
+    };
+    const auto own = std::find_if(here.begin(), here.end(), is_default);
+    if (own != here.end() && !same(speed_of(winner), speed_of(*own))) {
+      not_default.push_back(std::to_string(number));
+    }
+  }
+  if (not_default.empty()) return text + "; each stage's default tile is its best.";
+  return text + "; stage " + listed(not_default) +
+         " would be faster with another tile than the default.";
+}
+
+std::string padding_shows(Trials trials) {
+  std::vector<std::string> clean;
+  for (const Trial& trial : trials) {
+    const model::Counts& counts = *trial.row.counts;
+    if (conflicts(counts.smem_loads) == 0 && conflicts(counts.smem_stores) == 0) {
+      clean.push_back(trial.setting);
+    }
+  }
+  const Trial &first = trials.front(), &best = fastest(trials), &worst = slowest(trials);
+  std::string text = clean.empty()                   ? "No layout is free of conflicts"
+                     : clean.size() == trials.size() ? "All layouts are free of conflicts"
+                                                     : "Free of conflicts: " + listed(clean);
+  text += text::printed(
+      " (%s: %s per store); ", first.setting.c_str(),
+      text::brief(conflicts(first.row.counts->smem_stores)).c_str());
+  if (same(speed_of(best), speed_of(worst))) return text + "all are equally fast.";
+  text += "best is " + best.setting + ", " + pace(best) + ", " + beside(best, worst) + " " +
+          worst.setting;
+  const bool says_all = &worst == &first || &best == &first;
+  return text + (says_all ? "." : ", and " + beside(best, first) + " " + first.setting + ".");
+}
+
+std::string stages_shows(Trials trials) {
+  const Trial &first = trials.front(), &last = trials.back(), &best = fastest(trials);
+  // The shallowest depth that is as good as the best.
+  const Trial& enough = *std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return same(speed_of(trial), speed_of(best));
+  });
+  std::string text;
+  if (!is_timed(trials)) {
+    const auto range = [](double a, double b) {
+      return text::significant(a) + (same(a, b) ? "" : " to " + text::significant(b)) + " TFLOP/s";
+    };
+    text = "The ceilings are " + range(speed_of(slowest(trials)), speed_of(best)) +
+           ": they ignore waiting, which depth is meant to hide, so only a GPU can show it";
+  } else if (&enough == &first) {
+    text = "Depth " + first.setting + " is enough, " + pace(first) +
+           ": no other is faster by more " + text::printed("than %.0f %%", 100 * kSame);
+  } else {
+    text = "Depth " + enough.setting + " is enough, " + pace(enough) + ", " +
+           beside(enough, first) + " depth " + first.setting;
+    if (&enough != &last) {
+      text += same(speed_of(last), speed_of(enough))
+                  ? "; depth " + last.setting + " gains nothing"
+                  : "; depth " + last.setting + " is slower, " + pace(last);
+    }
+  }
+  if (first.row.occupancy && last.row.occupancy) {
+    text += text::printed(
+        "; an SM holds %d blocks at depth %s and %d at depth %s",
+        first.row.occupancy->blocks_per_sm, first.setting.c_str(),
+        last.row.occupancy->blocks_per_sm, last.setting.c_str());
+  }
+  return text + ".";
+}
+
+std::string one_change_shows(Trials trials) {
+  // A row whose name begins with a digit is a separate change; all others follow the row above.
+  const auto alone = [](const Trial& trial) {
+    return trial.setting.find_first_of("0123456789") == 0;
+  };
+  std::vector<std::string> factors;
+  for (std::size_t i = 1; i < trials.size(); ++i) {
+    if (alone(trials[i])) continue;
+    const double factor = speed_of(trials[i]) / speed_of(trials[i - 1]);
+    factors.push_back(trials[i].setting + text::printed(" %.2f", factor));
+  }
+  const char* of = is_timed(trials) ? "Speed" : "The ceiling (which ignores waiting)";
+  return std::string(of) +
+         " relative to the row above, change by change: " + joined(factors, ", ", ", ") + ".";
+}
+
+std::string shapes_shows(Trials trials) {
+  const Trial &best = fastest(trials), &worst = slowest(trials);
+  if (same(speed_of(best), speed_of(worst))) {
+    return "All shapes fit equally well, " + pace(best) + ".";
+  }
+  const Quantization q = quantization(worst);
+  std::string text = "\"" + best.setting + "\" fits best, " + pace(best) + "; \"" + worst.setting +
+                     "\" reaches " +
+                     text::printed("%.1f %% of it", 100 * speed_of(worst) / speed_of(best));
+  constexpr double kMuch = 0.1;
+  std::vector<std::string> reasons;
+  if (q.wasted >= kMuch) {
+    reasons.push_back(text::printed("%.0f %% of its tiles is outside C", 100 * q.wasted));
+  }
+  if (q.idle >= kMuch) {
+    reasons.push_back(text::printed("the SMs have no block for %.0f %% of the time", 100 * q.idle));
+  }
+  if (reasons.empty()) return text + ", although its tiles and blocks fit evenly.";
+  return text + ": " + joined(reasons, ", ", ", and ") + ".";
+}
+
+std::string occupancy_shows(Trials trials) {
+  const Trial &first = trials.front(), &last = trials.back();
+  const std::string walked =
+      text::printed("from %.1f to %.1f %%", percent_of(first), percent_of(last));
+  if (!is_timed(trials)) {
+    const bool stays = same(speed_of(first), speed_of(last));
+    return "Occupancy goes " + walked + " while the ceiling " +
+           (stays ? "stays at " : "goes from " + text::significant(speed_of(first)) + " to ") +
+           text::significant(speed_of(last)) +
+           " TFLOP/s: it ignores waiting, so only a GPU can show what warps hide.";
+  }
+  constexpr double kNearly = 0.05;
+  const double best = speed_of(fastest(trials));
+  const Trial* least = nullptr;
+  for (const Trial& trial : trials) {
+    if (speed_of(trial) < (1 - kNearly) * best) continue;
+    if (least == nullptr || percent_of(trial) < percent_of(*least)) least = &trial;
+  }
+  std::string text = text::printed(
+      "%s needs %.1f %% occupancy: with that it is within %.0f %% of its best",
+      stage_of(first).c_str(), percent_of(*least), 100 * kNearly);
+  text[0] = 'S';
+  if (least == &last) return text + "; less was not tried.";
+  return text + ", and with " + text::printed("%.1f %% it is ", percent_of(last)) +
+         beside(last, first) + text::printed(" with %.1f %%.", percent_of(first));
+}
+
+std::string conclusion(const Experiment& experiment, std::span<const Trial> trials) {
+  const bool known = std::all_of(trials.begin(), trials.end(), [](const Trial& trial) {
+    return speed(trial).value_or(0) > 0;
+  });
+  if (trials.size() < 2) return "One row shows nothing: there is no other to compare it with.";
+  if (!known) return "Nothing can be compared: not every row has a speed.";
+  return experiment.conclusion(trials);
+}
+
+}  // namespace experiments

@@ -1,0 +1,526 @@
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "flags/flags.h"
+#include "lab/device.h"
+#include "lab/experiments/experiment.h"
+#include "lab/gpu/gpu.h"
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "lab/run.h"
+#include "model/ceiling.h"
+#include "model/refusal.h"
+#include "show/report/facts.h"
+#include "show/report/hazard_sentence.h"
+#include "show/report/words.h"
+#include "text/echoed.h"
+#include "text/numbers.h"
+
+// The GPU's copy of the table if nvcc compiled one; else null.
+extern const model::StageTable experiment_table __attribute__((weak));
+
+namespace experiments {
+
+const model::StageTable& own_table() {
+  return &experiment_table != nullptr ? experiment_table : experiment_table_plain;
+}
+
+Place find(int number, const std::string& variant) {
+  const std::span<const model::Stage> stages = own_table().stages;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    for (std::size_t v = 0; v < stages[s].variants.size(); ++v) {
+      const bool wanted = variant.empty() || variant == stages[s].variants[v].name;
+      if (stages[s].number == number && wanted) return {s, v};
+    }
+  }
+  throw std::logic_error("no such variant: " + variant);
+}
+
+model::Variant variant_in(const model::StageTable& table, Place place, int padding_bytes) {
+  model::Variant variant = table.stages[place.stage].variants[place.variant];
+  variant.shared_bytes += padding_bytes;
+  return variant;
+}
+
+namespace {
+
+bool has_own_shapes(const Experiment& experiment) {
+  return experiment.otherwise.N == 0;
+}
+
+// The kernel of an experiment with only one; --stage and --variant choose another. Where the
+// experiment has shapes of its own, every row has the same tile.
+Place kernel_of(const flags::Flags& flags, const model::Gpu& gpu, const Experiment& experiment) {
+  if (flags.stage.empty()) return find(experiment.one_kernel, experiment.variant);
+  const std::vector<const model::Stage*> chosen =
+      flags::select_stages(flags.stage, stage_table_plain.stages);
+  if (chosen.size() != 1 || chosen.front()->variants.empty()) {
+    throw model::Refusal(
+        "--stage " + text::echoed(flags.stage) + ": --experiment " + experiment.name +
+        " tests one kernel; give one stage from 1 on");
+  }
+  const Place place = find(chosen.front()->number, "");
+  const model::Stage& stage = own_table().stages[place.stage];
+  const Sides sides = sides_of(flags, experiment);
+  const model::Variant& variant =
+      has_own_shapes(experiment)
+          ? flags::select_variant(stage, flags.variant)
+          : flags::select_variant(stage, flags.variant, gpu, sides.M, sides.N);
+  return find(stage.number, variant.name);
+}
+
+}  // namespace
+
+const Experiment& find_experiment(const std::string& name) {
+  std::string names;
+  for (const Experiment& experiment : experiments()) {
+    if (name == experiment.name) return experiment;
+    names += std::string(names.empty() ? "" : ", ") + experiment.name;
+  }
+  throw model::Refusal(
+      "--experiment " + text::echoed(name) + ": there is no such experiment; choose one of " +
+      names + " or list");
+}
+
+void refuse_useless_flags(const flags::Flags& flags, const Experiment& experiment) {
+  const std::string name = std::string("--experiment ") + experiment.name;
+  const std::pair<bool, const char*> useless[] = {
+      {flags.explain, "--explain"},
+      {!flags.a.empty(), "--a"},
+      {flags.data != lab::Data::uniform, "--data"},
+      {!flags.out.empty(), "--out"},
+      {!flags.ncu.empty(), "--ncu"}};
+  for (const auto& [given, flag] : useless) {
+    if (given) throw model::Refusal(name + " does not use " + flag + "; leave " + flag + " out");
+  }
+  if (!flags.variant.empty() && experiment.one_kernel == 0) {
+    throw model::Refusal(name + " chooses its variants itself; leave --variant out");
+  }
+  if (has_own_shapes(experiment) && (flags.n || flags.k)) {
+    throw model::Refusal(
+        name +
+        " has its own shapes; leave --n and --k out, and give --size for the "
+        "squares or --m for the tokens");
+  }
+}
+
+Sides sides_of(const flags::Flags& flags, const Experiment& experiment) {
+  const Sides& otherwise = experiment.otherwise;
+  if (has_own_shapes(experiment)) {  // for that many tokens, and of that size
+    return {flags.m.value_or(otherwise.M), 0, flags.size.value_or(otherwise.K)};
+  }
+  const auto side = [&](const std::optional<int>& own, int usual) {
+    return own.value_or(flags.size.value_or(usual));
+  };
+  return {side(flags.m, otherwise.M), side(flags.n, otherwise.N), side(flags.k, otherwise.K)};
+}
+
+std::vector<Launch> launches_of(
+    const flags::Flags& flags, const lab::Run& about, const Experiment& experiment) {
+  Plan plan{sides_of(flags, experiment), about.gpu, nullptr, nullptr, std::nullopt};
+  if (experiment.one_kernel > 0) {
+    const Place place = kernel_of(flags, about.gpu, experiment);
+    plan.stage = &own_table().stages[place.stage];
+    plan.variant = &plan.stage->variants[place.variant];
+    plan.occupancy = lab::occupancy_of(flags, about, *plan.variant, plan.variant->kernel);
+    return experiment.launches(plan);
+  }
+  std::vector<Launch> launches = experiment.launches(plan);
+  if (flags.stage.empty()) return launches;
+  const std::vector<const model::Stage*> chosen =
+      flags::select_stages(flags.stage, stage_table_plain.stages);
+  std::erase_if(launches, [&](const Launch& launch) {
+    return std::none_of(chosen.begin(), chosen.end(), [&](const model::Stage* stage) {
+      return stage->number == launch.stage;
+    });
+  });
+  if (launches.empty()) {
+    throw model::Refusal(
+        "--stage " + text::echoed(flags.stage) + ": --experiment " + experiment.name +
+        " has no row of that stage; leave --stage out");
+  }
+  return launches;
+}
+
+namespace {
+
+bool is_shown(const Column& column, std::span<const Trial> trials) {
+  return !column.needs_gpu || is_timed(trials);
+}
+
+// The order for the table. A conclusion uses the order of the launches.
+std::vector<const Trial*> in_order(const Experiment& experiment, std::span<const Trial> trials) {
+  std::vector<const Trial*> sorted;
+  for (const Trial& trial : trials) sorted.push_back(&trial);
+  if (experiment.best_first) {
+    std::stable_sort(sorted.begin(), sorted.end(), [](const Trial* a, const Trial* b) {
+      return speed(*a).value_or(0) > speed(*b).value_or(0);
+    });
+  }
+  return sorted;
+}
+
+bool all_of_one_problem(std::span<const Trial> trials) {
+  return std::all_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+    const lab::Run& a = trial.run;
+    const lab::Run& b = trials.front().run;
+    return a.M == b.M && a.N == b.N && a.K == b.K;
+  });
+}
+
+std::string about(
+    const Experiment& experiment, const lab::Run& run, std::span<const Trial> trials) {
+  constexpr int kTerm = 11;
+  const model::Gpu& gpu = run.gpu;
+  const int cc = gpu.compute_capability;
+  std::string text = text::labelled("experiment", kTerm, experiment.name) +
+                     text::labelled("question", kTerm, experiment.question);
+  if (!trials.empty() && all_of_one_problem(trials)) {
+    text += text::labelled(
+        "problem", kTerm,
+        lab::product(trials.front().run) + text::printed(", fp32, seed %llu", run.seed));
+  }
+  text += text::labelled(
+      "GPU", kTerm,
+      gpu.name + text::printed(", %d SMs, cc %d.%d", gpu.sms, cc / 10, cc % 10) +
+          (run.gpu_present ? ""
+                           : ": not present, so some blocks are traced on the CPU and "
+                             "nothing is timed"));
+  if (run.gpu_present) {
+    text += text::labelled("driver", kTerm, run.driver) +
+            text::labelled(
+                "run", kTerm, run.date + ", " + text::echoed(run.command, 2 * text::kReportWidth));
+    std::vector<lab::Row> rows;
+    for (const Trial& trial : trials) rows.push_back(trial.row);
+    text += report::clocks_line(rows, kTerm);
+  }
+  return text;
+}
+
+using Cells = std::vector<std::string>;
+
+// The setting, and the columns from `first` to before `last`.
+std::string line(
+    const Cells& cells, const std::vector<int>& widths, std::size_t first, std::size_t last) {
+  std::string text = text::pad_right(cells[0], widths[0]);
+  for (std::size_t i = first; i < last; ++i) text += " " + text::pad_left(cells[i], widths[i]);
+  return text::without_trailing_spaces(text);
+}
+
+// As many columns from `first` on as fit beside the setting, one at least.
+std::size_t last_that_fits(const std::vector<int>& widths, std::size_t first) {
+  int width = widths[0];
+  std::size_t last = first;
+  while (last < widths.size() &&
+         (last == first || width + 1 + widths[last] <= text::report_width())) {
+    width += 1 + widths[last++];
+  }
+  return last;
+}
+
+std::string as_table(
+    const Experiment& experiment, std::span<const Trial> trials, text::Style style) {
+  std::vector<Cells> lines = {{""}, {experiment.setting}};
+  std::vector<const Column*> columns;
+  for (const Column* column : experiment.columns) {
+    if (!is_shown(*column, trials)) continue;
+    columns.push_back(column);
+    for (int i : {0, 1}) lines[i].push_back(column->headings[i]);
+  }
+  for (const Trial* trial : in_order(experiment, trials)) {
+    lines.push_back({trial->setting});
+    for (const Column* column : columns) lines.back().push_back(column->text(*trial));
+  }
+  std::vector<int> widths(lines[0].size());
+  for (const Cells& cells : lines) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      widths[i] = std::max(widths[i], text::display_width(cells[i]));
+    }
+  }
+  // Where the terminal is too narrow, the other columns stand below.
+  std::string text;
+  for (std::size_t first = 1, last; first < widths.size(); first = last) {
+    last = last_that_fits(widths, first);
+    if (first > 1) text += "\n";
+    for (const Cells& cells : lines) {
+      const bool heading = &cells - lines.data() < 2;
+      const std::string written = line(cells, widths, first, last);
+      text += (heading ? text::coloured(written, text::Colour::bold, style) : written) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string legend(const Experiment& experiment, std::span<const Trial> trials) {
+  constexpr int kTerm = 9;
+  std::string text;
+  if (experiment.note) text += text::labelled(experiment.setting, kTerm, experiment.note);
+  for (const Column* column : experiment.columns) {
+    if (!column->legend || !is_shown(*column, trials)) continue;
+    const std::string term = *column->headings[0] ? column->headings[0] : column->headings[1];
+    text += text::labelled(text::shortened(term, kTerm - 1), kTerm, column->legend);
+  }
+  return text;
+}
+
+std::vector<report::Fact> facts_of(const Experiment& experiment, const Trial& trial) {
+  std::vector<report::Fact> facts = {
+      {"setting", trial.setting}, {"M", trial.run.M}, {"N", trial.run.N}, {"K", trial.run.K}};
+  for (const Column* column : experiment.columns) {
+    if (column->fact)
+      facts.push_back({std::string("figures.") + column->fact, column->value(trial)});
+  }
+  for (report::Fact& fact : report::stage_facts(trial.run, trial.row))
+    facts.push_back(std::move(fact));
+  return facts;
+}
+
+}  // namespace
+
+void print_experiment(
+    std::FILE* out, const Experiment& experiment, const lab::Run& run,
+    std::span<const Trial> trials, report::Format format, text::Style style) {
+  std::string text;
+  if (format == report::Format::table) {
+    text = about(experiment, run, trials) + "\n" + as_table(experiment, trials, style) + "\n" +
+           legend(experiment, trials) + "\n";
+    for (const std::string& words :
+         text::wrapped(conclusion(experiment, trials), text::report_width())) {
+      text += text::coloured(words, text::Colour::bold, style) + "\n";
+    }
+  } else {
+    std::vector<std::vector<report::Fact>> all;
+    for (const Trial* trial : in_order(experiment, trials)) {
+      all.push_back(facts_of(experiment, *trial));
+    }
+    if (format == report::Format::json) {
+      std::vector<report::Fact> facts = {
+          {"experiment", experiment.name}, {"question", experiment.question}};
+      for (report::Fact& fact : report::run_facts(run)) {
+        if (!fact.path.starts_with("problem.")) facts.push_back(std::move(fact));
+      }
+      facts.push_back({"alpha", double{run.alpha}});
+      facts.push_back({"beta", double{run.beta}});
+      facts.push_back({"seed", std::uint64_t{run.seed}});
+      text = "{\n  " + report::json_members(facts) + ",\n" + report::json_array("trials", all) +
+             ",\n  " + report::json_members({{"conclusion", conclusion(experiment, trials)}}) +
+             "\n}\n";
+    } else {
+      for (const std::vector<report::Fact>& facts : all) {
+        if (&facts == all.data()) text += report::csv_names(facts);
+        text += report::csv_values(facts);
+      }
+    }
+  }
+  std::fputs(text.c_str(), out);
+}
+
+void print_experiments(std::FILE* out, report::Format format) {
+  constexpr int kTerm = 14;
+  std::string text;
+  std::vector<std::vector<report::Fact>> all;
+  for (const Experiment& experiment : experiments()) {
+    text += text::labelled(experiment.name, kTerm, experiment.question);
+    all.push_back({{"experiment", experiment.name}, {"question", experiment.question}});
+  }
+  if (format == report::Format::json) {
+    text = "{\n" + report::json_array("experiments", all) + "\n}\n";
+  } else if (format == report::Format::csv) {
+    text = report::csv_names(all.front());
+    for (const std::vector<report::Fact>& facts : all) text += report::csv_values(facts);
+  }
+  std::fputs(text.c_str(), out);
+}
+
+namespace {
+
+// What all launches of one problem share on the GPU.
+struct OnGpu {
+  const lab::Problem problem;
+  lab::OnGpu matrices{problem};
+  lab::Floats cublas{};  // its result
+  lab::Row cublas_row{};
+};
+
+// What every trial needs.
+struct Laboratory {
+  const flags::Flags& flags;
+  lab::Run about;                 // without a problem
+  std::unique_ptr<OnGpu> on_gpu;  // for the last problem; null without a GPU
+};
+
+std::string sides_text(const Sides& sides) {
+  return "a product of " + std::to_string(sides.M) + " x " + std::to_string(sides.K) + " by " +
+         std::to_string(sides.K) + " x " + std::to_string(sides.N);
+}
+
+lab::Problem problem_of(const flags::Flags& flags, const Sides& sides) {
+  return lab::random_problem({sides.M, sides.N, sides.K}, flags.alpha, flags.beta, flags.seed);
+}
+
+// A product with that K by the traced copy. `row` receives whether the result is right.
+model::Counts trace_along(
+    const Laboratory& lab, const model::Variant& variant, Sides sides, int K, lab::Row& row) {
+  sides.K = K;
+  const lab::Problem p = problem_of(lab.flags, sides);
+  lab::Means means{{&lab.about.gpu, machine::Blocks::kSample, lab.flags.hazards}};
+  if (lab.flags.trace == lab::Trace::all) means.machine.blocks = machine::Blocks::kAll;
+  lab::Floats C;
+  const lab::Measurement measured =
+      lab::measure(p, {.traced = lab::gemm_of(experiment_table_traced, variant)}, means, C);
+  row.error = lab::compare_written(p, C, model::precision_of(*row.stage, variant));
+  return *measured.counts;
+}
+
+// K of the first two traces, from which the rest is extrapolated. 64 floats are whole tiles of
+// every variant and whole 128-byte lines, and fill every pipeline.
+constexpr int kStep = 64;
+
+model::Counts trace_launch(
+    const Laboratory& lab, const model::Variant& variant, const Sides& sides, lab::Row& row) {
+  const int near = kStep + sides.K % kStep, far = near + kStep;
+  if (lab.flags.trace == lab::Trace::all || sides.K <= far || lab.flags.alpha == 0) {
+    return trace_along(lab, variant, sides, sides.K, row);
+  }
+  const model::Counts of_near = trace_along(lab, variant, sides, near, row);
+  const model::Counts of_far = trace_along(lab, variant, sides, far, row);
+  return model::extrapolated(of_near, of_far, (sides.K - near) / kStep);
+}
+
+void require_memory_for(const Laboratory& lab, const Sides& sides) {
+  const double M = sides.M, N = sides.N, K = sides.K;
+  const bool whole = lab.about.gpu_present || lab.flags.trace == lab::Trace::all;
+  const double a_and_b = (M + N) * (whole ? K : std::min(K, 3.0 * kStep));
+  lab::require_memory(
+      4 * (a_and_b + 4 * M * N), lab::available_memory(), sides_text(sides), "A, B and four C");
+  if (lab.about.gpu_present) {
+    lab::require_memory(
+        4 * ((M + N) * K + M * N), gpu::free_bytes(), sides_text(sides), "A, B and C on the GPU");
+  }
+}
+
+// Copies that problem's matrices to the GPU and times cuBLAS, unless this is done already.
+OnGpu& on_gpu(Laboratory& lab, const Sides& sides) {
+  const auto is = [&](const lab::Problem& there) {
+    return there.M == sides.M && there.N == sides.N && there.K == sides.K;
+  };
+  if (lab.on_gpu && is(lab.on_gpu->problem)) return *lab.on_gpu;
+  lab.on_gpu.reset();  // first, so that two never exist at once
+  lab.on_gpu.reset(new OnGpu{problem_of(lab.flags, sides)});
+  OnGpu& g = *lab.on_gpu;
+  const lab::Kernel cublas{.gpu = std::bind_front(gpu::cublas_sgemm, /*tf32=*/false)};
+  const lab::Means means{.on_gpu = &g.matrices, .repetitions = lab.flags.reps.value_or(0)};
+  g.cublas_row = lab::Row{lab::measure(g.problem, cublas, means, g.cublas)};
+  g.cublas_row.name = "cuBLAS fp32";
+  return g;
+}
+
+void time_launch(Laboratory& lab, const model::Variant& variant, const Sides& sides, Trial& trial) {
+  OnGpu& g = on_gpu(lab, sides);
+  gpu::allow_shared_bytes(
+      trial.row.aligned ? variant.kernel.function : variant.kernel_any.function,
+      variant.shared_bytes);
+  const lab::Means means{
+      .on_gpu = &g.matrices, .repetitions = lab.flags.reps.value_or(0), .cublas = &g.cublas};
+  lab::Floats result;
+  const lab::Measurement measured = lab::measure(
+      g.problem,
+      {.gpu = lab::gemm_of(own_table(), variant, lab.about.gpu.sms),
+       .gpu_again = lab::gemm_again_of(own_table(), variant, lab.about.gpu.sms)},
+      means, result);
+  trial.row.cublas_error = measured.cublas_error;
+  trial.row.time = measured.time;
+  trial.run.rows = {g.cublas_row};
+}
+
+// The variants to which the trials' rows point.
+using Variants = std::vector<std::unique_ptr<model::Variant>>;
+
+Trial make_trial(Laboratory& lab, const Launch& launch, const Sides& sides, Variants& variants) {
+  require_memory_for(lab, sides);
+  const Place place = find(launch.stage, launch.variant);
+  const model::Stage& stage = own_table().stages[place.stage];
+  variants.push_back(
+      std::make_unique<model::Variant>(variant_in(own_table(), place, launch.padding_bytes)));
+  const model::Variant& variant = *variants.back();
+
+  Trial trial{launch.setting, lab.about, {}};
+  trial.run.M = sides.M;
+  trial.run.N = sides.N;
+  trial.run.K = sides.K;
+  lab::Row& row = trial.row;
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  row.variant = &variant;
+
+  const int K_read = lab.flags.alpha == 0 ? 0 : sides.K;
+  const model::KernelRef& kernel =
+      own_table().kernel_for(variant, sides.N, K_read, nullptr, nullptr, nullptr);
+  row.aligned = &kernel == &variant.kernel;
+  const model::Variant traced = variant_in(experiment_table_traced, place, launch.padding_bytes);
+  row.counts = trace_launch(lab, traced, sides, row);
+  if (!row.counts->hazards.empty()) {
+    const model::KernelRef& ran = row.aligned ? traced.kernel : traced.kernel_any;
+    lab::annotate(row, reinterpret_cast<const void*>(ran.function));
+  }
+  row.occupancy = lab::occupancy_of(lab.flags, trial.run, variant, kernel);
+  if (lab.about.gpu_present) time_launch(lab, variant, sides, trial);
+  return trial;
+}
+
+// Whether the result is right; prints where it is wrong.
+bool is_right(const Trial& trial) {
+  // Two fp32 products of random matrices differ by at most a few 1e-6, whatever their order.
+  constexpr double kFromCublas = 1e-4;
+  const lab::Row& row = trial.row;
+  const bool near_cublas = !row.cublas_error || *row.cublas_error <= kFromCublas;
+  if (row.error->bound_ok && near_cublas) return true;
+  std::fprintf(
+      stderr, "gemm_steps: %s (%s) is wrong: it does not compute the product of %s\n",
+      row.name.c_str(), trial.setting.c_str(), near_cublas ? "the fp64 reference" : "cuBLAS");
+  return false;
+}
+
+}  // namespace
+
+int run_experiment(const flags::Flags& flags, const std::string& command) {
+  if (flags.experiment == "list") return print_experiments(stdout, flags.format), 0;
+  const Experiment& experiment = find_experiment(flags.experiment);
+  refuse_useless_flags(flags, experiment);
+
+  Laboratory lab{flags, lab::new_run(flags, lab::choose_device(flags), command), nullptr};
+  const lab::Run& about = lab.about;
+  const Sides problem = sides_of(flags, experiment);
+
+  std::vector<Trial> trials;
+  Variants variants;
+  {
+    const std::vector<Launch> launches = launches_of(flags, about, experiment);
+    lab::Progress progress(experiment.name, static_cast<std::int64_t>(launches.size()));
+    for (const Launch& launch : launches) {
+      trials.push_back(make_trial(lab, launch, launch.of.value_or(problem), variants));
+      progress.advance(1);
+    }
+  }
+  print_experiment(
+      stdout, experiment, about, trials, flags.format, {flags::wants_colour(flags, stdout)});
+
+  bool failed = false;
+  for (const Trial& trial : trials) {
+    failed |= !is_right(trial);
+    lab::Run run = trial.run;
+    run.rows = {trial.row};
+    failed |= report::report_hazards("gemm_steps", run);
+  }
+  return failed ? 1 : 0;
+}
+
+}  // namespace experiments

@@ -1,0 +1,249 @@
+#include "lab/gpu/gpu.h"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "lab/gpu/sensors.h"
+#include "model/refusal.h"
+#include "simulator/cuda/bf16_copies.h"
+
+namespace gpu {
+namespace {
+
+void check(cudaError_t error) {
+  if (error != cudaSuccess)
+    throw model::Refusal(std::string("the GPU: ") + cudaGetErrorString(error));
+}
+
+void check(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    throw model::Refusal(std::string("cuBLAS: ") + cublasGetStatusString(status));
+  }
+}
+
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, 0));
+  return value;
+}
+
+// What the driver does not report is taken from the table, or computed for a GPU that is not in it.
+model::Gpu describe() {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, 0));
+  std::string name = properties.name;
+  for (const char* prefix : {"NVIDIA ", "GeForce ", "Tesla "}) {
+    if (name.starts_with(prefix)) name.erase(0, std::string(prefix).size());
+  }
+  const model::Gpu* known = model::find_gpu(name);
+  const int cc = properties.major * 10 + properties.minor;
+  const bool has_half_the_lanes = cc / 10 == 7 || cc == 60 || cc == 80;
+  const double gb_per_s =
+      2e-6 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+  return {
+      .name = name,
+      .compute_capability = cc,
+      .sms = properties.multiProcessorCount,
+      .fp32_lanes_per_sm = has_half_the_lanes ? 64 : 128,
+      .boost_ghz = 1e-6 * attribute(cudaDevAttrClockRate),
+      .dram_gb_per_s = known != nullptr ? known->dram_gb_per_s : gb_per_s,
+      .smem_bytes_per_sm = static_cast<int>(properties.sharedMemPerMultiprocessor),
+      .smem_bytes_per_block = static_cast<int>(properties.sharedMemPerBlockOptin),
+      .smem_reserved_bytes_per_block = static_cast<int>(properties.reservedSharedMemPerBlock),
+      .smem_granularity_bytes = cc < 80 ? 256 : 128,
+      .threads_per_sm = properties.maxThreadsPerMultiProcessor,
+      .blocks_per_sm = properties.maxBlocksPerMultiProcessor,
+      .registers_per_sm = properties.regsPerMultiprocessor,
+      .l2_bytes_per_clock = known != nullptr ? known->l2_bytes_per_clock : 0,
+      .tf32_tflops = known != nullptr ? known->tf32_tflops : 0,
+      .bf16_tflops = known != nullptr ? known->bf16_tflops : 0,
+      .mma_share = known != nullptr ? known->mma_share : 1,
+      .l2_mib = properties.l2CacheSize / 0x1p20};
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// "580.159.04", as nvidia-smi prints the driver version; "" if the kernel does not report it
+// (WSL2).
+std::string driver_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    const bool is_number = word.find_first_not_of("0123456789.") == word.npos;
+    if (is_number && word.find('.') != word.npos) return word;
+  }
+  return "";
+}
+
+// One handle for the whole program, created at first use.
+cublasHandle_t cublas() {
+  static const cublasHandle_t handle = [] {
+    cublasHandle_t created;
+    check(cublasCreate(&created));
+    return created;
+  }();
+  return handle;
+}
+
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { cudaEventDestroy(event_); }
+  void record() { check(cudaEventRecord(event_)); }
+  double ms_since(const Event& start) const {
+    check(cudaEventSynchronize(event_));
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, start.event_, event_));
+    return ms;
+  }
+
+ private:
+  cudaEvent_t event_;
+};
+
+double now_ms() {
+  const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::milli>(since_start).count();
+}
+
+// While the host waits for the GPU, the GPU works: that is what is added up.
+Busy& busy() {
+  static Busy since_start;
+  return since_start;
+}
+
+void wait_for(const std::function<void()>& work) {
+  const double begin = now_ms();
+  work();
+  busy().add(begin, now_ms());
+}
+
+const Sensors& sensors() {
+  static const Sensors of_device = [] {
+    char id[32] = "";
+    check(cudaDeviceGetPCIBusId(id, sizeof id, 0));
+    return Sensors(id);
+  }();
+  return of_device;
+}
+
+double time_once_ms(const std::function<void()>& launch) {
+  Event start, stop;
+  start.record();
+  launch();
+  stop.record();
+  return stop.ms_since(start);
+}
+
+}  // namespace
+
+const Search& find() {
+  static const Search search = []() -> Search {
+    int devices = 0;
+    const cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error != cudaSuccess) return {{}, cudaGetErrorString(error)};
+    if (devices == 0) return {{}, "no CUDA-capable device is detected"};
+    return {describe(), ""};
+  }();
+  return search;
+}
+
+std::string driver_and_runtime() {
+  int driver = 0, runtime = 0, blas = 0;
+  check(cudaDriverGetVersion(&driver));
+  check(cudaRuntimeGetVersion(&runtime));
+  check(cublasGetVersion(cublas(), &blas));
+  return driver_version() + " (CUDA " + version_text(driver) + "), runtime " +
+         version_text(runtime) + ", cuBLAS " + std::to_string(blas / 10000) + "." +
+         std::to_string(blas / 100 % 100) + "." + std::to_string(blas % 100);
+}
+
+std::size_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+Matrix::Matrix(std::size_t floats) : bytes_(floats * sizeof(float)) {
+  check(cudaMalloc(&data_, std::max<std::size_t>(bytes_, 1)));
+}
+Matrix::~Matrix() {
+  cudaFree(data_);
+}
+void Matrix::upload(const float* from) {
+  check(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice));
+}
+void Matrix::download(float* to) const {
+  check(cudaMemcpy(to, data_, bytes_, cudaMemcpyDeviceToHost));
+}
+
+Resources resources(model::Kernel* kernel) {
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, kernel));
+  return {attributes.numRegs, static_cast<int>(attributes.sharedSizeBytes)};
+}
+
+void allow_shared_bytes(model::Kernel* kernel, int bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
+Times time_ms(int repetitions, const std::function<void()>& launch) {
+  const Sensors& of_device = sensors();  // NVML takes long to start
+  double estimate_ms = 0;
+  wait_for([&] {
+    launch();
+    estimate_ms = time_once_ms(launch);
+  });
+  if (repetitions == 0) {
+    constexpr double kBudgetMs = 500;
+    repetitions = static_cast<int>(std::clamp(kBudgetMs / estimate_ms, 5.0, 100.0));
+  }
+  Times times{std::vector<double>(repetitions), busy().before(now_ms()), {}};
+  times.state = of_device.read_during([&] {
+    wait_for([&] {
+      for (double& ms : times.ms) ms = time_once_ms(launch);
+    });
+  });
+  return times;
+}
+
+void synchronize() {
+  wait_for([] { check(cudaDeviceSynchronize()); });
+}
+
+void cublas_sgemm(
+    bool tf32, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+    float* C) {
+  check(cublasSetMathMode(cublas(), tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
+  // cuBLAS is column-major and sees these matrices as their transposes; C^T = B^T A^T.
+  check(cublasSgemm(
+      cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, B, std::max(N, 1), A, std::max(K, 1),
+      &beta, C, std::max(N, 1)));
+}
+
+void cublas_bf16(
+    bool again, int M, int N, int K, float alpha, const float* A, const float* B, float beta,
+    float* C) {
+  static Bf16Copies copies;
+  if (!again) copies.forget();
+  if (M == 0 || N == 0) return;
+  // Without any K, cuBLAS looks at neither.
+  const Bf16Copies::Both both = K == 0 ? Bf16Copies::Both{} : copies.of(A, B, M, N, K);
+  const auto pitch = [](const Bf16Matrix& matrix) {
+    return std::max(static_cast<int>(matrix.pitch_bytes / 2), 1);
+  };
+  check(cublasGemmEx(
+      cublas(), CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &alpha, both.B.elements, CUDA_R_16BF,
+      K == 0 ? N : pitch(both.B), both.A.elements, CUDA_R_16BF, pitch(both.A), &beta, C, CUDA_R_32F,
+      N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+}
+
+}  // namespace gpu

@@ -1,0 +1,540 @@
+#include "lab/profile/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <istream>
+#include <optional>
+#include <vector>
+
+#include "lab/run.h"
+#include "model/refusal.h"
+#include "show/report/words.h"
+#include "text/numbers.h"
+
+namespace profile {
+
+namespace {
+
+// How far the hardware's own count may differ from launch to launch.
+constexpr double kJitterOfWavefronts = 0.05, kJitterOfAsyncSectors = 0.002;
+
+enum class Compare {
+  always,
+  if_wide,  // if the source loads several words at once; otherwise the compiler may
+  if_tf32,  // if tensor cores multiply tf32
+};
+
+// A counter of the GPU and the trace's count of the same thing, per instruction. The trace counts a
+// cp.async (LDGSTS) and a box of the copy engine among both the global loads and the shared stores,
+// an ldmatrix (LDSM) among the shared loads, and an atomic on global memory among both the loads
+// and the stores; the GPU counts them separately.
+struct Metric {
+  const char* count;
+  std::string_view name;
+  std::int64_t (*traced)(const model::Counts&);
+  double jitter = 0;
+  Compare compare = Compare::always;
+  double model::SharedLoads::*as_compiled = nullptr;
+};
+
+constexpr Metric kMetrics[] = {
+    {"LDG requests", "smsp__sass_inst_executed_op_global_ld.sum",
+     [](const model::Counts& c) {
+       return c.gmem_loads.requests - c.async_gmem.requests - c.atomic_requests;
+     }},
+    {"LDG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
+     [](const model::Counts& c) {
+       return c.gmem_loads.pieces - c.async_gmem.pieces - c.atomic_sectors;
+     }},
+    {"STG requests", "smsp__sass_inst_executed_op_global_st.sum",
+     [](const model::Counts& c) { return c.gmem_stores.requests - c.atomic_requests; }},
+    {"STG sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
+     [](const model::Counts& c) { return c.gmem_stores.pieces - c.atomic_sectors; }},
+    {"LDGSTS requests", "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
+     [](const model::Counts& c) { return c.async_gmem.requests - c.box_requests; }},
+    {"LDGSTS sectors", "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+     [](const model::Counts& c) { return c.async_gmem.pieces - c.box_sectors; },
+     kJitterOfAsyncSectors},
+    {"LDGSTS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+     [](const model::Counts& c) { return c.async_smem.pieces; }, kJitterOfWavefronts},
+    {"TMA loads", "sm__sass_inst_executed_op_tma_ld.sum",
+     [](const model::Counts& c) { return c.box_requests + c.boxes_outside; }},
+    {"TMA load sectors", "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",
+     [](const model::Counts& c) { return c.box_sectors_delivered; }},
+    {"STS requests", "smsp__sass_inst_executed_op_shared_st.sum",
+     [](const model::Counts& c) { return c.smem_stores.requests - c.async_smem.requests; }},
+    {"STS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+     [](const model::Counts& c) { return c.smem_stores.pieces - c.async_smem.pieces; },
+     kJitterOfWavefronts},
+    {"LDS requests", "smsp__sass_inst_executed_op_shared_ld.sum",
+     [](const model::Counts& c) { return c.smem_loads.requests - c.ldmatrix_requests; }, 0,
+     Compare::if_wide, &model::SharedLoads::requests},
+    {"LDS wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+     [](const model::Counts& c) { return c.smem_loads.pieces - c.ldmatrix_wavefronts; },
+     kJitterOfWavefronts, Compare::if_wide, &model::SharedLoads::wavefronts},
+    {"LDSM requests", "smsp__inst_executed_op_ldsm.sum",
+     [](const model::Counts& c) { return c.ldmatrix_requests; }},
+    {"LDSM wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
+     [](const model::Counts& c) { return c.ldmatrix_wavefronts; }, kJitterOfWavefronts},
+    {"tensor operations", "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
+     [](const model::Counts& c) { return 2 * c.mma_products; }, 0, Compare::if_tf32},
+};
+
+std::vector<std::string_view> names_of_metrics() {
+  std::vector<std::string_view> names;
+  for (const Metric& metric : kMetrics) names.push_back(metric.name);
+  return names;
+}
+
+constexpr int kCount = 20, kNumber = 16;  // columns
+
+// Of a user's kernel; nothing if a line of it could not be told.
+std::optional<model::SharedLoads> whole_launch(const model::CompiledLoads& loads) {
+  if (!loads.requests() || !loads.wavefronts()) return std::nullopt;
+  return model::SharedLoads{
+      .requests = static_cast<double>(*loads.requests()),
+      .wavefronts = static_cast<double>(*loads.wavefronts())};
+}
+
+// Whether the source itself loads several words of shared memory at once.
+bool loads_wide(const model::Counts& counts) {
+  return counts.smem_loads.floats.sum != counts.smem_loads.accesses.sum;
+}
+
+// The launches in ncu's output to set beside the row's counts: of a stage those that differ,
+// because a warm-up and its repetitions are equal, and of a user's kernel the sum of the first
+// ones, as many as are traced.
+std::vector<NcuLaunch> counted_launches(
+    const std::vector<NcuLaunch>& launches, const lab::Run& traced, const lab::Row& row) {
+  const int most = !traced.program.empty() || !row.launch ? 1 : row.launch->launches;
+  std::vector<NcuLaunch> counted;
+  int added = 0;
+  for (const NcuLaunch& launch : launches) {
+    if (!same_kernel(launch.kernel, lab::kernel_name(row))) continue;
+    const auto is_equal = [&](const NcuLaunch& other) { return other.values == launch.values; };
+    if (row.stage != nullptr ? !std::ranges::any_of(counted, is_equal) : added == 0) {
+      counted.push_back(launch);
+    } else if (row.stage == nullptr && added < most) {
+      std::vector<std::optional<double>>& sums = counted[0].values;
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        if (sums[i] && launch.values[i]) *sums[i] += *launch.values[i];
+      }
+    }
+    ++added;
+  }
+  return counted;
+}
+
+// Prints a line for each count that is not 0 on both sides. Returns whether all counts that must
+// agree do.
+bool compare_launch(
+    std::FILE* out, const NcuLaunch& launch, const lab::Row& row,
+    const std::optional<model::SharedLoads>& compiled) {
+  const model::Counts& counts = *row.counts;
+  const bool tf32 = !model::multiplies_bf16(*row.variant);
+  // A user's loads may stay in registers, whatever their width.
+  const bool as_written = row.stage != nullptr && loads_wide(counts);
+  bool all_agree = true;
+  for (std::size_t i = 0; i < std::size(kMetrics); ++i) {
+    const Metric& metric = kMetrics[i];
+    const std::int64_t traced = metric.traced(counts);
+    const std::optional<double>& from_ncu = launch.values[i];
+    if (from_ncu == 0.0 && traced == 0) continue;
+    if (metric.compare == Compare::if_tf32 && !tf32) continue;
+    const bool has_to_agree = metric.compare != Compare::if_wide || as_written;
+    const double more = from_ncu.value_or(0) - static_cast<double>(traced);
+    const bool equal = from_ncu && more == 0;
+    const bool nearly = from_ncu && std::fabs(more) < metric.jitter * static_cast<double>(traced);
+    std::optional<double> made;
+    if (metric.as_compiled && compiled) {
+      made = std::round((*compiled).*metric.as_compiled);
+    }
+    const bool is_compilers = from_ncu && !has_to_agree && from_ncu == made;
+    std::string mark = equal ? "=" : is_compilers ? "c" : nearly ? "≈" : has_to_agree ? "≠" : "?";
+    if (mark == "≈") mark += text::printed(" %.1f %%", 100 * more / static_cast<double>(traced));
+    all_agree = all_agree && mark != "≠";
+    const auto number = [](double value) { return text::grouped(std::llround(value)); };
+    const std::string line = "  " + text::pad_right(metric.count, kCount) +
+                             text::pad_left(from_ncu ? number(*from_ncu) : "missing", kNumber) +
+                             text::pad_left(text::grouped(traced), kNumber) +
+                             text::pad_left(from_ncu ? number(more) : "", kNumber) +
+                             text::pad_left(made && !has_to_agree ? number(*made) : "", kNumber) +
+                             " " + mark;
+    std::fprintf(out, "%s\n", line.c_str());
+  }
+  return all_agree;
+}
+
+}  // namespace
+
+std::string ncu_metrics() {
+  return joined_metrics(names_of_metrics());
+}
+
+bool print_profile(std::FILE* out, std::istream& ncu_csv, const lab::Run& traced) {
+  const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, names_of_metrics());
+  for (const lab::Row& row : traced.rows) {
+    if (!row.variant || !row.counts || lab::is_total(*row.counts)) continue;
+    throw model::Refusal(text::printed(
+        "%s %d is traced in %lld of its %lld blocks and ncu counts them all; "
+        "add --trace all",
+        row.stage != nullptr ? "stage" : "kernel", row.number,
+        static_cast<long long>(row.counts->blocks_traced),
+        static_cast<long long>(row.counts->blocks)));
+  }
+  std::string text = report::about(traced) + "\n" + text::pad_right("count", 2 + kCount) +
+                     "ncu's metric, summed over the GPU\n";
+  for (const Metric& metric : kMetrics) {
+    text += "  " + text::pad_right(metric.count, kCount) +
+            std::string(metric.name.substr(0, metric.name.rfind(".sum"))) + "\n";
+  }
+  std::fprintf(out, "%s\n", text.c_str());
+  bool all_agree = true;
+  for (const lab::Row& row : traced.rows) {
+    if (!row.variant || !row.counts) continue;
+    const std::string title =
+        row.stage != nullptr
+            ? text::printed("stage %d %s: ", row.number, row.name.c_str()) + lab::kernel_name(row)
+            : text::printed("kernel %d: %s", row.number, row.name.c_str());
+    std::fprintf(out, "%s\n", text::shortened(title, text::kReportWidth).c_str());
+    std::optional<model::SharedLoads> compiled;  // of the whole launch
+    const auto record = row.stage != nullptr ? lab::compiled_loop(traced, row) : std::nullopt;
+    if (record) {
+      compiled = model::shared_loads_as_compiled(
+          lab::product_of(traced), *row.variant, *row.counts, *record);
+      const int tiles = model::tiles_of(*row.variant, traced.M, traced.N);
+      compiled->requests *= tiles;
+      compiled->wavefronts *= tiles;
+    } else if (row.shared_loads && row.shared_loads->compiled) {
+      compiled = whole_launch(*row.shared_loads->compiled);
+    }
+    const std::vector<NcuLaunch> counted = counted_launches(launches, traced, row);
+    for (const NcuLaunch& launch : counted) {
+      const std::string header = text::pad_right("", 2 + kCount) + text::pad_left("ncu", kNumber) +
+                                 text::pad_left("traced", kNumber) +
+                                 text::pad_left("ncu more", kNumber) +
+                                 text::pad_left("as compiled", kNumber);
+      std::fprintf(out, "%s\n", header.c_str());
+      all_agree = compare_launch(out, launch, row, compiled) && all_agree;
+    }
+    if (counted.empty()) {
+      std::fprintf(out, "  ncu did not see this kernel  ≠\n");
+      all_agree = false;
+    }
+  }
+  constexpr int kTerm = 3;
+  text = "\nA count that is 0 on both sides is left out.\n";
+  text += text::labelled("=", kTerm, "equal");
+  text += text::labelled(
+      "≈", kTerm,
+      "less than 5 % apart (wavefronts), or 0.2 % (sectors of cp.async): the hardware's own "
+      "jitter");
+  text += text::labelled("≠", kTerm, "not equal, but should be");
+  text += text::labelled(
+      "c", kTerm,
+      "not as written, and need not be: the compiler merged loads from shared "
+      "memory into wide ones, and the GPU counted what the compiled code says (as compiled)");
+  text += text::labelled(
+      "?", kTerm,
+      "neither as written nor as compiled, and need not be: the compiler may merge these loads or "
+      "leave some out");
+  std::fputs(text.c_str(), out);
+  return all_agree;
+}
+
+// How busy each unit of the GPU was: the model's share beside ncu's count.
+
+namespace {
+
+constexpr std::string_view kData =
+    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed";
+
+// Indices of kUnitMetrics behind the units'.
+constexpr std::size_t kCycles = model::kUnits, kLaunchBlocks = model::kUnits + 1;
+
+// By UnitIndex, then the cycles and the number of blocks. ncu's own percentage for the L2 cache is
+// of a peak that no kernel comes near, so its sectors are compared with the rate in the model. L1
+// and shared memory share a data stage; ncu counts the whole stage and shared memory's part, and
+// the rest is L1's.
+constexpr std::array<std::string_view, model::kUnits + 2> kUnitMetrics = {
+    "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
+    kData,
+    "lts__t_sectors.sum",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__cycles_elapsed.max",
+    "launch__grid_size"};
+
+constexpr double kClose = 10;  // points between a predicted share and ncu's
+
+constexpr double kLeast = 0.6, kMost = 1.0;  // of the ceiling
+
+using Shares = std::array<double, model::kUnits>;  // in percent of the time
+
+// Nothing if the kernel is not there with the row's number of blocks: then ncu saw another problem,
+// whose shares do not belong beside this one's ceiling.
+std::optional<Shares> counted_shares(
+    const std::vector<NcuLaunch>& launches, const lab::Row& row, const model::Gpu& gpu) {
+  std::optional<Shares> shares;
+  for (const NcuLaunch& launch : launches) {
+    bool whole = true;  // a GPU without tensor cores says nothing about them
+    for (std::size_t i = 0; i < launch.values.size(); ++i) {
+      whole &= i == model::kTensor || launch.values[i].has_value();
+    }
+    if (!whole || !same_kernel(launch.kernel, lab::kernel_name(row))) continue;
+    if (*launch.values[kLaunchBlocks] != static_cast<double>(row.counts->blocks)) continue;
+    shares.emplace();  // the last of several launches, when clocks and caches are warm
+    for (int unit = 0; unit < model::kUnits; ++unit)
+      (*shares)[unit] = launch.values[unit].value_or(0);
+    (*shares)[model::kL1] -= (*shares)[model::kSmem];
+    constexpr double kSectorBytes = 32;
+    (*shares)[model::kL2] *=
+        100 * kSectorBytes / (*launch.values[kCycles] * model::l2_bytes_per_clock(gpu));
+  }
+  return shares;
+}
+
+// The units that have a column: the tensor cores only if a kernel of the run uses them.
+std::vector<model::UnitIndex> shown_units(const lab::Run& timed) {
+  const bool tensor = std::any_of(timed.rows.begin(), timed.rows.end(), [](const lab::Row& row) {
+    return row.variant && row.variant->multiplier != model::Multiplier::ffma;
+  });
+  std::vector<model::UnitIndex> units;
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    if (unit != model::kTensor || tensor) units.push_back(static_cast<model::UnitIndex>(unit));
+  }
+  return units;
+}
+
+// "10 register pipeline", in a column that leaves room for those of the units.
+std::string name_beside(const std::string& number_and_name, std::size_t units) {
+  const int width = units == model::kUnits ? 18 : 22;
+  return text::pad_right(text::shortened(number_and_name, width), width);
+}
+
+std::string stage_beside(const lab::Row& row, std::size_t units) {
+  return name_beside(std::to_string(row.number) + " " + row.name, units);
+}
+
+model::UnitIndex busiest(const Shares& shares) {
+  return static_cast<model::UnitIndex>(
+      std::max_element(shares.begin(), shares.end()) - shares.begin());
+}
+
+// The shares that the model of waiting predicts, beside ncu's. Its rows are indented, so that a
+// search for the rows of the table above does not find them.
+std::string waiting_table(const std::vector<NcuLaunch>& launches, const lab::Run& timed) {
+  const std::vector<model::UnitIndex> units = shown_units(timed);
+  const std::size_t n = units.size();
+  std::string text = " " + name_beside("", n) + text::printed(" %5s %6s   ", "TFLOP", "pre-") +
+                     "busy % of each unit: predicted with waiting, by ncu\n" + " " +
+                     name_beside("# stage", n) + text::printed(" %5s %6s", "/s", "dicted");
+  for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
+  text += "  off\n";
+  int stages = 0, close = 0;
+  for (const lab::Row& row : timed.rows) {
+    const std::optional<model::Waiting> waiting = lab::with_waiting(timed, row);
+    const std::optional<double> tflops = lab::tflops(timed, row);
+    if (!waiting || !tflops) continue;
+    const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
+    if (!counted) continue;
+    ++stages;
+    const auto busy = model::busy_on_average(*waiting, *lab::compiled_ceiling(timed, row));
+    text += " " + stage_beside(row, n) +
+            text::printed(
+                " %5s %6s", text::significant(*tflops).c_str(),
+                text::significant(waiting->tflops).c_str());
+    double off = 0;
+    for (const model::UnitIndex unit : units) {
+      text += text::printed(" %3.0f %3.0f", 100 * busy[unit], (*counted)[unit]);
+      off = std::max(off, std::abs(100 * busy[unit] - (*counted)[unit]));
+    }
+    close += off <= kClose;
+    text += text::printed(" %4.0f\n", off);
+  }
+  return text +
+         text::printed(
+             "\nFor %d of %d stages every unit is predicted within %.0f points.\n", close, stages,
+             kClose) +
+         text::labelled("off", 8, "the largest difference between prediction and ncu, in points");
+}
+
+}  // namespace
+
+std::string ncu_unit_metrics() {
+  return joined_metrics(kUnitMetrics);
+}
+
+bool print_units(std::FILE* out, std::istream& ncu_csv, const lab::Run& timed) {
+  constexpr const char* kHead = " %5s %6s %3s";
+  const std::vector<model::UnitIndex> units = shown_units(timed);
+  const std::size_t n = units.size();
+  const std::vector<NcuLaunch> launches = read_ncu(ncu_csv, kUnitMetrics);
+  std::string text = report::about(timed) + "\n";
+  text += name_beside("", n) + text::printed(kHead, "TFLOP", "ceil-", "%") +
+          "   % of the time that a unit is busy: by the model, by ncu\n";
+  text += name_beside("# stage", n) + text::printed(kHead, "/s", "ing", "of");
+  for (const model::UnitIndex unit : units) text += text::pad_left(model::kUnitNames[unit], 8);
+  text += " bound by\n";
+  int stages = 0, agree = 0, within = 0;
+  for (const lab::Row& row : timed.rows) {
+    const std::optional<model::Ceiling> ceiling = lab::compiled_ceiling(timed, row);
+    const std::optional<double> ratio = lab::ceiling_ratio(timed, row);
+    if (!ceiling || !ratio) continue;
+    ++stages;
+    within += *ratio >= kLeast && *ratio <= kMost;
+    text += stage_beside(row, n) + text::printed(
+                                       " %5s %6s %3.0f",
+                                       text::significant(*lab::tflops(timed, row)).c_str(),
+                                       text::significant(ceiling->tflops).c_str(), 100 * *ratio);
+    const std::optional<Shares> counted = counted_shares(launches, row, timed.gpu);
+    for (const model::UnitIndex unit : units) {
+      text += text::printed(" %3.0f", 100 * ceiling->ms[unit] / row.time->median_ms) +
+              (counted ? text::printed(" %3.0f", (*counted)[unit]) : "   –");
+    }
+    const std::string_view named = model::kUnitNames[ceiling->bound_by];
+    if (!counted) {
+      text += " " + std::string(named) + ", and ncu did not see this launch  ≠\n";
+      continue;
+    }
+    const bool same = busiest(*counted) == ceiling->bound_by;
+    agree += same;
+    text += " " + std::string(named) +
+            (same ? " =" : " ≠ " + std::string(model::kUnitNames[busiest(*counted)])) + "\n";
+  }
+  text += text::printed(
+              "\n%d of %d stages lie between %.1f and %.1f of their ceilings; ", within, stages,
+              kLeast, kMost) +
+          text::printed("for %d of %d the unit named is ncu's busiest.\n", agree, stages);
+  text += text::labelled(
+      "model", 8,
+      "the time that the unit needs for its work, as a share of the measured time; the "
+      "largest is the ceiling's unit");
+  text += "ncu     percent of the unit's maximum, over the whole launch:\n";
+  for (const model::UnitIndex unit : units) {
+    const std::string_view metric = kUnitMetrics[unit];
+    text += text::pad_right("", 8) + text::pad_right(model::kUnitNames[unit], 7) +
+            std::string(metric.substr(0, metric.find('.'))) +
+            (unit == model::kL1   ? ", minus SMEM's"
+             : unit == model::kL2 ? text::printed(
+                                        ", 32 bytes each, of %.0f bytes per cycle",
+                                        model::l2_bytes_per_clock(timed.gpu))
+                                  : "") +
+            "\n";
+  }
+  text += "\n" + waiting_table(launches, timed);
+  std::fputs(text.c_str(), out);
+  return stages > 0 && agree == stages && within == stages;
+}
+
+// What the caches did in every kernel that ncu saw.
+
+namespace {
+
+enum Index {
+  kBlocks,
+  kSharedBytes,
+  kNanoseconds,
+  kL1Percent,
+  kL2Sectors,
+  kL2Hits,
+  kDramRead,
+  kWaitForLoads,
+  kWaitForQueue,
+  kIndices,
+};
+
+// L2's own hit rate would also count what moves between its two halves, so hits are taken from the
+// sectors that L1 asks for.
+constexpr std::array<std::string_view, kIndices> kCacheMetrics = {
+    "launch__grid_size",
+    "launch__shared_mem_per_block_dynamic",
+    "gpu__time_duration.sum",
+    "l1tex__t_sector_hit_rate.pct",
+    "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_tex_lookup_hit.sum",
+    "dram__bytes_read.sum",
+    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio"};
+
+bool alike(const NcuLaunch& a, const NcuLaunch& b) {
+  return a.kernel == b.kernel && a.values[kBlocks] == b.values[kBlocks] &&
+         a.values[kSharedBytes] == b.values[kSharedBytes];
+}
+
+// The last of the launches that are alike, when the clock no longer rises, in the order of the
+// first ones.
+std::vector<NcuLaunch> distinct(const std::vector<NcuLaunch>& launches) {
+  std::vector<NcuLaunch> kept;
+  for (const NcuLaunch& launch : launches) {
+    const auto before = std::find_if(
+        kept.begin(), kept.end(), [&](const NcuLaunch& other) { return alike(launch, other); });
+    if (before == kept.end()) {
+      kept.push_back(launch);
+    } else {
+      *before = launch;
+    }
+  }
+  return kept;
+}
+
+constexpr int kName = 37;
+constexpr std::array<int, 8> kWidths = {8, 8, 6, 9, 6, 9, 8, 6};
+
+std::string line(const std::string& name, const std::array<std::string, 8>& cells) {
+  std::string text = text::pad_right(text::shortened(name, kName), kName);
+  for (std::size_t i = 0; i < cells.size(); ++i) text += text::pad_left(cells[i], kWidths[i]);
+  return text::without_trailing_spaces(text) + "\n";
+}
+
+std::string row(const NcuLaunch& launch) {
+  const auto cell = [&](Index index, double scale, std::string (*words)(double)) {
+    const std::optional<double> value = launch.values[index];
+    return value ? words(*value * scale) : std::string("–");
+  };
+  const auto percent = [](double value) { return text::printed("%.1f", value); };
+  const auto whole = [](double value) { return text::grouped(static_cast<std::int64_t>(value)); };
+  const std::optional<double> sectors = launch.values[kL2Sectors], hits = launch.values[kL2Hits];
+  return line(
+      short_name(launch.kernel),
+      {cell(kBlocks, 1, whole), cell(kNanoseconds, 1e-6, text::significant),
+       cell(kL1Percent, 1, percent), cell(kL2Sectors, 1e-6, text::significant),
+       sectors && hits && *sectors > 0 ? percent(100 * *hits / *sectors) : "–",
+       cell(kDramRead, 1e-6, text::significant), cell(kWaitForLoads, 1, percent),
+       cell(kWaitForQueue, 1, percent)});
+}
+
+}  // namespace
+
+std::string ncu_cache_metrics() {
+  return joined_metrics(kCacheMetrics);
+}
+
+void print_caches(std::FILE* out, std::istream& ncu_csv) {
+  const std::vector<NcuLaunch> launches = distinct(read_ncu(ncu_csv, kCacheMetrics));
+  if (launches.empty()) {
+    throw model::Refusal("ncu's output has no launch; give the output of a run with --device gpu");
+  }
+  std::string text =
+      "\nThe caches, as ncu counts them; before each launch it empties them.\n\n" +
+      line("", {"", "time", "L1", "L1 to L2", "L2", "DRAM", "waiting", "for a"}) +
+      line("kernel", {"blocks", "ms", "hit %", "Msectors", "hit %", "MB read", "load", "place"});
+  for (const NcuLaunch& launch : launches) text += row(launch);
+  constexpr int kTerm = 9;
+  text += "\n" + text::labelled("time", kTerm, "under ncu; compare it only within this table") +
+          text::labelled("L1 hit %", kTerm, "of the 32-byte sectors that L1 is asked for") +
+          text::labelled(
+              "L1 to L2", kTerm,
+              "millions of sectors that L1 asks L2 for, loads and stores; L2 hit % is of these") +
+          text::labelled(
+              "waiting", kTerm,
+              "warps of a scheduler that wait while it issues an instruction, on average: for the "
+              "result of a load (long scoreboard), or for a place in L1's queue (LG throttle)");
+  std::fputs(text.c_str(), out);
+}
+
+}  // namespace profile

@@ -1,0 +1,19 @@
+# make profile STAGE=5 SIZE=1000, or M=251 N=509 K=127; make ceilings SIZE=4096.
+PROBLEM = --stage $(or $(filter-out all,$(STAGE)),1-) $(if $(VARIANT),--variant $(VARIANT)) \
+	$(if $(or $(SIZE),$(M)$(N)$(K)),,--size $(1)) $(if $(SIZE),--size $(SIZE)) \
+	$(if $(M),--m $(M)) $(if $(N),--n $(N)) $(if $(K),--k $(K))
+
+ifeq ($(KERNEL),)
+profile: $(PROGRAM) ## print ncu's counts beside the traced ones (GPU; STAGE=, SIZE=, or M= N= K=; or KERNEL=f.cu)
+	src/lab/profile/profile.sh counts ./$(PROGRAM) $(call PROBLEM,256) $(FLAGS)
+endif
+
+ceilings: $(PROGRAM) ## print ncu's unit utilization beside the ceilings (GPU)
+	src/lab/profile/profile.sh units ./$(PROGRAM) $(call PROBLEM,4096) $(FLAGS)
+
+caches: $(PROGRAM) ## print ncu's hit rates of L1 and L2 (GPU; FLAGS="--stage 5", or an experiment)
+	src/lab/profile/profile.sh caches ./$(PROGRAM) $(or $(FLAGS),--experiment swapped-grid)
+
+coarsening-loads: $(PROGRAM) ## print ncu's loads for stage 4's sweep, beside published ones (GPU)
+	src/lab/profile/coarsening_loads.sh ./$(PROGRAM)
+.PHONY: profile ceilings caches coarsening-loads

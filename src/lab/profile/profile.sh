@@ -1,0 +1,39 @@
+#!/bin/sh
+# Prints ncu's counts on this machine's GPU beside the program's own:
+#   src/lab/profile/profile.sh counts PROGRAM FLAGS...   every kind of access, beside the traced ones
+#   src/lab/profile/profile.sh units PROGRAM FLAGS...    how busy each unit is, beside the ceilings
+#   src/lab/profile/profile.sh caches PROGRAM FLAGS...   hit rates of L1 and L2, below the times
+# FLAGS choose stages and sizes, as for PROGRAM, and for caches also an experiment. Exits with 1 if
+# the two do not agree, and with 2 and one sentence if there is no GPU, no ncu, or no permission to
+# read the counters.
+set -eu
+
+what=$1
+program=$2
+shift 2
+
+. "$(dirname "$0")/find_ncu.sh"
+csv=$(mktemp)
+trap 'rm -f "$csv"' EXIT
+
+untraced="--trace none" # nobody reads what the program prints under ncu
+case $what in
+  counts) metrics=$("$program" --ncu-metrics) ;;
+  units) metrics=$("$program" --ncu-unit-metrics) ;;
+  caches) metrics=$("$program" --ncu-cache-metrics) untraced= ;; # an experiment takes no --trace
+  *)
+    echo "$0: $what: give counts, units or caches" >&2
+    exit 2
+    ;;
+esac
+"$ncu" --csv --page raw --print-units base --clock-control none --metrics "$metrics" \
+  "$program" --device gpu --reps 1 --hazards off $untraced "$@" >"$csv" 2>&1 || {
+  echo "$0: ncu failed: $(grep -m 1 '==ERROR==' "$csv" || tail -n 1 "$csv")" >&2
+  exit 2
+}
+"$ncu" --version | tail -n 1 | sed 's/^/ncu      /'
+case $what in
+  counts) "$program" --device gpu --reps 1 --trace all "$@" --ncu "$csv" ;;
+  units) "$program" --device gpu "$@" --ncu-units "$csv" ;;
+  caches) "$program" --device gpu --no-color "$@" --ncu-caches "$csv" ;;
+esac

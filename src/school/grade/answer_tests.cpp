@@ -1,0 +1,411 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/refusal.h"
+#include "school/grade/answer.h"
+#include "school/grade/kernel_rules.h"
+#include "testing/fuzz.h"
+#include "testing/program.h"
+
+namespace grade {
+
+namespace {
+
+std::vector<std::string> solutions() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator("exercises/solutions")) {
+    if (entry.is_regular_file()) files.push_back(testing::contents(entry.path()));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+testing::Fuzz changed_solutions() {
+  return testing::Fuzz(
+      solutions(), {std::string(kRegionBegins) + "\n",
+                    std::string(kRegionEnds) + "\n",
+                    "answer why: ",
+                    "// answer ",
+                    "answer",
+                    ":",
+                    "/*",
+                    "*/",
+                    "//",
+                    "\\\n",
+                    "#pragma unroll\n",
+                    "#include <x>\n",
+                    "'",
+                    "\"",
+                    "1'000",
+                    "%:",
+                    "<::",
+                    "asm",
+                    "\r\n",
+                    "é",
+                    "\x1b[31m",
+                    std::string(3000, 'x')});
+}
+
+}  // namespace
+
+TEST_CASE("an answer is a name and a text, also in a comment, and the last of a name counts") {
+  const auto answers =
+      answers_in("// answer a: 1\r\nanswer b :  x: y \nanswer c:\nanswer\nanswer : d\nanswer a: 2");
+  CHECK(answers == std::map<std::string, std::string>{{"a", "2"}, {"b", "x: y"}});
+}
+
+TEST_CASE("any text is scanned for answers, and what is found stands on one line") {
+  testing::Fuzz fuzz = changed_solutions();
+  std::size_t found = 0;
+  for (int i = 0; i < testing::fuzz_count(); ++i) {
+    const std::string text = fuzz.next();
+    for (const auto& [name, answer] : answers_in(text)) {
+      ++found;
+      if (name.empty() || answer.empty() || answer.find('\n') != answer.npos) {
+        FAIL_CHECK("input ", i, ": ", text::echoed(name), ": ", text::echoed(answer));
+      }
+    }
+  }
+  CHECK(found > 0);
+}
+
+TEST_CASE("any answer is cut out and put together for the compiler, or refused in a sentence") {
+  testing::Fuzz fuzz = changed_solutions();
+  const std::vector<std::string> all = solutions();
+  std::vector<std::string> skeletons;
+  for (const std::string& solution : all) skeletons.push_back(emptied(solution));
+  testing::fuzz<model::Refusal>(
+      [&] { return fuzz.next(); },
+      [&](const std::string& answer) {
+        const std::string text = assembled(fuzz.one_of(skeletons), answer, "answer.cu");
+        REQUIRE(!text.empty());
+      });
+}
+
+}  // namespace grade
+
+// What build/grade/assemble makes of an answer, byte by byte: src/school/grade/check.sh cannot say
+// such files in its lists of edits.
+namespace grade {
+
+namespace {
+
+struct Assembled {
+  int exit_code;
+  std::string said;
+};
+
+const std::string kBefore = "void f(int K) {\n  // ---- your code ----\n";
+const std::string kBehind = "  // ---- end of your code ----\n}\n";
+
+// `answer` put into an empty kernel; its name is left out of what is said.
+Assembled assembled(const std::string& answer) {
+  const testing::Folder folder;
+  folder.write("kernel.cu", kBefore + kBehind);
+  folder.write("mine.cu", answer);
+  const testing::Output output = testing::run(
+      "cd '" + folder.path().string() + "' && '" + (testing::built() / "grade/assemble").string() +
+      "' kernel.cu mine.cu 2>&1");
+  return {output.exit_code, output.out};
+}
+
+Assembled of_region(const std::string& region) {
+  return assembled(kBefore + region + kBehind);
+}
+
+}  // namespace
+
+TEST_CASE("an answer may come from Windows, begin with a byte order mark and end without a line") {
+  const std::string answer = kBefore + "  K = 1;\n" + kBehind;
+  std::string windows;
+  for (const char c : answer) windows += c == '\n' ? "\r\n" : std::string(1, c);
+  const Assembled plain = assembled(answer);
+  REQUIRE(plain.exit_code == 0);
+  CHECK(plain.said.find("  K = 1;\n") != plain.said.npos);
+  CHECK(assembled(windows).said == plain.said);
+  CHECK(assembled("\xef\xbb\xbf" + answer).said == plain.said);
+  CHECK(assembled(answer.substr(0, answer.size() - 3)).said == plain.said);
+  // With nothing but the region the lines have other numbers.
+  const std::string alone = answer.substr(answer.find("  // ----"));
+  CHECK(assembled("\xef\xbb\xbf" + alone.substr(0, alone.size() - 3)).exit_code == 0);
+}
+
+TEST_CASE("an answer with nothing between its marked lines is told so, with exit code 1") {
+  for (const char* region : {"", "\n", "  \t\n\n"}) {
+    const Assembled nothing = of_region(region);
+    CHECK(nothing.exit_code == 1);
+    CHECK(nothing.said.starts_with("mine.cu: nothing written yet; "));
+  }
+  const testing::Folder folder;
+  for (const char* text : {"", " \r\n\t\n"}) {
+    folder.write("mine.txt", text);
+    for (const char* exercise : {"1", "2", "7"}) {
+      const testing::Output graded = testing::run(
+          "BUILD='" + testing::built().string() + "' src/school/grade/grade.sh " + exercise + " '" +
+          folder / "mine.txt" + "' 2>&1");
+      CHECK(graded.exit_code == 1);
+      CHECK(graded.out.find("mine.txt: nothing written yet; ") != graded.out.npos);
+    }
+  }
+}
+
+TEST_CASE("a region is a scope of its own") {
+  const std::string said = of_region("  const int K = 1;  // no end\n").said;
+  const std::size_t code = said.find("const int K");
+  REQUIRE(code != said.npos);
+  CHECK(said.rfind("{\n#line", code) > said.find("your code ----"));
+  CHECK(said.find("\n}\n#line", code) < said.find("end of your code"));
+}
+
+TEST_CASE("a byte that ends a line for some is refused, in a comment too") {
+  for (const char c : {'\r', '\v', '\f', '\b', '\x1b'}) {
+    const Assembled refused = of_region(std::string("  K = 1; // ") + c + " exit(0);\n");
+    CHECK(refused.exit_code == 2);
+    CHECK(
+        refused.said == "mine.cu:3: a control character, byte " + std::to_string(c) +
+                            ", stands in this line; type it anew\n");
+  }
+}
+
+TEST_CASE("comments may hold what code may not") {
+  CHECK(
+      of_region("  // größer – \"it's\" 100 % C:\\temp\\x $ @ #define ::exit(0) asm\n").exit_code ==
+      0);
+  CHECK(of_region("  /* 行 \\alpha /* ' */ K = 1;\n").exit_code == 0);
+  CHECK(of_region("  K = 1; // to \\\n").exit_code == 2);
+  CHECK(of_region("  K = 1; // to \\ \t\n").exit_code == 2);
+  CHECK(of_region("  int größer = 1;\n").exit_code == 2);
+}
+
+TEST_CASE("shuffles, votes and atomics are refused in a sentence, and names like theirs are not") {
+  for (const char* name :
+       {"__shfl_sync", "__shfl_xor_sync", "__shfl", "__ballot_sync", "__any_sync", "__all",
+        "__match_any_sync", "__reduce_add_sync", "__activemask", "__syncthreads_or",
+        "__syncthreads_count", "atomicAdd", "atomicCAS", "atomicExch_block"}) {
+    CAPTURE(name);
+    const Assembled refused = of_region("  K = 1;\n  K = " + std::string(name) + "(K);\n");
+    CHECK(refused.exit_code == 2);
+    CHECK(
+        refused.said == "mine.cu:4: " + std::string(name) +
+                            ": shuffles, votes and atomics hand values from thread to thread past "
+                            "what the targets count; use __shared__ and barriers\n");
+  }
+  CHECK(of_region("  int atomic = 1, all_rows = 2, shfl = 3, reduce_k = 4;\n").exit_code == 0);
+  CHECK(of_region("  __syncthreads(); __syncwarp();\n").exit_code == 0);
+}
+
+TEST_CASE("what a region declares it may call, and nothing else") {
+  for (const char* code :
+       {"const auto random = [](int i) { return i; }; random(K);",
+        "auto&& index = [](auto&& self, int i) -> int { return i ? self(self, i - 1) : 0; }; "
+        "index(index, K);",
+        "struct Place { int row; int next() const { return row + 1; } }; Place at{K}; at.next();",
+        "using tile_t = float[4][4]; tile_t tile = {}; typedef int index_t; index_t(K);",
+        "enum class Step : int { one = 1 }; K = static_cast<int>(Step::one);",
+        "if (not (K < 1) and (K > 2)) K = (K == 3) or (K == 4);",
+        "std::size_t k = 0xAB'CD'EF; const std::uint32_t n = 1'000'000u;",
+        "struct At { At(int r, int c) : row(r), col(c) {} int row, col; }; const At at(K, 1);",
+        "float sum(0.0f), *to(&sum), more(1.0f); for (int i(0), j(1); i < j; ++i) more += i;",
+        "const auto all = [](auto&& f, auto... i) { f(i...); }; all([](int) {}, K);",
+        "auto twice = [=] __device__ (int i) { return 2 * i; }; twice(K);",
+        "[[maybe_unused]] static const int pad = 4; static constexpr int width = 8;",
+        "const dim3 block = blockIdx; const uint3 thread = threadIdx;"}) {
+    CAPTURE(code);
+    CHECK(of_region(std::string("  ") + code + "\n").exit_code == 0);
+  }
+  for (const char* code :
+       {"random();", "K = index(K, 1);", "float x = min(K, drand48());", "std::min(1, 2);",
+        "Step::one;", "namespace a = b;", "using std::abs;", "static int kept = 0;",
+        "[[gnu::section(K)]] int x;", "int a = 1'a';"}) {
+    CAPTURE(code);
+    CHECK(of_region(std::string("  ") + code + "\n").exit_code == 2);
+  }
+}
+
+TEST_CASE("#pragma unroll may be written in every way, and no other line of the preprocessor") {
+  for (const char* line :
+       {"#pragma unroll", " # pragma  unroll 4 // four", "#pragma unroll (BK)",
+        "\t#pragma unroll(TM)"}) {
+    CAPTURE(line);
+    CHECK(of_region(std::string(line) + "\n  for (;;) {}\n").exit_code == 0);
+  }
+  for (const char* line :
+       {"#pragma unroll /* to", "#pragma once", "#pragma", "#", "#define K 1",
+        "#pragma unroll _Pragma(\"x\")", "# line 1"}) {
+    CAPTURE(line);
+    CHECK(of_region(std::string(line) + "\n  for (;;) {}\n").exit_code == 2);
+  }
+  CHECK(
+      of_region("#define K 1\n").said.find("write a constexpr constant or a lambda") !=
+      std::string::npos);
+}
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+testing::Output bash(const std::string& command) {
+  return testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
+}
+
+// An answer to exercise 7 in whose numbers all is wrong.
+std::string wrong_for(const std::string& name) {
+  return "answer student: " + name + "\nanswer blocks_1: 0\nanswer limiter_1: blocks\n" +
+         "answer percent_1: 0\nanswer change_1: a\n";
+}
+
+}  // namespace
+
+TEST_CASE("a name draws the same however it is spelt, and another name something else") {
+  for (const std::vector<std::string>& spellings : std::vector<std::vector<std::string>>{
+           {"Ada Lovelace", "ada lovelace", "LOVELACE, Ada", "lovelaceada", "Lovelace  Ada ",
+            "ada.lovelace", "Ada-Lovelace"},
+           {"Jürgen Groß", "jurgen gross", "Juergen Gross", "GROSS JÜRGEN", "Ju\u0308rgen Groß",
+            "J\xFCrgen Gro\xDF"},
+           {"Nguyễn Thị Ánh", "nguyen thi anh", "Ánh Nguyễn Thị", "ANHNGUYENTHI"},
+           {"Łukasz Żółć", "lukasz zolc"},
+           {"Đặng Bảo", "dang bao"},
+           {"Siobhán O’Brien", "O'Brien Siobhan", "siobhan obrien"},
+           {"Иван Петров", "ПЕТРОВ ИВАН", "петровиван"},
+           {"Νίκος Παπάς", "ΠΑΠΑΣ ΝΙΚΟΣ"},
+           {"李雷", "李 雷"},
+           {"s1234567", "S 1234567"}}) {
+    for (const std::string& spelling : spellings) {
+      CAPTURE(spelling);
+      CHECK(name_key(spelling) == name_key(spellings[0]));
+    }
+    CHECK(!name_key(spellings[0]).empty());
+  }
+  // The digits of a login keep their order.
+  CHECK(name_key("s1234567") != name_key("s1234576"));
+  CHECK(name_key("ada 12") != name_key("ada 1 2"));
+  CHECK(name_key("Ada Lovelace") != name_key("Ada"));
+  CHECK(name_key("李雷") != name_key("李"));
+  CHECK(name_key(" -'.") == "");
+}
+
+TEST_CASE("the name in an answer counts, and it is known for another one than was asked for") {
+  const auto said = [](const std::string& answer, const std::string& asked_for) {
+    const Student student = student_of(answer, asked_for);
+    return student.name + (student.is_another ? " (another)" : "");
+  };
+  CHECK(said("answer student: Ada Lovelace\n", "lovelaceada") == "Ada Lovelace");
+  CHECK(said("  // answer student:  Ada \r\n", "Bob") == "Ada (another)");
+  CHECK(said("answer student: Ada\n", "") == "Ada");
+  CHECK(said("answer student:\nanswer blocks_1: 4\n", "Bob") == "Bob");
+  CHECK(said("", "") == "");
+  // Nothing that a terminal would obey, and one line.
+  CHECK(said("answer student: A\x1b[31mda\n", "") == "A\\x1b[31mda");
+}
+
+TEST_CASE("a name in the class's table is no formula and takes one field") {
+  CHECK(for_table("Lovelace, \"Ada\"") == "Lovelace   Ada");
+  CHECK(for_table("=1+1") == "1+1");
+  CHECK(for_table("@-+= ") == "");
+}
+
+TEST_CASE("any bytes have a key, and it does not depend on their order") {
+  testing::Fuzz fuzz({"Ada Lovelace", "Jürgen", "李雷 12"}, {"é", "\u0308", "\xFF", " ", "7"});
+  for (int i = 0; i < testing::fuzz_count(); ++i) {
+    const std::string name = fuzz.next(), key = name_key(name + " ");
+    if (key != name_key(" " + name)) FAIL_CHECK("input ", i);
+  }
+}
+
+TEST_CASE("exercise 7 keeps the name that it was begun with, and draws by it from then on") {
+  // In a checkout of its own, in which answers/ is empty.
+  const auto in_checkout = [](const std::string& command) {
+    const testing::Folder folder;
+    return bash(
+               "here=$PWD; cd '" + folder.path().string() +
+               "' && ln -s \"$here\"/* . && rm -f answers || exit 9\n" + command)
+        .out;
+  };
+  const std::string begun = in_checkout(
+      "STUDENT=\"Ada O'Lovelace\" src/school/grade/grade.sh 7; cat answers/07-occupancy.txt\n"
+      "src/school/grade/grade.sh 7");
+  CAPTURE(begun);
+  CHECK(contains(begun, "answers/07-occupancy.txt is yours"));
+  CHECK(contains(begun, "\nanswer student: Ada O'Lovelace\n"));
+  CHECK(contains(begun, "\ndrawn for Ada O'Lovelace:\n"));
+  CHECK(!contains(begun, "is another name"));
+  CHECK(!contains(begun, "write it in"));
+  CHECK(contains(
+      in_checkout("src/school/grade/grade.sh 7"),
+      "Your numbers are drawn by your name: write it in answers/07-occupancy.txt, behind \"answer "
+      "student:\".\n"));
+}
+
+TEST_CASE("a class's answers are graded with the numbers of the names that they were drawn by") {
+  const testing::Folder folder;
+  const std::string nameless = testing::contents("exercises/solutions/07-occupancy.txt");
+  folder.write("Lovelace Ada_12_assignsubmission_file_07-occupancy.txt", wrong_for("ada lovelace"));
+  folder.write("Jürgen Groß_13_assignsubmission_file_answer.txt", wrong_for("Juergen Gross"));
+  folder.write("turingalan_5_6_Answer.TXT", wrong_for("Alan Turing"));
+  folder.write("hoppergrace_LATE_5_7_07-Occupancy (1).txt", wrong_for("Ada, \"=1\" Lovelace"));
+  folder.write("Emmy Noether/my answer.txt", wrong_for(""));
+  folder.write("bob/07-occupancy.txt", wrong_for("=Bob\x1b[2J"));
+  folder.write("of another/02-count-loads.txt", wrong_for("of another"));
+  folder.write("of another/02-Count-Loads (1).txt", wrong_for("of another"));
+  folder.write("Ada King_14_assignsubmission_file_02-count-loads.txt", wrong_for("Ada King"));
+  folder.write("two files/a.txt", wrong_for("a"));
+  folder.write("two files/b.txt", wrong_for("b"));
+  if (!nameless.empty()) folder.write("nameless/07-occupancy.txt", nameless);
+
+  const testing::Output output = bash(
+      "DIR='" + folder.path().string() + "' EX=7 SEED=5 JOBS=2 src/school/grade/grade_class.sh");
+  CAPTURE(output.out);
+  CHECK(output.exit_code == 0);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  const auto has_row = [&](const std::string& student, const std::string& rest) {
+    return contains(table, "\n\"" + student + "\",07-occupancy," + rest);
+  };
+  CHECK(has_row("Lovelace Ada", "failed,0,–,–,no,ada lovelace,,5,"));
+  CHECK(has_row("Jürgen Groß", "failed,0,–,–,no,Juergen Gross,,5,"));
+  CHECK(has_row("turingalan", "failed,0,–,–,no,Alan Turing,,5,"));
+  CHECK(has_row("hoppergrace", "another name,–,–,–,no,Ada   =1  Lovelace,,5,"));
+  CHECK(has_row("Emmy Noether", "failed,0,–,–,no,Emmy Noether,,5,"));
+  CHECK(has_row("bob", "another name,–,–,–,no,Bob\\x1b[2J,,5,"));
+  // What is the answer to another exercise by its name is not taken for this one's.
+  for (const char* student : {"two files", "of another", "Ada King"}) {
+    CHECK(has_row(student, "not handed in,0,"));
+  }
+  CHECK(
+      contains(output.out, "a folder of several files; name the one that counts 07-occupancy.txt"));
+  CHECK(contains(output.out, "answers that say another name than the student's: 2"));
+
+  const auto told = [&](const std::string& student) {
+    return testing::contents(folder / ("class-feedback/" + student + ".txt"));
+  };
+  CHECK(contains(told("hoppergrace"), "\"hoppergrace\" is another name."));
+  CHECK(contains(told("hoppergrace"), "is for the lecturer to say"));
+  // What the class is told is not what the students have asked for.
+  CHECK(!contains(told("hoppergrace"), "hint level"));
+  CHECK(contains(told("turingalan"), "drawn for Alan Turing:"));
+  CHECK(!contains(told("turingalan"), "is another name"));
+  if (nameless.empty()) return;
+  CHECK(has_row("nameless", "failed,0,–,–,no,nameless,,5,"));
+  CHECK(contains(told("nameless"), "these answers are for the kernels drawn without a name"));
+}
+
+// With Q = 5, M*(K - K/Q) is 4*M*K/Q, which is another mistake. This seed draws it first.
+TEST_CASE("a formula that is a typical mistake in one case by chance is not told so") {
+  const testing::Folder folder;
+  folder.write("answer.txt", "answer received_1d: M*(K - K/Q)\n");
+  const testing::Output graded = testing::run(
+      "BUILD='" + testing::built().string() + "' SEED=40 HINT=2 src/school/grade/grade.sh 18 '" +
+      (folder / "answer.txt") + "' 2>&1");
+  CAPTURE(graded.out);
+  CHECK(graded.exit_code == 1);
+  CHECK(graded.out.find(", Q 5,") != std::string::npos);
+  CHECK(graded.out.find("that is the number of floats; a float has 4 bytes") != std::string::npos);
+}
+
+}  // namespace grade

@@ -1,0 +1,436 @@
+#include "school/grade/case.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "cpu_reference.h"
+#include "lab/measure.h"
+#include "model/stage.h"
+#include "school/grade/complaint.h"
+#include "simulator/guard/guard.h"
+#include "simulator/machine/symbols.h"
+#include "simulator/trace/audit.h"
+#include "simulator/trace/trace.h"
+#include "text/numbers.h"
+#include "try/guarded_kernel.h"
+
+// The skeleton's host function, with the student's region in the kernel that it launches; null in
+// an exercise without a kernel.
+[[gnu::weak]] void run(Shape shape, const float* A, const float* B, float* C);
+
+namespace grade {
+
+namespace {
+
+constexpr std::uint32_t kUntouched = 0x7fc0dead;  // a NaN that no computation yields
+
+std::size_t index(
+    Order order, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
+  return order == Order::rows ? row * columns + column : column * rows + row;
+}
+
+bool is_result(const Multiplication& product, std::int64_t row, std::int64_t column) {
+  return !product.lower_triangle_of_AAt || column <= row;
+}
+
+std::vector<float> in_rows(Order order, const lab::Floats& matrix, int rows, int columns) {
+  std::vector<float> copy(matrix.size());
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      copy[index(Order::rows, row, column, rows, columns)] =
+          matrix[index(order, row, column, rows, columns)];
+    }
+  }
+  return copy;
+}
+
+struct Expected {
+  std::vector<double> exact, magnitude;  // row-major
+};
+
+Expected expected(const Multiplication& product, const Case& c) {
+  const auto [M, N, K, variant] = c.shape;
+  if (product.sum_of_vectors) {
+    Expected sum{{c.A.begin(), c.A.end()}, {}};
+    for (int i = 0; i < N; ++i) {
+      sum.magnitude.push_back(std::abs(sum.exact[i]) + std::abs(c.B[i]));
+      sum.exact[i] += c.B[i];
+    }
+    return sum;
+  }
+  const std::vector<float> A = in_rows(product.A, c.A, M, K);
+  // A's transpose in rows is A in columns.
+  const Order opposite = product.A == Order::rows ? Order::columns : Order::rows;
+  const std::vector<float> B =
+      product.lower_triangle_of_AAt ? in_rows(opposite, c.A, K, N) : in_rows(product.B, c.B, K, N);
+  const std::size_t results = static_cast<std::size_t>(M) * N;
+  Expected e{std::vector<double>(results), std::vector<double>(results)};
+  reference_gemm(M, N, K, 1, A.data(), B.data(), 0, nullptr, e.exact.data());
+  reference_magnitude(M, N, K, K, 1, A.data(), B.data(), e.magnitude.data());
+  return e;
+}
+
+bool element_is_right(const Case& c, const Expected& e, std::size_t at, float value) {
+  return model::compare(
+             1, 1, c.shape.K, &value, &e.exact[at], &e.magnitude[at], 0, nullptr,
+             exercise.precision)
+      .bound_ok;
+}
+
+// How far the results that are right are from the exact ones, all told.
+class Deviation {
+ public:
+  void add(double value, double exact) {
+    const double error = value - exact;
+    errors_ += error * error;
+    along_ += error * exact;
+    exact_ += exact * exact;
+  }
+  double relative() const { return exact_ > 0 ? std::sqrt(errors_ / exact_) : 0; }
+  // The factor of `exact` that is closest to `error`: what all errors have in common.
+  double bias() const { return exact_ > 0 ? along_ / exact_ : 0; }
+
+ private:
+  double errors_ = 0, along_ = 0, exact_ = 0;
+};
+
+// Rows of matrices that lanes gave to ldmatrix.
+std::int64_t rows_of_ldmatrix(const model::Counts& counts) {
+  std::int64_t rows = 0;
+  for (const model::LineCounts& line : counts.lines) {
+    if (line.worst.matrices > 0) rows += line.executions;
+  }
+  return rows;
+}
+
+// A matrix between two stretches of memory that nobody may touch. They are traced like it, under
+// names of their own, so that an access beside the matrix has a line; and they are NaN.
+class Fenced {
+ public:
+  Fenced(const std::string& name, const lab::Floats& matrix)
+      : before_(kBefore + name),
+        behind_(kOutside + name),
+        name_(name),
+        floats_(matrix.size()),
+        memory_(2 * kFence + floats_, std::nanf("")) {
+    std::copy(matrix.begin(), matrix.end(), data());
+  }
+  float* data() const { return const_cast<float*>(memory_.data()) + kFence; }
+  machine::GlobalArray array(bool result = false) const {
+    return {name_.c_str(), data(), floats_ * sizeof(float), result};
+  }
+  bool untouched() const {
+    const auto is_nan = [](float value) { return std::isnan(value); };
+    return std::all_of(memory_.begin(), memory_.begin() + kFence, is_nan) &&
+           std::all_of(memory_.end() - kFence, memory_.end(), is_nan);
+  }
+  machine::GlobalArray before() const {
+    return {before_.c_str(), memory_.data(), kFence * sizeof(float)};
+  }
+  machine::GlobalArray behind() const {
+    return {behind_.c_str(), data() + floats_, kFence * sizeof(float)};
+  }
+
+ private:
+  std::string before_, behind_, name_;
+  std::size_t floats_;
+  lab::Floats memory_;
+};
+
+}  // namespace
+
+Case drawn_case(const Shape& shape, std::uint64_t seed) {
+  Case c;
+  c.shape = shape;
+  const auto [M, N, K, variant] = shape;
+  const bool sum = exercise.product.sum_of_vectors;
+  const auto drawn = [&shape](std::size_t count, std::uint64_t matrix_seed) {
+    lab::Floats matrix = lab::random_floats(count, matrix_seed);
+    if (!exercise.element) return matrix;
+    for (float& element : matrix) element = exercise.element(element, shape);
+    return matrix;
+  };
+  c.A = drawn(static_cast<std::size_t>(M) * (sum ? N : K), 2 * seed);
+  c.B = exercise.product.lower_triangle_of_AAt
+            ? c.A
+            : drawn(static_cast<std::size_t>(K) * N, 2 * seed + 1);
+  c.C = lab::Floats(static_cast<std::size_t>(M) * N, std::bit_cast<float>(kUntouched));
+  return c;
+}
+
+bool on_fenced(
+    Case& c,
+    const std::function<
+        void(std::span<const machine::GlobalArray>, const std::function<void()>& kernel)>& trace) {
+  const auto [a, b, result] = array_names(exercise.product);
+  const Fenced A(a, c.A), B(b, c.B), C(result, c.C);
+  const machine::GlobalArray arrays[] = {A.array(),  B.array(),  C.array(true),
+                                         A.before(), A.behind(), B.before(),
+                                         B.behind(), C.before(), C.behind()};
+  trace(arrays, [&] { run(c.shape, A.data(), B.data(), C.data()); });
+  std::copy(C.data(), C.data() + c.C.size(), c.C.begin());
+  return A.untouched() && B.untouched() && C.untouched();
+}
+
+std::array<bool, 3> by_columns(const Multiplication& product) {
+  const bool A = product.A != Order::rows;
+  // What stands for B is A, so its columns are A's rows.
+  const bool B = product.lower_triangle_of_AAt ? !A : product.B != Order::rows;
+  return {A, B, product.C != Order::rows};
+}
+
+std::array<const char*, 3> array_names(const Multiplication& product) {
+  if (product.sum_of_vectors) return {"x", "y", "z"};
+  return {"A", "B", "C"};
+}
+
+const model::Gpu& grading_gpu() {
+  return *model::find_gpu("RTX 3090");
+}
+
+void run_traced(Case& c, machine::Machine machine) {
+  // The skeletons have none, and what is elsewhere in the program is no place to keep things.
+  machine.own_variables = false;
+  std::optional<machine::Launch> first;
+  machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
+    if (!first) first = launch;
+  };
+  machine.wrote = [&](std::span<const std::uint64_t> last) {
+    c.writers.assign(last.begin(), last.end());
+  };
+  c.fence_touched =
+      !on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
+        c.row.counts = trace::trace(machine, arrays, kernel);
+      });
+  const machine::Launch& launch = first.value();
+  c.row.launch = lab::LaunchShape{
+      {launch.grid.x, launch.grid.y, launch.grid.z},
+      {launch.block.x, launch.block.y, launch.block.z},
+      launch.static_shared_bytes,
+      launch.dynamic_shared_bytes,
+      1};
+  c.kernel = launch.kernel;
+}
+
+void run_recorded(Case& c, trace::Recorder& recorder) {
+  machine::Machine machine{&grading_gpu()};
+  machine.recorder = &recorder;
+  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });
+}
+
+void run_watched(Case& c, bool audited) {
+  c.audit.most_accesses = 5'000;
+  c.audit.every = 4;
+  machine::Machine machine{&grading_gpu()};
+  if (audited) machine.audit = &c.audit;
+  guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });
+}
+
+guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs) {
+  guard::Guard guard = attempt::kernel_guard(limit_s, said_by, "the kernel");
+  // For each run what the parent waits for its kernel at the most, and a minute for all the rest.
+  guard.whole_limit_s = 60 + static_cast<double>(runs) * (limit_s + 3);
+  return guard;
+}
+
+void lock_child(std::size_t runs, const std::string& folder, const std::string& answer) {
+  trace::why_no_audit();  // it may be tried before the lock only
+  // The ladder's kernels may stand in for an answer.
+  const std::string skeleton = "exercises/" + folder + "/kernel.cu";
+  attempt::lock_kernels_child(2 * runs, {answer, skeleton, "gemm_steps.cu"});
+}
+
+void measure(Case& c) {
+  const auto [M, N, K, variant] = c.shape;
+  const Multiplication& product = exercise.product;
+  const Expected e = expected(product, c);
+  std::int64_t results = 0;
+  Deviation deviation;
+  for (int row = 0; row < M; ++row) {
+    for (int column = 0; column < N; ++column) {
+      const std::size_t lies_at = index(product.C, row, column, M, N);
+      const float value = c.C[lies_at];
+      const bool untouched = std::bit_cast<std::uint32_t>(value) == kUntouched;
+      if (!is_result(product, row, column)) {
+        if (!untouched && !c.outside_touched && c.wrong == 0) c.wrong_at = lies_at;
+        c.outside_touched = c.outside_touched || !untouched;
+        continue;
+      }
+      ++results;
+      const std::size_t at = index(Order::rows, row, column, M, N);
+      if (element_is_right(c, e, at, value)) {
+        deviation.add(value, e.exact[at]);
+        continue;
+      }
+      if (c.wrong++ > 0) continue;
+      c.first = {row, column, value, e.exact[at]};
+      c.wrong_at = lies_at;
+      c.never_written = untouched && (c.writers.empty() || c.writers[lies_at] == 0);
+    }
+  }
+
+  const model::Counts& counts = *c.row.counts;
+  // A block that was abandoned left elements unwritten for another reason.
+  c.never_written = c.never_written && !model::has_fatal(counts);
+  c.hazards = std::count_if(
+      counts.hazards.begin(), counts.hazards.end(),
+      [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });
+  const lab::LaunchShape& launch = *c.row.launch;
+  c.launched.name = "";
+  c.launched.block_x = static_cast<int>(launch.block.x);
+  c.launched.block_y = static_cast<int>(launch.block.y * launch.block.z);
+  c.name = machine::function_name(c.kernel);
+
+  Values& values = c.measures;
+  values = exercise.variants.at(variant);
+  values["M"] = M;
+  values["N"] = N;
+  values["K"] = K;
+  values["results"] = results;
+  values["blocks"] = counts.blocks;
+  values["block_threads"] = c.launched.threads();
+  values["threads"] = double(counts.blocks) * c.launched.threads();
+  values["smem_bytes"] = launch.static_shared_bytes + launch.dynamic_shared_bytes;
+  values["barriers"] = counts.barriers;
+  values["mmas"] = counts.mmas;
+  values["ldmatrix_rows"] = rows_of_ldmatrix(counts);
+  values["relative_error"] = deviation.relative();
+  values["bias"] = deviation.bias();
+  values["bank_conflicts"] = counts.smem_loads.bank_conflicts + counts.smem_stores.bank_conflicts;
+  values["async_copies"] = counts.async_gmem.accesses.sum;
+  values["async_load_floats"] = counts.async_gmem.floats.sum;
+  values["async_store_floats"] = counts.async_smem.floats.sum;
+  values["local_bytes"] = counts.local_bytes;
+  values["in_flight_bytes"] = 0;
+  for (const model::LineCounts& line : counts.lines)
+    values["in_flight_bytes"] += line.in_flight_bytes;
+  const auto put_traffic = [&](const std::string& name, const char* pieces,
+                               const model::Traffic& t) {
+    values[name + "s"] = t.accesses.sum;
+    values["most_" + name + "s"] = t.accesses.max;
+    values[name + "_floats"] = t.floats.sum;
+    values[name + "_requests"] = t.requests;
+    values[name + pieces] = t.pieces;
+  };
+  put_traffic("gmem_load", "_sectors", counts.gmem_loads);
+  put_traffic("gmem_store", "_sectors", counts.gmem_stores);
+  put_traffic("smem_load", "_wavefronts", counts.smem_loads);
+  put_traffic("smem_store", "_wavefronts", counts.smem_stores);
+
+  for (const Target& target : exercise.targets) {
+    const double total = value_of(target.total, values), most = value_of(target.at_most, values);
+    const bool too_little = target.exactly && total < most * (1 - 1e-9);
+    if (total > most * (1 + 1e-9) || too_little) c.missed.push_back(&target);
+  }
+}
+
+double value_of(const std::string& formula, const Values& values) {
+  std::vector<model::Named> names;
+  for (const auto& [name, value] : values) names.push_back({name, value});
+  const double value = model::evaluate(formula, names);
+  if (!std::isfinite(value)) throw std::invalid_argument("the formula's value is no finite number");
+  return value;
+}
+
+bool Case::is(const Multiplication& other) const {
+  const Expected e = expected(other, *this);
+  const auto [M, N, K, variant] = shape;
+  for (int r = 0; r < M; ++r) {
+    for (int col = 0; col < N; ++col) {
+      if (!is_result(other, r, col)) continue;
+      const std::size_t at = index(Order::rows, r, col, M, N);
+      if (!element_is_right(*this, e, at, C[index(other.C, r, col, M, N)])) return false;
+    }
+  }
+  return true;
+}
+
+void annotate(Case& c) {
+  c.row.name = c.name;
+  c.launched.kernel.name = c.name.c_str();
+  c.row.variant = &c.launched;
+  c.run.M = c.shape.M;
+  c.run.N = c.shape.N;
+  c.run.K = c.shape.K;
+  annotate(c.row, c.kernel);
+}
+
+namespace {
+
+bool same(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+
+// What a student's formula sees of a case.
+Values given_in(const Case& c) {
+  Values given = {{"M", c.shape.M}, {"N", c.shape.N}, {"K", c.shape.K}};
+  for (const auto& [name, value] : c.measures) {
+    if (std::isupper(static_cast<unsigned char>(name[0]))) given[name] = value;
+  }
+  return given;
+}
+
+// In one case alone, two formulas may be equal by chance.
+bool same_in_all(const std::string& one, const std::string& other, std::span<const Case> cases) {
+  try {
+    return std::ranges::all_of(cases, [&](const Case& c) {
+      const Values given = given_in(c);
+      return same(value_of(one, given), value_of(other, given));
+    });
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::optional<Complaint> complaint_about(
+    std::span<const Question> questions, const Answers& answers, std::span<const Case> cases,
+    const std::string& counter) {
+  for (const Question& question : questions) {
+    const auto answer = answers.find(question.name);
+    if (answer == answers.end()) {
+      return Complaint{
+          std::string("no answer yet to ") + question.name, question.asks,
+          std::string("write: answer ") + question.name + ": your formula", Gravity::wrong};
+    }
+    for (const Case& c : cases) {
+      const Values given = given_in(c);
+      const double truth = value_of(question.truth, c.measures);
+      double value = 0;
+      try {
+        value = value_of(answer->second, given);
+      } catch (const std::invalid_argument& error) {
+        std::string names;
+        for (const auto& [name, unused] : given) names += " " + name;
+        return Complaint{
+            std::string(question.name) + " cannot be evaluated", error.what(),
+            "it may use these names:" + names, Gravity::wrong};
+      }
+      if (same(value, truth)) continue;
+      Complaint complaint{
+          std::string(question.name) + " is not what " + counter + " counts (" +
+              shape_text(c.shape) + ")",
+          question.asks, "", Gravity::wrong};
+      for (const auto& [formula, hint] : question.typical) {
+        if (same_in_all(answer->second, formula, cases)) complaint.phase = hint;
+      }
+      std::string sizes;
+      for (const auto& [name, size] : given) {
+        if (name != "M" && name != "N" && name != "K")
+          sizes += text::printed(", %s %g", name.c_str(), size);
+      }
+      complaint.place =
+          "with " + shape_text(c.shape) + sizes +
+          text::printed(
+              ", your formula gives %.10g, and %s counts %.10g", value, counter.c_str(), truth);
+      return complaint;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace grade

@@ -1,0 +1,160 @@
+#!/bin/bash
+# check.sh BUILD [EXERCISE...]: whether the exercises and their grader keep what they promise. For every
+# exercise: its solution passes, its skeleton is the solution with the regions emptied and fails,
+# and so do the ladder's kernels and at least three typical wrong answers, these with their own hints.
+# Honest answers in many styles pass. Every attempt to deceive the grader fails, for the right reason.
+# And the solution fails with any of its indices wrong, whatever shapes are drawn. With
+# GEMM_STEPS_TEST_ALL=1 all of that, the wrong indices with SEEDS (else four of 1 to 20, other ones each
+# time); otherwise every third kernel of the ladder, every sixteenth wrong index with one seed, and of
+# the wrong, honest and deceiving answers a sixth, other ones each time, or with
+# GEMM_STEPS_ALL_ANSWERS=1 all; with GEMM_STEPS_SOLUTIONS=1 only solutions and skeletons.
+#
+# A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
+set -uo pipefail
+export BUILD=$1
+shift
+jobs=$(nproc)             # which heeds OMP_NUM_THREADS
+export OMP_NUM_THREADS=1  # all cores are at work anyway, each on an answer of its own
+[ $# -gt 0 ] || set -- $(cd exercises && ls -d [0-9]*)
+checks=$(mktemp -d) || exit 2
+trap 'rm -rf "$checks"' EXIT
+export CHECKS=$checks
+THIRD='0~3p' SIXTH=$((RANDOM % 6))
+export SEEDS=${SEEDS:-$(shuf -i 1-20 -n 4)} MUTANTS=p
+if [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ]; then
+  THIRD=p GEMM_STEPS_ALL_ANSWERS=1
+else
+  SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
+fi
+# The numbers of the ladder's stages, but for the one that needs no kernel.
+export STAGES=$(sed -n 's/^ *{\.number = \([1-9][0-9]*\),.*/\1/p' gemm_steps.cu | sed -n "$THIRD")
+[ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
+
+# Grades an answer. $1: a name, $2: what it must come to: passes, fails, wrong (fails, and no line is
+# blamed that the solution leaves as it is), begins (fails, without a warning), honest (passes, and may
+# have warnings); $3: exercise, $4: answer, $5: text to say
+one() {
+  local said code blamed
+  said=$(SEED=${SEED:-1} HINT=2 LIMIT=5 src/school/grade/grade.sh "$3" "$4" 2>&1)
+  code=$?
+  [ $code -le 4 ] || echo "$1: the grader failed: $said"
+  case $2 in
+    passes | honest) [ $code = 0 ] || echo "$1 does not pass: $said" ;;
+    fails | wrong | begins) [ $code != 0 ] || echo "$1 passes" ;;
+  esac
+  # A line that a student is told must have to do with the mistake.
+  if [ "$2" = wrong ]; then
+    blamed=$(diff "$4" exercises/solutions/"$3".* |
+      awk -v said="$(sed -n '/^detail/,$p' <<< "$said" | tr -s ' \n' '  ')" -f src/school/grade/blame.awk - "$4")
+    [ -z "$blamed" ] || echo "$1 is told line$blamed, which the solution does not change: $said"
+  fi
+  # What is said may be broken into lines.
+  if [ -n "$5" ] && ! tr -s ' \n' '  ' <<< "$said" | grep -qF -- "$5"; then
+    echo "$1 is not told \"$5\": $said"
+  fi
+  if [[ $2 = passes || $2 = begins ]] && grep -q 'warning:' <<< "$said"; then echo "$1 warns: $said"; fi
+}
+
+# The ladder's kernels on the problem of exercise $1: linked in place of an answer.
+ladder() {
+  local said code stage
+  . "$BUILD/grade/environment"
+  $CXX "$BUILD/src/school/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$EXERCISE_OBJECTS/$1/exercise.o" \
+    "$BUILD/grade/grader.o" $LIBRARIES -o "$CHECKS/ladder-$1" 2>&1 ||
+    { echo "the ladder's kernels cannot be run on $1"; return; }
+  for stage in $STAGES; do
+    said=$(LADDER_STAGE=$stage "$CHECKS/ladder-$1" --exercise "$1" --brief 1 --seed 1 2>&1)
+    code=$?
+    [ $code = 1 ] || echo "stage $stage of the ladder in $1: $said"
+  done
+  rm "$CHECKS/ladder-$1"
+}
+
+# The solution $2 of exercise $1 with wrong indices, chosen at run time.
+indices() {
+  local said work=$CHECKS/indices-$1
+  . "$BUILD/grade/environment"
+  mkdir "$work" && {
+    awk -v into="$work/kernel.cu" -f src/school/grade/index_mutants.awk "$2" > "$work/list" &&
+      $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" &&
+      src/simulator/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED &&
+      $CXX -Wl,-z,muldefs "$BUILD/src/school/grade/index_mutants.o" "$work/kernel.o" \
+        "$EXERCISE_OBJECTS/$1/exercise.o" "$BUILD/grade/grader.o" $LIBRARIES -o "$work/mutants"
+  } 2>&1 || { echo "$2: no mutants could be made"; return; }
+  said=$(sed -n "$MUTANTS" "$work/list" | "$work/mutants" $SEEDS 2>&1) ||
+    echo "$2: wrong indices are not noticed (exit code $?): $said"
+  rm -r "$work"
+}
+
+# What is to be done, five words each.
+task() {
+  case $2 in
+    ladder) ladder "$3" ;;
+    indices) indices "$3" "$4" ;;
+    *) one "$@" ;;
+  esac
+}
+export -f one ladder indices task
+tasks=()
+
+# The answers that the list of edits $1 makes are to come to $2 in the exercise that they are edits of:
+# those that fail are told the words, of honest ones the words say what is special. Sets `made` to how
+# many.
+add_edits() {
+  local folder name answer words file exercise
+  made=0
+  folder=$(mktemp -d -p "$checks") || exit 2
+  awk -v into="$folder" -f src/text/edits.awk "$1" 2>&1 > "$folder/list"
+  while IFS=$'\t' read -r name answer words file; do
+    exercise=${file#exercises/} exercise=${exercise#solutions/}
+    [ "$2" != honest ] || words=
+    tasks+=("$1: $name" "$2" "${exercise%%[./]*}" "$answer" "$words")
+    made=$((made + 1))
+  done < "$folder/list"
+}
+
+for exercise in "$@"; do
+  folder=exercises/$exercise
+  for needed in README.md exercise.cpp; do
+    [ -e "$folder/$needed" ] || echo "$folder/$needed is missing"
+  done
+  [ ! -e "$folder/kernel.cu" ] || tasks+=("" ladder "$exercise" "" "")
+  for begin in "$folder"/kernel.cu "$folder"/start.*; do
+    [ -e "$begin" ] && tasks+=("$begin" begins "$exercise" "$begin" "")
+  done
+  made=0
+  [ ! -e "$folder/wrong.txt" ] || add_edits "$folder/wrong.txt" wrong
+  solution=$(ls exercises/solutions/"$exercise".* 2> /dev/null)
+  if [ -z "$solution" ]; then
+    echo "$exercise: no solution here, so neither it nor the wrong answers made of it are checked" >&2
+    continue
+  fi
+  [ "$made" -ge 3 ] || echo "$exercise has only $made wrong answers; three are wanted"
+  tasks+=("$solution" passes "$exercise" "$solution" "")
+  honest=exercises/solutions/honest/$exercise.txt
+  [ ! -e "$honest" ] || add_edits "$honest" honest
+  if [ -e "$folder/kernel.cu" ] && [ "${solution##*.}" = cu ]; then
+    "$BUILD/grade/assemble" --empty "$solution" | cmp -s - "$folder/kernel.cu" ||
+      echo "$folder/kernel.cu is not $solution with its regions emptied"
+    tasks+=("" indices "$exercise" "$solution" "")
+  fi
+done > "$checks/said"
+add_edits src/school/grade/deceptions.txt fails >> "$checks/said"
+for answer in src/school/grade/deceptions/*.cu; do
+  tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
+done
+few=() answers=0
+for ((t = 0; t < ${#tasks[@]}; t += 5)); do
+  case ${tasks[t + 1]} in
+    passes | begins) ;;
+    *) [ "${GEMM_STEPS_SOLUTIONS:-}" != 1 ] || continue ;;&
+    wrong | honest | fails)
+      [ "${GEMM_STEPS_ALL_ANSWERS:-}" = 1 ] || ((answers++ % 6 == SIXTH)) || continue
+      ;;
+  esac
+  few+=("${tasks[@]:t:5}")
+done
+tasks=("${few[@]}")
+printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$jobs" bash -c 'task "$@"' check >> "$checks/said"
+cat "$checks/said"
+[ ! -s "$checks/said" ]

@@ -1,0 +1,485 @@
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+#include <string>
+
+#include "testing/program.h"
+
+namespace grade {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Output {
+  int exit_code;
+  std::string text;  // stdout and stderr
+};
+
+// In an environment that says nothing but where `make grader` has built: beside the tests.
+Output bash(const std::string& command) {
+  const testing::Output output =
+      testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
+  return {output.exit_code, output.out};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The answer that the edit `name` of `list` makes, in `folder`. Most are edits of solutions; where
+// those are not here it says so, and returns nothing.
+fs::path edited(const testing::Folder& folder, const std::string& list, const std::string& name) {
+  if (fs::exists(list)) {
+    const Output made =
+        bash("awk -v into='" + folder.path().string() + "' -f src/text/edits.awk " + list);
+    CAPTURE(made.text);
+    REQUIRE(made.exit_code == 0);
+    const fs::path answer = folder.path() / (name + ".cu");
+    if (fs::exists(answer)) return answer;
+  }
+  REQUIRE(!fs::exists("exercises/solutions"));
+  std::printf("left out: no solution is here that %s of %s edits\n", name.c_str(), list.c_str());
+  return {};
+}
+
+const std::string kFirst = "exercises/01-index-and-guard/wrong.txt";
+const std::string kThird = "exercises/03-coalesce/wrong.txt";
+const std::string kFourth = "exercises/04-tile-and-barriers/wrong.txt";
+const std::string kDeceptions = "src/school/grade/deceptions.txt";
+
+// The number of the first line that has `part`, from 1.
+std::string line_with(const std::string& part, const std::string& text) {
+  const auto begin = text.begin(), found = begin + text.find(part);
+  return std::to_string(1 + std::count(begin, found, '\n'));
+}
+
+std::string grade_class(const testing::Folder& folder, const std::string& settings) {
+  return "DIR='" + folder.path().string() + "' JOBS=2 LIMIT=3 SEED=5 " + settings +
+         " src/school/grade/grade_class.sh";
+}
+
+}  // namespace
+
+TEST_CASE("a class is graded: a row for every student and exercise, and copies are found") {
+  const testing::Folder folder, answers;
+  const fs::path no_guard = edited(answers, kFirst, "no_guard");
+  if (no_guard.empty()) return;
+  const std::string wrong = testing::contents(no_guard);
+  folder.write("wrong, \"Ann\"/01-index-and-guard.cu", wrong);
+  folder.write(
+      "wrong, \"Ann\"/grades.csv",
+      "date,exercise,seed,hint,verdict\n"
+      "2026-01-01T00:00:00Z,01-index-and-guard,1,1,failed\n"
+      "2026-01-01T00:00:00Z,03-coalesce,1,2,failed\n");
+  folder.write(
+      "broken/answers/01-index-and-guard.cu",
+      std::regex_replace(wrong, std::regex("const int row"), "const in row"));
+  folder.write(
+      "endless/01-index-and-guard.cu", testing::contents(edited(answers, kDeceptions, "endless")));
+  folder.write(
+      "cheater/01-index-and-guard.cu", testing::contents(edited(answers, kDeceptions, "exits")));
+  // Other names and comments, the same program.
+  std::string copied = std::regex_replace(wrong, std::regex("\\bk\\b"), "step");
+  copied = std::regex_replace(copied, std::regex("\\bsum\\b"), "total");
+  folder.write(
+      "copier/01-index-and-guard.cu",
+      std::regex_replace(copied, std::regex("; \\+\\+step"), "; ++step /* mine */"));
+  fs::create_directories(folder.path() / "idle");
+  folder.write(
+      "good/01-index-and-guard.cu", testing::contents("exercises/solutions/01-index-and-guard.cu"));
+  // What might lead out of the folder, or into a spreadsheet's formulas.
+  folder.write("=1+1/01-index-and-guard.cu", wrong);
+  folder.write("line\nbreak/01-index-and-guard.cu", wrong);
+  fs::create_directories(folder.path() / "linker");
+  fs::create_symlink(no_guard, folder.path() / "linker/01-index-and-guard.cu");
+
+  const Output output = bash(grade_class(folder, "EX=1"));
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  const auto has_row = [&](const std::string& row) { return contains(table, "\n" + row); };
+  CHECK(table.starts_with(
+      "student,exercise,verdict,score,right,hazard_free,target,drawn_for,hint,seed,sha256\n"));
+  CHECK(has_row("\"wrong, \"\"Ann\"\"\",01-index-and-guard,failed,0,no,–,–,–,1,5,"));
+  CHECK(has_row("\"broken\",01-index-and-guard,did not compile,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"endless\",01-index-and-guard,timed out,0,no,–,–,–,,5,"));
+  CHECK(has_row("\"cheater\",01-index-and-guard,refused,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"copier\",01-index-and-guard,failed,0,no,–,–,–,,5,"));
+  CHECK(has_row("\"idle\",01-index-and-guard,not handed in,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"linker\",01-index-and-guard,not handed in,0,–,–,–,–,,5,"));
+  CHECK(has_row("\"good\",01-index-and-guard,passed,3,yes,yes,yes,–,,5,"));
+  CHECK(!contains(table, "1+1"));
+  CHECK(contains(output.text, "3 left out, see above"));
+  CHECK(contains(
+      testing::contents(folder / "class-pairs.csv"),
+      "\"01-index-and-guard\",\"copier\",\"wrong, \"\"Ann\"\"\",1.00,no\n"));
+  CHECK(!fs::exists(folder / "class.csv.partial"));
+}
+
+TEST_CASE("a class's grading that was interrupted goes on, and grades nothing twice") {
+  const testing::Folder folder, answers;
+  const fs::path racing = edited(answers, kFourth, "no_second_barrier");
+  if (racing.empty()) return;
+  const std::string answer = testing::contents(racing);
+  folder.write("ada/04-tile-and-barriers.cu", answer);
+  folder.write("bob/04-tile-and-barriers.cu", answer + "\n");
+  const std::string digest =
+      bash("sha256sum < '" + folder / "ada/04-tile-and-barriers.cu" + "'").text.substr(0, 16);
+  // A verdict that cannot be, so that it shows whether it was kept; one of a file that has changed
+  // since; and the beginning of a row.
+  folder.write(
+      "class.csv.partial", "# seed 77\n\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," +
+                               digest + "\n" +
+                               "\"bob\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," +
+                               std::string(16, '0') + "\n\"bob\",04-ti");
+  const std::string partial = folder / "class.csv.partial";
+  const Output other_seed = bash(grade_class(folder, "EX=4"));
+  CHECK(other_seed.exit_code == 2);
+  CHECK(
+      other_seed.text ==
+      "grade-class: " + partial + " was begun with SEED=77; remove it to begin anew\n");
+  const Output output = bash(grade_class(folder, "EX=4 SEED="));
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  CHECK(
+      contains(table, "\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," + digest + "\n"));
+  CHECK(contains(table, "\"bob\",04-tile-and-barriers,failed,0,no,–,–,–,,77,"));
+  CHECK(!contains(table, std::string(16, '0')));
+  CHECK(!fs::exists(partial));
+}
+
+TEST_CASE("what grade-class cannot make sense of is refused in a sentence") {
+  const testing::Folder folder, odd;
+  odd.write("class.csv/01-index-and-guard.cu", "");
+  odd.write("other-feedback/mine.txt", "");
+  const std::string where = "DIR=" + folder.path().string() + " ";
+  for (const auto& [settings, sentence] : {
+           std::pair{std::string("DIR="), "which folder? make grade-class DIR=submissions"},
+           {"DIR=/nowhere/at/all", "DIR=/nowhere/at/all: there is no such folder"},
+           {where, "holds no folder or file of a student"},
+           {where + "JOBS=0", "JOBS=0: give a whole number, for example JOBS=4"},
+           {where + "SEED=x", "SEED=x: give a whole number"},
+           {where + "LIMIT=1e9", "LIMIT=1e9: give seconds"},
+           {where + "SIMILAR=2", "SIMILAR=2: give the part that two answers share"},
+           {where + "EX=99", "EX=99: no such exercise"},
+           {where + "OUT=table", "OUT=table: give a file that ends in .csv"},
+           {where + "OUT=/nowhere/a.csv", "OUT=/nowhere/a.csv: cannot be written"},
+           {where + "HINT=3", "HINT=3: give 0 (the symptom)"},
+           {"DIR=" + odd.path().string(), "class.csv: is a folder"},
+           {"OUT=" + odd / "other.csv" + " " + where, "other-feedback: is not of this program"},
+       }) {
+    const Output output = bash(settings + " src/school/grade/grade_class.sh");
+    CAPTURE(settings);
+    CAPTURE(output.text);
+    CHECK(output.exit_code == 2);
+    CHECK(contains(output.text, sentence));
+  }
+}
+
+TEST_CASE("make grade-class takes settings from its command line, and none from the environment") {
+  const testing::Folder folder;
+  folder.write(
+      "ann/01-index-and-guard.cu", testing::contents("exercises/01-index-and-guard/kernel.cu"));
+  // Nothing is to be built here: what lies in the build folder counts as made.
+  const Output output = bash(
+      "mapfile -t built < <(find \"$BUILD\" -type f)\n"
+      "OUT=/nonexistent/class.txt DIR=/nonexistent EX=99 SEED=x JOBS=x LIMIT=x HINT=9 STUDENT=x "
+      "FILE=/nonexistent.cu KERNEL=/nonexistent.cu SIMILAR=9 MEMORY_GB=x ANSWER_S=x "
+      "make NVCC= \"${built[@]/#/--old-file=}\" BUILD=\"$BUILD\" DIR='" +
+      folder.path().string() + "' EX=1 grade-class");
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  CHECK(contains(
+      testing::contents(folder / "class.csv"),
+      "\n\"ann\",01-index-and-guard,nothing written yet,"));
+}
+
+TEST_CASE("the highest hint level is recorded and told, and a level that is none is refused") {
+  const testing::Folder folder;
+  const std::string record = folder / "grades.csv";
+  const std::string grade = "RECORD='" + record + "' SEED=5 src/school/grade/grade.sh 1 ";
+  const std::string wrong = edited(folder, kDeceptions, "returns_early");
+  CHECK(
+      bash("HINT=3 " + grade + wrong).text ==
+      "HINT=3: give 0 (the symptom), 1 (where to look) or 2 (line and thread)\n");
+  CHECK(!fs::exists(record));
+  CHECK(bash("HINT=1 " + grade + wrong).exit_code == 1);
+  CHECK(contains(bash(grade + wrong).text, "highest hint level used so far: 1"));
+  const std::regex lines(
+      "date,exercise,seed,hint,verdict\n"
+      "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,1,failed\n"
+      "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,0,failed\n");
+  CHECK(std::regex_match(testing::contents(record), lines));
+}
+
+TEST_CASE("a hint of level 2 says which index an array does not have, and of which dimension") {
+  const testing::Folder folder;
+  const fs::path racing = edited(folder, kFourth, "no_second_barrier");
+  if (racing.empty()) return;
+  const std::string answer = std::regex_replace(
+      testing::contents(racing), std::regex("As\\[k\\]\\[row\\]"), "As[k + 1][row]");
+  folder.write("04-tile-and-barriers.cu", answer);
+  const Output output = bash(
+      "SEED=5 HINT=2 src/school/grade/grade.sh 4 '" + (folder / "04-tile-and-barriers.cu") +
+      "' | tr -s ' \\n' '  '");
+  CAPTURE(output.text);
+  CHECK(contains(output.text, "FAILED an index is outside of its array"));
+  CHECK(contains(
+      output.text, "multiply, block (0, 0): thread (0, 0) uses index 8 of As on line " +
+                       line_with("As[k + 1][row]", answer) +
+                       ", in a dimension whose indices go from 0 to 7"));
+}
+
+TEST_CASE("an answer in any folder called src is told the line where it was stopped") {
+  const testing::Folder folder;
+  folder.write(
+      "src/01-index-and-guard.cu", testing::contents(edited(folder, kDeceptions, "endless")));
+  const std::string answer = folder / "src/01-index-and-guard.cu";
+  const std::string text = testing::contents(answer);
+  const auto stopped_at = [&](const Output& output, const char* line) {
+    return contains(output.text, "detail    " + answer + ":" + line_with(line, text) + "\n");
+  };
+  const Output output = bash("SEED=5 HINT=2 LIMIT=1 src/school/grade/grade.sh 1 '" + answer + "'");
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 4);
+  CHECK((stopped_at(output, "while (M > 0)") || stopped_at(output, "if (K < 0)")));
+}
+
+TEST_CASE("an answer is shown and stepped through, also one that fails") {
+  const testing::Folder folder;
+  const std::string record = folder / "grades.csv";
+  const std::string page = folder / "page.html";
+  const std::string settings = "RECORD='" + record + "' LIMIT=1 PAGE='" + page + "' ";
+  const std::string racing = edited(folder, kFourth, "no_second_barrier");
+  if (racing.empty()) return;
+
+  const Output shown = bash("INSPECT=show " + settings + "src/school/grade/grade.sh 4 " + racing);
+  CAPTURE(shown.text);
+  CHECK(shown.exit_code == 1);
+  CHECK(contains(shown.text, "exercise 04-tile-and-barriers: M 16, N 32, K 16, seed 1"));
+  CHECK(contains(shown.text, "race on As"));
+  CHECK(contains(shown.text, "SMEM store of As"));
+  CHECK(contains(testing::contents(page), "<svg"));
+  CHECK(contains(testing::contents(record), ",04-tile-and-barriers,1,2,shown\n"));
+
+  const Output stepped = bash(
+      "INSPECT=step INSPECT_FLAGS='--until hazard --print' " + settings +
+      "src/school/grade/grade.sh 4 " + racing);
+  CAPTURE(stepped.text);
+  CHECK(stepped.exit_code == 1);
+  CHECK(contains(stepped.text, "As 8 x 16"));
+  CHECK(contains(stepped.text, "with no barrier between them"));
+
+  // Of A, column by column in this exercise, what lies together is shown as a row.
+  const Output columns = bash(
+      "INSPECT=step INSPECT_FLAGS='--frame 1 --print' " + settings +
+      "src/school/grade/grade.sh 3 " + edited(folder, kThird, "c_by_rows").string());
+  CAPTURE(columns.text);
+  CHECK(std::regex_search(
+      columns.text, std::regex("A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 ")));
+
+  // So is C: a warp for each of its columns.
+  const Output by_columns = bash(
+      "SEED=2 INSPECT=show " + settings + "src/school/grade/grade.sh 3 " +
+      edited(folder, kThird, "a_by_rows").string());
+  CAPTURE(by_columns.text);
+  CHECK(contains(by_columns.text, "columns 0 to 16 of C"));
+  CHECK(contains(by_columns.text, "\n  0123456789abcdefg\n  0123456789abcdefg\n"));
+
+  const Output endless = bash(
+      "INSPECT=show " + settings + "src/school/grade/grade.sh 1 " +
+      edited(folder, kDeceptions, "endless").string());
+  CHECK(endless.exit_code == 1);
+  CHECK(contains(endless.text, "it is still running after 1 s, perhaps in an endless loop"));
+
+  const Output early = bash(
+      "INSPECT=show " + settings +
+      "src/school/grade/grade.sh 2 exercises/02-count-loads/start.txt");
+  CHECK(early.exit_code == 2);
+  CHECK(contains(early.text, "answer this exercise first"));
+
+  const Output sized = bash(
+      "INSPECT=step INSPECT_FLAGS='--size 64' " + settings + "src/school/grade/grade.sh 4 " +
+      racing);
+  CHECK(sized.exit_code == 2);
+  CHECK(contains(sized.text, "an exercise draws its own shapes"));
+}
+
+// The table of a class: what is read, which points are given, and what each student is told.
+
+namespace {
+
+// The first exercise's kernel with this code.
+std::string with(const std::string& code) {
+  return std::regex_replace(
+      testing::contents("exercises/01-index-and-guard/kernel.cu"),
+      std::regex("  // ---- end of your code"), code + "\n  // ---- end of your code");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "what learning platforms export is graded, and what is no plain file is not even opened") {
+  const testing::Folder folder;
+  const std::string skeleton = with(""), begun = with("  asm(nop);");
+  const auto hand_in = [&](const std::string& name, const std::string& text) {
+    folder.write(name, text);
+  };
+  hand_in("J\u00fcrgen, \"J\"_12_assignsubmission_file_01-index-and-guard.cu", begun);
+  hand_in(
+      "J\u00fcrgen, \"J\"_12_assignsubmission_file_grades.csv",
+      "date,exercise,seed,hint,verdict\n,01-index-and-guard,1,2,failed\n");
+  hand_in("Ada L_13_assignsubmission_file_/01-index-and-guard.cu", begun);
+  hand_in("Same Name_14_assignsubmission_file_01-index-and-guard.cu", begun);
+  hand_in("Same Name_15_assignsubmission_file_01-index-and-guard.cu", skeleton);
+  hand_in("turingalan_5_6_01-index-and-guard.cu", begun);
+  hand_in("turingalan_LATE_5_7_01-index-and-guard-2.cu", "");
+  hand_in("turingalan_5_6_01-index-and-guard-1.cu", begun);
+  hand_in("Homework 1_jdoe_attempt_2026-01-02-03-04-05_01-index-and-guard.cu", begun);
+  hand_in("notes.txt", "of the lecturer");
+  hand_in("no platform 01-index-and-guard.cu", begun);
+  hand_in("large/01-index-and-guard.cu", "");
+  fs::resize_file(folder.path() / "large/01-index-and-guard.cu", std::uintmax_t{20} << 30);
+  for (const char* name : {"fifo", "device", "folder"}) fs::create_directory(folder.path() / name);
+  REQUIRE(mkfifo((folder / "fifo/01-index-and-guard.cu").c_str(), 0600) == 0);
+  fs::create_symlink("/dev/zero", folder.path() / "device/01-index-and-guard.cu");
+  fs::create_directory(folder.path() / "folder/01-index-and-guard.cu");
+
+  const Output output = bash("HINT=1 " + grade_class(folder, "EX=1"));
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  const auto has_row = [&](const std::string& student, const std::string& rest) {
+    return contains(table, "\n\"" + student + "\",01-index-and-guard," + rest);
+  };
+  CHECK(has_row("J\u00fcrgen, \"\"J\"\"", "refused,0,–,–,–,–,2,5,"));
+  CHECK(has_row("Ada L", "refused,"));
+  CHECK(has_row("Same Name_14", "refused,"));
+  CHECK(has_row("Same Name_15", "nothing written yet,0,–,–,–,–,,5,"));
+  CHECK(has_row("turingalan", "nothing written yet,"));
+  CHECK(has_row("jdoe", "refused,"));
+  CHECK(has_row("large", "refused,0,–,–,–,–,,5,more than 1 MB\n"));
+  for (const char* name : {"fifo", "device", "folder"}) CHECK(has_row(name, "not handed in,0,"));
+  CHECK(std::count(table.begin(), table.end(), '\n') == 11);
+  CHECK(contains(output.text, "notes.txt: left out, it is no answer to an exercise by its name"));
+  CHECK(contains(output.text, "fifo/01-index-and-guard.cu: left out, it is no plain file"));
+  CHECK(contains(output.text, "device/01-index-and-guard.cu: left out, it is a link"));
+  CHECK(contains(output.text, "10 students, 1 exercises"));
+
+  // What each is told, in the words of the hint level and without paths of this machine.
+  const std::string told = testing::contents(folder / "class-feedback/Ada L.txt");
+  CHECK(told.starts_with("Ada L\n\n01-index-and-guard: refused, 0 of 3 points\n"));
+  CHECK(contains(told, "\n  01-index-and-guard.cu:8: asm: inline PTX"));
+  CHECK(contains(testing::contents(folder / "class-feedback/fifo.txt"), ": not handed in\n"));
+  CHECK(fs::exists(folder.path() / "class-feedback/J\u00fcrgen, \"J\".txt"));
+
+  // Another run replaces all of it, and takes none of it for a student's.
+  hand_in("class-feedback/old.txt", "");
+  const Output again = bash(grade_class(folder, "EX=1"));
+  CAPTURE(again.text);
+  CHECK(contains(again.text, "10 students, 1 exercises"));
+  CHECK(!fs::exists(folder.path() / "class-feedback/old.txt"));
+  CHECK(!fs::exists(folder.path() / "class.csv.partial-feedback"));
+}
+
+TEST_CASE(
+    "a class's points: one for right, and where it is, one for no hazard and one for the target") {
+  const testing::Folder folder;
+  const std::string where =
+      "const int row = blockIdx.y * blockDim.y + threadIdx.y;\n"
+      "const int col = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "if (row >= M || col >= N) return;\n"
+      "float sum = 0;\n";
+  const std::string sum = "for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[col * K + k];\n";
+  folder.write("nothing done/01-index-and-guard.cu", with("if (M < 0) return;"));
+  folder.write("right/01-index-and-guard.cu", with(where + sum + "C[row * N + col] = sum;"));
+  folder.write(
+      "twice/01-index-and-guard.cu",
+      with(where + sum + "C[row * N + col] = 0;\nC[row * N + col] = sum;"));
+  folder.write("formulas/02-count-loads.txt", "answer barriers: 1\n");
+  folder.write("zero/02-count-loads.txt", std::string("answer barriers: \0 1\n", 21));
+  folder.write("turned \u202e/02-count-loads.txt", "answer barriers: 1\n");
+  const Output output = bash(grade_class(folder, "EX='1 2'"));
+  CAPTURE(output.text);
+  const std::string table = testing::contents(folder / "class.csv");
+  CAPTURE(table);
+  CHECK(!contains(output.text, "warning"));
+  CHECK(!contains(output.text, "\u202e"));
+  CHECK(contains(output.text, "left out, it is a name with a line break or another control"));
+  CHECK(contains(table, "\"nothing done\",01-index-and-guard,failed,0,no,–,–,–,"));
+  CHECK(contains(table, "\"right\",01-index-and-guard,passed,3,yes,yes,yes,"));
+  CHECK(contains(table, "\"twice\",01-index-and-guard,failed,2,yes,yes,no,"));
+  CHECK(contains(table, "\"formulas\",02-count-loads,failed,0,–,–,no,"));
+  CHECK(contains(
+      testing::contents(folder / "class-feedback/twice.txt"),
+      "01-index-and-guard: failed, 2 of 3 points\n"));
+}
+
+TEST_CASE("an answer that takes too long altogether is told from a kernel that does") {
+  const testing::Folder folder;
+  folder.write("slow/01-index-and-guard.cu", with("  while (M > 0) {\n    if (K < 0) break;\n  }"));
+  const Output output = bash("ANSWER_S=1 " + grade_class(folder, "EX=1 LIMIT=30"));
+  CAPTURE(output.text);
+  CHECK(contains(testing::contents(folder / "class.csv"), "guard,took too long,0,"));
+  CHECK(contains(
+      testing::contents(folder / "class-feedback/slow.txt"),
+      "  compiling and running it took more than 1 s altogether\n"));
+}
+
+TEST_CASE("where the system grants no lock, a class is graded without, and that is said once") {
+  const testing::Folder folder, program;
+  // Runs a command as on a system that does not know the call which locks.
+  program.write("without_lock.cpp", R"(
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstddef>
+int main(int, char** command) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{4, code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  execvp(command[1], command + 1);
+}
+)");
+  const std::string launcher = program / "without_lock";
+  REQUIRE(
+      bash(". \"$BUILD/grade/environment\"; $CXX '" + launcher + ".cpp' -o '" + launcher + "'")
+          .exit_code == 0);
+  const std::string idle = with("  return;");
+  folder.write("ann/01-index-and-guard.cu", idle);
+  folder.write("bob/01-index-and-guard.cu", idle);
+  const Output output = bash(
+      "export DIR='" + folder.path().string() + "' EX=1 SEED=5; '" + launcher +
+      "' src/school/grade/grade_class.sh");
+  CAPTURE(output.text);
+  CHECK(output.exit_code == 0);
+  const std::string sentence =
+      "grade: this system grants no filter of system calls (Function not "
+      "implemented), so the kernel runs under limits alone";
+  const std::size_t said = output.text.find(sentence);
+  CHECK(said != std::string::npos);
+  CHECK(output.text.find(sentence, said + 1) == std::string::npos);
+  CHECK(contains(
+      testing::contents(folder / "class.csv"), "\n\"bob\",01-index-and-guard,failed,0,no,"));
+  CHECK(!contains(testing::contents(folder / "class-feedback/bob.txt"), "grants no filter"));
+}
+
+}  // namespace grade

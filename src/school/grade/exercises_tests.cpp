@@ -1,0 +1,361 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "school/grade/exercise.h"
+#include "testing/program.h"
+
+namespace grade {
+
+// What else is checked there: src/school/grade/check.sh. Exercises whose solutions are not here (a
+// lecturer may ship without) are left out, with a message.
+TEST_CASE("solutions pass; skeletons, typical mistakes, the ladder and all deceptions fail") {
+  const testing::Output check =
+      testing::run("src/school/grade/check.sh '" + testing::built().string() + "' 2>&1");
+  CAPTURE(check.out);
+  CHECK(check.exit_code == 0);
+}
+
+TEST_CASE("whatever the seed, C has three rows and three columns of tiles, and M is not N") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    for (const auto& [BM, BN] : {std::pair{8, 32}, {16, 32}, {64, 64}, {48, 64}, {128, 32}}) {
+      const Shape whole = random.tiles(BM, BN, 5, 1);
+      CHECK((whole.M % BM == 0 && whole.N % BN == 0 && whole.K == 5 && whole.variant == 1));
+      CHECK((whole.M >= 3 * BM && whole.N >= 3 * BN && whole.M != whole.N));
+      const Shape cut = random.cut_tiles(BM, BN, 5);
+      CHECK((cut.M > 2 * BM && cut.N > 2 * BN && cut.M % BM != 0 && cut.N % BN != 0));
+      const Shape part = random.part_of_tile(BM, BN, 5);
+      CHECK((part.M > 0 && part.M < BM && part.N > 0 && part.N < BN));
+    }
+  }
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Whether src/school/grade/blame.awk lets a hint say this of that answer to that solution.
+bool may_be_said(const std::string& said, const std::string& answer, const std::string& solution) {
+  const fs::path folder = fs::temp_directory_path() / ("blame_tests_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "answer") << answer;
+  std::ofstream(folder / "solution") << solution;
+  const testing::Output out = testing::run(
+      "diff '" + (folder / "answer").string() + "' '" + (folder / "solution").string() +
+      "' | awk -v said='" + said + "' -f src/school/grade/blame.awk - '" +
+      (folder / "answer").string() + "' 2>&1");
+  fs::remove_all(folder);
+  return out.out.empty();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a hint may name a line that the solution changes, or that depends on one, and no other") {
+  const std::string answer =
+      "  const int row = threadIdx.x;\n"
+      "  const int first = 4 * row;\n"
+      "  const int col = threadIdx.y;\n"
+      "  const float a = A[first];\n"
+      "  const float b = B[col];\n"
+      "  C[0] = a * b;\n";
+  const std::string solution =
+      "  const int row = threadIdx.y;\n" + answer.substr(answer.find('\n') + 1);
+  CHECK(may_be_said("line 1: the index", answer, solution));
+  CHECK(may_be_said("line 4: the load of A", answer, solution));
+  CHECK_FALSE(may_be_said("line 5: the load of B", answer, solution));
+  CHECK_FALSE(may_be_said("thread (0, 0) loads on line 5", answer, solution));
+  CHECK(may_be_said("stores on line 5 and loads on line 4", answer, solution));
+  CHECK(may_be_said("no line is known", answer, solution));
+}
+
+TEST_CASE(
+    "what stands under a condition that the solution changes may be named, what follows not") {
+  const std::string answer =
+      "  if (thread == 0) {\n"
+      "    As[thread] = A[thread];\n"
+      "  }\n"
+      "  const float b = B[thread];\n";
+  const std::string solution = "  if (thread < 32) {\n" + answer.substr(answer.find('\n') + 1);
+  CHECK(may_be_said("line 2: the load of A", answer, solution));
+  CHECK_FALSE(may_be_said("line 4: the load of B", answer, solution));
+}
+
+TEST_CASE("a guard that is missing explains what happens behind it, and a barrier a race") {
+  const std::string answer = "  const int i = threadIdx.x;\n  z[i] = x[i];\n  y[i] = z[0];\n";
+  const std::string guarded =
+      "  const int i = threadIdx.x;\n  if (i >= n) return;\n  z[i] = x[i];\n  y[i] = z[0];\n";
+  const std::string ordered =
+      "  const int i = threadIdx.x;\n  z[i] = x[i];\n  __syncthreads();\n  y[i] = z[0];\n";
+  CHECK(may_be_said("line 2: thread (5, 0)", answer, guarded));
+  CHECK_FALSE(may_be_said("line 1: thread (5, 0)", answer, guarded));
+  CHECK(may_be_said("race on z: stores on line 2 and loads on line 3", answer, ordered));
+  CHECK_FALSE(may_be_said("line 2: the load of x", answer, ordered));
+}
+
+namespace {
+
+// An answer, or somebody's file, whose compilation takes any time or memory.
+
+// The value of each of these takes seconds to work out, and there are many.
+const char* const kEndless =
+    "  constexpr auto sum = [](int n) {\n"
+    "    int all = 0;\n"
+    "    for (int i = 0; i < n; ++i) {\n"
+    "      for (int k = 0; k < 160; ++k) all += k;\n"
+    "    }\n"
+    "    return all;\n"
+    "  };\n"
+    "  constexpr int s0 = sum(200000), s1 = sum(200001), s2 = sum(200002), s3 = sum(200003);\n"
+    "  constexpr int s4 = sum(200004), s5 = sum(200005), s6 = sum(200006), s7 = sum(200007);\n";
+
+std::string with_endless_constants(const std::string& file, const std::string& before) {
+  std::string text = testing::contents(file);
+  return text.insert(text.find(before), kEndless);
+}
+
+testing::Output limited(const std::string& settings, const std::string& command) {
+  return testing::run(settings + " src/try/limited.sh yours.cu " + command);
+}
+
+}  // namespace
+
+TEST_CASE("a constant expression without an end is told as such, by the grader and by make try") {
+  const testing::Folder folder;
+  folder.write(
+      "01-index-and-guard.cu",
+      with_endless_constants(
+          "exercises/01-index-and-guard/kernel.cu", "  // ---- end of your code"));
+  const std::string answer = folder / "01-index-and-guard.cu";
+  folder.write("work/none", "");
+  const testing::Output graded = testing::run(
+      "COMPILE_S=1 BUILD='" + testing::built().string() + "' WORK='" + folder / "work" +
+      "' src/school/grade/grade.sh 1 '" + answer + "' 2>&1");
+  CHECK(graded.exit_code == 3);
+  CHECK(
+      graded.out == answer + ": took too long to compile: more than 1 s; COMPILE_S= allows more\n");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder / "work"), {}) == 1);
+
+  folder.write("naive.cu", with_endless_constants("examples/naive.cu", "  float sum = 0;"));
+  const testing::Output tried = testing::run(
+      "COMPILE_S=1 BUILD='" + testing::built().string() + "' KERNEL='" + folder / "naive.cu" +
+      "' src/try/compile.sh '" + folder / "out" + "' 2>&1");
+  CHECK(tried.exit_code == 1);
+  CHECK(tried.out.find("took too long to compile: more than 1 s") != std::string::npos);
+  CHECK(!std::filesystem::exists(folder / "out.traced.o"));
+}
+
+TEST_CASE("what a compiler needs too much of is told, and nothing of its work is left") {
+  const testing::Folder folder;
+  const std::string here = "TMPDIR='" + folder.path().string() + "'";
+  const testing::Output memory =
+      limited(here + " COMPILE_GB=1", "dd if=/dev/zero of=/dev/null bs=2G count=1");
+  CHECK(memory.exit_code == 124);
+  CHECK(
+      memory.err == "yours.cu: needs more memory to compile than 1 GB; COMPILE_GB= allows more\n");
+  const testing::Output size = limited(here, "bash -c 'head -c 300M /dev/zero > $TMPDIR/out'");
+  CHECK(size.exit_code == 124);
+  CHECK(size.err == "yours.cu: is too large after compilation: a file of more than 256 MB\n");
+  const testing::Output time = limited(here + " COMPILE_S=1", "bash -c 'while :; do :; done'");
+  CHECK(time.exit_code == 124);
+  const char* const too_long =
+      "yours.cu: took too long to compile: more than 1 s; COMPILE_S= allows more\n";
+  CHECK(time.err == too_long);
+  // A compiler with several threads uses up its own time before the clock's.
+  CHECK(limited(here + " COMPILE_S=1", "bash -c 'kill -XCPU $$'").err == too_long);
+  const testing::Output children = limited(here + " COMPILE_S=1", "bash -c 'sleep 7 & wait'");
+  CHECK(children.exit_code == 124);
+  CHECK(std::filesystem::is_empty(folder.path()));
+
+  const testing::Output other = limited(here, "bash -c 'echo wrong >&2; exit 3'");
+  CHECK(other.exit_code == 3);
+  CHECK(other.err == "wrong\n");
+  CHECK(limited("COMPILE_S=0", "true").err.starts_with("COMPILE_S=0: give a whole number"));
+}
+
+TEST_CASE(
+    "a sum that begins with whatever its register holds is wrong, where the compiler lets it") {
+  const std::string environment = testing::contents(testing::built() / "grade/environment");
+  if (environment.find("-ftrivial-auto-var-init") == std::string::npos) return;  // before g++ 12
+  const testing::Folder folder;
+  std::string answer = testing::contents("exercises/00-vector-add/kernel.cu");
+  folder.write(
+      "00-vector-add.cu", answer.insert(
+                              answer.find("  // ---- end of your code"),
+                              "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                              "  float sum;\n"
+                              "  if (i < n) sum += x[i] + y[i], z[i] = sum;\n"));
+  const testing::Output graded = testing::run(
+      "HINT=1 BUILD='" + testing::built().string() + "' src/school/grade/grade.sh 0 '" +
+      folder / "00-vector-add.cu" + "' 2>&1");
+  CHECK(graded.exit_code == 1);
+  CHECK(graded.out.find("a variable is used before") != std::string::npos);
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder in which make finds grade.mk, all that it builds, and for grade.sh something that says
+// "said" and ends with the exit code EX.
+struct SmallTree {
+  SmallTree() {
+    folder.write(
+        "Makefile",
+        "SHELL := /bin/bash\nBUILD := build\nNEW = $@.new\n"
+        "MAKE_PID := $(shell echo $$PPID)\n.SILENT:\ninclude " +
+            fs::absolute("src/school/grade/grade.mk").string() + "\n");
+    for (const char* part :
+         {"grade.flags", "link.flags", "grade/grader.o", "grade/assemble", "grade/cpu.h.gch",
+          "grade/environment"}) {
+      folder.write(std::string("build/") + part, "");
+    }
+    folder.write("src/school/grade/grade.sh", "#!/bin/bash\necho said ${INSPECT:-}\nexit $1\n");
+    fs::permissions(folder / "src/school/grade/grade.sh", fs::perms::owner_all);
+  }
+  testing::Output make(const std::string& words, const std::string& environment = "") const {
+    return testing::run(
+        "cd '" + folder.path().string() + "' && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL " +
+        environment + " make " + words + " 2>&1");
+  }
+  testing::Folder folder;
+};
+
+}  // namespace
+
+TEST_CASE("make prints nothing after a verdict, and keeps its exit code") {
+  const SmallTree tree;
+  for (const char* options : {"", "-s ", "-j3 ", "-k V=1 "}) {
+    CAPTURE(options);
+    const testing::Output passed = tree.make(options + std::string("grade EX=0"));
+    CHECK(passed.out == "said\n");
+    CHECK(passed.exit_code == 0);
+    for (const char* code : {"1", "2", "4"}) {
+      const testing::Output failed = tree.make(options + std::string("grade EX=") + code);
+      CHECK(failed.out == "said\n");
+      CHECK(failed.exit_code != 0);
+    }
+  }
+  CHECK(tree.make("show EX=1").out == "said show\n");
+  CHECK(tree.make("show EX=1").exit_code != 0);
+  for (const auto& file : fs::directory_iterator(tree.folder / "build/grade")) {
+    CHECK_FALSE(file.path().filename().string().starts_with("verdict"));
+  }
+}
+
+TEST_CASE("make grade fails the recipe of another make, and make -n grade does nothing") {
+  const SmallTree tree;
+  const testing::Output inner = tree.make("grade EX=1", "MAKELEVEL=1");
+  CHECK(inner.out.find("said\n") != std::string::npos);
+  CHECK(inner.exit_code == 2);
+  const testing::Output dry = tree.make("-n grade EX=1");
+  CHECK(dry.out.find("said\n") == std::string::npos);
+  CHECK(dry.exit_code == 0);
+}
+
+namespace {
+
+// What grading comes to where an answer has taken over the process that it runs in. No answer's
+// text gets so far; here a function stands in its place that does at once what such an answer would
+// want.
+
+const char* const kTakenOver = R"(
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include "simulator/guard/child.h"
+#include "school/grade/shape.h"
+
+// An address that is computed from another one, as a kernel could do it.
+template <class F>
+F* at(F* function) {
+  static volatile std::uintptr_t distance;
+  distance = reinterpret_cast<std::uintptr_t>(function) - reinterpret_cast<std::uintptr_t>(&std::abort);
+  return reinterpret_cast<F*>(reinterpret_cast<std::uintptr_t>(&std::abort) + distance);
+}
+void report(const std::string& text) {
+  guard::tell(guard::Message::kReport, 0, text.data(), text.size());
+}
+
+void run(Shape, const float*, const float*, float*) {
+  const std::string attack = std::getenv("ATTACK"), made = std::getenv("MADE");
+  if (attack == "popen") at(&popen)(("touch " + made).c_str(), "r");
+  if (attack == "fopen") at(&fopen)(made.c_str(), "w");
+  if (attack == "socket") at(&socket)(AF_INET, SOCK_STREAM, 0);
+  if (attack == "fork") at(&fork)();
+  if (attack == "exit") at(&std::exit)(0);
+  if (attack == "_exit") at(&_exit)(0);
+  for (volatile bool on = attack == "loop"; on;);
+  if (attack == "nonsense") report("passed"), _exit(0);
+  if (attack == "escapes") {
+    const auto zero = std::string(1, '\0');
+    report("0" + zero + "\033[2Jtable\n" + zero + zero + "no\n\nno\n" + zero + "0" + zero +
+           "\033]0;title\a\nPASSED" + zero + zero + zero);
+    _exit(0);
+  }
+}
+)";
+
+}  // namespace
+
+TEST_CASE("an answer that takes over its process reaches nothing, fails, and is told why") {
+  const testing::Folder folder;
+  const std::string made = folder / "made";
+  folder.write("taken_over.cpp", kTakenOver);
+  const testing::Output linked = testing::run(
+      ". '" + (testing::built() / "grade/environment").string() +
+      "'; $CXX -std=c++20 -iquote src -c '" + folder / "taken_over.cpp" + "' -o '" +
+      folder / "taken_over.o" + "' && $CXX '" + folder / "taken_over.o" +
+      "' \"$EXERCISE_OBJECTS/01-index-and-guard/exercise.o\" '" +
+      (testing::built() / "grade/grader.o").string() + "' $LIBRARIES -o '" + folder / "grade" +
+      "'");
+  CAPTURE(linked.err);
+  REQUIRE(linked.exit_code == 0);
+  struct Attack {
+    const char *name, *words;
+  };
+  for (const auto& [name, words] : {
+           Attack{"popen", "the kernel tries to reach the system (system call"},
+           {"fopen", "the kernel tries to reach the system (system call"},
+           {"socket", "the kernel tries to reach the system (system call"},
+           {"fork", "the kernel tries to reach the system"},
+           {"exit", "ends the program by exit()"},
+           {"_exit", "ends the program before it is done"},
+           {"nonsense", "the report of the process that ran the kernel makes no sense"},
+           {"escapes", R"(\x1b]0;title\x07\nPASSED)"},
+       }) {
+    const testing::Output output = testing::run(
+        "ATTACK=" + std::string(name) + " MADE='" + made + "' '" + folder / "grade" +
+        "' --exercise 01-index-and-guard --file exercises/01-index-and-guard/kernel.cu --seed 1 " +
+        "--hint 2 --limit 1");
+    const std::string attack = name;
+    CAPTURE(attack);
+    CAPTURE(output.out);
+    CAPTURE(output.err);
+    if (output.err.find("grants no filter of system calls") != std::string::npos) {
+      MESSAGE("left out: this system grants no filter of system calls");
+      return;
+    }
+    CHECK(output.exit_code == 1);
+    CHECK(output.out.find(words) != std::string::npos);
+    CHECK(output.out.find('\033') == std::string::npos);
+    CHECK(!std::filesystem::exists(made));
+  }
+  // Not as long as it may run, but as long as it may use a processor.
+  const testing::Output exhausted = testing::run(
+      "ulimit -St 1; ATTACK=loop MADE= '" + folder / "grade" +
+      "' --exercise 01-index-and-guard --file exercises/01-index-and-guard/kernel.cu --seed 1 " +
+      "--hint 1 --limit 60");
+  CHECK(exhausted.exit_code == 6);
+  CHECK(exhausted.out.find("the kernel has used up its processor time") != std::string::npos);
+}
+
+}  // namespace grade

@@ -1,0 +1,313 @@
+// make grade EX=n: what a student's kernel did, and the verdict on it.
+//
+// This program is linked for one answer: with its kernel, where the exercise has one, and with
+// exercises/NN-name/exercise.cpp. A child process runs the kernel and concludes what there is to
+// say of it; this one says it.
+//
+// So the verdict is made in memory that the kernel could reach for. What stands around it:
+// - Only the text of the marked regions is compiled. kernel_rules.cpp allows no inline assembly, no
+//   attributes, no calls but CUDA's, and grade.sh no symbol of anybody else.
+// - Everything that is compiled has the tracer's hooks. An access of the heap or another stack is a
+//   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
+//   stored to. (The program's static data are a kernel's constants, too, and free to it.)
+// - A, B and C lie between fences, which show what was stored beside them.
+// - The child is locked (guard/child.h): whatever it computes and wherever it jumps, it can reach
+// no
+//   file, process or network, and this program believes nothing of what it says to make sense.
+// A kernel that stores at a guessed address is therefore told from an honest one, unless the guess
+// hits the static data or the very record of it. One that takes its process over can do nothing
+// else there, but it can say that it passed: a verdict is worth what the memory is worth in which
+// it was made. exercises/TEACHING.md says so to those who give marks.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lab/device.h"
+#include "model/refusal.h"
+#include "school/grade/answer.h"
+#include "school/grade/case.h"
+#include "school/grade/complaint.h"
+#include "school/grade/verdict.h"
+#include "simulator/guard/guard.h"
+#include "text/echoed.h"
+#include "text/file.h"
+#include "text/numbers.h"
+
+namespace grade {
+
+namespace {
+
+struct Options {
+  std::string exercise;  // "03-coalesce"
+  std::string file;
+  std::string student;
+  std::uint64_t seed = 0;  // 0: a fresh one
+  int hint = 0;
+  double limit_s = 10;
+  bool brief = false;
+  int used = 0;       // the highest hint level that was told before
+  std::string facts;  // a file to write what grade_class.sh needs to
+  InspectOptions inspect;
+};
+
+template <class T>
+T number(const std::string& name, const std::string& text, T least, T most) {
+  T value{};
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least ||
+      value > most) {
+    throw model::Refusal(
+        name + "=" + text::echoed(text) + ": give a number from " +
+        text::printed("%g", double(least)) + " to " + text::printed("%g", double(most)));
+  }
+  return value;
+}
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i], text = argv[i + 1];
+    if (name == "--flags") {  // all that follow are for make show or make step
+      options.inspect.flags.assign(argv + i + 1, argv + argc);
+      break;
+    }
+    if (text.empty()) continue;
+    if (name == "--exercise") {
+      options.exercise = text;
+    } else if (name == "--file") {
+      options.file = text;
+    } else if (name == "--student") {
+      options.student = text;
+    } else if (name == "--seed") {
+      options.seed = number<std::uint64_t>("SEED", text, 1, 1'000'000'000);
+    } else if (name == "--hint") {
+      options.hint = number("HINT", text, 0, 2);
+    } else if (name == "--limit") {
+      options.limit_s = number("LIMIT", text, 0.1, 3600.0);
+    } else if (name == "--used") {
+      options.used = number("--used", text, 0, 2);
+    } else if (name == "--facts") {
+      options.facts = text;
+    } else if (name == "--inspect") {
+      options.inspect.how = text;
+    } else if (name == "--page") {
+      options.inspect.page = text;
+    } else if (name == "--brief") {
+      options.brief = text == "1";
+    } else {
+      throw model::Refusal(text::echoed(name) + ": no option of the grader");
+    }
+  }
+  if (options.seed == 0) options.seed = 1 + std::random_device()() % 1'000'000;
+  return options;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Exit codes, which src/school/grade/grade.sh and its callers tell apart.
+enum ExitCode {
+  kPassed = 0,
+  kFailed = 1,
+  kUnusable = 2,
+  kTimedOut = 4,
+  kGraderAtFault = 5,
+  kExhausted = 6
+};
+
+// A label with words beside it, in lines of at most 80 columns; longer words, such as paths, stay
+// whole.
+void say(const char* label, const std::string& words) {
+  constexpr int kLabel = 10;
+  std::size_t width = 70;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    width = std::max(width, end - begin);
+    begin = end + 1;
+  }
+  for (const std::string& line : text::wrapped(words, static_cast<int>(width))) {
+    std::printf("%-*s%s\n", kLabel, label, line.c_str());
+    label = "";
+  }
+}
+
+int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
+  // A class is told more than its students have asked for.
+  const bool is_class = !options.facts.empty();
+  const int used = is_class ? 0 : std::max(options.used, complaint ? options.hint : 0);
+  if (options.brief) {
+    std::printf(
+        "%-24s %s%s\n", options.exercise.c_str(), complaint ? "failed  " : "passed",
+        complaint ? complaint->symptom.c_str() : "");
+    return code;
+  }
+  if (!complaint) {
+    std::printf(
+        "\nPASSED  (%sseed %llu)\n",
+        is_class ? "" : text::printed("highest hint level used: %d, ", used).c_str(),
+        static_cast<unsigned long long>(options.seed));
+    return code;
+  }
+  std::printf("\n");
+  say("FAILED", complaint->symptom);
+  if (options.hint >= 1) say("where", complaint->phase);
+  if (options.hint >= 2) say("detail", complaint->place);
+  if (options.hint < 2) {
+    say("", text::printed(
+                "HINT=%d says %s; SEED=%llu draws the same shapes again", options.hint + 1,
+                options.hint == 0 ? "where to look" : "the line and the thread",
+                static_cast<unsigned long long>(options.seed)));
+  }
+  if (used > 0) say("", text::printed("highest hint level used so far: %d", used));
+  return code;
+}
+
+std::vector<Shape> drawn_shapes(std::uint64_t seed) {
+  Random random(seed);
+  return exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
+}
+
+// What the class's table says of an exercise that is drawn by name: whose numbers were graded.
+std::string facts_about(const Student& student) {
+  if (!exercise.instance) return "\n\n";
+  return std::string(student.is_another ? "another" : "own") + "\n" + for_table(student.name) +
+         "\n";
+}
+
+std::string words_about(const Student& student, const std::string& asked_for) {
+  if (!student.is_another) return "";
+  return "\nThe answer says \"" + std::string(kStudentLine) + " " + student.name +
+         "\", so it is graded with the numbers of that name.\n\"" + text::echoed(asked_for) +
+         "\" is another name.\n";
+}
+
+// In the child: runs the kernel in all cases, and reports a packed verdict after each of them.
+// Returns the last.
+std::string run_cases(
+    const Options& options, const std::vector<Shape>& shapes, const Answers& answers) {
+  std::vector<Case> cases;
+  std::optional<Complaint> complaint;
+  std::string verdict;
+  const auto conclude_so_far = [&] {
+    const Submission submission{answers, cases, options.student, options.seed};
+    verdict = packed(verdict_on(submission, shapes.size(), complaint));
+    guard::report_until_now(verdict);
+  };
+  conclude_so_far();
+  lock_child(shapes.size(), options.exercise, options.file);
+  for (const Shape& shape : shapes) {
+    Case c = drawn_case(shape, options.seed + cases.size());
+    run_watched(c, cases.empty());
+    measure(c);
+    cases.push_back(std::move(c));
+    keep_gravest(complaint, complaint_about(cases.back()));
+    conclude_so_far();
+  }
+  return verdict;
+}
+
+int grade_answer(Options options) {
+  const std::vector<Shape> shapes = drawn_shapes(options.seed);
+  const std::string text = text_of(options.file);
+  const Answers answers = answers_in(text);
+  const Student student = student_of(text, options.student);
+  const std::string asked_for = std::exchange(options.student, student.name);
+  if (!options.brief) {
+    say("exercise", std::to_string(std::atoi(options.exercise.c_str())) + ": " + exercise.title);
+    say("answer", options.file);
+    say("seed", std::to_string(options.seed));
+    if (exercise.instance) {
+      const Submission submission{answers, {}, options.student, options.seed};
+      std::printf(
+          "\n%s%s", exercise.instance(submission).c_str(), words_about(student, asked_for).c_str());
+    }
+  }
+  std::fflush(stdout);
+
+  const guard::Guard guard = case_guard(options.limit_s, "grade", shapes.size());
+  const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE* report) {
+    const std::string verdict = run_cases(options, shapes, answers);
+    std::fwrite(verdict.data(), 1, verdict.size(), report);
+    return guard::Outcome{0, ""};
+  });
+  if (!ended.unlocked.empty())
+    std::fprintf(stderr, "%s\n", guard::sentence_about_lock(guard, ended).c_str());
+  if (!ended.watched &&
+      (ended.how == guard::Ended::complained || ended.how == guard::Ended::refused)) {
+    std::fprintf(stderr, "grade: %s\n", ended.sentence.c_str());
+    return kGraderAtFault;
+  }
+  const bool done = ended.how == guard::Ended::done;
+  const std::optional<Verdict> told = unpacked_verdict(ended.report);
+  Verdict verdict = told.value_or(Verdict{});
+  int code = verdict.complaint || !done ? kFailed : kPassed;
+  if (!told || (done && verdict.finished != shapes.size())) {
+    code = kFailed;
+    verdict = {};
+    verdict.complaint = {
+        "the report of the process that ran the kernel makes no sense",
+        done ? "the kernel has changed memory that belongs to the grader" : ended.sentence,
+        "no line is known", Gravity::outside};
+  } else if (!done) {
+    const bool out_of_time =
+        ended.how == guard::Ended::timed_out || ended.how == guard::Ended::exhausted;
+    // What an earlier case came to says more than that there was no time for a later one.
+    if (!verdict.complaint && out_of_time) {
+      code = ended.how == guard::Ended::timed_out ? kTimedOut : kExhausted;
+    }
+    if (!verdict.complaint || !out_of_time) {
+      const Shape last =
+          shapes.empty() ? Shape{} : shapes[std::min(verdict.finished, shapes.size() - 1)];
+      keep_gravest(verdict.complaint, complaint_about(last, ended));
+    }
+  }
+  if (!options.facts.empty()) {
+    const std::string problem =
+        text::write_file(options.facts, {verdict.facts + facts_about(student)});
+    if (!problem.empty()) throw model::Refusal("--facts " + options.facts + ": " + problem);
+  }
+  if (!options.brief) std::fputs((verdict.table + verdict.score).c_str(), stdout);
+  return conclude(options, verdict.complaint, code);
+}
+
+int grade_or_refuse(int argc, char** argv) {
+  try {
+    lab::prepare_threads();
+    const Options options = parse_options(argc, argv);
+    if (!options.inspect.how.empty()) {
+      return inspect(
+          options.inspect,
+          {options.exercise, options.file, options.student, options.seed, options.limit_s});
+    }
+    return grade_answer(options);
+  } catch (const model::Refusal& refusal) {
+    std::fprintf(stderr, "grade: %s\n", refusal.what());
+  } catch (const guard::NoChild& no_child) {
+    std::fprintf(stderr, "grade: %s\n", no_child.what());
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "grade: %s\n", exception.what());
+    return kGraderAtFault;
+  }
+  return kUnusable;
+}
+
+}  // namespace
+
+}  // namespace grade
+
+int main(int argc, char** argv) {
+  guard::main_begins();
+  text::open_standard_streams();
+  return text::finished("grade", grade::grade_or_refuse(argc, argv));
+}

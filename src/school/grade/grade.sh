@@ -1,0 +1,180 @@
+#!/bin/bash
+# grade.sh [EXERCISE [ANSWER]]: builds a student's answer and runs the grader on it.
+#
+#   EXERCISE  its number or its folder's name: 3, 03-coalesce; empty: all that were begun
+#   ANSWER    the student's file; nothing but its marked regions and `answer` lines is used. Empty:
+#             the one in answers/, which begins as a copy of the exercise's kernel.cu
+#
+# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape),
+# COMPILE_S and COMPILE_GB (src/try/limited.sh).
+# BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
+# FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
+# INSPECT=show, step or debug: no verdict, but what the kernel does (src/school/grade/verdict.h); then PAGE,
+# INSPECT_FLAGS, BLOCK and THREAD are from the user, too.
+#
+# Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
+# 4 timed out, 5 the grader itself is at fault, 6 has used up its processor time.
+set -uo pipefail
+# EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
+# LIBRARIES.
+. "$BUILD/grade/environment" || exit 5
+case ${HINT:-0} in
+  0 | 1 | 2) ;;
+  *)
+    echo "HINT=$HINT: give 0 (the symptom), 1 (where to look) or 2 (line and thread)" >&2
+    exit 2
+    ;;
+esac
+if [ -z "${1:-}" ]; then
+  worst=0
+  for folder in exercises/[0-9]*; do
+    exercise=${folder#exercises/}
+    answer=$(ls "answers/$exercise".* 2> /dev/null | head -n 1)
+    if [ -n "$answer" ]; then
+      BRIEF=1 "$0" "$exercise" "$answer" || worst=1
+    else
+      printf '%-24s not begun\n' "$exercise"
+    fi
+  done 2> >(awk '!said[$0]++' >&2)
+  exit $worst
+fi
+
+exercise=
+for folder in exercises/[0-9]*; do
+  name=${folder#exercises/} number=${folder#exercises/}
+  number=${number%%-*}
+  case $1 in "$name" | "${name#*-}" | "$number" | "${number#0}") exercise=$name ;; esac
+done
+[ -n "$exercise" ] || { echo "EX=$1: no such exercise; there are" exercises/[0-9]* >&2; exit 2; }
+folder=exercises/$exercise
+answer=${2:-}
+if [ -z "$answer" ]; then
+  answer=$(ls "answers/$exercise".* 2> /dev/null | head -n 1)
+fi
+if [ -z "$answer" ]; then
+  # What to begin with is start.cu or start.txt, or else the empty kernel.
+  start=$(ls "$folder"/start.* 2> /dev/null | head -n 1)
+  start=${start:-$folder/kernel.cu}
+  answer=answers/$exercise.${start##*.}
+  mkdir -p answers
+  # Where numbers are drawn by a student's name, the name goes with the file.
+  awk '/^answer student:$/ { name = ENVIRON["STUDENT"]; gsub(/[[:cntrl:]]/, " ", name); $0 = $0 " " name; sub(/ +$/, "") }
+    { print }' "$start" > "$answer.new" && mv "$answer.new" "$answer" || exit 5
+  if grep -q '^answer student:$' "$answer"; then
+    echo "Your numbers are drawn by your name: write it in $answer, behind \"answer student:\"."
+  fi
+  echo "$answer is yours: write in it what $folder/README.md asks for, then run this command again."
+  exit 1
+fi
+work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 5
+# Drawn here, so that the record can say it.
+[ -z "${INSPECT:-}" ] || SEED=${SEED:-1}
+SEED=${SEED:-$((1 + (RANDOM << 15 | RANDOM) % 1000000))}
+used=0
+[ ! -e "${RECORD:-}" ] || used=$(awk -F , -v exercise="$exercise" '
+  $2 == exercise && $4 ~ /^[0-2]$/ && $4 > most { most = $4 } END { print most + 0 }' "$RECORD")
+
+# A line for each grading, with the hint level that was told. Pictures of a kernel that fails say
+# line and thread, as the highest level does; of one that does not they tell nothing.
+record() {
+  [ -n "${RECORD:-}" ] || return
+  local told=0 verdicts=(passed failed refused "did not compile" "timed out" "" "too much CPU time")
+  if [ -n "${INSPECT:-}" ]; then
+    [ "$1" = 1 ] && [ "$INSPECT" != debug ] || return
+    verdicts[1]=shown
+    HINT=2
+  fi
+  [ -n "${verdicts[$1]:-}" ] || return
+  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4 | 6) told=${HINT:-0} ;; esac
+  mkdir -p "$(dirname "$RECORD")" && {
+    [ -s "$RECORD" ] || echo date,exercise,seed,hint,verdict
+    echo "$(date -u +%Y-%m-%dT%H:%M:%SZ),$exercise,$SEED,$told,${verdicts[$1]}"
+  } >> "$RECORD"
+}
+trap 'code=$?; rm -rf "$work"; record $code' EXIT
+
+# $1: why, in a sentence; $2: the exit code.
+give_up() {
+  if [ "${BRIEF:-}" = 1 ]; then
+    printf '%-24s %s\n' "$exercise" "$1" | head -n 1
+  else
+    printf '%s\n' "$1" >&2
+  fi
+  exit "$2"
+}
+
+# The grader is at fault, and not the answer.
+broken() {
+  cat "$work/why" >&2
+  exit 5
+}
+
+# A link is followed here; what is neither a file nor a name of one is not even opened.
+if [ -e "$answer" ] && [ ! -f "$answer" ]; then give_up "$answer: no file that can be graded" 2; fi
+[ -r "$answer" ] || give_up "$answer: there is no such file" 2
+[ "$(stat -L -c %s "$answer")" -le 1000000 ] || give_up "$answer: more than 1 MB, no answer" 2
+grep -q '[^[:space:]]' "$answer" ||
+  give_up "$answer: nothing written yet; begin with a copy of what is in $folder" 1
+objects=()
+
+# Runs a step of the compilation under limits; what it says is in $work/why.
+compile() {
+  src/try/limited.sh "$answer" "$@" 2> "$work/why"
+  local code=$?
+  [ $code != 124 ] || give_up "$(cat "$work/why")" 3
+  return $code
+}
+
+if [ -e "$folder/kernel.cu" ]; then
+  "$BUILD/grade/assemble" "$folder/kernel.cu" "$answer" > "$work/kernel.cu" 2> "$work/why"
+  status=$?
+  [ $status = 0 ] || give_up "$(cat "$work/why")" $status
+
+  # The header is there precompiled, which only spares time.
+  compile $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" ||
+    give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 3
+  [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
+
+  # What it needs of others, after all that was refused in the text. Nothing may run before main.
+  # The tensor core's instructions are for the exercises that include them.
+  instructions=^$
+  ! grep -qx '#include "simulator/cuda/instructions.h"' "$folder/kernel.cu" ||
+    instructions='^(_Z11ldmatrix_x4RA4_jPKv|_Z16mma_m16n8k8_tf32RA4_fRA4_KjRA2_S1_|_Z12cvt_rna_tf32f)$'
+  stranger=$(nm -u "$work/raw.o" | awk -v instructions="$instructions" '
+    $2 ~ instructions { next }
+    $2 ~ /^(__tsan_|__sanitizer_cov_trace_pc$|__ubsan_handle_out_of_bounds$|simt_announce$|_ZN4simt|_Z[0-9]+__pipeline_|memcpy$|memset$)/ ||
+    $2 ~ /^(threadIdx|blockIdx|blockDim|gridDim|warpSize|fmaf?|fmaxf?|fminf?|_GLOBAL_OFFSET_TABLE_)$/ ||
+    $2 ~ /^(_Z[0-9]+__f(add|sub|mul|maf)_rnf+|__(popcount|ffs|clz)[sd]i2)$/ ||
+    $2 ~ /^(__stack_chk_fail|__gxx_personality_v0|_Unwind_Resume)$/ { next }
+    { print $2 }' | c++filt | grep -vx "shared" | head -n 1)
+  [ -z "$stranger" ] || give_up "$answer: it calls $stranger, which is not for kernels" 2
+  # (The one function of priority 99 is the compiler's own, for -fsanitize=thread.)
+  if readelf -SW "$work/raw.o" | sed 's/^ *\[ *[0-9]*\] *//' | awk '
+      $2 == "INIT_ARRAY" && !($1 == ".init_array.00099" && $5 == "000008") { own = 1 }
+      $2 == "PREINIT_ARRAY" || $1 ~ /^\.ctors/ { own = 1 }
+      END { exit !own }'; then
+    give_up "$answer: it has code that runs before the kernel does; a kernel has none" 2
+  fi
+  compile src/simulator/trace/keep_symbols.sh "$work/raw.o" "$work/kernel.o" _Z3run5ShapePKfS1_Pf $COUNTED || broken
+  objects=("$work/kernel.o")
+fi
+compile $CXX "${objects[@]}" "$EXERCISE_OBJECTS/$exercise/exercise.o" "$BUILD/grade/grader.o" \
+  $LIBRARIES -o "$work/grade" || broken
+
+options=(--exercise "$exercise" --file "$answer" --seed "$SEED" --student "${STUDENT:-}"
+  --limit "${LIMIT:-}")
+case ${INSPECT:-} in
+  debug)
+    src/try/debug/debug.sh "$work/grade" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${options[@]}" \
+      --inspect debug --flags debug
+    exit ;;
+  show | step)
+    OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --inspect "$INSPECT" --page "${PAGE:-$BUILD/show.html}" \
+      --flags "$INSPECT" ${INSPECT_FLAGS:-}
+    exit ;;
+esac
+OMP_WAIT_POLICY=passive "$work/grade" "${options[@]}" --hint "${HINT:-}" --brief "${BRIEF:-}" \
+  --used "$used" --facts "${FACTS:-}"
+status=$?
+[ $status -le 4 ] || [ $status = 6 ] && exit $status
+exit 5

@@ -1,0 +1,116 @@
+// index_mutants [SEED...]: runs mutants of a solution (src/school/grade/index_mutants.awk), which
+// it reads from stdin, a line for each, with all these seeds. Prints those that pass with one of
+// them. Linked as a grader is, with this main in place of the grader's (src/school/grade/check.sh).
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lab/device.h"
+#include "school/grade/case.h"
+#include "school/grade/complaint.h"
+#include "school/grade/exercise.h"
+#include "simulator/guard/guard.h"
+#include "simulator/machine/symbols.h"
+
+void run(Shape shape, const float* A, const float* B, float* C);
+
+namespace {
+
+// Which uses of indices are wrong, and how.
+struct Mutant {
+  enum { none, drop, halve, exchange, wrap } kind = none;
+  std::vector<char> wrong = std::vector<char>(1000);
+};
+Mutant mutant;
+
+// "drop 3,5 row: As[row][k + row]"
+Mutant mutant_of(const std::string& line) {
+  std::istringstream text(line);
+  std::string word;
+  text >> word;
+  Mutant m;
+  m.kind = word == "drop"       ? Mutant::drop
+           : word == "halve"    ? Mutant::halve
+           : word == "exchange" ? Mutant::exchange
+                                : Mutant::wrap;
+  for (std::size_t number; text >> number; text.get()) {
+    m.wrong.at(number) = 1;
+    if (text.peek() != ',') break;
+  }
+  return m;
+}
+
+bool passes(std::uint64_t seed) {
+  grade::Random random(seed);
+  std::vector<grade::Case> cases;
+  for (const Shape& shape : grade::exercise.shapes(random)) {
+    grade::Case c = grade::drawn_case(shape, seed + cases.size());
+    grade::run_watched(c);
+    grade::measure(c);
+    if (grade::fails(c)) return false;
+    cases.push_back(std::move(c));
+  }
+  const grade::Submission submission{{}, cases, "", seed};
+  return !grade::exercise.check || !grade::exercise.check(submission);
+}
+
+// In a child, because it may crash or never end.
+bool passes_in_child(std::uint64_t seed) {
+  const guard::Guard guard = grade::case_guard(5, "index_mutants", 1);
+  const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE*) {
+    return guard::Outcome{passes(seed) ? 0 : 1, ""};
+  });
+  return ended.how == guard::Ended::done && ended.exit_code == 0;
+}
+
+}  // namespace
+
+// What the traced kernel computes with in place of an index. No tracer sees what this does.
+namespace simt {
+
+int index_mutant(std::size_t number, int value, int other, int period) {
+  if (!mutant.wrong[number]) return value;
+  switch (mutant.kind) {
+    case Mutant::drop:
+      return 0;
+    case Mutant::halve:
+      return value / 2;
+    case Mutant::exchange:
+      return other;
+    case Mutant::wrap:
+      return value % period;
+    default:
+      return value;
+  }
+}
+
+}  // namespace simt
+
+int main(int argc, char** argv) {
+  guard::main_begins();
+  lab::prepare_threads();
+  machine::function_name(reinterpret_cast<const void*>(&run));  // read once, and not in each child
+  const std::vector<std::string> seeds(argv + 1, argv + argc);
+  bool all_fail = true;
+  for (const std::string& seed : seeds) {
+    if (passes_in_child(std::stoull(seed))) continue;
+    std::cout << "the solution fails with seed " << seed << " as a mutant without a change\n";
+    all_fail = false;
+  }
+  for (std::string line; std::getline(std::cin, line);) {
+    mutant = mutant_of(line);
+    std::string passed;
+    for (const std::string& seed : seeds) {
+      if (passes_in_child(std::stoull(seed))) passed += " " + seed;
+    }
+    if (passed.empty()) continue;
+    std::cout << line << "\n    passes with seed" << passed << "\n";
+    all_fail = false;
+  }
+  return all_fail ? 0 : 1;
+}

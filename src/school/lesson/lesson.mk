@@ -1,0 +1,22 @@
+# The walkthrough's whole programs, with <<< >>> and main, compiled for the CPU; nvcc compiles them
+# unchanged.
+WHOLE_PROGRAMS := $(BUILD)/examples/vector_add $(BUILD)/examples/standalone
+$(BUILD)/examples/%: examples/%.cu src/school/lesson/on_cpu.h $(BUILD)/src/school/lesson/on_cpu.o $(INSTRUMENT)
+	$(call say,g++,$<)
+	mkdir -p $(@D)
+	sed -E 's/(\w+)<<<([^>]*)>>>\(/launch(\1, \2, 0, /' $< > $@.cpp
+	$(CXX) $(AS_CPU) -O2 -include src/school/lesson/on_cpu.h -fopenmp $@.cpp -x none $(filter %.o %.a,$^) -o $(NEW) && mv -f $(NEW) $@
+
+LESSON := $(BUILD)/src/school/lesson/lesson.o
+$(BUILD)/lesson/update: $(BUILD)/src/school/lesson/update.o $(LESSON)
+	mkdir -p $(@D)
+	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@
+walkthrough: $(PROGRAM) $(BUILD)/lesson/update $(BUILD)/try/eight $(WHOLE_PROGRAMS) ## update the output that walkthrough.md and TEACHING.md quote
+	COLUMNS=100 $(BUILD)/lesson/update ./$(PROGRAM) $(BUILD)
+slides: ## write the sessions of exercises/TEACHING.md as one HTML file, without answers (ANSWERS=1: with them)
+	mkdir -p $(BUILD)
+	src/school/lesson/slides.sh $(BUILD)/slides$(if $(filter 1,$(ANSWERS)),-answers).html "$$ANSWERS"
+.PHONY: walkthrough slides
+
+$(BUILD)/tests: $(LESSON)
+test-parts: $(BUILD)/try/eight $(WHOLE_PROGRAMS)

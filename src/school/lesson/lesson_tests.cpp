@@ -1,0 +1,644 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lab/problem.h"
+#include "school/lesson/lesson.h"
+#include "show/pictures/svg.h"
+#include "testing/program.h"
+
+using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
+
+namespace {
+
+const std::vector<Chapter>& walkthrough() {
+  static const std::vector<Chapter> all = lesson::chapters(lesson::read_lines("walkthrough.md"));
+  return all;
+}
+
+// What make built beside the tests.
+const lesson::Built& built() {
+  static const lesson::Built here{testing::program(), testing::built()};
+  return here;
+}
+
+// Cached, because the same command is in more than one chapter.
+const lesson::Output& output_of(const std::string& command) {
+  static std::map<std::string, lesson::Output> outputs;
+  const auto known = outputs.find(command);
+  if (known != outputs.end()) return known->second;
+  return outputs[command] = lesson::run(command, built());
+}
+
+template <class Visit>
+void for_each_block(const std::string& kind, Visit visit) {
+  for (const Chapter& chapter : walkthrough()) {
+    for (const Block& block : chapter.blocks) {
+      if (block.info == kind || block.info.starts_with(kind + " ")) visit(block);
+    }
+  }
+}
+
+// A quote with the lines in this order and anything between them.
+Lines scattered(const Lines& lines) {
+  Lines parts{"..."};
+  for (const std::string& line : lines) {
+    parts.push_back(line);
+    parts.push_back("...");
+  }
+  return parts;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// The lines from the one with this beginning to the end of its block.
+Lines block_from(const Lines& file, const std::string& beginning) {
+  const auto first = std::find_if(file.begin(), file.end(), [&](const std::string& line) {
+    return line.starts_with(beginning);
+  });
+  return {first, std::find(first, file.end(), "```")};
+}
+
+Lines single_spaced(Lines lines) {
+  for (std::string& line : lines) line = std::regex_replace(line, std::regex("( |─)+"), " ");
+  return lines;
+}
+
+int occurrences(const std::string& text, const std::string& of) {
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find(of, at)) != std::string::npos; at += of.size()) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("the walkthrough's commands work, and print what it quotes") {
+  int quoted = 0;
+  for_each_block("console", [&](const Block& block) {
+    if (block.info != "console") return;
+    for (const Command& command : lesson::commands(block)) {
+      CAPTURE(command.line);
+      CAPTURE(command.text);
+      const lesson::Output& output = output_of(command.text);
+      CHECK(output.exit_code == 0);
+      if (command.quoted.empty()) continue;
+      CHECK(lesson::difference(command.quoted, output.lines) == "");
+      ++quoted;
+    }
+  });
+  CHECK(quoted > 20);
+}
+
+TEST_CASE("the walkthrough's commands within a sentence work") {
+  for (const Chapter& chapter : walkthrough()) {
+    CAPTURE(chapter.title);
+    for (const Command& command : lesson::inline_commands(chapter)) {
+      CAPTURE(command.text);
+      CHECK(output_of(command.text).exit_code == 0);
+    }
+  }
+}
+
+TEST_CASE("the walkthrough's commands for a GPU are well-formed") {
+  for_each_block("console", [&](const Block& block) {
+    if (block.info == "console") return;
+    CAPTURE(block.line);
+    CHECK(block.info == "console gpu");
+    for (const Command& command : lesson::commands(block)) {
+      CAPTURE(command.text);
+      CHECK(command.quoted.empty());
+      CHECK(lesson::malformed(command.text, built()) == "");
+    }
+  });
+}
+
+TEST_CASE("the walkthrough's diffs are those of the source") {
+  int diffs = 0;
+  for_each_block("diff", [&](const Block& block) {
+    CAPTURE(block.line);
+    REQUIRE(block.lines.size() > 2);
+    REQUIRE(block.lines[0].starts_with("--- "));
+    REQUIRE(block.lines[1].starts_with("+++ "));
+    const lesson::Output diff = output_of(
+        "src/school/lesson/diff.sh " + block.lines[0].substr(4) + " " + block.lines[1].substr(4));
+    CHECK(diff.exit_code == 0);
+    CHECK(lesson::difference(scattered(block.lines), diff.lines) == "");
+    ++diffs;
+  });
+  CHECK(diffs >= 8);
+}
+
+TEST_CASE("the walkthrough's code is in the files that it names") {
+  int blocks = 0;
+  for_each_block("c++", [&](const Block& block) {
+    CAPTURE(block.line);
+    REQUIRE(block.info.starts_with("c++ "));
+    const Lines file = lesson::read_lines(block.info.substr(4));
+    Lines anywhere{"..."};
+    anywhere.insert(anywhere.end(), block.lines.begin(), block.lines.end());
+    anywhere.push_back("...");
+    CHECK(lesson::difference(anywhere, file) == "");
+    ++blocks;
+  });
+  CHECK(blocks > 3);
+}
+
+TEST_CASE("every block of the walkthrough names its kind") {
+  for (const Chapter& chapter : walkthrough()) {
+    for (const Block& block : chapter.blocks) {
+      CAPTURE(block.line);
+      CHECK(std::regex_match(
+          block.info, std::regex(R"(console|console gpu|c\+\+ [\w/.]+|diff|text)")));
+    }
+  }
+}
+
+TEST_CASE("the walkthrough shows every figure once, with its finding") {
+  std::set<std::string> shown;
+  for (const Chapter& chapter : walkthrough()) {
+    for (const Figure& figure : chapter.figures) {
+      CAPTURE(figure.line);
+      REQUIRE(std::filesystem::exists(figure.file));
+      CHECK(
+          joined(lesson::read_lines(figure.file))
+              .find("<desc>" + pictures::xml_escaped(figure.finding) + "</desc>") !=
+          std::string::npos);
+      CHECK(shown.insert(figure.file).second);
+    }
+    // A figure that is not on a line of its own would be missed above.
+    CHECK(joined(chapter.prose).find("![") == std::string::npos);
+  }
+  for (const auto& file : std::filesystem::directory_iterator("figures")) {
+    CAPTURE(file.path().string());
+    CHECK(shown.contains(file.path().string()));
+  }
+}
+
+TEST_CASE("the walkthrough's links lead to files, and to functions by their names") {
+  static const std::regex link(R"(\[([^\]]*)\]\(([^)#]*)(#[^)]*)?\))");
+  int links = 0;
+  for (const Chapter& chapter : walkthrough()) {
+    const std::string text = joined(chapter.prose);
+    for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
+      const std::string shown = (*it)[1], target = (*it)[2];
+      if (target.starts_with("http")) continue;
+      CAPTURE(shown);
+      CAPTURE(target);
+      CHECK(!(*it)[3].matched);
+      REQUIRE(std::filesystem::exists(target));
+      if (!shown.starts_with("`")) continue;
+      const std::string name = shown.substr(1, shown.size() - 2);
+      CHECK(std::regex_search(
+          joined(lesson::read_lines(target)), std::regex("[^\\w]" + name + "\\(")));
+      ++links;
+    }
+  }
+  CHECK(links >= 10);
+}
+
+TEST_CASE("the walkthrough has a chapter with the same parts for every stage") {
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    const std::string title = "Stage " + std::to_string(stage.number) + ": " + stage.name;
+    CAPTURE(title);
+    const auto found = std::find_if(
+        walkthrough().begin(), walkthrough().end(),
+        [&](const Chapter& c) { return c.title == title; });
+    REQUIRE(found != walkthrough().end());
+    CHECK(found->words() <= 1500);
+    const std::string text = joined(found->prose);
+    CHECK(std::regex_search(text, std::regex("[0-9]+ minutes")));
+    CHECK(occurrences(text, "<details>") == occurrences(text, "</details>"));
+    CHECK(occurrences(text, "**Predict.**") >= 1);
+    for (const char* part : {"**The idea.**", "**On paper.**", "**Measured.**"}) {
+      CAPTURE(std::string(part));
+      CHECK(occurrences(text, part) == 1);
+    }
+    CHECK(occurrences(text, "<summary>Question: ") >= 2);
+    CHECK((stage.number < 4 || occurrences(text, "**The ceiling.**") == 1));
+    const auto has = [&](const std::string& info) {
+      return std::any_of(found->blocks.begin(), found->blocks.end(), [&](const Block& b) {
+        return b.info == info;
+      });
+    };
+    CHECK(has("console"));
+    if (stage.number == 0) continue;
+    for (const char* part :
+         {"**The bottleneck.**", "**Occupancy.**", "**What surprises.**",
+          "<summary>What the trace cannot see"}) {
+      CAPTURE(std::string(part));
+      CHECK(occurrences(text, part) == 1);
+    }
+    CHECK(has("console gpu"));
+    CHECK(has("diff"));
+  }
+}
+
+TEST_CASE("the walkthrough has at most 19,500 words outside of what is folded") {
+  int words = 0, folds = 0;
+  for (const std::string& line : lesson::read_lines("walkthrough.md")) {
+    folds += occurrences(line, "<details>");
+    std::istringstream in(line);
+    for (std::string word; folds == 0 && in >> word;) ++words;
+    folds -= occurrences(line, "</details>");
+  }
+  CHECK(folds == 0);
+  CHECK(words > 1000);
+  CHECK(words <= 19500);
+}
+
+TEST_CASE("the walkthrough's whole programs run on a CPU, and nvcc compiles them unchanged") {
+  CHECK(
+      output_of("build/examples/vector_add").lines ==
+      Lines{
+          "4 blocks of 256 threads: 1024 threads for 1000 elements",
+          "z[0] = 0, z[1] = 3, z[999] = 2997"});
+  CHECK(output_of("build/examples/standalone").exit_code == 0);
+  const std::string path = "PATH=$PATH:/usr/local/cuda/bin ";
+  if (output_of(path + "command -v nvcc").exit_code != 0) return;
+  for (const char* program : {"vector_add", "standalone"}) {
+    CAPTURE(std::string(program));
+    CHECK(
+        output_of(
+            path + "nvcc -std=c++20 -arch=sm_80 -ptx -Werror all-warnings examples/" + program +
+            ".cu -o /dev/null")
+            .exit_code == 0);
+  }
+}
+
+TEST_CASE(
+    "README's tables are what the program prints without a GPU, and what it recorded on one") {
+  const Lines readme = lesson::read_lines("README.md");
+  Lines traced = block_from(readme, "problem  C (256 x 256)");
+  REQUIRE(traced.size() > 20);
+  // The CPU's own times are those of another machine, and column widths depend on them.
+  std::erase_if(traced, [](const std::string& line) {
+    return std::regex_search(line, std::regex("^ *(0 serial|OpenMP CPU)"));
+  });
+  CHECK(
+      lesson::difference(
+          scattered(single_spaced(traced)), single_spaced(output_of("./gemm_steps").lines)) == "");
+
+  Lines timed = block_from(readme, "problem  C (4096 x 4096)");
+  REQUIRE(timed.size() > 15);
+  timed.push_back("...");
+  CHECK(lesson::difference(timed, lesson::read_lines("results/h200-4096.txt")) == "");
+}
+
+TEST_CASE("a quoted output is compared line by line, except for omissions and marks") {
+  const Lines real{"one 1", "two 2.5 ms", "three 3", "four 4"};
+  CHECK(lesson::difference(real, real) == "");
+  CHECK(lesson::difference({"one 1", "...", "four 4"}, real) == "");
+  CHECK(lesson::difference({"...", "two   <time> ms", "..."}, real) == "");
+  CHECK(lesson::difference({"...", "four 4"}, real) == "");
+  CHECK(lesson::difference({"one 1", "..."}, real) == "");
+
+  CHECK(lesson::difference({"one 1"}, real) != "");                           // incomplete
+  CHECK(lesson::difference({"two 2.5 ms", "..."}, real) != "");               // wrong beginning
+  CHECK(lesson::difference({"...", "three 3"}, real) != "");                  // wrong end
+  CHECK(lesson::difference({"one 1", "...", "four 5"}, real) != "");          // another number
+  CHECK(lesson::difference({"...", "one 1", "three 3", "..."}, real) != "");  // not consecutive
+  CHECK(lesson::difference({"...", "three 3", "...", "one 1", "..."}, real) != "");  // wrong order
+  CHECK(lesson::difference({"...", "two <time> s", "..."}, real) != "");
+}
+
+TEST_CASE("a quoted output is updated where numbers have changed, and nowhere else") {
+  const Lines real{"loads 1,024 per thread", "kernel <32, 32>", "error 1.5e-7, 12 ms", "end"};
+  CHECK(
+      lesson::mended(
+          {"...", "loads 512 per thread", "...", "error 1e-6, <time> ms", "..."}, real) ==
+      Lines{"...", "loads 1,024 per thread", "...", "error 1.5e-7, <time> ms", "..."});
+  const Lines gone{"...", "stores 512 per thread", "..."};
+  CHECK(lesson::mended(gone, real) == gone);
+}
+
+TEST_CASE("markdown falls into chapters, blocks and commands") {
+  const Lines text{
+      "# t",
+      "two words",
+      "## First",
+      "one `make  x` and `./gemm_steps --list`",
+      "<!-- a",
+      "comment -->",
+      "```console",
+      "$ echo a \\",
+      "  b",
+      "a b",
+      "$ true",
+      "```",
+      "![two (2) words](a.svg)"};
+  const std::vector<Chapter> all = lesson::chapters(text);
+  REQUIRE(all.size() == 2);
+  CHECK(all[1].title == "First");
+  CHECK(all[1].words() == 6);
+  CHECK(lesson::inline_commands(all[1]).size() == 2);
+  REQUIRE(all[1].figures.size() == 1);
+  CHECK(all[1].figures[0].line == 13);
+  CHECK(all[1].figures[0].finding == "two (2) words");
+  CHECK(all[1].figures[0].file == "a.svg");
+  REQUIRE(all[1].blocks.size() == 1);
+  const std::vector<Command> commands = lesson::commands(all[1].blocks[0]);
+  REQUIRE(commands.size() == 2);
+  CHECK(commands[0].line == 8);
+  CHECK(commands[0].text == "echo a \\\n  b");
+  CHECK(commands[0].quoted == Lines{"a b"});
+  CHECK(commands[1].quoted.empty());
+}
+
+namespace lesson {
+
+TEST_CASE("a line that shows a figure is updated to its finding") {
+  Lines text{"# t", "![old](figures/gpu.svg)", "words", "![same](figures/b.svg)"};
+  const Findings findings{{"figures/gpu.svg", "new"}, {"figures/b.svg", "same"}};
+  CHECK(renew_figure_lines(text, findings).empty());
+  CHECK(text == Lines{"# t", "![new](figures/gpu.svg)", "words", "![same](figures/b.svg)"});
+}
+
+TEST_CASE("the first of the stages that share a figure shows it; the others' lines must go") {
+  Lines text{
+      "![old](figures/stage3-banks.svg)", "![old](figures/stage4-banks.svg)",
+      "![old](figures/stage1-banks.svg)", "![old](figures/stage14-banks.svg)"};
+  const Findings findings{{"figures/stage3-4-banks.svg", "both"}, {"figures/new.svg", "fresh"}};
+  const Lines left = renew_figure_lines(text, findings);
+  CHECK(
+      text == Lines{
+                  "![both](figures/stage3-4-banks.svg)", "![old](figures/stage4-banks.svg)",
+                  "![old](figures/stage1-banks.svg)", "![old](figures/stage14-banks.svg)"});
+  REQUIRE(left.size() == 4);
+  CHECK(
+      left[0] ==
+      "line 2: figures/stage4-banks.svg is figures/stage3-4-banks.svg now, which line 1 shows; "
+      "remove the line");
+  CHECK(
+      left[1] ==
+      "line 3: figures/stage1-banks.svg no longer exists; show another figure, or remove the "
+      "line");
+  CHECK(left[2].starts_with("line 4: figures/stage14-banks.svg no longer exists"));
+  CHECK(left[3] == "no line shows this figure: ![fresh](figures/new.svg)");
+}
+
+TEST_CASE("a figure that stages no longer share belongs to each stage again") {
+  Lines text{"![old](figures/stage3-4-banks.svg)"};
+  const Findings findings{{"figures/stage3-banks.svg", "three"}, {"figures/stage4-banks.svg", "4"}};
+  CHECK(
+      renew_figure_lines(text, findings) ==
+      Lines{"no line shows this figure: ![4](figures/stage4-banks.svg)"});
+  CHECK(text == Lines{"![three](figures/stage3-banks.svg)"});
+}
+
+TEST_CASE("a figure's finding is read from its description") {
+  const testing::Folder folder;
+  std::ofstream(folder.path() / "a.svg") << "<svg>\n<desc>it&#39;s &lt; &amp;lt; it</desc>\n";
+  std::ofstream(folder.path() / "b.txt") << "<desc>no figure</desc>\n";
+  const Findings findings = findings_in(folder.path());
+  REQUIRE(findings.size() == 1);
+  CHECK(findings.at((folder.path() / "a.svg").string()) == "it's < &lt; it");
+}
+
+// exercises/TEACHING.md: its commands, timetables and questions, and the slides made from
+// it.
+
+namespace {
+
+const Lines& teaching() {
+  static const Lines all = read_lines("exercises/TEACHING.md");
+  return all;
+}
+
+// A line of the page, with its position.
+struct Place {
+  std::string line, session, part;  // the headings above it
+  bool hidden, fenced;              // between <details> and </details>, in a block of code
+};
+std::vector<Place> places() {
+  std::vector<Place> all;
+  Place at{"", "", "", false, false};
+  for (const std::string& line : teaching()) {
+    const bool fence = line.starts_with("```");
+    if (!at.fenced && line.starts_with("## ")) at.session = line.substr(3), at.part = "";
+    if (!at.fenced && line.starts_with("### ")) at.part = line.substr(4);
+    if (line.starts_with("<details>")) at.hidden = true;
+    at.line = line;
+    if (fence) at.fenced = true;
+    all.push_back(at);
+    if (fence && all.size() > 1 && all[all.size() - 2].fenced) at.fenced = false;
+    if (line == "</details>") at.hidden = false;
+  }
+  return all;
+}
+
+struct Question {
+  Lines asked;  // text and options
+  std::map<char, std::string> options;
+  Lines answer;
+};
+// By their headings.
+std::map<std::string, Question> questions() {
+  static const std::regex option(R"(- \*\*([A-Z])\.\*\* (.+))");
+  std::map<std::string, Question> all;
+  std::smatch found;
+  for (const Place& place : places()) {
+    if (!place.part.starts_with("Question ") || place.line.empty() || place.line[0] == '#')
+      continue;
+    Question& question = all[place.part];
+    if (place.hidden) {
+      if (!place.line.starts_with("<")) question.answer.push_back(place.line);
+      continue;
+    }
+    question.asked.push_back(place.line);
+    if (std::regex_match(place.line, found, option)) question.options[place.line[4]] = found[2];
+  }
+  return all;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+Lines slides(const std::string& answers) {
+  const testing::Output output = testing::run(
+      "awk -v answers=" + answers + " -f src/school/lesson/slides.awk exercises/TEACHING.md");
+  CHECK(output.exit_code == 0);
+  Lines lines;
+  std::istringstream in(output.out);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has(const Lines& lines, const std::string& line) {
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
+}  // namespace
+
+TEST_CASE("the commands of the lecturer's page work, and print what it quotes") {
+  const Built built{testing::program(), testing::built()};
+  std::set<std::string> done;
+  for (const Chapter& chapter : chapters(teaching())) {
+    CAPTURE(chapter.title);
+    std::vector<Command> all = inline_commands(chapter);
+    for (const Block& block : chapter.blocks) {
+      if (block.info != "console") continue;
+      for (const Command& command : commands(block)) all.push_back(command);
+    }
+    for (const Command& command : all) {
+      if (command.quoted.empty() && !done.insert(command.text).second) continue;
+      CAPTURE(command.text);
+      const Output output = run(command.text, built);
+      CHECK(output.exit_code == 0);
+      if (!command.quoted.empty()) CHECK(difference(command.quoted, output.lines) == "");
+    }
+  }
+  CHECK(done.size() > 40);
+}
+
+TEST_CASE("each session's timetable fills 90 minutes, with ten for each of three questions") {
+  const std::regex row("\\| ([0-9]+)–([0-9]+) \\| (.*) \\|"), asked("Question [0-9.]+");
+  std::map<std::string, int> until;
+  std::map<std::string, std::set<std::string>> planned, there;
+  std::smatch found;
+  for (const Place& place : places()) {
+    if (!place.session.starts_with("Session ")) continue;
+    if (place.part.starts_with("Question ")) there[place.session].insert(place.part);
+    if (!std::regex_match(place.line, found, row)) continue;
+    CAPTURE(place.line);
+    const int begin = std::stoi(found[1]), end = std::stoi(found[2]);
+    const std::string what = found[3];
+    CHECK(begin == until[place.session]);
+    CHECK(end > begin);
+    until[place.session] = end;
+    if (!std::regex_match(what, asked)) continue;
+    CHECK(end - begin >= 10);
+    planned[place.session].insert(what);
+  }
+  CHECK(until.size() == 7);
+  for (const auto& [session, minutes] : until) {
+    CAPTURE(session);
+    CHECK(minutes == 90);
+    CHECK(there[session].size() == 3);
+    CHECK(planned[session] == there[session]);
+  }
+}
+
+TEST_CASE("each question has options A to D, and an answer that explains each of them") {
+  const std::map<std::string, Question> all = questions();
+  CHECK(all.size() == 21);
+  std::map<char, int> right;
+  for (const auto& [name, question] : all) {
+    CAPTURE(name);
+    CHECK(question.options.size() == 4);
+    REQUIRE(!question.answer.empty());
+    const std::string& first = question.answer[0];
+    REQUIRE(std::regex_search(first, std::regex(R"(^\*\*[A-D]\.\*\* )")));
+    ++right[first[2]];
+    for (const auto& [letter, option] : question.options) {
+      CAPTURE(letter);
+      CHECK('A' <= letter);
+      CHECK(letter <= 'D');
+      const std::regex about(std::string(R"(\n- \*\*)") + letter + R"((\*\*|:\*\*) )");
+      CHECK(std::regex_search(joined(question.answer), about) == (letter != first[2]));
+    }
+  }
+  // No letter is a better guess than the others.
+  for (const auto& [letter, times] : right) CHECK(times < 9);
+  CHECK(right.size() == 4);
+}
+
+TEST_CASE("the slides have all questions, commands and figures, but no answers") {
+  const Lines text = slides("0"), with_answers = slides("1");
+  for (const auto& [name, question] : questions()) {
+    CAPTURE(name);
+    for (const Lines& lines : {text, with_answers}) {
+      CHECK(has(lines, "# " + name));
+      for (const std::string& line : question.asked) CHECK_MESSAGE(has(lines, line), line);
+    }
+  }
+  std::set<std::string> shown;
+  for (const Place& place : places()) {
+    if (!place.hidden) shown.insert(place.line);
+  }
+  int hidden = 0, commands_shown = 0;
+  for (const Place& place : places()) {
+    if (!place.session.starts_with("Session ") || place.line.empty()) continue;
+    CAPTURE(place.line);
+    const bool marks = place.line[0] == '#' || place.line[0] == '<' || place.line[0] == '!';
+    if (!marks) CHECK(has(with_answers, place.line));
+    if (place.hidden && !marks && !shown.contains(place.line)) {
+      CHECK(!has(text, place.line));
+      ++hidden;
+    } else if (place.fenced && !place.hidden && place.line.starts_with("$ ")) {
+      CHECK(has(text, place.line));
+      ++commands_shown;
+    }
+  }
+  CHECK(hidden > 100);
+  CHECK(commands_shown > 20);
+  // Nor any output of the commands.
+  CHECK(joined(with_answers).find("GMEM loads  ") != std::string::npos);
+  CHECK(joined(text).find("GMEM loads  ") == std::string::npos);
+
+  const std::regex figure(R"(!\[[^\]]+\]\(([^)]*)\))");
+  const auto figures = [&](const Lines& lines) {
+    std::set<std::string> files;
+    std::smatch found;
+    for (const std::string& line : lines) {
+      if (std::regex_match(line, found, figure)) files.insert(found[1]);
+    }
+    return files;
+  };
+  const std::set<std::string> all = figures(with_answers), first = figures(text);
+  for (const std::string& file : all) CHECK_MESSAGE(std::filesystem::exists(file), file);
+  CHECK(first.size() >= 8);
+  CHECK(all.size() > first.size());
+  CHECK(std::includes(all.begin(), all.end(), first.begin(), first.end()));
+}
+
+TEST_CASE("the slides are one HTML file if pandoc is installed, and otherwise one sentence") {
+  const testing::Folder folder;
+  const std::string out = folder / "slides.html";
+  const testing::Output without =
+      testing::run("PATH=/nonexistent /bin/bash src/school/lesson/slides.sh '" + out + "'");
+  CHECK(without.exit_code == 2);
+  CHECK(
+      without.err ==
+      "slides: pandoc, which writes the HTML, is missing; install it, for example by: apt install "
+      "pandoc\n");
+  const testing::Output odd = testing::run("src/school/lesson/slides.sh '" + out + "' yes");
+  CHECK(odd.exit_code == 2);
+  CHECK(odd.err == "slides: ANSWERS=yes: give 1 for the slides with answers, or nothing\n");
+  CHECK(!std::filesystem::exists(out));
+
+  if (testing::run("command -v pandoc").exit_code != 0) {
+    MESSAGE("skipped: there is no pandoc to write the slides");
+    return;
+  }
+  for (const std::string answers : {"", "1"}) {
+    CAPTURE(answers);
+    const testing::Output output =
+        testing::run("src/school/lesson/slides.sh '" + out + "' " + answers);
+    CAPTURE(output.err);
+    REQUIRE(output.exit_code == 0);
+    CHECK(output.err == "");
+    const std::string html = testing::contents(out);
+    for (const auto& [name, question] : questions()) {
+      CHECK_MESSAGE(html.find(">" + name + "</h1>") != std::string::npos, name);
+    }
+    CHECK(html.find("src=\"data:image/svg+xml;base64,") != std::string::npos);
+    CHECK(!std::regex_search(html.substr(html.find("<body>")), std::regex("(src|href)=\"[^d#]")));
+    CHECK((html.find("class=\"answer\"") != std::string::npos) == (answers == "1"));
+  }
+}
+
+}  // namespace lesson

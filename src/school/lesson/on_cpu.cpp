@@ -1,0 +1,19 @@
+// Runs the main of a CUDA program whose kernels were compiled for the CPU, within the limits of a
+// GPU.
+#include <cstdio>
+#include <exception>
+
+#include "model/gpus.h"
+#include "simulator/machine/grid.h"
+
+int cuda_main();
+
+int main() {
+  int status = 1;
+  try {
+    machine::run({model::find_gpu("RTX 3090")}, [&] { status = cuda_main(); });
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  return status;
+}

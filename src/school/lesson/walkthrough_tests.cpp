@@ -1,0 +1,598 @@
+// Compares each kernel with the previous one: a teacher shows these diffs on a slide.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lab/problem.h"
+#include "school/lesson/lesson.h"
+#include "show/report/source.h"
+#include "testing/program.h"
+#include "text/json.h"
+#include "text/numbers.h"
+
+using lesson::Lines;
+
+namespace {
+
+struct Kernel {
+  std::string name;
+  int comment_lines;  // above it, with the heading
+  Lines text;         // from its template head to its closing brace
+};
+
+// In the order of gemm_steps.cu: the kernels below each heading "// Stage N: name".
+const std::vector<Kernel>& kernels() {
+  static const std::vector<Kernel> all = [] {
+    const Lines file = lesson::read_lines("gemm_steps.cu");
+    std::vector<Kernel> found;
+    for (auto line = file.begin(); line != file.end(); ++line) {
+      if (!line->starts_with("// Stage ")) continue;
+      const auto head = std::find_if(
+          line, file.end(), [](const std::string& text) { return !text.starts_with("//"); });
+      const auto brace = std::find(head, file.end(), "}");
+      REQUIRE(brace != file.end());
+      const auto opened = std::find_if(
+          head, brace, [](const std::string& text) { return text.starts_with("__global__"); });
+      REQUIRE(opened != brace);
+      const std::size_t parenthesis = opened->rfind('(');
+      const std::size_t before_name = opened->rfind(' ', parenthesis);
+      found.push_back(
+          {opened->substr(before_name + 1, parenthesis - before_name - 1),
+           static_cast<int>(head - line), Lines(head, brace + 1)});
+    }
+    return found;
+  }();
+  return all;
+}
+
+struct Changed {
+  Lines removed, added;
+};
+
+// As `git diff` shows it: unlike in a report, a line that is only indented further has changed.
+Changed changed(const Lines& before, const Lines& after) {
+  const auto with_blanks = [](Lines lines) {
+    for (std::string& line : lines) line.insert(0, "|");
+    return lines;
+  };
+  Changed lines;
+  for (const report::DiffLine& line : report::line_diff(with_blanks(before), with_blanks(after))) {
+    if (line.after == 0) lines.removed.push_back(line.text.substr(1));
+    if (line.before == 0) lines.added.push_back(line.text.substr(1));
+  }
+  return lines;
+}
+
+// The stage whose variants launch that kernel.
+const model::Stage& stage_of(const Kernel& kernel) {
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      const std::string name = variant.kernel.name;
+      if (name.substr(0, name.find('<')) == kernel.name) return stage;
+    }
+  }
+  FAIL("no stage launches ", kernel.name);
+  std::abort();
+}
+
+// A kernel of tensor cores has little in common with the one before. What such kernels share is the
+// order of their phases.
+bool has_phases(const Kernel& kernel) {
+  return stage_of(kernel).runs_from > 0;
+}
+
+template <class Visit>
+void for_each_step(Visit visit) {
+  for (std::size_t i = 1; i < kernels().size(); ++i) {
+    const Kernel &before = kernels()[i - 1], &after = kernels()[i];
+    if (has_phases(after)) continue;
+    CAPTURE(before.name);
+    CAPTURE(after.name);
+    visit(before, after, changed(before.text, after.text));
+  }
+}
+
+// Checks the limit, or the recorded number for a kernel that cannot keep it.
+void check_at_most(
+    std::size_t limit, std::size_t lines, const std::map<std::string, std::size_t>& exceptions,
+    const std::string& kernel) {
+  const auto exception = exceptions.find(kernel);
+  if (exception == exceptions.end()) {
+    CHECK(lines <= limit);
+  } else {
+    CHECK(lines == exception->second);
+  }
+}
+
+std::string without_comment(const std::string& line) {
+  const std::string code = line.substr(0, line.find("//"));
+  return code.substr(0, code.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+TEST_CASE("every stage that launches a kernel has one under its heading") {
+  std::set<std::string> launched, found;
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      const std::string name = variant.kernel.name;
+      if (!variant.contrast) launched.insert(name.substr(0, name.find('<')));
+    }
+  }
+  for (const Kernel& kernel : kernels()) found.insert(kernel.name);
+  CHECK(found == launched);
+  CHECK(kernels().size() == launched.size());
+}
+
+// src/simulator/trace/mutants.awk finds the kernel by this heading.
+TEST_CASE("a kernel that is a contrast has a heading that names its variant and stage") {
+  const Lines file = lesson::read_lines("gemm_steps.cu");
+  int contrasts = 0;
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      if (!variant.contrast) continue;
+      ++contrasts;
+      const std::string heading = "// Variant " + std::string(variant.name) + " of stage " +
+                                  std::to_string(stage.number) + ": ";
+      CAPTURE(heading);
+      const auto begins = [&](const std::string& line) { return line.starts_with(heading); };
+      CHECK(std::count_if(file.begin(), file.end(), begins) == 1);
+    }
+  }
+  CHECK(contrasts > 0);
+}
+
+TEST_CASE("the kernels of tensor cores are built from the same phases in the same order") {
+  for (const Kernel& kernel : kernels()) {
+    if (!has_phases(kernel)) continue;
+    CAPTURE(kernel.name);
+    CHECK(kernel.text.size() <= 120);  // two screens
+    auto line = kernel.text.begin();
+    for (const char* phase : {"// Copy: ", "// Fragments: ", "// Multiply: ", "// Epilogue: "}) {
+      CAPTURE(std::string(phase));
+      line = std::find_if(line, kernel.text.end(), [&](const std::string& text) {
+        return text.substr(std::min(text.find_first_not_of(' '), text.size())).starts_with(phase);
+      });
+      REQUIRE(line != kernel.text.end());
+    }
+  }
+}
+
+TEST_CASE("between neighbouring kernels at most 25 lines are added") {
+  for_each_step([](const Kernel&, const Kernel& after, const Changed& lines) {
+    check_at_most(25, lines.added.size(), {}, after.name);
+  });
+}
+
+TEST_CASE("between neighbouring kernels at most 25 lines change") {
+  for_each_step([](const Kernel&, const Kernel& after, const Changed& lines) {
+    const std::map<std::string, std::size_t> exceptions = {
+        // Threads and elements of a tile are no longer one to one, so both copies become loops.
+        {"thread_coarsening_1d", 29},
+        // Every line that moves data now moves four floats.
+        {"vectorized", 38},
+        // The copies move to a helper, and the loop over the tiles becomes three.
+        {"async_pipeline", 44},
+        // Loads and multiplications, which were one loop, become two functions.
+        {"register_pipeline", 40}};
+    check_at_most(25, lines.added.size() + lines.removed.size(), exceptions, after.name);
+  });
+}
+
+TEST_CASE("the lines of neighbouring kernels never differ in a comment alone") {
+  for_each_step([](const Kernel&, const Kernel&, const Changed& lines) {
+    for (const std::string& removed : lines.removed) {
+      for (const std::string& added : lines.added) {
+        if (without_comment(removed).empty()) continue;
+        CAPTURE(removed);
+        CHECK((removed == added || without_comment(removed) != without_comment(added)));
+      }
+    }
+  });
+}
+
+TEST_CASE("kernels take the same parameters on the same line, and contain no assertions") {
+  const std::string parameters =
+      "    int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C";
+  for (const Kernel& kernel : kernels()) {
+    CAPTURE(kernel.name);
+    const model::Sharing sharing = stage_of(kernel).variants[0].sharing;
+    if (sharing == model::Sharing::persistent) {
+      // A and B are hidden behind what the copy engine needs.
+      CHECK(
+          kernel.text.at(2) ==
+          "    int M, int N, int K, float alpha, const __grid_constant__ Maps maps, float beta, "
+          "float* C) {");
+      continue;
+    }
+    // A kernel whose blocks have an order of their own also receives how tiles are shared out.
+    const bool more = kernel.text.at(2) == parameters + ",";
+    if (more)
+      CHECK(kernel.text.at(3) == "    Shares shares) {");
+    else
+      CHECK(kernel.text.at(2) == parameters + ") {");
+    CHECK(more == (sharing != model::Sharing::grid));
+    for (const std::string& line : kernel.text) {
+      CHECK(line.find("static_assert") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("three to six lines above every kernel explain its idea") {
+  for (const Kernel& kernel : kernels()) {
+    CAPTURE(kernel.name);
+    CHECK(kernel.comment_lines >= 3);
+    CHECK(kernel.comment_lines <= 6);
+  }
+}
+
+TEST_CASE("diff.sh shows the lines that changed between two kernels") {
+  const lesson::Built built{"./gemm_steps", std::filesystem::path("build")};
+  for_each_step([&](const Kernel& before, const Kernel& after, const Changed& lines) {
+    const lesson::Output output =
+        lesson::run("src/school/lesson/diff.sh " + before.name + " " + after.name, built);
+    REQUIRE(output.exit_code == 0);
+    REQUIRE(output.lines.size() > 3);
+    const auto beginning_with = [&](char sign) {
+      return std::count_if(
+          output.lines.begin() + 2, output.lines.end(),
+          [&](const std::string& line) { return line.starts_with(sign); });
+    };
+    CHECK(beginning_with('-') == static_cast<long>(lines.removed.size()));
+    CHECK(beginning_with('+') == static_cast<long>(lines.added.size()));
+  });
+}
+
+namespace lesson {
+
+// examples/gemm_steps.ipynb is a valid notebook, and its cells work in a checkout.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const kNotebook = "examples/gemm_steps.ipynb";
+const char* const kFirst = "01-index-and-guard";
+
+struct Cell {
+  std::string type;
+  std::string source;
+  bool is_clean;  // no output and no execution counts
+};
+
+std::vector<Cell> cells() {
+  const testing::StrictJson json(testing::contents(kNotebook));
+  const auto& values = json.values;
+  CHECK(values.at("nbformat") == "4");
+  // From 4.5 on, each cell needs a unique id.
+  CHECK(values.at("nbformat_minor") == "4");
+  std::vector<Cell> all;
+  for (;;) {
+    const std::string cell = "cells." + std::to_string(all.size());
+    if (!values.contains(cell)) return all;
+    Cell read{values.at(cell + ".cell_type"), "", true};
+    CHECK(values.contains(cell + ".metadata"));
+    for (int i = 0; values.contains(cell + ".source." + std::to_string(i)); ++i) {
+      read.source += text::json_text('"' + values.at(cell + ".source." + std::to_string(i)) + '"');
+    }
+    CHECK(!read.source.empty());
+    if (read.type == "code") {
+      read.is_clean = values.at(cell + ".execution_count") == "null" &&
+                      values.at(cell + ".outputs") == "[]" && !values.contains(cell + ".outputs.0");
+    } else {
+      CHECK(read.type == "markdown");
+    }
+    all.push_back(read);
+  }
+}
+
+// The part of a cell that bash can run: lines that begin with !, and the file that the cell writes.
+// Only Python understands the rest.
+std::string for_bash(const std::string& cell) {
+  const std::string magic = "%%writefile ";
+  if (cell.starts_with(magic)) {
+    const std::size_t end = cell.find('\n');
+    return "cat > '" + cell.substr(magic.size(), end - magic.size()) + "' <<'END OF CELL'\n" +
+           cell.substr(end + 1) + "\nEND OF CELL\n";
+  }
+  std::string script;
+  std::istringstream lines(cell);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("!")) script += line.substr(1) + "\n";
+  }
+  return script;
+}
+
+// A checkout with links to this one and an empty answers/. Its make builds nothing: the contents of
+// the build folder count as up to date. `make run` uses a small size.
+std::string checkout(const testing::Folder& folder) {
+  const std::string build = fs::relative(testing::built()).string();
+  const fs::path program = fs::absolute(testing::program());
+  folder.write("bin/make", R"(#!/bin/bash
+old=(-o gemm_steps -o "$BUILT/gemm_steps" -o "$BUILT/announce/wrapper")
+for part in grader.o assemble cpu.h.gch environment; do old+=(-o "$BUILT/grade/$part"); done
+for exercise in exercises/[0-9]*; do old+=(-o "$BUILT/$exercise/exercise.o"); done
+[[ " $* " != *" run "* ]] || old+=(FLAGS="--size 64")
+exec -a make "$REAL_MAKE" "${old[@]}" BUILD="$BUILT" NVCC= "$@"
+)");
+  return "export REAL_MAKE=$(command -v make) BUILT='" + build + "' CUDA_VISIBLE_DEVICES=-1\n" +
+         "chmod +x '" + folder / "bin/make" + "'; export PATH='" + folder / "bin" + "':$PATH\n" +
+         "here=$PWD; mkdir '" + folder / "checkout" + "' && cd '" + folder / "checkout" +
+         "' && ln -s \"$here\"/* . && rm -f answers gemm_steps && ln -s '" + program.string() +
+         "' gemm_steps || exit 9\nexec 2>&1\n";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_what_it_prints(const std::string& out) {
+  CHECK(contains(out, "9 async pipeline"));                // make run
+  CHECK(contains(out, "sectors"));                         // --explain
+  CHECK(contains(out, "01-index-and-guard.cu is yours"));  // the first make grade
+  CHECK(contains(out, "\nFAILED"));                        // the second
+}
+
+}  // namespace
+
+TEST_CASE("the notebook is valid, contains no output, and writes an answer to exercise 1") {
+  std::string code;
+  for (const Cell& cell : cells()) {
+    CAPTURE(cell.source);
+    CHECK(cell.is_clean);
+    if (cell.type == "code") code += cell.source + "\n";
+  }
+  for (const char* step :
+       {"git clone", "!make run\n", "!./gemm_steps --stage 2", "!make grade EX=1\n",
+        "%%writefile answers/01-index-and-guard.cu\n", "!make grade EX=1 HINT=1"}) {
+    CHECK_MESSAGE(contains(code, step), step);
+  }
+  // The kernel's head is the exercise's.
+  const std::string kernel = testing::contents("exercises/" + std::string(kFirst) + "/kernel.cu");
+  const std::regex head("__global__ void multiply[^{]*\\{\n");
+  std::smatch of_notebook, of_exercise;
+  REQUIRE(std::regex_search(code, of_notebook, head));
+  REQUIRE(std::regex_search(kernel, of_exercise, head));
+  CHECK(of_notebook.str() == of_exercise.str());
+}
+
+TEST_CASE("the notebook's commands run in a checkout, and its answer fails until it is fixed") {
+  const testing::Folder folder;
+  std::string script;
+  for (const Cell& cell : cells()) {
+    if (cell.type == "code") script += for_bash(cell.source);
+  }
+  // As a student would fix the cell, and run the next one again.
+  const std::string solution = "exercises/solutions/" + std::string(kFirst) + ".cu";
+  const bool is_solved = fs::exists(solution);
+  if (is_solved) {
+    script += "cp " + solution + " answers/; SEED=5 make grade EX=1 HINT=1\n";
+  }
+  const testing::Output output = testing::run(checkout(folder) + script);
+  CAPTURE(output.out);
+  check_what_it_prints(output.out);
+  CHECK(!contains(output.out, "Cloning into"));
+  CHECK(!contains(output.out, "g++ "));
+  CHECK(contains(output.out, "\nPASSED") == is_solved);
+}
+
+TEST_CASE("the notebook runs cell by cell where nbclient is installed") {
+  const testing::Folder folder;
+  if (testing::run("python3 -c 'import nbclient, nbformat, ipykernel'").exit_code != 0) {
+    MESSAGE("skipped: python3 has no nbclient, nbformat and ipykernel here");
+    return;
+  }
+  folder.write("run.py", R"(
+import sys, nbclient, nbformat
+notebook = nbformat.read(sys.argv[1], as_version=4)
+nbformat.validate(notebook)
+nbclient.NotebookClient(
+    notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": "."}}).execute()
+for cell in notebook.cells:
+    for output in cell.get("outputs", []):
+        print(output.get("text", ""), end="")
+)");
+  const testing::Output output =
+      testing::run(checkout(folder) + "python3 '" + folder / "run.py" + "' " + kNotebook);
+  CAPTURE(output.out);
+  CHECK(output.exit_code == 0);
+  check_what_it_prints(std::regex_replace(output.out, std::regex("\r\n"), "\n"));
+}
+
+// Checks the numbers that walkthrough.md works out "on paper" against the paper GPU.
+
+namespace {
+
+// The output of --explain for each kernel of examples/eight.cu, by the kernel's name.
+std::map<std::string, std::string> explained() {
+  const testing::Output output = testing::run(
+      (testing::built() / "try" / "eight").string() +
+      " --size 8 --gpu paper --explain --section kernel,counts,occupancy,ceiling");
+  CHECK(output.exit_code == 0);
+  std::map<std::string, std::string> kernels;
+  const std::vector<std::string> lines = testing::lines_of(output.out);
+  std::string name;
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    const bool is_name = lines[i + 1].starts_with("────") && !lines[i].starts_with(" ");
+    if (is_name) name = lines[i];
+    kernels[name] += lines[i] + "\n";
+  }
+  return kernels;
+}
+
+const std::string& kernel(const std::string& name) {
+  static const std::map<std::string, std::string> all = explained();
+  REQUIRE(all.count(name) == 1);
+  return all.at(name);
+}
+
+// Accesses per thread, and sectors or wavefronts per request, of the kernel's n-th line that does
+// `deed` ("SMEM load  As"), from 0.
+struct Asked {
+  double per_thread = -1, per_request = -1;
+  bool operator==(const Asked&) const = default;
+};
+Asked asked(const std::string& name, const std::string& deed, int n = 0) {
+  Asked found;
+  for (const std::string& line : testing::lines_of(kernel(name))) {
+    const std::size_t at = line.find("| " + deed + " ");
+    if (at == std::string::npos || n-- > 0) continue;
+    int bytes = 0;
+    REQUIRE(
+        std::sscanf(
+            line.c_str() + at + 3 + deed.size(), "%d B, %lf per thread, %lf", &bytes,
+            &found.per_thread, &found.per_request) == 3);
+    break;
+  }
+  return found;
+}
+
+// The second number of the line "GMEM loads  256  640  2.50": sectors of all of C.
+int sectors_of_loads(const std::string& name) {
+  int requests = -1, sectors = -1;
+  for (const std::string& line : testing::lines_of(kernel(name))) {
+    if (std::sscanf(line.c_str(), "  GMEM loads %d %d", &requests, &sectors) == 2) break;
+  }
+  return sectors;
+}
+
+}  // namespace
+
+TEST_CASE("chapter 1 on paper: 4 sectors of A and 1 of B, 640 for all of C") {
+  CHECK(asked("naive<4, 4>", "GMEM load  A") == Asked{8, 4});
+  CHECK(asked("naive<4, 4>", "GMEM load  B") == Asked{8, 1});
+  CHECK(sectors_of_loads("naive<4, 4>") == 640);
+}
+
+TEST_CASE("chapter 2 on paper: a sector per request, 256 for all of C") {
+  CHECK(asked("coalesced<4, 4>", "GMEM load  A") == Asked{8, 1});
+  CHECK(asked("coalesced<4, 4>", "GMEM load  B") == Asked{8, 1});
+  CHECK(sectors_of_loads("coalesced<4, 4>") == 256);
+}
+
+TEST_CASE("chapter 3 on paper: 4 loads from global memory, 16 from shared, 64 sectors") {
+  const std::string name = "shared_memory_tiling<4, 4, 4>";
+  CHECK(asked(name, "GMEM load  A") == Asked{2, 1});
+  CHECK(asked(name, "GMEM load  B") == Asked{2, 1});
+  CHECK(asked(name, "SMEM load  As") == Asked{8, 1});
+  CHECK(asked(name, "SMEM load  Bs") == Asked{8, 1});
+  CHECK(sectors_of_loads(name) == 64);
+}
+
+TEST_CASE("chapter 4 on paper: 8 loads from global memory, 24 from shared") {
+  const std::string name = "thread_coarsening_1d<4, 4, 4, 2>";
+  CHECK(asked(name, "GMEM load  A").per_thread + asked(name, "GMEM load  B").per_thread == 8);
+  CHECK(asked(name, "SMEM load  As").per_thread + asked(name, "SMEM load  Bs").per_thread == 24);
+}
+
+TEST_CASE("chapter 5 on paper: a load of As takes 2 wavefronts, one of Bs 1") {
+  const std::string name = "thread_tiling_2d<4, 4, 4, 2, 2>";
+  CHECK(asked(name, "GMEM load  A").per_thread + asked(name, "GMEM load  B").per_thread == 16);
+  CHECK(asked(name, "SMEM load  As") == Asked{16, 2});
+  CHECK(asked(name, "SMEM load  Bs") == Asked{16, 1});
+}
+
+TEST_CASE("chapter 6 on paper: 8 float4 from global memory, 16 from shared") {
+  const std::string name = "vectorized<8, 8, 4, 4, 4, 4>";
+  CHECK(asked(name, "GMEM load  A") == Asked{4, 4});
+  CHECK(asked(name, "GMEM load  B") == Asked{4, 4});
+  CHECK(asked(name, "SMEM load  As") == Asked{8, 1});
+  CHECK(asked(name, "SMEM load  Bs") == Asked{8, 1});
+}
+
+TEST_CASE("chapter 7 on paper: rows of 8 and of 12 conflict, a float4 after four rows helps") {
+  for (int store = 0; store < 4; ++store) {
+    CAPTURE(store);
+    CHECK(asked("vectorized<8, 8, 8, 4, 4, 4>", "SMEM store As", store) == Asked{4, 2});
+    CHECK(asked("conflict_free<8, 8, 8, 4, 4, 4>", "SMEM store As", store) == Asked{4, 2});
+    CHECK(asked("padded_by_four_rows", "SMEM store As", store) == Asked{4, 1});
+  }
+  CHECK(asked("padded_by_four_rows", "SMEM load  As") == Asked{8, 1});
+  CHECK(asked("padded_by_four_rows", "SMEM load  Bs") == Asked{8, 1});
+}
+
+TEST_CASE("chapter 8 on paper: lanes in a column need 10 floats per step, in a square 8") {
+  constexpr int kLanes = 4, kSteps = 8;
+  const auto floats_per_step = [](const std::string& name) {
+    const double loads =
+        asked(name, "GMEM load  A").per_thread + asked(name, "GMEM load  B").per_thread;
+    return loads * kLanes / kSteps;
+  };
+  CHECK(floats_per_step("thread_tiling_2d<8, 2, 4, 2, 2>") == 10);
+  CHECK(floats_per_step("thread_tiling_2d<4, 4, 4, 2, 2>") == 8);
+  // Stage 8's own kernel: two neighbouring lanes load the same float4.
+  CHECK(asked("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  As") == Asked{8, 1});
+  CHECK(asked("warp_tiling<8, 8, 4, 8, 8, 4, 4, 4>", "SMEM load  Bs") == Asked{8, 1});
+}
+
+TEST_CASE("chapter 9 on paper: every step is read once, and both tiles are copied ahead") {
+  const std::string name = "async_pipeline<8, 8, 4, 8, 8, 4, 4, 3, 4>";
+  CHECK(asked(name, "GMEM copy  A") == Asked{16, 1});
+  CHECK(asked(name, "GMEM copy  B") == Asked{4, 4});
+  CHECK(asked(name, "SMEM load  dynamic", 0) == Asked{8, 1});
+  CHECK(asked(name, "SMEM load  dynamic", 1) == Asked{8, 1});
+}
+
+TEST_CASE(
+    "occupancy on paper: 2 blocks of 4 warps fill an SM; 256 B per block leave it half empty") {
+  CHECK(testing::contains(
+      kernel("naive<4, 4>"),
+      "2 blocks x 4 warps = 8 of the 8 warps that an SM can hold: 100.00 %"));
+  CHECK(testing::contains(
+      kernel("vectorized<8, 8, 4, 4, 4, 4>"),
+      "4 blocks x 1 warps = 4 of the 8 warps that an SM can hold: 50.00 %"));
+}
+
+TEST_CASE("the paper GPU has no clock, and every output format says so") {
+  const std::string on_paper = "--gpu paper --size 32 --stage 1-3 ";
+  const testing::Output table = testing::gemm_steps(on_paper);
+  CHECK(table.exit_code == 0);
+  CHECK(testing::contains(table.out, "no clock"));
+  CHECK_FALSE(testing::contains(table.out, "≤"));
+  const testing::Output explained =
+      testing::gemm_steps("--gpu paper --size 32 --stage 2 --explain");
+  CHECK(testing::contains(explained.out, "there are no times and no ceilings"));
+  CHECK_FALSE(testing::contains(explained.out, "TFLOP/s,"));
+  CHECK_FALSE(testing::contains(explained.out, "32 neighbours"));
+  const testing::Output json = testing::gemm_steps(on_paper + "--format json");
+  CHECK(testing::contains(json.out, "\"boost_ghz\": null"));
+  CHECK(testing::contains(json.out, "\"compiled_tflops\": null"));
+  CHECK(testing::contains(json.out, "\"warp_lanes\": 4"));
+}
+
+TEST_CASE("the paper GPU is traced, even if a GPU is requested") {
+  const testing::Output refused = testing::gemm_steps("--gpu paper --device gpu");
+  CHECK(refused.exit_code == 2);
+  CHECK(testing::contains(refused.err, "the paper GPU is only traced"));
+}
+
+TEST_CASE("a step on the paper GPU shows its four lanes, sectors and banks") {
+  const std::string step = "--gpu paper --size 16 --step --print ";
+  const std::string banks = testing::gemm_steps(step + "--stage 6 --frame 3").out;
+  CHECK(testing::contains(banks, "warp 0, 4 lanes store 4 B to As"));
+  CHECK(testing::contains(banks, "\n  bank           0\n"));
+  const std::string wavefront = testing::line_with(banks, "wavefront   1");
+  CHECK(text::display_width(wavefront) == 17 + 8);
+  const std::string sectors = testing::gemm_steps(step + "--stage 1 --frame 1").out;
+  CHECK(testing::contains(sectors, "4 sectors, ideal 1"));
+  CHECK(testing::contains(sectors, "[0...]"));
+}
+
+TEST_CASE("kernels that divide by 32 themselves are right on the paper GPU") {
+  const testing::Output output = testing::gemm_steps("--gpu paper --size 70 --stage 8-9");
+  CHECK(output.exit_code == 0);
+  CHECK(testing::contains(testing::line_with(output.out, "warp tiling"), "ok"));
+  CHECK(testing::contains(testing::line_with(output.out, "async pipeline"), "ok"));
+}
+
+}  // namespace lesson

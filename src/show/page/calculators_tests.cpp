@@ -1,0 +1,489 @@
+// The page's rules beside those of the model, and the calculators in a browser.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <climits>
+#include <cmath>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lab/problem.h"
+#include "model/ceiling.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+#include "model/warp_access.h"
+#include "show/page/data.h"
+#include "testing/browser.h"
+#include "testing/program.h"
+#include "text/json.h"
+#include "text/numbers.h"
+
+namespace page {
+namespace {
+
+using testing::Browser;
+using testing::contents;
+
+constexpr int kSettings = 1000;
+
+class Random {
+ public:
+  int from(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  bool one_in(int n) { return from(1, n) == 1; }
+  template <class List>
+  const auto& one_of(const List& list) {
+    return list[static_cast<std::size_t>(from(0, static_cast<int>(std::size(list)) - 1))];
+  }
+
+ private:
+  std::mt19937 random_{20271};
+};
+
+// A page with the rules, and with `data`.
+Browser& with_rules() {
+  const testing::Folder folder;
+  folder.write(
+      "rules.html",
+      "<!DOCTYPE html><meta charset=utf-8><title>rules</title><script>'use strict';\n" +
+          contents("src/show/page/rules.js") +
+          "\nconst data = " + calculator_data(stage_table_plain) + ";\n</script>");
+  Browser& browser = testing::shared_browser();
+  browser.open(folder / "rules.html");
+  REQUIRE(browser.complaints() == std::vector<std::string>{});
+  return browser;
+}
+
+bool there_is_no_browser() {
+  if (!testing::find_browser().empty()) return false;
+  MESSAGE(testing::kNoBrowser);
+  return true;
+}
+
+// What `rule` returns for each of the settings, by its place: "17.blocks". Infinity and NaN are
+// null.
+std::map<std::string, std::string> of_page(
+    const std::string& rule, const std::vector<std::string>& settings) {
+  std::string list;
+  for (const std::string& setting : settings) list += (list.empty() ? "[" : ",") + setting;
+  return testing::StrictJson(with_rules().evaluate("(" + list + "]).map(" + rule + ")")).values;
+}
+
+bool is_near(const std::string& page, double model) {
+  if (page == "null") return !std::isfinite(model);
+  return std::abs(std::stod(page) - model) <= 1e-12 * std::abs(model);
+}
+
+// Sizes and counts that are usual, rare or nonsense.
+int count(Random& random, int most) {
+  switch (random.from(0, 5)) {
+    case 0:
+      return 1 << random.from(0, 11);
+    case 1:
+      return 32 * random.from(0, 34);
+    case 2:
+      return random.from(-2, 2);
+    default:
+      return random.from(1, most);
+  }
+}
+
+std::string limit(int blocks) {
+  return blocks == INT_MAX ? "null" : std::to_string(blocks);
+}
+
+TEST_CASE("the page's occupancy is that of the model, for every GPU and any kernel") {
+  if (there_is_no_browser()) return;
+  const auto gpus = model::known_gpus();
+  Random random;
+  std::vector<std::string> settings;
+  std::vector<model::Occupancy> expected;
+  for (int i = 0; i < kSettings; ++i) {
+    const std::size_t gpu = static_cast<std::size_t>(i) % gpus.size();
+    const model::KernelResources kernel{
+        count(random, 1100), random.one_in(4) ? count(random, 300) : random.from(0, 128),
+        random.one_in(3) ? random.from(-1, 240 * 1024) : count(random, 100'000)};
+    settings.push_back(text::printed(
+        "[%zu, %d, %d, %d]", gpu, kernel.threads_per_block, kernel.registers_per_thread,
+        kernel.smem_bytes_per_block));
+    expected.push_back(model::occupancy(gpus[gpu], kernel));
+  }
+  auto page = of_page(
+      "([gpu, threads, registers, smemBytes]) => "
+      "occupancy(data.gpus[gpu], {threads, registers, smemBytes})",
+      settings);
+  int limited_by_registers = 0, impossible = 0;
+  for (int i = 0; i < kSettings; ++i) {
+    const model::Occupancy& model = expected[i];
+    const std::string at = std::to_string(i) + ".";
+    INFO("setting ", settings[i]);
+    CHECK(page[at + "warpsPerBlock"] == std::to_string(model.warps_per_block));
+    CHECK(page[at + "limits.threads"] == limit(model.blocks_by_threads));
+    CHECK(page[at + "limits.blocks"] == limit(model.blocks_by_blocks));
+    CHECK(page[at + "limits.shared memory"] == limit(model.blocks_by_smem));
+    CHECK(page[at + "limits.registers"] == limit(model.blocks_by_registers));
+    CHECK(page[at + "blocks"] == limit(model.blocks_per_sm));
+    CHECK(page[at + "limiter"] == model.limiter);
+    CHECK(is_near(page[at + "percent"], model.percent));
+    limited_by_registers += model.limiter == "registers";
+    impossible += model.blocks_per_sm == 0;
+  }
+  CHECK(limited_by_registers > kSettings / 20);
+  CHECK(impossible > kSettings / 20);
+}
+
+// The lanes of a wavefront or sector: 5 is "[0,2]".
+std::string lanes_json(std::uint32_t lanes) {
+  std::string json;
+  model::for_each_lane(
+      lanes, [&](int lane) { json += (json.empty() ? "[" : ",") + std::to_string(lane); });
+  return json + "]";
+}
+
+std::string wavefronts_json(const model::Wavefronts& wavefronts) {
+  std::string json;
+  for (const model::Wavefront& wavefront : wavefronts) {
+    json += (json.empty() ? "" : ",") + text::printed("{\"group\":%d,\"lanes\":", wavefront.group) +
+            lanes_json(wavefront.lanes) + "}";
+  }
+  return "[" + json + "]";
+}
+
+std::string sectors_json(const model::Sectors& sectors) {
+  std::string json;
+  for (const model::Sector& sector : sectors) {
+    json += (json.empty() ? "" : ",") +
+            text::printed("{\"number\":%d,\"lanes\":", static_cast<int>(sector.number)) +
+            lanes_json(sector.lanes) + "}";
+  }
+  return "[" + json + "]";
+}
+
+model::WarpAccess random_access(Random& random, int number) {
+  model::WarpAccess access{~0u, 1 << random.from(0, 4), {}};
+  if (number % 4 == 0) access.warp = model::kPaperWarp;
+  if (number % 7 == 0) access.warp.banks = static_cast<std::uint8_t>(1 << random.from(2, 5));
+  if (random.one_in(3)) access.active = static_cast<std::uint32_t>(random.from(0, INT_MAX)) * 2u;
+  access.active &= ~0u >> (32 - access.warp.lanes);
+  const int stride = random.one_in(2) ? 1 << random.from(0, 6) : random.from(0, 70);
+  const int shared_by = 1 << random.from(0, 5), flip = random.from(0, 31), base = random.from(0, 9);
+  const bool any = random.one_in(3);
+  for (int lane = 0; lane < access.warp.lanes; ++lane) {
+    const int unit = any ? random.from(0, 300) : base + lane / shared_by * stride;
+    access.address[lane] = static_cast<std::uint64_t>((unit ^ flip) * access.bytes);
+  }
+  if (random.one_in(4)) access.address[access.warp.lanes / 2] += 16;
+  return access;
+}
+
+std::string access_json(const model::WarpAccess& access) {
+  std::string addresses;
+  for (int lane = 0; lane < access.warp.lanes; ++lane) {
+    const bool active = (access.active >> lane & 1) != 0;
+    addresses += (lane == 0 ? "[" : ",") +
+                 (active ? std::to_string(access.address[lane]) : std::string("null"));
+  }
+  return text::printed(
+             "{\"bytes\":%d,\"warp\":{\"lanes\":%d,\"banks\":%d,\"sectorBytes\":%d},\"addresses\":",
+             access.bytes, access.warp.lanes, access.warp.banks, access.warp.sector_bytes) +
+         addresses + "]}";
+}
+
+TEST_CASE("the page's wavefronts and sectors have the lanes that the model's have") {
+  if (there_is_no_browser()) return;
+  Random random;
+  std::vector<std::string> settings, expected;
+  int conflicts = 0;
+  for (int i = 0; i < kSettings; ++i) {
+    const model::WarpAccess access = random_access(random, i);
+    settings.push_back(access_json(access));
+    const model::Wavefronts load = model::wavefronts_of_load(access);
+    expected.push_back(
+        text::printed("[%d,", load.groups) + wavefronts_json(load) + "," +
+        wavefronts_json(model::wavefronts_of_store(access)) + "," +
+        sectors_json(model::sectors(access)) + "]");
+    conflicts += model::shared_load(access).bank_conflicts() > 0;
+  }
+  const auto page = of_page(
+      "(access) => {"
+      "  const plain = (found) => found.wavefronts.map(({group, lanes}) => ({group, lanes}));"
+      "  const load = wavefrontsOfLoad(access);"
+      "  return JSON.stringify([load.groups, plain(load), plain(wavefrontsOfStore(access)), "
+      "      sectors(access)]);"
+      "}",
+      settings);
+  for (int i = 0; i < kSettings; ++i) {
+    INFO(settings[i]);
+    CHECK(text::json_text('"' + page.at(std::to_string(i)) + '"') == expected[i]);
+  }
+  CHECK(conflicts > kSettings / 5);
+}
+
+std::string random_formula(Random& random, int depth) {
+  static const std::vector<std::string> numbers = {"0",     "1",    "2.5", ".5",  "3.", "1e3",
+                                                   "1e999", "1e-9", "7e",  "0.0", "."};
+  static const std::vector<std::string> names = {"K",      "BM",   "threads", "x_1",
+                                                 "nobody", "ceil", "max"};
+  static const std::vector<std::string> noise = {")", "(", "+", ",", " ", "$", "", "ceil(", "2 2"};
+  if (random.one_in(60)) return random.one_of(noise);
+  if (depth == 0 || random.one_in(4)) {
+    return random.one_in(2) ? std::to_string(random.from(0, 40))
+           : random.one_in(6)
+               ? random.one_of(numbers)
+               : names[static_cast<std::size_t>(random.from(0, random.one_in(9) ? 6 : 3))];
+  }
+  const std::string left = random_formula(random, depth - 1);
+  switch (random.from(0, 5)) {
+    case 0:
+      return "ceil(" + left + ")";
+    case 1:
+      return "max(" + left + ", " + random_formula(random, depth - 1) + ")";
+    case 2:
+      return "(" + left + ")";
+    case 3:
+      return "-" + left;
+    default:
+      return left + (random.one_in(2) ? " " : "") + "+-*/"[random.from(0, 3)] +
+             random_formula(random, depth - 1);
+  }
+}
+
+TEST_CASE("the page's formulas have the values and the errors of the model's") {
+  if (there_is_no_browser()) return;
+  const model::Named names[] = {{"K", 256}, {"BM", 128}, {"threads", 0}, {"x_1", -1.5}};
+  Random random;
+  std::vector<std::string> settings = {
+      text::json_string(std::string(101, '(')), text::json_string("1e-400")};
+  while (settings.size() < kSettings)
+    settings.push_back(text::json_string(random_formula(random, 4)));
+  const auto page = of_page(
+      "(formula) => {"
+      "  try { return evaluateFormula(formula, {K: 256, BM: 128, threads: 0, x_1: -1.5}); }"
+      "  catch (error) { return error.message; }"
+      "}",
+      settings);
+  int values = 0, errors = 0;
+  for (int i = 0; i < kSettings; ++i) {
+    const std::string formula = text::json_text(settings[i]);
+    const std::string& found = page.at(std::to_string(i));
+    INFO("formula ", formula, ", page ", found);
+    try {
+      const double value = model::evaluate(formula, names);
+      CHECK(is_near(found, value));
+      ++values;
+    } catch (const std::invalid_argument& error) {
+      const std::string message = error.what();
+      CHECK(message.ends_with("\": " + found));
+      ++errors;
+    }
+  }
+  CHECK(values > kSettings / 5);
+  CHECK(errors > kSettings / 5);
+}
+
+constexpr const char* kFaults[] = {
+    "",        "range",       "rows",        "columns",      "threads",
+    "vectors", "copies of A", "copies of B", "shared memory"};
+
+int tile_size(Random& random, int most) {
+  if (random.one_in(25)) return random.from(-3, 1100);
+  return 1 << random.from(0, std::bit_width(static_cast<unsigned>(most)) - 1);
+}
+
+// Half of these are sizes of a stage, some of them changed.
+model::TileSizes random_sizes(Random& random, const model::Stage& stage) {
+  if (random.one_in(2)) {
+    return {
+        tile_size(random, 256), tile_size(random, 256),
+        tile_size(random, random.one_in(4) ? 512 : 32), tile_size(random, 16),
+        tile_size(random, 16)};
+  }
+  const model::Variant& variant = random.one_of(stage.variants);
+  model::TileSizes sizes{variant.BM, variant.BN, variant.BK, variant.TM, variant.TN};
+  if (random.one_in(2)) sizes.BM = tile_size(random, 512);
+  if (random.one_in(4)) sizes.BN = tile_size(random, 512);
+  return sizes;
+}
+
+TEST_CASE("the page's loads, intensities and bounds of tiles are those of the model") {
+  if (there_is_no_browser()) return;
+  const auto gpus = model::known_gpus();
+  std::vector<const model::Stage*> stages;
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    if (has_plain_tiles(stage)) stages.push_back(&stage);
+  }
+  REQUIRE(stages.size() == 6);
+  struct Setting {
+    std::size_t gpu, stage;
+    model::TileSizes sizes;
+    model::Product product;
+  };
+  Random random;
+  std::vector<Setting> chosen;
+  std::vector<std::string> settings;
+  for (int i = 0; i < kSettings; ++i) {
+    Setting setting{static_cast<std::size_t>(i) % gpus.size(), 0, {}, {}};
+    setting.stage = static_cast<std::size_t>(random.from(0, static_cast<int>(stages.size()) - 1));
+    setting.sizes = random_sizes(random, *stages[setting.stage]);
+    const int size = random.one_in(3) ? random.from(1, 9000) : 128 << random.from(0, 6);
+    setting.product = {size, random.one_in(3) ? random.from(1, 5000) : size, size, false};
+    chosen.push_back(setting);
+    settings.push_back(text::printed(
+        "[%zu,%zu,{\"BM\":%d,\"BN\":%d,\"BK\":%d,\"TM\":%d,\"TN\":%d},{\"M\":%d,\"N\":%d,\"K\":%d}"
+        "]",
+        setting.gpu, setting.stage, setting.sizes.BM, setting.sizes.BN, setting.sizes.BK,
+        setting.sizes.TM, setting.sizes.TN, setting.product.M, setting.product.N,
+        setting.product.K));
+  }
+  auto page = of_page(
+      "([gpu, stage, sizes, product]) => {"
+      "  const kernel = data.tiles[stage], fault = tileFault(data.gpus[gpu], sizes, kernel.vec);"
+      "  if (fault !== '') return {fault};"
+      "  return {fault, costs: tileCosts(product, sizes, kernel),"
+      "      bound: tileBound(data.gpus[gpu], product, sizes, kernel)};"
+      "}",
+      settings);
+  int possible = 0;
+  std::vector<int> times(std::size(kFaults)), bound_by(model::kUnits);
+  for (int i = 0; i < kSettings; ++i) {
+    const auto& [gpu, stage, sizes, product] = chosen[i];
+    const model::Stage& of = *stages[stage];
+    const int vec = floats_at_once(of);
+    const std::string at = std::to_string(i) + ".";
+    INFO("setting ", settings[i]);
+    const auto fault = static_cast<std::size_t>(model::tile_fault(gpus[gpu], sizes, vec));
+    CHECK(page[at + "fault"] == kFaults[fault]);
+    ++times[fault];
+    if (fault != 0) continue;
+    ++possible;
+    const model::TileCosts costs = model::tile_costs(product, sizes, vec, of.predicted);
+    CHECK(page[at + "costs.threads"] == std::to_string(costs.threads));
+    CHECK(page[at + "costs.smemBytes"] == std::to_string(costs.smem_bytes));
+    CHECK(is_near(page[at + "costs.gmem_loads"], costs.gmem_loads));
+    CHECK(is_near(page[at + "costs.smem_loads"], costs.smem_loads));
+    CHECK(is_near(page[at + "costs.smem_stores"], costs.smem_stores));
+    CHECK(is_near(page[at + "costs.operationsPerGmemByte"], costs.operations_per_gmem_byte));
+    CHECK(is_near(page[at + "costs.operationsPerSmemByte"], costs.operations_per_smem_byte));
+    const auto bound = model::tile_bound(gpus[gpu], product, sizes, vec, of.predicted);
+    if (!bound) {
+      CHECK(page[at + "bound"] == "null");
+      continue;
+    }
+    CHECK(is_near(page[at + "bound.tflops"], bound->tflops));
+    CHECK(page[at + "bound.boundBy"] == model::kUnitNames[bound->bound_by]);
+    ++bound_by[bound->bound_by];
+    for (int unit = 0; unit < model::kTensor; ++unit) {
+      CHECK(
+          is_near(page[at + "bound.ms." + std::string(model::kUnitNames[unit])], bound->ms[unit]));
+    }
+  }
+  CHECK(possible > kSettings / 5);
+  for (const int count : times) CHECK(count > 0);
+  for (const auto unit : {model::kFma, model::kIssue, model::kSmem, model::kDram}) {
+    CHECK(bound_by[unit] > 0);
+  }
+}
+
+// The calculators alone on a page.
+Browser& with_calculators(int width, int height) {
+  std::string script;
+  for (const char* file : {"words.js", "dom.js", "rules.js", "calculators.js"}) {
+    script += contents(std::string("src/show/page/") + file);
+  }
+  const testing::Folder folder;
+  folder.write(
+      "calculators.html",
+      "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>calculators</title><style>" +
+          contents("src/show/page/calculators.css") +
+          "</style><main id=root></main><script>'use strict';\n" + script +
+          "\nstartCalculators(document.getElementById('root'), " +
+          calculator_data(stage_table_plain) +
+          ", words);\nconst of = (name) => "
+          "document.querySelector(`[aria-labelledby=calculator-${name}]`);"
+          "const finding = (name) => of(name).querySelector('.finding').textContent;"
+          "const field = (name, i) => of(name).querySelectorAll('.fields [type=number]')[i];"
+          "</script>");
+  Browser& browser = testing::shared_browser();
+  browser.open(folder / "calculators.html", width, height);
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  return browser;
+}
+
+void type(Browser& browser, const std::string& field, const std::string& keys) {
+  browser.evaluate(field + ".focus(), " + field + ".select()");
+  for (const char key : keys) browser.press(std::string(1, key));
+}
+
+TEST_CASE("the calculators answer while one types, and refuse nonsense in a sentence") {
+  if (there_is_no_browser()) return;
+  Browser& browser = with_calculators(1280, 720);
+  type(browser, "field('occupancy', 0)", "512");
+  type(browser, "field('occupancy', 1)", "64");
+  type(browser, "field('occupancy', 2)", "60000");
+  CHECK(
+      browser.text("finding('occupancy')") ==
+      "An SM of the H200 holds 2 blocks of 512 threads, which is 50 % of its warps. The limit is "
+      "the registers.");
+  CHECK(browser.evaluate("of('occupancy').querySelectorAll('svg .plot-curve').length") == "3");
+  type(browser, "field('occupancy', 0)", "1025");
+  CHECK(
+      browser.text("finding('occupancy')") ==
+      "Threads per block: give a whole number from 1 to 1,024.");
+
+  CHECK(
+      browser.text("finding('tiles')").find("32 operations per byte of global memory") !=
+      std::string::npos);
+  type(browser, "field('tiles', 3)", "7");
+  CHECK(
+      browser.text("finding('tiles')") ==
+      "BM = 128 is not a multiple of TM = 7: the rows do not divide evenly among the threads.");
+  type(browser, "field('tiles', 3)", "8");
+  CHECK(browser.text("finding('tiles')").starts_with("256 threads with 64 results each"));
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("lanes move over the banks by keyboard") {
+  if (there_is_no_browser()) return;
+  Browser& browser = with_calculators(1280, 720);
+  const char* column =
+      "The load takes 32 wavefronts, 31 of them bank conflicts: up to 32 different words are in "
+      "one bank.";
+  CHECK(browser.text("finding('banks')") == column);
+  type(browser, "field('banks', 1)", "1");  // words of padding
+  CHECK(browser.text("finding('banks')") == "The load takes 1 wavefront and has no bank conflict.");
+
+  // Lane 0 goes to the word of lane 1, and then lane 1 to another word of the same bank.
+  browser.evaluate(
+      "of('banks').querySelector('details').open = true,"
+      "of('banks').querySelector('[role=gridcell]').focus()");
+  for (const char* key : {"ArrowDown", "ArrowRight", "Enter"}) browser.press(key);
+  CHECK(
+      browser.text("document.activeElement.getAttribute('aria-label')") ==
+      "word 33, bank 1: lane 0, lane 1");
+  CHECK(browser.text("of('banks').querySelector('details input').value") == "1");
+  for (const char* key : {"ArrowDown", "Enter"}) browser.press(key);
+  CHECK(
+      browser.text("finding('banks')") ==
+      "The load takes 2 wavefronts, 1 of them a bank conflict: up to 2 different words are in one "
+      "bank.");
+
+  for (int preset = 0; preset < 9; ++preset) {
+    const std::string wavefronts[] = {"1", "32", "1", "1", "1", "2", "4", "32", "4"};
+    browser.evaluate(
+        "(() => { const select = of('banks').querySelector('select'); select.value = " +
+        std::to_string(preset) + "; select.dispatchEvent(new Event('change')); })()");
+    CHECK(
+        browser.text("finding('banks')").starts_with("The load takes " + wavefronts[preset] + " "));
+  }
+}
+
+TEST_CASE("the calculators fit on a phone") {
+  if (there_is_no_browser()) return;
+  Browser& browser = with_calculators(390, 800);
+  CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
+}
+
+}  // namespace
+}  // namespace page

@@ -1,0 +1,164 @@
+// The numbers of the roofline and the staircase, and the two in a browser.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "lab/problem.h"
+#include "show/page/data.h"
+#include "show/pictures/recorded_gpus.h"
+#include "testing/browser.h"
+#include "testing/program.h"
+#include "text/numbers.h"
+
+namespace page {
+namespace {
+
+using testing::contents;
+
+const std::string& data() {
+  static const std::string json = chart_data(stage_table_traced);
+  return json;
+}
+
+TEST_CASE("the charts show every recorded speed, and the roofline every stage on the GPU") {
+  auto values = testing::StrictJson(data()).values;
+  std::size_t size = 0;
+  REQUIRE(pictures::recorded_gpus().front().gpu.name == "H200");
+  for (const pictures::RecordedLadder& measured : pictures::recorded_gpus().front().ladders) {
+    const std::string at = text::printed("gpus.0.sizes.%zu.", size++);
+    CHECK(values[at + "size"] == std::to_string(measured.size));
+    CHECK(std::atof(values[at + "cublas"].c_str()) == measured.of(-1).tflops);
+    int stairs = 0, dots = 0;
+    for (const model::Stage& stage : stage_table_plain.stages) {
+      const std::string stair = at + text::printed("stairs.%d.", stairs++);
+      const std::string tflops = text::shortest(measured.of(stage.number).tflops);
+      CHECK(values[stair + "stage"] == std::to_string(stage.number));
+      CHECK(values[stair + "tflops"] == tflops);
+      if (stage.variants.empty()) continue;
+      const std::string dot = at + text::printed("dots.%d.", dots++);
+      CHECK(values[dot + "stage"] == std::to_string(stage.number));
+      CHECK(values[dot + "tflops"] == tflops);
+    }
+    CHECK(values.count(at + text::printed("stairs.%d.stage", stairs)) == 0);
+    CHECK(values.count(at + text::printed("dots.%d.stage", dots)) == 0);
+  }
+  CHECK(size >= 3);
+  CHECK(values.count(text::printed("gpus.0.sizes.%zu.size", size)) == 0);
+}
+
+TEST_CASE("a dot has the operations per byte of the tiles that its stage had at that size") {
+  auto values = testing::StrictJson(data()).values;
+  const auto place = [&](const std::string& size) {
+    for (int i = 0;; ++i) {
+      const std::string at = text::printed("gpus.0.sizes.%d.", i);
+      REQUIRE(values.count(at + "size") == 1);
+      if (values[at + "size"] == size) return at;
+    }
+  };
+  // Stage 5 is the fifth on the GPU. A tile of 64 x 64 has half of what 128 x 128 has.
+  CHECK(values[place("1024") + "dots.4.variant"] == "64x64x8-8x4");
+  CHECK(values[place("1024") + "dots.4.intensity"] == "16");
+  CHECK(values[place("4096") + "dots.4.variant"] == "128x128x8");
+  CHECK(values[place("4096") + "dots.4.intensity"] == "32");
+}
+
+// The charts of this data in a browser, on a narrow screen, and words for its console.
+testing::Browser& open_charts(const testing::Folder& folder, const std::string& data) {
+  std::string script;
+  for (const char* file : {"words.js", "dom.js", "charts.js"}) {
+    script += contents(std::string("src/show/page/") + file);
+  }
+  folder.write(
+      "charts.html",
+      "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>charts</title><style>" +
+          contents("src/show/page/charts.css") +
+          "</style><main id=root></main><script>'use strict';\n" + script +
+          "\nstartCharts(document.getElementById('root'), " + data +
+          ", words);\n"
+          "const of = (name) => document.querySelector(`[aria-labelledby=chart-${name}]`);"
+          "const choose = (name, i, value) => {"
+          "  const select = of(name).querySelectorAll('select')[i];"
+          "  select.value = value; select.dispatchEvent(new Event('change'));"
+          "};</script>");
+  testing::Browser& browser = testing::shared_browser();
+  browser.open(folder / "charts.html", 390, 800);
+  return browser;
+}
+
+TEST_CASE("the charts tell their findings, and the numbers of each mark by keyboard") {
+  if (testing::find_browser().empty()) {
+    MESSAGE(testing::kNoBrowser);
+    return;
+  }
+  const testing::Folder folder;
+  testing::Browser& browser = open_charts(folder, data());
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  CHECK(browser.evaluate("document.documentElement.scrollWidth <= 390") == "true");
+
+  const auto recorded = pictures::recorded_h200();
+  const std::string cublas = text::significant(pictures::main_run(recorded).of(-1).tflops);
+  CHECK(browser.text("of('staircase').querySelector('.finding').textContent")
+            .ends_with("of cuBLAS in fp32, which reaches " + cublas + " TFLOP/s."));
+  browser.evaluate("of('staircase').querySelector('[tabindex=\"0\"].chart-mark').focus()");
+  for (const char* key : {"End", "Home", "ArrowDown", "ArrowDown"}) browser.press(key);
+  const auto stage_2 = pictures::main_run(recorded).of(2);
+  CHECK(
+      browser.text("of('staircase').querySelector('.picked').textContent") ==
+      "Stage 2, coalesced: " + text::significant(stage_2.tflops) + " TFLOP/s, " +
+          text::significant(stage_2.cublas_percent) + " % of cuBLAS in fp32. It is " +
+          text::significant(stage_2.times_before) + " times as fast as the stage before.");
+  CHECK(
+      browser.evaluate("of('staircase').querySelectorAll('tbody tr').length") ==
+      std::to_string(stage_table_plain.stages.size() + 1));
+
+  browser.evaluate("choose('roofline', 0, 0), choose('staircase', 1, 1)");
+  browser.evaluate("of('roofline').querySelector('[tabindex=\"0\"].chart-mark').focus()");
+  for (const char* key : {"ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"}) {
+    browser.press(key);
+  }
+  CHECK(
+      browser.text("of('roofline').querySelector('.picked').textContent")
+          .find("Stage 5, 2D thread tiling, tiles 64x64x8-8x4: ") == 0);
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("where several GPUs are recorded, the charts let the reader choose one") {
+  if (testing::find_browser().empty()) {
+    MESSAGE(testing::kNoBrowser);
+    return;
+  }
+  const pictures::RecordedGpu& h200 = pictures::recorded_gpus().front();
+  // Another one, at other sizes, which lacks the last stages.
+  pictures::RecordedGpu other{*model::find_gpu("RTX 4090"), {}};
+  for (const int size : {1024, 2000}) {
+    other.ladders.push_back({size, {{-1, 60, 100, 0}, {1, 2, 4, 0}, {2, 6, 10, 3}}});
+  }
+  const testing::Folder folder;
+  testing::Browser& browser = open_charts(folder, chart_data(stage_table_traced, {h200, other}));
+  const auto sizes = [&](const std::string& chart) {
+    return browser.text(
+        "[...of('" + chart +
+        "').querySelectorAll('select')[1].options]"
+        ".map((option) => option.textContent).join(' ')");
+  };
+  CHECK(browser.text("of('roofline').querySelector('.finding').textContent")
+            .starts_with("On the H200 at 4,096 x "));
+  browser.evaluate("choose('roofline', 1, 1), choose('roofline', 0, 1), choose('staircase', 0, 1)");
+  CHECK(sizes("roofline") == "1,024 2,000");
+  // 1024 is there, too, and 4096 is not.
+  CHECK(browser.text("of('roofline').querySelector('.finding').textContent")
+            .starts_with("On the RTX 4090 at 1,024 x "));
+  CHECK(
+      browser.text("of('staircase').querySelector('.finding').textContent") ==
+      "On the RTX 4090 at 2,000 x 2,000 x 2,000 the stages climb from 2 TFLOP/s (stage 1) to 6 "
+      "TFLOP/s (stage 2). That is 10 % of cuBLAS in fp32, which reaches 60 TFLOP/s.");
+  CHECK(browser.evaluate("of('roofline').querySelectorAll('.chart-dot').length") == "2");
+  browser.evaluate("choose('staircase', 0, 0)");
+  CHECK(browser.text("of('staircase').querySelector('.finding').textContent")
+            .starts_with("On the H200 at 4,096 x "));
+  CHECK(browser.complaints() == std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace page

@@ -1,0 +1,283 @@
+#include "show/page/data.h"
+
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "model/compiled_kernel.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+#include "show/report/facts.h"
+#include "show/report/predicted.h"
+#include "text/json.h"
+#include "text/numbers.h"
+
+namespace page {
+
+namespace {
+
+using Facts = std::vector<report::Fact>;
+
+std::string object(const Facts& members) {
+  return "{" + report::json_members(members) + "}";
+}
+
+std::string array(const std::vector<std::string>& elements) {
+  std::string json;
+  for (const std::string& element : elements) json += (json.empty() ? "[" : ",\n") + element;
+  return (json.empty() ? "[" : json) + "]";
+}
+
+std::string gpu_json(const model::Gpu& gpu) {
+  return object(
+      {{"name", gpu.name},
+       {"computeCapability", gpu.compute_capability},
+       {"sms", gpu.sms},
+       {"fp32LanesPerSm", gpu.fp32_lanes_per_sm},
+       {"boostGhz", gpu.boost_ghz},
+       {"dramGbPerS", gpu.dram_gb_per_s},
+       {"smemBytesPerSm", gpu.smem_bytes_per_sm},
+       {"smemBytesPerBlock", gpu.smem_bytes_per_block},
+       {"smemReservedBytesPerBlock", gpu.smem_reserved_bytes_per_block},
+       {"smemGranularityBytes", gpu.smem_granularity_bytes},
+       {"threadsPerSm", gpu.threads_per_sm},
+       {"blocksPerSm", gpu.blocks_per_sm},
+       {"registersPerSm", gpu.registers_per_sm},
+       {"registerGranularity", gpu.register_granularity},
+       {"subPartitionsPerSm", gpu.sub_partitions_per_sm},
+       {"l2BytesPerClock", gpu.l2_bytes_per_clock},
+       {"lanes", gpu.warp.lanes}});
+}
+
+// "90": [registers, bytes of shared memory], for every architecture of the table that the kernel
+// was compiled for.
+std::string compiled_json(const model::Stage& stage, const model::Variant& variant) {
+  Facts members;
+  std::set<int> seen;
+  for (const model::Gpu& gpu : model::known_gpus()) {
+    const int cc = gpu.compute_capability;
+    const bool runs = cc >= stage.runs_from && (!stage.only_there || cc == stage.runs_from);
+    if (!runs || !seen.insert(cc).second) continue;
+    const auto record = model::find_compiled_kernel(variant.kernel.name, cc);
+    if (!record) continue;
+    members.push_back(
+        {std::to_string(cc),
+         report::FactValue::json(text::printed(
+             "[%d, %d]", record->registers, record->static_smem_bytes + variant.shared_bytes))});
+  }
+  return object(members);
+}
+
+std::string kernel_json(const model::Stage& stage, const model::Variant& variant) {
+  return object(
+      {{"stage", stage.number},
+       {"name", variant.contrast != nullptr ? variant.contrast->name : stage.name},
+       {"variant", variant.name},
+       {"threads", variant.threads()},
+       {"compiled", report::FactValue::json(compiled_json(stage, variant))}});
+}
+
+std::string tiles_json(const model::Stage& stage) {
+  const model::Predicted& formulas = stage.predicted;
+  std::vector<std::string> sizes;
+  for (const model::Variant& variant : stage.variants) {
+    sizes.push_back(object(
+        {{"name", variant.name},
+         {"BM", variant.BM},
+         {"BN", variant.BN},
+         {"BK", variant.BK},
+         {"TM", variant.TM},
+         {"TN", variant.TN}}));
+  }
+  return object(
+      {{"stage", stage.number},
+       {"name", stage.name},
+       {"vec", floats_at_once(stage)},
+       {"formulas.gmem_loads", formulas.gmem_loads},
+       {"formulas.gmem_floats", formulas.gmem_floats},
+       {"formulas.smem_loads", formulas.smem_loads},
+       {"formulas.smem_floats", formulas.smem_floats},
+       {"formulas.gmem_stores", formulas.gmem_stores},
+       {"formulas.smem_stores", formulas.smem_stores},
+       {"sizes", report::FactValue::json(array(sizes))}});
+}
+
+}  // namespace
+
+bool has_plain_tiles(const model::Stage& stage) {
+  if (stage.variants.empty()) return false;
+  const model::Variant& variant = stage.variants.front();
+  return variant.BK > 0 && variant.pipeline == 0 && variant.sharing == model::Sharing::grid &&
+         variant.multiplier == model::Multiplier::ffma;
+}
+
+int floats_at_once(const model::Stage& stage) {
+  const bool is_wide =
+      std::string_view(stage.predicted.gmem_loads).find("vec") != std::string::npos;
+  return is_wide ? 4 : 1;
+}
+
+std::string calculator_data(const model::StageTable& table) {
+  std::vector<std::string> gpus, kernels, tiles;
+  for (const model::Gpu& gpu : model::known_gpus()) gpus.push_back(gpu_json(gpu));
+  for (const model::Stage& stage : table.stages) {
+    for (const model::Variant& variant : stage.variants) {
+      kernels.push_back(kernel_json(stage, variant));
+    }
+    if (has_plain_tiles(stage)) tiles.push_back(tiles_json(stage));
+  }
+  return "{\"gpus\": " + array(gpus) + ",\n\"kernels\": " + array(kernels) +
+         ",\n\"tiles\": " + array(tiles) + "}";
+}
+
+namespace {
+
+// M, N and K of what is traced. The operations per byte do not depend on K, once it is a multiple
+// of every BK.
+constexpr int kSide = 256, kDepth = 32;
+
+report::FactValue array(const std::vector<Facts>& objects) {
+  std::string json;
+  for (const Facts& members : objects) {
+    json += (json.empty() ? "{" : ",\n{") + report::json_members(members) + "}";
+  }
+  return report::FactValue::json("[" + json + "]");
+}
+
+// A run of every stage that a GPU can run, with the tiles that suit the recorded size. Variants are
+// traced once.
+class Tracer {
+ public:
+  Tracer(const model::StageTable& table, const model::Gpu& gpu) : table_(table), gpu_(gpu) {}
+
+  lab::Run run_for(int size) {
+    lab::Run run{};
+    run.M = run.N = kSide;
+    run.K = kDepth;
+    run.gpu = gpu_;
+    for (const model::Stage& stage : table_.stages) {
+      if (stage.variants.empty() || !model::why_not_run(stage, gpu_).empty()) continue;
+      const model::Variant& variant = model::suited_variant(stage, run.gpu, size, size);
+      lab::Row row{};
+      row.number = stage.number;
+      row.stage = &stage;
+      row.variant = &variant;
+      row.counts = counts_of(variant);
+      run.rows.push_back(std::move(row));
+    }
+    return run;
+  }
+
+ private:
+  const std::optional<model::Counts>& counts_of(const model::Variant& variant) {
+    const auto known = counts_.find(&variant);
+    if (known != counts_.end()) return known->second;
+    const lab::Problem p = lab::random_problem({kSide, kSide, kDepth}, 1, 0, 1);
+    lab::Means means{{&gpu_, machine::Blocks::kSample}};
+    means.machine.hazards = false;  // the tests look for them
+    lab::Floats C;
+    return counts_[&variant] =
+               lab::measure(p, {.traced = lab::gemm_of(table_, variant)}, means, C).counts;
+  }
+
+  const model::StageTable& table_;
+  const model::Gpu& gpu_;
+  std::map<const model::Variant*, std::optional<model::Counts>> counts_;
+};
+
+report::FactValue stairs_json(const pictures::Staircase& staircase) {
+  std::vector<Facts> stairs;
+  for (const pictures::Stair& stair : staircase.stairs) {
+    stairs.push_back(
+        {{"stage", stair.stage->number},
+         {"name", stair.stage->name},
+         {"onGpu", pictures::runs_on_gpu(*stair.stage)},
+         {"tflops", stair.tflops},
+         {"percent", stair.cublas_percent},
+         {"times", stair.times_before},
+         {"roof", stair.roof_tflops}});
+  }
+  return array(stairs);
+}
+
+report::FactValue dots_json(const pictures::Roofline& roofline, const model::Gpu& gpu) {
+  std::vector<Facts> dots;
+  for (const pictures::Dot& dot : roofline.dots) {
+    const pictures::Peak peak = pictures::peak_of(gpu, *dot.row->variant);
+    dots.push_back(
+        {{"stage", dot.row->number},
+         {"name", dot.row->stage->name},
+         {"variant", dot.row->variant->name},
+         {"intensity", dot.intensity},
+         {"tflops", dot.tflops},
+         {"peak", peak.name},
+         {"peakTflops", peak.tflops}});
+  }
+  return array(dots);
+}
+
+report::FactValue sizes_json(
+    const model::StageTable& traced, const pictures::RecordedGpu& recorded) {
+  Tracer tracer(traced, recorded.gpu);
+  std::vector<Facts> sizes;
+  for (const pictures::RecordedLadder& measured : recorded.ladders) {
+    const lab::Run run = tracer.run_for(measured.size);
+    const pictures::Roofline roofline = pictures::roofline_of(run, measured);
+    const pictures::Staircase staircase = pictures::staircase_of(traced.stages, measured, run.gpu);
+    std::vector<Facts> roofs, peaks;
+    for (const pictures::Roof& roof : roofline.roofs) {
+      roofs.push_back({{"name", roof.name}, {"tbPerS", roof.tb_per_s}});
+    }
+    for (const pictures::Peak& peak : roofline.peaks) {
+      peaks.push_back({{"name", peak.name}, {"tflops", peak.tflops}});
+    }
+    sizes.push_back(
+        {{"size", measured.size},
+         {"cublas", staircase.cublas_tflops},
+         {"stairs", stairs_json(staircase)},
+         {"roofs", array(roofs)},
+         {"peaks", array(peaks)},
+         {"dots", dots_json(roofline, run.gpu)}});
+  }
+  return array(sizes);
+}
+
+}  // namespace
+
+std::string chart_data(
+    const model::StageTable& traced, const std::vector<pictures::RecordedGpu>& recorded) {
+  std::vector<Facts> gpus;
+  for (const pictures::RecordedGpu& of : recorded) {
+    gpus.push_back({{"gpu", of.gpu.name}, {"sizes", sizes_json(traced, of)}});
+  }
+  return "{" + report::json_members({{"gpus", array(gpus)}}) + "}";
+}
+
+std::string prediction_data(const lab::Run& run, const lab::Row& row) {
+  std::string names, asked;
+  for (const model::Named& named : report::formula_names(run, row)) {
+    names += (names.empty() ? "" : ",") + text::json_string(named.name) + ":" +
+             text::shortest(named.value);
+  }
+  // [question, value, answer, reason]
+  const auto ask = [&](const std::string& question, double value, const std::string& answer,
+                       const std::string& reason) {
+    asked += (asked.empty() ? "[" : ",[") + text::json_string(question) + "," +
+             text::shortest(value) + "," + text::json_string(answer) + "," +
+             text::json_string(reason) + "]";
+  };
+  for (const report::AskedCount& count : report::asked_counts(row)) {
+    ask(count.what, count.value, text::exact(count.value), "");
+  }
+  for (const model::Question& question : report::questions_of(run, row)) {
+    const std::optional<double> value = report::value_of(question, run, row);
+    if (!value) continue;
+    ask(question.text, *value, report::answer_of(question, run, row), question.because);
+  }
+  return "{\"gpu\":" + text::json_string(run.gpu.name) + ",\"names\":{" + names + "},\"asked\":[" +
+         asked + "]}";
+}
+
+}  // namespace page

@@ -1,0 +1,206 @@
+#include "show/page/page.h"
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "lab/device.h"
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "model/refusal.h"
+#include "model/stage.h"
+#include "show/page/data.h"
+#include "show/pictures/svg.h"
+#include "show/step/step_command.h"
+#include "simulator/trace/recorder.h"
+#include "simulator/trace/source_lines.h"
+#include "text/echoed.h"
+#include "text/file.h"
+#include "text/json.h"
+#include "text/numbers.h"
+
+// The page's own files, which travel in the program. page.mk recompiles this file when one of them
+// changes. The scripts are in the order in which they need each other.
+#define EMBED(name, ...)                                                           \
+  asm(".pushsection .rodata\n" #name ": " __VA_ARGS__ "\n.byte 0\n.popsection\n"); \
+  extern "C" const char name[] __attribute__((visibility("hidden")))
+#define FILE_OF_PAGE(file) ".incbin \"src/show/page/" file "\"\n"
+
+EMBED(page_html, FILE_OF_PAGE("page.html"));
+EMBED(
+    page_css, FILE_OF_PAGE("page.css") FILE_OF_PAGE("player.css") FILE_OF_PAGE("calculators.css")
+                  FILE_OF_PAGE("charts.css"));
+EMBED(
+    page_js,
+    FILE_OF_PAGE("words.js") FILE_OF_PAGE("dom.js") FILE_OF_PAGE("rules.js")
+        FILE_OF_PAGE("recording.js") FILE_OF_PAGE("block_view.js") FILE_OF_PAGE("player.js")
+            FILE_OF_PAGE("predict.js") FILE_OF_PAGE("calculators.js") FILE_OF_PAGE("charts.js")
+                FILE_OF_PAGE("page.js"));
+#undef FILE_OF_PAGE
+#undef EMBED
+
+namespace page {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ",\n") + item;
+  return "[" + text + "]";
+}
+
+std::string data_of(const Lesson& lesson) {
+  std::vector<std::string> scenes, complaints;
+  for (const ShownScene& scene : lesson.scenes) scenes.push_back(scene_data(scene));
+  for (const std::string& complaint : lesson.complaints) {
+    complaints.push_back(text::json_string(complaint));
+  }
+  const auto or_null = [](const std::string& json) { return json.empty() ? "null" : json; };
+  return "{\"title\":" + text::json_string(lesson.title) +
+         ",\"verdict\":" + text::json_string(lesson.verdict) +
+         ",\"complaints\":" + joined(complaints) + ",\"scenes\":" + joined(scenes) +
+         ",\"predictions\":" + joined(lesson.predictions) +
+         ",\"calculators\":" + or_null(lesson.calculators) +
+         ",\"charts\":" + or_null(lesson.charts) + "}";
+}
+
+// JSON within a script element: no text in it can end the element.
+std::string within_script(std::string_view json) {
+  std::string safe;
+  for (const char c : json) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return safe;
+}
+
+}  // namespace
+
+std::string lesson_html(const Lesson& lesson) {
+  const std::pair<std::string_view, std::string> parts[] = {
+      {"{{title}}", pictures::xml_escaped(lesson.title)},
+      {"{{style}}", std::string(page_css)},
+      {"{{pictures}}", lesson.pictures},
+      {"{{data}}", within_script(data_of(lesson))},
+      {"{{script}}", std::string(page_js)}};
+  // What is put in is not searched for places again.
+  std::string html;
+  std::string_view rest = page_html;
+  while (!rest.empty()) {
+    std::size_t place = rest.size(), length = 0;
+    const std::string* put = nullptr;
+    for (const auto& [name, value] : parts) {
+      const std::size_t at = rest.find(name);
+      if (at >= place) continue;
+      place = at;
+      length = name.size();
+      put = &value;
+    }
+    html += rest.substr(0, place);
+    if (put != nullptr) html += *put;
+    rest.remove_prefix(place + length);
+  }
+  return html;
+}
+
+namespace {
+
+// M, N and K: a few tiles of every stage. The paper GPU has many more warps for as many threads.
+constexpr int kSide = 128, kPaperSide = 32;
+constexpr std::size_t kMostSteps = 50'000;  // of a block; nobody plays more
+
+// A stage as it was measured, with its first block.
+struct Measured {
+  lab::Row row;
+  model::Recording recording;
+};
+
+Measured measured(
+    const model::StageTable& traced, const model::Stage& stage, const model::Variant& variant,
+    const lab::Problem& p, const lab::Run& run) {
+  trace::Recorder recorder{.blocks = {0}, .most_events = kMostSteps};
+  lab::Means means{{&run.gpu, machine::Blocks::kSample}};
+  means.machine.recorder = &recorder;
+  lab::Floats C;
+  lab::Row row{lab::measure(p, {.traced = lab::gemm_of(traced, variant)}, means, C)};
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  const lab::Launched launched = p.launched(traced, variant);
+  row.aligned = launched.aligned;
+  row.variant = &launched.variant;
+  if (model::why_not_run(stage, run.gpu).empty()) {
+    row.occupancy = lab::occupancy_of({}, run, *row.variant, launched.kernel);
+  }
+  return {std::move(row), std::move(recorder.launches.at(0))};
+}
+
+ShownScene shown(const lab::Row& row, model::Recording recording, const lab::Run& run) {
+  const model::Variant& variant = *row.variant;
+  ShownScene scene;
+  scene.name = text::printed("stage %d, %s (%s)", row.number, row.name.c_str(), variant.name);
+  scene.idea = variant.contrast != nullptr ? variant.contrast->idea : row.stage->idea;
+  scene.stage = row.number;
+  scene.M = run.M;
+  scene.N = run.N;
+  scene.K = run.K;
+  scene.BM = variant.BM;
+  scene.BN = variant.BN;
+  scene.BK = variant.BK;
+  scene.multiplier = variant.multiplier;
+  scene.scene = step::scene_of(std::move(recording), scene.name, "", run.M, run.N, run.K);
+  return scene;
+}
+
+}  // namespace
+
+int write_page(const flags::Flags& flags, const model::StageTable& traced) {
+  const auto refuse_if = [&](const std::string& problem) {
+    if (problem.empty()) return;
+    throw model::Refusal("--page " + text::echoed(flags.page) + ": " + problem);
+  };
+  refuse_if(text::problem_of_writing(flags.page));  // said before the work and not after it
+  lab::Run run = lab::new_run(flags, false, "");
+  flags::Flags sized = flags;
+  if (flags.a.empty() && !flags.size) sized.size = model::has_clock(run.gpu) ? kSide : kPaperSide;
+  const lab::Problem p = lab::load_problem(sized, false);
+  if (p.results() == 0) throw model::Refusal("--page: C has no elements, so no kernel runs");
+  run.M = p.M;
+  run.N = p.N;
+  run.K = p.K;
+
+  std::vector<lab::Row> rows;
+  std::vector<model::Recording> recordings;
+  for (const model::Stage* stage : flags::select_stages(flags.stage, traced.stages)) {
+    if (stage->variants.empty() || !model::is_traceable(*stage, run.gpu)) continue;
+    const model::Variant& variant = flags::select_variant(*stage, flags.variant, run.gpu, p.M, p.N);
+    Measured one = measured(traced, *stage, variant, p, run);
+    rows.push_back(std::move(one.row));
+    recordings.push_back(std::move(one.recording));
+  }
+  trace::look_up_lines(recordings);
+  Lesson lesson;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    lesson.scenes.push_back(shown(rows[i], std::move(recordings[i]), run));
+    lesson.predictions.push_back(prediction_data(run, rows[i]));
+  }
+  if (lesson.scenes.empty()) {
+    throw model::Refusal(
+        "--page and --stage " + text::echoed(flags.stage) +
+        ": there are no warps to show; choose a stage from 1 on, and for stages on tensor cores a "
+        "GPU "
+        "with warps of 32");
+  }
+  if (lesson.scenes.size() > 1) {
+    lesson.calculators = calculator_data(traced);
+    lesson.charts = chart_data(traced);
+  }
+  lesson.title = lesson.scenes.size() == 1 ? lesson.scenes[0].name
+                                           : "gemm_steps: from three loops to tensor cores";
+  const std::string html = lesson_html(lesson);
+  refuse_if(text::write_file(flags.page, {html}));
+  std::printf(
+      "%s: %zu stage%s, %s KB; open it in any browser\n", text::echoed(flags.page).c_str(),
+      lesson.scenes.size(), lesson.scenes.size() == 1 ? "" : "s",
+      text::grouped(static_cast<long long>(html.size() / 1000)).c_str());
+  return 0;
+}
+
+}  // namespace page

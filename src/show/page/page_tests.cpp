@@ -1,0 +1,436 @@
+// The page in a real browser: it says what --step says, at every stage and for every key.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lab/problem.h"
+#include "show/page/data.h"
+#include "show/page/page.h"
+#include "testing/browser.h"
+#include "testing/program.h"
+#include "text/json.h"
+#include "text/numbers.h"
+
+namespace page {
+
+namespace {
+
+using testing::Browser;
+using testing::Folder;
+
+bool there_is_no_browser() {
+  if (!testing::find_browser().empty()) return false;
+  MESSAGE(testing::kNoBrowser);
+  return true;
+}
+
+const std::string kSize = " --m 128 --n 128 --k 128 --gpu H200";
+
+// The page of the whole ladder, written once for all tests of a process.
+const std::string& ladder_page() {
+  static const Folder folder;
+  static const std::string path = [] {
+    const std::string file = folder / "lesson.html";
+    const testing::Output output = testing::gemm_steps("--gpu H200 --page '" + file + "'");
+    REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+    return file;
+  }();
+  return path;
+}
+
+std::vector<int> stages_with_kernels() {
+  std::vector<int> numbers;
+  for (const model::Stage& stage : stage_table_plain.stages) {
+    if (!stage.variants.empty()) numbers.push_back(stage.number);
+  }
+  return numbers;
+}
+
+// What --step prints at that step, as the page's counters say it.
+std::vector<std::string> counters_of_step(int stage, int step) {
+  const testing::Output output = testing::gemm_steps(
+      "--step --print" + kSize + " --stage " + std::to_string(stage) +
+      " --until step:" + std::to_string(step));
+  REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+  // "GMEM loads 64 req x 4.00 sectors          stores 0"
+  std::vector<std::string> counters;
+  for (const std::string memory : {"GMEM loads ", "SMEM loads "}) {
+    const std::size_t begin = output.out.find(memory) + memory.size();
+    const std::string line = output.out.substr(begin, output.out.find('\n', begin) - begin);
+    const std::size_t stores = line.find(" stores ");
+    for (const std::string& part : {line.substr(0, stores), line.substr(stores + 8)}) {
+      counters.push_back(part.substr(0, part.find(' ')));  // requests
+      const std::size_t each = part.find(" x ");
+      const std::string pieces = each == part.npos ? "– " : part.substr(each + 3);
+      counters.push_back(pieces.substr(0, pieces.find(' ')));
+    }
+  }
+  const std::size_t last = output.out.find("bank conflicts ");
+  counters.push_back(output.out.substr(last, output.out.find('\n', last) - last));
+  return counters;
+}
+
+// The same, read off the page.
+std::vector<std::string> counters_of_page(Browser& browser) {
+  std::vector<std::string> counters;
+  for (int row = 0; row < 4; ++row) {
+    for (const int cell : {0, 2}) {
+      counters.push_back(browser.text(
+          "document.querySelectorAll('.counters tbody tr')[" + std::to_string(row) +
+          "].querySelectorAll('td')[" + std::to_string(cell) + "].textContent"));
+    }
+  }
+  counters.push_back(browser.text("document.querySelector('.counters').nextSibling.textContent"));
+  return counters;
+}
+
+int number(Browser& browser, const std::string& js) {
+  return std::atoi(browser.evaluate(js).c_str());
+}
+
+}  // namespace
+
+TEST_CASE("the page of the ladder is smaller than 2 MB, and that of a stage than 400 KB") {
+  CHECK(std::filesystem::file_size(ladder_page()) < 2'000'000);
+  const Folder folder;
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    const std::string file = folder / "stage.html";
+    const testing::Output output =
+        testing::gemm_steps("--page '" + file + "' --stage " + std::to_string(stage));
+    CHECK(output.exit_code == 0);
+    CHECK(std::filesystem::file_size(file) < 400'000);
+  }
+}
+
+TEST_CASE("the page needs no other file and no network") {
+  const std::string html = testing::contents(ladder_page());
+  for (const std::string word :
+       {"http:", "https:", " src=", "@import", "url(", "fetch(", "import("}) {
+    CAPTURE(word);
+    for (std::size_t at = html.find(word); at != html.npos; at = html.find(word, at + 1)) {
+      // The name of SVG is no address to load from, and "#" leads to the page itself.
+      const bool is_name = html.compare(at, 18, "http://www.w3.org/") == 0;
+      CAPTURE(html.substr(at, 60));
+      CHECK((is_name || html[at + word.size()] == '#'));
+    }
+  }
+}
+
+TEST_CASE("at chosen steps of every stage the page counts what --step counts") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const int stage : stages_with_kernels()) {
+    CAPTURE(stage);
+    const std::string address = ladder_page() + "#stage=" + std::to_string(stage);
+    browser.open(address + "&step=0");
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    const int last = number(browser, "page.player.recording.last");
+    CHECK(last > 100);
+    for (const int step : {last / 7, last / 2 + 1, last}) {
+      CAPTURE(step);
+      browser.evaluate("page.player.goTo(" + std::to_string(step) + ")");
+      CHECK(counters_of_page(browser) == counters_of_step(stage, step));
+    }
+    CHECK(browser.complaints() == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("keys lead to the steps that the same keys of --step lead to") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=5");
+  const auto step_after = [&](const std::string& keys) {
+    const Folder folder;
+    folder.write("keys", keys);
+    const testing::Output output = testing::gemm_steps(
+        "--step --stage 5 --print" + kSize + " --script '" + (folder / "keys") + "'");
+    const std::size_t at = output.out.find("\nstep ");
+    return at == output.out.npos ? -1 : std::atoi(output.out.c_str() + at + 6);
+  };
+  std::string typed;
+  for (const std::string key : {"n", "n", "b", "p", "b", "n", "B", "G", "p", "g", "b"}) {
+    typed += key + " ";
+    CAPTURE(typed);
+    browser.press(key);
+    CHECK(number(browser, "page.player.now") == step_after(typed));
+  }
+  browser.press("ArrowRight");
+  CHECK(number(browser, "page.player.now") == step_after(typed + "n"));
+  browser.press("t");
+  CHECK(
+      browser.text("document.querySelector('.sentence').textContent").find("from A") !=
+      std::string::npos);
+  browser.press("l");
+  CHECK(browser.text("location.hash").find("lane=1") != std::string::npos);
+  browser.press("w");
+  CHECK(browser.text("location.hash").find("warp=0") != std::string::npos);
+  browser.press("?");
+  CHECK(browser.evaluate("document.querySelector('.keys').hidden") == "false");
+  browser.press(" ");
+  CHECK(browser.evaluate("page.player.playing !== null") == "true");
+  browser.press(" ");
+  CHECK(browser.evaluate("page.player.playing") == "null");
+  browser.press("s");
+  CHECK(browser.text("location.hash").find("stage=6") != std::string::npos);
+}
+
+TEST_CASE("an address leads to a stage, a step and a lane, and nonsense in it to the beginning") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=7&step=123&lane=5");
+  CHECK(
+      browser.evaluate("[page.player.recording.scene.stage, page.player.now, page.player.lane]") ==
+      "[7,123,5]");
+  for (const std::string nonsense :
+       {"#stage=99&step=-1&lane=abc", "#step=999999999&lane=77", "#view=no", "#%%%",
+        "#view=compare&left=99&share=5000"}) {
+    CAPTURE(nonsense);
+    browser.open(ladder_page() + nonsense);
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    CHECK(number(browser, "document.querySelectorAll('.view:not([hidden]) canvas').length") > 2);
+  }
+}
+
+TEST_CASE("two stages stand side by side at the same share of their steps") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#view=compare&left=2&right=6&share=1000");
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  // At the end, each has loaded what the formulas say: 2 * K floats per result in stage 2, and
+  // K * (1 / BM + 1 / BN) in stage 6.
+  CHECK(
+      browser.text("document.querySelector('#view-compare .sentence').textContent") ==
+      "Floats loaded from global memory per result: 256.00 and 4.00.");
+  browser.press("ArrowLeft");
+  CHECK(browser.text("location.hash") == "#view=compare&left=2&right=6&share=999");
+}
+
+TEST_CASE("a number is asked for before it is shown, and what was typed stays") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=2");
+  const std::string first = "document.querySelector('.asked li')";
+  CHECK(browser.text(first + ".querySelector('.verdict').textContent").empty());
+  browser.evaluate(first + ".querySelector('input').focus()");
+  for (const char key : std::string("2*K")) browser.press(std::string(1, key));
+  browser.press("Enter");
+  CHECK(browser.text(first + ".querySelector('.verdict').textContent") == "Right: it is 256.");
+  CHECK(browser.evaluate("page.player.now") == "0");  // the keys were typed and not obeyed
+  browser.open(ladder_page() + "#stage=2");
+  CHECK(browser.text(first + ".querySelector('input').value") == "2*K");
+  browser.evaluate("document.querySelector('.asked ~ button').click()");
+  CHECK(browser.text(first + ".querySelector('input').value").empty());
+}
+
+TEST_CASE("what a user wrote cannot become a part of the page") {
+  const std::string evil =
+      "</script><script>document.title='owned'</script><img src=x "
+      "onerror=\"document.title='owned'\">{{script}}";
+  Lesson lesson;
+  lesson.title = evil;
+  lesson.complaints = {evil};
+  ShownScene scene;
+  scene.name = scene.idea = evil;
+  model::Recording& recording = scene.scene.recording;
+  recording.block = recording.grid = {1, 1, 1};
+  recording.arrays = {{evil, 128, false}};
+  recording.sites = {{0, model::Direction::load, false, 1, {}}};
+  recording.events = {
+      {.kind = model::RecordedEvent::Kind::block_begin, .block = 0},
+      {.kind = model::RecordedEvent::Kind::request,
+       .block = 0,
+       .warp = 0,
+       .site = 0,
+       .access = {1, 4, {}}},
+      {.kind = model::RecordedEvent::Kind::block_end, .block = 0}};
+  recording.hazards = {{{}, 1, 1, 1}};
+  scene.scene.sentences = {evil};
+  scene.scene.fault = evil;
+  scene.scene.row_words = {32};
+  scene.scene.source = {evil};
+  scene.scene.source_first = scene.scene.source_last = 1;
+  lesson.scenes = {scene};
+  const std::string html = lesson_html(lesson);
+  CHECK(html.find("<img") == html.npos);
+  if (there_is_no_browser()) return;
+  const Folder folder;
+  folder.write("evil.html", html);
+  Browser& browser = testing::shared_browser();
+  browser.open(folder / "evil.html#step=1");
+  CHECK(browser.complaints() == std::vector<std::string>{});
+  CHECK(browser.text("document.title") == evil);
+  CHECK(
+      browser.text("document.querySelector('.source').textContent").find(evil) !=
+      std::string::npos);
+}
+
+TEST_CASE("a step's script takes less than 16 ms, and the heap stays below 200 MB") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  browser.open(ladder_page() + "#stage=13&step=0");
+  CHECK(number(browser, "page.player.recording.threads") == 256);
+  const std::string median = browser.evaluate(
+      "(() => { const times = []; for (let i = 0; i < 100; ++i) { const begin = performance.now(); "
+      "page.player.press('n'); times.push(performance.now() - begin); } "
+      "return times.sort((a, b) => a - b)[50]; })()");
+  MESSAGE("a step takes " << median << " ms");
+  CHECK(std::atof(median.c_str()) < 16);
+  for (const int stage : stages_with_kernels()) {
+    browser.evaluate("location.hash = '#stage=" + std::to_string(stage) + "&step=100'");
+  }
+  MESSAGE("the heap has " << browser.heap_mb() << " MB");
+  CHECK(browser.heap_mb() < 200);
+}
+
+TEST_CASE("the page fits a projector and a phone, in the light and in the dark") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  for (const bool dark : {false, true}) {
+    browser.media(dark, true, false);
+    for (const auto& [width, height] : {std::pair(1280, 720), {390, 844}, {1920, 1080}}) {
+      CAPTURE(width);
+      browser.open(ladder_page() + "#stage=5&step=700", width, height);
+      for (const std::string view : {"player", "compare", "calculators", "charts"}) {
+        CAPTURE(view);
+        browser.evaluate(
+            "page.views.some(([name]) => name === '" + view + "') && page.show('" + view + "')");
+        CHECK(number(browser, "document.documentElement.scrollWidth") <= width);
+      }
+      CHECK(browser.complaints() == std::vector<std::string>{});
+      // No picture is left empty, also after the page was given another size.
+      browser.evaluate(
+          "page.show('player'), new Promise((done) => requestAnimationFrame(() => "
+          "requestAnimationFrame(done)))");
+      CHECK(
+          number(
+              browser,
+              "[...document.querySelectorAll('#view-player canvas')].filter((canvas) => "
+              "canvas.getContext('2d').getImageData(4, 4, 1, 1).data[3] !== 255).length") == 0);
+    }
+  }
+  browser.media(false, false, false);
+}
+
+TEST_CASE("--page refuses what it cannot write") {
+  const auto refused = [](const std::string& flags) { return testing::gemm_steps(flags); };
+  CHECK(refused("--page /nonexistent/page.html").exit_code == 2);
+  CHECK(
+      refused("--page /nonexistent/page.html").err.find("--page /nonexistent/page.html: ") !=
+      std::string::npos);
+  const Folder folder;
+  const std::string file = "--page '" + (folder / "page.html") + "' ";
+  CHECK(refused(file + "--stage 0").err.find("choose a stage from 1 on") != std::string::npos);
+  CHECK(refused(file + "--m 0").exit_code == 2);
+  CHECK(refused(file + "--step").exit_code == 2);
+  CHECK(!std::filesystem::exists(folder / "page.html"));
+}
+
+TEST_CASE("kernels that fail, and one that was stopped, have pages that say where") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const Folder folder;
+  const std::string page = folder / "page.html";
+  const auto open = [&](const std::string& name) {
+    CAPTURE(name);
+    const testing::Output output = testing::run(
+        "'" + (testing::built() / "try" / name).string() + "' --size 64 --limit 1 --show '" + page +
+        "'");
+    CHECK(output.exit_code == 1);
+    browser.open(page);
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    return browser.text("document.querySelector('.complaint').textContent");
+  };
+  const std::string alarm = "document.querySelector('main .complaint').textContent";
+  const std::string line = "document.querySelector('.source .now').textContent";
+  CHECK(open("race").find("race on ") != std::string::npos);
+  browser.press("x");
+  CHECK(browser.text(alarm).find("race on ") != std::string::npos);
+  CHECK(browser.text(line).find("s[") != std::string::npos);  // As or Bs
+  CHECK(open("crash").find(" on line 7, where there is no matrix") != std::string::npos);
+  browser.press("G");
+  CHECK(browser.text(alarm).size() > 10);
+  CHECK(open("endless").find("still running after 1 s") != std::string::npos);
+  CHECK(
+      browser.text("document.querySelector('.bad').textContent").find("k < K") !=
+      std::string::npos);
+}
+
+TEST_CASE("the solution of every exercise has a page without a complaint") {
+  if (there_is_no_browser()) return;
+  Browser& browser = testing::shared_browser();
+  const Folder folder;
+  for (const auto& solution : std::filesystem::directory_iterator("exercises/solutions")) {
+    if (solution.path().extension() != ".cu") continue;
+    const std::string name = solution.path().stem().string();
+    CAPTURE(name);
+    const std::string page = folder / (name + ".html");
+    const testing::Output output = testing::run(
+        "export BUILD='" + testing::built().string() + "' INSPECT=show LIMIT=5 RECORD='" +
+        (folder / "grades.csv") + "' PAGE='" + page + "'; src/school/grade/grade.sh " +
+        std::to_string(std::atoi(name.c_str())) + " '" + solution.path().string() + "'");
+    CAPTURE(output.err);
+    CHECK(output.exit_code == 0);
+    browser.open(page);
+    CHECK(browser.complaints() == std::vector<std::string>{});
+    CHECK(number(browser, "page.player.recording.last") > 2);
+    browser.press("G");
+    CHECK(browser.complaints() == std::vector<std::string>{});
+  }
+}
+
+}  // namespace page
+
+namespace {
+
+// What packed() wrote, read as its comment says.
+std::vector<std::int64_t> unpacked(const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  const char* at = text.c_str() + 1;
+  const auto number = [&] {
+    char* end;
+    const std::int64_t value = std::strtoll(at, &end, 10);
+    at = end + 1;  // behind a comma or a bracket
+    return value;
+  };
+  while (*at != ']' && *at != '\0') {
+    if (*at != '[') {
+      numbers.push_back(number());
+      if (at[-1] == ']') break;
+      continue;
+    }
+    ++at;
+    const std::int64_t distance = number(), length = number();
+    for (std::int64_t i = 0; i < length; ++i)
+      numbers.push_back(numbers.at(numbers.size() - distance));
+    if (*at == ',') ++at;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("numbers that repeat are written once") {
+  const std::vector<std::int64_t> equal(1000, 4), few{7, -2};
+  CHECK(page::packed({}) == "[]");
+  CHECK(page::packed(few) == "[7,-2]");
+  CHECK(page::packed(equal) == "[4,[1,999]]");
+  const std::vector<std::int64_t> rhythm{1, 2, 3, 1, 2, 3, 1, 2, 3, 9};
+  CHECK(page::packed(rhythm) == "[1,2,3,[3,6],9]");
+}
+
+TEST_CASE("packed numbers are read as they were") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::int64_t> numbers(random() % 300);
+    const int different = 1 + static_cast<int>(random() % 4);
+    for (std::int64_t& number : numbers) number = static_cast<int>(random() % different) - 1;
+    CAPTURE(page::packed(numbers));
+    CHECK(unpacked(page::packed(numbers)) == numbers);
+  }
+}

@@ -1,0 +1,270 @@
+// The recorded block, as src/show/page/scene_data.cpp writes it.
+
+const Kind = {blockBegin: 0, request: 1, warpBarrier: 2, commit: 3, wait: 4, barrier: 5, blockEnd: 6};
+const Direction = {load: 0, store: 1, copy: 2};
+const ActionKind = {arrive: 0, wait: 1, box: 2, multiply: 3, multiplied: 4};
+
+// The numbers of a packed array: [d, n] repeats n numbers from d places before.
+function unpack(packed) {
+  const numbers = [];
+  for (const item of packed) {
+    if (typeof item === "number") {
+      numbers.push(item);
+    } else {
+      for (let i = 0; i < item[1]; ++i) numbers.push(numbers[numbers.length - item[0]]);
+    }
+  }
+  return numbers;
+}
+
+// How the lanes of a request lie to each other, and what the request costs.
+function readPattern([bytes, active, steps, pieces, ideal, conflicts, uncoalesced, matrices, turns], lanes) {
+  const offset = new Array(lanes).fill(0);
+  const between = unpack(steps);
+  let at = 0;
+  for (let lane = 0, next = 0; lane < lanes; ++lane) {
+    if (!(active >>> lane & 1)) continue;
+    at += between[next++];
+    offset[lane] = at;
+  }
+  const wavefronts = [];
+  for (let i = 0; i < turns.length; i += 2) wavefronts.push({lanes: turns[i], group: turns[i + 1]});
+  return {bytes, active, offset, pieces, ideal, conflicts, uncoalesced, matrices, wavefronts};
+}
+
+class Recording {
+  constructor(scene) {
+    this.scene = scene;
+    this.lanes = scene.lanes;
+    this.threads = scene.block[0] * scene.block[1] * scene.block[2];
+    this.warps = Math.ceil(this.threads / this.lanes);
+    this.arrays = scene.arrays.map(([name, bytes, shared, rowWords]) => {
+      const words = Math.ceil(bytes / 4);
+      // What has no rows is drawn in rows as long as the banks.
+      const columns = rowWords > 1 ? Math.min(rowWords, words) : Math.min(scene.banks, words);
+      return {name, bytes, shared: shared === 1, words, columns, rows: Math.ceil(words / Math.max(columns, 1))};
+    });
+    this.sites = scene.sites.map(([array, direction, atomic, line]) =>
+      ({array: this.arrays[array] ?? null, direction, atomic: atomic === 1, line}));
+    this.hazards = scene.hazards.map(([sentence, shown, first, second, found]) =>
+      ({sentence, shown, first, second, found}));
+    this.readSteps(scene);
+    this.readActions(scene);
+    const used = new Set([...this.sites, ...this.actions].map(({array}) => array));
+    for (const {matrix} of this.actions) used.add(matrix);
+    this.usedArrays = this.arrays.filter((array) => used.has(array) && array.words > 0);
+  }
+
+  readSteps(scene) {
+    const patterns = scene.patterns.map((pattern) => readPattern(pattern, this.lanes));
+    const operations = scene.operations.map(([kind, site, pattern]) =>
+      ({kind, site: this.sites[site] ?? null, number: site, pattern: patterns[pattern]}));
+    const warps = unpack(scene.warp), bases = unpack(scene.base);
+    const latest = new Map();
+    let epoch = 0;
+    this.steps = unpack(scene.what).map((operation, i) => {
+      const {kind, site, number, pattern} = operations[operation];
+      const key = warps[i] * 65536 + number;
+      const base = (latest.get(key) ?? 0) + bases[i];
+      latest.set(key, base);
+      epoch += kind === Kind.barrier ? 1 : 0;
+      return {kind, site, pattern, warp: warps[i], base, epoch};
+    });
+    this.last = this.steps.length - 1;
+  }
+
+  readActions(scene) {
+    const columns = scene.actions.map(unpack);
+    this.actions = (columns[0] ?? []).map((kind, i) => ({
+      kind, thread: columns[1][i], before: columns[2][i], barrier: columns[3][i],
+      value: columns[4][i], matrix: this.arrays[columns[5][i]] ?? null, first: columns[6][i],
+      rows: columns[7][i], rowBytes: columns[8][i], array: this.arrays[columns[9][i]] ?? null,
+      to: columns[10][i], bytes: columns[11][i],
+    }));
+    // actionsBefore[s] of them happened before step s, and all of them before the last one's end.
+    this.actionsBefore = new Int32Array(this.steps.length);
+    let next = 0;
+    for (let step = 0; step <= this.last; ++step) {
+      while (next < this.actions.length && this.actions[next].before <= step) ++next;
+      this.actionsBefore[step] = step === this.last ? this.actions.length : next;
+    }
+  }
+
+  // The matrix or array with that name; null if there is none.
+  array(name) {
+    return this.arrays.find((array) => array.name === name && !array.shared) ?? null;
+  }
+
+  isActive(step, lane) {
+    return step.kind === Kind.request && (step.pattern.active >>> lane & 1) === 1;
+  }
+
+  address(step, lane) {
+    return step.base + step.pattern.offset[lane];
+  }
+
+  // Calls visit(word, lane) for each word that the step's lanes access.
+  forEachWord(step, visit, lanes = step.pattern.active) {
+    for (let lane = 0; lane < this.lanes; ++lane) {
+      if (!(lanes >>> lane & 1)) continue;
+      const first = this.address(step, lane);
+      const last = Math.floor((first + step.pattern.bytes - 1) / 4);
+      for (let word = Math.floor(first / 4); word <= last; ++word) visit(word, lane);
+    }
+  }
+
+  // The step's sectors, in ascending order: their numbers.
+  sectors(step) {
+    const {lanes, sector, line, banks} = this.scene;
+    const addresses = step.pattern.offset.map((_, lane) =>
+      this.isActive(step, lane) ? this.address(step, lane) : null);
+    const warp = {lanes, banks, sectorBytes: sector, lineBytes: line};
+    return sectors({addresses, bytes: step.pattern.bytes, warp}).map(({number}) => number);
+  }
+
+  activeLanes(step) {
+    let count = 0;
+    for (let lanes = step.pattern.active; lanes !== 0; lanes &= lanes - 1) ++count;
+    return count;
+  }
+
+  // The thread (x, y, z) of a lane; null if the block has no such thread.
+  thread(warp, lane) {
+    const number = warp * this.lanes + lane;
+    if (number >= this.threads) return null;
+    const [x, y] = this.scene.block;
+    return {x: number % x, y: Math.floor(number / x) % y, z: Math.floor(number / x / y)};
+  }
+}
+
+// What the block has done up to a step: what its words hold, and what it has asked for.
+
+const Word = {empty: 0, coming: 1, filled: 2};
+
+class Replay {
+  static changes = 0;
+
+  constructor(recording) {
+    this.recording = recording;
+    this.restart();
+  }
+
+  restart() {
+    this.step = -1;
+    this.actionsDone = 0;
+    this.words = new Map(this.recording.arrays.map((array) => [array, new Uint8Array(array.words)]));
+    // When the words of an array changed last: a number that never comes again.
+    this.changed = new Map(this.recording.arrays.map((array) => [array, ++Replay.changes]));
+    // By memory and direction, as --step counts: a copy loads from global memory and stores to
+    // shared memory.
+    this.counts = {
+      gmem: {loads: {requests: 0, pieces: 0, words: 0}, stores: {requests: 0, pieces: 0, words: 0}},
+      smem: {loads: {requests: 0, pieces: 0, words: 0}, stores: {requests: 0, pieces: 0, words: 0}},
+    };
+    this.conflicts = 0;
+    this.barriers = 0;
+    this.copies = new Map();  // by thread: the cp.async that it has begun and not waited for
+    this.boxes = [];          // of the copy engine, on their way
+    this.boxBytes = 0;        // that it has been asked for
+    this.phases = new Map();  // by thread and mbarrier: the phase at which it arrived last
+  }
+
+  // Goes to that step, forward from where it is or again from the start.
+  goTo(step) {
+    if (step < this.step) this.restart();
+    while (this.step < step) this.advance();
+    return this;
+  }
+
+  advance() {
+    const recording = this.recording;
+    const step = recording.steps[++this.step];
+    for (; this.actionsDone < recording.actionsBefore[this.step]; ++this.actionsDone) {
+      this.act(recording.actions[this.actionsDone]);
+    }
+    if (step.kind === Kind.barrier) ++this.barriers;
+    if (step.kind === Kind.commit) this.forEachThread(step, (copies) => ++copies.group);
+    if (step.kind === Kind.wait) this.forEachThread(step, (copies, lane) => this.wait(copies, recording.address(step, lane)));
+    if (step.kind === Kind.request) this.request(step);
+  }
+
+  request(step) {
+    const {array, direction} = step.site;
+    const stores = direction === Direction.copy ? array.shared : direction === Direction.store;
+    const count = this.counts[array.shared ? "smem" : "gmem"][stores ? "stores" : "loads"];
+    count.requests += 1;
+    count.pieces += step.pattern.pieces;
+    this.conflicts += step.pattern.conflicts;
+    const words = this.words.get(array);
+    const isCopy = array.shared && direction === Direction.copy;
+    // A load from shared memory does not change it.
+    const isSeen = !array.shared || direction === Direction.store;
+    if (isCopy || isSeen) this.changed.set(array, ++Replay.changes);
+    this.recording.forEachWord(step, (word, lane) => {
+      count.words += 1;
+      if (word < 0 || word >= words.length) return;
+      if (isSeen) words[word] = Word.filled;
+      if (!isCopy) return;
+      words[word] = Word.coming;
+      const copies = this.copiesOf(step.warp, lane);
+      copies.coming.push({array, word, group: copies.group});
+    });
+  }
+
+  copiesOf(warp, lane) {
+    const thread = warp * this.recording.lanes + lane;
+    if (!this.copies.has(thread)) this.copies.set(thread, {group: 0, coming: []});
+    return this.copies.get(thread);
+  }
+
+  forEachThread(step, visit) {
+    for (let lane = 0; lane < this.recording.lanes; ++lane) {
+      if (step.pattern.active >>> lane & 1) visit(this.copiesOf(step.warp, lane), lane);
+    }
+  }
+
+  // All copies arrive but those of the last `except` groups.
+  wait(copies, except) {
+    copies.coming = copies.coming.filter(({array, word, group}) => {
+      if (group + except >= copies.group) return true;
+      this.words.get(array)[word] = Word.filled;
+      this.changed.set(array, ++Replay.changes);
+      return false;
+    });
+  }
+
+  act(action) {
+    const arrival = action.thread * 4096 + action.barrier;
+    if (action.kind === ActionKind.arrive) {
+      this.phases.set(arrival, action.value);
+    } else if (action.kind === ActionKind.box) {
+      // A box belongs to the phase at which its thread arrived last.
+      this.boxBytes += action.bytes;
+      this.boxes.push({...action, phase: this.phases.get(arrival) ?? 0});
+      this.fill(action.array, action.to, action.bytes, Word.coming);
+      for (let row = 0; action.matrix !== null && row < action.rows; ++row) {
+        const first = action.first + row * action.matrix.columns * 4;
+        this.fill(action.matrix, first, action.rowBytes, Word.filled);
+      }
+    } else if (action.kind === ActionKind.wait) {
+      this.boxes = this.boxes.filter((box) => {
+        if (box.barrier !== action.barrier || box.phase > action.value) return true;
+        this.fill(box.array, box.to, box.bytes, Word.filled);
+        return false;
+      });
+    }
+  }
+
+  fill(array, first, bytes, state) {
+    if (array === null) return;
+    this.words.get(array).fill(state, Math.floor(first / 4), Math.ceil((first + bytes) / 4));
+    this.changed.set(array, ++Replay.changes);
+  }
+
+  bytesInFlight() {
+    let bytes = 0;
+    for (const {coming} of this.copies.values()) bytes += 4 * coming.length;
+    for (const box of this.boxes) bytes += box.bytes;
+    return bytes;
+  }
+}

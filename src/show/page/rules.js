@@ -1,0 +1,346 @@
+// The rules of the model in JavaScript, so that the page answers at once. Nothing here knows the
+// page. Each function names the C++ function that it must equal; src/show/page/calculators_tests.cpp
+// compares them on random settings.
+//
+// A GPU is as src/show/page/data.cpp writes it. Sizes are in bytes.
+
+const MAX_THREADS_PER_BLOCK = 1024;  // for every compute capability since 2.0
+const MAX_REGISTERS_PER_THREAD = 255;  // the most that an instruction can name
+const WORD_BYTES = 4;  // the width of a bank
+const L2_BYTES_PER_SM_CLOCK = 64;  // model::l2_bytes_per_sm_clock
+const SCHEDULERS = 4;  // model::kSchedulers
+
+function roundUp(value, step) {
+  return Math.ceil(value / step) * step;
+}
+
+// model::occupancy (src/model/gpus.cpp): how many blocks of a kernel an SM holds at once. A
+// limit is Infinity if the kernel does not use that resource. `limiter` is "threads", "blocks",
+// "shared memory" or "registers".
+function occupancy(gpu, {threads, registers, smemBytes}) {
+  const warpsPerBlock = Math.ceil(Math.max(threads, 1) / gpu.lanes);
+  const warpsPerSm = Math.floor(gpu.threadsPerSm / gpu.lanes);
+
+  // A warp takes part in the work of its SM with all of its lanes, used or not.
+  const byThreads = threads < 1 || threads > MAX_THREADS_PER_BLOCK ?
+      0 : Math.floor(warpsPerSm / warpsPerBlock);
+
+  let bySmem = Infinity;
+  if (smemBytes > gpu.smemBytesPerBlock) {
+    bySmem = 0;
+  } else if (smemBytes > 0) {
+    const taken = roundUp(smemBytes + gpu.smemReservedBytesPerBlock, gpu.smemGranularityBytes);
+    bySmem = Math.floor(gpu.smemBytesPerSm / taken);
+  }
+
+  // A warp gets its registers from one partition of the SM, in whole units.
+  let byRegisters = Infinity;
+  if (registers > MAX_REGISTERS_PER_THREAD) {
+    byRegisters = 0;
+  } else if (registers > 0) {
+    const perWarp = roundUp(registers * gpu.lanes, gpu.registerGranularity);
+    const partitions = gpu.subPartitionsPerSm;
+    const warpsPerPartition =
+        Math.floor(Math.floor(gpu.registersPerSm / partitions) / perWarp);
+    byRegisters = Math.floor(warpsPerPartition * partitions / warpsPerBlock);
+  }
+
+  const limits = {
+    "threads": byThreads, "blocks": gpu.blocksPerSm, "shared memory": bySmem,
+    "registers": byRegisters};
+  let limiter = "threads";  // of equal limits, the first
+  for (const name in limits) {
+    if (limits[name] < limits[limiter]) limiter = name;
+  }
+  const blocks = limits[limiter];
+  return {warpsPerBlock, limits, limiter, blocks, percent: 100 * blocks * warpsPerBlock / warpsPerSm};
+}
+
+// One instruction of one warp, as model::WarpAccess (src/model/warp_access.h): every lane accesses
+// `bytes` bytes at its address; null: the lane takes no part. `warp` is the geometry.
+//   {addresses: [0, 4, 8, ...], bytes: 4, warp: GPU_WARP}
+const GPU_WARP = {lanes: 32, banks: 32, sectorBytes: 32, lineBytes: 128};
+
+function activeLanes(access) {
+  const lanes = [];
+  access.addresses.forEach((address, lane) => {
+    if (address !== null) lanes.push(lane);
+  });
+  return lanes;
+}
+
+// model::sectors (src/model/warp_access.cpp): the sectors of global memory that the lanes access, in
+// ascending order, with the lanes of each. Loads and stores are the same.
+function sectors(access) {
+  const lanesOf = new Map();  // of each sector
+  for (const lane of activeLanes(access)) {
+    const first = Math.floor(access.addresses[lane] / access.warp.sectorBytes);
+    const last =
+        Math.floor((access.addresses[lane] + access.bytes - 1) / access.warp.sectorBytes);
+    for (let number = first; number <= last; ++number) {
+      if (!lanesOf.has(number)) lanesOf.set(number, []);
+      lanesOf.get(number).push(lane);
+    }
+  }
+  const found = [...lanesOf].map(([number, lanes]) => ({number, lanes}));
+  return found.sort((a, b) => a.number - b.number);
+}
+
+// The wavefronts of lanes that are served together. A lane of 8 or 16 bytes covers 2 or 4
+// neighbouring banks completely, so here a bank is a set of 2 or 4 banks, and a unit is what a lane
+// needs from it. A bank gives one unit per wavefront, and every lane that wants this unit gets it.
+// A lane is served in the first wavefront in which its bank is free or gives its unit already.
+function wavefrontsOfGroup(access, lanes, bytes, group) {
+  const banks = access.warp.banks * WORD_BYTES / bytes;
+  const unitsOfBank = new Map();  // the units that each bank gives, wavefront after wavefront
+  const wavefronts = [];
+  for (const lane of lanes) {
+    const unit = Math.floor(access.addresses[lane] / bytes);
+    const bank = unit % banks;
+    if (!unitsOfBank.has(bank)) unitsOfBank.set(bank, []);
+    const units = unitsOfBank.get(bank);
+    if (!units.includes(unit)) units.push(unit);
+    const turn = units.indexOf(unit);
+    if (turn === wavefronts.length) wavefronts.push({lanes: [], group});
+    wavefronts[turn].lanes.push(lane);
+  }
+  return wavefronts;
+}
+
+function wavefrontsInGroups(access, lanes, bytes, lanesPerGroup) {
+  const wavefronts = [];
+  let groups = 0;
+  for (let first = 0; first < access.warp.lanes; first += lanesPerGroup) {
+    const inGroup = lanes.filter((lane) => lane >= first && lane < first + lanesPerGroup);
+    if (inGroup.length === 0) continue;
+    wavefronts.push(...wavefrontsOfGroup(access, inGroup, bytes, groups));
+    ++groups;
+  }
+  return {wavefronts, groups, conflicts: wavefronts.length - groups};
+}
+
+// As many lanes as fill all banks once.
+function lanesPerGroup(access, bytes) {
+  return Math.min(access.warp.lanes, access.warp.banks * WORD_BYTES / bytes);
+}
+
+// Whether every two active lanes whose numbers differ only in the bit `distance` have the same
+// address.
+function equalInPairs(access, distance) {
+  return activeLanes(access).every((lane) => {
+    const other = access.addresses[lane ^ distance];
+    return other === null || other === undefined || other === access.addresses[lane];
+  });
+}
+
+// model::wavefronts_of_load (src/model/warp_access.cpp): the cycles that a load from shared memory
+// takes, as [{lanes, group}], the number of groups, and the bank conflicts: wavefronts beyond one
+// for each group. Neighbouring groups are served as one if lanes are equal in pairs.
+function wavefrontsOfLoad(access) {
+  const bytes = Math.max(access.bytes, WORD_BYTES);
+  let lanes = lanesPerGroup(access, bytes);
+  if (lanes < access.warp.lanes && (equalInPairs(access, 1) || equalInPairs(access, 2))) lanes *= 2;
+  return wavefrontsInGroups(access, activeLanes(access), bytes, lanes);
+}
+
+// model::wavefronts_of_store
+function wavefrontsOfStore(access) {
+  const bytes = Math.max(access.bytes, WORD_BYTES);
+  return wavefrontsInGroups(access, activeLanes(access), bytes, lanesPerGroup(access, bytes));
+}
+
+// model::evaluate (src/model/stage.cpp): the value of a formula with numbers, names,
+// + - * / ( ), ceil(x) and max(x, y). `names` is {K: 256, ...}. Throws an Error that says what is
+// wrong at which character; the first is 1.
+//   sum     = product { (+|-) product }
+//   product = factor { (*|/) factor }
+//   factor  = { - } ( number | name | ceil ( sum ) | max ( sum , sum ) | ( sum ) )
+function evaluateFormula(formula, names) {
+  const MAX_DEPTH = 100;
+  let at = 0, depth = 0;
+
+  const fail = (what, position) => {
+    throw new Error(`${what} at character ${position + 1}`);
+  };
+  const next = () => {  // the next character that is not a blank; undefined at the end
+    while (formula[at] === " ") ++at;
+    return formula[at];
+  };
+  const take = (wanted) => {
+    if (next() !== wanted) return false;
+    ++at;
+    return true;
+  };
+  const match = (pattern) => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(formula);
+    return found === null ? "" : found[0];
+  };
+
+  const sum = () => {
+    let value = product();
+    for (;;) {
+      if (take("+")) {
+        value += product();
+      } else if (take("-")) {
+        value -= product();
+      } else {
+        return value;
+      }
+    }
+  };
+  const product = () => {
+    let value = factor();
+    for (;;) {
+      if (take("*")) {
+        value *= factor();
+      } else if (take("/")) {
+        const slash = at - 1, divisor = factor();
+        if (divisor === 0) fail("division by zero", slash);
+        value /= divisor;
+      } else {
+        return value;
+      }
+    }
+  };
+  const factor = () => {
+    let sign = 1;
+    while (take("-")) sign = -sign;
+    const c = next() ?? "";
+    if (/[0-9.]/.test(c)) return sign * number();
+    if (/[A-Za-z_]/.test(c)) return sign * nameOrFunction();
+    if (take("(")) return sign * restOfBrackets();
+    return fail("expected a number, a name or (", at);
+  };
+  const number = () => {
+    const written = match(/([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/y);
+    const value = Number(written);
+    const vanished = value === 0 && /^[^eE]*[1-9]/.test(written);
+    if (written === "" || value === Infinity || vanished) fail("not a number that fits", at);
+    at += written.length;
+    return value;
+  };
+  const nameOrFunction = () => {
+    const begin = at, name = match(/[A-Za-z0-9_]+/y);
+    at += name.length;
+    if (name === "ceil") {
+      if (!take("(")) fail("expected ( after ceil", at);
+      return Math.ceil(restOfBrackets());
+    }
+    if (name === "max") {
+      if (!take("(")) fail("expected ( after max", at);
+      const first = sum();
+      if (!take(",")) fail("expected ,", at);
+      const second = restOfBrackets();
+      return first < second ? second : first;
+    }
+    if (!Object.hasOwn(names, name)) fail(`unknown name ${name}`, begin);
+    return names[name];
+  };
+  const restOfBrackets = () => {
+    if (++depth > MAX_DEPTH) fail("too many brackets inside one another", at - 1);
+    const value = sum();
+    if (!take(")")) fail("expected )", at);
+    --depth;
+    return value;
+  };
+
+  const value = sum();
+  if (next() !== undefined) fail("expected an operator or the end", at);
+  return value;
+}
+
+// A kernel that computes BM x BN of C per block and TM x TN per thread, as model::TileSizes
+// (src/model/ceiling.h). `kernel` has its formulas, and `vec`: the floats that it moves at once.
+
+function threadsOfTile(sizes) {
+  return Math.floor(sizes.BM / sizes.TM) * Math.floor(sizes.BN / sizes.TN);
+}
+
+function smemBytesOfTile(sizes) {
+  return WORD_BYTES * sizes.BK * (sizes.BM + sizes.BN);
+}
+
+// Whether the threads copy a tile in whole rows, each `vec` neighbours at a time.
+function copiesWholeRows(threads, vec, rows, cols) {
+  const floats = threads * vec;
+  return floats % cols === 0 && rows % (floats / cols) === 0;
+}
+
+// model::tile_fault: why there is no such kernel on the GPU; "" if there is.
+function tileFault(gpu, sizes, vec) {
+  const {BM, BN, BK, TM, TN} = sizes;
+  if ([BM, BN, BK, TM, TN].some((size) => !Number.isInteger(size) || size < 1 || size > 1024)) {
+    return "range";
+  }
+  if (BM % TM !== 0) return "rows";
+  if (BN % TN !== 0) return "columns";
+  const threads = threadsOfTile(sizes);
+  if (threads > MAX_THREADS_PER_BLOCK) return "threads";
+  if (TM % vec !== 0 || TN % vec !== 0 || BK % vec !== 0) return "vectors";
+  if (!copiesWholeRows(threads, vec, BM, BK)) return "copies of A";
+  if (!copiesWholeRows(threads, vec, BK, BN)) return "copies of B";
+  return smemBytesOfTile(sizes) > gpu.smemBytesPerBlock ? "shared memory" : "";
+}
+
+// model::tile_costs: what one thread does, by the stage's formulas, and the operations per byte
+// that the block's threads ask of global and of shared memory.
+function tileCosts(product, sizes, kernel) {
+  const threads = threadsOfTile(sizes);
+  const names = {...product, ...sizes, threads, vec: kernel.vec, reads_C: 0};
+  const costs = {threads, smemBytes: smemBytesOfTile(sizes)};
+  for (const name in kernel.formulas) costs[name] = evaluateFormula(kernel.formulas[name], names);
+  const operations = 2 * sizes.BM * sizes.BN * product.K / threads;  // of a thread
+  costs.operationsPerGmemByte = operations / (WORD_BYTES * costs.gmem_floats);
+  costs.operationsPerSmemByte = operations / (WORD_BYTES * costs.smem_floats);
+  return costs;
+}
+
+// model::peak_tflops for FFMA
+function peakTflops(gpu) {
+  return 2e-3 * gpu.sms * gpu.fp32LanesPerSm * gpu.boostGhz;
+}
+
+// model::tile_bound: the highest speed that tiles of these sizes allow, {tflops, boundBy, ms}, from
+// the time that each unit needs if every request takes the fewest cycles that the rules allow. Null
+// for a GPU without a clock.
+function tileBound(gpu, product, sizes, kernel) {
+  if (gpu.boostGhz === 0) return null;
+  const costs = tileCosts(product, sizes, kernel);
+  const lanes = Math.min(costs.threads, 32), warps = Math.ceil(costs.threads / 32);
+  // 128 bytes are the most that a cycle of L1 or of shared memory moves, unless lanes share them.
+  const cycles = (requests, floats) =>
+      Math.ceil(Math.max(requests, lanes * WORD_BYTES * floats / 128));
+  const sameAddress = {addresses: Array(lanes).fill(0), bytes: WORD_BYTES * kernel.vec, warp: GPU_WARP};
+
+  const paddedK = roundUp(product.K, sizes.BK);
+  const multiplications = warps * sizes.BM * sizes.BN / costs.threads * paddedK;
+  const accesses = warps *
+      (costs.gmem_loads + costs.gmem_stores + costs.smem_loads + costs.smem_stores);
+  const smemLoads = warps * costs.smem_loads * wavefrontsOfLoad(sameAddress).wavefronts.length;
+  const smemStores = warps * cycles(costs.smem_stores, costs.gmem_floats);
+  const l1Lines = warps *
+      (cycles(costs.gmem_loads, costs.gmem_floats) +
+       cycles(costs.gmem_stores, sizes.TM * sizes.TN));
+  const l2Bytes = WORD_BYTES * ((sizes.BM + sizes.BN) * paddedK + sizes.BM * sizes.BN);
+
+  const tiles = Math.ceil(product.M / sizes.BM) * Math.ceil(product.N / sizes.BN);
+  const most = Math.ceil(tiles / gpu.sms);  // tiles of one SM
+  const cyclesPerMs = gpu.boostGhz * 1e6;
+  const onSm = (cyclesOfTile) => most * cyclesOfTile / cyclesPerMs;
+  const l2BytesPerClock = gpu.l2BytesPerClock || gpu.sms * L2_BYTES_PER_SM_CLOCK;
+  const {M, N, K} = product;
+  const ms = {
+    FMA: onSm(multiplications * 32 / gpu.fp32LanesPerSm),
+    issue: onSm((multiplications + accesses) / SCHEDULERS),
+    SMEM: onSm(smemLoads + smemStores),
+    L1: onSm(l1Lines),
+    L2: Math.max(
+        tiles * l2Bytes / (l2BytesPerClock * cyclesPerMs), onSm(l2Bytes / L2_BYTES_PER_SM_CLOCK)),
+    DRAM: WORD_BYTES * (M * K + K * N + M * N) / (gpu.dramGbPerS * 1e6)};
+  let boundBy = "FMA";  // of equal times, the first
+  for (const unit in ms) {
+    if (ms[unit] > ms[boundBy]) boundBy = unit;
+  }
+  return {tflops: 2 * M * N * K / ms[boundBy] * 1e-9, boundBy, ms};
+}

@@ -1,0 +1,280 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "show/page/data.h"
+#include "show/page/page.h"
+#include "show/step/scene.h"
+#include "simulator/cuda/wmma_layout.h"
+#include "text/json.h"
+#include "text/numbers.h"
+
+namespace page {
+
+namespace {
+
+constexpr std::size_t kShortest = 3;         // a shorter repetition is no shorter as text
+constexpr std::size_t kMostCandidates = 16;  // of the latest places that begin alike
+
+struct Repetition {
+  std::size_t distance = 0, length = 0;
+};
+
+// The longest repetition of what was before `at`, among the latest places that begin alike.
+Repetition longest(
+    std::span<const std::int64_t> numbers, std::size_t at, const std::vector<std::size_t>& places) {
+  Repetition best;
+  const std::size_t first = places.size() - std::min(places.size(), kMostCandidates);
+  for (std::size_t i = places.size(); i-- > first;) {
+    std::size_t length = 0;
+    while (at + length < numbers.size() && numbers[places[i] + length] == numbers[at + length]) {
+      ++length;
+    }
+    if (length > best.length) best = {at - places[i], length};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string packed(std::span<const std::int64_t> numbers) {
+  std::string text = "[";
+  std::map<std::array<std::int64_t, kShortest>, std::vector<std::size_t>> places;
+  const auto remember = [&](std::size_t at) {
+    if (at + kShortest <= numbers.size()) {
+      places[{numbers[at], numbers[at + 1], numbers[at + 2]}].push_back(at);
+    }
+  };
+  for (std::size_t at = 0; at < numbers.size();) {
+    Repetition found;
+    if (at + kShortest <= numbers.size()) {
+      const auto known = places.find({numbers[at], numbers[at + 1], numbers[at + 2]});
+      if (known != places.end()) found = longest(numbers, at, known->second);
+    }
+    if (at > 0) text += ",";
+    const std::size_t taken = std::max<std::size_t>(found.length, 1);
+    text += found.length == 0
+                ? std::to_string(numbers[at])
+                : "[" + std::to_string(found.distance) + "," + std::to_string(found.length) + "]";
+    for (std::size_t i = 0; i < taken; ++i) remember(at + i);
+    at += taken;
+  }
+  return text + "]";
+}
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::string array_of(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
+  return text + "]";
+}
+
+// Equal texts get one number, in the order in which they come.
+class Dictionary {
+ public:
+  std::int64_t number_of(std::string text) {
+    const auto [known, is_new] = numbers_.try_emplace(std::move(text), texts_.size());
+    if (is_new) texts_.push_back(known->first);
+    return static_cast<std::int64_t>(known->second);
+  }
+  std::string json() const { return array_of(texts_); }
+
+ private:
+  std::map<std::string, std::size_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+// The first active lane's address, from which the others' are told.
+std::int64_t base_of(const model::WarpAccess& access) {
+  return access.active == 0
+             ? 0
+             : static_cast<std::int64_t>(access.address[std::countr_zero(access.active)]);
+}
+
+// A lane mask as JavaScript's bit operations need it.
+std::string mask(std::uint32_t lanes) {
+  return std::to_string(static_cast<std::int32_t>(lanes));
+}
+
+// How the lanes' addresses lie to each other, and what the request costs.
+std::string pattern_of(const step::StepScene& scene, std::size_t at) {
+  const model::RecordedEvent& event = scene.recording.events[at];
+  Numbers steps;
+  std::int64_t before = base_of(event.access);
+  model::for_each_lane(event.access.active, [&](int lane) {
+    const auto address = static_cast<std::int64_t>(event.access.address[lane]);
+    steps.push_back(address - before);
+    before = address;
+  });
+  std::vector<std::string> wavefronts;
+  const model::RecordedArray* array = step::array_of(scene, event);
+  if (array != nullptr && array->shared) {
+    for (const model::Wavefront& one : step::wavefronts_at(scene, at)) {
+      wavefronts.push_back(mask(one.lanes));
+      wavefronts.push_back(std::to_string(one.group));
+    }
+  }
+  return array_of(
+      {std::to_string(event.access.bytes), mask(event.access.active), packed(steps),
+       std::to_string(event.pieces), std::to_string(event.ideal),
+       std::to_string(event.bank_conflicts), std::to_string(event.uncoalesced),
+       std::to_string(event.access.matrices), array_of(wavefronts)});
+}
+
+// The block's steps, column by column.
+std::string steps_data(const step::StepScene& scene, step::BlockSteps block) {
+  Dictionary patterns, operations;
+  Numbers what, warp, base;
+  std::map<std::pair<int, std::int64_t>, std::int64_t> latest;  // base, by warp and operation
+  for (std::size_t at = block.begin; at < block.end; ++at) {
+    const model::RecordedEvent& event = scene.recording.events[at];
+    const std::int64_t pattern = patterns.number_of(pattern_of(scene, at));
+    const std::int64_t operation = operations.number_of(array_of(
+        {std::to_string(static_cast<int>(event.kind)), std::to_string(event.site),
+         std::to_string(pattern)}));
+    what.push_back(operation);
+    warp.push_back(event.warp);
+    std::int64_t& before = latest[{event.warp, event.site}];
+    base.push_back(base_of(event.access) - before);
+    before = base_of(event.access);
+  }
+  return "\"patterns\":" + patterns.json() + ",\"operations\":" + operations.json() +
+         ",\"what\":" + packed(what) + ",\"warp\":" + packed(warp) + ",\"base\":" + packed(base);
+}
+
+// What threads asked of mbarriers, the copy engine and the tensor cores, column by column.
+std::string actions_data(const step::StepScene& scene, step::BlockSteps block) {
+  constexpr int kColumns = 12;
+  Numbers columns[kColumns];
+  const std::int64_t number = scene.recording.events[block.begin].block;
+  for (const model::RecordedAction& action : scene.recording.actions) {
+    if (action.block != number) continue;
+    const std::int64_t values[kColumns] = {
+        static_cast<std::int64_t>(action.kind), action.thread,
+        static_cast<std::int64_t>(action.events - block.begin), action.barrier,
+        // A descriptor is longer than a number of JavaScript may be; only its address is shown.
+        action.kind == model::RecordedAction::Kind::multiply
+            ? static_cast<std::int64_t>(action.value & 0x3fff) << 4
+            : static_cast<std::int64_t>(action.value),
+        action.matrix, static_cast<std::int64_t>(action.first), action.rows, action.row_bytes,
+        action.array, static_cast<std::int64_t>(action.to),
+        static_cast<std::int64_t>(action.bytes)};
+    for (int i = 0; i < kColumns; ++i) columns[i].push_back(values[i]);
+  }
+  std::vector<std::string> texts;
+  for (const Numbers& column : columns) texts.push_back(packed(column));
+  return array_of(texts);
+}
+
+std::string hazards_data(const step::StepScene& scene, step::BlockSteps block) {
+  std::vector<std::string> texts;
+  const auto place = [&](std::size_t event) {
+    const bool is_here = event >= block.begin && event < block.end;
+    return is_here ? std::to_string(event - block.begin) : "-1";
+  };
+  for (std::size_t i = 0; i < scene.recording.hazards.size(); ++i) {
+    const model::RecordedHazard& hazard = scene.recording.hazards[i];
+    texts.push_back(array_of(
+        {text::json_string(scene.sentences[i]), place(step::shown_at(hazard)), place(hazard.first),
+         place(hazard.second), place(hazard.found_at)}));
+  }
+  return array_of(texts);
+}
+
+std::string source_data(const step::StepScene& scene) {
+  std::vector<std::string> lines;
+  const int last = std::min(scene.source_last, static_cast<int>(scene.source.size()));
+  for (int line = std::max(scene.source_first, 1); line <= last; ++line) {
+    lines.push_back(text::json_string(scene.source[line - 1]));
+  }
+  return array_of(lines);
+}
+
+// [name, bytes, whether it is shared, words of a row]
+std::string arrays_data(const step::StepScene& scene) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < scene.recording.arrays.size(); ++i) {
+    const model::RecordedArray& array = scene.recording.arrays[i];
+    texts.push_back(array_of(
+        {text::json_string(array.name), std::to_string(array.bytes), array.shared ? "1" : "0",
+         std::to_string(scene.row_words[i])}));
+  }
+  return array_of(texts);
+}
+
+// [array, direction, whether it is atomic, line]
+std::string sites_data(const step::StepScene& scene) {
+  std::vector<std::string> texts;
+  for (const model::RecordedSite& site : scene.recording.sites) {
+    texts.push_back(array_of(
+        {std::to_string(site.array), std::to_string(static_cast<int>(site.direction)),
+         site.atomic ? "1" : "0", std::to_string(site.line)}));
+  }
+  return array_of(texts);
+}
+
+// [name, rows, columns, for each element row by row the lane that holds it] of the tiles that a
+// warp holds together: A (16 x 8), B (8 x 8) and the sums (16 x 8) of an mma.m16n8k8 of tf32. Each
+// warp of a wgmma holds the same of A and, for every eight columns, of the sums; B stays in shared
+// memory. (PTX ISA 9.0, "Register fragments" of wgmma.)
+std::string fragments_data(model::Multiplier multiplier) {
+  if (multiplier == model::Multiplier::ffma || multiplier == model::Multiplier::wgmma_bf16) {
+    return "[]";
+  }
+  const auto tile = [](const char* name, simt::FragmentLayout layout, bool by_columns) {
+    const int rows = by_columns ? layout.minors : layout.majors;
+    const int columns = by_columns ? layout.majors : layout.minors;
+    Numbers lanes(rows * columns);
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < layout.elements(); ++i) {
+        const auto [major, minor] = layout.position(lane, i);
+        lanes[by_columns ? minor * columns + major : major * columns + minor] = lane;
+      }
+    }
+    return array_of(
+        {text::json_string(name), std::to_string(rows), std::to_string(columns), packed(lanes)});
+  };
+  const simt::WmmaType tf32 = simt::WmmaType::tf32;
+  std::vector<std::string> tiles{tile("first", simt::factor_layout(16, 8, tf32), false)};
+  if (multiplier == model::Multiplier::mma_tf32) {
+    tiles.push_back(tile("second", simt::factor_layout(8, 8, tf32), true));
+  }
+  tiles.push_back(tile("sums", simt::accumulator_layout(16, 8), false));
+  return array_of(tiles);
+}
+
+}  // namespace
+
+std::string scene_data(const ShownScene& shown) {
+  const step::StepScene& scene = shown.scene;
+  const model::Recording& recording = scene.recording;
+  const step::BlockSteps block = step::steps_of_block(recording, 0);
+  const auto& [bx, by, bz] = recording.block;
+  const auto& [gx, gy, gz] = recording.grid;
+  return text::printed(
+             "{\"stage\":%d,\"M\":%d,\"N\":%d,\"K\":%d,\"BM\":%d,\"BN\":%d,\"BK\":%d,"
+             "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"number\":%lld,"
+             "\"lanes\":%d,\"sector\":%d,\"line\":%d,\"banks\":%d,\"complete\":%s,\"first\":%d",
+             shown.stage, shown.M, shown.N, shown.K, shown.BM, shown.BN, shown.BK, gx, gy, gz, bx,
+             by, bz, static_cast<long long>(recording.events[0].block), recording.warp.lanes,
+             recording.warp.sector_bytes, recording.warp.line_bytes, recording.warp.banks,
+             recording.complete ? "true" : "false", std::max(scene.source_first, 1)) +
+         ",\"name\":" + text::json_string(shown.name) +
+         ",\"idea\":" + text::json_string(shown.idea) +
+         ",\"fault\":" + text::json_string(scene.fault) + ",\"source\":" + source_data(scene) +
+         ",\"arrays\":" + arrays_data(scene) + ",\"sites\":" + sites_data(scene) + "," +
+         steps_data(scene, block) + ",\"actions\":" + actions_data(scene, block) +
+         ",\"hazards\":" + hazards_data(scene, block) +
+         ",\"fragments\":" + fragments_data(shown.multiplier) + "}";
+}
+
+}  // namespace page

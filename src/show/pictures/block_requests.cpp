@@ -1,0 +1,323 @@
+#include "show/pictures/block_requests.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <deque>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "model/stage.h"
+#include "model/warp_access.h"
+
+namespace pictures {
+
+namespace {
+
+int words_of(const model::WarpAccess& access) {
+  return std::max(access.bytes, 4) / 4;
+}
+
+// The two sides of a cp.async are two requests, one behind the other.
+bool is_copy(const BlockRequests& block, std::size_t to) {
+  return to + 1 < block.requests.size() && block.requests[to].shared &&
+         block.requests[to].direction == model::Direction::copy && !block.requests[to + 1].shared &&
+         block.requests[to + 1].direction == model::Direction::copy;
+}
+
+model::AsyncCopySplit split_copy(const BlockRequests& block, std::size_t to) {
+  return model::split_async_copy(block.requests[to].access, block.requests[to + 1].access);
+}
+
+}  // namespace
+
+BlockRequests requests_of_block(
+    const model::Recording& recording, std::int64_t number, int M, int N, int K) {
+  const auto& [x, y, z] = recording.block;
+  BlockRequests block{M, N, K, static_cast<int>(x * y * z), {}, recording.warp};
+  block.arrays = recording.arrays;
+  auto action = recording.actions.begin();
+  const auto add_actions = [&](std::size_t events) {
+    for (; action != recording.actions.end() && action->events <= events; ++action) {
+      if (action->block == number) block.actions.push_back({*action, block.requests.size()});
+    }
+  };
+  for (const model::RecordedEvent& event : recording.events) {
+    add_actions(static_cast<std::size_t>(&event - recording.events.data()));
+    if (event.kind != model::RecordedEvent::Kind::request || event.block != number) continue;
+    const model::RecordedSite& site = recording.sites[event.site];
+    const model::RecordedArray& array = recording.arrays[site.array];
+    block.requests.push_back(
+        {event.warp, event.epoch, site.line, array.name, array.shared, site.direction, event.access,
+         event.pieces, event.ideal, event.bank_conflicts + event.uncoalesced});
+  }
+  add_actions(recording.events.size());
+  return block;
+}
+
+Element element_at(const BlockRequests& block, char matrix, std::uint64_t address) {
+  if (matrix >= 'A' && matrix <= 'C' && block.by_columns[matrix - 'A']) {
+    const int rows = std::max(matrix == 'B' ? block.K : block.M, 1);
+    return {matrix, static_cast<int>(address / 4 % rows), static_cast<int>(address / 4 / rows)};
+  }
+  const int columns = std::max(matrix == 'A' ? block.K : block.N, 1);
+  return {matrix, static_cast<int>(address / 4 / columns), static_cast<int>(address / 4 % columns)};
+}
+
+std::vector<Moved> elements_moved(const BlockRequests& block) {
+  std::vector<Moved> all;
+  std::map<std::string, std::unordered_map<std::uint64_t, Element>> shared;  // by array, by word
+  std::vector<std::deque<Element>> loaded(block.threads);                    // and not stored yet
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
+    // What a copy writes is known with the request behind it, which reads.
+    if (request.shared && request.direction == model::Direction::copy) continue;
+    const bool copies = request.direction == model::Direction::copy && r > 0;
+    const Request& on_shared = copies ? block.requests[r - 1] : request;
+    auto& words = shared[on_shared.array];
+    for (int lane = 0; lane < block.warp.lanes; ++lane) {
+      const int thread = block.warp.thread_of(request.warp, lane);
+      if (!is_active(request.access, lane) || thread >= block.threads) continue;
+      Moved moved{thread, static_cast<int>(r), {}};
+      for (int w = 0; w < words_of(request.access); ++w) {
+        const std::uint64_t address = request.access.address[lane] + 4 * w;
+        Element element;
+        if (!request.shared) {
+          element = element_at(block, request.array[0], address);
+          if (request.direction == model::Direction::load) loaded[thread].push_back(element);
+          if (copies) words[on_shared.access.address[lane] / 4 + w] = element;
+        } else if (request.direction == model::Direction::store) {
+          if (!loaded[thread].empty()) {
+            element = loaded[thread].front();
+            loaded[thread].pop_front();
+          }
+          words[address / 4] = element;
+        } else if (const auto known = words.find(address / 4); known != words.end()) {
+          element = known->second;
+        }
+        moved.elements.push_back(element);
+      }
+      all.push_back(std::move(moved));
+    }
+  }
+  return all;
+}
+
+Written written_by(const BlockRequests& block) {
+  std::map<std::pair<int, int>, int> writers;  // by row and column
+  for (const Request& request : block.requests) {
+    if (request.shared || request.array != "C" || request.direction != model::Direction::store)
+      continue;
+    for (int lane = 0; lane < block.warp.lanes; ++lane) {
+      if (!is_active(request.access, lane)) continue;
+      const int thread = block.warp.thread_of(request.warp, lane);
+      for (int w = 0; w < words_of(request.access); ++w) {
+        const Element e = element_at(block, 'C', request.access.address[lane] + 4 * w);
+        const auto [at, first] = writers.try_emplace({e.row, e.col}, thread);
+        if (!first && at->second != thread) at->second = Written::kSeveral;
+      }
+    }
+  }
+  Written written;
+  if (writers.empty()) return written;
+  int last_row = 0, last_col = 0;
+  written.row = written.col = 1 << 30;
+  for (const auto& [place, thread] : writers) {
+    written.row = std::min(written.row, place.first);
+    written.col = std::min(written.col, place.second);
+    last_row = std::max(last_row, place.first);
+    last_col = std::max(last_col, place.second);
+  }
+  constexpr int kMost = 1024;  // of rows and of columns: more can nobody look at
+  written.rows = std::min(last_row - written.row + 1, kMost);
+  written.cols = std::min(last_col - written.col + 1, kMost);
+  written.thread.assign(written.rows, std::vector<int>(written.cols, Written::kNobody));
+  for (const auto& [place, thread] : writers) {
+    const int row = place.first - written.row, col = place.second - written.col;
+    if (row < kMost && col < kMost) written.thread[row][col] = thread;
+  }
+  return written;
+}
+
+model::Sectors sectors_of(const BlockRequests& block, std::size_t request) {
+  if (request > 0 && is_copy(block, request - 1)) return split_copy(block, request - 1).sectors;
+  return model::sectors(block.requests[request].access);
+}
+
+model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request) {
+  if (is_copy(block, request)) return split_copy(block, request).wavefronts;
+  const Request& alone = block.requests[request];
+  return alone.direction == model::Direction::load ? model::wavefronts_of_load(alone.access)
+                                                   : model::wavefronts_of_store(alone.access);
+}
+
+std::string lanes_text(std::uint32_t lanes) {
+  std::string text;
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {
+    if (!(lanes >> lane & 1u)) continue;
+    int last = lane;
+    while (last + 1 < model::kWarpSize && lanes >> (last + 1) & 1u) ++last;
+    if (last == lane + 1) last = lane;  // "2, 3" is shorter to read than a range of two
+    text += (text.empty() ? "" : ", ") + std::to_string(lane);
+    if (last > lane) text += "–" + std::to_string(last);
+    lane = last;
+  }
+  return text;
+}
+
+namespace {
+
+// Names and values; the names stay where they are.
+struct Constants {
+  std::deque<std::string> names;
+  std::vector<model::Named> values;
+
+  void add(const std::string& name, const std::string& expression) {
+    try {
+      const double value = model::evaluate(expression, values);
+      names.push_back(name);
+      values.push_back({names.back(), value});
+    } catch (const std::invalid_argument&) {
+      // Not a number that can be known, so expressions that use it cannot be evaluated, either.
+    }
+  }
+};
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts{""};
+  int depth = 0;
+  for (const char c : text) {
+    depth += (c == '<' || c == '(') - (c == '>' || c == ')');
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+using Tokens = std::vector<std::string>;
+
+bool is_of_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+}
+
+// Names and numbers as wholes, any other sign alone.
+Tokens tokens_of(const std::string& text) {
+  Tokens tokens;
+  bool in_word = false;
+  for (const char c : text) {
+    if (in_word && is_of_word(c)) {
+      tokens.back() += c;
+    } else if (!std::isspace(static_cast<unsigned char>(c))) {
+      tokens.emplace_back(1, c);
+    }
+    in_word = is_of_word(c);
+  }
+  return tokens;
+}
+
+std::string text_until(const Tokens& tokens, std::size_t begin, const char* end) {
+  std::string text;
+  for (; begin < tokens.size() && tokens[begin] != end; ++begin) text += tokens[begin];
+  return text;
+}
+
+// "BM" and "BN" of "template <int BM, int BN = 4>".
+std::vector<std::string> template_parameters(const Tokens& tokens) {
+  std::vector<std::string> names;
+  bool has_default = false;
+  const auto begin = std::find(tokens.begin(), tokens.end(), "template");
+  for (auto at = begin; at != tokens.end() && (at == begin || at[-1] != ">"); ++at) {
+    const bool ends = *at == "," || *at == ">";
+    if (*at == "=" || (ends && !has_default)) names.push_back(at[-1]);
+    if (*at == "=" || ends) has_default = *at == "=";
+  }
+  return names;
+}
+
+// "BM=16,BN=32" of "constexpr int BM = 16, BN = 32;", "BM=16" of "#define BM 16", or nothing.
+std::string constants_in(const Tokens& line) {
+  if (line.size() > 3 && line[0] == "#" && line[1] == "define") {
+    return line[2] + "=" + text_until(line, 3, "/");
+  }
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] != "const" && line[at] != "constexpr") continue;
+    std::size_t equals = at + 1;
+    while (equals < line.size() && is_of_word(line[equals][0])) ++equals;
+    if (equals > at + 1 && equals < line.size() && line[equals] == "=") {
+      return line[equals - 1] + text_until(line, equals, ";");
+    }
+  }
+  return "";
+}
+
+Constants constants_of(
+    const std::vector<std::string>& source, int first, int last, const std::string& kernel) {
+  Constants constants;
+  std::string heading;
+  for (int line = first; line <= last; ++line) heading += source[line - 1] + " ";
+  const std::size_t open = kernel.find('<');
+  if (open != kernel.npos) {
+    const std::vector<std::string> names = template_parameters(tokens_of(heading));
+    const std::vector<std::string> values =
+        split_at_commas(kernel.substr(open + 1, kernel.rfind('>') - open - 1));
+    for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
+      // g++ spells an unsigned argument "16u".
+      constants.add(names[i], values[i].substr(0, values[i].find_last_not_of("uUlL ") + 1));
+    }
+  }
+  for (const std::string& line : source) {
+    for (const std::string& each : split_at_commas(constants_in(tokens_of(line)))) {
+      const std::size_t equals = each.find('=');
+      if (equals != each.npos) constants.add(each.substr(0, equals), each.substr(equals + 1));
+    }
+  }
+  return constants;
+}
+
+int words_of_element(const std::string& declaration) {
+  const std::pair<const char*, int> types[] = {
+      {"float4", 4}, {"int4", 4}, {"float2", 2}, {"int2", 2}, {"double", 2}};
+  for (const auto& [type, words] : types) {
+    if (declaration.find(type) != declaration.npos) return words;
+  }
+  return 1;
+}
+
+}  // namespace
+
+int declared_row_words(
+    const std::vector<std::string>& source, int first, int last, const std::string& kernel,
+    const std::string& name, std::size_t bytes, int banks) {
+  if (first < 1 || last > static_cast<int>(source.size())) return banks;
+  for (int line = first; line <= last; ++line) {
+    const std::string& text = source[line - 1];
+    if (text.find("__shared__") == text.npos) continue;
+    // float As[BM][BK], Bs[BK][BN]: the dimensions that follow the name.
+    const Tokens tokens = tokens_of(text);
+    std::size_t at = 0;
+    while (at + 1 < tokens.size() && (tokens[at] != name || tokens[at + 1] != "[")) ++at;
+    int dimensions = 0;
+    std::string expression;
+    for (++at; at < tokens.size() && tokens[at] == "["; ++at, ++dimensions) {
+      expression = text_until(tokens, at + 1, "]");
+      while (at + 1 < tokens.size() && tokens[at] != "]") ++at;
+    }
+    if (dimensions == 0) continue;
+    if (dimensions == 1) return banks;
+    try {
+      const Constants constants = constants_of(source, first, last, kernel);
+      const double words = model::evaluate(expression, constants.values) * words_of_element(text);
+      const bool fits = words >= 1 && words <= 65536 && words == std::floor(words) &&
+                        bytes % (static_cast<std::size_t>(words) * 4) == 0;
+      return fits ? static_cast<int>(words) : banks;
+    } catch (const std::invalid_argument&) {
+      return banks;
+    }
+  }
+  return banks;
+}
+
+}  // namespace pictures

@@ -1,0 +1,665 @@
+#include "show/pictures/block_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "lab/run.h"
+#include "show/pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+int BlockPlan::most_ahead() const {
+  std::ptrdiff_t most = 0;
+  for (int span = 0; span < spans; ++span) {
+    most = std::max(most, std::count_if(tiles.begin(), tiles.end(), [&](const Stay& s) {
+                      return s.copied <= span && span < s.first_read;
+                    }));
+  }
+  return static_cast<int>(most);
+}
+
+BlockPlan plan_of(const TracedStage& stage) {
+  BlockPlan plan{{}, 0, 0, true};
+  std::map<int, Stay> tiles;
+  std::map<int, std::uint64_t> lowest;  // address of a tile
+  const BlockRequests& block = stage.block;
+  const int BK = stage.variant->BK;
+  const auto copied = [&](int tile, const Request& to, int lane) {
+    tiles.try_emplace(tile, Stay{0, to.epoch, 1 << 30, -1});
+    const auto at = lowest.try_emplace(tile, ~std::uint64_t{0}).first;
+    at->second = std::min(at->second, to.access.address[lane]);
+  };
+  for (const Moved& moved : elements_moved(block)) {
+    const Request& request = block.requests[moved.request];
+    const Element& e = moved.elements[0];
+    if (e.matrix != 'A') continue;
+    const int lane = block.warp.lane_of(moved.thread), tile = e.col / BK;
+    if (request.direction == model::Direction::copy) {
+      copied(tile, block.requests[moved.request - 1], lane);
+      plan.copies_wait = false;
+    } else if (request.shared && request.direction == model::Direction::store) {
+      copied(tile, request, lane);
+    } else if (request.shared) {
+      Stay& stay = tiles.at(tile);
+      stay.first_read = std::min(stay.first_read, request.epoch);
+      stay.last_read = std::max(stay.last_read, request.epoch);
+    }
+  }
+  std::map<std::uint64_t, int> places;  // by the lowest address of a tile there
+  for (auto& [tile, stay] : tiles) {
+    stay.place = places.try_emplace(lowest[tile], static_cast<int>(places.size())).first->second;
+    plan.tiles.push_back(stay);
+  }
+  plan.places = static_cast<int>(places.size());
+  for (const Request& request : block.requests) {
+    plan.spans = std::max(plan.spans, request.epoch + 1);
+  }
+  return plan;
+}
+
+namespace {
+
+// A part of a block's span.
+struct Step {
+  bool copies;
+  int tile;
+};
+
+std::vector<Step> steps_of(const BlockPlan& plan) {
+  std::vector<Step> steps;
+  const int tiles = static_cast<int>(plan.tiles.size());
+  for (int span = 0; span < plan.spans; ++span) {
+    for (int t = 0; t < tiles; ++t) {
+      if (plan.tiles[t].copied == span) steps.push_back({true, t});
+    }
+    for (int t = 0; t < tiles; ++t) {
+      if (plan.tiles[t].first_read == span) steps.push_back({false, t});
+    }
+  }
+  return steps;
+}
+
+}  // namespace
+
+Pace pace_of(const lab::Run& run, const lab::Row& row) {
+  const auto ceiling = lab::compiled_ceiling(run, row);
+  if (!ceiling || !row.occupancy || row.variant->BK == 0) {
+    throw std::logic_error("no pace: the kernel has no ceiling");
+  }
+  const double most_blocks =  // of one SM; where blocks stay, tiles of C
+      std::ceil(static_cast<double>(model::tiles_of(*row.variant, run.M, run.N)) / run.gpu.sms);
+  const double tiles =
+      static_cast<double>(model::padded_K(lab::product_of(run), *row.variant)) / row.variant->BK;
+  const double cycles = run.gpu.boost_ghz * 1e6 / (most_blocks * tiles);  // of a tile, per ms
+  return {
+      ceiling->copy_ms * cycles, ceiling->multiply_ms * cycles,
+      model::l2_bytes_per_clock(run.gpu) / run.gpu.sms, row.occupancy->blocks_per_sm,
+      ceiling->tflops};
+}
+
+std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks) {
+  const std::vector<Step> steps = steps_of(plan);
+  const std::size_t tiles = plan.tiles.size();
+  std::vector<Work> work;
+  for (int block = 0; block < blocks; ++block) {
+    for (std::size_t t = 0; t < tiles; ++t)
+      work.push_back({block, static_cast<int>(t), 0, 0, 0, 0});
+  }
+  std::vector<std::size_t> next(blocks);  // of steps
+  std::vector<double> ready(blocks);
+  double copier_free = 0, multiplier_free = 0;
+  const auto asks_at = [&](int block) {
+    if (next[block] == steps.size()) return std::numeric_limits<double>::infinity();
+    const Step& step = steps[next[block]];
+    const double copied = step.copies ? 0 : work[block * tiles + step.tile].copy_end;
+    return std::max(ready[block], copied);
+  };
+  for (std::size_t left = steps.size() * blocks; left > 0; --left) {
+    int block = 0;
+    for (int other = 1; other < blocks; ++other) {
+      if (asks_at(other) < asks_at(block)) block = other;
+    }
+    const double asked = asks_at(block);
+    const Step& step = steps[next[block]++];
+    Work& one = work[block * tiles + step.tile];
+    if (step.copies) {
+      one.copy_begin = std::max(asked, copier_free);
+      one.copy_end = copier_free = one.copy_begin + pace.copy;
+      if (plan.copies_wait) ready[block] = one.copy_end;
+    } else {
+      one.multiply_begin = std::max(asked, multiplier_free);
+      one.multiply_end = multiplier_free = ready[block] = one.multiply_begin + pace.multiply;
+    }
+  }
+  return work;
+}
+
+double multiplying(const std::vector<Work>& work) {
+  double first = std::numeric_limits<double>::infinity(), last = 0, busy = 0;
+  for (const Work& one : work) {
+    first = std::min(first, one.multiply_end);
+    last = std::max(last, one.multiply_end);
+    busy += one.multiply_end - one.multiply_begin;
+  }
+  const double once = work.empty() ? 0 : work[0].multiply_end - work[0].multiply_begin;
+  return last > first ? (busy - once) / (last - first) : 0;
+}
+
+namespace {
+
+constexpr double kLeft = 90, kWide = 684;
+
+std::string blocks_text(int blocks) {
+  return blocks == 1 ? "one block on an SM" : text::printed("%d blocks on an SM", blocks);
+}
+
+std::string percent(double share) {
+  return text::printed("%.0f %%", 100 * share);
+}
+
+// Time from left to right, as far as there is room.
+struct Time {
+  double scale;  // px per cycle
+  double x(double cycles) const { return kLeft + std::min(cycles * scale, kWide); }
+  bool shows(double cycles) const { return cycles * scale < kWide; }
+};
+
+void bar(
+    Svg& svg, const Time& time, double from, double to, double y, double high, Fill fill,
+    const std::string& words) {
+  if (!time.shows(from) || to - from < 0.5 / time.scale) return;
+  const double x = time.x(from), width = time.x(to) - x;
+  svg.rect(x, y, width, high, fill);
+  if (high < 16 || text_width(words, {.small = true}) > width) return;
+  svg.text(
+      x + width / 2, y + high / 2 + 4.5, words,
+      {.anchor = Anchor::middle, .small = true, .on_fill = true});
+}
+
+// A row for each place in shared memory, of each block; returns the y below.
+double draw_blocks(
+    Svg& svg, double y, const Time& time, const std::string& name, const PacedStage& stage,
+    int blocks, double high) {
+  const std::vector<Work> work = schedule(stage.plan, stage.pace, blocks);
+  svg.text(
+      24, y,
+      name + ", " + blocks_text(blocks) + ": the SM multiplies " + percent(multiplying(work)) +
+          " of the time",
+      {.bold = true});
+  y += 12;
+  const double top = y;
+  for (int block = 0; block < blocks; ++block) {
+    const double of_block = high * stage.plan.places;
+    svg.text(24, y + of_block / 2 + 4.5, text::printed("block %d", block), {.small = true});
+    svg.rect(kLeft, y, kWide, of_block, Fill::paper);
+    for (const Work& one : work) {
+      if (one.block != block) continue;
+      const double at = y + stage.plan.tiles[one.tile].place * high;
+      const auto words = [&](const char* what) { return text::printed("%s %d", what, one.tile); };
+      bar(svg, time, one.copy_begin, one.copy_end, at, high, Fill::warp, words("copy"));
+      bar(svg, time, one.copy_end, one.multiply_begin, at, high, Fill::waiting, words("wait"));
+      bar(svg, time, one.multiply_begin, one.multiply_end, at, high, Fill::one, words("multiply"));
+    }
+    y += of_block;
+    svg.line(kLeft, y, kLeft + kWide, y, "thin");
+  }
+  if (blocks > 1) return y + 36;
+  // A block that waits for its copies comes to a barrier after each; every block after each tile.
+  for (const Work& one : work) {
+    for (const double end : {one.copy_end, one.multiply_end}) {
+      if (end == one.copy_end && !stage.plan.copies_wait) continue;
+      if (!time.shows(end)) continue;
+      svg.line(time.x(end), top - 7, time.x(end), top, "thick");
+      svg.line(time.x(end), y, time.x(end), y + 7, "thick");
+    }
+  }
+  return y + 36;
+}
+
+double ticks(Svg& svg, double y, const Time& time) {
+  constexpr int kStep = 1000;
+  svg.line(kLeft, y, kLeft + kWide, y, "thin");
+  for (int cycles = 0; time.shows(cycles); cycles += kStep) {
+    svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
+    svg.text(
+        time.x(cycles), y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
+  }
+  svg.text(24, y + 18, "cycles", {.small = true});
+  return y + 44;
+}
+
+std::string finding_of(
+    const PacedStage& before, const PacedStage& after, const RecordedLadder& measured) {
+  const auto share = [](const PacedStage& stage, int blocks) {
+    return percent(multiplying(schedule(stage.plan, stage.pace, blocks)));
+  };
+  const int old_number = before.stage->number, number = after.stage->number;
+  return text::printed(
+             "By the ceiling model, an SM needs %.0f cycles to copy a tile of stage %d and ",
+             before.pace.copy, old_number) +
+         text::grouped(std::lround(before.pace.multiply)) + " to multiply it. " +
+         text::printed("With one block of stage %d it multiplies ", old_number) + share(before, 1) +
+         text::printed(" of the time, with the %d that fit on it ", before.pace.blocks_per_sm) +
+         share(before, before.pace.blocks_per_sm) +
+         text::printed(
+             ", because one copies while another multiplies. A block of stage %d copies up to %d "
+             "tiles ahead: one block is enough for ",
+             number, after.plan.most_ahead()) +
+         share(after, 1) +
+         ". The model knows no latency and no waiting at barriers, so its ceilings are " +
+         text::significant(before.pace.ceiling_tflops) + " and " +
+         text::significant(after.pace.ceiling_tflops) +
+         text::printed(" TFLOP/s; measured, stage %d is ", number) +
+         text::brief(measured.of(number).tflops / measured.of(old_number).tflops) +
+         " times as fast.";
+}
+
+}  // namespace
+
+Drawing draw_pipeline(
+    const PacedStage& before, const PacedStage& after, const RecordedLadder& measured) {
+  const std::string finding = finding_of(before, after, measured);
+  constexpr double kTilesShown = 3.5;  // of one block of the stage before
+  const Time time{kWide / (kTilesShown * (before.pace.copy + before.pace.multiply))};
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "a tile is copied");
+  x = svg.legend(x, 66, Fill::waiting, "it is there, and waits");
+  x = svg.legend(x, 66, Fill::one, "it is multiplied");
+  svg.line(x + 8, 56, x + 8, 63, "thick");
+  svg.text(x + 18, 66, "a barrier", {.small = true});
+  svg.text(
+      24, 90,
+      "A row is a place for a tile in shared memory. Lengths are the ceiling model's, for 4096 × "
+      "4096 × 4096 on an H200.",
+      {.small = true, .faint = true});
+  double y = 122;
+  for (const PacedStage* stage : {&before, &after}) {
+    const std::string name = text::printed("Stage %d", stage->stage->number);
+    const bool several_places = stage->plan.places > 1;
+    y = draw_blocks(svg, y, time, name, *stage, 1, several_places ? 20 : 26);
+    if (stage->pace.blocks_per_sm == 1) continue;
+    y = draw_blocks(
+        svg, y, time, name, *stage, stage->pace.blocks_per_sm, several_places ? 12 : 20);
+  }
+  y = ticks(svg, y - 16, time);
+  y = svg.paragraph(24, y, finding, 752);
+  return {finding, svg.elements(), y + 4};
+}
+
+namespace {
+
+// What a warp asks of the units between two barriers.
+struct Demand {
+  double load_cycles = 0, store_cycles = 0, result_cycles = 0;
+  bool reads_tiles = false;
+};
+
+// [span][warp]
+std::vector<std::vector<Demand>> demands_of(const BlockRequests& block, const Pace& pace) {
+  const int warps = block.warp.warps_of(block.threads);
+  std::vector<std::vector<Demand>> demands;
+  for (const Request& request : block.requests) {
+    while (static_cast<int>(demands.size()) <= request.epoch) demands.emplace_back(warps);
+    Demand& demand = demands[request.epoch][request.warp];
+    const double l2_cycles = block.warp.sector_bytes * request.pieces / pace.l2_bytes;
+    if (!request.shared && request.direction == model::Direction::load) {
+      demand.load_cycles += l2_cycles;
+    } else if (!request.shared) {
+      demand.result_cycles += l2_cycles;
+    } else if (request.direction == model::Direction::store) {
+      demand.store_cycles += request.pieces;  // a wavefront per cycle
+    } else {
+      demand.reads_tiles = true;
+    }
+  }
+  return demands;
+}
+
+}  // namespace
+
+std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace) {
+  std::vector<WarpSpan> all;
+  double now = 0;
+  const auto demands = demands_of(stage.block, pace);
+  for (std::size_t span = 0; span < demands.size(); ++span) {
+    double l2_free = now, shared_free = now, last = now;
+    const std::size_t first = all.size();
+    for (std::size_t warp = 0; warp < demands[span].size(); ++warp) {
+      const Demand& demand = demands[span][warp];
+      WarpSpan one{static_cast<int>(span), static_cast<int>(warp),  now, 0, 0, 0, 0,
+                   demand.reads_tiles,     demand.result_cycles > 0};
+      one.loaded = now;
+      if (demand.load_cycles > 0) one.loaded = l2_free += demand.load_cycles;
+      one.stored = one.loaded;
+      if (demand.store_cycles > 0) {
+        one.stored = shared_free = std::max(one.loaded, shared_free) + demand.store_cycles;
+      }
+      if (one.stores_C) one.stored = l2_free = std::max(one.stored, l2_free) + demand.result_cycles;
+      one.multiplied = one.stored + (one.reads_tiles ? pace.multiply : 0);
+      last = std::max(last, one.multiplied);
+      all.push_back(one);
+    }
+    // Behind C stands no barrier.
+    for (std::size_t i = first; i < all.size(); ++i) {
+      all[i].end = all[i].stores_C ? all[i].multiplied : last;
+    }
+    now = last;
+  }
+  return all;
+}
+
+namespace {
+
+// Time from left to right: what of it is drawn, and where.
+struct Window {
+  double last;     // cycles
+  double y, high;  // px, of a warp's row
+  double x(double cycles) const { return kLeft + std::min(cycles / last, 1.0) * kWide; }
+};
+
+void draw_part(
+    Svg& svg, const Window& window, int warp, double from, double to, Fill fill,
+    const std::string& words) {
+  if (from >= window.last || to <= from) return;
+  const double x = window.x(from), width = window.x(to) - x, y = window.y + warp * window.high;
+  if (width < 0.3) return;
+  svg.rect(x, y, width, window.high, fill);
+  if (window.high < 16 || text_width(words, {.small = true}) + 2 > width) return;
+  svg.text(
+      x + width / 2, y + window.high / 2 + 4.5, words,
+      {.anchor = Anchor::middle, .small = true, .on_fill = true});
+}
+
+void draw_spans(
+    Svg& svg, const Window& window, const std::vector<WarpSpan>& spans,
+    const std::string& multiply) {
+  for (const WarpSpan& s : spans) {
+    const double multiply_from = s.stored;
+    draw_part(svg, window, s.warp, s.begin, s.loaded, Fill::warp, "load");
+    draw_part(svg, window, s.warp, s.stores_C ? s.begin : s.loaded, s.stored, Fill::other, "store");
+    draw_part(svg, window, s.warp, multiply_from, s.multiplied, Fill::one, multiply);
+    draw_part(svg, window, s.warp, s.multiplied, s.end, Fill::waiting, "wait");
+  }
+}
+
+// Floats that one thread moves between two barriers; of the first warp.
+struct PerThread {
+  int loaded = 0, stored = 0, read = 0;
+};
+
+PerThread per_thread(const BlockRequests& block, int span) {
+  PerThread floats;
+  for (const Request& request : block.requests) {
+    if (request.epoch != span || request.warp != 0) continue;
+    const int words = request.access.bytes / model::kWordBytes;
+    const bool loads = request.direction == model::Direction::load;
+    if (!request.shared && loads) floats.loaded += words;
+    if (request.shared && loads) floats.read += words;
+    if (request.shared && !loads) floats.stored += words;
+  }
+  return floats;
+}
+
+}  // namespace
+
+Picture draw_block_life(const TracedStage& stage, const Pace& pace) {
+  const std::vector<WarpSpan> spans = warp_times(stage, pace);
+  const BlockRequests& block = stage.block;
+  const int BK = stage.variant->BK, tiles = block.K / BK;
+  const int multiply_adds = stage.variant->TM * stage.variant->TN * BK;
+  const auto multiplies =
+      std::find_if(spans.begin(), spans.end(), [](const WarpSpan& s) { return s.reads_tiles; });
+  const PerThread copied = per_thread(block, spans.front().span),
+                  read = per_thread(block, multiplies->span);
+  const std::string finding = text::printed(
+      "A block of stage %d goes through the same steps for each of its %d tiles along K. Each "
+      "thread loads %d floats of A and B from global memory and stores them to shared memory. "
+      "All warps wait at a barrier for the last one. Each thread reads %d floats from shared "
+      "memory for %s multiply-adds. A second barrier keeps the tile until every warp is done "
+      "with it. At the end the block stores its part of C.",
+      stage.stage->number, tiles, copied.loaded, read.read, text::grouped(multiply_adds).c_str());
+
+  const int warps = spans.back().warp + 1;
+  const double round_end = std::find_if(multiplies, spans.end(), [&](const WarpSpan& s) {
+                             return s.span != multiplies->span;
+                           })->begin;
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "loads from global memory");
+  x = svg.legend(x, 66, Fill::other, "stores");
+  x = svg.legend(x, 66, Fill::waiting, "waits at the barrier");
+  x = svg.legend(x, 66, Fill::one, "multiplies");
+  svg.line(x + 8, 54, x + 8, 70, "thick");
+  svg.text(x + 18, 66, "a barrier", {.small = true});
+
+  const double end = std::max_element(spans.begin(), spans.end(), [](auto& a, auto& b) {
+                       return a.end < b.end;
+                     })->end;
+  const Window whole{end, 108, 12}, first{1.5 * round_end, whole.y + warps * 12 + 62, 28};
+  svg.text(
+      24, 96, text::printed("The whole life: K = %d in %d tiles, then C", block.K, tiles),
+      {.bold = true});
+  svg.text(24, whole.y + warps * 6 + 4.5, text::printed("%d warps", warps), {.small = true});
+  draw_spans(svg, whole, spans, "");
+  svg.rect(kLeft, whole.y - 3, whole.x(first.last) - kLeft, warps * whole.high + 6, Fill::outline);
+  const double below = whole.y + warps * whole.high + 3;
+  svg.line(kLeft, below, kLeft, first.y, "thin");
+  svg.line(whole.x(first.last), below, kLeft + kWide, first.y, "thin");
+
+  svg.text(24, first.y - 14, "Start", {.bold = true});
+  for (int warp = 0; warp < warps; ++warp) {
+    svg.text(24, first.y + warp * first.high + 18, text::printed("warp %d", warp), {.small = true});
+  }
+  draw_spans(
+      svg, first, spans,
+      text::printed("multiply: %d steps of k, ", BK) + text::grouped(multiply_adds) +
+          " multiply-adds per thread");
+  const double bottom = first.y + warps * first.high;
+  for (const WarpSpan& s : spans) {
+    if (s.warp > 0 || s.end >= first.last) continue;
+    svg.line(first.x(s.end), first.y - 6, first.x(s.end), bottom + 6, "thick");
+  }
+  svg.line(kLeft, bottom + 12, kLeft + kWide, bottom + 12, "thin");
+  svg.text(24, bottom + 30, "cycles", {.small = true});
+  for (int cycles = 0; cycles < first.last; cycles += 500) {
+    svg.line(first.x(cycles), bottom + 12, first.x(cycles), bottom + 17, "thin");
+    svg.text(
+        first.x(cycles), bottom + 30, text::grouped(cycles),
+        {.anchor = Anchor::middle, .small = true});
+  }
+  double y = svg.paragraph(24, bottom + 62, finding, 752);
+  y = svg.paragraph(
+      24, y + 6,
+      "Lengths are the ceiling model's, for one block on an SM of an H200: what L2, shared memory "
+      "and the multipliers can do. The warps load one after the other, so the first of them waits "
+      "longest. Latency is left out.",
+      752, {.small = true, .faint = true});
+  return {
+      "block-life",
+      text::printed(
+          "A block's life, as in stage %d: load, barrier, multiply, barrier", stage.stage->number),
+      {finding, svg.elements(), y + 4}};
+}
+
+StepPlan step_plan(const TracedStage& stage) {
+  StepPlan plan{{}, 0};
+  std::map<int, StepLoad> steps;  // by k
+  std::map<int, int> loaded;      // steps in an epoch, before its copies
+  std::map<int, bool> copied;     // whether they have begun
+  for (const Moved& moved : elements_moved(stage.block)) {
+    const Request& request = stage.block.requests[moved.request];
+    if (moved.thread != stage.block.warp.thread_of(0, 0)) continue;
+    if (request.direction == model::Direction::copy) {
+      copied[request.epoch] = true;
+      if (request.epoch > 0) plan.ahead = std::max(plan.ahead, loaded[request.epoch]);
+    }
+    if (!request.shared || request.direction != model::Direction::load) continue;
+    const Element& e = moved.elements[0];
+    const int k = e.matrix == 'A' ? e.col : e.row;
+    const auto [step, first] = steps.try_emplace(k, StepLoad{k, request.epoch, 0, 0});
+    ++step->second.loads;
+    step->second.wavefronts += request.pieces;
+    if (first && !copied[request.epoch]) ++loaded[request.epoch];
+  }
+  for (const auto& [k, step] : steps) plan.steps.push_back(step);
+  return plan;
+}
+
+std::vector<StepTime> step_times(const StepPlan& plan, double load_cycles, double multiply_cycles) {
+  const int steps = static_cast<int>(plan.steps.size());
+  std::vector<StepTime> times(steps);
+  double now = 0;
+  int next = 0;  // to load
+  for (int step = 0; step < steps; ++step) {
+    for (; next <= std::min(step + plan.ahead, steps - 1); ++next) {
+      times[next].load_begin = now;
+      times[next].load_end = now + load_cycles + plan.steps[next].wavefronts - 1;
+    }
+    times[step].multiply_begin = std::max(now, times[step].load_end);
+    times[step].multiply_end = now = times[step].multiply_begin + multiply_cycles;
+  }
+  return times;
+}
+
+namespace {
+
+constexpr double kHigh = 24;
+
+// From left to right, as far as there is room.
+struct StepScale {
+  double first, scale;  // cycles; px per cycle
+  double x(double cycles) const { return kLeft + std::clamp((cycles - first) * scale, 0.0, kWide); }
+};
+
+struct Steps {
+  const TracedStage* stage;
+  StepPlan plan;
+  std::vector<StepTime> times;
+};
+
+// The part of the time in which the warp multiplies, far from its first and last step.
+double multiplying(const Steps& steps) {
+  const std::size_t middle = steps.times.size() / 2;
+  const StepTime &one = steps.times[middle], &next = steps.times[middle + 1];
+  return (one.multiply_end - one.multiply_begin) / (next.multiply_end - one.multiply_end);
+}
+
+void bar(
+    Svg& svg, const StepScale& time, double from, double to, double y, Fill fill,
+    const std::string& words) {
+  const double x = time.x(from), width = time.x(to) - x;
+  if (width < 1) return;
+  svg.rect(x, y, width, kHigh, fill);
+  if (text_width(words, {.small = true}) + 2 > width) return;
+  svg.text(
+      x + width / 2, y + kHigh / 2 + 4.5, words,
+      {.anchor = Anchor::middle, .small = true, .on_fill = true});
+}
+
+// Returns the y below.
+double draw_warp(Svg& svg, double y, const Steps& steps, const StepScale& time) {
+  const int BK = steps.stage->variant->BK;
+  svg.text(
+      24, y,
+      text::printed("Stage %d: the warp multiplies ", steps.stage->stage->number) +
+          text::printed("%.0f %% of the time", 100 * multiplying(steps)),
+      {.bold = true});
+  y += 18;
+  svg.text(24, y + 16, "loads", {.small = true});
+  svg.text(24, y + kHigh + 16, "multiplies", {.small = true});
+  svg.rect(kLeft, y, kWide, 2 * kHigh, Fill::paper);
+  for (std::size_t i = 0; i < steps.times.size(); ++i) {
+    const StepTime& one = steps.times[i];
+    const int k = steps.plan.steps[i].k % BK;
+    bar(svg, time, one.load_begin, one.load_end, y, Fill::warp, text::printed("%d", k));
+    bar(svg, time, one.multiply_begin, one.multiply_end, y + kHigh, Fill::one,
+        text::printed("step %d", k));
+    const bool behind_barrier = i > 0 && steps.plan.steps[i].epoch != steps.plan.steps[i - 1].epoch;
+    const double at = time.x(one.load_begin);
+    if (!behind_barrier || at <= kLeft || at >= kLeft + kWide) continue;
+    svg.line(at, y - 6, at, y + 2 * kHigh + 6, "thick");
+  }
+  return y + 2 * kHigh + 38;
+}
+
+double ticks(Svg& svg, double y, const StepScale& time) {
+  constexpr int kStep = 200;
+  svg.line(kLeft, y, kLeft + kWide, y, "thin");
+  for (int cycles = 0; cycles * time.scale < kWide; cycles += kStep) {
+    const double x = time.x(time.first + cycles);
+    svg.line(x, y, x, y + 5, "thin");
+    svg.text(x, y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
+  }
+  svg.text(24, y + 18, "cycles", {.small = true});
+  return y + 46;
+}
+
+}  // namespace
+
+Drawing draw_steps(
+    const TracedStage& before, const TracedStage& after, const model::Gpu& gpu,
+    double load_cycles) {
+  // A scheduler issues an FMA of a warp whenever its lanes are free.
+  const int lanes = gpu.fp32_lanes_per_sm / gpu.sub_partitions_per_sm;
+  const auto steps_of = [&](const TracedStage& stage) {
+    const double multiply =
+        static_cast<double>(stage.variant->TM) * stage.variant->TN * gpu.warp.lanes / lanes;
+    StepPlan plan = step_plan(stage);
+    std::vector<StepTime> times = step_times(plan, load_cycles, multiply);
+    return Steps{&stage, std::move(plan), std::move(times)};
+  };
+  const Steps old_steps = steps_of(before), steps = steps_of(after);
+  const StepTime& one = old_steps.times[0];
+  const std::string finding =
+      text::printed(
+          "For each step of k a warp of stage %d issues %d loads from shared memory, waits %.0f "
+          "cycles for all of them, and then multiplies for %.0f cycles: alone on its scheduler it "
+          "multiplies %.0f %% of the time. ",
+          before.stage->number, old_steps.plan.steps[0].loads, one.load_end - one.load_begin,
+          one.multiply_end - one.multiply_begin, 100 * multiplying(old_steps)) +
+      text::printed(
+          "In stage %d it issues the loads %d step of k earlier, so they arrive while it "
+          "multiplies. A tile's first step arrives while the last step of the tile before is "
+          "multiplied. The warp multiplies %.0f %% of the time.",
+          after.stage->number, steps.plan.ahead, 100 * multiplying(steps));
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "the step's floats of A and B are on their way");
+  x = svg.legend(x, 66, Fill::one, "the step is multiplied");
+  svg.line(x + 8, 54, x + 8, 70, "thick");
+  svg.text(x + 18, 66, "a barrier", {.small = true});
+  svg.text(
+      24, 90,
+      text::printed(
+          "Steps of k in their tile, from 0 to %d. The order of the loads and the barriers are as "
+          "traced.",
+          after.variant->BK - 1),
+      {.small = true, .faint = true});
+  // From two steps before the end of a tile far from the first.
+  constexpr double kStepsShown = 6;
+  const double scale = kWide / (kStepsShown * (one.multiply_end - one.load_begin));
+  const int tile = static_cast<int>(steps.times.size()) / after.variant->BK / 2;
+  const int first = tile * after.variant->BK - 2;
+  double y = 122;
+  for (const Steps* each : {&old_steps, &steps}) {
+    // The picture begins where the shown step is asked for or multiplied.
+    const double begin =
+        each->plan.ahead > 0 ? each->times[first].multiply_begin : each->times[first].load_begin;
+    y = draw_warp(svg, y, *each, {begin, scale});
+  }
+  y = ticks(svg, y - 20, StepScale{0, scale});
+  y = svg.paragraph(24, y, finding, 752);
+  y = svg.paragraph(
+      24, y + 6,
+      text::printed(
+          "A load takes %.0f cycles and each further wavefront one more; an FMA takes a cycle of "
+          "the scheduler. On the GPU another warp of the same scheduler multiplies in some of the "
+          "gaps, and the compiler may move loads within a tile.",
+          load_cycles),
+      752, {.small = true, .faint = true});
+  return {finding, svg.elements(), y + 4};
+}
+
+}  // namespace pictures

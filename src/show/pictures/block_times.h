@@ -1,0 +1,164 @@
+// When a block copies, loads and multiplies: as recorded from barrier to barrier, and as long as
+// the ceiling model (model/ceiling.h) says, which knows what the units can do and no waiting.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lab/run.h"
+#include "show/pictures/pictures.h"
+
+namespace pictures {
+
+// One tile along K.
+struct Stay {
+  int place;  // in shared memory, from 0
+  int copied;
+  int first_read, last_read;  // spans, as `copied`
+};
+
+// What a block does from barrier to barrier, as recorded: which tiles of A it copies to shared
+// memory, and which it multiplies.
+struct BlockPlan {
+  std::vector<Stay> tiles;  // by number
+  int places;
+  int spans;         // from barrier to barrier
+  bool copies_wait;  // a thread waits for what it copies at once: no cp.async
+
+  // The most tiles that are copied in advance, or in flight.
+  int most_ahead() const;
+};
+
+// Of a stage that has tiles along K.
+BlockPlan plan_of(const TracedStage& stage);
+
+// Cycles of an SM, while all SMs do the same.
+struct Pace {
+  double copy;            // of one tile
+  double multiply;        // of one tile
+  double l2_bytes;        // an SM's share of what L2 gives per cycle
+  int blocks_per_sm;      // as many as fit
+  double ceiling_tflops;  // of the whole product
+};
+
+// Of row's kernel in run's product. Throws std::logic_error where there is no ceiling.
+Pace pace_of(const lab::Run& run, const lab::Row& row);
+
+// A stage with what one of its blocks does, and how fast.
+struct PacedStage {
+  const model::Stage* stage;
+  BlockPlan plan;
+  Pace pace;
+};
+
+// When a block works on a tile.
+struct Work {
+  int block, tile;
+  double copy_begin, copy_end, multiply_begin, multiply_end;  // cycles
+};
+
+// So many blocks on one SM, each by `plan`. The SM copies for one of them at a time and multiplies
+// for one at a time, in the order in which they ask. By block, then by tile.
+std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks);
+
+// The part of the time in which the SM multiplies, from its first tile's end to its last one's.
+double multiplying(const std::vector<Work>& work);
+
+// A tile's way through a stage that copies and multiplies in turn, and through one that copies
+// ahead; to scale, with one block on an SM and with as many as fit.
+Drawing draw_pipeline(
+    const PacedStage& before, const PacedStage& after, const RecordedLadder& measured);
+
+// What a warp does between two barriers; times in cycles.
+struct WarpSpan {
+  int span, warp;
+  double begin;
+  double loaded;      // from global memory
+  double stored;      // to shared memory, or to C
+  double multiplied;  // then it waits at the barrier, ...
+  double end;         // ... until all warps of the block are there
+  bool reads_tiles;   // it multiplies
+  bool stores_C;
+};
+
+// Of a stage whose copies wait. The block has its SM to itself: its warps take turns in L2 and in
+// shared memory, in the order in which they come, and multiply at the same time. By span, then by
+// warp.
+std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace);
+
+// The same as a picture.
+Picture draw_block_life(const TracedStage& stage, const Pace& pace);
+
+// What the warp loads for one step of k.
+struct StepLoad {
+  int k;           // of the whole product
+  int epoch;       // barriers that the block has passed before
+  int loads;       // instructions
+  int wavefronts;  // of all of them
+};
+
+struct StepPlan {
+  std::vector<StepLoad> steps;  // by k
+  // The steps that a warp has loaded when it begins a tile. A tile begins with the copies of a
+  // later one: what is loaded between the barrier and these copies is loaded ahead.
+  int ahead;
+};
+
+// Of the block's first warp, in a stage that copies ahead.
+StepPlan step_plan(const TracedStage& stage);
+
+// Times in cycles.
+struct StepTime {
+  double load_begin, load_end;
+  double multiply_begin, multiply_end;
+};
+
+// The warp has its scheduler to itself and issues in order: the loads of step k + plan.ahead, then
+// the multiplications of step k, as soon as its operands are there. The first wavefront of a load
+// takes `load_cycles`, and each further one a cycle.
+std::vector<StepTime> step_times(const StepPlan& plan, double load_cycles, double multiply_cycles);
+
+// What a block does whose warps divide the work, from what was recorded: one thread starts copies
+// into a ring of tiles, warpgroups multiply, and in stage 14 three warps make low parts before.
+
+// What a warpgroup does with a tile along K; times in cycles.
+struct Use {
+  double asked;   // it waits for the tile from here on
+  double begin;   // and loads its fragments from here
+  double loaded;  // until here
+  double multiply_begin, multiply_end;
+  double released;  // it says that it does not need the tile any more
+};
+
+// What the warps do that make low parts of a tile of A (stage 14), from the first to the last.
+struct Split {
+  double asked, begin, end;  // they wait for the tile, and then store until `end`
+};
+
+// A tile's way through the ring.
+struct RingTile {
+  int place;              // in the ring, from 0
+  unsigned phase;         // of the barrier that counts its bytes, from 0
+  double asked, granted;  // the copying thread waits for the place; equal where it is free
+  double copy_begin, copy_end;
+  std::vector<Use> uses;            // by warpgroup
+  std::optional<Split> split = {};  // if the stage makes low parts
+};
+
+struct Ring {
+  int places;
+  std::vector<RingTile> tiles;  // in the order in which they are copied
+  double multiplying;  // the part of the time from the first multiplication on with one under way
+};
+
+// Of a stage with a ring of boxes. The order of what a thread does, what it waits for and how much
+// it copies are as recorded. How long that takes is the pace's: the copy engine works on one box
+// after the other, and the tensor cores on one multiplication after the other. The loads of
+// fragments, and the loads and stores of low parts, take a cycle per wavefront. Throws
+// std::logic_error if threads wait for each other.
+Ring ring_of(const TracedStage& stage, const Pace& pace);
+
+// The ring over time, and who works when.
+Drawing draw_ring(const TracedStage& stage, const Pace& pace);
+
+}  // namespace pictures

@@ -1,0 +1,416 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "model/gpus.h"
+#include "model/recording.h"
+#include "show/pictures/block_times.h"
+#include "show/pictures/pictures.h"
+
+namespace pictures {
+
+TEST_CASE("if no tile is cut, the launch takes whole waves, and the last one leaves SMs idle") {
+  const std::vector<SmTime> times = sm_times({5, 1, 4}, 5, 4, 3);
+  REQUIRE(times.size() == 5);
+  CHECK(end_of(times) == 8);
+  CHECK(busy_sms(times, 3) == 3);
+  CHECK(busy_sms(times, 4) == 2);
+  CHECK(busy_sms(times, 8) == 0);
+  CHECK(times[3].sm == 0);
+  CHECK(times[3].begin == 4);
+  CHECK(times[3].parts == 1);
+}
+
+TEST_CASE("a block goes to the SM that is free first") {
+  // The first parts of two tiles, with 3 K tiles each, then the second parts, with one.
+  const std::vector<SmTime> times = sm_times({0, 2, 3}, 2, 4, 3);
+  REQUIRE(times.size() == 4);
+  CHECK(times[2].sm == 2);
+  CHECK(times[2].begin == 0);
+  CHECK(times[2].end == 1);
+  CHECK(times[3].sm == 2);
+  CHECK(times[3].begin == 1);
+  CHECK(times[3].tile == 1);
+  CHECK(times[3].part == 1);
+  CHECK(end_of(times) == 3);
+}
+
+TEST_CASE("every K tile of every tile is computed once, by an SM that does nothing else then") {
+  for (const auto& [tiles, k_tiles, sms] :
+       {std::tuple{512, 512, 132}, {20, 128, 132}, {133, 256, 132}, {60, 64, 132}, {7, 100, 3}}) {
+    CAPTURE(tiles);
+    const model::ShareOut shares = model::share_out(tiles, k_tiles, sms);
+    std::map<int, int> computed;  // K tiles by tile
+    std::map<int, int> free;      // when an SM is, by SM
+    long long work = 0;
+    for (const SmTime& one : sm_times(shares, tiles, k_tiles, sms)) {
+      CHECK(one.begin >= free[one.sm]);
+      CHECK(one.sm < sms);
+      CHECK(one.end > one.begin);
+      free[one.sm] = one.end;
+      computed[one.tile] += one.end - one.begin;
+      work += one.end - one.begin;
+    }
+    CHECK(static_cast<int>(computed.size()) == tiles);
+    for (const auto& [tile, all] : computed) CHECK(all == k_tiles);
+    const int end = end_of(sm_times(shares, tiles, k_tiles, sms));
+    const int uncut = end_of(sm_times({tiles, 1, k_tiles}, tiles, k_tiles, sms));
+    CHECK(end >= (work + sms - 1) / sms);
+    CHECK(end <= uncut);
+    if (shares.parts > 1) CHECK(end < uncut);
+  }
+}
+
+TEST_CASE("a product that needs no cuts has no picture of them") {
+  model::Variant variant{};
+  variant.BM = 128;
+  variant.BN = 256;
+  variant.BK = 8;
+  variant.sharing = model::Sharing::cut;
+  const model::Gpu& gpu = *model::find_gpu("H200");
+  const auto drawn = [&](int M, int N, int K) {
+    const auto drawing = draw_sm_times(variant, gpu, M, N, K);
+    return drawing ? drawing->finding : "";
+  };
+  CHECK(drawn(132 * 128, 256, 4096) == "");
+  CHECK(drawn(4096, 4096, 4096).find("the 16 SMs that were idle") != std::string::npos);
+  // One tile more than SMs: all take a part of the last one.
+  CHECK(drawn(133 * 128, 256, 16384).find("the last tile has 128 parts") != std::string::npos);
+  CHECK(drawn(1024, 1024, 4096).find("in 1 wave, in which 100 SMs are idle") != std::string::npos);
+  CHECK(drawn(1024, 1024, 4096).find("each of the last 32 tiles has 4 parts") != std::string::npos);
+  variant.sharing = model::Sharing::ordered;
+  CHECK(drawn(4096, 4096, 4096) == "");
+}
+
+namespace {
+
+// The first `sms` blocks of a stage's variant with tiles of 64 x 64.
+FirstWave wave_of(std::string_view stage_name, int sms, int M, int N) {
+  model::Gpu gpu = *model::find_gpu("H200");
+  gpu.sms = sms;
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    if (stage.name != stage_name) continue;
+    for (const model::Variant& variant : stage.variants) {
+      if (variant.BM == 64 && variant.BN == 64) {
+        return first_wave(stage_table_traced, variant, gpu, M, N);
+      }
+    }
+  }
+  FAIL("no such variant");
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the blocks of a grid compute C row by row, and those of an own order band by band") {
+  const FirstWave grid = wave_of("register pipeline", 20, 1024, 1024);
+  REQUIRE(grid.tiles.size() == 20);
+  CHECK(grid.tiles[15] == std::pair{0, 15});
+  CHECK(grid.tiles[16] == std::pair{1, 0});
+  CHECK(grid.rows_of_A.size() == 2 * 64);
+  CHECK(grid.columns_of_B.size() == 1024);
+  CHECK(lines_read(grid) == 2 * 64 + 1024);
+
+  const FirstWave bands = wave_of("balanced", 20, 1024, 1024);
+  REQUIRE(bands.tiles.size() == 20);
+  CHECK(bands.tiles[7] == std::pair{7, 0});
+  CHECK(bands.tiles[8] == std::pair{0, 1});
+  CHECK(bands.rows_of_A.size() == 8 * 64);
+  CHECK(bands.columns_of_B.size() == 3 * 64);
+  CHECK(lines_read(bands) < lines_read(grid));
+}
+
+TEST_CASE("a wave has no more blocks than the launch") {
+  const FirstWave wave = wave_of("register pipeline", 20, 128, 192);
+  CHECK(wave.tiles.size() == 6);
+  CHECK(wave.rows_of_A.size() == 128);
+  CHECK(wave.columns_of_B.size() == 192);
+}
+
+namespace {
+
+// Copies tile 0 in span 0 and multiplies it in span 1, and so on, in one place.
+BlockPlan in_turn(int tiles) {
+  BlockPlan plan{{}, 1, 2 * tiles, true};
+  for (int t = 0; t < tiles; ++t) plan.tiles.push_back({0, 2 * t, 2 * t + 1, 2 * t + 1});
+  return plan;
+}
+
+// Copies tile 0 in span 0; in span t + 1 copies the next one, and multiplies tile t.
+BlockPlan one_ahead(int tiles) {
+  BlockPlan plan{{}, 2, tiles + 1, false};
+  for (int t = 0; t < tiles; ++t) plan.tiles.push_back({t % 2, t, t + 1, t + 1});
+  return plan;
+}
+
+const Pace kPace{10, 30, 1, 2, 0};
+
+}  // namespace
+
+TEST_CASE("a block alone multiplies while it does not copy") {
+  const std::vector<Work> work = schedule(in_turn(3), kPace, 1);
+  REQUIRE(work.size() == 3);
+  CHECK(work[0].copy_begin == 0);
+  CHECK(work[0].multiply_begin == 10);
+  CHECK(work[1].copy_begin == 40);
+  CHECK(work[1].copy_end == 50);
+  CHECK(work[2].multiply_end == 120);
+  CHECK(multiplying(work) == doctest::Approx(0.75));
+}
+
+TEST_CASE("two blocks multiply in turn, and one copies while the other multiplies") {
+  const std::vector<Work> work = schedule(in_turn(8), kPace, 2);
+  REQUIRE(work.size() == 16);
+  CHECK(work[0].multiply_begin == 10);
+  CHECK(work[8].copy_begin == 10);
+  CHECK(work[8].copy_end == 20);
+  CHECK(work[8].multiply_begin == 40);
+  CHECK(work[1].multiply_begin == 70);
+  CHECK(multiplying(work) == doctest::Approx(1));
+}
+
+TEST_CASE("a block that copies ahead multiplies all the time, unless copying takes longer") {
+  CHECK(multiplying(schedule(one_ahead(8), kPace, 1)) == doctest::Approx(1));
+  const Pace slow{60, 30, 1, 1, 0};
+  CHECK(multiplying(schedule(one_ahead(8), slow, 1)) == doctest::Approx(0.5));
+  CHECK(multiplying(schedule(in_turn(8), slow, 1)) == doctest::Approx(1 / 3.0));
+  CHECK(multiplying({}) == 0);
+}
+
+TEST_CASE("the warp that loads first waits longest for the others") {
+  model::Variant variant{};
+  TracedStage stage{nullptr, &variant, {}};
+  stage.block.threads = 64;
+  const auto request = [&](int warp, int epoch, const char* array, bool shared,
+                           model::Direction direction, int pieces) {
+    stage.block.requests.push_back({warp, epoch, 0, array, shared, direction, {}, pieces, 0});
+  };
+  for (const int warp : {0, 1}) {
+    request(warp, 0, "A", false, model::Direction::load, 4);
+    request(warp, 0, "As", true, model::Direction::store, 2);
+    request(warp, 1, "As", true, model::Direction::load, 1);
+    request(warp, 2, "C", false, model::Direction::store, 8);
+  }
+  const Pace pace{0, 30, 16, 1, 0};  // a sector takes L2 two cycles
+  const std::vector<WarpSpan> spans = warp_times(stage, pace);
+  REQUIRE(spans.size() == 6);
+  CHECK(spans[0].loaded == 8);
+  CHECK(spans[0].stored == 10);
+  CHECK(spans[1].loaded == 16);
+  CHECK(spans[1].stored == 18);
+  CHECK(spans[0].end == 18);
+  CHECK(spans[1].end == 18);
+  CHECK(spans[2].reads_tiles);
+  CHECK(spans[2].begin == 18);
+  CHECK(spans[2].end == 48);
+  // At the end nobody waits for anybody.
+  CHECK(spans[4].end == 64);
+  CHECK(spans[5].end == 80);
+}
+
+namespace {
+
+StepPlan plan_of_steps(int steps, int wavefronts, int ahead) {
+  StepPlan plan{{}, ahead};
+  for (int k = 0; k < steps; ++k) plan.steps.push_back({k, k / 8, 2, wavefronts});
+  return plan;
+}
+
+// Requests of a block with one thread: its tiles have one step of k, and each is one float of A.
+struct OneThread {
+  BlockRequests block{1, 1, 8, 1, {}};
+
+  void copy(int epoch, int k) {
+    add(epoch, "As", true, model::Direction::copy, k);
+    add(epoch, "A", false, model::Direction::copy, k);
+  }
+  void load(int epoch, int k) { add(epoch, "As", true, model::Direction::load, k); }
+  void add(int epoch, const char* array, bool shared, model::Direction direction, int k) {
+    model::WarpAccess access{1u, 4, {}};
+    access.address[0] = 4 * k;
+    block.requests.push_back({0, epoch, 0, array, shared, direction, access, 1, 1});
+  }
+  StepPlan plan() const { return step_plan({nullptr, nullptr, block}); }
+};
+
+}  // namespace
+
+TEST_CASE("a warp that loads a step when it multiplies it waits for every load") {
+  const std::vector<StepTime> times = step_times(plan_of_steps(3, 5, 0), 20, 100);
+  REQUIRE(times.size() == 3);
+  CHECK(times[0].load_end == 24);  // four wavefronts after the first
+  CHECK(times[0].multiply_begin == 24);
+  CHECK(times[1].load_begin == 124);
+  CHECK(times[2].multiply_end == 3 * 124);
+}
+
+TEST_CASE("a warp that loads a step ahead waits for the first load only") {
+  const std::vector<StepTime> times = step_times(plan_of_steps(3, 5, 1), 20, 100);
+  CHECK(times[1].load_begin == 0);
+  CHECK(times[1].multiply_begin == 124);
+  CHECK(times[2].load_begin == 124);
+  CHECK(times[2].multiply_end == 24 + 3 * 100);
+  // Unless the loads take longer than the multiplications.
+  const std::vector<StepTime> slow = step_times(plan_of_steps(3, 5, 1), 150, 100);
+  CHECK(slow[2].load_begin == 254);
+  CHECK(slow[2].multiply_begin == 254 + 154);
+}
+
+TEST_CASE("what is loaded between a barrier and the copies behind it is loaded ahead") {
+  OneThread in_time, ahead;
+  in_time.copy(0, 0);
+  in_time.copy(0, 1);
+  in_time.copy(1, 2);
+  in_time.load(1, 0);
+  in_time.copy(2, 3);
+  in_time.load(2, 1);
+  CHECK(in_time.plan().ahead == 0);
+  REQUIRE(in_time.plan().steps.size() == 2);
+  CHECK(in_time.plan().steps[1].k == 1);
+  CHECK(in_time.plan().steps[1].epoch == 2);
+  CHECK(in_time.plan().steps[1].loads == 1);
+
+  ahead.copy(0, 0);
+  ahead.copy(0, 1);
+  ahead.load(1, 0);
+  ahead.copy(1, 2);
+  ahead.load(2, 1);
+  ahead.copy(2, 3);
+  CHECK(ahead.plan().ahead == 1);
+}
+
+namespace {
+
+// What the first block of the stage does in a product of so many tiles. Both have rings of boxes.
+TracedStage traced(int tiles, int number = 13) {
+  const auto stage = std::ranges::find(stage_table_traced.stages, number, &model::Stage::number);
+  REQUIRE(stage != stage_table_traced.stages.end());
+  const model::Variant& v = stage->variants[0];
+  const lab::Problem p = lab::random_problem({v.BM, v.BN, tiles * v.BK}, 1, 0, 1);
+  model::Recorder recorder{.blocks = {0}};
+  lab::Means means{{model::find_gpu("H200")}};
+  means.machine.recorder = &recorder;
+  lab::Floats C;
+  lab::measure(p, {.traced = lab::gemm_of(stage_table_traced, v)}, means, C);
+  return {&*stage, &v, requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)};
+}
+
+constexpr double kCopy = 100, kMultiply = 80;
+
+void check_order(const Ring& ring) {
+  for (std::size_t k = 0; k < ring.tiles.size(); ++k) {
+    const RingTile& tile = ring.tiles[k];
+    CAPTURE(k);
+    CHECK(tile.place == static_cast<int>(k) % ring.places);
+    CHECK(tile.phase == k / ring.places);
+    CHECK(tile.copy_end == doctest::Approx(tile.copy_begin + kCopy));
+    REQUIRE(tile.uses.size() == 2);
+    for (const Use& use : tile.uses) {
+      CHECK(use.begin >= tile.copy_end);
+      CHECK(use.loaded > use.begin);
+      CHECK(use.multiply_begin >= use.loaded);
+      CHECK(use.released >= use.multiply_end);
+    }
+    if (k < static_cast<std::size_t>(ring.places)) continue;
+    // Both warpgroups have given the place back before it is filled again.
+    for (const Use& use : ring.tiles[k - ring.places].uses) {
+      CHECK(tile.granted >= use.released);
+      CHECK(tile.copy_begin >= use.released);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a block") {
+  using Kind = model::RecordedAction::Kind;
+  constexpr int kTiles = 6;
+  const TracedStage stage = traced(kTiles);
+  const model::Variant& v = *stage.variant;
+  const auto count = [&](Kind kind) {
+    return std::count_if(
+        stage.block.actions.begin(), stage.block.actions.end(),
+        [&](const Action& action) { return action.recorded.kind == kind; });
+  };
+  CHECK(count(Kind::box) == kTiles * (1 + v.BN / 32));
+  // One for each tile that is copied, and one of each warpgroup when it has been multiplied.
+  CHECK(count(Kind::arrive) == kTiles * (1 + v.BN / 64));
+  // Of every warp, for each tile and 8 of K.
+  CHECK(count(Kind::multiply) == v.BN / 64 * 4 * kTiles * (v.BK / 8));
+  double bytes = 0;
+  for (const auto& [recorded, requests] : stage.block.actions) {
+    if (recorded.kind != Kind::box) continue;
+    REQUIRE(recorded.matrix >= 0);
+    const std::string& matrix = stage.block.arrays[recorded.matrix].name;
+    const Element first = element_at(stage.block, matrix[0], recorded.first);
+    CHECK((matrix == "A" ? first.col : first.row) % v.BK == 0);
+    CHECK(recorded.rows == (matrix == "A" ? v.BM : v.BK));
+    CHECK(recorded.row_bytes == 128);
+    bytes += static_cast<double>(recorded.bytes);
+  }
+  CHECK(bytes == 4.0 * kTiles * v.BK * (v.BM + v.BN));
+}
+
+TEST_CASE("a ring's tiles are copied, multiplied and given back, place by place") {
+  const Ring ring = ring_of(traced(10), {kCopy, kMultiply, 0, 1, 0});
+  REQUIRE(ring.tiles.size() == 10);
+  CHECK(ring.places == 4);
+  check_order(ring);
+  // Copying takes longer here, so the tensor cores wait, all but once.
+  CHECK(ring.multiplying < 0.9);
+  for (std::size_t k = 1; k < ring.tiles.size(); ++k) {
+    CHECK(ring.tiles[k].copy_begin == doctest::Approx(ring.tiles[k - 1].copy_end));
+  }
+}
+
+TEST_CASE("low parts of a tile are made when it has come, and before it is multiplied") {
+  for (const double multiply : {kMultiply, 40 * kMultiply}) {
+    CAPTURE(multiply);
+    const Ring ring = ring_of(traced(10, 14), {kCopy, multiply, 0, 1, 0});
+    REQUIRE(ring.tiles.size() == 10);
+    CHECK(ring.places == 4);
+    check_order(ring);
+    for (const RingTile& tile : ring.tiles) {
+      REQUIRE(tile.split);
+      CHECK(tile.split->begin >= tile.copy_end);
+      // 128 x 32 floats are loaded and stored, 32 of them in a cycle.
+      CHECK(tile.split->end - tile.split->begin >= 2 * 128);
+      for (const Use& use : tile.uses) CHECK(use.begin >= tile.split->end);
+    }
+  }
+  CHECK_FALSE(ring_of(traced(6), {kCopy, kMultiply, 0, 1, 0}).tiles[0].split);
+}
+
+TEST_CASE("if multiplying takes longer, the copies wait for places in the ring") {
+  const Ring ring = ring_of(traced(10), {kCopy, 4 * kMultiply, 0, 1, 0});
+  check_order(ring);
+  CHECK(ring.multiplying == doctest::Approx(1));
+  const RingTile& last = ring.tiles.back();
+  CHECK(last.granted > last.asked);
+  CHECK(last.copy_begin == doctest::Approx(last.granted));
+}
+
+TEST_CASE("threads that wait for each other have no schedule") {
+  TracedStage stage = traced(6);
+  std::vector<Action>& actions = stage.block.actions;
+  const auto of = [&](model::RecordedAction::Kind kind) {
+    return *std::find_if(
+        actions.begin(), actions.end(), [&](const Action& a) { return a.recorded.kind == kind; });
+  };
+  // The copying thread waits for the first tile before it has it copied.
+  Action wait = of(model::RecordedAction::Kind::wait);
+  wait.recorded.thread = of(model::RecordedAction::Kind::box).recorded.thread;
+  wait.recorded.barrier = of(model::RecordedAction::Kind::box).recorded.barrier;
+  wait.recorded.value = 0;
+  actions.insert(actions.begin(), wait);
+  CHECK_THROWS_AS(ring_of(stage, {kCopy, kMultiply, 0, 1, 0}), std::logic_error);
+}
+
+}  // namespace pictures

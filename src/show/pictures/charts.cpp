@@ -1,0 +1,461 @@
+// The charts of the ladder: its staircase of speeds, its loads, and its roofline.
+#include <algorithm>
+#include <cmath>
+
+#include "lab/run.h"
+#include "model/ceiling.h"
+#include "model/gpus.h"
+#include "show/pictures/pictures.h"
+#include "show/pictures/recorded_gpus.h"
+#include "show/pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+double tensor_roof(const model::Gpu& gpu, const model::Stage& stage) {
+  if (!runs_on_gpu(stage)) return 0;
+  const model::Multiplier multiplier = stage.variants.front().multiplier;
+  return multiplier == model::Multiplier::ffma ? 0 : model::peak_tflops(gpu, multiplier);
+}
+
+}  // namespace
+
+bool runs_on_gpu(const model::Stage& stage) {
+  return !stage.variants.empty();
+}
+
+Staircase staircase_of(
+    std::span<const model::Stage> stages, const RecordedLadder& measured, const model::Gpu& gpu) {
+  Staircase staircase{measured.size, measured.of(-1).tflops, {}};
+  bool follows = false;  // a stage on the GPU
+  for (const model::Stage& stage : stages) {
+    const RecordedSpeed speed = measured.of(stage.number);
+    if (speed.tflops == 0) continue;
+    const bool on_gpu = runs_on_gpu(stage);
+    staircase.stairs.push_back(
+        {&stage, speed.tflops, speed.cublas_percent, follows ? speed.times_before : 0,
+         tensor_roof(gpu, stage)});
+    follows |= on_gpu;
+  }
+  return staircase;
+}
+
+namespace {
+
+// The recordings at other sizes are marks on the bars: those at smaller sizes diamonds, those at
+// larger ones circles.
+void mark(Svg& svg, double x, double y, bool smaller) {
+  constexpr double kRadius = 5;
+  if (smaller) {
+    svg.diamond(x, y, kRadius + 1, Fill::waiting);
+  } else {
+    svg.circle(x, y, kRadius, Fill::one);
+  }
+}
+
+}  // namespace
+
+Picture draw_staircase(
+    std::span<const model::Stage> all_stages, const std::vector<RecordedLadder>& runs) {
+  const RecordedLadder& run = main_run(runs);
+  const model::Gpu& gpu = *model::find_gpu("H200");
+  const Staircase staircase = staircase_of(all_stages, run, gpu);
+  const std::vector<Stair>& stairs = staircase.stairs;
+  constexpr double kLeft = 204, kRight = 716, kHigh = 22, kStep = 34;
+  const double cublas = staircase.cublas_tflops;
+  double most = cublas;
+  for (const RecordedLadder& other : runs) {
+    for (const RecordedSpeed& speed : other.speeds) most = std::max(most, speed.tflops);
+  }
+  bool has_roof = false;
+  for (const Stair& stair : stairs) {
+    most = std::max(most, stair.roof_tflops);
+    has_roof |= stair.roof_tflops > 0;
+  }
+  const double scale = (kRight - kLeft) / most;
+  const Stair& last = stairs.back();
+  const Stair& first = *std::find_if(
+      stairs.begin(), stairs.end(), [](const Stair& stair) { return runs_on_gpu(*stair.stage); });
+  const std::string finding =
+      text::printed(
+          "On an H200 at %d × %d × %d the stages climb from ", run.size, run.size, run.size) +
+      text::significant(first.tflops) +
+      text::printed(" TFLOP/s (stage %d) to ", first.stage->number) +
+      text::significant(last.tflops) + text::printed(" TFLOP/s (stage %d): ", last.stage->number) +
+      text::brief(last.cublas_percent) + " % of cuBLAS, which reaches " +
+      text::significant(cublas) + " TFLOP/s.";
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, text::printed("recorded at %d", run.size));
+  for (const RecordedLadder& other : runs) {
+    if (other.size == run.size) continue;
+    mark(svg, x + 8, 61, other.size < run.size);
+    svg.text(x + 20, 66, text::printed("at %d", other.size), {.small = true});
+    x += 84;
+  }
+  svg.line(x + 8, 61, x + 32, 61, "dashed");
+  svg.text(x + 38, 66, "cuBLAS fp32", {.small = true});
+  if (has_roof) {
+    x += 120;
+    svg.line(x + 8, 54, x + 8, 70, "thick");
+    svg.text(x + 16, 66, "tensor cores' roof", {.small = true});
+  }
+  double y = 92;
+  const double top = y - 8, line = kLeft + cublas * scale;
+  for (const Stair& stair : stairs) {
+    const model::Stage* const stage = stair.stage;
+    const double speed = stair.tflops;
+    svg.text(
+        kLeft - 10, y + 16, text::printed("%d %s", stage->number, stage->name),
+        {.anchor = Anchor::end});
+    svg.rect(kLeft, y, std::max(speed * scale, 0.5), kHigh, Fill::warp);
+    double label = kLeft + speed * scale;
+    for (const RecordedLadder& other : runs) {
+      const double there = other.of(stage->number).tflops, at = kLeft + there * scale;
+      if (other.size == run.size || there == 0 || !runs_on_gpu(*stage)) continue;
+      mark(svg, at, y + kHigh / 2, other.size < run.size);
+      label = std::max(label, at + 6);
+    }
+    if (const double roof = kLeft + stair.roof_tflops * scale; roof > kLeft) {
+      svg.line(roof, y - 3, roof, y + kHigh + 3, "thick");
+      label = std::max(label, roof);
+    }
+    std::string text = speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed);
+    if (stair.times_before > 0) text += "  (× " + text::brief(stair.times_before) + ")";
+    // Right of the bar, or in it where it would come to cuBLAS's line.
+    const bool inside = label + 8 + text_width(text) > line;
+    svg.text(inside ? kLeft + 12 : label + 8, y + 16, text, {.on_fill = inside});
+    y += kStep;
+  }
+  svg.line(line, top, line, y, "dashed");
+  svg.text(line, y + 16, text::significant(cublas), {.anchor = Anchor::middle, .small = true});
+  svg.line(kLeft, top, kLeft, y, "thin");
+  y = svg.paragraph(24, y + 46, finding + " In brackets: times the stage before.", 752);
+  return {
+      "staircase",
+      text::printed(
+          "The staircase: TFLOP/s of each stage on an H200, %d × %d × %d", run.size, run.size,
+          run.size),
+      {finding, svg.elements(), y + 4}};
+}
+
+namespace {
+
+// What a thread loads per result of C.
+struct Loads {
+  double floats, loads;
+};
+
+Loads per_result(const lab::Run& run, const lab::Row& row, model::Traffic model::Counts::*of) {
+  const model::Traffic& traffic = (*row.counts).*of;
+  const auto share = [&](const model::PerThread& all) {
+    // Where the warps divide the work, all threads together count.
+    if (row.stage->specialized) {
+      const double tiles = model::traced_tiles(lab::product_of(run), *row.variant, *row.counts);
+      return static_cast<double>(all.sum) / (tiles * row.variant->BM * row.variant->BN);
+    }
+    return static_cast<double>(all.max) / lab::results_per_thread(*row.variant);
+  };
+  return {share(traffic.floats), share(traffic.accesses)};
+}
+
+// The copy engine moves so many floats at a time that no result has a load of its own.
+bool in_boxes(const Loads& of) {
+  return of.floats > 0 && of.loads < 0.005;
+}
+
+// "64 floats in 16 loads"; of single floats the number says both.
+std::string words(const Loads& of) {
+  const auto number = [](double value) {
+    return value < 100 ? text::shortest(std::round(value * 100) / 100) : text::exact(value);
+  };
+  if (of.floats == 0) return "none";
+  const std::string floats = number(of.floats) + (number(of.floats) == "1" ? " float" : " floats");
+  if (in_boxes(of)) return floats + ", in boxes";
+  return of.loads == of.floats
+             ? floats
+             : floats + " in " + number(of.loads) + (of.loads == 1 ? " load" : " loads");
+}
+
+}  // namespace
+
+Picture draw_loads(const lab::Run& run) {
+  constexpr double kLeft = 204, kRight = 680, kHigh = 15, kStep = 44;
+  double most = 0;
+  for (const lab::Row& row : run.rows) {
+    most = std::max(
+        {most, per_result(run, row, &model::Counts::gmem_loads).floats,
+         per_result(run, row, &model::Counts::smem_loads).floats});
+  }
+  const double scale = (kRight - kLeft) / most;
+  const lab::Row &first = run.rows.front(), &last = run.rows.back();
+  const auto from = [&](const lab::Row& row, model::Traffic model::Counts::*of, const char* where) {
+    const Loads loads = per_result(run, row, of);
+    return words(loads) + (in_boxes(loads) ? ", from " : " from ") + where + " memory";
+  };
+  const std::string finding =
+      text::printed(
+          "Per result of C with K = %d, a thread of stage %d loads ", run.K, first.number) +
+      from(first, &model::Counts::gmem_loads, "global") +
+      text::printed(". A thread of stage %d loads ", last.number) +
+      from(last, &model::Counts::gmem_loads, "global") + " and " +
+      from(last, &model::Counts::smem_loads, "shared") + ".";
+  Svg svg;
+  const double x = svg.legend(24, 66, Fill::warp, "from global memory");
+  svg.legend(x, 66, Fill::other, "from shared memory");
+  double y = 92;
+  const double top = y - 4, bottom = y + kStep * static_cast<double>(run.rows.size()) - 8;
+  for (double tick = 0; tick <= most; tick += most / 4) {
+    svg.line(kLeft + tick * scale, top, kLeft + tick * scale, bottom, "hair");
+    svg.text(
+        kLeft + tick * scale, bottom + 14, text::exact(tick),
+        {.anchor = Anchor::middle, .small = true});
+  }
+  svg.text(kLeft - 10, bottom + 14, "floats", {.anchor = Anchor::end, .small = true});
+  for (const lab::Row& row : run.rows) {
+    svg.text(
+        kLeft - 10, y + 19, text::printed("%d ", row.number) + row.name, {.anchor = Anchor::end});
+    const auto bar = [&](double at, const Loads& loads, Fill fill) {
+      if (loads.floats > 0) svg.rect(kLeft, at, loads.floats * scale, kHigh, fill);
+      svg.text(kLeft + loads.floats * scale + 6, at + 12, words(loads), {.small = true});
+    };
+    bar(y, per_result(run, row, &model::Counts::gmem_loads), Fill::warp);
+    bar(y + kHigh + 1, per_result(run, row, &model::Counts::smem_loads), Fill::other);
+    y += kStep;
+  }
+  y = svg.paragraph(
+      24, bottom + 42, finding + " The bars show floats. One load of a float4 brings four of them.",
+      752);
+  return {
+      "loads",
+      text::printed("Floats loaded per result of C, K = %d, as traced", run.K),
+      {finding, svg.elements(), y + 4}};
+}
+
+namespace {
+
+const char* instruction_of(model::Multiplier multiplier) {
+  switch (multiplier) {
+    case model::Multiplier::ffma:
+      return "FMA";
+    case model::Multiplier::mma_tf32:
+      return "tensor, mma tf32";
+    case model::Multiplier::wgmma_tf32:
+      return "tensor, wgmma tf32";
+    case model::Multiplier::wgmma_bf16:
+      return "tensor, wgmma bf16";
+    case model::Multiplier::wgmma_3xtf32:
+      return "tensor, wgmma 3 x tf32";
+  }
+  return "";
+}
+
+std::vector<Peak> peaks_of(const model::Gpu& gpu, const std::vector<Dot>& dots) {
+  std::vector<Peak> peaks = {peak_of(gpu, {})};
+  for (const Dot& dot : dots) {
+    // A third of the peak of wgmma with tf32, too near to that of mma to be drawn beside it.
+    if (dot.row->variant->multiplier == model::Multiplier::wgmma_3xtf32) continue;
+    const Peak peak = peak_of(gpu, *dot.row->variant);
+    const bool known = std::any_of(
+        peaks.begin(), peaks.end(), [&](const Peak& other) { return other.name == peak.name; });
+    if (!known) peaks.push_back(peak);
+  }
+  return peaks;
+}
+
+std::vector<Dot> dots_of(const lab::Run& run, const RecordedLadder& measured) {
+  std::vector<Dot> dots;
+  for (const lab::Row& row : run.rows) {
+    const double tflops = measured.of(row.number).tflops;
+    if (tflops == 0) continue;
+    const double bytes = 32.0 * static_cast<double>(row.counts->gmem_loads.pieces) /
+                         static_cast<double>(row.counts->blocks_traced);
+    const double flops = 2.0 * row.variant->BM * row.variant->BN * run.K;
+    dots.push_back({&row, flops / bytes, tflops});
+  }
+  return dots;
+}
+
+}  // namespace
+
+Peak peak_of(const model::Gpu& gpu, const model::Variant& variant) {
+  return {instruction_of(variant.multiplier), model::peak_tflops(gpu, variant.multiplier)};
+}
+
+Roofline roofline_of(const lab::Run& run, const RecordedLadder& measured) {
+  const model::Gpu& gpu = run.gpu;
+  Roofline roofline{
+      {{"L1", gpu.sms * model::l1_bytes_per_sm_clock * gpu.boost_ghz / 1e3},
+       {"L2", model::l2_bytes_per_clock(gpu) * gpu.boost_ghz / 1e3},
+       {"DRAM", gpu.dram_gb_per_s / 1e3}},
+      {},
+      dots_of(run, measured)};
+  roofline.peaks = peaks_of(gpu, roofline.dots);
+  return roofline;
+}
+
+namespace {
+
+// Between two powers of the base.
+struct LogScale {
+  double from, to, low, high;  // px, and what lies there
+  double operator()(double value) const {
+    return from + (to - from) * std::log(value / low) / std::log(high / low);
+  }
+};
+
+std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const model::Gpu& gpu) {
+  const Dot &first = dots.front(), &last = dots.back();
+  const double peak = peak_of(gpu, *last.row->variant).tflops;
+  const bool tensor = last.row->variant->multiplier != model::Multiplier::ffma;
+  std::vector<int> cached;  // stages that are faster than DRAM alone could feed them
+  for (const Dot& dot : dots) {
+    if (dot.tflops > dot.intensity * dram.tb_per_s) cached.push_back(dot.row->number);
+  }
+  std::string finding =
+      text::printed(
+          "From stage %d to stage %d the operations per byte asked of global memory rise from ",
+          first.row->number, last.row->number) +
+      text::significant(first.intensity) + " to " + text::significant(last.intensity) + ". From " +
+      text::significant(peak / dram.tb_per_s) +
+      text::printed(
+          " operations per byte on, DRAM is no longer the limit. Stage %d reaches %.0f %% of the "
+          "%s peak.",
+          last.row->number, 100 * last.tflops / peak,
+          tensor ? "tensor cores' (with its instruction)" : "multipliers'");
+  if (!cached.empty()) {
+    finding += cached.size() == 1 ? " Stage " : " Stages ";
+    for (std::size_t i = 0; i < cached.size(); ++i) {
+      finding += (i == 0 ? "" : i + 1 == cached.size() ? " and " : ", ");
+      finding += text::printed("%d", cached[i]);
+    }
+    finding += cached.size() == 1 ? " lies" : " lie";
+    finding += " above DRAM's roof, because caches answer most of what is asked.";
+  }
+  return finding;
+}
+
+// What the picture shows, in numbers. Returns where it ends.
+double draw_table(
+    Svg& svg, double y, const std::vector<Dot>& dots, const std::vector<Roof>& roofs,
+    const std::vector<Peak>& peaks) {
+  constexpr double kName = 524, kIntensity = 716, kSpeed = 776;
+  const auto row = [&](const std::string& name, const std::string& value) {
+    y += 24;
+    svg.text(kName, y, name, {.small = true});
+    svg.text(kSpeed, y, value, {.anchor = Anchor::end, .small = true});
+  };
+  svg.text(kName, y, "stage", {.bold = true, .small = true});
+  svg.text(kIntensity, y, "op/byte", {.anchor = Anchor::end, .bold = true, .small = true});
+  svg.text(kSpeed, y, "TFLOP/s", {.anchor = Anchor::end, .bold = true, .small = true});
+  for (const Dot& dot : dots) {
+    row(text::printed("%d %s", dot.row->number, dot.row->stage->name),
+        text::significant(dot.tflops));
+    svg.text(
+        kIntensity, y, text::significant(dot.intensity), {.anchor = Anchor::end, .small = true});
+  }
+  y += 38;
+  svg.text(kName, y, "roof", {.bold = true, .small = true});
+  for (const Roof& roof : roofs) row(roof.name, text::significant(roof.tb_per_s) + " TB/s");
+  for (const Peak& peak : peaks) row(peak.name, text::significant(peak.tflops) + " TFLOP/s");
+  return y;
+}
+
+}  // namespace
+
+Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
+  constexpr double kLeft = 70, kRight = 492, kTop = 92, kBottom = 452;
+  const model::Gpu& gpu = run.gpu;
+  auto [roofs, peaks, dots] = roofline_of(run, measured);
+  double peak = 0;  // the highest
+  for (const Peak& other : peaks) peak = std::max(peak, other.tflops);
+  const double high = peak < 100 ? 100 : 1000;  // the scales end there
+  const LogScale x_of{kLeft, kRight, 0.03, high}, y_of{kBottom, kTop, 0.2, high};
+  const std::string finding = finding_of(dots, roofs.back(), gpu);
+  Svg svg;
+  svg.text(24, 66, "TFLOP/s, recorded", {.small = true});
+  for (double tick = 0.1; tick <= high * 1.01; tick *= 10) {
+    svg.line(x_of(tick), kTop, x_of(tick), kBottom, "hair");
+    svg.text(
+        x_of(tick), kBottom + 16, text::exact(tick), {.anchor = Anchor::middle, .small = true});
+    if (tick < 0.2) continue;
+    svg.line(kLeft, y_of(tick), kRight, y_of(tick), "hair");
+    svg.text(kLeft - 8, y_of(tick) + 4, text::exact(tick), {.anchor = Anchor::end, .small = true});
+  }
+  svg.text(
+      (kLeft + kRight) / 2, kBottom + 36, "operations per byte asked of global memory, as traced",
+      {.anchor = Anchor::middle, .small = true});
+  for (const Roof& roof : roofs) {
+    const double ridge = peak / roof.tb_per_s, low = std::max(0.03, 0.2 / roof.tb_per_s);
+    svg.line(x_of(low), y_of(low * roof.tb_per_s), x_of(ridge), y_of(peak), "thick");
+    // Roofs may lie close together: the highest is named above it, the others below.
+    constexpr double kNamedAt = 2.3;  // TFLOP/s
+    const bool below = &roof != &roofs.front();
+    svg.text(
+        x_of(kNamedAt / roof.tb_per_s) + (below ? 8 : -8), y_of(kNamedAt) + (below ? 8 : 0),
+        roof.name, {.anchor = below ? Anchor::start : Anchor::end, .small = true});
+  }
+  for (const Peak& other : peaks) {
+    const double y = y_of(other.tflops);
+    svg.line(x_of(other.tflops / roofs[0].tb_per_s), y, kRight, y, "thick");
+    const bool under_another = other.tflops < peak && y - y_of(peak) < 28;
+    svg.text(
+        kRight, under_another ? y + 16 : y - 8, other.name, {.anchor = Anchor::end, .small = true});
+  }
+  const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
+
+  // Where dots crowd, their numbers stand below each other beside them: at the left if a roof or
+  // another dot follows at the right.
+  std::sort(
+      dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.tflops > b.tflops; });
+  const double slope = (y_of(10) - y_of(1)) / (x_of(10) - x_of(1));  // of the roofs
+  struct Numbers {
+    double above = 0, beside = 0;  // the last one
+  } at_left, at_right;
+  for (const Dot& dot : dots) {
+    constexpr double kRoom = 32, kHigh = 17;
+    const double x = x_of(dot.intensity), dot_y = y_of(dot.tflops);
+    const auto follows = [&](double at) { return x < at && at < x + kRoom; };
+    const auto at_its_height = [&](const Roof& roof) {
+      return x + (dot_y - y_of(dot.intensity * roof.tb_per_s)) / slope;
+    };
+    bool left =
+        std::any_of(
+            roofs.begin(), roofs.end(),
+            [&](const Roof& roof) { return follows(at_its_height(roof)); }) ||
+        std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
+          return follows(x_of(other.intensity)) && std::abs(y_of(other.tflops) - dot_y) < kRoom;
+        });
+    double beyond = x;  // a roof at the right, if one is at the left as well
+    for (const Roof& roof : roofs) {
+      if (follows(at_its_height(roof))) beyond = std::max(beyond, at_its_height(roof));
+    }
+    const bool after_a_roof = std::any_of(roofs.begin(), roofs.end(), [&](const Roof& roof) {
+      const double at = at_its_height(roof);
+      return x - kRoom < at && at < x;
+    });
+    const std::string number = text::printed("%d", dot.row->number);
+    const double width = text_width(number, {.bold = true});
+    if (after_a_roof && (beyond == x || dot_y < y_of(peak) + kRoom)) left = false;
+    Numbers& numbers = left ? at_left : at_right;
+    const double beside = left ? x - 6 - width : std::max(x, beyond) + 16;
+    const bool crowded = dot_y < numbers.above + kHigh && std::abs(beside - numbers.beside) < 20;
+    numbers.above = crowded ? numbers.above + kHigh : dot_y;
+    numbers.beside = !crowded ? beside
+                     : left   ? std::min(numbers.beside, beside - 8)
+                              : std::max(numbers.beside, beside + 8);
+    svg.line(
+        x, dot_y, left ? numbers.beside + width + 1 : numbers.beside - 3, numbers.above, "thin");
+    svg.circle(x, dot_y, 5, Fill::one);
+    svg.text(numbers.beside, numbers.above + 6, number, {.bold = true});
+  }
+  const double y = svg.paragraph(24, std::max(kBottom + 70, table_end + 28), finding, 752);
+  return {
+      "roofline",
+      "Roofline: all stages on an " + gpu.name +
+          text::printed(", %d × %d × %d", measured.size, measured.size, measured.size),
+      {finding, svg.elements(), y + 4}};
+}
+
+}  // namespace pictures

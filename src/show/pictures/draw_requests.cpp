@@ -1,0 +1,582 @@
+// What a warp's requests touch: the sectors of global memory and the banks of shared memory.
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "lab/run.h"
+#include "model/tensor_core.h"
+#include "model/warp_access.h"
+#include "show/pictures/pictures.h"
+#include "show/pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+constexpr double kSectorsLeft = 24, kLaneWide = 11, kGap = 6, kSectorHigh = 18;
+constexpr int kSectorsAcross = 8;
+
+std::string summary(const Request& request, const model::Sectors& sectors) {
+  const int touched = static_cast<int>(sectors.size());
+  return request.array + ", " + lab::name_of(request.direction) +
+         text::printed(
+             " of %d bytes per lane: %d sector%s, ", request.access.bytes, touched,
+             touched == 1 ? "" : "s") +
+         (touched > request.ideal ? text::printed("%d would be enough", request.ideal)
+                                  : "the fewest possible");
+}
+
+// The first request of the shown warp for each array and direction: where it stands.
+std::vector<std::size_t> typical(const BlockRequests& block) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
+    if (request.shared) continue;
+    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
+      return block.requests[other].array == request.array &&
+             block.requests[other].direction == request.direction;
+    });
+    if (!known) chosen.push_back(r);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
+    return block.requests[a].array < block.requests[b].array;
+  });
+  return chosen;
+}
+
+double draw_request(Svg& svg, double y, const Request& request, const model::Sectors& sectors) {
+  const int words_of_sector = request.access.warp.sector_words();
+  svg.text(kSectorsLeft, y, summary(request, sectors), {.bold = true});
+  y += 12;
+  int at = 0;
+  for (const model::Sector& sector : sectors) {
+    const auto words = model::lanes_at_words(request.access, sector);
+    const double x = kSectorsLeft + at % kSectorsAcross * (words_of_sector * kLaneWide + kGap);
+    if (at > 0 && at % kSectorsAcross == 0) y += kSectorHigh + 24;
+    for (int w = 0; w < words_of_sector;) {  // neighbours that are alike as one
+      int last = w;
+      while (last < words_of_sector && (words[last] != 0) == (words[w] != 0)) ++last;
+      svg.rect(
+          x + w * kLaneWide, y, (last - w) * kLaneWide, kSectorHigh,
+          words[w] == 0                 ? Fill::trouble
+          : std::popcount(words[w]) > 1 ? Fill::other
+                                        : Fill::warp);
+      w = last;
+    }
+    svg.path(
+        [&] {
+          std::string d;
+          for (int w = 1; w < words_of_sector; ++w)
+            d += "M" + pixels(x + w * kLaneWide) + " " + pixels(y) + "v" + pixels(kSectorHigh);
+          return d;
+        }(),
+        "hair");
+    svg.text(
+        x + words_of_sector * kLaneWide / 2, y + kSectorHigh + 14,
+        (std::popcount(sector.lanes) == 1 ? "lane " : "lanes ") + lanes_text(sector.lanes),
+        {.anchor = Anchor::middle, .small = true});
+    ++at;
+  }
+  return y + kSectorHigh + 44;
+}
+
+}  // namespace
+
+Drawing draw_coalescing(const BlockRequests& block) {
+  std::string finding;
+  const std::vector<std::size_t> chosen = typical(block);
+  for (const std::size_t r : chosen) {
+    finding += (finding.empty() ? "One request of a warp for each array. " : " ") +
+               summary(block.requests[r], sectors_of(block, r)) + ".";
+  }
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "one lane asks for it");
+  x = svg.legend(x, 66, Fill::other, "several lanes ask for it; it moves once");
+  svg.legend(x, 66, Fill::trouble, "moved, but no lane asks for it");
+  svg.text(
+      24, 90,
+      text::printed(
+          "A box is a sector: %d bytes, %d floats, the least that memory moves. Below it: the "
+          "lanes "
+          "that touch it.",
+          block.warp.sector_bytes, block.warp.sector_words()),
+      {.small = true, .faint = true});
+  double y = 124;
+  for (const std::size_t r : chosen) {
+    y = draw_request(svg, y, block.requests[r], sectors_of(block, r));
+  }
+  return {finding, svg.elements(), y - 12};
+}
+
+namespace {
+
+constexpr double kBanksLeft = 64, kBankWide = 22, kBankHigh = 20;
+constexpr std::size_t kMostTurns = 16;
+
+// A request to shared memory, and whose tile it is on.
+struct Shown {
+  const Request* request;
+  std::size_t number;  // in BlockRequests::requests
+  char matrix;
+};
+
+double waste(const Request& request) {
+  return static_cast<double>(request.pieces) / std::max(request.ideal, 1);
+}
+
+// The costliest request, the first of them, of each kind.
+std::vector<Shown> worst(const BlockRequests& block) {
+  std::vector<char> matrix_of(block.requests.size());
+  for (const Moved& moved : elements_moved(block)) {
+    if (char& matrix = matrix_of[moved.request]; matrix == 0) matrix = moved.elements[0].matrix;
+  }
+  std::vector<Shown> chosen;
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
+    if (!request.shared) continue;
+    // What a cp.async copies is known with its other side, the request behind it.
+    const bool is_copy =
+        request.direction == model::Direction::copy && r + 1 < block.requests.size();
+    const Shown shown{&request, r, matrix_of[is_copy ? r + 1 : r]};
+    const auto known = std::find_if(chosen.begin(), chosen.end(), [&](const Shown& other) {
+      return other.matrix == shown.matrix && other.request->array == request.array &&
+             other.request->direction == request.direction &&
+             other.request->access.bytes == request.access.bytes;
+    });
+    if (known == chosen.end()) {
+      chosen.push_back(shown);
+    } else if (waste(request) > waste(*known->request)) {
+      *known = shown;
+    }
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [](const Shown& a, const Shown& b) {
+    return std::pair(a.request->direction == model::Direction::load, a.matrix) <
+           std::pair(b.request->direction == model::Direction::load, b.matrix);
+  });
+  return chosen;
+}
+
+std::string summary(const Shown& shown) {
+  const Request& request = *shown.request;
+  const int more = request.pieces - request.ideal;
+  const std::string where =
+      shown.matrix != 0 ? text::printed("%c's tile", shown.matrix) : request.array;
+  const std::string text =
+      where + ", " +
+      (request.direction == model::Direction::copy ? "cp.async" : lab::name_of(request.direction)) +
+      text::printed(" of %d bytes per lane: ", request.access.bytes);
+  return text + text::printed("%d wavefront%s, ", request.pieces, request.pieces == 1 ? "" : "s") +
+         (more == 0 ? "no conflict" : text::printed("%d would be enough", request.ideal));
+}
+
+// Why a lane is not served in its group's first turn.
+struct Waits {
+  std::uint32_t for_bank = 0;  // another lane's word lies in its bank of shared memory
+  std::uint32_t for_l1 = 0;    // a cp.async reads another lane's word from its bank of L1
+};
+
+// The side of a cp.async of 4 or 8 bytes that reads; null for any other request. Wide copies move
+// whole sectors, and no bank of theirs is read twice.
+const model::WarpAccess* read_by_copy(const BlockRequests& block, const Shown& shown) {
+  const bool narrow = shown.request->direction == model::Direction::copy &&
+                      shown.request->access.bytes < 16 && shown.number + 1 < block.requests.size();
+  return narrow ? &block.requests[shown.number + 1].access : nullptr;
+}
+
+Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
+  Waits waits;
+  std::uint32_t earlier = 0;  // lanes of the same group
+  for (std::size_t t = 0; t < turns.size(); ++t) {
+    if (t == 0 || turns[t - 1].group != turns[t].group) {
+      earlier = turns[t].lanes;
+      continue;
+    }
+    std::uint32_t in_the_way = 0;
+    if (read) {
+      for (const std::uint32_t lanes : model::lanes_at_banks(*read, earlier | turns[t].lanes)) {
+        if ((lanes & earlier) != 0) in_the_way |= lanes & turns[t].lanes;
+      }
+    }
+    waits.for_l1 |= in_the_way;
+    waits.for_bank |= turns[t].lanes & ~in_the_way;
+    earlier |= turns[t].lanes;
+  }
+  return waits;
+}
+
+// One row: which lanes have a word in which bank.
+void draw_row(
+    Svg& svg, double y, const std::string& name,
+    const model::ShortList<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
+  const int all_banks = static_cast<int>(banks.size());
+  svg.text(24, y + 15, name, {.small = true});
+  svg.rect(kBanksLeft, y, all_banks * kBankWide, kBankHigh, Fill::quiet);
+  for (int bank = 0; bank < all_banks;) {
+    int last = bank;
+    while (last < all_banks && banks[last] == banks[bank]) ++last;
+    const std::uint32_t lanes = banks[bank];
+    const double x = kBanksLeft + bank * kBankWide, width = (last - bank) * kBankWide;
+    bank = last;
+    if (lanes == 0) continue;
+    svg.rect(
+        x, y, width, kBankHigh,
+        (lanes & waits.for_l1) != 0     ? Fill::waiting
+        : (lanes & waits.for_bank) != 0 ? Fill::trouble
+        : std::popcount(lanes) > 1      ? Fill::other
+                                        : Fill::warp);
+    std::string label = lanes_text(lanes);
+    if (text_width(label, {.small = true}) + 4 > width) {
+      label = text::printed("%d", std::countr_zero(lanes));
+    }
+    svg.text(
+        x + width / 2, y + 15, label, {.anchor = Anchor::middle, .small = true, .on_fill = true});
+  }
+}
+
+// "and 16 more" in place of the rows after the first kMostTurns; returns the y after all rows.
+template <class Row>
+double draw_rows(Svg& svg, double y, std::size_t rows, Row row) {
+  for (std::size_t r = 0; r < rows; ++r, y += kBankHigh + 2) {
+    if (r == kMostTurns) {
+      svg.text(24, y + 15, text::printed("and %zu more", rows - kMostTurns), {.small = true});
+      return y + kBankHigh + 2;
+    }
+    row(r, y);
+  }
+  return y;
+}
+
+// What a copy reads, a row for each line of L1.
+double draw_lines(
+    Svg& svg, double y, const model::WarpAccess& read, std::uint32_t lanes, const Waits& waits) {
+  const int line_bytes = read.warp.row_bytes();
+  std::map<std::uint64_t, std::uint32_t> lines;  // lanes, by the line that they read
+  model::for_each_lane(
+      lanes, [&](int lane) { lines[read.address[lane] / line_bytes] |= 1u << lane; });
+  svg.text(
+      kBanksLeft, y + 13,
+      text::printed(
+          "reads from L1: a row is %d bytes, which lie in %d banks", line_bytes, read.warp.banks),
+      {.small = true});
+  auto line = lines.begin();
+  return draw_rows(svg, y + 20, lines.size(), [&](std::size_t r, double at) {
+    draw_row(
+        svg, at, text::printed("line %zu", r + 1), model::lanes_at_banks(read, line->second),
+        waits);
+    ++line;
+  });
+}
+
+double draw_turns(Svg& svg, double y, const BlockRequests& block, const Shown& shown) {
+  const model::Wavefronts turns = wavefronts_of(block, shown.number);
+  const model::WarpAccess* read = read_by_copy(block, shown);
+  const Waits waits = waits_of(turns, read);
+  svg.text(24, y, summary(shown), {.bold = true});
+  y += 10;
+  if (waits.for_l1 != 0) {
+    y = draw_lines(svg, y, *read, shown.request->access.active & read->active, waits) + 4;
+    svg.text(kBanksLeft, y + 13, "writes to shared memory: a row is a wavefront", {.small = true});
+    y += 20;
+  }
+  y = draw_rows(svg, y, turns.size(), [&](std::size_t t, double at) {
+    draw_row(
+        svg, at, text::printed("%zu", t + 1),
+        model::lanes_at_banks(shown.request->access, turns[t].lanes), waits);
+  });
+  return y + 32;
+}
+
+}  // namespace
+
+std::optional<Drawing> draw_banks(const BlockRequests& block) {
+  const std::vector<Shown> chosen = worst(block);
+  if (chosen.empty()) return std::nullopt;
+  std::string finding = "A warp's costliest request of each kind.";
+  bool waits_for_bank = false, waits_for_l1 = false;
+  for (const Shown& shown : chosen) {
+    const Waits waits = waits_of(wavefronts_of(block, shown.number), read_by_copy(block, shown));
+    finding +=
+        " " + summary(shown) + (waits.for_l1 != 0 ? ": its lanes read the same banks of L1." : ".");
+    waits_for_bank |= waits.for_bank != 0;
+    waits_for_l1 |= waits.for_l1 != 0;
+  }
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "a lane's word");
+  x = svg.legend(x, 66, Fill::other, "one word for several lanes");
+  if (waits_for_bank || !waits_for_l1) {
+    x = svg.legend(x, 66, Fill::trouble, "waits: its bank is busy");
+  }
+  if (waits_for_l1) svg.legend(x, 66, Fill::waiting, "waits: its bank of L1 is busy");
+  svg.text(
+      24, 90,
+      text::printed(
+          "A row is a wavefront: what the %d banks transfer in one cycle. Numbers are lanes; a "
+          "narrow box names only the first.",
+          block.warp.banks),
+      {.small = true, .faint = true});
+  svg.text(24, 114, "bank", {.small = true, .faint = true});
+  for (int bank = 0; bank < block.warp.banks; bank += 4) {
+    svg.text(
+        kBanksLeft + (bank + 0.5) * kBankWide, 114, text::printed("%d", bank),
+        {.anchor = Anchor::middle, .small = true, .faint = true});
+  }
+  double y = 142;
+  for (const Shown& shown : chosen) y = draw_turns(svg, y, block, shown);
+  return Drawing{finding, svg.elements(), y - 12};
+}
+
+namespace {
+
+constexpr int kSide = 32;  // rows and columns of the tile, of floats
+constexpr int kColumn = 3, kRow = 20;
+
+// Where element (row, col) of the tile lies in shared memory, in words.
+struct Layout {
+  const char* name;
+  const char* index;  // as a kernel writes it
+  int (*word)(int row, int col);
+  int words;
+};
+
+const Layout kLayouts[] = {
+    {"as it is", "float tile[32][32], at [r][c]",
+     [](int row, int col) { return row * kSide + col; }, kSide* kSide},
+    {"padded", "float tile[32][33], at [r][c]",
+     [](int row, int col) { return row * (kSide + 1) + col; }, kSide*(kSide + 1)},
+    {"swizzled", "float tile[32][32], at [r][c ^ r]",
+     [](int row, int col) { return row * kSide + (col ^ row); }, kSide* kSide},
+};
+
+// One warp's load of a column or a row of the tile.
+model::WarpAccess load(const Layout& layout, bool of_column) {
+  model::WarpAccess access{~0u, 4, {}};
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {
+    const int word = of_column ? layout.word(lane, kColumn) : layout.word(kRow, lane);
+    access.address[lane] = 4 * static_cast<std::uint64_t>(word);
+  }
+  return access;
+}
+
+std::string wavefronts_text(const model::WarpAccess& access) {
+  const int n = model::shared_load(access).wavefronts;
+  return text::printed("%d wavefront%s", n, n == 1 ? "" : "s");
+}
+
+void draw(Svg& svg, double x, double y, const Layout& layout) {
+  constexpr double kCell = 7.4;
+  svg.text(x, y, layout.name, {.bold = true});
+  svg.text(x, y + 19, layout.index, {.small = true});
+  y += 48;
+  for (const int bank : {0, 8, 16, 24, 31}) {
+    svg.text(
+        x + (bank + 0.5) * kCell, y - 5, text::printed("%d", bank),
+        {.anchor = Anchor::middle, .small = true, .faint = true});
+  }
+  const int rows = (layout.words + kSide - 1) / kSide;
+  svg.rect(x, y, kSide * kCell, rows * kCell, Fill::quiet);
+  svg.grid(x, y, kSide * kCell, rows * kCell, kSide, rows);
+  const model::WarpAccess row = load(layout, false), column = load(layout, true);
+  const auto mark = [&](const model::WarpAccess& access, Fill fill) {
+    for (int lane = 0; lane < model::kWarpSize; ++lane) {
+      const int word = static_cast<int>(access.address[lane] / 4);
+      svg.rect(x + word % kSide * kCell, y + word / kSide * kCell, kCell, kCell, fill);
+    }
+  };
+  mark(row, Fill::warp);
+  mark(column, Fill::one);
+  y += rows * kCell + 22;
+  svg.text(x, y, "a row: " + wavefronts_text(row), {.small = true});
+  svg.text(x, y + 17, "a column: " + wavefronts_text(column), {.bold = true});
+  svg.text(x, y + 36, text::grouped(4 * layout.words) + " bytes", {.small = true});
+}
+
+}  // namespace
+
+Picture draw_layouts() {
+  std::string finding =
+      "A warp reads a row or a column of a 32 × 32 tile of floats in shared memory.";
+  for (const Layout& layout : kLayouts) {
+    finding += std::string(" The tile ") + layout.name + ": a row in " +
+               wavefronts_text(load(layout, false)) + ", a column in " +
+               wavefronts_text(load(layout, true)) + ", " + text::grouped(4 * layout.words) +
+               " bytes.";
+  }
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::one, text::printed("column %d, one word per lane", kColumn));
+  svg.legend(x, 66, Fill::warp, text::printed("row %d, one word per lane", kRow));
+  for (int i = 0; i < 3; ++i) draw(svg, 24 + i * 256.0, 102, kLayouts[i]);
+  svg.text(
+      24, 486,
+      "Across: the 32 banks. Down: the words of shared memory, 32 per line. A column of this "
+      "picture is one bank.",
+      {.small = true, .faint = true});
+  return {
+      "padding-and-swizzle",
+      "Padding and swizzle: a column of a tile, over the banks",
+      {finding, svg.elements(), 506}};
+}
+
+namespace {
+
+using Kind = model::RecordedAction::Kind;
+
+constexpr int kRows = 8, kChunks = 8;  // that are drawn: a swizzle's period
+constexpr int kChunkBytes = 16, kRowBytes = kChunks * kChunkBytes;
+constexpr double kChunkWide = 38, kChunkHigh = 20, kFromMatrix = 64, kFromShared = 440;
+
+// A chunk of 16 bytes of a box.
+struct Chunk {
+  int row, number;
+  auto operator<=>(const Chunk&) const = default;
+};
+
+// The first box of a matrix that the block has copied, and what is read there at a time.
+struct Box {
+  std::string heading;
+  const char* row;  // what a row of it is
+  model::RecordedAction copy;
+  std::function<int(Chunk)> place;  // in its row of shared memory
+  std::set<Chunk> read;
+  std::string reader;
+};
+
+const model::RecordedAction& first_box(const BlockRequests& block, const char* matrix) {
+  for (const auto& [recorded, requests] : block.actions) {
+    if (recorded.kind == Kind::box && recorded.matrix >= 0 &&
+        block.arrays[recorded.matrix].name == matrix)
+      return recorded;
+  }
+  throw std::logic_error(std::string("no box of ") + matrix);
+}
+
+// What the first wgmma reads of the first operand's eight rows, as its descriptor says.
+Box box_of_wgmma(const BlockRequests& block) {
+  const auto first = std::find_if(
+      block.actions.begin(), block.actions.end(),
+      [](const Action& action) { return action.recorded.kind == Kind::multiply; });
+  if (first == block.actions.end()) throw std::logic_error("a block without wgmma");
+  const model::MatrixDescriptor matrix = model::decoded(first->recorded.value);
+  Box box{"A's box: 32 of K per row", "row", first_box(block, "A"), {}, {}, {}};
+  box.place = [swizzle = matrix.swizzle](Chunk chunk) {
+    const std::uint32_t at = chunk.row * kRowBytes + chunk.number * kChunkBytes;
+    return static_cast<int>(model::swizzled(at, swizzle) % kRowBytes / kChunkBytes);
+  };
+  constexpr int kBytesOfK = 8 * 4;
+  for (int row = 0; row < kRows; ++row) {
+    for (int byte = 0; byte < kBytesOfK; byte += kChunkBytes) {
+      const std::uint64_t at = model::address_in(matrix, row, byte) - box.copy.to;
+      for (int number = 0; number < kChunks; ++number) {
+        const Chunk chunk{row, number};
+        const bool is_there = static_cast<int>(at / kRowBytes) == row &&
+                              box.place(chunk) == static_cast<int>(at % kRowBytes / kChunkBytes);
+        if (is_there) box.read.insert(chunk);
+      }
+    }
+  }
+  box.reader = "what a wgmma takes of 8 rows (8 of K)";
+  return box;
+}
+
+// What the lanes that are served first read of B with the block's first load from there.
+Box box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
+  Box box{"B's box: 32 columns per row", "k", first_box(block, "B"), {}, {}, {}};
+  box.place = [keys = swizzle.keys](Chunk chunk) { return chunk.number ^ chunk.row % keys; };
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
+    if (!request.shared || request.direction != model::Direction::load) continue;
+    const std::uint64_t least = request.access.address[0];
+    if (least < box.copy.to || least >= box.copy.to + box.copy.bytes) continue;
+    const model::Wavefronts turns = wavefronts_of(block, r);
+    const std::uint32_t lanes = turns[0].lanes;
+    for (int lane = 0; lane < block.warp.lanes; ++lane) {
+      if (!(lanes >> lane & 1u)) continue;
+      const std::uint64_t at = request.access.address[lane] - box.copy.to;
+      const int row = static_cast<int>(at / kRowBytes);
+      for (int number = 0; number < kChunks; ++number) {
+        if (box.place({row, number}) == static_cast<int>(at % kRowBytes / kChunkBytes))
+          box.read.insert({row, number});
+      }
+    }
+    box.reader = "what lanes " + lanes_text(lanes) + " read in one wavefront";
+    return box;
+  }
+  throw std::logic_error("no load from B's box");
+}
+
+// That have what is read, if each chunk lies where `place` says.
+int banks_of(const Box& box, const std::function<int(Chunk)>& place) {
+  std::set<int> places;
+  for (const Chunk& chunk : box.read) places.insert(place(chunk));
+  return 4 * static_cast<int>(places.size());
+}
+
+int unmoved(Chunk chunk) {
+  return chunk.number;
+}
+
+void draw_map(
+    Svg& svg, double x, double y, const Box& box, const std::string& heading,
+    const std::function<int(Chunk)>& place, bool in_banks) {
+  svg.text(x, y, heading, {.small = true});
+  y += 30;
+  for (int at = 0; at < kChunks; ++at) {
+    svg.text(
+        x + (at + 0.5) * kChunkWide, y - 5, text::printed("%d", in_banks ? 4 * at : at),
+        {.anchor = Anchor::middle, .small = true, .faint = true});
+  }
+  for (int row = 0; row < kRows; ++row) {
+    svg.text(
+        x - 8, y + (row + 0.5) * kChunkHigh + 4.5, text::printed("%s %d", box.row, row),
+        {.anchor = Anchor::end, .small = true});
+    for (int number = 0; number < kChunks; ++number) {
+      const Chunk chunk{row, number};
+      const double left = x + place(chunk) * kChunkWide, top = y + row * kChunkHigh;
+      svg.rect(
+          left, top, kChunkWide, kChunkHigh, box.read.contains(chunk) ? Fill::one : Fill::paper);
+      svg.text(
+          left + kChunkWide / 2, top + kChunkHigh / 2 + 4.5, text::printed("%d", number),
+          {.anchor = Anchor::middle, .small = true, .on_fill = box.read.contains(chunk)});
+    }
+  }
+}
+
+// Returns the y below.
+double draw(Svg& svg, double y, const Box& box) {
+  svg.text(24, y, box.heading, {.bold = true});
+  y += 24;
+  draw_map(svg, kFromMatrix, y, box, "in the matrix: chunks of 16 bytes", unmoved, false);
+  draw_map(svg, kFromShared, y, box, "in shared memory: banks", box.place, true);
+  y += 30 + kRows * kChunkHigh;
+  svg.rect(kFromMatrix, y + 12, 14, 14, Fill::one);
+  svg.text(kFromMatrix + 22, y + 24, box.reader, {.small = true});
+  return y + 58;
+}
+
+}  // namespace
+
+Drawing draw_box(const TracedStage& stage) {
+  const auto of_B = std::find_if(
+      stage.stage->swizzles.begin(), stage.stage->swizzles.end(),
+      [](const model::RowSwizzle& swizzle) { return std::string_view(swizzle.tile) == "B"; });
+  if (of_B == stage.stage->swizzles.end()) throw std::logic_error("B is not swizzled");
+  const Box boxes[] = {box_of_wgmma(stage.block), box_of_lanes(stage.block, *of_B)};
+  std::string finding =
+      "The copy engine writes chunk c of row r of a box to place c ^ r % 8 of its row.";
+  Svg svg;
+  double y = 70;
+  for (const Box& box : boxes) {
+    finding += text::printed(
+        " In %c's box, %s lies in %d banks instead of %d.", box.heading[0], box.reader.c_str(),
+        banks_of(box, box.place), banks_of(box, unmoved));
+    y = draw(svg, y, box);
+  }
+  y = svg.paragraph(24, y, finding, 752);
+  return {finding, svg.elements(), y + 4};
+}
+
+}  // namespace pictures

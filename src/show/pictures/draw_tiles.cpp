@@ -1,0 +1,484 @@
+// Who computes what of C: blocks, warps' lanes, threads.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "show/pictures/pictures.h"
+#include "show/pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+constexpr int kWarp = 1, kThread = 9 + kWarp * model::kWarpSize;  // those that are shown
+constexpr int kStepShown = 2;  // of k, from the first of the tile
+
+// "0–3, 32–35" of a set of numbers.
+std::vector<std::pair<int, int>> runs(const std::set<int>& numbers) {
+  std::vector<std::pair<int, int>> all;
+  for (const int n : numbers) {
+    if (!all.empty() && all.back().second + 1 == n) {
+      all.back().second = n;
+    } else {
+      all.push_back({n, n});
+    }
+  }
+  return all;
+}
+
+std::string text_of(std::pair<int, int> run) {
+  return run.first == run.second ? text::printed("%d", run.first)
+                                 : text::printed("%d–%d", run.first, run.second);
+}
+
+// Everything below is counted from the block's first row and column, and from its first k.
+struct Tile {
+  int BM, BN, depth;  // depth: of K, at a time; all of it where K has no tiles
+  Owners owner;
+  Cells warp_C, thread_C;
+  Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
+  Cells thread_A, thread_B;  // that the thread does in one step of k
+  // Tensor cores multiply for the whole warp: no thread has all elements of its results.
+  bool together = false;
+  int thread_rows = 0, thread_cols = 0;
+  std::set<int> rows, cols;  // of thread_C
+  int row0, col0;            // the block's first
+};
+
+Tile tile_of(const TracedStage& stage) {
+  const model::Variant& v = *stage.variant;
+  const BlockRequests& block = stage.block;
+  Tile tile{};
+  tile.BM = v.BM;
+  tile.BN = v.BN;
+  tile.depth = v.BK > 0 ? v.BK : block.K;
+  tile.owner.assign(v.BM, std::vector<int>(v.BN, -1));
+  const std::vector<Moved> all = elements_moved(block);
+  const auto request = [&](const Moved& moved) -> const Request& {
+    return block.requests[moved.request];
+  };
+  const auto is_result = [&](const Moved& moved) {
+    return !request(moved).shared && request(moved).array == "C" &&
+           request(moved).direction == model::Direction::store;
+  };
+  tile.row0 = block.M;
+  tile.col0 = block.N;
+  for (const Moved& moved : all) {
+    if (!is_result(moved)) continue;
+    for (const Element& e : moved.elements) {
+      tile.row0 = std::min(tile.row0, e.row);
+      tile.col0 = std::min(tile.col0, e.col);
+    }
+  }
+  for (const Moved& moved : all) {
+    const bool is_thread = moved.thread == kThread,
+               is_warp = block.warp.warp_of(moved.thread) == kWarp;
+    if (is_result(moved)) {
+      for (const Element& e : moved.elements) {
+        const int row = e.row - tile.row0, col = e.col - tile.col0;
+        if (row >= v.BM || col >= v.BN) continue;
+        tile.owner[row][col] = moved.thread;
+        if (is_warp) tile.warp_C.insert({row, col});
+        if (is_thread) {
+          tile.thread_C.insert({row, col});
+          tile.rows.insert(row);
+          tile.cols.insert(col);
+        }
+      }
+      continue;
+    }
+    // What is multiplied comes from shared memory, where the kernel uses it.
+    const bool multiplied =
+        request(moved).direction == model::Direction::load && request(moved).shared == (v.BK > 0);
+    if (!multiplied || !is_warp) continue;
+    tile.together |= request(moved).access.matrices > 0;
+    for (const Element& e : moved.elements) {
+      if (e.matrix == 'A' && e.col < tile.depth) {
+        tile.warp_A.insert({e.row - tile.row0, e.col});
+        if (is_thread && e.col == kStepShown) tile.thread_A.insert({e.row - tile.row0, e.col});
+      }
+      if (e.matrix == 'B' && e.row < tile.depth) {
+        tile.warp_B.insert({e.row, e.col - tile.col0});
+        if (is_thread && e.row == kStepShown) tile.thread_B.insert({e.row, e.col - tile.col0});
+      }
+    }
+  }
+  if (tile.together) tile.thread_A = tile.thread_B = {};
+  return tile;
+}
+
+// No mark is so small that it cannot be seen.
+void fill(
+    Svg& svg, const Cells& cells, double x, double y, double x_scale, double y_scale, Fill with) {
+  constexpr double kLeast = 4;
+  for (const Rectangle& r : rectangles(cells)) {
+    svg.rect(
+        x + r.col * x_scale, y + r.row * y_scale, std::max(r.cols * x_scale, kLeast),
+        std::max(r.rows * y_scale, kLeast), with);
+  }
+}
+
+constexpr double kTop = 92;
+
+// The whole matrices, to scale; returns the lowest y.
+double draw_matrices(Svg& svg, const TracedStage& stage, const Tile& tile) {
+  const BlockRequests& s = stage.block;
+  const double scale = 98.0 / std::max({s.M, s.N, s.K}), gap = 12;
+  const double a_width = s.K * scale, b_height = s.K * scale;
+  const double x = 24 + a_width + gap, y = kTop + b_height + gap;
+  const double width = s.N * scale, height = s.M * scale;
+  svg.text(24, 68, "Matrices", {.bold = true});
+  svg.rect(24, y, a_width, height, Fill::quiet);
+  svg.rect(x, kTop, width, b_height, Fill::quiet);
+  svg.rect(x, y, width, height, Fill::quiet);
+  svg.rect(24, y + tile.row0 * scale, a_width, tile.BM * scale, Fill::other);
+  svg.rect(x + tile.col0 * scale, kTop, tile.BN * scale, b_height, Fill::other);
+  svg.grid(x, y, width, height, s.N / tile.BN, s.M / tile.BM);
+  svg.rect(
+      x + tile.col0 * scale, y + tile.row0 * scale, tile.BN * scale, tile.BM * scale, Fill::other);
+  svg.text(24, y + height + 18, text::printed("A %d × %d", s.M, s.K), {.small = true});
+  svg.text(
+      x + width, kTop - 8, text::printed("B %d × %d", s.K, s.N),
+      {.anchor = Anchor::end, .small = true});
+  svg.text(
+      x + width, y + height + 18, text::printed("C %d × %d", s.M, s.N),
+      {.anchor = Anchor::end, .small = true});
+  return y + height + 24;
+}
+
+// The block's tile of C with the parts of A and B that it is multiplied from.
+double draw_block(Svg& svg, const Tile& tile, int K) {
+  constexpr double kLeft = 246, kDepth = 44, kGap = 12, kMost = 256;
+  const double scale = kMost / std::max(tile.BM, tile.BN);
+  const double k_scale = kDepth / tile.depth;
+  const double x = kLeft + kDepth + kGap, y = kTop + kDepth + kGap;
+  svg.text(kLeft, 68, text::printed("Block: %d × %d of C", tile.BM, tile.BN), {.bold = true});
+  svg.rect(kLeft, y, kDepth, tile.BM * scale, Fill::quiet);
+  svg.rect(x, kTop, tile.BN * scale, kDepth, Fill::quiet);
+  svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::paper);
+  fill(svg, tile.warp_A, kLeft, y, k_scale, scale, Fill::warp);
+  fill(svg, tile.warp_B, x, kTop, scale, k_scale, Fill::warp);
+  fill(svg, tile.warp_C, x, y, scale, scale, Fill::warp);
+  svg.path(borders(tile.owner, x, y, scale), "hair");
+  fill(svg, tile.thread_A, kLeft, y, k_scale, scale, Fill::one);
+  fill(svg, tile.thread_B, x, kTop, scale, k_scale, Fill::one);
+  fill(svg, tile.thread_C, x, y, scale, scale, Fill::one);
+  svg.rect(x, y, tile.BN * scale, tile.BM * scale, Fill::outline);
+  const double below = y + tile.BM * scale;
+  const std::string depth =
+      tile.depth < K ? text::printed("%d of K", tile.depth) : text::printed("K = %d", K);
+  svg.text(kLeft, below + 18, depth, {.small = true});
+  svg.text(x + tile.BN * scale, kTop - 8, depth, {.anchor = Anchor::end, .small = true});
+  return below + 24;
+}
+
+// The thread's results, element by element.
+double draw_thread(Svg& svg, const Tile& tile) {
+  constexpr double kLeft = 592, kGap = 8, kWide = 132, kHigh = 224, kMost = 30;
+  const int rows = static_cast<int>(tile.rows.size()), cols = static_cast<int>(tile.cols.size());
+  const double cell = std::floor(std::min({kWide / (cols + 1), kHigh / (rows + 1), kMost}));
+  const double x = kLeft + cell + kGap, y = kTop + cell + kGap;
+  svg.text(kLeft, 68, text::printed("Thread: %d × %d", rows, cols), {.bold = true});
+  svg.rect(kLeft, y, cell, rows * cell, Fill::one);
+  svg.grid(kLeft, y, cell, rows * cell, 1, rows);
+  svg.rect(x, kTop, cols * cell, cell, Fill::one);
+  svg.grid(x, kTop, cols * cell, cell, cols, 1);
+  svg.rect(x, y, cols * cell, rows * cell, Fill::one);
+  svg.path(
+      [&] {
+        std::string d;
+        for (int c = 1; c < cols; ++c)
+          d += "M" + pixels(x + c * cell) + " " + pixels(y) + "v" + pixels(rows * cell);
+        for (int r = 1; r < rows; ++r)
+          d += "M" + pixels(x) + " " + pixels(y + r * cell) + "h" + pixels(cols * cell);
+        return d;
+      }(),
+      "thin");
+  // Where in the block's tile its rows and columns lie.
+  int at = 0;
+  for (const auto& run : runs(tile.rows)) {
+    const int length = run.second - run.first + 1;
+    const double middle = y + (at + length / 2.0) * cell + 4;
+    if (at > 0) svg.line(kLeft, y + at * cell, x + cols * cell, y + at * cell, "thick");
+    if (length * cell >= 12) svg.text(x + cols * cell + 6, middle, text_of(run), {.small = true});
+    at += length;
+  }
+  at = 0;
+  double label_y = y + rows * cell + 18, free_from = 0;
+  for (const auto& run : runs(tile.cols)) {
+    const int length = run.second - run.first + 1;
+    if (at > 0) svg.line(x + at * cell, kTop, x + at * cell, y + rows * cell, "thick");
+    // Where many runs are narrow, some have no label.
+    const double center = x + (at + length / 2.0) * cell;
+    const double half = 4.0 * text::display_width(text_of(run));
+    if (center - half >= free_from) {
+      svg.text(center, label_y, text_of(run), {.anchor = Anchor::middle, .small = true});
+      free_from = center + half;
+    }
+    at += length;
+  }
+  svg.text(kLeft, label_y + 20, "rows and columns of the tile", {.small = true, .faint = true});
+  return label_y + 26;
+}
+
+std::string finding_of(const TracedStage& stage, const Tile& tile) {
+  const int results = static_cast<int>(tile.thread_C.size());
+  const int of_A = static_cast<int>(tile.thread_A.size()),
+            of_B = static_cast<int>(tile.thread_B.size());
+  std::set<int> rows, cols;
+  for (const auto& [row, col] : tile.warp_C) rows.insert(row), cols.insert(col);
+  const auto number_of = [](int n, const char* one) {
+    return text::printed("%d %s%s", n, one, n == 1 ? "" : "s");
+  };
+  const bool tiles_of_K = stage.variant->BK > 0;
+  const std::vector<Rectangle> pieces = rectangles(tile.thread_C);
+  const std::string reads =
+      tile.together
+          ? "A tensor core multiplies for the whole warp: for each step of k, the lanes together "
+            "read " +
+                text::printed("%zu floats of A and %zu of B", rows.size(), cols.size()) +
+                " from shared memory."
+          : "For each step of k, a thread reads " + number_of(of_A, "float") +
+                text::printed(" of A and %d of B from ", of_B) +
+                (tiles_of_K ? "shared" : "global") + " memory: " + number_of(of_A + of_B, "float") +
+                " for " + number_of(results, "multiply-add") + ".";
+  return text::printed(
+             "A block of %s threads computes %d × %d of C",
+             text::grouped(stage.block.threads).c_str(), tile.BM, tile.BN) +
+         (tiles_of_K ? text::printed(", %d of K at a time", tile.depth) : "") +
+         text::printed("; each warp computes %zu × %zu of it. ", rows.size(), cols.size()) + reads +
+         (pieces.size() == 1 ? ""
+                             : text::printed(
+                                   " Its results are %zu pieces of %d × %d.", pieces.size(),
+                                   pieces[0].rows, pieces[0].cols));
+}
+
+}  // namespace
+
+Drawing draw_tiles(const TracedStage& stage) {
+  const Tile tile = tile_of(stage);
+  const std::string finding = finding_of(stage, tile);
+  Svg svg;
+  double y = std::max(
+      {draw_matrices(svg, stage, tile), draw_block(svg, tile, stage.block.K),
+       draw_thread(svg, tile)});
+  y += 22;
+  double x = svg.legend(24, y, Fill::other, "the block, and what it reads");
+  x = svg.legend(x, y, Fill::warp, text::printed("warp %d, and what it reads", kWarp));
+  svg.legend(
+      x, y, Fill::one,
+      text::printed("thread %d", kThread) +
+          (tile.together ? "" : text::printed(", and its step k = %d", kStepShown)));
+  y = svg.paragraph(24, y + 30, finding, 752);
+  return {finding, svg.elements(), y + 4};
+}
+
+namespace {
+
+constexpr int kLane = kThread % model::kWarpSize;
+
+using Lanes = std::uint32_t;
+
+// Everything is counted from the warp's first row and column.
+struct WarpTile {
+  Owners lane;                 // [row][col] of C
+  std::map<int, Lanes> of_A;   // who asks for the float4 of A that begins at this row
+  std::map<int, Lanes> of_B;   // who asks for the float4 of B that begins at this column
+  int wide_A = 1, wide_B = 1;  // floats in one of them
+};
+
+WarpTile warp_tile_of(const TracedStage& stage) {
+  const model::Variant& v = *stage.variant;
+  const BlockRequests& block = stage.block;
+  WarpTile tile{Owners(v.WM, std::vector<int>(v.WN, -1)), {}, {}};
+  std::vector<Moved> all = elements_moved(block);
+  std::erase_if(all, [&](const Moved& m) { return block.warp.warp_of(m.thread) != kWarp; });
+  const auto request = [&](const Moved& moved) -> const Request& {
+    return block.requests[moved.request];
+  };
+  const auto is_result = [&](const Moved& moved) {
+    return !request(moved).shared && request(moved).array == "C" &&
+           request(moved).direction == model::Direction::store;
+  };
+  int row0 = block.M, col0 = block.N;
+  for (const Moved& moved : all) {
+    if (!is_result(moved)) continue;
+    row0 = std::min(row0, moved.elements[0].row);
+    col0 = std::min(col0, moved.elements[0].col);
+  }
+  for (const Moved& moved : all) {
+    const int lane = block.warp.lane_of(moved.thread);
+    const Element& first = moved.elements[0];
+    const int floats = static_cast<int>(moved.elements.size());
+    if (is_result(moved)) {
+      for (const Element& e : moved.elements) tile.lane.at(e.row - row0).at(e.col - col0) = lane;
+    } else if (request(moved).shared && request(moved).direction == model::Direction::load) {
+      if (first.matrix == 'A' && first.col == kStepShown) {
+        tile.of_A[first.row - row0] |= 1u << lane;
+        tile.wide_A = floats;
+      } else if (first.matrix == 'B' && first.row == kStepShown) {
+        tile.of_B[first.col - col0] |= 1u << lane;
+        tile.wide_B = floats;
+      }
+    }
+  }
+  return tile;
+}
+
+// The lanes that ask for something that the shown lane asks for.
+Lanes together(const std::map<int, Lanes>& asked) {
+  Lanes lanes = 0;
+  for (const auto& [begin, those] : asked) {
+    if (those >> kLane & 1u) lanes |= those;
+  }
+  return lanes;
+}
+
+int loads(const std::map<int, Lanes>& asked) {
+  return static_cast<int>(std::count_if(
+      asked.begin(), asked.end(), [](const auto& one) { return one.second >> kLane & 1u; }));
+}
+
+int most_lanes(const std::map<int, Lanes>& asked) {
+  int most = 0;
+  for (const auto& [begin, lanes] : asked) most = std::max(most, std::popcount(lanes));
+  return most;
+}
+
+std::string finding_of(const TracedStage& stage, const WarpTile& tile, std::size_t pieces) {
+  const model::Variant& v = *stage.variant;
+  return text::printed(
+      "A warp of stage %d computes %d × %d of C, and each lane %d × %d of these, in %zu pieces. "
+      "For "
+      "each step of k a lane loads %d float4s of A and %d of B. %d lanes ask for the same float4 "
+      "of "
+      "A and %d for the same one of B. The whole warp needs %zu different float4s of A and %zu of "
+      "B.",
+      stage.stage->number, v.WM, v.WN, v.TM, v.TN, pieces, loads(tile.of_A), loads(tile.of_B),
+      most_lanes(tile.of_A), most_lanes(tile.of_B), tile.of_A.size(), tile.of_B.size());
+}
+
+}  // namespace
+
+Drawing draw_lanes(const TracedStage& stage) {
+  const WarpTile tile = warp_tile_of(stage);
+  const int rows = static_cast<int>(tile.lane.size()), cols = static_cast<int>(tile.lane[0].size());
+  constexpr double kLeft = 104, kTop = 148, kBox = 62, kGap = 6;
+  const double scale = std::min(672.0 / cols, 8.0);
+  const Lanes with_A = together(tile.of_A), with_B = together(tile.of_B);
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::one, text::printed("lane %d, and what it loads", kLane));
+  x = svg.legend(x, 66, Fill::warp, "asks for the same float4 of A");
+  svg.legend(x, 66, Fill::other, "asks for the same float4 of B");
+  svg.text(
+      24, 90,
+      "Numbers in the tile are lanes. At the left and above: how many lanes ask for each float4 in "
+      "one step of k.",
+      {.small = true, .faint = true});
+
+  std::vector<Cells> of_lane(model::kWarpSize);
+  for (int row = 0; row < rows; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      if (tile.lane[row][col] >= 0) of_lane[tile.lane[row][col]].insert({row, col});
+    }
+  }
+  const auto fill_of = [&](int lane) {
+    return lane == kLane         ? Fill::one
+           : with_A >> lane & 1u ? Fill::warp
+           : with_B >> lane & 1u ? Fill::other
+                                 : Fill::paper;
+  };
+  for (int lane = 0; lane < model::kWarpSize; ++lane) {
+    for (const Rectangle& r : rectangles(of_lane[lane])) {
+      const double wide = r.cols * scale, high = r.rows * scale;
+      const double left = kLeft + r.col * scale, top = kTop + r.row * scale;
+      svg.rect(left, top, wide, high, fill_of(lane));
+      svg.text(
+          left + wide / 2, top + high / 2 + 4.5, text::printed("%d", lane),
+          {.anchor = Anchor::middle, .small = true, .on_fill = fill_of(lane) != Fill::paper});
+    }
+  }
+  const auto box = [&](double left, double top, double wide, double high, Lanes lanes,
+                       const char* unit) {
+    const bool shown = lanes >> kLane & 1u;
+    svg.rect(left, top, wide, high, shown ? Fill::one : Fill::quiet);
+    svg.text(
+        left + wide / 2, top + high / 2 + 4.5, text::printed("%d%s", std::popcount(lanes), unit),
+        {.anchor = Anchor::middle, .small = true, .on_fill = shown});
+  };
+  for (const auto& [row, lanes] : tile.of_A) {
+    box(kLeft - kGap - kBox, kTop + row * scale, kBox, tile.wide_A * scale, lanes, " lanes");
+  }
+  for (const auto& [col, lanes] : tile.of_B) {
+    box(kLeft + col * scale, kTop - kGap - 22, tile.wide_B * scale, 22, lanes, "");
+  }
+  svg.text(24, kTop + rows * scale / 2 + 4, "A", {.anchor = Anchor::middle, .bold = true});
+  svg.text(kLeft - kGap - 4, kTop - kGap - 7, "B, lanes", {.anchor = Anchor::end, .small = true});
+  const std::string finding = finding_of(stage, tile, rectangles(of_lane[kLane]).size());
+  const double y = svg.paragraph(24, kTop + rows * scale + 34, finding, 752);
+  return {finding, svg.elements(), y + 4};
+}
+
+Drawing draw_writers(const BlockRequests& block) {
+  constexpr int kMostRows = 96, kMostCols = 188;
+  constexpr Fill kWarpFills[] = {Fill::warp, Fill::other, Fill::waiting, Fill::one};
+  const Written written = written_by(block);
+  const int rows = std::min(written.rows, kMostRows), cols = std::min(written.cols, kMostCols);
+  Owners owner(rows, std::vector<int>(cols));
+  std::map<int, Cells> of_warp;
+  Cells twice, never;
+  for (int row = 0; row < rows; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      const int thread = written.thread[row][col];
+      owner[row][col] = thread;
+      if (thread >= 0) of_warp[block.warp.warp_of(thread)].insert({row, col});
+      if (thread == Written::kNobody) never.insert({row, col});
+      if (thread == Written::kSeveral) twice.insert({row, col});
+    }
+  }
+  const std::string finding =
+      written.rows == 0
+          ? "The first block stores nothing to C."
+          : text::printed(
+                "The first block stores to %d × %d elements of C, from row %d, column %d on. %zu "
+                "of "
+                "them are written by several threads, %zu by none.",
+                written.rows, written.cols, written.row, written.col, twice.size(), never.size());
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "warp 0, 4, 8 …");
+  x = svg.legend(x, 66, Fill::other, "warp 1, 5, 9 …");
+  x = svg.legend(x, 66, Fill::waiting, "warp 2, 6, 10 …");
+  x = svg.legend(x, 66, Fill::one, "warp 3, 7, 11 …");
+  svg.legend(x, 66, Fill::trouble, "several threads");
+  const double cell = cols == 0 ? 0 : std::min(26.0, 752.0 / cols), y = 92;
+  for (const auto& [warp, cells] : of_warp) {
+    for (const Rectangle& r : rectangles(cells)) {
+      svg.rect(
+          24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell, kWarpFills[warp % 4]);
+    }
+  }
+  for (const Rectangle& r : rectangles(twice)) {
+    svg.rect(24 + r.col * cell, y + r.row * cell, r.cols * cell, r.rows * cell, Fill::trouble);
+  }
+  svg.path(borders(owner, 24, y, cell), "thin");
+  for (int row = 0; row < rows && cell >= 23; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      if (owner[row][col] < 0) continue;
+      svg.text(
+          24 + (col + 0.5) * cell, y + row * cell + 16, text::printed("%d", owner[row][col]),
+          {.anchor = Anchor::middle, .small = true, .on_fill = true});
+    }
+  }
+  const bool cut = rows < written.rows || cols < written.cols;
+  const double below = svg.paragraph(
+      24, y + rows * cell + 26,
+      finding + (cell >= 23 ? " Numbers are threads." : " Lines separate the threads.") +
+          (cut ? text::printed(" Only %d × %d are drawn.", rows, cols) : ""),
+      752);
+  return {finding, svg.elements(), below + 4};
+}
+
+}  // namespace pictures

@@ -1,0 +1,435 @@
+#include "show/pictures/pictures.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+#include "lab/device.h"
+#include "lab/measure.h"
+#include "lab/problem.h"
+#include "lab/run.h"
+#include "model/ceiling.h"
+#include "model/refusal.h"
+#include "show/pictures/block_times.h"
+#include "simulator/trace/recorder.h"
+#include "text/echoed.h"
+#include "text/file.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+bool are_twins(const OfStage& a, const OfStage& b) {
+  return std::string_view(a.subject.name) == b.subject.name && a.drawing == b.drawing;
+}
+
+Picture picture_of(const std::vector<const OfStage*>& twins) {
+  std::string file = "stage", numbers;
+  for (std::size_t i = 0; i < twins.size(); ++i) {
+    const std::string number = text::printed("%d", twins[i]->stage->number);
+    file += (i == 0 ? "" : "-") + number;
+    numbers += (i == 0 ? "" : i + 1 == twins.size() ? " and " : ", ") + number;
+  }
+  const Subject& subject = twins[0]->subject;
+  const std::string who =
+      twins.size() == 1 ? "Stage " + numbers + ", " + twins[0]->stage->name : "Stages " + numbers;
+  return {file + "-" + subject.name, who + ": " + subject.words, twins[0]->drawing};
+}
+
+}  // namespace
+
+std::vector<Picture> pictures_of_stages(const std::vector<OfStage>& drawn) {
+  std::vector<Picture> pictures;
+  for (auto one = drawn.begin(); one != drawn.end(); ++one) {
+    const auto is_twin = [&](const OfStage& other) { return are_twins(*one, other); };
+    if (std::any_of(drawn.begin(), one, is_twin)) continue;
+    std::vector<const OfStage*> twins;
+    for (auto other = one; other != drawn.end(); ++other) {
+      if (is_twin(*other)) twins.push_back(&*other);
+    }
+    pictures.push_back(picture_of(twins));
+  }
+  return pictures;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGpu = "H200";  // whose recorded times the ladder's pictures show
+
+// The default variant of that stage, on some of its blocks; `recorder` has the first.
+lab::Measurement measured(
+    const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
+    trace::Recorder* recorder) {
+  lab::Means means{{model::find_gpu(kGpu), machine::Blocks::kSample}};
+  means.machine.recorder = recorder;
+  lab::Floats C;
+  return lab::measure(p, {.traced = lab::gemm_of(table, stage.variants[0])}, means, C);
+}
+
+constexpr int kSide = 256;   // M, N and K of what is traced: the walkthrough's
+constexpr int kShort = 128;  // another K, for the rates at a larger one
+
+constexpr int kManyTiles = 8192;  // M and N of a product with many tiles of C for each SM
+
+// The counts of a stage, and what its first block did.
+struct Traced {
+  lab::Row row;
+  TracedStage stage;
+};
+
+// How fast the stage goes in the product whose times were recorded: its counts there follow from
+// those of two short ones.
+Pace pace(const model::StageTable& table, const Traced& traced, int size) {
+  lab::Run run{};
+  run.M = run.N = run.K = size;
+  run.alpha = 1;
+  run.gpu = *model::find_gpu(kGpu);
+  const lab::Problem p = lab::random_problem({kSide, kSide, kShort}, 1, 0, 1);
+  const lab::Measurement near = measured(table, *traced.stage.stage, p, nullptr);
+  lab::Row row = traced.row;
+  row.occupancy = lab::occupancy_of({}, run, *row.variant, row.variant->kernel);
+  row.counts = model::extrapolated(*near.counts, *row.counts, (size - kShort) / (kSide - kShort));
+  return pace_of(run, row);
+}
+
+PacedStage paced(const model::StageTable& table, const Traced& traced, int size) {
+  return {traced.stage.stage, plan_of(traced.stage), pace(table, traced, size)};
+}
+
+Traced traced(const model::StageTable& table, const model::Stage& stage) {
+  const lab::Problem p = lab::random_problem({kSide, kSide, kSide}, 1, 0, 1);
+  trace::Recorder recorder{.blocks = {0}};
+  lab::Row row{measured(table, stage, p, &recorder)};
+  row.number = stage.number;
+  row.name = stage.name;
+  row.stage = &stage;
+  row.variant = &stage.variants[0];
+  return {
+      std::move(row),
+      {&stage, &stage.variants[0],
+       pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
+}
+
+// The pictures of how the blocks of `now` share out the work, where the stage before has no order
+// of its own, or cuts no tiles.
+void add_shares(
+    const model::StageTable& table, const Traced& before, const Traced& now, int size,
+    std::vector<OfStage>& drawn) {
+  const model::Gpu& gpu = *model::find_gpu(kGpu);
+  const auto wave = [&](const TracedStage& one) {
+    return WaveOfStage{
+        one.stage, one.variant, first_wave(table, *one.variant, gpu, kManyTiles, kManyTiles)};
+  };
+  using model::Sharing;
+  const Sharing then = before.stage.variant->sharing, here = now.stage.variant->sharing;
+  if (then == Sharing::grid && here != Sharing::grid) {
+    drawn.push_back(
+        {now.stage.stage, kAboutWave,
+         draw_first_wave(wave(before.stage), wave(now.stage), kManyTiles, kManyTiles)});
+  }
+  if (then == Sharing::cut) return;
+  if (auto sms = draw_sm_times(*now.stage.variant, gpu, size, size, size)) {
+    drawn.push_back({now.stage.stage, kAboutSms, std::move(*sms)});
+  }
+}
+
+void make_directory(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (fs::is_directory(directory, error)) return;
+  throw model::Refusal(
+      "--figures " + text::echoed(directory) +
+      ": is no directory and cannot be made one; give a directory that you may write to");
+}
+
+void refuse_if(const std::string& directory, const std::string& what, const std::string& problem) {
+  if (problem.empty()) return;
+  throw model::Refusal("--figures " + text::echoed(directory) + ": " + what + " " + problem);
+}
+
+}  // namespace
+
+std::vector<Picture> draw_pictures(const model::StageTable& table) {
+  const std::vector<RecordedLadder> recorded = recorded_h200();
+  const RecordedLadder& main = main_run(recorded);
+  std::vector<Picture> pictures{draw_gpu()};
+  std::vector<OfStage> drawn;
+  std::optional<Traced> before;
+  std::optional<Picture> life;
+  bool warp_tiles = false;   // there was a stage with them
+  bool boxes = false;        // and one whose tiles are boxes of the copy engine
+  bool steps_ahead = false;  // and one that loads them
+  lab::Run run{};
+  run.M = run.N = run.K = kSide;
+  run.gpu = *model::find_gpu(kGpu);
+  for (const model::Stage& stage : table.stages) {
+    if (stage.variants.empty()) continue;
+    Traced latest = traced(table, stage);
+    run.rows.push_back(latest.row);
+    const auto add = [&](const Subject& subject, Drawing drawing) {
+      drawn.push_back({&stage, subject, std::move(drawing)});
+    };
+    if (!stage.specialized) {
+      add(kAboutTiles, draw_tiles(latest.stage));
+      add(kAboutCoalescing, draw_coalescing(latest.stage.block));
+      if (auto banks = draw_banks(latest.stage.block)) add(kAboutBanks, std::move(*banks));
+    } else {
+      if (!std::exchange(boxes, true)) add(kAboutBoxes, draw_box(latest.stage));
+      add(kAboutRing, draw_ring(latest.stage, pace(table, latest, main.size)));
+    }
+    if (latest.stage.variant->WM > 0 && !std::exchange(warp_tiles, true)) {
+      add(kAboutLanes, draw_lanes(latest.stage));
+    }
+    if (latest.stage.variant->pipeline > 1 && before && !life) {
+      const PacedStage old = paced(table, *before, main.size);
+      add(kAboutPipeline, draw_pipeline(old, paced(table, latest, main.size), main));
+      life = draw_block_life(before->stage, old.pace);
+    }
+    if (before) {
+      add_shares(table, *before, latest, main.size, drawn);
+      // The first stage that loads a step of k ahead.
+      if (latest.stage.variant->pipeline > 1 && !steps_ahead && step_plan(latest.stage).ahead > 0) {
+        add(kAboutSteps, draw_steps(before->stage, latest.stage, run.gpu, model::latencies().smem));
+        steps_ahead = true;
+      }
+    }
+    before = std::move(latest);
+  }
+  for (Picture& picture : pictures_of_stages(drawn)) pictures.push_back(std::move(picture));
+  if (life) pictures.push_back(std::move(*life));
+  pictures.push_back(draw_layouts());
+  pictures.push_back(draw_staircase(table.stages, recorded));
+  pictures.push_back(draw_roofline(run, main));
+  pictures.push_back(draw_loads(run));
+  return pictures;
+}
+
+void write_pictures(const std::string& directory, const std::vector<Picture>& pictures) {
+  make_directory(directory);
+  for (const Picture& picture : pictures) {
+    const std::string name = picture.name + ".svg";
+    refuse_if(directory, name, text::write_file(fs::path(directory) / name, {svg_file(picture)}));
+  }
+}
+
+void draw_figures(
+    const std::string& directory, const model::StageTable& table,
+    const std::vector<Picture>& others) {
+  // Said before the work and not after it.
+  make_directory(directory);
+  refuse_if(directory, "a picture", text::problem_of_writing(fs::path(directory) / "tiles.svg"));
+  std::vector<Picture> pictures = draw_pictures(table);
+  pictures.insert(pictures.end(), others.begin(), others.end());
+  write_pictures(directory, pictures);
+  for (const Picture& picture : pictures) {
+    std::printf("%s.svg: %s\n", picture.name.c_str(), picture.drawing.finding.c_str());
+  }
+}
+
+namespace {
+
+constexpr std::size_t kMostLines = 12;  // of one request
+constexpr int kMostRows = 32;           // of C
+constexpr int kWidth = 80;              // of the pictures, in columns
+
+// One character a number: 0 to 9, a to z, then all over again.
+char sign(int number) {
+  return "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36];
+}
+
+// "0 1 . *"
+std::string signs(std::span<const std::uint32_t> lanes) {
+  std::string text;
+  for (const std::uint32_t mask : lanes) {
+    text += (text.empty() ? "" : " ") + std::string(1, sign_of(mask));
+  }
+  return text;
+}
+
+std::string sectors_picture(const model::WarpAccess& access, const model::Sectors& sectors) {
+  std::string text;
+  std::size_t at = 0;
+  for (const model::Sector& sector : sectors) {
+    if (at == 4 * kMostLines) {
+      return text + text::printed("\n      and %zu more sectors\n", sectors.size() - at);
+    }
+    text += at % 4 == 0 ? (at > 0 ? "\n     " : "     ") : "";
+    text += " [" + signs(model::lanes_at_words(access, sector)) + "]";
+    ++at;
+  }
+  return text + "\n";
+}
+
+std::string banks_picture(const model::WarpAccess& access, const model::Wavefronts& turns) {
+  std::string text = "      bank ";
+  for (int bank = 0; bank < access.warp.banks; ++bank) text += text::printed("%2d", bank % 10);
+  text += "\n";
+  for (std::size_t t = 0; t < turns.size(); ++t) {
+    if (t == kMostLines) {
+      return text + text::printed("      and %zu more wavefronts\n", turns.size() - t);
+    }
+    text += text::printed("      %3zu   ", t + 1) +
+            signs(model::lanes_at_banks(access, turns[t].lanes)) + "\n";
+  }
+  return text;
+}
+
+// Of each kind of request the costliest, the first of them.
+std::vector<std::size_t> costliest(const BlockRequests& block) {
+  std::vector<std::size_t> chosen;
+  const auto waste = [&](std::size_t r) {
+    const Request& request = block.requests[r];
+    return static_cast<double>(request.pieces) / std::max(request.pieces - request.excess, 1);
+  };
+  for (std::size_t r = 0; r < block.requests.size(); ++r) {
+    const Request& request = block.requests[r];
+    const auto known = std::find_if(chosen.begin(), chosen.end(), [&](std::size_t other) {
+      const Request& o = block.requests[other];
+      return o.array == request.array && o.direction == request.direction &&
+             o.access.bytes == request.access.bytes && o.line == request.line;
+    });
+    if (known == chosen.end()) {
+      chosen.push_back(r);
+    } else if (waste(r) > waste(*known)) {
+      *known = r;
+    }
+  }
+  return chosen;
+}
+
+std::string requests_text(const BlockRequests& block, text::Style style) {
+  std::string text;
+  for (const std::size_t r : costliest(block)) {
+    const Request& request = block.requests[r];
+    const std::string line = request.line > 0 ? text::printed(", line %d", request.line) : "";
+    const bool one = request.pieces == 1;
+    const char* pieces =
+        request.shared ? (one ? "wavefront" : "wavefronts") : (one ? "sector" : "sectors");
+    text += "  " + text::coloured(
+                       text::printed(
+                           "%s %s of %s%s", request.shared ? "SMEM" : "GMEM",
+                           lab::name_of(request.direction), request.array.c_str(), line.c_str()),
+                       text::Colour::bold, style);
+    text += text::printed(
+        ": %d lanes of %d bytes, %d %s, ideal %d%s\n", std::popcount(request.access.active),
+        request.access.bytes, request.pieces, pieces, request.ideal,
+        request.excess > 0 ? (request.shared ? " <- conflicts" : " <- uncoalesced") : "");
+    text += request.shared ? banks_picture(request.access, wavefronts_of(block, r))
+                           : sectors_picture(request.access, sectors_of(block, r));
+  }
+  return text;
+}
+
+std::string writers_text(const BlockRequests& block) {
+  const Written written = written_by(block);
+  if (written.rows == 0) return "  The first block stores nothing to C.\n";
+  constexpr int kNumbered = 16, kMostCols = 64;  // columns
+  int most = 0;
+  for (const std::vector<int>& row : written.thread) {
+    for (const int thread : row) most = std::max(most, thread);
+  }
+  const int digits = text::display_width(text::printed("%d", most));
+  const bool numbers = written.cols <= kNumbered && written.cols * (digits + 1) <= kWidth - 2;
+  std::string text =
+      text::printed(
+          "  Rows %d to %d, columns %d to %d of C; ", written.row, written.row + written.rows - 1,
+          written.col, written.col + written.cols - 1) +
+      (numbers ? "numbers are threads" : "a sign is a warp: 0-9, then a-z") +
+      ";\n  '.' is no thread, '!' several.\n";
+  for (int row = 0; row < std::min(written.rows, kMostRows); ++row) {
+    text += "  ";
+    for (int col = 0; col < std::min(written.cols, kMostCols); ++col) {
+      const int thread = written.thread[row][col];
+      const std::string one = thread == Written::kNobody    ? "."
+                              : thread == Written::kSeveral ? "!"
+                              : numbers                     ? text::printed("%d", thread)
+                                        : std::string(1, sign(block.warp.warp_of(thread)));
+      text += numbers ? text::pad_left(one, digits + 1) : one;
+    }
+    text += "\n";
+  }
+  if (written.rows > kMostRows || written.cols > kMostCols) {
+    text += text::printed(
+        "  Only the first of %d x %d elements are shown.\n", written.rows, written.cols);
+  }
+  return text;
+}
+
+// Whether what the block stores is no C: z, say, where vectors are added.
+bool has_another_result(const BlockRequests& block) {
+  return std::ranges::any_of(block.requests, [](const Request& request) {
+    return !request.shared && request.direction == model::Direction::store &&
+           !request.array.ends_with('C');
+  });
+}
+
+// The annotated source as HTML, the lines that complaints are about marked.
+std::string source_html(const std::string& source, const std::set<int>& lines) {
+  std::string html = "<pre class=\"source\">";
+  for (std::size_t begin = 0; begin < source.size();) {
+    const std::size_t end = std::min(source.find('\n', begin), source.size());
+    const std::string_view line = std::string_view(source).substr(begin, end - begin);
+    int number = 0;
+    const std::size_t digits = std::min(line.find_first_not_of(' '), line.size());
+    std::from_chars(line.data() + digits, line.data() + line.size(), number);
+    const bool is_note = line.find("      |") == 0;
+    const char* mark = !is_note && lines.contains(number)                ? "bad"
+                       : is_note && line.find("<-") != std::string::npos ? "slow"
+                       : is_note                                         ? "note"
+                                                                         : nullptr;
+    if (mark) html += std::string("<span class=\"") + mark + "\">";
+    html += xml_escaped(line);
+    if (mark) html += "</span>";
+    html += "\n";
+    begin = end + 1;
+  }
+  return html + "</pre>\n";
+}
+
+}  // namespace
+
+void print_show(std::FILE* out, const Show& show, text::Style style) {
+  const auto heading = [&](const std::string& text) {
+    return "\n" + text::coloured(text, text::Colour::bold, style) + "\n";
+  };
+  std::string text = text::coloured(show.title, text::Colour::bold, style) + "\n";
+  for (const std::string& complaint : show.complaints) text += text::labelled("  !", 4, complaint);
+  for (const ShownKernel& kernel : show.kernels) {
+    text += heading(kernel.name + ": " + kernel.launch);
+    text += kernel.source;
+    text += heading("What a warp of the first block asks of memory: the costliest requests");
+    text += text::printed(
+        "  [ ] is a sector of %d floats, a numbered row a wavefront. A sign is a lane:\n"
+        "  0-9, then a-v; * is several lanes, . none.\n",
+        kernel.block.warp.sector_words());
+    text += requests_text(kernel.block, style);
+    if (has_another_result(kernel.block)) continue;
+    text += heading("Which thread of the first block writes which element of C");
+    text += writers_text(kernel.block);
+  }
+  std::fputs(text.c_str(), out);
+}
+
+std::string show_html(const Show& show) {
+  std::string html;
+  for (const ShownKernel& kernel : show.kernels) {
+    html +=
+        "<h2>" + xml_escaped(kernel.name) + "</h2>\n<p>" + xml_escaped(kernel.launch) + "</p>\n";
+    if (!kernel.source.empty()) html += source_html(kernel.source, show.lines);
+    if (kernel.block.requests.empty()) continue;
+    const auto add = [&](const Subject& subject, const Drawing& drawing) {
+      html += svg_file({"", kernel.name + ": " + subject.words, drawing});
+    };
+    add(kAboutCoalescing, draw_coalescing(kernel.block));
+    if (const auto banks = draw_banks(kernel.block)) add(kAboutBanks, *banks);
+    if (!has_another_result(kernel.block)) add(kAboutWriters, draw_writers(kernel.block));
+  }
+  return html;
+}
+
+}  // namespace pictures

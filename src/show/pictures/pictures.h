@@ -1,0 +1,189 @@
+// The pictures of the lesson and of anybody's kernel, drawn from what was traced.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/run.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+#include "show/pictures/block_requests.h"
+#include "show/pictures/recorded_gpus.h"
+#include "show/pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+// One block on its SM. Times are in K tiles.
+struct SmTime {
+  int sm;
+  int tile;   // of C
+  int parts;  // of that tile; 1: it is computed whole
+  int part;
+  int begin, end;
+};
+
+// Each SM holds one block at a time, and the next block goes to the SM that is free first. By
+// block. To start a block and to add up the parts takes no time here.
+std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms);
+
+// When the last block ends.
+int end_of(const std::vector<SmTime>& times);
+
+// How many SMs compute something at that moment.
+int busy_sms(const std::vector<SmTime>& times, int when);
+
+// One block for each SM.
+struct FirstWave {
+  std::vector<std::pair<int, int>> tiles;  // of C, (row, column) in tiles; by block
+  std::set<int> rows_of_A, columns_of_B;   // that these blocks read
+};
+
+// Adds what one block stores to C and reads of A and B.
+void add_block(FirstWave& wave, const BlockRequests& block, const model::Variant& variant);
+
+// Of the variant in an M x N x K product. Every block traces only its first K tile, so K is not
+// asked for: the other K tiles take the same rows and columns.
+FirstWave first_wave(
+    const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
+    int N);
+
+// The lines of A and B with 128 bytes each that these blocks read in 32 steps of k. Such a line has
+// 32 steps of a row of A, or 32 columns of B in one step.
+int lines_read(const FirstWave& wave);
+
+// A stage with what one of its blocks did. The block's tile lies inside of C.
+struct TracedStage {
+  const model::Stage* stage;
+  const model::Variant* variant;
+  BlockRequests block;
+};
+
+// What a picture of a stage or of any kernel is about.
+struct Subject {
+  const char* name;   // in the file's name: "stage5-tiles"
+  const char* words;  // in the title, behind the stage's or the kernel's name
+};
+inline constexpr Subject kAboutTiles{"tiles", "who computes what"};
+inline constexpr Subject kAboutCoalescing{"coalescing", "what a warp asks of global memory"};
+inline constexpr Subject kAboutBanks{"banks", "the banks of shared memory"};
+inline constexpr Subject kAboutPipeline{"pipeline", "copying while multiplying"};
+inline constexpr Subject kAboutSteps{"steps", "loading while multiplying"};
+inline constexpr Subject kAboutSms{"sms", "which SM works on what"};
+inline constexpr Subject kAboutWave{"wave", "what the blocks that run together read"};
+inline constexpr Subject kAboutLanes{"lanes", "a warp's lanes on its tile"};
+inline constexpr Subject kAboutBoxes{"boxes", "how boxes lie in shared memory"};
+inline constexpr Subject kAboutRing{"ring", "copy engine and tensor cores over time"};
+inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
+
+// From the matrices to the block's tile and to one thread's results, with what is read for them.
+Drawing draw_tiles(const TracedStage& stage);
+
+// What one warp asks of global memory, on A, B and C: its lanes over 32-byte sectors.
+Drawing draw_coalescing(const BlockRequests& block);
+
+// Its lanes over the banks of shared memory, turn by turn; none where the kernel uses none.
+std::optional<Drawing> draw_banks(const BlockRequests& block);
+
+// Which thread of the block stores to which element of C.
+Drawing draw_writers(const BlockRequests& block);
+
+// Which lane of a warp computes what of the warp's tile, and which lanes ask for the same float4 of
+// A and of B. Of a stage that says what a warp's tile is.
+Drawing draw_lanes(const TracedStage& stage);
+
+// When a warp loads and when it multiplies, step by step of k: of a stage that loads a step when it
+// multiplies it, and of one that loads ahead. A load takes so many cycles.
+Drawing draw_steps(
+    const TracedStage& before, const TracedStage& after, const model::Gpu& gpu, double load_cycles);
+
+// Which SM computes which tile or part of a tile, if no tile is cut and if some are. Nothing if the
+// variant cuts none in such a product.
+std::optional<Drawing> draw_sm_times(
+    const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K);
+
+// How a box of A and one of B lie in shared memory, and what is read of them at a time. Of a stage
+// with boxes and wgmma that says how B is swizzled.
+Drawing draw_box(const TracedStage& stage);
+
+// The first blocks of a stage's launch, one for each SM.
+struct WaveOfStage {
+  const model::Stage* stage;
+  const model::Variant* variant;
+  FirstWave wave;
+};
+
+// Which tiles of C they compute, and what they read of A and B: of two stages that differ in the
+// order of the blocks.
+Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int M, int N);
+
+// A column of a 32 x 32 tile, read by a warp, in three layouts.
+Picture draw_layouts();
+
+// The speeds of the stages that were recorded, one below the other. `runs` by size; the bars are
+// those of 4096.
+Picture draw_staircase(
+    std::span<const model::Stage> stages, const std::vector<RecordedLadder>& runs);
+
+// `run` has the traced counts of every stage, a row each.
+Picture draw_loads(const lab::Run& run);
+
+// Speed over the operations per byte that was asked of global memory, on run.gpu; of the stages
+// that were measured.
+Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
+
+// What a GPU consists of, where the words of the lesson live in it, and how much of each there is.
+Picture draw_gpu();
+
+// Pictures of several stages that turn out the same.
+struct OfStage {
+  const model::Stage* stage;
+  Subject subject;
+  Drawing drawing;
+};
+
+// A picture for each, in their order. Stages whose drawings of one subject are equal share one
+// picture, which has all their numbers in its name and title: "stage3-4-banks". It stands where the
+// first of them does.
+std::vector<Picture> pictures_of_stages(const std::vector<OfStage>& drawn);
+
+// Traces the default variant of every stage and draws all pictures of the lesson.
+std::vector<Picture> draw_pictures(const model::StageTable& table);
+
+// Draws these and writes them with `others`, and prints a line "NAME.svg: what it shows" for each.
+void draw_figures(
+    const std::string& directory, const model::StageTable& table,
+    const std::vector<Picture>& others);
+
+// Writes each to DIR/NAME.svg, complete or not at all, and makes DIR where it is missing. Throws
+// Refusal where that cannot be.
+void write_pictures(const std::string& directory, const std::vector<Picture>& pictures);
+
+// What anybody's kernel did, in pictures: on a terminal, and as a part of a page.
+struct ShownKernel {
+  std::string name;
+  std::string launch;   // its shape, in words
+  BlockRequests block;  // the first one, as far as it came
+  std::string source;   // lines with what each asks of memory; empty where that is not known
+};
+
+struct Show {
+  std::string title;
+  std::vector<std::string> complaints;  // a sentence each: hazards, wrong results, faults
+  std::set<int> lines;                  // of the source, that complaints are about
+  std::vector<ShownKernel> kernels;
+};
+
+// At most 100 columns wide, the pictures in it 80.
+void print_show(std::FILE* out, const Show& show, text::Style style);
+
+// The kernels' annotated source and pictures as HTML, all text escaped. A page has them in an
+// element with the id "pictures" (src/show/page/page.css).
+std::string show_html(const Show& show);
+
+}  // namespace pictures

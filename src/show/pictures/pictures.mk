@@ -1,0 +1,12 @@
+# The recorded runs that travel in the program (RESULTS=folder tries others). The folder changes
+# when a file is added or removed.
+RESULTS := results
+$(BUILD)/recorded_files.inc: $(RESULTS) $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
+	mkdir -p $(@D)
+	src/show/pictures/recorded_files.sh $(RESULTS) > $(NEW) && mv $(NEW) $@
+$(BUILD)/src/show/pictures/recorded_gpus.o: $(BUILD)/recorded_files.inc $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
+check-odr: $(BUILD)/recorded_files.inc
+
+figures: $(PROGRAM) ## draw the lesson's pictures again, into figures/
+	./$(PROGRAM) --figures figures
+.PHONY: figures

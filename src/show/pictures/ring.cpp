@@ -1,0 +1,441 @@
+// A ring of boxes: which tile is in which place when, and its picture.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "model/tensor_core.h"
+#include "show/pictures/block_times.h"
+#include "show/pictures/svg.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+using Kind = model::RecordedAction::Kind;
+using Phase = std::pair<std::uint32_t, std::uint64_t>;  // of a barrier
+
+// When what a phase waits for has happened.
+struct Completion {
+  int missing = 0;  // arrivals and boxes
+  double at = 0;
+};
+
+enum class Task { copy, split, multiply };
+
+// One thread whose actions are played: the one that copies, the first of a warp that makes low
+// parts, or the first of a warpgroup.
+struct Player {
+  int thread;
+  Task task;
+  int group;  // of those with the same task, from 0
+  std::vector<Action> actions;
+  std::size_t next = 0;
+  double now = 0;
+  double asked = 0;                     // when it began to wait for a place, or for a tile
+  std::vector<double> multiplied = {};  // when each of its multiplications ends
+  std::vector<int> tiles = {};          // that it has waited for, in order
+  std::size_t released = 0;
+};
+
+struct Play {
+  const TracedStage& stage;
+  const Pace& pace;
+  std::vector<Player> players;
+  std::map<Phase, Completion> phases;
+  std::map<Phase, int> tile_of;         // whose bytes that phase counts, or whose low parts
+  std::map<std::uint64_t, int> places;  // of the ring, by the address of the first box there
+  Ring ring{0, {}, 0};
+  double tile_bytes = 0;
+  int multiplications = 0;  // of the block, for a tile
+  double engine_free = 0, tensor_free = 0;
+  double tensor_busy = 0, first_multiply = -1;
+  int splitters = 0;  // warps that make low parts
+};
+
+bool copies(const Action& action) {
+  return action.recorded.kind == Kind::box;
+}
+
+// The threads that copy or multiply and arrive at barriers. The rest do the same as these, or wait.
+std::vector<Player> players_of(const BlockRequests& block) {
+  std::map<int, std::vector<Action>> by_thread;
+  std::set<int> that_copy, that_multiply, that_arrive;
+  for (const Action& action : block.actions) {
+    const int thread = action.recorded.thread;
+    by_thread[thread].push_back(action);
+    if (copies(action)) that_copy.insert(thread);
+    if (action.recorded.kind == Kind::multiply) that_multiply.insert(thread);
+    if (action.recorded.kind == Kind::arrive) that_arrive.insert(thread);
+  }
+  std::vector<Player> players;
+  std::map<Task, int> groups;
+  for (auto& [thread, actions] : by_thread) {
+    if (!that_copy.contains(thread) && !that_arrive.contains(thread)) continue;
+    const Task task = that_copy.contains(thread)       ? Task::copy
+                      : that_multiply.contains(thread) ? Task::multiply
+                                                       : Task::split;
+    players.push_back({thread, task, groups[task]++, std::move(actions)});
+  }
+  // The copies first, which say what a tile is.
+  std::ranges::stable_sort(players, {}, &Player::task);
+  return players;
+}
+
+// The tiles, and what each phase waits for.
+void prepare(Play& play) {
+  const auto place = [&](std::uint64_t first_box) {
+    return play.places.try_emplace(first_box, static_cast<int>(play.places.size())).first->second;
+  };
+  for (const Player& player : play.players) {
+    std::optional<int> split;  // the tile whose low parts this thread makes
+    play.splitters += player.task == Task::split;
+    // A box belongs to the phase at which its thread arrived last at its barrier.
+    std::map<std::uint32_t, std::uint64_t> phase_of;
+    for (const Action& action : player.actions) {
+      const model::RecordedAction& recorded = action.recorded;
+      if (recorded.kind == Kind::arrive) {
+        phase_of[recorded.barrier] = recorded.value;
+        ++play.phases[{recorded.barrier, recorded.value}].missing;
+        if (split) play.tile_of[{recorded.barrier, recorded.value}] = *split;
+      } else if (player.task == Task::split && recorded.kind == Kind::wait) {
+        split = play.tile_of.at({recorded.barrier, recorded.value});
+      } else if (copies(action)) {
+        const Phase phase{recorded.barrier, phase_of.at(recorded.barrier)};
+        ++play.phases[phase].missing;
+        const auto [tile, is_first] =
+            play.tile_of.try_emplace(phase, static_cast<int>(play.ring.tiles.size()));
+        if (is_first) {
+          play.ring.tiles.push_back(
+              {place(recorded.to), static_cast<unsigned>(phase.second), 0, 0, 0, 0, {}});
+        }
+        if (tile->second == 0) play.tile_bytes += static_cast<double>(recorded.bytes);
+      } else if (recorded.kind == Kind::multiply) {
+        ++play.multiplications;
+      }
+    }
+  }
+  const int tiles = static_cast<int>(play.ring.tiles.size());
+  play.multiplications /= std::max(tiles, 1);
+  play.ring.places = static_cast<int>(play.places.size());
+}
+
+// The place that has that byte of shared memory: the last that begins at it or before.
+int place_at(const Play& play, std::uint64_t byte) {
+  const auto behind = play.places.upper_bound(byte);
+  return behind == play.places.begin() ? -1 : std::prev(behind)->second;
+}
+
+// Cycles in which shared memory serves what this player's warp, and the others that do the same,
+// ask for until the next action.
+double cycles_of_requests(const Play& play, const Player& player) {
+  constexpr int kWarpsOfGroup = 4;
+  const BlockRequests& block = play.stage.block;
+  const std::size_t from = player.actions[player.next].requests;
+  const std::size_t to = player.next + 1 < player.actions.size()
+                             ? player.actions[player.next + 1].requests
+                             : block.requests.size();
+  double wavefronts = 0;
+  for (std::size_t r = from; r < to; ++r) {
+    const Request& request = block.requests[r];
+    if (request.shared && request.warp == block.warp.warp_of(player.thread))
+      wavefronts += request.pieces;
+  }
+  return (player.task == Task::split ? play.splitters : kWarpsOfGroup) * wavefronts;
+}
+
+// Whether the next action can happen: what it waits for has.
+bool is_ready(const Play& play, const Player& player) {
+  if (player.next == player.actions.size()) return false;
+  const model::RecordedAction& recorded = player.actions[player.next].recorded;
+  if (recorded.kind != Kind::wait) return true;
+  const auto phase = play.phases.find({recorded.barrier, recorded.value});
+  return phase == play.phases.end() || phase->second.missing == 0;
+}
+
+void contribute(Play& play, const Phase& phase, double at) {
+  Completion& completion = play.phases.at(phase);
+  --completion.missing;
+  completion.at = std::max(completion.at, at);
+}
+
+Use& use_of(Play& play, const Player& player, int tile) {
+  std::vector<Use>& uses = play.ring.tiles[tile].uses;
+  const auto group = static_cast<std::size_t>(player.group);
+  if (uses.size() <= group) uses.resize(group + 1, {0, 0, 0, -1, 0, 0});
+  return uses[group];
+}
+
+void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
+  const double asked = player.now;
+  const auto phase = play.phases.find({recorded.barrier, recorded.value});
+  if (phase != play.phases.end()) player.now = std::max(player.now, phase->second.at);
+  if (player.task == Task::copy) player.asked = asked;
+  const auto tile = play.tile_of.find({recorded.barrier, recorded.value});
+  if (player.task == Task::copy || tile == play.tile_of.end()) return;
+  const double begin = player.now;
+  player.now += cycles_of_requests(play, player);
+  if (player.task == Task::split) {
+    std::optional<Split>& split = play.ring.tiles[tile->second].split;
+    if (!split) split = Split{asked, begin, player.now};
+    split->asked = std::min(split->asked, asked);
+    split->begin = std::min(split->begin, begin);
+    split->end = std::max(split->end, player.now);
+    return;
+  }
+  // For its bytes, and then perhaps for its low parts.
+  const bool again = !player.tiles.empty() && player.tiles.back() == tile->second;
+  Use& use = use_of(play, player, tile->second);
+  if (!again) {
+    use.asked = asked;
+    player.tiles.push_back(tile->second);
+  }
+  use.begin = begin;
+  use.loaded = player.now;
+}
+
+void multiply(Play& play, Player& player, const model::RecordedAction& recorded) {
+  // The tile whose place the descriptor names: the last that the thread has waited for there.
+  const int place = place_at(play, model::decoded(recorded.value).start);
+  const auto last = std::find_if(player.tiles.rbegin(), player.tiles.rend(), [&](int tile) {
+    return play.ring.tiles[tile].place == place;
+  });
+  if (last == player.tiles.rend()) {
+    throw std::logic_error("a multiplication of a tile that nobody waited for");
+  }
+  Use& use = use_of(play, player, *last);
+  const double begin = std::max(player.now, play.tensor_free);
+  const double cycles = play.pace.multiply / play.multiplications;
+  play.tensor_free = begin + cycles;
+  play.tensor_busy += cycles;
+  if (play.first_multiply < 0) play.first_multiply = begin;
+  if (use.multiply_begin < 0) use.multiply_begin = begin;
+  use.multiply_end = play.tensor_free;
+  player.multiplied.push_back(play.tensor_free);
+}
+
+void act(Play& play, Player& player) {
+  const model::RecordedAction& recorded = player.actions[player.next].recorded;
+  switch (recorded.kind) {
+    case Kind::wait:
+      wait(play, player, recorded);
+      break;
+    case Kind::arrive: {
+      contribute(play, {recorded.barrier, recorded.value}, player.now);
+      const bool releases = player.released < player.tiles.size();
+      if (releases) use_of(play, player, player.tiles[player.released++]).released = player.now;
+      break;
+    }
+    case Kind::box: {
+      const auto phase = std::find_if(play.phases.begin(), play.phases.end(), [&](const auto& p) {
+        return p.first.first == recorded.barrier && p.second.missing > 0;
+      });
+      RingTile& tile = play.ring.tiles[play.tile_of.at(phase->first)];
+      const double begin = std::max(player.now, play.engine_free);
+      if (tile.copy_end == 0) {
+        tile.copy_begin = begin;
+        tile.asked = std::exchange(player.asked, player.now);
+        tile.granted = player.now;
+      }
+      play.engine_free =
+          begin + play.pace.copy * static_cast<double>(recorded.bytes) / play.tile_bytes;
+      tile.copy_end = play.engine_free;
+      contribute(play, phase->first, play.engine_free);
+      break;
+    }
+    case Kind::multiply:
+      multiply(play, player, recorded);
+      break;
+    case Kind::multiplied:
+      if (recorded.value > 0) {
+        player.now = std::max(player.now, player.multiplied.at(recorded.value - 1));
+      }
+      break;
+  }
+  ++player.next;
+}
+
+}  // namespace
+
+Ring ring_of(const TracedStage& stage, const Pace& pace) {
+  Play play{stage, pace, players_of(stage.block), {}, {}, {}};
+  prepare(play);
+  const auto is_done = [](const Player& p) { return p.next == p.actions.size(); };
+  while (!std::all_of(play.players.begin(), play.players.end(), is_done)) {
+    Player* first = nullptr;
+    for (Player& player : play.players) {
+      if (is_ready(play, player) && (first == nullptr || player.now < first->now)) first = &player;
+    }
+    if (first == nullptr) throw std::logic_error("the threads of a block wait for each other");
+    act(play, *first);
+  }
+  play.ring.multiplying = play.tensor_busy / (play.tensor_free - play.first_multiply);
+  return play.ring;
+}
+
+namespace {
+
+constexpr double kLeft = 132, kWide = 644, kHigh = 22;
+
+struct Time {
+  double scale;  // px per cycle
+  double x(double cycles) const { return kLeft + std::min(cycles * scale, kWide); }
+};
+
+void bar(
+    Svg& svg, const Time& time, double from, double to, double y, Fill fill,
+    const std::string& words = "") {
+  const double x = time.x(from), width = time.x(to) - x;
+  if (width < 0.5) return;
+  svg.rect(x, y, width, kHigh, fill);
+  if (words.empty() || text_width(words, {.small = true}) > width) return;
+  svg.text(
+      x + width / 2, y + kHigh / 2 + 4.5, words,
+      {.anchor = Anchor::middle, .small = true, .on_fill = true});
+}
+
+std::string k_tile(std::size_t tile) {
+  return text::printed("k %zu", tile);
+}
+
+double multiply_begin(const RingTile& tile) {
+  double begin = tile.uses.at(0).multiply_begin;
+  for (const Use& use : tile.uses) begin = std::min(begin, use.multiply_begin);
+  return begin;
+}
+
+double multiply_end(const RingTile& tile) {
+  double end = 0;
+  for (const Use& use : tile.uses) end = std::max(end, use.multiply_end);
+  return end;
+}
+
+double released(const RingTile& tile) {
+  double at = 0;
+  for (const Use& use : tile.uses) at = std::max(at, use.released);
+  return at;
+}
+
+void name(Svg& svg, double y, const std::string& words) {
+  svg.text(24, y + kHigh / 2 + 4.5, words, {.small = true});
+  svg.rect(kLeft, y, kWide, kHigh, Fill::paper);
+}
+
+// A row for each place; returns the y below.
+double draw_places(Svg& svg, double y, const Time& time, const Ring& ring) {
+  for (int place = 0; place < ring.places; ++place) {
+    name(svg, y + place * kHigh, text::printed("place %d", place));
+  }
+  for (std::size_t k = 0; k < ring.tiles.size(); ++k) {
+    const RingTile& tile = ring.tiles[k];
+    const double at = y + tile.place * kHigh, begin = multiply_begin(tile);
+    bar(svg, time, tile.copy_begin, tile.copy_end, at, Fill::warp, k_tile(k));
+    bar(svg, time, tile.copy_end, begin, at, Fill::waiting);
+    if (tile.split) bar(svg, time, tile.split->begin, tile.split->end, at, Fill::quiet, "low");
+    bar(svg, time, begin, released(tile), at, Fill::one, text::printed("phase %u", tile.phase));
+  }
+  return y + ring.places * kHigh;
+}
+
+// A row for each that works; returns the y below.
+double draw_workers(Svg& svg, double y, const Time& time, const Ring& ring) {
+  const auto row = [&](const std::string& words, const auto& draw) {
+    name(svg, y, words);
+    for (std::size_t k = 0; k < ring.tiles.size(); ++k) draw(ring.tiles[k], k);
+    y += kHigh;
+  };
+  row("copying thread", [&](const RingTile& tile, std::size_t) {
+    bar(svg, time, tile.asked, tile.granted, y, Fill::waiting);
+  });
+  row("copy engine", [&](const RingTile& tile, std::size_t k) {
+    bar(svg, time, tile.copy_begin, tile.copy_end, y, Fill::warp, k_tile(k));
+  });
+  if (ring.tiles.at(0).split) {
+    row("splitting warps", [&](const RingTile& tile, std::size_t k) {
+      bar(svg, time, tile.split->asked, tile.split->begin, y, Fill::waiting);
+      bar(svg, time, tile.split->begin, tile.split->end, y, Fill::quiet, k_tile(k));
+    });
+  }
+  for (std::size_t group = 0; group < ring.tiles.at(0).uses.size(); ++group) {
+    row(text::printed("warpgroup %zu", group + 1), [&](const RingTile& tile, std::size_t) {
+      const Use& use = tile.uses.at(group);
+      bar(svg, time, use.asked, use.begin, y, Fill::waiting);
+      bar(svg, time, use.begin, use.loaded, y, Fill::other);
+    });
+  }
+  row("tensor cores", [&](const RingTile& tile, std::size_t k) {
+    bar(svg, time, multiply_begin(tile), multiply_end(tile), y, Fill::one, k_tile(k));
+  });
+  return y;
+}
+
+double ticks(Svg& svg, double y, const Time& time, double last) {
+  const int step = last > 10'000 ? 2000 : 1000;
+  for (int cycles = 0; cycles <= last; cycles += step) {
+    svg.line(time.x(cycles), y, time.x(cycles), y + 5, "thin");
+    svg.text(
+        time.x(cycles), y + 18, text::grouped(cycles), {.anchor = Anchor::middle, .small = true});
+  }
+  svg.text(24, y + 18, "cycles", {.small = true});
+  return y + 44;
+}
+
+}  // namespace
+
+Drawing draw_ring(const TracedStage& stage, const Pace& pace) {
+  const Ring ring = ring_of(stage, pace);
+  const auto again = static_cast<std::size_t>(ring.places);
+  const RingTile& next = ring.tiles.at(again);
+  const std::string how =
+      next.split
+          ? text::printed(
+                "Warps make the low parts of a tile of A in %.0f cycles, and a warpgroup waits for "
+                "these, too. ",
+                next.split->end - next.split->begin)
+          : text::printed(
+                "One thread has the copy engine fill all places at once. For tile %zu it waits "
+                "until both warpgroups have given back place %d, after ",
+                again, next.place) +
+                text::grouped(std::lround(next.granted)) +
+                text::printed(
+                    " cycles; all waits for that tile name phase %u instead of %u. A warpgroup "
+                    "loads the fragments of a tile while the tile before is multiplied. ",
+                    next.phase, ring.tiles.at(0).phase);
+  const std::string finding =
+      text::printed(
+          "The ring of stage %d has %d places, and each tile along K takes %.0f cycles to copy "
+          "and ",
+          stage.stage->number, ring.places, pace.copy) +
+      text::grouped(std::lround(pace.multiply)) + " to multiply. " + how +
+      text::printed(
+          "From the first multiplication on, the tensor cores work %.0f %% of the time.",
+          100 * ring.multiplying);
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "copied");
+  x = svg.legend(x, 66, Fill::one, "multiplied");
+  x = svg.legend(x, 66, Fill::waiting, "waits");
+  x = svg.legend(x, 66, Fill::other, "fragments of B are loaded");
+  if (next.split) svg.legend(x, 66, Fill::quiet, "low parts of A are made");
+  svg.text(
+      24, 90,
+      "The order, the waits and the bytes are as traced. Lengths are the ceiling model's, on an "
+      "H200, without latencies.",
+      {.small = true, .faint = true});
+  const double last = released(ring.tiles.back());
+  const Time time{kWide / last};
+  svg.text(24, 118, "The ring in shared memory", {.bold = true});
+  double y = draw_places(svg, 128, time, ring);
+  svg.text(24, y + 28, "Who works when", {.bold = true});
+  y = draw_workers(svg, y + 38, time, ring);
+  y = ticks(svg, y, time, last);
+  y = svg.paragraph(24, y, finding, 752);
+  return {finding, svg.elements(), y + 4};
+}
+
+}  // namespace pictures

@@ -1,0 +1,491 @@
+// The SMs of a GPU: what they consist of, which blocks they start with, and which they compute
+// when.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "lab/problem.h"
+#include "model/ceiling.h"
+#include "model/gpus.h"
+#include "model/warp_access.h"
+#include "show/pictures/pictures.h"
+#include "show/pictures/svg.h"
+#include "simulator/trace/recorder.h"
+#include "simulator/trace/trace.h"
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+// Sizes that the model does not use.
+struct Sizes {
+  const char* gpu;
+  int l1_and_smem_kb;  // of an SM
+  int l2_mb;
+  int dram_gb;
+};
+// H200: 256 KB are those of the same chip in NVIDIA's H100 whitepaper, 60 MB what
+// cudaDeviceProp::l2CacheSize says (62,914,560 bytes), 141 GB the
+// H200's data sheet. RTX 3090: NVIDIA's GA102 whitepaper.
+constexpr Sizes kH200{"H200", 256, 60, 141}, kRtx3090{"RTX 3090", 128, 6, 24};
+
+// A loop of fused multiply-adds on registers alone, measured on an H200 for this project.
+constexpr double kMeasuredFmaTflops = 64.3;
+
+double peak_tflops(const model::Gpu& gpu) {
+  return gpu.sms * gpu.fp32_lanes_per_sm * 2 * gpu.boost_ghz / 1e3;
+}
+
+std::string kb(int bytes) {
+  return text::printed("%d KB", bytes / 1024);
+}
+
+std::string tb_per_s(double bytes_per_clock, const model::Gpu& gpu) {
+  return text::significant(bytes_per_clock * gpu.boost_ghz / 1e3) + " TB/s";
+}
+
+void words(Svg& svg, double x, double y, const std::string& text, bool bold = false) {
+  svg.text(x, y, text, {.anchor = Anchor::middle, .bold = bold, .small = true, .on_fill = true});
+}
+
+void plain_words(Svg& svg, double x, double y, const std::string& text, bool bold = false) {
+  svg.text(x, y, text, {.anchor = Anchor::middle, .bold = bold, .small = true});
+}
+
+constexpr double kX = 24, kGpuWide = 446, kSm = 84, kL1 = 306, kL2 = 432, kDram = 520, kBox = 50;
+
+// One of an SM's parts: what feeds and does the arithmetic of its warps.
+void draw_part(Svg& svg, double x, const model::Gpu& gpu) {
+  constexpr double kPart = 102;
+  const double middle = x + kPart / 2;
+  const int lanes = gpu.fp32_lanes_per_sm / model::kSchedulers;
+  svg.rect(x, kSm + 32, kPart, 178, Fill::paper);
+  svg.rect(x + 6, kSm + 38, kPart - 12, 42, Fill::waiting);
+  words(svg, middle, kSm + 55, "scheduler", true);
+  words(svg, middle, kSm + 72, "1 issue/cycle");
+  svg.rect(x + 6, kSm + 86, kPart - 12, 42, Fill::one);
+  words(svg, middle, kSm + 103, "registers", true);
+  words(svg, middle, kSm + 120, kb(4 * gpu.registers_per_sm / model::kSchedulers));
+  svg.rect(x + 6, kSm + 134, kPart - 12, 44, Fill::quiet);
+  svg.grid(x + 6, kSm + 134, kPart - 12, 44, lanes / 4, 4);
+  plain_words(svg, middle, kSm + 198, text::printed("%d FMA lanes", lanes));
+}
+
+void draw_arrow(Svg& svg, double from, double to, const std::string& text) {
+  const double x = kX + 60;
+  svg.line(x, from + 4, x, to - 4, "thick");
+  svg.path(
+      "M" + pixels(x - 5) + " " + pixels(from + 10) + "l5 -6l5 6M" + pixels(x - 5) + " " +
+          pixels(to - 10) + "l5 6l5 -6",
+      "thick");
+  svg.text(x + 16, (from + to) / 2 + 4, text, {.small = true});
+}
+
+void draw_chip(Svg& svg, const model::Gpu& gpu) {
+  const double sm_end = kL1 + 82;
+  for (const double behind : {12.0, 6.0, 0.0}) {  // the other SMs
+    svg.rect(kX + behind, kSm + 6 - behind / 2, kGpuWide - 12, sm_end - kSm - 6, Fill::paper);
+  }
+  svg.text(kX + 12, kSm + 24, "SM: streaming multiprocessor", {.bold = true, .small = true});
+  svg.text(
+      kX + kGpuWide - 20, kSm + 24,
+      text::printed("a warp: %d threads, its lanes", model::kWarpSize),
+      {.anchor = Anchor::end, .small = true});
+  for (int part = 0; part < model::kSchedulers; ++part) draw_part(svg, kX + 8 + part * 105.0, gpu);
+  const double smem_wide = 262;
+  svg.rect(kX + 8, kL1, smem_wide, 74, Fill::other);
+  words(svg, kX + 8 + smem_wide / 2, kL1 + 18, "shared memory", true);
+  svg.rect(kX + 16, kL1 + 26, smem_wide - 16, 18, Fill::paper);
+  svg.grid(kX + 16, kL1 + 26, smem_wide - 16, 18, model::kBanks, 1);
+  words(
+      svg, kX + 8 + smem_wide / 2, kL1 + 62,
+      text::printed("%d banks, %d bytes per cycle each", model::kBanks, model::kWordBytes));
+  const double l1_x = kX + 8 + smem_wide + 6, l1_wide = kGpuWide - 28 - smem_wide - 6 + 1;
+  svg.rect(l1_x, kL1, l1_wide, 74, Fill::warp);
+  words(svg, l1_x + l1_wide / 2, kL1 + 18, "L1 cache", true);
+  words(svg, l1_x + l1_wide / 2, kL1 + 38, "1 line per cycle:");
+  words(
+      svg, l1_x + l1_wide / 2, kL1 + 56, text::printed("%.0f bytes", model::l1_bytes_per_sm_clock));
+  draw_arrow(
+      svg, sm_end, kL2, text::printed("sectors of %d bytes, 4 to a line", model::kSectorBytes));
+  svg.rect(kX, kL2, kGpuWide, kBox, Fill::warp);
+  words(svg, kX + kGpuWide / 2, kL2 + 21, "L2 cache", true);
+  words(svg, kX + kGpuWide / 2, kL2 + 39, "one for all SMs");
+  draw_arrow(svg, kL2 + kBox, kDram, "what no cache holds");
+  svg.rect(kX, kDram, kGpuWide, kBox, Fill::warp);
+  words(svg, kX + kGpuWide / 2, kDram + 21, "DRAM: global memory", true);
+  words(svg, kX + kGpuWide / 2, kDram + 39, "A, B and C");
+}
+
+void draw_table(Svg& svg, const model::Gpu& a, const model::Gpu& b) {
+  constexpr double kName = 494, kFirst = 690, kSecond = 776;
+  const auto row = [&](double y, const char* name, const std::string& of_a, const std::string& of_b,
+                       bool bold = false) {
+    svg.text(kName, y, name, {.bold = bold, .small = true});
+    svg.text(kFirst, y, of_a, {.anchor = Anchor::end, .bold = bold, .small = true});
+    svg.text(kSecond, y, of_b, {.anchor = Anchor::end, .bold = bold, .small = true});
+  };
+  const auto number = [](int n) { return text::grouped(n); };
+  const auto ghz = [](const model::Gpu& gpu) { return text::shortest(gpu.boost_ghz) + " GHz"; };
+  const auto tflops = [](double value) { return text::significant(value); };
+  row(84, "", a.name, b.name, true);
+  row(106, "SMs", number(a.sms), number(b.sms));
+  row(128, "clock (boost)", ghz(a), ghz(b));
+  svg.text(kName, 156, "per SM", {.bold = true, .small = true});
+  row(178, "warps at a time", number(a.threads_per_sm / 32), number(b.threads_per_sm / 32));
+  row(200, "registers", kb(4 * a.registers_per_sm), kb(4 * b.registers_per_sm));
+  row(222, "FMA lanes", number(a.fp32_lanes_per_sm), number(b.fp32_lanes_per_sm));
+  svg.text(kName, 250, "all SMs, in TFLOP/s", {.bold = true, .small = true});
+  row(272, "FMA, peak", tflops(peak_tflops(a)), tflops(peak_tflops(b)));
+  row(294, "FMA, measured", tflops(kMeasuredFmaTflops), "–");
+  svg.text(kName, 326, "L1 and shared memory", {.bold = true, .small = true});
+  row(348, "both, per SM", number(kH200.l1_and_smem_kb) + " KB",
+      number(kRtx3090.l1_and_smem_kb) + " KB");
+  row(370, "shared, at most", kb(a.smem_bytes_per_sm), kb(b.smem_bytes_per_sm));
+  const auto l1 = [](const model::Gpu& gpu) {
+    return tb_per_s(gpu.sms * model::l1_bytes_per_sm_clock, gpu);
+  };
+  row(392, "rate, all SMs", l1(a), l1(b));
+  row(452, "L2, size", number(kH200.l2_mb) + " MB", number(kRtx3090.l2_mb) + " MB");
+  row(474, "L2, rate measured", tb_per_s(a.l2_bytes_per_clock, a), "–");
+  const auto dram = [](const model::Gpu& gpu) {
+    return text::significant(gpu.dram_gb_per_s / 1e3) + " TB/s";
+  };
+  row(540, "DRAM, size", number(kH200.dram_gb) + " GB", number(kRtx3090.dram_gb) + " GB");
+  row(562, "DRAM, rate", dram(a), dram(b));
+}
+
+}  // namespace
+
+Picture draw_gpu() {
+  const model::Gpu &h200 = *model::find_gpu(kH200.gpu), &rtx3090 = *model::find_gpu(kRtx3090.gpu);
+  const std::string finding =
+      text::printed(
+          "A GPU is many SMs that share an L2 cache and DRAM: %d on an H200, %d on an RTX 3090. In "
+          "each SM, %d schedulers issue the instructions of its warps, each to %d lanes; the "
+          "registers, shared memory and the L1 cache are the SM's own. ",
+          h200.sms, rtx3090.sms, model::kSchedulers, h200.fp32_lanes_per_sm / model::kSchedulers) +
+      "While DRAM brings one byte, the lanes of an H200 can do " +
+      text::significant(1e3 * peak_tflops(h200) / h200.dram_gb_per_s) + " operations.";
+  Svg svg;
+  svg.text(
+      24, 62,
+      "Sizes and rates are NVIDIA's, except where it says measured. A rate of L1 is a line per SM "
+      "and cycle.",
+      {.small = true, .faint = true});
+  draw_chip(svg, h200);
+  draw_table(svg, h200, rtx3090);
+  const double y = svg.paragraph(24, kDram + kBox + 32, finding, 752);
+  return {"gpu", "The GPU on one page", {finding, svg.elements(), y + 4}};
+}
+
+void add_block(FirstWave& wave, const BlockRequests& block, const model::Variant& variant) {
+  bool stores_C = false;
+  for (const Request& request : block.requests) {
+    if (request.shared) continue;
+    for (int lane = 0; lane < block.warp.lanes; ++lane) {
+      if (!is_active(request.access, lane)) continue;
+      const int words = std::max(request.access.bytes, model::kWordBytes) / model::kWordBytes;
+      const Element e = element_at(block, request.array[0], request.access.address[lane]);
+      if (e.matrix == 'A') wave.rows_of_A.insert(e.row);
+      for (int w = 0; w < words && e.matrix == 'B'; ++w) wave.columns_of_B.insert(e.col + w);
+      if (e.matrix == 'C' && !std::exchange(stores_C, true)) {
+        wave.tiles.push_back({e.row / variant.BM, e.col / variant.BN});
+      }
+    }
+  }
+}
+
+FirstWave first_wave(
+    const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
+    int N) {
+  const int K = variant.BK;
+  const lab::Floats A(static_cast<std::size_t>(M) * K), B(static_cast<std::size_t>(K) * N);
+  // Only the pages that these blocks store to take memory, so C is not a vector, which is filled.
+  const std::size_t bytes = static_cast<std::size_t>(M) * N * sizeof(float);
+  const std::unique_ptr<void, void (*)(void*)> C(lab::allocate_guarded(bytes), lab::free_guarded);
+  const machine::GlobalArray arrays[] = {
+      {"A", A.data(), A.size() * sizeof(float)},
+      {"B", B.data(), B.size() * sizeof(float)},
+      {"C", C.get(), bytes, true}};
+
+  std::vector<std::int64_t> blocks(gpu.sms);
+  std::iota(blocks.begin(), blocks.end(), 0);
+  trace::Recorder recorder{.blocks = blocks};
+  machine::Machine machine{&gpu, machine::Blocks::kSample, false};
+  machine.recorder = &recorder;
+  machine.sample = [&](machine::Extent grid) {
+    auto those = blocks;
+    those.resize(std::min<std::int64_t>(gpu.sms, grid.volume()));
+    return those;
+  };
+  machine.arrays = arrays;
+  trace::trace(machine, arrays, [&] {
+    table.run(variant, gpu.sms, M, N, K, 1, A.data(), B.data(), 0, static_cast<float*>(C.get()));
+  });
+  FirstWave wave;
+  for (const std::int64_t block : blocks) {
+    add_block(wave, requests_of_block(recorder.launches.at(0), block, M, N, K), variant);
+  }
+  return wave;
+}
+
+int lines_read(const FirstWave& wave) {
+  return static_cast<int>(wave.rows_of_A.size() + wave.columns_of_B.size());
+}
+
+namespace {
+
+constexpr double kSide = 320, kStrip = 16, kGap = 6;  // px: of C, of A's and B's strips
+
+// The matrices of one panel: C with the tiles of the wave, what is read of A at its left and of B
+// above.
+void draw_wave(
+    Svg& svg, double x, double y, const FirstWave& wave, const model::Variant& variant, int M,
+    int N) {
+  const double left = x + kStrip + kGap, top = y + kStrip + kGap;
+  const double high = kSide * variant.BM / M, wide = kSide * variant.BN / N;
+  svg.rect(x, top, kStrip, kSide, Fill::paper);
+  svg.rect(left, y, kSide, kStrip, Fill::paper);
+  svg.rect(left, top, kSide, kSide, Fill::paper);
+  Cells of_A, of_B;
+  for (const int row : wave.rows_of_A) of_A.insert({row, 0});
+  for (const int col : wave.columns_of_B) of_B.insert({0, col});
+  for (const Rectangle& r : rectangles(of_A)) {
+    svg.rect(x, top + kSide * r.row / M, kStrip, kSide * r.rows / M, Fill::warp);
+  }
+  for (const Rectangle& r : rectangles(of_B)) {
+    svg.rect(left + kSide * r.col / N, y, kSide * r.cols / N, kStrip, Fill::other);
+  }
+  const Cells tiles(wave.tiles.begin(), wave.tiles.end());
+  for (const Rectangle& r : rectangles(tiles)) {
+    svg.rect(left + r.col * wide, top + r.row * high, r.cols * wide, r.rows * high, Fill::one);
+  }
+  std::string order;
+  for (const auto& [row, col] : wave.tiles) {
+    order += (order.empty() ? "M" : "L") + pixels(left + (col + 0.5) * wide) + " " +
+             pixels(top + (row + 0.5) * high);
+  }
+  svg.path(order, "thin");
+  svg.rect(left, top, kSide, kSide, Fill::outline);
+}
+
+std::string counts_of(const FirstWave& wave) {
+  return text::grouped(static_cast<long long>(wave.rows_of_A.size())) + " rows of A and " +
+         text::grouped(static_cast<long long>(wave.columns_of_B.size())) + " columns of B";
+}
+
+// "8 rows and 17 columns of tiles"
+std::string extent_of(const FirstWave& wave) {
+  std::set<int> rows, cols;
+  for (const auto& [row, col] : wave.tiles) {
+    rows.insert(row);
+    cols.insert(col);
+  }
+  return text::printed("%zu rows and %zu columns of tiles", rows.size(), cols.size());
+}
+
+}  // namespace
+
+Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int M, int N) {
+  const int old_lines = lines_read(before.wave), lines = lines_read(after.wave);
+  const auto says = [](const WaveOfStage& one) {
+    return text::printed("In stage %d their tiles of C lie in ", one.stage->number) +
+           extent_of(one.wave) + ", and the blocks read " + counts_of(one.wave) + ". ";
+  };
+  const std::string finding = text::printed(
+                                  "The first %zu blocks of a launch run together, one on each SM. ",
+                                  before.wave.tiles.size()) +
+                              says(before) + says(after) + "In 32 steps of k this is " +
+                              text::grouped(lines) + " different lines of 128 bytes instead of " +
+                              text::grouped(old_lines) +
+                              text::printed(": %.0f %%.", 100.0 * lines / old_lines);
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::one, "tiles of C that these blocks compute");
+  x = svg.legend(x, 66, Fill::warp, "rows of A");
+  svg.legend(x, 66, Fill::other, "columns of B");
+  svg.text(
+      24, 90,
+      text::printed(
+          "C is %d × %d, a tile %d × %d. At the left of C lies A, above it B. The line is the "
+          "order of the blocks.",
+          M, N, after.variant->BM, after.variant->BN),
+      {.small = true, .faint = true});
+  constexpr double kSecond = 24 + kSide + kStrip + kGap + 40;
+  double at = 24;
+  for (const WaveOfStage* one : {&before, &after}) {
+    svg.text(
+        at, 122, text::printed("Stage %d, %s", one->stage->number, one->stage->name),
+        {.bold = true});
+    draw_wave(svg, at, 136, one->wave, *one->variant, M, N);
+    const double below = 136 + kStrip + kGap + kSide + 20;
+    svg.text(at, below, counts_of(one->wave) + ",", {.small = true});
+    svg.text(
+        at, below + 18, "in 32 steps of k " + text::grouped(lines_read(one->wave)) + " lines",
+        {.small = true});
+    at = kSecond;
+  }
+  const double y = svg.paragraph(24, 136 + kStrip + kGap + kSide + 74, finding, 752);
+  return {finding, svg.elements(), y + 4};
+}
+
+std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms) {
+  std::vector<int> free(sms);  // when each SM is
+  std::vector<SmTime> times;
+  const int cut = tiles - shares.whole;
+  for (int block = 0; block < model::blocks_of(shares, tiles); ++block) {
+    const auto first = std::min_element(free.begin(), free.end());
+    SmTime one{static_cast<int>(first - free.begin()), block, 1, 0, *first, *first + k_tiles};
+    if (block >= shares.whole) {
+      one.tile = shares.whole + (block - shares.whole) % cut;
+      one.parts = shares.parts;
+      one.part = (block - shares.whole) / cut;
+      const int left = k_tiles - one.part * shares.depth;
+      one.end = one.begin + std::min(shares.depth, left);
+    }
+    *first = one.end;
+    times.push_back(one);
+  }
+  return times;
+}
+
+int end_of(const std::vector<SmTime>& times) {
+  int end = 0;
+  for (const SmTime& one : times) end = std::max(end, one.end);
+  return end;
+}
+
+int busy_sms(const std::vector<SmTime>& times, int when) {
+  return static_cast<int>(std::count_if(times.begin(), times.end(), [&](const SmTime& one) {
+    return one.begin <= when && when < one.end;
+  }));
+}
+
+namespace {
+
+constexpr double kLeft = 90, kWide = 684, kHigh = 2;  // px; kHigh of one SM
+
+// Time from left to right, in K tiles.
+struct Time {
+  double last;
+  double x(double k_tiles) const { return kLeft + k_tiles / last * kWide; }
+};
+
+Fill fill_of(const SmTime& one) {
+  return one.parts == 1 ? Fill::warp : one.part == 0 ? Fill::one : Fill::other;
+}
+
+// Neighbouring SMs that do the same at the same time are one area. Returns the y below.
+double draw_sms(
+    Svg& svg, double y, const Time& time, const std::vector<SmTime>& times, int sms,
+    const std::string& title) {
+  svg.text(24, y, title, {.bold = true});
+  y += 12;
+  std::vector<SmTime> sorted = times;
+  std::sort(sorted.begin(), sorted.end(), [](const SmTime& a, const SmTime& b) {
+    return std::tie(a.begin, a.end, a.sm) < std::tie(b.begin, b.end, b.sm);
+  });
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t next = i + 1;
+    while (next < sorted.size() && sorted[next].begin == sorted[i].begin &&
+           sorted[next].end == sorted[i].end && fill_of(sorted[next]) == fill_of(sorted[i]) &&
+           sorted[next].sm == sorted[next - 1].sm + 1) {
+      ++next;
+    }
+    const SmTime& one = sorted[i];
+    svg.rect(
+        time.x(one.begin), y + one.sm * kHigh, time.x(one.end) - time.x(one.begin),
+        static_cast<double>(next - i) * kHigh, fill_of(one));
+    i = next;
+  }
+  svg.rect(kLeft, y, kWide, sms * kHigh, Fill::outline);
+  svg.text(24, y + 10, "SM 0", {.small = true});
+  svg.text(24, y + sms * kHigh, text::printed("SM %d", sms - 1), {.small = true});
+  return y + sms * kHigh + 32;
+}
+
+double ticks(Svg& svg, double y, const Time& time, int k_tiles) {
+  svg.line(kLeft, y, kLeft + kWide, y, "thin");
+  for (int at = 0; at <= time.last; at += k_tiles) {
+    svg.line(time.x(at), y, time.x(at), y + 5, "thin");
+    svg.text(time.x(at), y + 18, text::grouped(at), {.anchor = Anchor::middle, .small = true});
+  }
+  svg.text(24, y + 18, "K tiles", {.small = true});
+  return y + 46;
+}
+
+std::string finding_of(
+    const model::ShareOut& shares, const std::vector<SmTime>& before,
+    const std::vector<SmTime>& after, int tiles, int k_tiles, int sms) {
+  const int end_before = end_of(before), end_after = end_of(after);
+  const int cut = tiles - shares.whole, busy = busy_sms(before, end_before - 1);
+  const int last = k_tiles - (shares.parts - 1) * shares.depth;
+  const int idle = sms - busy, waves = (tiles + sms - 1) / sms;
+  std::string finding =
+      text::printed(
+          "C has %d tiles with %d K tiles each. If each tile has one block, the blocks run on %d "
+          "SMs "
+          "in %d ",
+          tiles, k_tiles, sms, waves) +
+      (waves == 1 ? "wave, in which" : "waves, and in the last one") +
+      text::printed(" %d SMs are idle. Cut along K, ", idle) +
+      (cut == 1 ? std::string("the last tile") : text::printed("each of the last %d tiles", cut)) +
+      text::printed(" has %d parts", shares.parts);
+  finding += last == shares.depth ? text::printed(" of %d K tiles", last)
+             : shares.parts == 2
+                 ? text::printed(" of %d and %d K tiles", shares.depth, last)
+                 : text::printed(" of %d K tiles, the last one of %d", shares.depth, last);
+  if (cut > idle) {
+    finding += text::printed(
+        ": the %d SMs that were idle compute the second parts, up to %d of them one after the "
+        "other",
+        idle, (cut + idle - 1) / idle);
+  }
+  return finding + ". The last block ends after " + text::grouped(end_after) +
+         " K tiles instead of " + text::grouped(end_before) + ": " +
+         text::printed(
+             "%.2f waves instead of %.0f.", static_cast<double>(end_after) / k_tiles,
+             static_cast<double>(end_before) / k_tiles);
+}
+
+}  // namespace
+
+std::optional<Drawing> draw_sm_times(
+    const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K) {
+  const model::ShareOut shares = model::share_out(variant, M, N, K, gpu.sms);
+  if (shares.parts == 1) return std::nullopt;
+  const model::ShareOut uncut = model::share_out(variant, M, N, K, 0);
+  const int tiles = model::tiles_of(variant, M, N), k_tiles = uncut.depth;
+  const std::vector<SmTime> before = sm_times(uncut, tiles, k_tiles, gpu.sms);
+  const std::vector<SmTime> after = sm_times(shares, tiles, k_tiles, gpu.sms);
+  const std::string finding = finding_of(shares, before, after, tiles, k_tiles, gpu.sms);
+  Svg svg;
+  double x = svg.legend(24, 66, Fill::warp, "a whole tile of C");
+  x = svg.legend(x, 66, Fill::one, "the first part of a tile");
+  x = svg.legend(x, 66, Fill::other, shares.parts == 2 ? "its second part" : "its other parts");
+  svg.legend(x, 66, Fill::paper, "idle");
+  svg.text(
+      24, 90,
+      text::printed(
+          "A row is an SM of an %s, with one block at a time. The product is %d × %d × %d, a tile "
+          "of C %d × %d.",
+          gpu.name.c_str(), M, N, K, variant.BM, variant.BN),
+      {.small = true, .faint = true});
+  const Time time{static_cast<double>(std::max(end_of(before), end_of(after)))};
+  double y = draw_sms(svg, 122, time, before, gpu.sms, "Before: a block for each tile");
+  y = draw_sms(svg, y, time, after, gpu.sms, "After: the tiles of the last wave are cut along K");
+  y = ticks(svg, y - 24, time, k_tiles);
+  y = svg.paragraph(24, y, finding, 752);
+  y = svg.paragraph(
+      24, y + 6,
+      "Time is counted in K tiles. What it takes to start a block, and to store and add up the "
+      "sums of the parts, is left out.",
+      752, {.small = true, .faint = true});
+  return Drawing{finding, svg.elements(), y + 4};
+}
+
+}  // namespace pictures

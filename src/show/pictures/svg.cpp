@@ -1,0 +1,294 @@
+#include "show/pictures/svg.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "text/numbers.h"
+
+namespace pictures {
+
+namespace {
+
+const char* class_of(Fill fill) {
+  switch (fill) {
+    case Fill::paper:
+      return "paper";
+    case Fill::quiet:
+      return "quiet";
+    case Fill::one:
+      return "one";
+    case Fill::warp:
+      return "warp";
+    case Fill::other:
+      return "other";
+    case Fill::trouble:
+      return "trouble";
+    case Fill::waiting:
+      return "waiting";
+    case Fill::outline:
+      return "outline";
+  }
+  return "";
+}
+
+// How far DejaVu Sans advances for the characters from ' ' to '~', in hundredths of the font's
+// size.
+constexpr std::array<unsigned char, 95> kAdvance = {
+    32, 40, 46, 84, 64, 95, 78, 27, 39,  39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
+    64, 64, 34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29, 29, 66, 56, 86, 75, 79,
+    60, 79, 69, 63, 61, 73, 68, 99, 69,  61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35, 63,
+    63, 28, 28, 58, 28, 97, 63, 61, 63,  63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84};
+constexpr int kOtherAdvance = 84;  // of × and →; dashes and exponents are narrower
+constexpr double kBolder = 1.12;   // DejaVu Sans Bold is wider by so much
+
+}  // namespace
+
+double text_width(std::string_view words, TextStyle style) {
+  double hundredths = 0;
+  for (const char c : words) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte <= '~') {
+      hundredths += kAdvance[byte - ' '];
+    } else if ((byte & 0xC0) == 0xC0) {  // the first byte of a longer character
+      hundredths += kOtherAdvance;
+    }
+  }
+  return hundredths / 100 * (style.small ? 12 : 14) * (style.bold ? kBolder : 1);
+}
+
+std::string pixels(double value) {
+  // What lies half way between two tenths, give or take a rounding error, goes up everywhere.
+  const long long tenths = std::llround(std::floor(value * 10 + 0.5 + 1e-6));
+  std::array<char, 32> text;
+  char* end = std::to_chars(text.data(), text.data() + text.size(), std::abs(tenths) / 10).ptr;
+  std::string result = (tenths < 0 ? "-" : "") + std::string(text.data(), end);
+  if (tenths % 10 != 0)
+    result += "." + std::string(1, static_cast<char>('0' + std::abs(tenths % 10)));
+  return result;
+}
+
+void Svg::rect(double x, double y, double width, double height, Fill fill) {
+  body_ += std::string("<rect class=\"area ") + class_of(fill) + "\" x=\"" + pixels(x) + "\" y=\"" +
+           pixels(y) + "\" width=\"" + pixels(width) + "\" height=\"" + pixels(height) + "\"/>\n";
+}
+
+void Svg::line(double x1, double y1, double x2, double y2, const char* kind) {
+  body_ += std::string("<path class=\"") + kind + "\" d=\"M" + pixels(x1) + " " + pixels(y1) + "L" +
+           pixels(x2) + " " + pixels(y2) + "\"/>\n";
+}
+
+void Svg::circle(double x, double y, double radius, Fill fill) {
+  body_ += std::string("<circle class=\"mark ") + class_of(fill) + "\" cx=\"" + pixels(x) +
+           "\" cy=\"" + pixels(y) + "\" r=\"" + pixels(radius) + "\"/>\n";
+}
+
+void Svg::diamond(double x, double y, double radius, Fill fill) {
+  const std::string r = pixels(radius), back = pixels(-radius);
+  path(
+      "M" + pixels(x) + " " + pixels(y - radius) + "l" + r + " " + r + "l" + back + " " + r + "l" +
+          back + " " + back + "z",
+      (std::string("mark ") + class_of(fill)).c_str());
+}
+
+void Svg::path(std::string_view d, const char* kind) {
+  body_ += std::string("<path class=\"") + kind + "\" d=\"" + std::string(d) + "\"/>\n";
+}
+
+void Svg::text(double x, double y, std::string_view words, TextStyle style) {
+  std::string classes;
+  const auto add = [&](bool is, const char* name) {
+    if (is) classes += (classes.empty() ? "" : " ") + std::string(name);
+  };
+  add(style.anchor == Anchor::middle, "middle");
+  add(style.anchor == Anchor::end, "end");
+  add(style.bold, "bold");
+  add(style.small, "small");
+  add(style.faint, "faint");
+  add(style.on_fill, "on");
+  body_ += "<text" + (classes.empty() ? "" : " class=\"" + classes + "\"") + " x=\"" + pixels(x) +
+           "\" y=\"" + pixels(y) + "\">" + xml_escaped(words) + "</text>\n";
+}
+
+void Svg::grid(double x, double y, double width, double height, int columns, int rows) {
+  std::string d;
+  for (int c = 0; c <= columns; ++c) {
+    d += "M" + pixels(x + width * c / columns) + " " + pixels(y) + "v" + pixels(height);
+  }
+  for (int r = 0; r <= rows; ++r) {
+    d += "M" + pixels(x) + " " + pixels(y + height * r / rows) + "h" + pixels(width);
+  }
+  path(d, "hair");
+}
+
+double Svg::legend(double x, double y, Fill fill, std::string_view meaning) {
+  rect(x, y - 11, 18, 13, fill);
+  text(x + 24, y, meaning, {.small = true});
+  return x + 24 + text_width(meaning, {.small = true}) + 18;
+}
+
+double Svg::paragraph(double x, double y, std::string_view words, double width, TextStyle style) {
+  const auto put = [&](std::string_view line) {
+    text(x, y, line, style);
+    y += style.small ? 16 : 19;
+  };
+  std::size_t fits = 0;  // characters, up to a space, that are known to fit
+  for (std::size_t end = 0; end < words.size();) {
+    end = std::min(words.find(' ', end + 1), words.size());
+    if (fits > 0 && text_width(words.substr(0, end), style) > width) {
+      put(words.substr(0, fits));
+      words.remove_prefix(fits + 1);
+      fits = end = 0;
+    } else {
+      fits = end;
+    }
+  }
+  if (!words.empty()) put(words);
+  return y;
+}
+
+namespace {
+
+// A pattern of 8 x 8 px: strokes on a colour.
+std::string pattern(const char* name, const char* colour, const char* strokes) {
+  return text::printed(
+      "<pattern id=\"%s\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+      "<path d=\"M0 0h8v8H0z\" fill=\"%s\"/>%s</pattern>\n",
+      name, colour, strokes);
+}
+
+// Light paper first; what dark paper changes stands below. A mark keeps its black border on both.
+std::string style_sheet() {
+  return "<style>\n"
+         "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+         "font-size:14px;fill:#1f2328}\n"
+         ".title{font-size:18px;font-weight:600}.bold{font-weight:600}.small{font-size:12px}\n"
+         ".faint{fill:#59636e}.middle{text-anchor:middle}.end{text-anchor:end}\n"
+         ".page,.paper{fill:#fff}.page{stroke:#d1d9e0}.quiet{fill:#e4e8ec}.outline{fill:none}\n"
+         ".one{fill:#e69f00}.warp{fill:url(#warp)}.other{fill:url(#other)}"
+         ".trouble{fill:url(#trouble)}.waiting{fill:url(#waiting)}\n"
+         ".area{stroke:#59636e;stroke-width:.7}.outline{stroke:#1f2328;stroke-width:2}\n"
+         ".thin{stroke:#59636e;stroke-width:.7;fill:none}.hair{stroke:#a7b0b9;stroke-width:.5;"
+         "fill:none}.thick{stroke:#1f2328;stroke-width:2;fill:none}"
+         ".dashed{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:5 4;fill:none}\n"
+         ".mark{stroke:#000;stroke-width:1.2}\n"
+         "@media(prefers-color-scheme:dark){\n"
+         "text{fill:#f0f6fc}.faint{fill:#a9b4c0}.page,.paper{fill:#0d1117}.page{stroke:#3d444d}"
+         ".quiet{fill:#2f3742}\n"
+         ".area,.thin{stroke:#9198a1}.hair{stroke:#4b535d}.outline,.thick,.dashed{stroke:#f0f6fc}"
+         "\n}\n"
+         ".on{fill:#000;paint-order:stroke;stroke:#fff;stroke-opacity:.55;stroke-width:3px}\n"
+         "</style>\n";
+}
+
+std::string definitions() {
+  return "<defs>\n" +
+         pattern(
+             "warp", "#56b4e9",
+             "<path d=\"M-2 2l4-4M0 8l8-8M6 10l4-4\" stroke=\"#b5def5\" stroke-width=\"2\"/>") +
+         pattern(
+             "other", "#4cc5a0",
+             "<circle cx=\"2\" cy=\"2\" r=\"1\" fill=\"#00664a\"/>"
+             "<circle cx=\"6\" cy=\"6\" r=\"1\" fill=\"#00664a\"/>") +
+         pattern(
+             "trouble", "#e8824a",
+             "<path d=\"M0 0l8 8M8 0l-8 8\" stroke=\"#d55e00\" stroke-width=\"1.4\"/>") +
+         pattern(
+             "waiting", "#f0e442",
+             "<path d=\"M0 2h8M0 6h8\" stroke=\"#a89c00\" stroke-width=\"1\"/>") +
+         "</defs>\n";
+}
+
+}  // namespace
+
+std::string xml_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t') escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string svg_file(const Picture& picture) {
+  const double high = std::ceil(picture.drawing.height);
+  const std::string size = text::printed("%d", kPictureWidth);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size + "\" height=\"" +
+         pixels(high) + "\" viewBox=\"0 0 " + size + " " + pixels(high) + "\" role=\"img\">\n" +
+         "<title>" + xml_escaped(picture.title) + "</title>\n<desc>" +
+         xml_escaped(picture.drawing.finding) + "</desc>\n" + style_sheet() + definitions() +
+         "<rect class=\"page\" x=\".5\" y=\".5\" width=\"" +
+         text::printed("%d", kPictureWidth - 1) + "\" height=\"" + pixels(high - 1) +
+         "\" rx=\"8\"/>\n<text class=\"title\" x=\"24\" y=\"36\">" + xml_escaped(picture.title) +
+         "</text>\n" + picture.drawing.elements + "</svg>\n";
+}
+
+std::vector<Rectangle> rectangles(const Cells& cells) {
+  std::vector<Rectangle> all;
+  for (auto cell = cells.begin(); cell != cells.end();) {
+    const auto [row, col] = *cell;
+    int cols = 0;
+    while (cell != cells.end() && *cell == std::pair(row, col + cols)) ++cell, ++cols;
+    const auto above = std::find_if(all.begin(), all.end(), [&](const Rectangle& r) {
+      return r.row + r.rows == row && r.col == col && r.cols == cols;
+    });
+    if (above != all.end()) {
+      ++above->rows;
+    } else {
+      all.push_back({row, col, 1, cols});
+    }
+  }
+  return all;
+}
+
+std::string borders(const Owners& owner, double x, double y, double scale) {
+  const int rows = static_cast<int>(owner.size());
+  const int cols = owner.empty() ? 0 : static_cast<int>(owner[0].size());
+  std::string d;
+  const auto differ = [&](int row, int col, int row2, int col2) {
+    return owner[row][col] != owner[row2][col2];
+  };
+  for (int col = 1; col < cols; ++col) {
+    for (int row = 0; row < rows;) {
+      int last = row;
+      while (last < rows && differ(last, col - 1, last, col)) ++last;
+      if (last > row) {
+        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "v" +
+             pixels((last - row) * scale);
+      }
+      row = last + 1;
+    }
+  }
+  for (int row = 1; row < rows; ++row) {
+    for (int col = 0; col < cols;) {
+      int last = col;
+      while (last < cols && differ(row - 1, last, row, last)) ++last;
+      if (last > col) {
+        d += "M" + pixels(x + col * scale) + " " + pixels(y + row * scale) + "h" +
+             pixels((last - col) * scale);
+      }
+      col = last + 1;
+    }
+  }
+  return d;
+}
+
+}  // namespace pictures

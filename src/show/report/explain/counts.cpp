@@ -1,0 +1,662 @@
+// --explain's sections about counts: of a thread, of warps, of an SM, and the ceilings they set.
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <string_view>
+
+#include "lab/run.h"
+#include "show/report/explain/explain.h"
+#include "show/report/facts.h"
+#include "show/report/predicted.h"
+#include "show/report/words.h"
+#include "text/numbers.h"
+
+namespace report {
+
+namespace {
+
+std::string coalescing(const model::Traffic& traffic) {
+  const double ratio =
+      static_cast<double>(traffic.pieces) /
+      static_cast<double>(std::max<std::int64_t>(traffic.pieces - traffic.uncoalesced, 1));
+  if (traffic.pieces == traffic.ideal_pieces) {
+    return "Coalesced: the bytes that the lanes want fit into no fewer sectors.";
+  }
+  if (traffic.uncoalesced == 0) {
+    return "Coalesced: lanes share sectors, and the ideal counts the bytes that they share once.";
+  }
+  if (ratio < 1.25) {
+    return text::printed(
+        "Nearly coalesced: %.2f times the sectors of neighbouring, aligned addresses.", ratio);
+  }
+  return text::printed(
+      "Not coalesced: %.2f times the sectors of neighbouring addresses; most bytes in them are "
+      "unused.",
+      ratio);
+}
+
+// `copies` is the part of `traffic` that cp.async makes.
+std::string conflicts(const model::Traffic& traffic, const model::Traffic& copies) {
+  if (traffic.bank_conflicts > 0 && traffic.bank_conflicts == copies.bank_conflicts) {
+    return "Conflicts of cp.async alone: lanes of a copy that read from the same bank, of "
+           "different "
+           "lines, or write to the same bank wait for each other. No other store has a conflict.";
+  }
+  if (traffic.bank_conflicts == 0) {
+    return "Conflict-free: no two lanes that are served together want different words of a bank.";
+  }
+  const double share = 100.0 * static_cast<double>(traffic.bank_conflicts) /
+                       static_cast<double>(std::max<std::int64_t>(traffic.pieces, 1));
+  return text::printed(
+      "Bank conflicts: %.0f %% of the wavefronts are repeats, because lanes want different "
+      "words of one bank.",
+      share);
+}
+
+double ideal_per_request(const model::Traffic& traffic) {
+  return static_cast<double>(traffic.ideal_pieces) / static_cast<double>(traffic.requests);
+}
+
+// The part of the counts that is about warps.
+std::string requests_of_warps(const model::Counts& counts, text::Style style) {
+  const bool narrow = text::report_width() < text::kReportWidth;
+  const char* kColumns =
+      narrow ? "%-13s %12s %15s %11s %7s %14s\n" : "%-13s %16s %16s %14s %14s %14s\n";
+  struct Line {
+    const char* what;
+    const model::Traffic& traffic;
+    model::Traffic copies;  // the part of it that cp.async makes
+  };
+  const Line global[] = {
+      {"GMEM loads", counts.gmem_loads, {}}, {"GMEM stores", counts.gmem_stores, {}}};
+  const Line shared[] = {
+      {"SMEM loads", counts.smem_loads, {}},
+      {"SMEM stores", counts.smem_stores, counts.async_smem}};
+  const auto line = [&](const char* what, const model::Traffic& traffic, const std::string& last) {
+    return "  " + text::printed(
+                      kColumns, what, text::grouped(traffic.requests).c_str(),
+                      text::grouped(traffic.pieces).c_str(),
+                      text::printed("%.2f", lab::pieces_per_request(traffic)).c_str(),
+                      text::printed("%.2f", ideal_per_request(traffic)).c_str(), last.c_str());
+  };
+
+  std::string text = heading(
+      text::printed(
+          "What its warp asks of memory (a request is one instruction of %d threads)",
+          counts.warp.lanes),
+      style);
+  text += "  " + text::printed(
+                     kColumns, "", "requests",
+                     text::printed("%d-byte sectors", counts.warp.sector_bytes).c_str(),
+                     "per request", "ideal", "");
+  for (const Line& loads_or_stores : global) {
+    const model::Traffic& traffic = loads_or_stores.traffic;
+    if (traffic.requests == 0) continue;
+    text += line(loads_or_stores.what, traffic, "") + verdict(coalescing(traffic));
+  }
+  if (counts.smem_loads.requests + counts.smem_stores.requests > 0) {
+    text += "  " +
+            text::printed(
+                kColumns, "", "requests", "wavefronts", "per request", "ideal", "bank conflicts");
+    for (const auto& [what, traffic, copies] : shared) {
+      if (traffic.requests == 0) continue;
+      text += line(what, traffic, text::grouped(traffic.bank_conflicts)) +
+              verdict(conflicts(traffic, copies));
+    }
+  }
+  if (counts.async_gmem.requests > 0) {
+    text += fact(
+        "cp.async", text::grouped(counts.async_gmem.requests) +
+                        " of these requests: " + text::grouped(counts.async_gmem.pieces) +
+                        " sectors from GMEM, " + text::grouped(counts.async_smem.pieces) +
+                        " wavefronts into SMEM, past the registers");
+  }
+  if (counts.mmas > 0) {
+    text += fact(
+        "tensor cores", text::grouped(counts.mmas) + " instructions of a warp, each of " +
+                            text::grouped(counts.mma_products / counts.mmas) +
+                            text::printed(" multiply-adds; an FFMA makes %d", counts.warp.lanes));
+  }
+  if (!lab::is_total(counts))
+    text += "  Counted in the traced blocks only; --trace all gives the totals of the launch.\n";
+  return text;
+}
+
+// One figure of a thread: its name, where the prediction and the traced counts are.
+struct Figure {
+  const char* what;
+  const char* unit;
+  const char* model::Predicted::*formula;
+  double PredictedCounts::*predicted;
+  model::PerThread model::Traffic::*traced;
+  model::Traffic model::Counts::*of;
+};
+
+constexpr Figure kFigures[] = {
+    {"GMEM loads", "accesses", &model::Predicted::gmem_loads, &PredictedCounts::gmem_loads,
+     &model::Traffic::accesses, &model::Counts::gmem_loads},
+    {"", "floats", &model::Predicted::gmem_floats, &PredictedCounts::gmem_floats,
+     &model::Traffic::floats, &model::Counts::gmem_loads},
+    {"SMEM loads", "accesses", &model::Predicted::smem_loads, &PredictedCounts::smem_loads,
+     &model::Traffic::accesses, &model::Counts::smem_loads},
+    {"", "floats", &model::Predicted::smem_floats, &PredictedCounts::smem_floats,
+     &model::Traffic::floats, &model::Counts::smem_loads},
+    {"GMEM stores", "accesses", &model::Predicted::gmem_stores, &PredictedCounts::gmem_stores,
+     &model::Traffic::accesses, &model::Counts::gmem_stores},
+    {"SMEM stores", "accesses", &model::Predicted::smem_stores, &PredictedCounts::smem_stores,
+     &model::Traffic::accesses, &model::Counts::smem_stores},
+    {"cp.async", "copies", &model::Predicted::async_copies, &PredictedCounts::async_copies,
+     &model::Traffic::accesses, &model::Counts::async_gmem},
+};
+
+bool agrees(const Figure& figure, const PredictedCounts& expected, const model::Counts& counts) {
+  const model::PerThread& traced = counts.*figure.of.*figure.traced;
+  return expected.*figure.predicted == static_cast<double>(traced.max);
+}
+
+// Why a traced thread may do other than the formula says, as far as the shape tells.
+std::string why_they_differ(const lab::Run& run, const lab::Row& row) {
+  const model::Variant& v = *row.variant;
+  if (run.M < v.BM || run.N < v.BN) {
+    return "C is smaller than a block's tile: no block is an interior one, so no thread does all "
+           "that the formula counts.";
+  }
+  const model::ShareOut shares = lab::shares(run, v);
+  if (shares.parts > 1 && shares.whole > 0) {
+    return "Some tiles of C are whole and others are cut along K: the formula counts for a thread "
+           "with a whole tile. A thread that adds up parts stores more, and one with a part alone "
+           "loads less.";
+  }
+  if (shares.parts > 1 && run.K % (shares.depth * v.BK) != 0) {
+    return "The parts of a tile differ in length: the formula counts for a long part whose block "
+           "also adds up, and here the block with the short one did that.";
+  }
+  if (v.BK > 0 && run.K % v.BK != 0) {
+    return text::printed(
+        "K = %d is not a multiple of BK = %d: in the last tile some threads have nothing to copy.",
+        run.K, v.BK);
+  }
+  return "The shape gives no reason: the kernel does not do what the stage table says, or no "
+         "interior block was traced.";
+}
+
+std::string counts_per_thread(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const int wide = text::report_width() < text::kReportWidth ? 8 : 12;
+  const auto line = [&](const char* what, const char* unit, const std::string& predicted,
+                        const std::string& min, const std::string& mean, const std::string& max,
+                        const std::string& each, const std::string& mark) {
+    return "  " + text::printed(
+                      "%-11s %-8s %*s %*s %*s %*s %*s  %s\n", what, unit, std::max(wide, 10),
+                      predicted.c_str(), wide, min.c_str(), wide, mean.c_str(), wide, max.c_str(),
+                      wide + 2, each.c_str(), mark.c_str());
+  };
+  const bool predictable = row.stage != nullptr;
+  const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
+  const double results = lab::results_per_thread(*row.variant);
+  std::string text = heading("What one thread does", style);
+  text += line("", "", predictable ? "predicted," : "", "traced:", "", "", "traced max", "");
+  text += line("", "", predictable ? "interior" : "", "min", "mean", "max", "per result", "");
+  bool all_agree = true;
+  for (const Figure& figure : kFigures) {
+    const double prediction = expected.*figure.predicted;
+    const model::PerThread none;
+    const model::PerThread& traced = row.counts ? (*row.counts).*figure.of.*figure.traced : none;
+    if (figure.formula == &model::Predicted::async_copies && prediction == 0 && traced.max == 0)
+      continue;
+    if (!row.counts || row.counts->threads_traced == 0) {
+      text += line(figure.what, figure.unit, text::exact(prediction), "-", "-", "-", "-", "");
+      continue;
+    }
+    const bool same = !predictable || agrees(figure, expected, *row.counts);
+    all_agree = all_agree && same;
+    const double mean =
+        static_cast<double>(traced.sum) / static_cast<double>(row.counts->threads_traced);
+    const std::string mark = !predictable ? ""
+                             : same       ? text::coloured("=", text::Colour::green, style)
+                                          : text::coloured("DIFFERS", text::Colour::red, style);
+    text += line(
+        figure.what, figure.unit, predictable ? text::exact(prediction) : "",
+        text::grouped(traced.min), text::exact(mean), text::grouped(traced.max),
+        text::exact(static_cast<double>(traced.max) / results), mark);
+  }
+  text += fact(
+      "accesses", "as written, of any width; a cp.async is both a GMEM load and an SMEM store");
+  if (!all_agree) text += fact("differs", why_they_differ(run, row));
+  return text;
+}
+
+std::string formulas(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const std::vector<model::Named> names = formula_names(run, row);
+  const PredictedCounts expected = *predicted(run, row);
+  std::string text = heading("Where the predicted counts come from", style);
+  std::string_view before;
+  for (const Figure& figure : kFigures) {
+    const char* formula = formulas_of(row).*figure.formula;
+    const std::string_view formula_text = formula ? formula : "0";
+    // Where every access is one float, the floats' formula is the accesses' again.
+    const bool floats = *figure.what == '\0';
+    const bool repeated_formula = floats && formula_text == before;
+    before = formula_text;
+    if (repeated_formula || formula_text == "0") continue;
+    const std::string numbers = with_numbers(formula_text, names);
+    const std::string value = text::exact(expected.*figure.predicted);
+    const std::string worked_out = "= " + (numbers != value ? numbers + " = " : "") + value;
+    const std::string in_one = std::string(formula_text) + " " + worked_out;
+    const char* label = floats ? "  in floats" : figure.what;
+    if (kIndent + kLabel + text::display_width(in_one) <= text::report_width()) {
+      text += fact(label, in_one);
+    } else {
+      text += fact(label, formula_text) + fact("", worked_out);
+    }
+  }
+  return text;
+}
+
+// What one thread does, as a table of Markdown.
+std::string counts_table(const lab::Run& run, const lab::Row& row) {
+  const PredictedCounts expected = predicted(run, row).value_or(PredictedCounts{});
+  std::string text =
+      "\nWhat one thread does\n\n"
+      "| per thread | unit | formula | predicted | traced min | traced max |\n"
+      "|---|---|---|---:|---:|---:|\n";
+  std::string_view what;
+  for (const Figure& figure : kFigures) {
+    if (*figure.what != '\0') what = figure.what;
+    const model::PerThread& traced = (*row.counts).*figure.of.*figure.traced;
+    if (expected.*figure.predicted == 0 && traced.max == 0) continue;
+    const char* formula = formulas_of(row).*figure.formula;
+    text += "| " + std::string(what) + " | " + figure.unit + " | `" + (formula ? formula : "0") +
+            "` | " + text::exact(expected.*figure.predicted) + " | " + text::grouped(traced.min) +
+            " | " + text::grouped(traced.max) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Part> explain_counts(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  std::vector<Part> parts;
+  if (row.stage && row.variant) {
+    if (format == Format::markdown && row.counts) {
+      parts.push_back({counts_table(run, row), Part::table});
+    } else {
+      parts.push_back({counts_per_thread(run, row, style)});
+    }
+    if (!whole) parts.push_back({formulas(run, row, style)});
+  } else if (row.launch && row.variant && row.counts) {
+    parts.push_back({counts_per_thread(run, row, style)});
+  }
+  if (row.variant && row.counts) parts.push_back({requests_of_warps(*row.counts, style)});
+  return parts;
+}
+
+namespace {
+
+// What one resource allows, and how that comes about, a step a line.
+struct Limit {
+  const char* name;
+  std::vector<std::string> steps;
+  int blocks;  // INT_MAX: as many as you like
+};
+
+Limit by_smem(const model::Gpu& gpu, const model::Occupancy& o) {
+  Limit limit{"shared memory", {}, o.blocks_by_smem};
+  const int used = o.resources.smem_bytes_per_block;
+  const int reserved = gpu.smem_reserved_bytes_per_block;
+  const int unit = std::max(gpu.smem_granularity_bytes, 1);
+  const int taken = (used + reserved + unit - 1) / unit * unit;
+  if (used <= 0) {
+    limit.steps = {"the kernel uses none"};
+  } else if (used > gpu.smem_bytes_per_block) {
+    limit.steps = {
+        text::grouped(used) +
+        " B is more than one block may have: " + text::grouped(gpu.smem_bytes_per_block) + " B"};
+  } else {
+    std::string bytes = text::grouped(used) + " B";
+    if (reserved > 0) bytes += " + " + text::grouped(reserved) + " B for the system";
+    if (taken != used + reserved) bytes += text::printed(", rounded up to a multiple of %d", unit);
+    if (taken != used) bytes += ": " + text::grouped(taken) + " B";
+    limit.steps = {
+        bytes, "floor(" + text::grouped(gpu.smem_bytes_per_sm) + " B per SM / " +
+                   text::grouped(taken) + " B per block)"};
+  }
+  return limit;
+}
+
+Limit by_registers(const model::Gpu& gpu, const model::Occupancy& o) {
+  const int lanes = gpu.warp.lanes, unit = gpu.register_granularity;
+  Limit limit{
+      "registers", {"not known without nvcc; --registers N states them"}, o.blocks_by_registers};
+  const int used = o.resources.registers_per_thread * lanes;
+  if (used <= 0) return limit;
+  const int taken = (used + unit - 1) / unit * unit;
+  std::string registers =
+      text::printed("%d x %d lanes = ", o.resources.registers_per_thread, lanes) +
+      text::grouped(used) + " per warp";
+  if (taken != used) registers += ", rounded up to " + text::grouped(taken);
+  const int parts = gpu.sub_partitions_per_sm;
+  const std::string warps_per_part = "floor(" + text::grouped(gpu.registers_per_sm) +
+                                     (parts > 1 ? text::printed(" / %d", parts) : "") + " / " +
+                                     text::grouped(taken) + ")";
+  limit.steps = {
+      registers, "floor(" + warps_per_part + (parts > 1 ? text::printed(" * %d", parts) : "") +
+                     text::printed(" / %d warps per block)", o.warps_per_block)};
+  return limit;
+}
+
+}  // namespace
+
+std::vector<Part> explain_occupancy(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.occupancy) return {};
+  const int steps = text::report_width() - 42;
+  const model::Gpu& gpu = run.gpu;
+  const model::Occupancy& o = *row.occupancy;
+  const Limit limits[] = {
+      {"threads",
+       {text::printed(
+           "floor(%s threads per SM / %d / %d warps per block)",
+           text::grouped(gpu.threads_per_sm).c_str(), gpu.warp.lanes, o.warps_per_block)},
+       o.blocks_by_threads},
+      {"blocks", {"the most that an SM can manage at a time"}, o.blocks_by_blocks},
+      by_smem(gpu, o),
+      by_registers(gpu, o)};
+
+  std::string text = heading("How many blocks an SM of " + gpu.name + " holds", style);
+  std::string limited_by;
+  for (const Limit& limit : limits) {
+    const bool least = limit.blocks == o.blocks_per_sm;
+    if (least) limited_by += (limited_by.empty() ? "" : " and ") + std::string(limit.name);
+    const std::string blocks =
+        limit.blocks == INT_MAX
+            ? " no limit"
+            : text::printed(" = %3d block%s", limit.blocks, limit.blocks == 1 ? "" : "s");
+    std::vector<std::string> lines;
+    for (const std::string& step : limit.steps) {
+      for (const std::string& line : text::wrapped(step, steps)) lines.push_back(line);
+    }
+    for (const std::string& step : lines) {
+      text += text::repeated(" ", kIndent) +
+              text::pad_right(&step == &lines.front() ? limit.name : "", kLabel);
+      text += &step == &lines.back()
+                  ? text::pad_right(step, steps) + blocks + (least ? " <- least" : "")
+                  : step;
+      text += "\n";
+    }
+  }
+  text += fact(
+      "occupancy",
+      text::printed(
+          "%d block%s x %d warps = %d of the %d warps that an SM can hold: %.2f %%",
+          o.blocks_per_sm, o.blocks_per_sm == 1 ? "" : "s", o.warps_per_block,
+          o.blocks_per_sm * o.warps_per_block, gpu.threads_per_sm / gpu.warp.lanes, o.percent));
+  text += fact("limiter", limited_by);
+  if (row.variant && o.blocks_per_sm > 0) {
+    const lab::Grid blocks = lab::grid(run, *row.variant);
+    const long long count = row.launch
+                                ? 1LL * row.launch->grid.x * row.launch->grid.y * row.launch->grid.z
+                                : blocks.x * blocks.y;
+    text += fact(
+        "waves", text::grouped(count) + text::printed(
+                                            " blocks / (%d per SM x %d SMs) = %.2f",
+                                            o.blocks_per_sm, gpu.sms, model::waves(gpu, o, count)));
+  }
+  return {{text}};
+}
+
+namespace {
+
+// A warp's instructions along all of K, as the trace saw the source and as the compiler made them.
+std::string as_compiled(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const std::optional<model::CompiledKernel> record = lab::compiled_loop(run, row);
+  if (!record || !row.counts || row.counts->blocks_traced == 0) return "";
+  const model::Counts& counts = *row.counts;
+  const model::Variant& v = *row.variant;
+  const model::Product product = lab::product_of(run);
+  const model::SharedLoads loads = model::shared_loads_as_compiled(product, v, counts, *record);
+  const model::Rounds times = model::rounds_along_K(product, v, *record);
+  const double warps = run.gpu.warp.warps_of(v.threads());
+  const double traced_warps = warps * model::traced_tiles(product, v, counts);
+  const auto a_warp = [&](std::int64_t total) { return static_cast<double>(total) / traced_warps; };
+  const auto compiled = [&](int model::InstructionMix::*kind) {
+    return times.loop * record->loop.*kind + times.inner * record->inner.*kind;
+  };
+  const auto number = [](double value) { return text::grouped(std::llround(value)); };
+  const int wide = text::report_width() < text::kReportWidth ? 11 : 14;
+  const auto columns = [&](const char* what, const std::string& written, const std::string& made,
+                           const std::string& note) {
+    const std::string cells =
+        text::printed("  %-22s %*s %*s  ", what, wide, written.c_str(), wide, made.c_str());
+    return text::labelled(cells, text::display_width(cells), note);
+  };
+  const auto line = [&](const char* what, double written, double made, const std::string& note) {
+    return columns(what, number(written), number(made), note);
+  };
+  struct Width {
+    const char* name;
+    int model::InstructionMix::*kind;
+  };
+  std::string widths;
+  for (const auto& [name, kind] :
+       {Width{"LDS.32", &model::InstructionMix::lds32},
+        {"LDS.64", &model::InstructionMix::lds64},
+        {"LDS.128", &model::InstructionMix::lds128},
+        {"LDSM", &model::InstructionMix::ldsm1},
+        {"LDSM.2", &model::InstructionMix::ldsm2},
+        {"LDSM.4", &model::InstructionMix::ldsm4}}) {
+    if (compiled(kind) == 0) continue;
+    widths += (widths.empty() ? "" : " + ") + number(compiled(kind)) + " " + name;
+  }
+  const bool tensor = v.multiplier != model::Multiplier::ffma;
+  const double multiplications = model::multiplications_of_a_warp(product, v);
+  const double written =
+      multiplications +
+      a_warp(
+          counts.gmem_loads.requests + counts.gmem_stores.requests + counts.smem_loads.requests +
+          counts.smem_stores.requests - counts.async_smem.requests);
+  const double made = times.loop * record->loop.all() + times.inner * record->inner.all();
+  const double loads_written = a_warp(counts.smem_loads.requests);
+
+  const int cc = record->compute_capability;
+  std::string text = heading(
+      text::printed("What the compiler makes of a warp's loop over K (recorded for sm_%d)", cc),
+      style);
+  text += columns("", "as written", "as compiled", "");
+  text += tensor ? line(
+                       "matrix products (MMA)", multiplications,
+                       compiled(&model::InstructionMix::mma), "of the tensor cores")
+                 : line(
+                       "multiply-adds (FFMA)", multiplications,
+                       compiled(&model::InstructionMix::ffma), "");
+  if (counts.smem_loads.requests > 0) {
+    text += line("loads from SMEM", loads_written, loads.requests / warps, widths);
+    text +=
+        line("  their wavefronts", a_warp(counts.smem_loads.pieces), loads.wavefronts / warps, "");
+  }
+  text += line("all instructions", written, made, "with addresses, branches and barriers");
+  if (loads.requests / warps < 0.99 * loads_written) {
+    text += verdict(
+        "Where a thread loads neighbouring words, the compiler made one wide load of several: "
+        "fewer "
+        "instructions and fewer wavefronts.");
+  }
+  return text;
+}
+
+int percent(double share) {
+  return static_cast<int>(std::lround(100 * share));
+}
+
+// The speed that the model of waiting predicts, and what a block spends its time on.
+std::string predicted_waiting(const model::Waiting& waiting) {
+  std::string units;
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    if (percent(waiting.busy[unit]) == 0) continue;
+    units += (units.empty() ? "" : ", ") + std::string(model::kUnitNames[unit]) +
+             text::printed(" %d %%", percent(waiting.busy[unit]));
+  }
+  const bool alone = waiting.resident_blocks == 1;
+  std::string spent =
+      (alone ? "the only block on an SM"
+             : text::printed("each of the %d blocks on an SM", waiting.resident_blocks)) +
+      text::printed(" issues %d %% of its time", percent(waiting.issuing));
+  for (const auto& [share, what] :
+       {std::pair(waiting.waiting_for_smem, "waits %d %% for SMEM"),
+        {waiting.waiting_for_gmem, "waits %d %% for GMEM"},
+        {waiting.at_barriers, "is at barriers %d %%"}}) {
+    if (percent(share) > 0) spent += ", " + text::printed(what, percent(share));
+  }
+  return fact("with waiting", tflops_words(waiting.tflops) + " TFLOP/s predicted: " + units) +
+         fact("", spent);
+}
+
+// What keeps a kernel below its ceiling: waiting, which the ceiling does not count.
+std::string what_it_cannot_see(const lab::Run& run, const lab::Row& row) {
+  const auto bound = lab::bound_by(run, row);
+  if (!bound) {
+    if (const auto waiting = lab::with_waiting(run, row)) {
+      const int busy = percent(waiting->busy[waiting->busiest]);
+      const std::string unit(model::kUnitNames[waiting->busiest]);
+      return fact(
+          "bound by", busy < lab::kBusy
+                          ? text::printed(
+                                "latency, by the prediction: even %s is idle %d %% of the time",
+                                unit.c_str(), 100 - busy)
+                          : unit + ", by the prediction");
+    }
+    return fact("not seen", "waiting, for results and at barriers: a ceiling counts only work");
+  }
+  const std::string unit(model::kUnitNames[bound->unit]);
+  return fact("measured", text::printed("%d %% of the ceiling at this size", bound->percent)) +
+         fact(
+             "bound by", bound->latency
+                             ? text::printed(
+                                   "latency: even %s, the busiest unit, is idle %d %% of the time. "
+                                   "Warps mostly wait for results and at barriers, and the ceiling "
+                                   "cannot see that.",
+                                   unit.c_str(), 100 - bound->percent)
+                             : unit + ", the busiest unit");
+}
+
+// What all SMs have to do, and the one with the most.
+std::string work_of_an_sm(const lab::Run& run, const model::Variant& v) {
+  const model::ShareOut shares = lab::shares(run, v);
+  const int tiles = model::tiles_of(v, run.M, run.N), sms = run.gpu.sms;
+  if (shares.parts == 1) {
+    const char* const what = model::is_in_turns(shares, tiles) ? " tiles" : " blocks";
+    return text::grouped(tiles) + what +
+           text::printed(" on %d SMs, at most %d on one", sms, (tiles + sms - 1) / sms);
+  }
+  const bool all = shares.whole == 0;
+  const int of_an_sm = shares.whole / sms;
+  const std::string whole = all             ? ""
+                            : of_an_sm == 1 ? "1 whole one and "
+                                            : std::to_string(of_an_sm) + " whole ones and ";
+  return text::grouped(tiles) + text::printed(" tiles on %d SMs, ", sms) +
+         (all ? "all" : text::grouped(tiles - shares.whole)) + " of them cut: at most " + whole +
+         text::printed(
+             "%d of %d K tiles on one", shares.depth,
+             model::padded_K(lab::product_of(run), v) / v.BK);
+}
+
+std::string ceilings(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const std::optional<model::Ceiling> written = lab::written_ceiling(run, row);
+  const std::optional<model::Ceiling> compiled = lab::compiled_ceiling(run, row);
+  if (!written) return "";
+  const model::Ceiling& ceiling = compiled ? *compiled : *written;
+  const int bar = std::min(50, text::report_width() - 40);
+  std::string text = heading(
+      std::string("Why it is this fast: what each unit of ") + run.gpu.name + " needs, " +
+          (compiled ? "as compiled" : "as written"),
+      style);
+  for (int unit = 0; unit < model::kUnits; ++unit) {
+    if (unit == model::kTensor && ceiling.ms[unit] == 0) continue;  // the kernel does not use them
+    const double share = ceiling.ms[unit] / ceiling.ms[ceiling.bound_by];
+    const int length = static_cast<int>(std::lround(share * bar));
+    text += text::repeated(" ", kIndent) + text::pad_right(model::kUnitNames[unit], kLabel) +
+            text::pad_right(text::repeated("█", length), bar) + " " +
+            text::pad_left(text::significant(ceiling.ms[unit]), 8) + " ms" +
+            (unit == ceiling.bound_by ? " <- most" : "") + "\n";
+  }
+  const auto bound = [](const model::Ceiling& c) {
+    return tflops_words(c.tflops) + " TFLOP/s, bound by " +
+           std::string(model::kUnitNames[c.bound_by]);
+  };
+  if (compiled) text += fact("ceiling", bound(*compiled));
+  text += fact(
+      "as written", bound(*written) + ", if each access and each product were one instruction");
+  text += fact(
+      "one block alone", tflops_words(ceiling.no_overlap_tflops) +
+                             " TFLOP/s, if it copied, then multiplied, never both; other "
+                             "blocks overlap it");
+  text += fact(
+      "tail", work_of_an_sm(run, *row.variant) +
+                  text::printed(
+                      ": an SM is busy %.0f %% of the time on average", 100 * ceiling.busy_share));
+  const bool on_an_sm = ceiling.bound_by != model::kL2 && ceiling.bound_by != model::kDram;
+  if (on_an_sm && ceiling.busy_share < 1) {
+    text += fact(
+        "", "with enough blocks for all SMs: " + tflops_words(ceiling.tflops / ceiling.busy_share) +
+                " TFLOP/s");
+  }
+  if (const auto waiting = lab::with_waiting(run, row)) text += predicted_waiting(*waiting);
+  return text + what_it_cannot_see(run, row);
+}
+
+// Barriers and bytes in flight, of a row that was traced.
+std::string explain_in_flight(const lab::Run& run, const lab::Row& row) {
+  const model::Counts& counts = *row.counts;
+  if (counts.blocks_traced == 0 || counts.smem_loads.requests == 0) return "";
+  const Barriers waits = barriers(run, row);
+  std::string text = fact(
+      "barriers",
+      text::exact(std::round(100 * waits.a_block) / 100) + " per block" +
+          (waits.a_tile > 0 ? ", " + text::brief(waits.a_tile) + " per tile of K" : ""));
+  bool any = false;
+  for (const model::LineCounts& line : counts.lines) {
+    if (!line.shared || line.direction != model::Direction::load || line.in_flight_most == 0)
+      continue;
+    any = true;
+    const InFlight bytes = in_flight(row, line);
+    text += fact(
+        line.line > 0 ? text::printed("line %d", line.line) : "loads",
+        "loads " + line.array + " while " + text::grouped(std::llround(bytes.mean_bytes)) +
+            " B (at most " + text::grouped(std::llround(bytes.most_bytes)) +
+            " B) of the next tiles are being copied");
+  }
+  if (!any && row.stage && row.stage->specialized && row.aligned) {
+    text += fact(
+        "in flight",
+        text::printed(
+            "up to %d tiles ahead, in boxes; warps wait for them and for each other at mbarriers",
+            row.variant->pipeline));
+  } else if (!any) {
+    text += fact("in flight", "nothing: each tile is copied, waited for and then multiplied");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Part> explain_ceiling(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.variant) return {};
+  const bool is_stage = row.stage && row.counts;
+  const std::string in_flight = is_stage ? explain_in_flight(run, row) : "";
+  if (!model::has_clock(run.gpu)) {
+    return {
+        {heading("How fast it is", style) +
+         fact(
+             "no clock", "the " + run.gpu.name +
+                             " only counts: there are no times and no ceilings. Choose a real GPU, "
+                             "for example --gpu H200.") +
+         in_flight}};
+  }
+  std::vector<Part> parts;
+  if (!whole) parts.push_back({as_compiled(run, row, style)});
+  parts.push_back({ceilings(run, row, style) + in_flight});
+  return parts;
+}
+
+}  // namespace report

@@ -1,0 +1,413 @@
+#include "show/report/explain/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <sstream>
+
+#include "lab/run.h"
+#include "model/tensor_core.h"
+#include "show/report/predicted.h"
+#include "show/report/source.h"
+#include "show/report/words.h"
+#include "text/numbers.h"
+
+namespace report {
+
+std::string heading(const std::string& text, text::Style style) {
+  return text::printed("\n%s\n", text::coloured(text, text::Colour::bold, style).c_str());
+}
+
+std::string fact(std::string_view label, std::string_view words) {
+  return text::labelled(text::repeated(" ", kIndent) + std::string(label), kIndent + kLabel, words);
+}
+
+std::string verdict(std::string_view words) {
+  return text::labelled("", 2 * kIndent, words);
+}
+
+std::string paragraph(std::string_view words) {
+  return text::labelled("", 0, words);
+}
+
+namespace {
+
+constexpr int kHidden = model::kFp32Format.fraction_bits - model::kTf32Format.fraction_bits;
+
+// "0 10000000 1001001000 0111111011011": sign, exponent, and the fraction in two parts, the second
+// of which a tf32 number does not have.
+std::string bits_of(float x, bool is_tf32) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  std::string text;
+  for (int bit = 31; bit >= (is_tf32 ? kHidden : 0); --bit) {
+    text += (bits >> bit & 1u) != 0 ? '1' : '0';
+    if (bit == 31 || bit == model::kFp32Format.fraction_bits || bit == kHidden) text += ' ';
+  }
+  return text;
+}
+
+std::string line(const char* name, double value, const std::string& bits, const char* remark) {
+  return text::without_trailing_spaces(
+             text::printed("  %-10s%-17.9g%-37s%s", name, value, bits.c_str(), remark)) +
+         "\n";
+}
+
+std::string sum(const char* name, double value, double exact) {
+  const double error = std::fabs(value - exact) / exact;
+  return text::printed("  %-34s%-17.10g%.0e\n", name, value, error);
+}
+
+// The part of the idea that splits a float into two tf32 numbers; empty if the stage does not. The
+// whole leaves it out.
+std::string split_of(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  const bool splits = row.variant && row.variant->multiplier == model::Multiplier::wgmma_3xtf32;
+  if (!splits || whole) return "";
+  const auto a = std::numbers::pi_v<float>, b = std::numbers::e_v<float>;
+  const auto [high, low] = model::split_into_tf32(a);
+  const auto [b_high, b_low] = model::split_into_tf32(b);
+  std::string text = heading("The split of one product: a is pi, and b is e", style);
+  text += text::printed("  %-10s%-17s%s\n", "", "value", "sign, exponent, fraction");
+  text += line("a", a, bits_of(a, false), "");
+  text += line("high", high, bits_of(high, true), "what the tensor cores see of a");
+  text += line("a - high", a - high, bits_of(a - high, false), "exact");
+  text += line("low", low, bits_of(low, true), "rounded to tf32");
+  const double exact = static_cast<double>(a) * b;
+  const double highs = static_cast<double>(high) * b_high;
+  const double middle = static_cast<double>(high) * b_low + static_cast<double>(low) * b_high;
+  const double lows = static_cast<double>(low) * b_low;
+  text += text::printed("\n  %-34s%-17s%s\n", "products", "sum", "relative error");
+  text += sum("high * b_high", highs, exact);
+  text += sum("+ high * b_low + low * b_high", highs + middle, exact);
+  text += sum("+ low * b_low, which is left out", highs + middle + lows, exact);
+  text += sum("for comparison: a * b in fp32", a * b, exact);
+  return text;
+}
+
+std::vector<Part> explain_idea(const Explained& explained) {
+  const lab::Row& row = explained.row;
+  const auto prose = [](std::string_view words) {
+    return std::vector<Part>{{paragraph(words), Part::prose}};
+  };
+  if (row.launch) return {};
+  if (row.variant && row.variant->contrast) return prose(row.variant->contrast->idea);
+  if (row.stage) {
+    std::vector<Part> parts = prose(row.stage->idea);
+    if (std::string split = split_of(explained); !split.empty())
+      parts.push_back({std::move(split)});
+    return parts;
+  }
+  if (row.number == 0) {
+    return prose(
+        "The triple loop as everyone first writes it, on one CPU core: i over the rows of C, j "
+        "over "
+        "its columns, k along the sum. The later stages run on a GPU and are measured against it.");
+  }
+  return prose("A yardstick, not a stage: the lesson has its time and its error, not its code.");
+}
+
+std::vector<std::string> source_lines(const lab::Row& row, int first, int last) {
+  std::vector<std::string> lines;
+  std::istringstream source(row.source);
+  std::string line;
+  for (int number = 1; number <= last && std::getline(source, line); ++number) {
+    if (number >= first) lines.push_back(line);
+  }
+  return lines;
+}
+
+// Which lines stand before a kernel's first statement or say what divides what: parameters of the
+// template and the function, and static_assert.
+std::vector<bool> head_lines(const std::vector<std::string>& kernel) {
+  std::vector<bool> head(kernel.size(), false);
+  bool in_signature = true, in_assert = false;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    in_assert = in_assert || kernel[i].find("static_assert") != std::string::npos;
+    head[i] = in_signature || in_assert;
+    if (kernel[i].ends_with("{")) in_signature = false;
+    if (kernel[i].ends_with(";")) in_assert = false;
+  }
+  return head;
+}
+
+// The lines that carry the idea: the kernel beside that of the stage before. The name of the kernel
+// is no difference.
+std::vector<DiffLine> kernels_beside_each_other(const lab::Row& row, bool whole) {
+  std::vector<std::string> before = source_lines(row, row.before_first, row.before_last);
+  const std::vector<std::string> after = source_lines(row, row.source_first, row.source_last);
+  const auto plain_name = [](std::string_view name) { return name.substr(0, name.find('<')); };
+  const std::string old_name(plain_name(row.before_kernel)),
+      name(plain_name(lab::kernel_name(row)));
+  for (std::string& line : before) {
+    const std::size_t at = line.find(" " + old_name + "(");
+    if (at != line.npos) line.replace(at + 1, old_name.size(), name);
+  }
+  std::vector<DiffLine> all = line_diff(before, after);
+  if (whole) {
+    const std::vector<bool> old_head = head_lines(before), head = head_lines(after);
+    std::erase_if(all, [&](const DiffLine& line) {
+      return line.after > 0 ? head[line.after - 1] : old_head[line.before - 1];
+    });
+  }
+  return all;
+}
+
+// Of more than `most` lines first those that did not change are left out, then the old ones.
+std::vector<DiffLine> shortened(const std::vector<DiffLine>& all, std::size_t most) {
+  std::vector<DiffLine> shown = shortened_diff(all, 1);
+  if (shown.size() > most) shown = shortened_diff(all, 0);
+  if (shown.size() > most) {
+    std::erase_if(shown, [](const DiffLine& line) { return line.after == 0; });
+  }
+  return shown;
+}
+
+std::vector<Part> explain_diff(const Explained& explained) {
+  constexpr std::size_t kLinesOfWhole = 12;
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.stage || !row.variant || row.before_first == 0 || row.source_first == 0) return {};
+  const std::vector<DiffLine> all = kernels_beside_each_other(row, whole);
+  std::vector<DiffLine> shown = whole ? shortened(all, kLinesOfWhole) : shortened_diff(all, 1);
+  const bool left_out = whole && shown.size() > kLinesOfWhole;
+  if (left_out) shown.resize(kLinesOfWhole - 1);
+  std::string text = heading(
+      text::printed("What changed since stage %d, ", row.before_number) + row.before_name, style);
+  for (const DiffLine& line : shown) {
+    if (line.before == 0 && line.after == 0) {
+      text += "        …\n";
+      continue;
+    }
+    const int number =
+        line.after > 0 ? row.source_first + line.after - 1 : row.before_first + line.before - 1;
+    const char sign = line.before == 0 ? '+' : line.after == 0 ? '-' : ' ';
+    const std::string shown_line =
+        text::shortened(text::printed("%5d %c ", number, sign) + line.text, text::report_width());
+    text += (sign == ' '
+                 ? shown_line
+                 : text::coloured(
+                       shown_line, sign == '+' ? text::Colour::green : text::Colour::red, style)) +
+            "\n";
+  }
+  if (left_out) {
+    text += "  ... and more: --section diff shows every changed line\n";
+  }
+  return {{text, Part::diff}};
+}
+
+// The GPU while it was measured: a throttled or cold GPU makes any kernel slow.
+std::string device(const lab::Timing& time) {
+  std::string text;
+  if (time.device) {
+    text += fact("clocks", clocks_words(*time.device) + temperature_words(*time.device));
+    text += fact("", readings_words(*time.device));
+  } else if (time.busy_before_ms) {
+    text += fact("clocks", "not known: the driver's NVML could not be read");
+  }
+  if (time.busy_before_ms) {
+    text += fact(
+        "busy before", text::brief(*time.busy_before_ms / 1e3) +
+                           " s of work for this program, without a pause of more than a second");
+  }
+  return text;
+}
+
+std::string timing(const lab::Run& run, const lab::Row& row, text::Style style) {
+  std::string text = heading("Time and error", style);
+  if (!row.time) {
+    return text +
+           fact(
+               "traced",
+               run.gpu_present
+                   ? "This row did not run on the GPU."
+                   : "There is no GPU here: the kernel ran on the CPU, counted and not timed.");
+  }
+  const lab::Timing& time = *row.time;
+  text += fact(
+      "median",
+      text::significant(time.median_ms) + " ms" +
+          text::printed(
+              " of %d runs (%s to %s ms)", time.repetitions, text::significant(time.min_ms).c_str(),
+              text::significant(time.max_ms).c_str()) +
+          (time.partial ? ", scaled up from the first rows of C" : ""));
+  if (row.variant && model::multiplies_bf16(*row.variant)) {
+    text += fact("not timed", "A and B were rounded to bf16 before the clock started");
+  }
+  if (const auto rate = lab::tflops(run, row)) {
+    text += fact("rate", "2*M*N*K operations: " + tflops_words(*rate) + " TFLOP/s");
+  }
+  if (const auto ratio = lab::cublas_ratio(run, row))
+    text += fact("", text::brief(100 * *ratio) + " % of cuBLAS fp32");
+  if (const auto ratio = lab::times_the_stage_before(run, row)) {
+    text += fact("", text::brief(*ratio) + " times the speed of the stage before");
+  }
+  return text + device(time);
+}
+
+std::string result(const lab::Row& row, text::Style style) {
+  if (!row.error) return "";
+  const model::Error& error = *row.error;
+  std::string text = fact(
+      "error", text::scientific(error.relative) +
+                   " of the fp64 reference's norm (Frobenius); the largest of one element is " +
+                   text::scientific(error.max_abs));
+  if (row.cublas_error)
+    text += fact("against cuBLAS", text::scientific(*row.cublas_error) + " of its norm");
+  if (error.bound_ok) {
+    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
+            text::coloured("ok", text::Colour::green, style) +
+            ": no element is farther off than rounding can explain\n";
+    if (error.overflowed > 0) {
+      text += fact(
+          "overflow",
+          text::grouped(error.overflowed) +
+              (error.overflowed == 1 ? " element is" : " elements are") +
+              " infinite or NaN, as in every BLAS: such sums are beyond the range of fp32.");
+    }
+  } else {
+    text += text::repeated(" ", kIndent) + text::pad_right("bound", kLabel) +
+            text::coloured("FAIL", text::Colour::red, style) +
+            ": an element is farther off than rounding can explain\n";
+    if (error.first) {
+      text += fact(
+          "", text::printed(
+                  "C[%lld][%lld] is %.9g, expected %.9g", static_cast<long long>(error.first->row),
+                  static_cast<long long>(error.first->column), error.first->value,
+                  error.first->expected));
+    }
+  }
+  return text;
+}
+
+std::vector<Part> explain_time(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  return {{timing(run, row, style) + result(row, style)}};
+}
+
+std::vector<Part> questions_with(const Explained& explained, bool answered) {
+  const auto& [run, row, style, whole, format] = explained;
+  const std::vector<model::Question> asked = questions_of(run, row);
+  if (asked.empty()) return {};
+  std::string text = heading(
+      answered ? "Questions and their answers"
+               : "Questions (--section answers works them out with your numbers)",
+      style);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    text += text::labelled(text::printed("  %zu", i + 1), 2 * kIndent, asked[i].text);
+    if (!answered) continue;
+    const std::string answer = answer_of(asked[i], run, row);
+    if (!answer.empty()) text += verdict("Answer: " + answer + ".");
+    text += verdict(asked[i].because);
+  }
+  return {{text}};
+}
+
+std::vector<Part> explain_questions(const Explained& explained) {
+  return questions_with(explained, false);
+}
+
+std::vector<Part> explain_answers(const Explained& explained) {
+  return questions_with(explained, true);
+}
+
+struct Section {
+  const char* name;
+  std::vector<Part> (*explain)(const Explained&);
+  bool holds_counts;  // and so comes after the reader's predictions
+};
+
+constexpr Section kSections[] = {
+    {"idea", explain_idea, false},          {"diff", explain_diff, false},
+    {"kernel", explain_kernel, true},       {"tiles", explain_tiles, false},
+    {"counts", explain_counts, true},       {"occupancy", explain_occupancy, true},
+    {"ceiling", explain_ceiling, true},     {"time", explain_time, true},
+    {"questions", explain_questions, true}, {"answers", explain_answers, true}};
+
+constexpr auto kNames = [] {
+  std::array<const char*, std::size(kSections)> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSections[i].name;
+  return names;
+}();
+
+std::string title(const lab::Row& row, text::Style style) {
+  const bool is_stage = row.number >= 0 && !row.launch;
+  std::string text = is_stage ? text::printed("Stage %d: ", row.number) + row.name : row.name;
+  if (row.variant && is_stage) text += text::printed(" (%s)", row.variant->name);
+  return text::coloured(text::shortened(text, text::report_width()), text::Colour::bold, style) +
+         "\n" + text::repeated("─", text::report_width()) + "\n";
+}
+
+// A diff as Markdown colours it: the sign stands in the first column, the number after it.
+std::string signs_first(const std::string& body) {
+  constexpr std::size_t kSign = 6;
+  std::string text;
+  std::istringstream lines(body);
+  for (std::string line; std::getline(lines, line);) {
+    const bool numbered = line.size() > kSign && std::isdigit(static_cast<unsigned char>(line[4]));
+    text += (numbered ? line[kSign] + line.substr(0, kSign) + line.substr(kSign + 1) : line) + "\n";
+  }
+  return text;
+}
+
+// A heading of the second level, and the lines as they stand in a fence of code.
+std::string as_markdown(const Part& part) {
+  if (part.kind == Part::prose) return "\n" + part.text;
+  const std::size_t end = part.text.find('\n', 1);
+  const std::string head = part.text.substr(1, end - 1), body = part.text.substr(end + 1);
+  if (part.kind == Part::table) return "\n## " + head + "\n" + body;
+  return "\n## " + head + "\n\n```" + (part.kind == Part::diff ? "diff" : "text") + "\n" +
+         (part.kind == Part::diff ? signs_first(body) : body) + "```\n";
+}
+
+void print_lines(std::FILE* out, const std::string& text) {
+  // Columns end in spaces where their last cell is empty.
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    std::fprintf(
+        out, "%s\n", text::without_trailing_spaces(text.substr(begin, end - begin)).c_str());
+  }
+}
+
+}  // namespace
+
+std::span<const char* const> explained_sections() {
+  return kNames;
+}
+
+bool explain(
+    std::FILE* out, const lab::Run& run, const lab::Row& row, text::Style style,
+    const Explaining& how) {
+  const bool all = how.sections.empty();
+  const Explained explained{
+      run, row, style, all && !row.launch, how.markdown ? Format::markdown : Format::table};
+  const auto wanted = [&](const Section& section) {
+    if (all) return section.explain != explain_answers;
+    return std::find(how.sections.begin(), how.sections.end(), section.name) != how.sections.end();
+  };
+  const auto print = [&](const Section& section) {
+    if (!wanted(section)) return;
+    for (const Part& part : section.explain(explained)) {
+      if (part.text.empty()) continue;
+      print_lines(out, how.markdown ? as_markdown(part) : part.text);
+    }
+  };
+  const std::string head = title(row, style);
+  print_lines(out, how.markdown ? "# " + head.substr(0, head.find('\n') + 1) : head);
+  if (!how.quiz_from || !row.stage || !row.variant || !row.counts) {
+    for (const Section& section : kSections) print(section);
+    return true;
+  }
+  for (const Section& section : kSections) {
+    if (!section.holds_counts) print(section);
+  }
+  if (!quiz(how.quiz_from, out, run, row)) return false;
+  for (const Section& section : kSections) {
+    if (section.holds_counts) print(section);
+  }
+  return true;
+}
+
+}  // namespace report

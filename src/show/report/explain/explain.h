@@ -1,0 +1,77 @@
+// --explain: one stage in depth, section by section.
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/run.h"
+#include "show/report/facts.h"
+#include "text/numbers.h"
+
+namespace report {
+
+// How a stage is explained.
+struct Explaining {
+  std::vector<std::string> sections = {};  // of explained_sections(); empty: all but "answers"
+  bool markdown = false;
+  std::FILE* quiz_from =
+      nullptr;  // where the reader's predictions come from (src/show/report/predicted.h)
+};
+
+// The names of the sections, in the order in which they are printed.
+std::span<const char* const> explained_sections();
+
+// One stage in depth; print_table's facts and the reasons behind them, in at most 150 lines where
+// all sections are printed; a section on its own is not shortened. `row` is one of `run`'s. Returns
+// false where the reader gave no more predictions, and so no counts were printed.
+bool explain(
+    std::FILE* out, const lab::Run& run, const lab::Row& row, text::Style style,
+    const Explaining& how = {});
+
+// How the sections of an explanation put their words.
+inline constexpr int kIndent = 2;
+inline constexpr int kLabel = 16;  // columns of what stands left of a section's facts
+
+// With the blank line before it.
+std::string heading(const std::string& text, text::Style style);
+
+// A label and its fact. A long fact goes on below, under where it began.
+std::string fact(std::string_view label, std::string_view words);
+
+// What a line of a table means, under it.
+std::string verdict(std::string_view words);
+
+std::string paragraph(std::string_view words);
+
+struct Explained {
+  const lab::Run& run;
+  const lab::Row& row;
+  text::Style style;
+  bool whole;  // all sections are printed together, each at its short length
+  Format format;
+};
+
+// A part of a section: a blank line, a heading and lines, or a table of Markdown.
+struct Part {
+  std::string text;
+  enum Kind { plain, prose, diff, table } kind = plain;
+};
+
+// Each is empty where the row has nothing of the kind. What the whole leaves out:
+std::vector<Part> explain_kernel(const Explained& explained);  // lines that touch no memory
+std::vector<Part> explain_tiles(const Explained& explained);  // sizes that the picture says as well
+std::vector<Part> explain_counts(const Explained& explained);  // where predictions come from
+std::vector<Part> explain_occupancy(const Explained& explained);
+std::vector<Part> explain_ceiling(
+    const Explained& explained);  // what the compiler makes of the loop
+
+// At most 9 lines of at most 100 columns that draw C (M x N) cut into block tiles, and then what
+// `variant` cuts these into; a tile that is cut further is the one filled in. Of more parts than
+// there is room for the first are drawn. The sizes are the variant's; which elements of its tile a
+// lane takes is the kernel's business, and drawn as one piece.
+std::vector<std::string> tile_picture(const model::Variant& variant, int M, int N);
+
+}  // namespace report

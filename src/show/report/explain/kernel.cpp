@@ -1,0 +1,525 @@
+// --explain's sections about the kernel's lines and the tiles of its block.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/run.h"
+#include "model/stage.h"
+#include "model/warp_access.h"
+#include "show/report/explain/explain.h"
+#include "show/report/source.h"
+#include "text/numbers.h"
+
+namespace report {
+
+namespace {
+
+// One box, cut into `down` x `across` parts.
+struct Panel {
+  std::string name, size;
+  long long down, across;
+  std::string parts;
+};
+
+constexpr int kMostDown = 4, kMostAcross = 8;
+constexpr int kHeight = kMostDown + 5;
+
+std::vector<std::string> drawn(const Panel& panel) {
+  const int down = static_cast<int>(std::clamp<long long>(panel.down, 1, kMostDown));
+  const int across = static_cast<int>(std::clamp<long long>(panel.across, 1, kMostAcross));
+  const bool more_down = panel.down > down, more_across = panel.across > across;
+  std::vector<std::string> lines{panel.name, panel.size};
+  lines.push_back("┌" + text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┐"));
+  for (int row = 0; row < down; ++row) {
+    const std::string first = row == 0 ? "■" : "□";
+    lines.push_back(
+        "│ " + first + " " + text::repeated("□ ", across - 1) + (more_across ? " …" : "│"));
+  }
+  lines.push_back(
+      more_down ? "  " + text::repeated("⋮ ", across)
+                : "└" + text::repeated("─", 2 * across + 1) + (more_across ? "─ ─" : "┘"));
+  lines.push_back(panel.parts);
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> tile_picture(const model::Variant& v, int M, int N) {
+  const auto size = [](long long rows, long long columns) {
+    return text::printed("%lld x %lld", rows, columns);
+  };
+  const auto cut = [](int length, int part) {
+    return part > 0 ? (static_cast<long long>(length) + part - 1) / part : 1;
+  };
+  const auto panel = [&](const char* name, int rows, int columns, int part_rows, int part_columns,
+                         const char* parts) {
+    const long long down = cut(rows, part_rows), across = cut(columns, part_columns);
+    return Panel{name, size(rows, columns), down, across, size(down, across) + " " + parts};
+  };
+  const int TM = std::max(v.TM, 1), TN = std::max(v.TN, 1);
+  const bool of_warps = v.WM > 0 && v.WN > 0;
+  std::vector<Panel> panels{panel("matrix C", M, N, v.BM, v.BN, "blocks")};
+  if (of_warps) {
+    panels.push_back(panel("block's tile", v.BM, v.BN, v.WM, v.WN, "warps"));
+    panels.push_back(panel("warp's tile", v.WM, v.WN, TM, TN, "lanes"));
+  } else {
+    panels.push_back(panel("block's tile", v.BM, v.BN, TM, TN, "threads"));
+  }
+  if (TM * TN > 1) panels.push_back(panel("thread's tile", TM, TN, 1, 1, "results"));
+
+  std::vector<std::string> picture(kHeight);
+  for (const Panel& next : panels) {
+    const std::vector<std::string> lines = drawn(next);
+    int width = 0;
+    for (const std::string& line : lines) width = std::max(width, text::display_width(line));
+    const bool last = &next == &panels.back();
+    for (std::size_t row = 0; row < picture.size(); ++row) {
+      // ■ of one box is the next box.
+      const std::string arrow = last ? "" : row == 3 ? "  → " : "    ";
+      picture[row] += text::pad_right(row < lines.size() ? lines[row] : "", width) + arrow;
+    }
+  }
+  while (!picture.empty() && text::without_trailing_spaces(picture.back()).empty())
+    picture.pop_back();
+  for (std::string& line : picture) line = text::without_trailing_spaces(line);
+  return picture;
+}
+
+namespace {
+
+std::string place(int line, int helper_line) {
+  return line == 0         ? "?"
+         : helper_line > 0 ? text::printed("%d, in %d", line, helper_line)
+                           : text::printed("%d", line);
+}
+
+std::string grouped_or_dash(const std::optional<std::int64_t>& count) {
+  return count ? text::grouped(*count) : "-";
+}
+
+// "32 LDS + 8 LDS.128", of the code.
+std::string instructions(const model::CompiledLine& line) {
+  constexpr const char* kNames[] = {"LDS.8", "LDS.16", "LDS", "LDS.64", "LDS.128"};
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (line.by_bytes[i] == 0) continue;
+    text += (text.empty() ? "" : " + ") + text::printed("%d %s", line.by_bytes[i], kNames[i]);
+  }
+  return text;
+}
+
+std::string as_compiled(const lab::Row& row, text::Style style) {
+  const model::CompiledLoads& compiled = *row.shared_loads->compiled;
+  if (compiled.lines.empty()) return "";
+  const auto columns = [](const std::string& where, const std::string& arrays,
+                          const std::string& requests, const std::string& wavefronts,
+                          const std::string& made_requests, const std::string& made_wavefronts,
+                          const std::string& made) {
+    const std::string line = text::printed(
+        "  %-10s %-12s %10s %11s %11s %11s  %s", where.c_str(), arrays.c_str(), requests.c_str(),
+        wavefronts.c_str(), made_requests.c_str(), made_wavefronts.c_str(), made.c_str());
+    return text::shortened(line, text::report_width()) + "\n";
+  };
+  std::string text = heading(
+      "Its loads from shared memory as nvcc compiled them for " + row.shared_loads->architecture +
+          " (in the traced blocks)",
+      style);
+  text += columns("", "", "as written", "", "as compiled", "", "in the code");
+  text += columns("line", "", "requests", "wavefronts", "requests", "wavefronts", "");
+  std::int64_t requests = 0, wavefronts = 0;
+  for (const model::CompiledLine& line : compiled.lines) {
+    std::string arrays;
+    for (const std::string& array : line.arrays) arrays += (arrays.empty() ? "" : ", ") + array;
+    text += columns(
+        place(line.line, line.helper_line), text::shortened(arrays, 12),
+        text::grouped(line.requests), text::grouped(line.wavefronts),
+        grouped_or_dash(line.compiled_requests), grouped_or_dash(line.compiled_wavefronts),
+        instructions(line));
+    requests += line.requests;
+    wavefronts += line.wavefronts;
+  }
+  if (compiled.lines.size() > 1) {
+    text += columns(
+        "all", "", text::grouped(requests), text::grouped(wavefronts),
+        grouped_or_dash(compiled.requests()), grouped_or_dash(compiled.wavefronts()), "");
+  }
+  if (!compiled.requests() || !compiled.wavefronts()) {
+    text += verdict(
+        "-: cannot be told. The code does not say how often a warp makes these loads, or which "
+        "array each of them reads.");
+  }
+  return text;
+}
+
+std::string that_may_be_merged(const lab::Row& row, text::Style style) {
+  const std::vector<model::MergeableLine> lines = model::mergeable_lines(*row.counts);
+  if (lines.empty()) return "";
+  std::string text = heading("Loads from shared memory that the compiler may merge", style);
+  for (const model::MergeableLine& line : lines) {
+    const std::string where = place(line.line, line.helper_line);
+    text += line.share == 1
+                ? text::printed(
+                      "  line %s, %s: %d loads in one, %.2f instead of %.2f wavefronts\n",
+                      where.c_str(), line.array.c_str(), line.loads, line.wavefronts_merged,
+                      line.wavefronts)
+                : text::printed(
+                      "  line %s, %s: %d loads in one, of %.0f %% of the line's loads\n",
+                      where.c_str(), line.array.c_str(), line.loads, 100 * line.share);
+  }
+  return text +
+         verdict(
+             "Each warp loads neighbouring words, and all its lanes are aligned alike. If the "
+             "compiler also unrolls the loop around them, it merges them. " +
+             row.shared_loads->why_unknown);
+}
+
+// The part of the kernel about its loads from shared memory: as nvcc compiled them, or which of
+// them it may merge. Empty for a stage, and if there is nothing of the kind.
+std::string shared_loads_of(const lab::Row& row, text::Style style) {
+  if (!row.shared_loads || !row.counts) return "";
+  return row.shared_loads->compiled ? as_compiled(row, style) : that_may_be_merged(row, style);
+}
+
+}  // namespace
+
+std::vector<Part> explain_kernel(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (!row.variant || !row.counts) return {};
+  const std::string title = heading(
+      std::string("What each line asks of memory (in the traced blocks)") +
+          (whole ? "; other lines are left out" : ""),
+      style);
+  const std::string annotated = annotated_source(row, style, whole);
+  if (annotated.empty()) {
+    return {
+        {title + verdict("The lines are unknown, because addr2line (of binutils) is missing.")}};
+  }
+  constexpr int kRows = 8, kRowsOfWhole = 2;  // of a picture
+  const std::string picture = worst_request(row, style, whole ? kRowsOfWhole : kRows);
+  return {
+      {title + annotated + (picture.empty() ? "" : "\n" + picture)}, {shared_loads_of(row, style)}};
+}
+
+namespace {
+
+constexpr int kChunks = 8;  // of 16 bytes, in the 32 banks
+
+int place_of(const model::RowSwizzle& swizzle, int row, int chunk) {
+  return chunk ^ row % swizzle.keys;
+}
+
+bool is_read(const model::RowSwizzle& swizzle, int chunk) {
+  for (const int read : swizzle.chunks) {
+    if (read == chunk) return true;
+  }
+  return false;
+}
+
+// The turns of the lanes that read together, if each chunk lies where `place` says.
+template <class Place>
+int wavefronts(const model::RowSwizzle& swizzle, Place place) {
+  constexpr int kBytes = 16;
+  model::WarpAccess access{.active = 0, .bytes = kBytes, .address = {}};
+  int lane = 0;
+  for (const int chunk : swizzle.chunks) {
+    for (int row = 0; row < swizzle.rows; ++row, ++lane) {
+      access.active |= 1u << lane;
+      access.address[lane] = std::uint64_t(row * kChunks + place(row, chunk)) * kBytes;
+    }
+  }
+  return model::shared_load(access).wavefronts;
+}
+
+std::string turns(int wavefronts) {
+  return text::printed("%d wavefront%s", wavefronts, wavefronts == 1 ? "" : "s");
+}
+
+// Which chunk lies in which banks, with those in brackets that are read together.
+std::string map(const model::RowSwizzle& swizzle) {
+  const auto as_written = [](int, int chunk) { return chunk; };
+  const auto swizzled = [&](int row, int chunk) { return place_of(swizzle, row, chunk); };
+  const auto cells = [&](int row, const auto& place) {
+    std::string text;
+    for (int at = 0; at < kChunks; ++at) {
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        if (place(row, chunk) != at) continue;
+        text += text::printed(is_read(swizzle, chunk) ? "[%d] " : " %d  ", chunk);
+      }
+    }
+    return text;
+  };
+  std::string text = text::printed(
+      "  %-8s%-36s%s\n", "", ("as it is: " + turns(wavefronts(swizzle, as_written))).c_str(),
+      ("swizzled: " + turns(wavefronts(swizzle, swizzled))).c_str());
+  std::string banks;
+  for (int at = 0; at < kChunks; ++at) banks += text::printed("%2d  ", 4 * at);
+  text += text::printed("  %-7s%s    %s\n", "bank", banks.c_str(), banks.c_str());
+  for (int row = 0; row < swizzle.rows; ++row) {
+    text += text::printed(
+        "  row %-3d%s    %s\n", row, cells(row, as_written).c_str(), cells(row, swizzled).c_str());
+  }
+  return text;
+}
+
+// The steps along K of the lane that reads the first chunk of one row.
+std::string walk(const model::RowSwizzle& swizzle) {
+  constexpr int kRow = 3;
+  const int first = place_of(swizzle, kRow, swizzle.chunks[0]);
+  std::string places = std::to_string(first), bytes;
+  for (const int step : swizzle.walk) {
+    places += text::printed(", %d", first ^ step);
+    bytes += text::printed("%s%d", bytes.empty() ? "" : ", ", 16 * step);
+  }
+  return fact(
+      "walk", text::printed(
+                  "in row %d from step to step along K: place %s. That is the first address XOR %s "
+                  "bytes: the row's key stays in it, so nothing is computed anew.",
+                  kRow, places.c_str(), bytes.c_str()));
+}
+
+// The part of the tiles that is about their places in shared memory; empty if none is swizzled. The
+// whole has only the rule.
+std::string swizzles_of(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (row.variant->contrast) return "";
+  std::string text, rules;
+  for (const model::RowSwizzle& swizzle : row.stage->swizzles) {
+    const std::string rule =
+        std::string("row r of ") + swizzle.tile + " at c ^ r % " + std::to_string(swizzle.keys);
+    rules += text::printed(
+        "%sc ^ r %% %d in %s's%s", rules.empty() ? "" : ", ", swizzle.keys, swizzle.tile,
+        rules.empty() ? " row r" : "");
+    text += heading("The swizzle: chunk c of 16 bytes lies in " + rule, style);
+    text += map(swizzle);
+    text += fact("[in brackets]", std::string("what ") + swizzle.read_by + " reads at a time");
+    if (!swizzle.walk.empty()) text += walk(swizzle);
+  }
+  if (!whole || rules.empty()) return text;
+  return fact("swizzle", "chunk c at " + rules + "; --section tiles draws it");
+}
+
+std::string problem(const lab::Run& run) {
+  if (!run.program.empty()) return fact("program", text::shortened(run.program, 80));
+  return fact("problem", product(run) + ", fp32, row-major");
+}
+
+// The variant that may be chosen in place of the first, and with which the busiest SM is done
+// first. Null if there is none.
+const model::Variant* best_other(
+    const lab::Run& run, const model::Stage& stage, const model::Variant& first) {
+  const model::Variant* best = nullptr;
+  const auto clocks = [&](const model::Variant& v) {
+    return model::spread(v, run.gpu, run.M, run.N).clocks;
+  };
+  for (const model::Variant& v : stage.variants) {
+    if (!v.for_small || &v == &first || v.shared_bytes > run.gpu.smem_bytes_per_block) continue;
+    if (best == nullptr || clocks(v) < clocks(*best)) best = &v;
+  }
+  return best;
+}
+
+// The stage's variant in whose place the row's runs. Null: that is the stage's own.
+const model::Variant* stood_in_for(const lab::Row& row) {
+  for (const model::Variant& v : row.stage->variants) {
+    if (v.otherwise == row.variant) return &v;
+  }
+  return nullptr;
+}
+
+// Why this variant runs, where the stage has several to choose from.
+std::string choice(const lab::Run& run, const lab::Row& row) {
+  if (!model::has_clock(run.gpu) || run.M == 0 || run.N == 0 || stood_in_for(row)) return "";
+  const model::Variant& first = model::first_variant(*row.stage, run.gpu);
+  const model::Variant& chosen = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
+  const bool is_first = &chosen == &first;
+  const model::Variant* const other = is_first ? best_other(run, *row.stage, first) : &first;
+  if (other == nullptr) return "";
+  const std::string name = chosen.name, of_other = other->name;
+  if (row.variant != &chosen) {
+    return fact("choice", "by --variant; without it, " + name + " would be chosen for this C");
+  }
+  const model::Spread now = model::spread(chosen, run.gpu, run.M, run.N);
+  const model::Spread instead = model::spread(*other, run.gpu, run.M, run.N);
+  const bool cuts = chosen.sharing == model::Sharing::cut;
+  std::string why = name + " was chosen: with " + of_other + (cuts ? " and no tile cut, " : ", ");
+  if (!is_first && instead.tiles < run.gpu.sms) {
+    why +=
+        text::printed("only %lld of %d SMs would have a block, and ", instead.tiles, run.gpu.sms);
+  }
+  const std::string results = text::grouped(instead.results) + " results";
+  why += "the busiest SM would " +
+         (instead.results == now.results
+              ? "also compute " + results
+              : "compute " + results + " instead of " + text::grouped(now.results));
+  if (!is_first && instead.results == now.results) {
+    why += text::printed(", but with %lld warps instead of %lld", instead.warps, now.warps);
+  }
+  const bool tensor = chosen.multiplier != model::Multiplier::ffma;
+  if (tensor) {
+    why += text::printed(
+        ". Its products and loads would take at least %.0f clocks for each step of K, instead of "
+        "%.0f",
+        instead.clocks, now.clocks);
+  }
+  const std::string at_most = tensor ? "7/10" : "3/4";
+  return fact(
+      "choice",
+      why + (is_first ? ". A smaller tile is chosen only where they are at most " + at_most + "."
+                      : ". --variant " + of_other + " overrides."));
+}
+
+std::string grid_of_blocks(const lab::Run& run, const model::Variant& v) {
+  const lab::Grid blocks = lab::grid(run, v);
+  return fact(
+      "grid", text::printed(
+                  "ceil(N/BN) x ceil(M/BM) = ceil(%d/%d) x ceil(%d/%d) = %lld x %lld = ", run.N,
+                  v.BN, run.M, v.BM, blocks.x, blocks.y) +
+                  text::grouped(blocks.x * blocks.y) + " blocks");
+}
+
+// "2 parts of 459 and 53 K tiles", "8 parts of 4 K tiles", "5 parts of 7 K tiles, the last of 4".
+std::string parts_of_a_tile(const model::ShareOut& shares, int k_tiles) {
+  const int last = k_tiles - (shares.parts - 1) * shares.depth;
+  if (shares.parts == 2 && last != shares.depth) {
+    return text::printed("2 parts of %d and %d K tiles", shares.depth, last);
+  }
+  return text::printed("%d parts of %d K tiles", shares.parts, shares.depth) +
+         (last != shares.depth ? text::printed(", the last of %d", last) : "");
+}
+
+// For a launch whose blocks are not arranged like the tiles of C.
+std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
+  const model::ShareOut shares = lab::shares(run, v);
+  const int rows = (run.M + v.BM - 1) / v.BM, cols = (run.N + v.BN - 1) / v.BN;
+  const int tiles = rows * cols, cut = tiles - shares.whole;
+  std::string text = fact(
+      "tiles", text::printed(
+                   "ceil(M/BM) x ceil(N/BN) = ceil(%d/%d) x ceil(%d/%d) = %d x %d = ", run.M, v.BM,
+                   run.N, v.BN, rows, cols) +
+                   text::grouped(tiles) + " of C");
+  const std::string blocks = text::grouped(model::blocks_of(shares, tiles)) + " blocks in one row";
+  if (v.sharing == model::Sharing::persistent) {
+    return text +
+           fact(
+               "grid",
+               blocks +
+                   (model::is_in_turns(shares, tiles)
+                        ? text::printed(", one per SM: each takes every %dth tile", shares.blocks)
+                        : ", one per tile") +
+                   ", in an order of the kernel's own");
+  }
+  if (cut == 0) {
+    std::string why;
+    if (v.sharing == model::Sharing::cut) {
+      why =
+          tiles % run.gpu.sms == 0
+              ? text::printed("; none is cut, since each of %d SMs gets equally many", run.gpu.sms)
+              : "; none is cut, since that would save too little";
+    }
+    return text + fact("grid", blocks + ", one per tile, in an order of the kernel's own" + why);
+  }
+  const int k_tiles = model::padded_K(lab::product_of(run), v) / v.BK;
+  const double bytes = 4.0 * static_cast<double>(model::floats_of_sums(shares, v, tiles));
+  const std::string which =
+      shares.whole == 0 ? "all" : text::grouped(shares.whole) + " whole, " + text::grouped(cut);
+  text += fact("shared out", which + " cut along K in " + parts_of_a_tile(shares, k_tiles));
+  text += fact(
+      "grid",
+      blocks + (shares.whole > 0 ? ", one per whole tile and one per part" : ", one per part"));
+  return text + fact(
+                    "sums", text::significant(bytes / 1e6) +
+                                " MB in memory for the sums of the parts, allocated once");
+}
+
+std::string traced_blocks(
+    const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
+  const model::ShareOut shares = lab::shares(run, v);
+  const bool in_turns = model::is_in_turns(shares, model::tiles_of(v, run.M, run.N));
+  const char* const sample = in_turns            ? " (one with most tiles, the one with the last)"
+                             : shares.parts == 1 ? " (corners, edges, middle)"
+                             : shares.whole == 0 ? " (all parts of two tiles)"
+                                                 : " (a whole tile, and all parts of another)";
+  return fact(
+      "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
+                    " blocks, " + text::grouped(counts.threads_traced) + " threads" +
+                    (lab::is_total(counts) ? ": the counts below are the whole launch's"
+                                           : std::string(sample) + "; --trace all traces all"));
+}
+
+std::string launch_shape(const lab::Run& run, const lab::Row& row, text::Style style, bool whole) {
+  const model::Variant& v = *row.variant;
+  std::string text = heading("The launch", style) + problem(run);
+  text += fact("kernel", lab::kernel_name(row));
+  if (const model::Variant* const own = stood_in_for(row)) {
+    text += fact(
+        "", std::string("(in place of ") + own->kernel.name +
+                ", whose copy engine needs every row of A, B and C to start at a multiple of 16 "
+                "bytes; it copies single floats)");
+  } else if (!row.aligned && v.kernel_any.function != v.kernel.function) {
+    text += fact(
+        "", "(copies single floats: not every row of A, B and C starts at a multiple of 16 bytes)");
+  }
+  const std::string depth =
+      v.BK > 0 ? text::printed(", %d of K at a time: BM x BN, BK", v.BK) : ": BM x BN";
+  text += fact("block's tile", text::printed("%d x %d of C", v.BM, v.BN) + depth);
+  text += choice(run, row);
+  // What the picture below says as well.
+  if (v.WM > 0 && !whole)
+    text += fact("warp's tile", text::printed("%d x %d of C: WM x WN", v.WM, v.WN));
+  if ((v.TM > 0 || v.TN > 0) && !whole) {
+    text += fact(
+        "thread's tile",
+        text::printed("%d x %d of C: TM x TN", std::max(v.TM, 1), std::max(v.TN, 1)));
+  }
+  if (!whole) text += fact("results", text::exact(lab::results_per_thread(v)) + " of C per thread");
+  if (v.pipeline > 1) text += fact("pipeline", text::printed("%d tiles in flight", v.pipeline));
+  text += fact(
+      "block", text::printed(
+                   "%d x %d = %d threads, %d warps", v.block_x, v.block_y, v.threads(),
+                   run.gpu.warp.warps_of(v.threads())));
+  text += v.sharing == model::Sharing::grid ? grid_of_blocks(run, v) : row_of_blocks(run, v);
+  if (row.counts) text += traced_blocks(run, v, *row.counts);
+  return text;
+}
+
+// For a kernel that is not a stage.
+std::string own_launch_shape(const lab::Run& run, const lab::Row& row, text::Style style) {
+  const lab::LaunchShape& shape = *row.launch;
+  const auto extent = [](lab::LaunchShape::Extent e) {
+    return text::printed("%u x %u x %u", e.x, e.y, e.z);
+  };
+  const auto volume = [](lab::LaunchShape::Extent e) { return 1LL * e.x * e.y * e.z; };
+  std::string text = heading("The launch", style) + problem(run);
+  text +=
+      fact("block", extent(shape.block) + " = " + text::grouped(volume(shape.block)) + " threads");
+  text += fact("grid", extent(shape.grid) + " = " + text::grouped(volume(shape.grid)) + " blocks");
+  text += fact(
+      "shared memory", text::grouped(shape.static_shared_bytes) + " B static, " +
+                           text::grouped(shape.dynamic_shared_bytes) + " B dynamic");
+  if (shape.launches > 1) {
+    text += fact("launches", text::grouped(shape.launches) + "; this is the first one's shape");
+  }
+  const model::Counts& counts = *row.counts;
+  return text +
+         fact(
+             "traced", text::grouped(counts.blocks_traced) + " of " + text::grouped(counts.blocks) +
+                           " blocks, " + text::grouped(counts.threads_traced) + " threads");
+}
+
+}  // namespace
+
+std::vector<Part> explain_tiles(const Explained& explained) {
+  const auto& [run, row, style, whole, format] = explained;
+  if (row.stage && row.variant) {
+    std::string text = launch_shape(run, row, style, whole) + "\n";
+    for (const std::string& line : tile_picture(*row.variant, run.M, run.N)) {
+      text += (line.empty() ? "" : text::repeated(" ", kIndent)) + line + "\n";
+    }
+    return {{text + swizzles_of(explained)}};
+  }
+  if (row.launch && row.variant && row.counts) return {{own_launch_shape(run, row, style)}};
+  return {{heading("The problem", style) + problem(run)}};
+}
+
+}  // namespace report

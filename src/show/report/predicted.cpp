@@ -1,0 +1,241 @@
+#include "show/report/predicted.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <stdexcept>
+
+#include "lab/run.h"
+#include "model/stage.h"
+#include "text/numbers.h"
+
+namespace report {
+
+std::vector<model::Named> formula_names(const lab::Run& run, const lab::Row& row) {
+  const model::Variant& v = *row.variant;
+  const auto number = [](int value) { return static_cast<double>(value); };
+  const int K_read = run.alpha != 0 ? run.K : 0;
+  const model::ShareOut shares = model::share_out(v, run.M, run.N, K_read, run.gpu.sms);
+  const bool all_cut = shares.parts > 1 && shares.whole == 0;
+  const int k_tiles = v.BK > 0 ? (K_read + v.BK - 1) / v.BK : 0;
+  const int tiles = model::tiles_of(v, run.M, run.N), blocks = model::blocks_of(shares, tiles);
+  return {
+      {"M", number(run.M)},
+      {"N", number(run.N)},
+      {"K", number(K_read)},
+      {"BM", number(v.BM)},
+      {"BN", number(v.BN)},
+      {"BK", number(v.BK)},
+      {"WM", number(v.WM)},
+      {"WN", number(v.WN)},
+      {"TM", number(v.TM)},
+      {"TN", number(v.TN)},
+      {"threads", number(v.threads())},
+      {"reads_C", run.beta != 0 ? 1.0 : 0.0},
+      {"vec", row.aligned ? 4.0 : 1.0},
+      {"blocks", number(blocks)},
+      {"tiles", number(blocks > 0 ? (tiles + blocks - 1) / blocks : 0)},
+      {"cuts", all_cut ? 1.0 : 0.0},
+      {"depth", number(all_cut ? shares.depth : k_tiles)},
+      {"adds", number(all_cut ? shares.parts : 0)}};
+}
+
+const model::Predicted& formulas_of(const lab::Row& row) {
+  return row.variant->predicted != nullptr ? *row.variant->predicted : row.stage->predicted;
+}
+
+std::optional<PredictedCounts> predicted(const lab::Run& run, const lab::Row& row) {
+  if (!row.stage || !row.variant) return std::nullopt;
+  const std::vector<model::Named> names = formula_names(run, row);
+  const auto value = [&](const char* formula) {
+    return formula ? model::evaluate(formula, names) : 0;
+  };
+  const model::Predicted& formulas = formulas_of(row);
+  PredictedCounts counts;
+  counts.gmem_loads = value(formulas.gmem_loads);
+  counts.gmem_floats = value(formulas.gmem_floats);
+  counts.smem_loads = value(formulas.smem_loads);
+  counts.smem_floats = value(formulas.smem_floats);
+  counts.gmem_stores = value(formulas.gmem_stores);
+  counts.smem_stores = value(formulas.smem_stores);
+  counts.async_copies = value(formulas.async_copies);
+  return counts;
+}
+
+std::string with_numbers(std::string_view formula, std::span<const model::Named> names) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string text;
+  for (std::size_t at = 0; at < formula.size();) {
+    std::size_t end = at;
+    while (end < formula.size() && in_word(formula[end])) ++end;
+    if (end == at) {
+      text += formula[at++];
+      continue;
+    }
+    const std::string_view word = formula.substr(at, end - at);
+    const auto named = std::find_if(names.begin(), names.end(), [&](const model::Named& candidate) {
+      return candidate.name == word;
+    });
+    text += named == names.end() ? std::string(word) : text::printed("%.15g", named->value);
+    at = end;
+  }
+  return text;
+}
+
+namespace {
+
+std::vector<model::Named> names_of(const lab::Run& run, const lab::Row& row) {
+  std::vector<model::Named> names = formula_names(run, row);
+  if (row.variant) names.push_back({"pipeline", static_cast<double>(row.variant->pipeline)});
+  if (row.counts) {
+    names.push_back({"sectors", lab::pieces_per_request(row.counts->gmem_loads)});
+    names.push_back({"wavefronts", lab::pieces_per_request(row.counts->smem_loads)});
+    names.push_back(
+        {"conflicts",
+         static_cast<double>(
+             row.counts->smem_loads.bank_conflicts + row.counts->smem_stores.bank_conflicts)});
+  }
+  if (row.occupancy) {
+    const model::Occupancy& o = *row.occupancy;
+    names.push_back({"blocks_per_sm", static_cast<double>(o.blocks_per_sm)});
+    names.push_back({"warps_per_sm", static_cast<double>(o.blocks_per_sm * o.warps_per_block)});
+  }
+  return names;
+}
+
+std::optional<double> evaluated(const char* formula, const std::vector<model::Named>& names) {
+  try {
+    return model::evaluate(formula, names);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<model::Question> questions_of(const lab::Run& run, const lab::Row& row) {
+  if (!row.stage || !row.variant) return {};
+  const model::Contrast* const contrast = row.variant->contrast;
+  std::vector<model::Question> asked = contrast ? contrast->questions : row.stage->questions;
+  if (run.gpu.warp != model::kGpuWarp) {
+    std::erase_if(asked, [](const model::Question& question) { return question.of_32_lanes; });
+  }
+  return asked;
+}
+
+std::optional<double> value_of(
+    const model::Question& question, const lab::Run& run, const lab::Row& row) {
+  return evaluated(question.answer, names_of(run, row));
+}
+
+std::string answer_of(const model::Question& question, const lab::Run& run, const lab::Row& row) {
+  const std::vector<model::Named> names = names_of(run, row);
+  const std::optional<double> value = evaluated(question.answer, names);
+  if (!value) return "";
+  const std::string result = text::exact(*value), numbers = with_numbers(question.answer, names);
+  std::string text = std::string(question.answer);
+  if (numbers != text) text += " = " + numbers;
+  if (result != numbers && result != text) text += " = " + result;
+  return text + " " + question.unit;
+}
+
+namespace {
+
+// The next line without its end; none where there is no more, or it has no end.
+std::optional<std::string> read_line(std::FILE* in) {
+  constexpr std::size_t kMostBytes = 1 << 16;
+  std::string line;
+  int letter = std::fgetc(in);
+  if (letter == EOF) return std::nullopt;
+  for (; letter != EOF && letter != '\n'; letter = std::fgetc(in)) {
+    if (letter != '\r') line += static_cast<char>(letter);
+    if (line.size() > kMostBytes) return std::nullopt;
+  }
+  return line;
+}
+
+bool is_blank(const std::string& line) {
+  return line.find_first_not_of(" \t") == std::string::npos;
+}
+
+std::string judged(double predicted, double value) {
+  const std::string is = "it is " + text::exact(value);
+  if (std::abs(predicted - value) < 0.005 * std::max(1.0, std::abs(value)))
+    return "Right: " + is + ".";
+  std::string text = "You said " + text::exact(predicted) + ", " + is + ": " +
+                     text::exact(std::abs(predicted - value)) +
+                     (predicted < value ? " too few" : " too many");
+  if (predicted > 0) {
+    const double times = predicted < value ? value / predicted : predicted / value;
+    text += ", or a factor of " + text::exact(std::round(100 * times) / 100);
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+std::vector<AskedCount> asked_counts(const lab::Row& row) {
+  const model::Counts& c = *row.counts;
+  std::vector<AskedCount> counts;
+  const auto add = [&](const std::string& what, double value) {
+    if (value > 0) counts.push_back({what, value});
+  };
+  const auto most = [](const model::Traffic& traffic) {
+    return static_cast<double>(traffic.accesses.max);
+  };
+  add("GMEM loads per thread", most(c.gmem_loads));
+  add("SMEM loads per thread", most(c.smem_loads));
+  add("GMEM stores per thread", most(c.gmem_stores));
+  add("SMEM stores per thread", most(c.smem_stores));
+  add("sectors per GMEM load request of a warp, on average", lab::pieces_per_request(c.gmem_loads));
+  add("wavefronts per SMEM load request of a warp, on average",
+      lab::pieces_per_request(c.smem_loads));
+  if (row.occupancy) add("blocks per SM", row.occupancy->blocks_per_sm);
+  return counts;
+}
+
+bool quiz(std::FILE* in, std::FILE* out, const lab::Run& run, const lab::Row& row) {
+  const std::vector<model::Named> names = formula_names(run, row);
+  std::string known;
+  for (const model::Named& name : names)
+    known += (known.empty() ? "" : ", ") + std::string(name.name);
+  std::fprintf(
+      out, "\n%s",
+      text::labelled(
+          "", 0,
+          "Predict first; then the counts are shown. Type a number or a formula of " + known +
+              ". An empty line skips a question.")
+          .c_str());
+  for (const AskedCount& count : asked_counts(row)) {
+    for (bool asked = true; asked;) {
+      std::fprintf(out, "  %s? ", count.what.c_str());
+      std::fflush(out);
+      const std::optional<std::string> line = read_line(in);
+      if (!line) {
+        std::fprintf(
+            out,
+            "\n  Without your predictions no counts are shown; leave --ask out to see them.\n");
+        return false;
+      }
+      asked = false;
+      if (is_blank(*line)) {
+        std::fprintf(out, "    It is %s.\n", text::exact(count.value).c_str());
+        continue;
+      }
+      try {
+        const double predicted = model::evaluate(*line, names);
+        if (!std::isfinite(predicted)) throw std::invalid_argument("that is not a finite number");
+        std::fprintf(out, "    %s\n", judged(predicted, count.value).c_str());
+      } catch (const std::invalid_argument& error) {
+        std::fprintf(
+            out, "%s", text::labelled("", 4, std::string(error.what()) + ". Try again:").c_str());
+        asked = true;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace report

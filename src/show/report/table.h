@@ -1,0 +1,119 @@
+// A run as a table for readers: its columns, their layout and the legend; and what there is to run.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/run.h"
+#include "model/gpus.h"
+#include "model/stage.h"
+#include "show/report/facts.h"
+#include "text/numbers.h"
+
+namespace report {
+
+// The columns of the table: their headings, and what a row has to say in each.
+struct Column {
+  enum class In {
+    every_table,
+    timed,           // a table with times
+    wide,            // --wide
+    product,         // of kernels that compute C
+    timed_product,   // with times
+    timed_and_wide,  // --wide, with times
+    traced_product,  // without times
+    recorded,        // without times, which were recorded on the run's GPU at this size
+    program          // of a whole program's kernels
+  };
+  enum class Align { left, right };
+  // The two lines of the heading. Neighbours with the same words share them.
+  const char* top;
+  const char* bottom;
+  In in = In::every_table;
+  Align cells = Align::right;
+  Align label = Align::right;
+  int goes = 0;             // as the how many-th where the line is too long; 0: it stays
+  const char* name = "";    // in the sentence that says which ones went
+  bool is_a_count = false;  // and so compared with the stage before
+  std::optional<double> (*number)(const lab::Run&, const lab::Row&) = nullptr;
+  std::string (*words)(double) = nullptr;                           // for the number
+  std::string (*cell)(const lab::Run&, const lab::Row&) = nullptr;  // where it is none
+};
+
+// Those of a table of this run, in order.
+std::vector<const Column*> columns_of(const lab::Run& run, bool wide);
+
+// What stands in the column; "–" where the row has nothing to say.
+std::string cell_of(const Column& column, const lab::Run& run, const lab::Row& row);
+
+// The count in which the row differs most from the stage before, by its ratio; null where there is
+// no stage before in the run, or none differs.
+const Column* most_changed(
+    const std::vector<const Column*>& columns, const lab::Run& run, const lab::Row& row);
+
+// Where the columns of a table stand, how wide they are, and where their headings go.
+struct Layout {
+  std::vector<const Column*> columns;
+  std::vector<int> widths;
+  int gap;    // between columns; a stage's number and its name are always one apart
+  int width;  // of the longest line, headings included
+};
+
+// Blanks behind a column.
+inline int gap_after(const Layout& layout, std::size_t column) {
+  return column == 0 ? 1 : layout.gap;
+}
+
+using Cells = std::vector<std::string>;  // one for each column
+
+// Columns as wide as their cells, two blanks apart where all then fits into `most`, else one. A
+// heading may be wider than its column and then reaches over its neighbour's, unless the neighbour
+// has one in the same line. A cell on the right of its column may reach into what the name or the
+// like before it leaves free.
+Layout laid_out(
+    const std::vector<const Column*>& columns, const std::vector<Cells>& rows, int most);
+
+std::string heading_line(const Layout& layout, int line);  // 0 or 1
+
+// `coloured` says what becomes of a cell's text on a terminal, by its number.
+template <class Coloured>
+std::string cells_line(const Layout& layout, const Cells& cells, Coloured coloured) {
+  std::string line;
+  int filled = 0, begin = 0;  // columns on the screen
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const int width = text::display_width(cells[c]);
+    const int at =
+        layout.columns[c]->cells == Column::Align::left ? begin : begin + layout.widths[c] - width;
+    line += text::repeated(" ", at - filled) + coloured(c, cells[c]);
+    filled = at + width;
+    begin += layout.widths[c] + gap_after(layout, c);
+  }
+  return text::without_trailing_spaces(line);
+}
+
+// Under the table, in at most six lines: what a reader of this run's table has to know. `left_out`
+// names the columns for which the terminal is too narrow.
+std::string short_legend(const lab::Run& run, const std::vector<std::string>& left_out);
+
+// --legend: all columns and signs, those of --wide included.
+void print_legend(std::FILE* out);
+
+// A row each, with a header and a short legend. As wide as the report; where the columns need more,
+// those that matter least are left out, and the legend says which. `wide`: all columns, and more of
+// them, however wide that is. Colour marks what changed most since the stage before.
+void print_table(std::FILE* out, const lab::Run& run, text::Style style, bool wide = false);
+
+// What variants are chosen for: C (M x N) on this GPU.
+struct ChoiceFor {
+  model::Gpu gpu;
+  int M, N;
+};
+
+// Every stage with its variants: which of them can be chosen by size, and which one is.
+void print_list(
+    std::FILE* out, std::span<const model::Stage> stages, const ChoiceFor& choice, Format format);
+
+}  // namespace report

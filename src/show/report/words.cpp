@@ -1,0 +1,247 @@
+#include "show/report/words.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "model/stage.h"
+#include "show/pictures/recorded_gpus.h"
+#include "text/echoed.h"
+#include "text/numbers.h"
+
+namespace report {
+
+namespace {
+
+const pictures::RecordedLadder* ladder_of(const lab::Run& run) {
+  if (run.M != run.N || run.M != run.K || !run.program.empty()) return nullptr;
+  for (const pictures::RecordedGpu& of : pictures::recorded_gpus()) {
+    if (of.gpu.name != run.gpu.name) continue;
+    for (const pictures::RecordedLadder& ladder : of.ladders) {
+      if (ladder.size == run.M) return &ladder;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row) {
+  const pictures::RecordedLadder* const ladder = ladder_of(run);
+  if (!ladder || !row.stage || !row.variant) return std::nullopt;
+  const model::Variant& ran = model::suited_variant(*row.stage, run.gpu, run.M, run.N);
+  const double tflops = ladder->of(row.number).tflops;
+  if (tflops == 0 || std::string_view(ran.name) != row.variant->name) return std::nullopt;
+  return tflops;
+}
+
+bool is_recorded(const lab::Run& run) {
+  return std::any_of(run.rows.begin(), run.rows.end(), [&](const lab::Row& row) {
+    return recorded_tflops(run, row).has_value();
+  });
+}
+
+std::string tflops_words(double tflops) {
+  if (tflops >= 0.001) return text::significant(tflops);
+  return tflops < 0.0001 ? "<0.0001" : text::printed("%.5f", tflops);
+}
+
+std::string bound_by_words(const lab::BoundBy& bound) {
+  return (bound.latency ? "latency " : "") + std::string(model::kUnitNames[bound.unit]) +
+         text::printed(" %d", bound.percent);
+}
+
+std::string ceiling_words(const model::Ceiling& ceiling) {
+  return "≤ " + text::pad_left(tflops_words(ceiling.tflops), 5) + " " +
+         std::string(model::kUnitNames[ceiling.bound_by]);
+}
+
+std::string wrong_sentence(const std::string& name, const model::Error& error) {
+  const model::Mismatch& first = error.first.value();
+  const bool beyond = std::isfinite(first.expected) && std::abs(first.expected) > FLT_MAX;
+  return name +
+         text::printed(
+             " is wrong: row %lld, column %lld is %.9g, but should be ",
+             static_cast<long long>(first.row), static_cast<long long>(first.column), first.value) +
+         (beyond ? text::printed(
+                       "%sinf, because %.9g is beyond the range of fp32",
+                       first.expected < 0 ? "-" : "", first.expected)
+                 : text::printed("%.9g", first.expected));
+}
+
+namespace {
+
+std::string whole(double value) {
+  return text::printed("%.0f", value);
+}
+
+std::string clock(const model::DeviceState& state) {
+  if (!state.median_mhz) return "SM clock not known";
+  const std::string range =
+      *state.min_mhz == *state.max_mhz
+          ? " throughout"
+          : " (" + whole(*state.min_mhz) + " to " + whole(*state.max_mhz) + ")";
+  return "SM " + whole(*state.median_mhz) + " MHz" + range;
+}
+
+std::string power(const model::DeviceState& state) {
+  if (!state.mean_watts) return "power not known";
+  const std::string mean = whole(*state.mean_watts), most = whole(*state.max_watts);
+  return mean + " W" + (most == mean ? "" : " (at most " + most + ")") +
+         (state.limit_watts ? " of " + whole(*state.limit_watts) + " W" : "");
+}
+
+std::string throttling(const model::DeviceState& state) {
+  if (!state.throttles) return "throttling not known";
+  if (state.throttles->empty()) return "not throttled";
+  int readings = 0;
+  for (const model::Throttle& throttle : *state.throttles) {
+    readings = std::max(readings, throttle.readings);
+  }
+  return "throttled by " + reasons_words(*state.throttles) +
+         text::printed(" in %d of %d readings", readings, state.readings);
+}
+
+}  // namespace
+
+std::string clocks_words(const model::DeviceState& state) {
+  return clock(state) + ", " + power(state) + ", " + throttling(state);
+}
+
+std::string temperature_words(const model::DeviceState& state) {
+  return state.max_celsius ? ", " + whole(*state.max_celsius) + " °C" : "";
+}
+
+std::string readings_words(const model::DeviceState& state) {
+  const std::string count = state.readings == 1 ? "one reading, at the end of "
+                                                : text::printed("%d readings in ", state.readings);
+  const bool too_short =
+      state.watts_are_averages && state.mean_watts && state.measured_ms < model::kPowerAverageMs;
+  return count + text::significant(state.measured_ms) + " ms" +
+         (too_short ? "; the power is an average over up to a second, and so includes what the GPU "
+                      "did before"
+                    : "");
+}
+
+std::string reasons_words(const std::vector<model::Throttle>& throttles) {
+  std::string text;
+  for (std::size_t i = 0; i < throttles.size(); ++i) {
+    text += (i == 0                     ? ""
+             : i + 1 < throttles.size() ? ", "
+                                        : " and ") +
+            std::string(throttles[i].reason);
+  }
+  return text;
+}
+
+bool was_throttled(const lab::Measurement& measurement) {
+  if (!measurement.time || !measurement.time->device) return false;
+  const auto& throttles = measurement.time->device->throttles;
+  return throttles && !throttles->empty();
+}
+
+std::string clocks_line(std::span<const lab::Row> rows, int term) {
+  std::vector<model::DeviceState> states;
+  for (const lab::Row& row : rows) {
+    if (row.time && row.time->device) states.push_back(*row.time->device);
+  }
+  const std::optional<model::DeviceState> all = model::together(states);
+  return all ? text::labelled("clocks", term, clocks_words(*all)) : "";
+}
+
+namespace {
+
+std::string kind_of(const model::Gpu& gpu) {
+  const int cc = gpu.compute_capability;
+  if (model::has_clock(gpu)) return text::printed("cc %d.%d", cc / 10, cc % 10);
+  return text::printed(
+      "%d lanes per warp, %d floats per sector, %d banks; it has no clock", gpu.warp.lanes,
+      gpu.warp.sector_words(), gpu.warp.banks);
+}
+
+// The stages that run the same variant because C is small.
+struct ChosenForSize {
+  std::string variant;
+  std::vector<int> stages;
+};
+
+std::vector<ChosenForSize> chosen_for_size(const lab::Run& run) {
+  std::vector<ChosenForSize> all;
+  for (const lab::Row& row : run.rows) {
+    if (!row.stage || !row.variant || row.variant == &model::first_variant(*row.stage, run.gpu))
+      continue;
+    if (row.variant != &model::suited_variant(*row.stage, run.gpu, run.M, run.N)) continue;
+    if (all.empty() || all.back().variant != row.variant->name) {
+      all.push_back({row.variant->name, {}});
+    }
+    all.back().stages.push_back(row.number);
+  }
+  return all;
+}
+
+// "stage 5", "stages 5 and 7", "stages 5 to 7".
+std::string listed(const std::vector<int>& numbers) {
+  const std::string first = std::to_string(numbers.front());
+  const std::string last = std::to_string(numbers.back());
+  if (numbers.size() == 1) return "stage " + first;
+  const auto count = static_cast<int>(numbers.size());
+  if (count > 2 && numbers.back() - numbers.front() == count - 1) {
+    return "stages " + first + " to " + last;
+  }
+  std::string text = "stages " + first;
+  for (int i = 1; i < count - 1; ++i) text += ", " + std::to_string(numbers[i]);
+  return text + " and " + last;
+}
+
+// Which stages run another variant than their first, so that nobody compares unequal tiles
+// unknowingly. Empty if none does.
+std::string tiles(const lab::Run& run, int width) {
+  std::string text;
+  for (const ChosenForSize& chosen : chosen_for_size(run)) {
+    text += (text.empty() ? "" : ", ") + chosen.variant + " in " + listed(chosen.stages);
+  }
+  if (text.empty()) return "";
+  return text::labelled(
+      "tiles", width, text + ", because C is small; --variant first keeps the large tiles");
+}
+
+}  // namespace
+
+std::string about(const lab::Run& run) {
+  const model::Gpu& gpu = run.gpu;
+  constexpr int kTerm = 9;
+  const bool is_program = !run.program.empty();
+  const std::string what = gpu.name + text::printed(", %d SMs, ", gpu.sms) + kind_of(gpu);
+  const std::string problem =
+      is_program
+          ? text::labelled(
+                "program", kTerm,
+                text::echoed(run.program, text::kReportWidth) +
+                    (run.unended   ? ": it has not ended; these kernels were traced until then"
+                     : run.stopped ? ": stopped at a kernel's error"
+                                   : text::printed(": its main has ended with %d", run.exit_code)))
+          : text::labelled(
+                "problem", kTerm,
+                lab::product(run) + ", " + run.types + text::printed(", seed %llu", run.seed) +
+                    (run.data == lab::Data::uniform
+                         ? ""
+                         : std::string(", data ") + lab::name_of(run.data))) +
+                tiles(run, kTerm);
+  if (!run.gpu_present) {
+    return problem +
+           text::labelled(
+               "GPU", kTerm,
+               what + (model::has_clock(gpu) ? ": not here, so kernels are traced on the CPU and "
+                                               "not timed"
+                                             : ", so kernels are traced and not timed"));
+  }
+  // What a recorded table has to tell. Without a GPU the same command prints the same table.
+  const std::string command = text::echoed(run.command, text::kReportWidth);
+  const int room = text::report_width() - kTerm;
+  return problem + text::labelled("GPU", kTerm, what) +
+         text::labelled("driver", kTerm, text::shortened(run.driver, room)) +
+         text::labelled("run", kTerm, text::shortened(run.date + ", " + command, room)) +
+         clocks_line(run.rows, kTerm);
+}
+
+}  // namespace report

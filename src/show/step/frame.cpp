@@ -1,0 +1,555 @@
+#include "show/step/frame.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "model/recording.h"
+#include "model/warp_access.h"
+#include "show/pictures/block_requests.h"
+#include "text/numbers.h"
+
+namespace step {
+
+namespace {
+
+// A part of a line, in one colour.
+struct Span {
+  std::string text;
+  std::optional<text::Colour> colour{};
+};
+
+using Line = std::vector<Span>;
+
+// Replaces tabs and characters that would move a terminal's cursor.
+std::string printable(const std::string& text, bool ascii) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == '\t') {
+      plain.append(8 - text::display_width(plain) % 8, ' ');
+    } else if (c < ' ' || c == 127) {
+      plain += c == '\r' ? "" : "?";
+    } else if (c < 0x80 || !ascii) {
+      plain += text[i];
+    } else if (c >= 0xc0) {
+      plain += '?';  // and nothing for continuation bytes
+    }
+  }
+  return plain;
+}
+
+// At most `columns` columns, without control characters.
+std::string shown(const Line& line, int columns, StepStyle style) {
+  std::string text;
+  int left = columns;
+  for (const Span& span : line) {
+    if (left <= 0) break;
+    const std::string safe = printable(span.text, style.ascii);
+    std::string part;
+    int width = 0;
+    for (const char c : safe) {
+      const bool continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+      if (!continues && width++ == left) break;
+      part += c;
+    }
+    left -= std::min(width, left);
+    text += span.colour ? text::coloured(part, *span.colour, {style.colour}) : part;
+  }
+  // A colour sequence ends with a letter, so only plain blanks are removed.
+  return text::without_trailing_spaces(text);
+}
+
+Span bold(const std::string& text) {
+  return {text, text::Colour::bold};
+}
+
+void append(std::vector<Line>& to, const std::vector<Line>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+// The lines of the kernel around the `current` one; 0 if there is none.
+std::vector<Line> source_around(const StepScene& scene, int current, int rows) {
+  std::vector<Line> lines;
+  const int last = static_cast<int>(scene.source.size());
+  if (scene.source_first <= 0 || last == 0) {
+    if (rows > 0) lines.push_back({{"  the kernel's source is not available"}});
+    return lines;
+  }
+  const int centre = current > 0 ? current : scene.source_first + rows / 2;
+  const int end = std::min(std::max(scene.source_last, centre), last);
+  const int begin = std::min(scene.source_first, centre);
+  const int first = std::clamp(centre - rows / 2, begin, std::max(begin, end - rows + 1));
+  for (int number = first; number < first + rows && number <= end; ++number) {
+    const bool is_current = number == current;
+    const std::string text = text::printed("%s%4d  ", is_current ? ">" : " ", number);
+    lines.push_back({{text + scene.source[number - 1]}});
+    if (is_current) lines.back().back().colour = text::Colour::bold;
+  }
+  return lines;
+}
+
+std::vector<Line> header(const StepScene& scene, const StepState& state, StepStyle style) {
+  const model::Recording& recording = scene.recording;
+  const model::RecordedEvent& event = recording.events[state.at];
+  const BlockSteps block = steps_of_block(recording, state.at);
+  const std::string bar = style.ascii ? " | " : " │ ";
+  const std::int64_t across = std::max<std::int64_t>(recording.grid.x, 1);
+  const std::string where = text::printed(
+                                "block (%lld, %lld)", static_cast<long long>(event.block % across),
+                                static_cast<long long>(event.block / across)) +
+                            bar + text::printed("warp %d of %d", state.warp, warps_of(recording)) +
+                            bar + text::printed("lane %d", state.lane);
+  return {
+      {bold(scene.name), {bar + where}},
+      {{text::printed("step %zu of %zu", state.at - block.begin, block.end - 1 - block.begin) +
+        bar + text::printed("%d barrier%s passed", event.epoch, event.epoch == 1 ? "" : "s") + bar +
+        scene.problem + (state.one_warp ? bar + "one warp only" : "")}}};
+}
+
+Line footer(const StepState& state) {
+  if (state.typing) return {{"/" + state.search + "_"}};
+  if (state.count > 0) return {{text::printed("%d", state.count)}};
+  if (!state.message.empty()) return {bold(state.message)};
+  return {{"n next p back b barrier w warp l lane o block s stage / search ? help q quit"}};
+}
+
+using Kind = model::RecordedEvent::Kind;
+
+std::string thread_text(const model::Recording& recording, int thread) {
+  const int x = static_cast<int>(recording.block.x), y = static_cast<int>(recording.block.y);
+  std::string text = text::printed("(%d, %d", thread % x, thread / x % y);
+  if (recording.block.z > 1) text += text::printed(", %d", thread / x / y);
+  return text + ")";
+}
+
+Line action(const StepScene& scene, const model::RecordedEvent& event) {
+  const model::Recording& recording = scene.recording;
+  const int lanes = std::popcount(event.access.active);
+  const std::string warp =
+      text::printed("warp %d, %d lane%s: ", event.warp, lanes, lanes == 1 ? "" : "s");
+  const int threads = threads_of(recording);
+  const int warps = warps_of(recording);
+  switch (event.kind) {
+    case Kind::block_begin:
+      return {{text::printed(
+          "the block begins: %d threads in %d warp%s; shared memory is empty", threads, warps,
+          warps == 1 ? "" : "s")}};
+    case Kind::block_end:
+      return {{"the block ends: all its threads have left the kernel"}};
+    case Kind::barrier:
+      return {{"barrier: every thread of the block has reached __syncthreads()"}};
+    case Kind::warp_barrier:
+      return {{warp + "__syncwarp(): they wait for each other"}};
+    case Kind::commit:
+      return {{warp + "commit: the copies so far become a group"}};
+    case Kind::wait: {
+      std::uint64_t groups = 0;
+      model::for_each_lane(event.access.active, [&](int l) { groups = event.access.address[l]; });
+      const auto still = static_cast<unsigned long long>(groups);
+      return {
+          {warp + (groups == 0 ? "wait for all their copies"
+                               : text::printed(
+                                     "wait for their copies, except the last %llu "
+                                     "group%s",
+                                     still, groups == 1 ? "" : "s"))}};
+    }
+    case Kind::request:
+      break;
+  }
+  const model::RecordedSite& site = *site_of(scene, event);
+  const model::RecordedArray& array = *array_of(scene, event);
+  const bool loads = site.direction == model::Direction::load;
+  const char* verb = site.direction == model::Direction::copy ? "copy" : loads ? "load" : "store";
+  const char* way =
+      loads || (site.direction == model::Direction::copy && !array.shared) ? "from" : "to";
+  const char* pieces = array.shared ? "wavefront" : "sector";
+  Line line{{text::printed(
+      "warp %d, %d lane%s %s%s %d B %s %s: %d %s%s, ideal %d", event.warp, lanes,
+      lanes == 1 ? "" : "s", site.atomic ? "atomically " : "", verb, event.access.bytes, way,
+      array.name.c_str(), event.pieces, pieces, event.pieces == 1 ? "" : "s", event.ideal)}};
+  if (event.bank_conflicts + event.uncoalesced > 0) {
+    line.push_back({array.shared ? " <- bank conflict" : " <- uncoalesced", text::Colour::yellow});
+  }
+  return line;
+}
+
+// The chosen lane's part in the step.
+Line chosen_lane(const StepScene& scene, const StepState& state) {
+  const model::RecordedEvent& event = scene.recording.events[state.at];
+  const int warp = event.warp >= 0 ? event.warp : state.warp;
+  const int thread = scene.recording.warp.thread_of(warp, state.lane);
+  std::string text = text::printed("lane %d", state.lane);
+  if (thread >= threads_of(scene.recording)) return {{text + ": the block has no such thread"}};
+  text += " is thread " + thread_text(scene.recording, thread);
+  if (event.kind != Kind::request) return {{text}};
+  if (!(event.access.active >> state.lane & 1u)) return {{text + " and does not take part"}};
+  const std::uint64_t byte = event.access.address[state.lane];
+  const int columns = std::max(1, scene.row_words[site_of(scene, event)->array]);
+  const auto word = byte / model::kWordBytes;
+  text += text::printed(
+      ": byte %llu, row %llu, column %llu", static_cast<unsigned long long>(byte),
+      static_cast<unsigned long long>(word / columns),
+      static_cast<unsigned long long>(word % columns));
+  if (array_of(scene, event)->shared)
+    text += text::printed(", bank %d", static_cast<int>(word % scene.recording.warp.banks));
+  return {{text + text::printed(", drawn as %c", pictures::lane_sign(state.lane))}};
+}
+
+std::vector<Line> hazards_now(const StepScene& scene, const StepState& state, int columns) {
+  const std::vector<model::RecordedHazard>& hazards = scene.recording.hazards;
+  std::vector<Line> lines;
+  const auto say = [&](const std::string& sentence) {
+    for (const std::string& line : text::wrapped(sentence, std::max(columns, 20))) {
+      lines.push_back({{line, text::Colour::red}});
+    }
+  };
+  std::size_t so_far = 0;
+  for (std::size_t i = 0; i < hazards.size(); ++i) {
+    const model::RecordedHazard& hazard = hazards[i];
+    so_far += hazard.found_at <= state.at;
+    if (state.at == hazard.first || state.at == hazard.second || state.at == hazard.found_at) {
+      say("! " + scene.sentences[i]);
+      break;
+    }
+  }
+  const bool is_last = state.at + 1 == scene.recording.events.size();
+  if (is_last && !scene.fault.empty()) say("! " + scene.fault);
+  if (is_last && !scene.recording.complete) {
+    say("! The recording is full and ends here; a smaller --m, --n or --k shows the end.");
+  }
+  if (lines.empty() && !hazards.empty()) {
+    lines.push_back(
+        {{text::printed(
+              "! %zu hazard%s found up to here, %zu in all: x goes to the next", so_far,
+              so_far == 1 ? "" : "s", hazards.size()),
+          text::Colour::red}});
+  }
+  return lines;
+}
+
+std::vector<Line> counts_so_far(const StepScene& scene, std::size_t at) {
+  struct Sum {
+    std::int64_t requests = 0, pieces = 0;
+    std::string text(const char* unit) const {
+      if (requests == 0) return "0";
+      return text::grouped(requests) + " req x " +
+             text::printed("%.2f ", static_cast<double>(pieces) / static_cast<double>(requests)) +
+             unit;
+    }
+  } sums[2][2];
+  std::int64_t conflicts = 0, barriers = 0;
+  for (std::size_t i = steps_of_block(scene.recording, at).begin; i <= at; ++i) {
+    const model::RecordedEvent& event = scene.recording.events[i];
+    barriers += event.kind == Kind::barrier;
+    if (event.kind != Kind::request) continue;
+    const bool shared = array_of(scene, event)->shared;
+    const model::Direction direction = site_of(scene, event)->direction;
+    const bool stores =
+        direction == model::Direction::copy ? shared : direction == model::Direction::store;
+    Sum& sum = sums[shared][stores];
+    sum.requests += 1;
+    sum.pieces += event.pieces;
+    conflicts += event.bank_conflicts;
+  }
+  return {
+      {{"GMEM loads " + text::pad_right(sums[0][0].text("sectors"), 30) + " stores " +
+        sums[0][1].text("sectors")}},
+      {{"SMEM loads " + text::pad_right(sums[1][0].text("wavefronts"), 30) + " stores " +
+        sums[1][1].text("wavefronts")}},
+      {{"bank conflicts " + text::grouped(conflicts) + ", barriers " + text::grouped(barriers)}}};
+}
+
+void mark(std::string& signs, std::uint64_t word, char sign) {
+  if (word < signs.size()) signs[word] = sign;
+}
+
+// The async copies that a thread has begun and not waited for.
+struct Copies {
+  struct Copy {
+    std::uint64_t first, last, group;  // all words
+  };
+  std::vector<Copy> coming;
+  std::uint64_t group = 0;  // the open one
+};
+
+// What the block's steps up to `at` have written to the array.
+void mark_arrivals(std::string& signs, const StepScene& scene, std::size_t at, int array) {
+  const model::Recording& recording = scene.recording;
+  const bool shared = recording.arrays[array].shared;
+  std::vector<Copies> of_thread(threads_of(recording) + recording.warp.lanes);
+  for (std::size_t i = steps_of_block(recording, at).begin; i <= at; ++i) {
+    const model::RecordedEvent& event = recording.events[i];
+    const model::WarpAccess& access = event.access;
+    const auto copies_of = [&](int lane) -> Copies& {
+      return of_thread[recording.warp.thread_of(event.warp, lane)];
+    };
+    if (event.kind == Kind::commit) {
+      model::for_each_lane(access.active, [&](int lane) { ++copies_of(lane).group; });
+    } else if (event.kind == Kind::wait) {
+      model::for_each_lane(access.active, [&](int lane) {
+        Copies& copies = copies_of(lane);
+        std::erase_if(copies.coming, [&](const Copies::Copy& copy) {
+          const bool arrived = copy.group + access.address[lane] < copies.group;
+          for (std::uint64_t w = copy.first; arrived && w <= copy.last; ++w) mark(signs, w, 'o');
+          return arrived;
+        });
+      });
+    } else if (event.kind == Kind::request && site_of(scene, event)->array == array) {
+      const model::Direction direction = site_of(scene, event)->direction;
+      if (shared && direction == model::Direction::copy) {
+        model::for_each_lane(access.active, [&](int lane) {
+          const std::uint64_t first = access.address[lane] / model::kWordBytes;
+          const std::uint64_t last = (access.address[lane] + access.bytes - 1) / model::kWordBytes;
+          copies_of(lane).coming.push_back({first, last, copies_of(lane).group});
+          for (std::uint64_t word = first; word <= last; ++word) mark(signs, word, '~');
+        });
+      } else if (!shared || direction == model::Direction::store) {
+        for_each_word(access, access.active, [&](std::uint64_t word) { mark(signs, word, 'o'); });
+      }
+    }
+  }
+}
+
+// If the wavefronts of one group use different words of a bank, all of these are in conflict.
+void mark_conflicts(std::string& signs, const StepScene& scene, std::size_t at) {
+  std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> words;  // by group and bank
+  for (const model::Wavefront& turn : wavefronts_at(scene, at)) {
+    for_each_word(scene.recording.events[at].access, turn.lanes, [&](std::uint64_t word) {
+      words[{turn.group, word % scene.recording.warp.banks}].insert(word);
+    });
+  }
+  for (const auto& [place, wanted] : words) {
+    if (wanted.size() < 2) continue;
+    for (const std::uint64_t word : wanted) mark(signs, word, '!');
+  }
+}
+
+// From a hazard's step to the next barrier, and in its other step.
+void mark_hazards(std::string& signs, const StepScene& scene, std::size_t at, int array) {
+  const model::Recording& recording = scene.recording;
+  const model::RecordedEvent& now = recording.events[at];
+  for (const model::RecordedHazard& recorded : recording.hazards) {
+    const model::Hazard& hazard = recorded.hazard;
+    if (hazard.array != recording.arrays[array].name) continue;
+    const std::size_t from = std::min(shown_at(recorded), recorded.found_at);
+    const model::RecordedEvent& found = recording.events[from];
+    const bool is_now = at == recorded.first || at == recorded.second || at == recorded.found_at;
+    const bool of_this_epoch = at >= from && found.block == now.block && found.epoch == now.epoch;
+    if (is_now || of_this_epoch) mark(signs, hazard.byte / model::kWordBytes, '!');
+  }
+}
+
+// A sign for each word of the array: . empty, ~ an async copy is in flight, o filled, # accessed in
+// this step, ! in a bank conflict or a race in this step.
+std::string signs_of_words(const StepScene& scene, std::size_t at, int array) {
+  std::string signs((scene.recording.arrays[array].bytes + 3) / model::kWordBytes, '.');
+  mark_arrivals(signs, scene, at, array);
+  const model::RecordedEvent& now = scene.recording.events[at];
+  if (now.kind == Kind::request && site_of(scene, now)->array == array) {
+    for_each_word(
+        now.access, now.access.active, [&](std::uint64_t word) { mark(signs, word, '#'); });
+    if (now.bank_conflicts > 0) mark_conflicts(signs, scene, at);
+  }
+  mark_hazards(signs, scene, at, array);
+  return signs;
+}
+
+// Rows as long as L1's lines, with the fetched sectors between bars.
+std::vector<Line> picture_of_sectors(const model::WarpAccess& access, char chosen) {
+  const std::size_t sectors_a_row = access.warp.sectors_a_line();
+  std::map<std::uint64_t, std::vector<std::string>> rows;
+  for (const model::Sector& sector : model::sectors(access)) {
+    std::vector<std::string>& row = rows[sector.number / sectors_a_row];
+    row.resize(sectors_a_row);
+    std::string& signs = row[sector.number % sectors_a_row];
+    for (const std::uint32_t lanes : model::lanes_at_words(access, sector)) {
+      signs += pictures::sign_of(lanes);
+    }
+  }
+  std::vector<Line> picture;
+  for (const auto& [number, sectors] : rows) {
+    Line line{{text::printed(
+        "  from byte %9llu ", static_cast<unsigned long long>(number * access.warp.line_bytes))}};
+    for (const std::string& signs : sectors) {
+      const bool fetched = !signs.empty();
+      line.push_back({fetched ? "[" : " "});
+      for (const char sign : fetched ? signs : std::string(access.warp.sector_words(), ' ')) {
+        line.push_back({std::string(1, sign)});
+        if (sign == chosen) line.back().colour = text::Colour::bold;
+      }
+      line.push_back({fetched ? "]" : " "});
+    }
+    picture.push_back(line);
+  }
+  return picture;
+}
+
+// A row for each wavefront in shared memory, with its banks side by side.
+std::vector<Line> picture_of_banks(
+    const model::WarpAccess& access, const model::Wavefronts& turns, char chosen) {
+  std::string banks = "  bank           ";
+  for (int bank = 0; bank < access.warp.banks; bank += 8) {
+    banks += text::pad_right(text::printed("%d", bank), 8);
+  }
+  banks.erase(banks.find_last_not_of(' ') + 1);
+  std::vector<Line> picture{{{banks}}};
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    Line line{{text::printed("  wavefront %3zu  ", i + 1)}};
+    for (const std::uint32_t lanes : model::lanes_at_banks(access, turns[i].lanes)) {
+      const char sign = pictures::sign_of(lanes);
+      line.push_back({std::string(1, sign)});
+      if (sign == chosen) line.back().colour = text::Colour::bold;
+    }
+    picture.push_back(line);
+  }
+  return picture;
+}
+
+// Which lane accesses which word. For global memory: rows of 128 bytes, with the fetched sectors
+// between bars. For shared memory: a row for each wavefront, with its banks side by side.
+std::vector<Line> picture_of_access(const StepScene& scene, const StepState& state) {
+  const model::RecordedEvent& event = scene.recording.events[state.at];
+  const model::RecordedArray* array = array_of(scene, event);
+  if (array == nullptr) return {};
+  const char chosen = pictures::lane_sign(state.lane);
+  if (!array->shared) return picture_of_sectors(event.access, chosen);
+  return picture_of_banks(event.access, wavefronts_at(scene, state.at), chosen);
+}
+
+std::string legend(const StepScene& scene) {
+  const bool copies = std::any_of(
+      scene.recording.sites.begin(), scene.recording.sites.end(),
+      [](const model::RecordedSite& site) { return site.direction == model::Direction::copy; });
+  return std::string("  . empty") + (copies ? " ~ coming" : "") +
+         " o filled # this access ! conflict, race";
+}
+
+// The title and up to `rows` rows of the visible part of an array, with a sign for each word.
+std::vector<Line> picture_of_array(
+    const StepScene& scene, const StepState& state, int rows, int columns) {
+  const StepWindow window = window_of(scene, state);
+  if (window.array < 0 || rows < 2) return {};
+  const model::RecordedArray& array = scene.recording.arrays[window.array];
+  constexpr int kLabel = 8;
+  const int height = std::min(rows - 1, window.rows);
+  const int width = std::clamp(columns - kLabel, 1, window.columns);
+  // The row that the user scrolled to comes first; an access has a row above it if there is room.
+  const int above = state.row || height < 3 ? 0 : 1;
+  const int first_row = std::clamp(window.row - above, 0, window.rows - height);
+  const int first_column = std::clamp(
+      state.column ? window.column : window.column / 8 * 8 - 8, 0, window.columns - width);
+  std::string size = text::printed("%d x %d", window.rows, window.columns);
+  if (first_column > 0 || width < window.columns) {
+    size += text::printed(" from column %d", first_column);
+  }
+  std::vector<Line> lines{{bold(array.name), {" " + size}, {legend(scene)}}};
+  const std::string signs = signs_of_words(scene, state.at, window.array);
+  for (int row = first_row; row < first_row + height; ++row) {
+    Line line{{text::printed("%6d  ", row)}};
+    for (int column = first_column; column < first_column + width; ++column) {
+      const std::size_t word = static_cast<std::size_t>(row) * window.columns + column;
+      if (word >= signs.size()) break;
+      const char sign = signs[word];
+      std::optional<text::Colour> colour;
+      if (sign == '#') colour = text::Colour::bold;
+      if (sign == '!') colour = text::Colour::red;
+      if (sign == 'o') colour = text::Colour::green;
+      if (sign == '~') colour = text::Colour::yellow;
+      if (line.size() > 1 && line.back().colour == colour) {
+        line.back().text += sign;
+      } else {
+        line.push_back({std::string(1, sign), colour});
+      }
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<Line> help_lines() {
+  const char* const kHelp[][2] = {
+      {"n, space, right", "next step: a request of a warp, or a barrier"},
+      {"p, left", "back"},
+      {"b  B", "next barrier, previous barrier"},
+      {"w  W", "next warp, previous warp; f: n and p stay with it"},
+      {"l  L", "next lane, previous lane"},
+      {"o  O", "next recorded block, previous one"},
+      {"s  S", "next stage (or launch), previous one"},
+      {"g  G", "start of the block, its end"},
+      {"x  X", "next hazard, previous hazard"},
+      {"/text  r", "search for a line by text or number; repeat"},
+      {"a", "next array's picture; after the last, follow the steps"},
+      {"up down < >", "move the picture; pageup, pagedown by eight rows"},
+      {"12n", "a number before a key repeats it"},
+      {"q", "quit"},
+  };
+  std::vector<Line> lines{{bold("Keys")}};
+  for (const auto& [keys, what] : kHelp) {
+    lines.push_back({{"  "}, bold(text::pad_right(keys, 17)), {what}});
+  }
+  for (const char* text :
+       {"", "Between two barriers a GPU runs warps in any order; here one after the other.",
+        "A lane is 0 to 9, then a to v; * is more than one. Global memory is fetched in",
+        "sectors of 32 B (paper GPU: 16); in one wavefront each of the 32 banks (8) of",
+        "shared memory gives one word.", "", "Any key goes back."}) {
+    lines.push_back({{text}});
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> render(
+    const StepScene& scene, const StepState& state, int rows, int columns, StepStyle style) {
+  rows = std::max(rows, 1);
+  columns = std::max(columns, 1);
+  std::vector<Line> lines;
+  if (state.help) {
+    lines = help_lines();
+  } else {
+    const model::RecordedEvent& event = scene.recording.events[state.at];
+    const model::RecordedSite* site = site_of(scene, event);
+    const std::vector<Line> counts = counts_so_far(scene, state.at);
+    std::vector<Line> hazards = hazards_now(scene, state, columns);
+    std::vector<Line> access = picture_of_access(scene, state);
+    const StepWindow window = window_of(scene, state);
+
+    // Header, deed, lane, counts, footer, and the lines for hazards; the pictures share the rest.
+    const int taken = 2 + 1 + 1 + static_cast<int>(counts.size()) + 1;
+    hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
+    const int left = std::max(0, rows - taken - static_cast<int>(hazards.size()));
+    const int for_access = std::min(static_cast<int>(access.size()), std::max(left / 3, 2));
+    int for_source = std::min(std::max(5, left / 4), left / 3);
+    const int for_array = std::clamp(left - for_access - for_source, 0, window.rows + 1);
+    const int spare = std::max(0, left - for_access - for_source - for_array);
+    for_source += spare;
+
+    lines = header(scene, state, style);
+    append(lines, source_around(scene, site != nullptr ? site->line : 0, for_source));
+    append(lines, {action(scene, event), chosen_lane(scene, state)});
+    if (static_cast<int>(access.size()) > for_access && for_access > 0) {
+      const std::size_t more = access.size() - (for_access - 1);
+      access.resize(for_access - 1);
+      access.push_back({{text::printed("  ... and %zu more rows", more)}});
+    }
+    if (for_access > 0) append(lines, access);
+    append(lines, picture_of_array(scene, state, for_array, columns));
+    append(lines, hazards);
+    append(lines, counts);
+  }
+  lines.resize(rows - 1);  // padded, or truncated if the window is very small
+  lines.push_back(state.help ? Line{} : footer(state));
+
+  std::vector<std::string> frame;
+  for (const Line& line : lines) frame.push_back(shown(line, columns, style));
+  return frame;
+}
+
+}  // namespace step

@@ -1,0 +1,256 @@
+// Collective operations of a warp or block, and atomics.
+//
+// The lanes named by a mask wait for each other and then exchange values. As on a GPU since Volta,
+// each lane must reach the same kind of call with the same mask, or have left the kernel. If a lane
+// never comes because it waits elsewhere, that is a KernelFault (src/simulator/machine/fault.h).
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "model/tensor_core.h"
+#include "simulator/cuda/runtime.h"
+#include "simulator/cuda/vector_types.h"
+
+inline void __syncthreads() {
+  simt::block_barrier();
+}
+inline int __syncthreads_count(int predicate) {
+  return simt::block_barrier(predicate != 0).votes;
+}
+inline int __syncthreads_and(int predicate) {
+  const simt::BlockVote vote = simt::block_barrier(predicate != 0);
+  return vote.votes == vote.threads;
+}
+inline int __syncthreads_or(int predicate) {
+  return simt::block_barrier(predicate != 0).votes > 0;
+}
+// On the CPU all fences act alike, because all blocks share one memory. The race detector must
+// still see them.
+inline void __threadfence() {
+  simt::fence(true);
+}
+inline void __threadfence_block() {
+  simt::fence(false);
+}
+inline void __threadfence_system() {
+  simt::fence(true);
+}
+inline void __nanosleep(unsigned) {
+  simt::let_others_run();
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  simt::warp_barrier(mask);
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate) {
+  return simt::warp_ballot(mask, predicate != 0);
+}
+inline int __any_sync(unsigned mask, int predicate) {
+  return simt::warp_ballot(mask, predicate != 0) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate) {
+  return simt::warp_ballot(mask, predicate == 0) == 0;
+}
+unsigned __activemask();
+[[noreturn]] void __trap();
+
+// The number of cycles of a clock that runs only while it is read: no time is measured on the CPU,
+// but a thread that waits for it gets on.
+long long clock64();
+
+namespace simt {
+template <class T>
+concept Shuffled = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
+
+// A source lane outside of the exchange gives a value with every bit set (a NaN); on the GPU the
+// value is undefined.
+template <Shuffled T>
+T shuffled(unsigned mask, T value, int source, int width) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<T>(
+      static_cast<Bits>(warp_shuffle(mask, std::bit_cast<Bits>(value), source, width)));
+}
+}  // namespace simt
+
+// Smaller integers are shuffled as int.
+#define SIMT_SHUFFLE_SMALL(name, Lane)                                     \
+  template <std::integral T>                                               \
+  requires(sizeof(T) < 4) int name(                                        \
+      unsigned mask, T value, Lane lane, int width = simt::warp_lanes()) { \
+    return name(mask, static_cast<int>(value), lane, width);               \
+  }
+
+// Each group of `width` lanes shuffles on its own; `width` is a power of two up to warpSize.
+template <simt::Shuffled T>
+T __shfl_sync(unsigned mask, T value, int source, int width = simt::warp_lanes()) {
+  const int first = simt::lane() & ~(width - 1);
+  return simt::shuffled(mask, value, first + (source & (width - 1)), width);
+}
+template <simt::Shuffled T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = simt::warp_lanes()) {
+  const int lane = simt::lane(), in_segment = lane & (width - 1);
+  return simt::shuffled(
+      mask, value, in_segment < static_cast<int>(delta) ? lane : lane - delta, width);
+}
+template <simt::Shuffled T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = simt::warp_lanes()) {
+  const int lane = simt::lane(), in_segment = lane & (width - 1);
+  return simt::shuffled(
+      mask, value, in_segment + static_cast<int>(delta) < width ? lane + delta : lane, width);
+}
+// The source may be a lane of an earlier segment, but not of a later one.
+template <simt::Shuffled T>
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = simt::warp_lanes()) {
+  const int lane = simt::lane(), source = lane ^ lane_mask;
+  const int end = (lane & ~(width - 1)) + width;
+  return simt::shuffled(mask, value, source < end ? source : lane, width);
+}
+
+SIMT_SHUFFLE_SMALL(__shfl_sync, int)
+SIMT_SHUFFLE_SMALL(__shfl_up_sync, unsigned)
+SIMT_SHUFFLE_SMALL(__shfl_down_sync, unsigned)
+SIMT_SHUFFLE_SMALL(__shfl_xor_sync, int)
+#undef SIMT_SHUFFLE_SMALL
+
+namespace simt {
+// The values of the lanes of `mask` that have not left the kernel; those lanes as bits.
+struct Gathered {
+  std::uint32_t lanes = 0;
+  std::uint64_t values[32];
+};
+void warp_gather(std::uint32_t mask, std::uint64_t value, Gathered& gathered);
+
+template <class T, class Operation>
+T reduced(unsigned mask, T value, Operation operation) {
+  Gathered all;
+  warp_gather(mask, static_cast<std::uint64_t>(value), all);
+  T result = value;
+  for (std::uint32_t lanes = all.lanes & ~(1u << lane()); lanes != 0; lanes &= lanes - 1) {
+    result = operation(result, static_cast<T>(all.values[std::countr_zero(lanes)]));
+  }
+  return result;
+}
+std::uint32_t lanes_with_value(std::uint32_t mask, std::uint64_t value, bool& all);
+}  // namespace simt
+
+namespace simt {
+// Zero for all bits beyond the value's own.
+template <class T>
+requires(std::is_arithmetic_v<T>) std::uint64_t compared_bits(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::make_unsigned_t<std::common_type_t<T, int>>>(value);
+  } else {
+    return std::bit_cast<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>(value);
+  }
+}
+}  // namespace simt
+
+// The lanes whose value has the same bits.
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value) {
+  bool all;
+  return simt::lanes_with_value(mask, simt::compared_bits(value), all);
+}
+// All lanes, if their values have the same bits; else none.
+template <class T>
+unsigned __match_all_sync(unsigned mask, T value, int* predicate) {
+  bool all;
+  const unsigned lanes = simt::lanes_with_value(mask, simt::compared_bits(value), all);
+  *predicate = all;
+  return all ? lanes : 0;
+}
+#define SIMT_REDUCE(name, T, result)                                         \
+  inline T name(unsigned mask, T value) {                                    \
+    return simt::reduced(mask, value, [](T a, T b) -> T { return result; }); \
+  }
+SIMT_REDUCE(__reduce_add_sync, unsigned, a + b)
+SIMT_REDUCE(
+    __reduce_add_sync, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
+SIMT_REDUCE(__reduce_min_sync, unsigned, b < a ? b : a)
+SIMT_REDUCE(__reduce_min_sync, int, b < a ? b : a)
+SIMT_REDUCE(__reduce_max_sync, unsigned, a < b ? b : a)
+SIMT_REDUCE(__reduce_max_sync, int, a < b ? b : a)
+SIMT_REDUCE(__reduce_and_sync, unsigned, a& b)
+SIMT_REDUCE(__reduce_or_sync, unsigned, a | b)
+SIMT_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
+#undef SIMT_REDUCE
+
+// Where a pointer points to. `__constant__` variables are in global memory here.
+unsigned __isShared(const void* pointer);
+unsigned __isGlobal(const void* pointer);
+unsigned __isLocal(const void* pointer);
+
+// Counted as one load and one store each, because that is their effect on memory. (The GPU sends
+// one request, RED or ATOM, and counts it separately from loads and stores.)
+int atomicAdd(int* address, int value);
+unsigned atomicAdd(unsigned* address, unsigned value);
+unsigned long long atomicAdd(unsigned long long* address, unsigned long long value);
+float atomicAdd(float* address, float value);
+double atomicAdd(double* address, double value);
+int atomicSub(int* address, int value);
+unsigned atomicSub(unsigned* address, unsigned value);
+unsigned atomicInc(unsigned* address, unsigned value);
+unsigned atomicDec(unsigned* address, unsigned value);
+#define SIMT_ATOMIC(name)                           \
+  int name(int* address, int value);                \
+  unsigned name(unsigned* address, unsigned value); \
+  unsigned long long name(unsigned long long* address, unsigned long long value);
+SIMT_ATOMIC(atomicMin)
+SIMT_ATOMIC(atomicMax)
+SIMT_ATOMIC(atomicAnd)
+SIMT_ATOMIC(atomicOr)
+SIMT_ATOMIC(atomicXor)
+SIMT_ATOMIC(atomicExch)
+#undef SIMT_ATOMIC
+float atomicExch(float* address, float value);
+long long atomicMin(long long* address, long long value);
+long long atomicMax(long long* address, long long value);
+unsigned short atomicCAS(unsigned short* address, unsigned short expected, unsigned short value);
+int atomicCAS(int* address, int expected, int value);
+unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value);
+unsigned long long atomicCAS(
+    unsigned long long* address, unsigned long long expected, unsigned long long value);
+
+namespace simt {
+// Adds one or two numbers of 16 bits, and returns the old bits.
+std::uint16_t atomic_add(
+    std::uint16_t* address, std::uint16_t value, const model::NarrowFormat& format);
+std::uint32_t atomic_add(
+    std::uint32_t* address, std::uint32_t values, const model::NarrowFormat& format);
+}  // namespace simt
+
+// The variants for the whole system act here like those for the GPU; the race detector knows that
+// those for a block do not order blocks.
+#define SIMT_IN_BLOCK(name)                                           \
+  template <class... Arguments>                                       \
+  inline SIMT_ALWAYS_INLINE auto name##_block(Arguments... arguments) \
+      ->decltype(name(arguments...)) {                                \
+    simt::in_block();                                                 \
+    return name(arguments...);                                        \
+  }
+SIMT_IN_BLOCK(atomicAdd)
+SIMT_IN_BLOCK(atomicSub)
+SIMT_IN_BLOCK(atomicMin)
+SIMT_IN_BLOCK(atomicMax)
+SIMT_IN_BLOCK(atomicAnd)
+SIMT_IN_BLOCK(atomicOr)
+SIMT_IN_BLOCK(atomicXor)
+SIMT_IN_BLOCK(atomicExch)
+SIMT_IN_BLOCK(atomicCAS)
+SIMT_IN_BLOCK(atomicInc)
+SIMT_IN_BLOCK(atomicDec)
+#undef SIMT_IN_BLOCK
+#define atomicAdd_system atomicAdd
+#define atomicSub_system atomicSub
+#define atomicMin_system atomicMin
+#define atomicMax_system atomicMax
+#define atomicAnd_system atomicAnd
+#define atomicOr_system atomicOr
+#define atomicXor_system atomicXor
+#define atomicExch_system atomicExch
+#define atomicCAS_system atomicCAS
+#define atomicInc_system atomicInc
+#define atomicDec_system atomicDec

@@ -1,0 +1,40 @@
+// Names of cuBLASLt, for builds without the toolkit. Files may include it for what they do not
+// call; its functions do not run on a CPU here.
+#pragma once
+
+#include "simulator/cuda/headers/cublas_v2.h"
+#include "simulator/cuda/headers/cuda_bf16.h"
+#include "simulator/cuda/headers/cuda_fp16.h"
+
+using cublasLtHandle_t = struct cublasLtContext*;
+using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque*;
+using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque*;
+using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque*;
+
+// A handle may be made, because headers for many programs do.
+inline cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = nullptr;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasLtDestroy(cublasLtHandle_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+#define SIMT_REFUSED(function)                                                        \
+  template <class... Arguments>                                                       \
+  [[gnu::error("make try: " #function                                                 \
+               " is of cuBLASLt, which does not run on a CPU here; use cublasGemmEx " \
+               "of cublas_v2.h")]] cublasStatus_t                                     \
+  function(const Arguments&...);
+SIMT_REFUSED(cublasLtMatmul)
+SIMT_REFUSED(cublasLtMatmulAlgoGetHeuristic)
+SIMT_REFUSED(cublasLtMatmulDescCreate)
+SIMT_REFUSED(cublasLtMatmulDescDestroy)
+SIMT_REFUSED(cublasLtMatmulDescSetAttribute)
+SIMT_REFUSED(cublasLtMatmulPreferenceCreate)
+SIMT_REFUSED(cublasLtMatmulPreferenceDestroy)
+SIMT_REFUSED(cublasLtMatmulPreferenceSetAttribute)
+SIMT_REFUSED(cublasLtMatrixLayoutCreate)
+SIMT_REFUSED(cublasLtMatrixLayoutDestroy)
+SIMT_REFUSED(cublasLtMatrixLayoutSetAttribute)
+#undef SIMT_REFUSED

@@ -1,0 +1,244 @@
+// cuBLAS for builds without the toolkit. The room host/ defines these functions: with cuBLAS's
+// meaning (column-major), computed by the CPU.
+#pragma once
+
+#define CUBLAS_API_H_  // programs ask by this name whether the types of cuBLAS are there
+
+#include <concepts>
+
+#include "simulator/cuda/headers/cuda_runtime_api.h"
+#include "simulator/cuda/headers/library_types.h"
+
+#define CUBLAS_VER_MAJOR 12
+#define CUBLAS_VER_MINOR 4
+#define CUBLAS_VERSION 120400
+
+using cublasHandle_t = struct cublasContext*;
+struct __half;
+
+// SIMT_STATUS(name, number, words), as cublasGetStatusString says them.
+#define SIMT_STATUSES                                                                          \
+  SIMT_STATUS(CUBLAS_STATUS_SUCCESS, 0, "success")                                             \
+  SIMT_STATUS(CUBLAS_STATUS_NOT_INITIALIZED, 1, "the library was not initialized")             \
+  SIMT_STATUS(CUBLAS_STATUS_ALLOC_FAILED, 3, "the resource allocation failed")                 \
+  SIMT_STATUS(                                                                                 \
+      CUBLAS_STATUS_INVALID_VALUE, 7,                                                          \
+      "an unsupported value or parameter was passed to the function")                          \
+  SIMT_STATUS(                                                                                 \
+      CUBLAS_STATUS_ARCH_MISMATCH, 8,                                                          \
+      "the function requires a feature absent from the device architecture")                   \
+  SIMT_STATUS(CUBLAS_STATUS_MAPPING_ERROR, 11, "an access to GPU memory space failed")         \
+  SIMT_STATUS(CUBLAS_STATUS_EXECUTION_FAILED, 13, "the GPU program failed to execute")         \
+  SIMT_STATUS(CUBLAS_STATUS_INTERNAL_ERROR, 14, "an internal operation failed")                \
+  SIMT_STATUS(CUBLAS_STATUS_NOT_SUPPORTED, 15, "the functionality requested is not supported") \
+  SIMT_STATUS(CUBLAS_STATUS_LICENSE_ERROR, 16, "the functionality requested requires some license")
+enum cublasStatus_t {
+#define SIMT_STATUS(name, number, words) name = number,
+  SIMT_STATUSES
+#undef SIMT_STATUS
+};
+
+enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C };
+enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER, CUBLAS_FILL_MODE_FULL };
+enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT };
+enum cublasSideMode_t { CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT };
+enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE };
+enum cublasAtomicsMode_t { CUBLAS_ATOMICS_NOT_ALLOWED, CUBLAS_ATOMICS_ALLOWED };
+enum cublasMath_t {
+  CUBLAS_DEFAULT_MATH = 0,
+  CUBLAS_TENSOR_OP_MATH = 1,
+  CUBLAS_PEDANTIC_MATH = 2,
+  CUBLAS_TF32_TENSOR_OP_MATH = 3,
+  CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
+};
+enum cublasComputeType_t {
+  CUBLAS_COMPUTE_16F = 64,
+  CUBLAS_COMPUTE_16F_PEDANTIC = 65,
+  CUBLAS_COMPUTE_32F = 68,
+  CUBLAS_COMPUTE_32F_PEDANTIC = 69,
+  CUBLAS_COMPUTE_32F_FAST_16F = 74,
+  CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+  CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
+  CUBLAS_COMPUTE_64F = 70,
+  CUBLAS_COMPUTE_64F_PEDANTIC = 71,
+  CUBLAS_COMPUTE_32I = 72,
+  CUBLAS_COMPUTE_32I_PEDANTIC = 73
+};
+enum cublasGemmAlgo_t {
+  CUBLAS_GEMM_DFALT = -1,
+  CUBLAS_GEMM_DEFAULT = -1,
+#define SIMT_ALGORITHM(n) CUBLAS_GEMM_ALGO##n = n,
+  SIMT_ALGORITHM(0) SIMT_ALGORITHM(1) SIMT_ALGORITHM(2) SIMT_ALGORITHM(3) SIMT_ALGORITHM(4)
+      SIMT_ALGORITHM(5) SIMT_ALGORITHM(6) SIMT_ALGORITHM(7) SIMT_ALGORITHM(8) SIMT_ALGORITHM(9)
+          SIMT_ALGORITHM(10) SIMT_ALGORITHM(11) SIMT_ALGORITHM(12) SIMT_ALGORITHM(13)
+              SIMT_ALGORITHM(14) SIMT_ALGORITHM(15) SIMT_ALGORITHM(16) SIMT_ALGORITHM(17)
+                  SIMT_ALGORITHM(18) SIMT_ALGORITHM(19) SIMT_ALGORITHM(20) SIMT_ALGORITHM(21)
+                      SIMT_ALGORITHM(22) SIMT_ALGORITHM(23)
+#undef SIMT_ALGORITHM
+                          CUBLAS_GEMM_DFALT_TENSOR_OP = 99,
+  CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,
+#define SIMT_ALGORITHM(n) CUBLAS_GEMM_ALGO##n##_TENSOR_OP = 100 + n,
+  SIMT_ALGORITHM(0) SIMT_ALGORITHM(1) SIMT_ALGORITHM(2) SIMT_ALGORITHM(3) SIMT_ALGORITHM(4)
+      SIMT_ALGORITHM(5) SIMT_ALGORITHM(6) SIMT_ALGORITHM(7) SIMT_ALGORITHM(8) SIMT_ALGORITHM(9)
+          SIMT_ALGORITHM(10) SIMT_ALGORITHM(11) SIMT_ALGORITHM(12) SIMT_ALGORITHM(13)
+              SIMT_ALGORITHM(14) SIMT_ALGORITHM(15)
+#undef SIMT_ALGORITHM
+};
+
+const char* cublasGetStatusName(cublasStatus_t status);
+const char* cublasGetStatusString(cublasStatus_t status);
+// For helper_cuda.h. A program's own, which is no template, comes first.
+template <std::same_as<cublasStatus_t> Status>
+const char* _cudaGetErrorEnum(Status status) {
+  return cublasGetStatusName(status);
+}
+cublasStatus_t cublasCreate(cublasHandle_t* handle);
+cublasStatus_t cublasDestroy(cublasHandle_t handle);
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value);
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream);
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode);
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
+cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode);
+cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode);
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes);
+
+// Between the host and the GPU: `increment` and `ld` count elements.
+cublasStatus_t cublasSetVector(
+    int n, int bytes, const void* host, int host_increment, void* device, int device_increment);
+cublasStatus_t cublasGetVector(
+    int n, int bytes, const void* device, int device_increment, void* host, int host_increment);
+cublasStatus_t cublasSetMatrix(
+    int rows, int columns, int bytes, const void* host, int host_ld, void* device, int device_ld);
+cublasStatus_t cublasGetMatrix(
+    int rows, int columns, int bytes, const void* device, int device_ld, void* host, int host_ld);
+cublasStatus_t cublasSetVectorAsync(
+    int n, int bytes, const void* host, int host_increment, void* device, int device_increment,
+    cudaStream_t stream);
+cublasStatus_t cublasGetVectorAsync(
+    int n, int bytes, const void* device, int device_increment, void* host, int host_increment,
+    cudaStream_t stream);
+cublasStatus_t cublasSetMatrixAsync(
+    int rows, int columns, int bytes, const void* host, int host_ld, void* device, int device_ld,
+    cudaStream_t stream);
+cublasStatus_t cublasGetMatrixAsync(
+    int rows, int columns, int bytes, const void* device, int device_ld, void* host, int host_ld,
+    cudaStream_t stream);
+
+// The same functions for float (S, s) and double (D, d).
+#define SIMT_BLAS(S, s, T)                                                                    \
+  cublasStatus_t cublas##S##axpy(                                                             \
+      cublasHandle_t handle, int n, const T* alpha, const T* x, int x_increment, T* y,        \
+      int y_increment);                                                                       \
+  cublasStatus_t cublas##S##scal(                                                             \
+      cublasHandle_t handle, int n, const T* alpha, T* x, int x_increment);                   \
+  cublasStatus_t cublas##S##copy(                                                             \
+      cublasHandle_t handle, int n, const T* x, int x_increment, T* y, int y_increment);      \
+  cublasStatus_t cublas##S##swap(                                                             \
+      cublasHandle_t handle, int n, T* x, int x_increment, T* y, int y_increment);            \
+  cublasStatus_t cublas##S##dot(                                                              \
+      cublasHandle_t handle, int n, const T* x, int x_increment, const T* y, int y_increment, \
+      T* result);                                                                             \
+  cublasStatus_t cublas##S##nrm2(                                                             \
+      cublasHandle_t handle, int n, const T* x, int x_increment, T* result);                  \
+  cublasStatus_t cublas##S##asum(                                                             \
+      cublasHandle_t handle, int n, const T* x, int x_increment, T* result);                  \
+  cublasStatus_t cublasI##s##amax(                                                            \
+      cublasHandle_t handle, int n, const T* x, int x_increment, int* result);                \
+  cublasStatus_t cublasI##s##amin(                                                            \
+      cublasHandle_t handle, int n, const T* x, int x_increment, int* result);                \
+  cublasStatus_t cublas##S##gemv(                                                             \
+      cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha, const T* A,  \
+      int lda, const T* x, int x_increment, const T* beta, T* y, int y_increment);            \
+  cublasStatus_t cublas##S##ger(                                                              \
+      cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_increment,       \
+      const T* y, int y_increment, T* A, int lda);                                            \
+  cublasStatus_t cublas##S##geam(                                                             \
+      cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n,    \
+      const T* alpha, const T* A, int lda, const T* beta, const T* B, int ldb, T* C, int ldc);
+SIMT_BLAS(S, s, float)
+SIMT_BLAS(D, d, double)
+#undef SIMT_BLAS
+
+// C = alpha op(A) op(B) + beta C: op(A) is m x k, op(B) is k x n. The products are summed in fp32
+// or fp64.
+#define SIMT_GEMM(S, T)                                                                           \
+  cublasStatus_t cublas##S##gemm(                                                                 \
+      cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k, \
+      const T* alpha, const T* A, int lda, const T* B, int ldb, const T* beta, T* C, int ldc);    \
+  cublasStatus_t cublas##S##gemmStridedBatched(                                                   \
+      cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k, \
+      const T* alpha, const T* A, int lda, long long stride_A, const T* B, int ldb,               \
+      long long stride_B, const T* beta, T* C, int ldc, long long stride_C, int count);           \
+  cublasStatus_t cublas##S##gemmBatched(                                                          \
+      cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k, \
+      const T* alpha, const T* const A[], int lda, const T* const B[], int ldb, const T* beta,    \
+      T* const C[], int ldc, int count);
+SIMT_GEMM(S, float)
+SIMT_GEMM(D, double)
+SIMT_GEMM(H, __half)
+#undef SIMT_GEMM
+cublasStatus_t cublasGemmEx(
+    cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k,
+    const void* alpha, const void* A, cudaDataType type_A, int lda, const void* B,
+    cudaDataType type_B, int ldb, const void* beta, void* C, cudaDataType type_C, int ldc,
+    cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
+cublasStatus_t cublasGemmEx(
+    cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k,
+    const void* alpha, const void* A, cudaDataType type_A, int lda, const void* B,
+    cudaDataType type_B, int ldb, const void* beta, void* C, cudaDataType type_C, int ldc,
+    cudaDataType compute, cublasGemmAlgo_t algorithm);
+cublasStatus_t cublasSgemmEx(
+    cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k,
+    const float* alpha, const void* A, cudaDataType type_A, int lda, const void* B,
+    cudaDataType type_B, int ldb, const float* beta, void* C, cudaDataType type_C, int ldc);
+cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, int k,
+    const void* alpha, const void* A, cudaDataType type_A, int lda, long long stride_A,
+    const void* B, cudaDataType type_B, int ldb, long long stride_B, const void* beta, void* C,
+    cudaDataType type_C, int ldc, long long stride_C, int count, cublasComputeType_t compute,
+    cublasGemmAlgo_t algorithm);
+
+// The rest of cuBLAS does not compile.
+#define SIMT_REFUSED_BLAS(function)                                                          \
+  template <class... Arguments>                                                              \
+  [[gnu::error("make try: " #function                                                        \
+               " is not among the cuBLAS functions that run on a CPU here")]] cublasStatus_t \
+  function(const Arguments&...);
+SIMT_REFUSED_BLAS(cublasCgemm)
+SIMT_REFUSED_BLAS(cublasZgemm)
+SIMT_REFUSED_BLAS(cublasCgemmStridedBatched)
+SIMT_REFUSED_BLAS(cublasZgemmStridedBatched)
+SIMT_REFUSED_BLAS(cublasCgemm3m)
+SIMT_REFUSED_BLAS(cublasGemmBatchedEx)
+SIMT_REFUSED_BLAS(cublasHSHgemvBatched)
+SIMT_REFUSED_BLAS(cublasSgbmv)
+SIMT_REFUSED_BLAS(cublasSsymv)
+SIMT_REFUSED_BLAS(cublasDsymv)
+SIMT_REFUSED_BLAS(cublasSsymm)
+SIMT_REFUSED_BLAS(cublasDsymm)
+SIMT_REFUSED_BLAS(cublasSsyrk)
+SIMT_REFUSED_BLAS(cublasDsyrk)
+SIMT_REFUSED_BLAS(cublasStrmm)
+SIMT_REFUSED_BLAS(cublasDtrmm)
+SIMT_REFUSED_BLAS(cublasStrmv)
+SIMT_REFUSED_BLAS(cublasStrsm)
+SIMT_REFUSED_BLAS(cublasDtrsm)
+SIMT_REFUSED_BLAS(cublasStrsv)
+SIMT_REFUSED_BLAS(cublasSrot)
+SIMT_REFUSED_BLAS(cublasDrot)
+SIMT_REFUSED_BLAS(cublasSdgmm)
+SIMT_REFUSED_BLAS(cublasDdgmm)
+SIMT_REFUSED_BLAS(cublasDotEx)
+SIMT_REFUSED_BLAS(cublasAxpyEx)
+SIMT_REFUSED_BLAS(cublasNrm2Ex)
+SIMT_REFUSED_BLAS(cublasScalEx)
+SIMT_REFUSED_BLAS(cublasSgetrfBatched)
+SIMT_REFUSED_BLAS(cublasSgetriBatched)
+SIMT_REFUSED_BLAS(cublasSgetrsBatched)
+SIMT_REFUSED_BLAS(cublasSmatinvBatched)
+SIMT_REFUSED_BLAS(cublasLoggerConfigure)
+SIMT_REFUSED_BLAS(cublasSetSmCountTarget)
+#undef SIMT_REFUSED_BLAS

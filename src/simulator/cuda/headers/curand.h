@@ -1,0 +1,75 @@
+// cuRAND's generators for host code, for builds without the toolkit. The room host/ defines them:
+// the same distributions, but other numbers than a GPU's.
+#pragma once
+
+#include "simulator/cuda/headers/cuda_runtime_api.h"
+#include "simulator/cuda/headers/library_types.h"
+
+using curandGenerator_t = struct curandGenerator_st*;
+
+#define SIMT_STATUSES_OF_CURAND                             \
+  SIMT_STATUS(CURAND_STATUS_SUCCESS, 0)                     \
+  SIMT_STATUS(CURAND_STATUS_VERSION_MISMATCH, 100)          \
+  SIMT_STATUS(CURAND_STATUS_NOT_INITIALIZED, 101)           \
+  SIMT_STATUS(CURAND_STATUS_ALLOCATION_FAILED, 102)         \
+  SIMT_STATUS(CURAND_STATUS_TYPE_ERROR, 103)                \
+  SIMT_STATUS(CURAND_STATUS_OUT_OF_RANGE, 104)              \
+  SIMT_STATUS(CURAND_STATUS_LENGTH_NOT_MULTIPLE, 105)       \
+  SIMT_STATUS(CURAND_STATUS_DOUBLE_PRECISION_REQUIRED, 106) \
+  SIMT_STATUS(CURAND_STATUS_LAUNCH_FAILURE, 201)            \
+  SIMT_STATUS(CURAND_STATUS_PREEXISTING_FAILURE, 202)       \
+  SIMT_STATUS(CURAND_STATUS_INITIALIZATION_FAILED, 203)     \
+  SIMT_STATUS(CURAND_STATUS_ARCH_MISMATCH, 204)             \
+  SIMT_STATUS(CURAND_STATUS_INTERNAL_ERROR, 999)
+enum curandStatus_t {
+#define SIMT_STATUS(name, number) name = number,
+  SIMT_STATUSES_OF_CURAND
+#undef SIMT_STATUS
+};
+using curandStatus = curandStatus_t;
+
+enum curandRngType_t {
+  CURAND_RNG_PSEUDO_DEFAULT = 100,
+  CURAND_RNG_PSEUDO_XORWOW = 101,
+  CURAND_RNG_PSEUDO_MRG32K3A = 121,
+  CURAND_RNG_PSEUDO_MTGP32 = 141,
+  CURAND_RNG_PSEUDO_MT19937 = 142,
+  CURAND_RNG_PSEUDO_PHILOX4_32_10 = 161
+};
+using curandRngType = curandRngType_t;
+enum curandOrdering_t {
+  CURAND_ORDERING_PSEUDO_BEST = 100,
+  CURAND_ORDERING_PSEUDO_DEFAULT = 101,
+  CURAND_ORDERING_PSEUDO_SEEDED = 102,
+  CURAND_ORDERING_PSEUDO_LEGACY = 103
+};
+
+curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t type);
+// Its numbers go to memory of the host.
+curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t type);
+curandStatus_t curandDestroyGenerator(curandGenerator_t generator);
+curandStatus_t curandGetVersion(int* version);
+curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
+curandStatus_t curandSetPseudoRandomGeneratorSeed(
+    curandGenerator_t generator, unsigned long long seed);
+curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
+curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t ordering);
+
+// Uniform: more than 0, at most 1. Of normal numbers there must be an even number.
+curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* numbers, std::size_t count);
+curandStatus_t curandGenerateUniform(
+    curandGenerator_t generator, float* numbers, std::size_t count);
+curandStatus_t curandGenerateUniformDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count);
+curandStatus_t curandGenerateNormal(
+    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation);
+curandStatus_t curandGenerateNormalDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count, double mean, double deviation);
+curandStatus_t curandGenerateLogNormal(
+    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation);
+curandStatus_t curandGenerateLogNormalDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count, double mean, double deviation);
+curandStatus_t curandGeneratePoisson(
+    curandGenerator_t generator, unsigned* numbers, std::size_t count, double mean);
+
+const char* _cudaGetErrorEnum(curandStatus_t status);  // for helper_cuda.h

@@ -1,0 +1,400 @@
+// CUDA's mathematical functions for a single thread. On the CPU, the fast versions are the accurate
+// ones.
+#pragma once
+
+#include <math.h>
+
+#include <bit>
+#include <climits>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "simulator/cuda/cached_access.h"
+#include "simulator/cuda/vector_types.h"
+
+// CUDA's functions on the bits of numbers, and its integer arithmetic.
+
+#define SIMT_INLINE inline SIMT_ALWAYS_INLINE
+
+SIMT_INLINE int __float_as_int(float a) {
+  return std::bit_cast<int>(a);
+}
+SIMT_INLINE unsigned __float_as_uint(float a) {
+  return std::bit_cast<unsigned>(a);
+}
+SIMT_INLINE float __int_as_float(int a) {
+  return std::bit_cast<float>(a);
+}
+SIMT_INLINE float __uint_as_float(unsigned a) {
+  return std::bit_cast<float>(a);
+}
+SIMT_INLINE long long __double_as_longlong(double a) {
+  return std::bit_cast<long long>(a);
+}
+SIMT_INLINE double __longlong_as_double(long long a) {
+  return std::bit_cast<double>(a);
+}
+SIMT_INLINE int __double2hiint(double a) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(a) >> 32);
+}
+SIMT_INLINE int __double2loint(double a) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(a));
+}
+SIMT_INLINE double __hiloint2double(int high, int low) {
+  const std::uint64_t upper = static_cast<std::uint32_t>(high);
+  return std::bit_cast<double>(upper << 32 | static_cast<std::uint32_t>(low));
+}
+
+SIMT_INLINE int __popc(unsigned a) {
+  return std::popcount(a);
+}
+SIMT_INLINE int __popcll(unsigned long long a) {
+  return std::popcount(a);
+}
+SIMT_INLINE int __clz(int a) {
+  return std::countl_zero(static_cast<unsigned>(a));
+}
+SIMT_INLINE int __clzll(long long a) {
+  return std::countl_zero(static_cast<unsigned long long>(a));
+}
+SIMT_INLINE int __ffs(int a) {
+  return __builtin_ffs(a);
+}
+SIMT_INLINE int __ffsll(long long a) {
+  return __builtin_ffsll(a);
+}
+SIMT_INLINE unsigned long long __brevll(unsigned long long a) {
+  a = (a >> 1 & 0x5555555555555555u) | (a & 0x5555555555555555u) << 1;
+  a = (a >> 2 & 0x3333333333333333u) | (a & 0x3333333333333333u) << 2;
+  a = (a >> 4 & 0x0f0f0f0f0f0f0f0fu) | (a & 0x0f0f0f0f0f0f0f0fu) << 4;
+  return __builtin_bswap64(a);
+}
+SIMT_INLINE unsigned __brev(unsigned a) {
+  return static_cast<unsigned>(__brevll(a) >> 32);
+}
+// Byte i of the result is the byte of `high`:`low` that the four bits i of `selector` name; the
+// highest of the four is ignored.
+SIMT_INLINE unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t{high} << 32 | low;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto byte = static_cast<unsigned>(bytes >> (selector >> 4 * i & 7u) * 8 & 0xffu);
+    result |= byte << 8 * i;
+  }
+  return result;
+}
+// Shifts of `high`:`low`; the c variants shift by at most 32, the others by the shift modulo 32.
+SIMT_INLINE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  const std::uint64_t both = std::uint64_t{high} << 32 | low;
+  return static_cast<unsigned>(both << (shift < 32 ? shift : 32) >> 32);
+}
+SIMT_INLINE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  const std::uint64_t both = std::uint64_t{high} << 32 | low;
+  return static_cast<unsigned>(both >> (shift < 32 ? shift : 32));
+}
+SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return __funnelshift_lc(low, high, shift % 32);
+}
+SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return __funnelshift_rc(low, high, shift % 32);
+}
+
+SIMT_INLINE int __mulhi(int a, int b) {
+  return static_cast<int>(std::int64_t{a} * b >> 32);
+}
+SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
+}
+SIMT_INLINE long long __mul64hi(long long a, long long b) {
+  return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
+}
+SIMT_INLINE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
+}
+// The lower 32 bits of the product of the lower 24 bits.
+SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) {
+  return (a & 0xffffffu) * (b & 0xffffffu);
+}
+SIMT_INLINE int __mul24(int a, int b) {
+  const auto low = [](int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; };
+  return static_cast<int>(std::int64_t{low(a)} * low(b));
+}
+SIMT_INLINE unsigned __sad(int a, int b, unsigned c) {
+  const auto apart = static_cast<unsigned>(a) - static_cast<unsigned>(b);
+  return (a < b ? 0 - apart : apart) + c;
+}
+SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned c) {
+  return (a < b ? b - a : a - b) + c;
+}
+// Averages without overflow; the r variants round up.
+SIMT_INLINE int __hadd(int a, int b) {
+  return static_cast<int>((std::int64_t{a} + b) >> 1);
+}
+SIMT_INLINE int __rhadd(int a, int b) {
+  return static_cast<int>((std::int64_t{a} + b + 1) >> 1);
+}
+SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) {
+  return static_cast<unsigned>((std::uint64_t{a} + b) >> 1);
+}
+SIMT_INLINE unsigned __urhadd(unsigned a, unsigned b) {
+  return static_cast<unsigned>((std::uint64_t{a} + b + 1) >> 1);
+}
+
+// max(a + b, c); the sum wraps around, as on the GPU.
+SIMT_INLINE int __viaddmax_s32(int a, int b, int c) {
+  const auto sum = static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b));
+  return sum < c ? c : sum;
+}
+
+namespace simt {
+// The sum of the products of four bytes, and c; sums wrap around.
+template <class Byte, class Result>
+SIMT_INLINE Result dot_of_bytes(unsigned a, unsigned b, Result c) {
+  unsigned sum = static_cast<unsigned>(c);
+  for (int i = 0; i < 4; ++i) {
+    const int x = static_cast<Byte>(a >> 8 * i), y = static_cast<Byte>(b >> 8 * i);
+    sum += static_cast<unsigned>(x * y);
+  }
+  return static_cast<Result>(sum);
+}
+// Two 16-bit parts of a, times the bytes of b from byte `first` on.
+template <class Half, class Byte, class Result>
+SIMT_INLINE Result dot_of_halves(unsigned a, unsigned b, int first, Result c) {
+  unsigned sum = static_cast<unsigned>(c);
+  for (int i = 0; i < 2; ++i) {
+    const int x = static_cast<Half>(a >> 16 * i), y = static_cast<Byte>(b >> 8 * (first + i));
+    sum += static_cast<unsigned>(x * y);
+  }
+  return static_cast<Result>(sum);
+}
+}  // namespace simt
+SIMT_INLINE int __dp4a(int a, int b, int c) {
+  return simt::dot_of_bytes<std::int8_t>(a, b, c);
+}
+SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  return simt::dot_of_bytes<std::uint8_t>(a, b, c);
+}
+SIMT_INLINE int __dp4a(char4 a, char4 b, int c) {
+  return __dp4a(std::bit_cast<int>(simt::bits_of(a)), std::bit_cast<int>(simt::bits_of(b)), c);
+}
+SIMT_INLINE unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
+  return __dp4a(simt::bits_of(a), simt::bits_of(b), c);
+}
+SIMT_INLINE int __dp2a_lo(int a, int b, int c) {
+  return simt::dot_of_halves<std::int16_t, std::int8_t>(a, b, 0, c);
+}
+SIMT_INLINE int __dp2a_hi(int a, int b, int c) {
+  return simt::dot_of_halves<std::int16_t, std::int8_t>(a, b, 2, c);
+}
+SIMT_INLINE unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
+  return simt::dot_of_halves<std::uint16_t, std::uint8_t>(a, b, 0, c);
+}
+SIMT_INLINE unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) {
+  return simt::dot_of_halves<std::uint16_t, std::uint8_t>(a, b, 2, c);
+}
+
+// Arithmetic and conversions that say in their name how they round: to nearest (rn), toward zero
+// (rz), up (ru) or down (rd). src/simulator/machine/arithmetic.cpp has them.
+
+#define SIMT_ROUNDED(T, prefix) \
+  T prefix##add_rn(T a, T b);   \
+  T prefix##add_rz(T a, T b);   \
+  T prefix##add_ru(T a, T b);   \
+  T prefix##add_rd(T a, T b);   \
+  T prefix##sub_rn(T a, T b);   \
+  T prefix##sub_rz(T a, T b);   \
+  T prefix##sub_ru(T a, T b);   \
+  T prefix##sub_rd(T a, T b);   \
+  T prefix##mul_rn(T a, T b);   \
+  T prefix##mul_rz(T a, T b);   \
+  T prefix##mul_ru(T a, T b);   \
+  T prefix##mul_rd(T a, T b);   \
+  T prefix##div_rn(T a, T b);   \
+  T prefix##div_rz(T a, T b);   \
+  T prefix##div_ru(T a, T b);   \
+  T prefix##div_rd(T a, T b);   \
+  T prefix##rcp_rn(T a);        \
+  T prefix##rcp_rz(T a);        \
+  T prefix##rcp_ru(T a);        \
+  T prefix##rcp_rd(T a);        \
+  T prefix##sqrt_rn(T a);       \
+  T prefix##sqrt_rz(T a);       \
+  T prefix##sqrt_ru(T a);       \
+  T prefix##sqrt_rd(T a);
+SIMT_ROUNDED(float, __f)
+SIMT_ROUNDED(double, __d)
+#undef SIMT_ROUNDED
+
+#define SIMT_CONVERSIONS(rounding)                       \
+  float __fmaf_##rounding(float a, float b, float c);    \
+  double __fma_##rounding(double a, double b, double c); \
+  int __float2int_##rounding(float a);                   \
+  unsigned __float2uint_##rounding(float a);             \
+  long long __float2ll_##rounding(float a);              \
+  unsigned long long __float2ull_##rounding(float a);    \
+  int __double2int_##rounding(double a);                 \
+  unsigned __double2uint_##rounding(double a);           \
+  long long __double2ll_##rounding(double a);            \
+  unsigned long long __double2ull_##rounding(double a);  \
+  float __int2float_##rounding(int a);                   \
+  float __uint2float_##rounding(unsigned a);             \
+  float __ll2float_##rounding(long long a);              \
+  float __ull2float_##rounding(unsigned long long a);    \
+  double __ll2double_##rounding(long long a);            \
+  double __ull2double_##rounding(unsigned long long a);  \
+  float __double2float_##rounding(double a);
+SIMT_CONVERSIONS(rn)
+SIMT_CONVERSIONS(rz)
+SIMT_CONVERSIONS(ru)
+SIMT_CONVERSIONS(rd)
+#undef SIMT_CONVERSIONS
+
+// Exact for every int.
+double __int2double_rn(int a);
+double __uint2double_rn(unsigned a);
+float __frsqrt_rn(float a);
+
+// Arguments are taken by value, so that min(a[i], b[i]) loads each once. As in CUDA, mixed argument
+// types are converted to the type of their sum.
+#define SIMT_MIN_MAX(T)                   \
+  SIMT_INLINE constexpr T min(T a, T b) { \
+    return b < a ? b : a;                 \
+  }                                       \
+  SIMT_INLINE constexpr T max(T a, T b) { \
+    return a < b ? b : a;                 \
+  }
+SIMT_MIN_MAX(int)
+SIMT_MIN_MAX(unsigned)
+SIMT_MIN_MAX(long)
+SIMT_MIN_MAX(unsigned long)
+SIMT_MIN_MAX(long long)
+SIMT_MIN_MAX(unsigned long long)
+#undef SIMT_MIN_MAX
+// Templates, because a program's host code may have functions with these names: they come first.
+#define SIMT_NAMED_MIN_MAX(T, min_name, max_name) \
+  template <class = void>                         \
+  SIMT_INLINE constexpr T min_name(T a, T b) {    \
+    return min(a, b);                             \
+  }                                               \
+  template <class = void>                         \
+  SIMT_INLINE constexpr T max_name(T a, T b) {    \
+    return max(a, b);                             \
+  }
+SIMT_NAMED_MIN_MAX(unsigned, umin, umax)
+SIMT_NAMED_MIN_MAX(long long, llmin, llmax)
+SIMT_NAMED_MIN_MAX(unsigned long long, ullmin, ullmax)
+#undef SIMT_NAMED_MIN_MAX
+SIMT_INLINE float min(float a, float b) {
+  return fminf(a, b);
+}
+SIMT_INLINE float max(float a, float b) {
+  return fmaxf(a, b);
+}
+SIMT_INLINE double min(double a, double b) {
+  return fmin(a, b);
+}
+SIMT_INLINE double max(double a, double b) {
+  return fmax(a, b);
+}
+template <class A, class B>
+requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> && !std::same_as<A, B>) SIMT_INLINE
+    constexpr auto min(A a, B b) -> decltype(a + b) {
+  return min(static_cast<decltype(a + b)>(a), static_cast<decltype(a + b)>(b));
+}
+template <class A, class B>
+requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B> && !std::same_as<A, B>) SIMT_INLINE
+    constexpr auto max(A a, B b) -> decltype(a + b) {
+  return max(static_cast<decltype(a + b)>(a), static_cast<decltype(a + b)>(b));
+}
+
+SIMT_INLINE float __fdividef(float a, float b) {
+  return a / b;
+}
+SIMT_INLINE float fdividef(float a, float b) {
+  return a / b;
+}
+// Newer versions of glibc declare functions with some of these names.
+#define rsqrtf simt_rsqrtf
+#define rsqrt simt_rsqrt
+#define sinpif simt_sinpif
+#define sinpi simt_sinpi
+#define cospif simt_cospif
+#define cospi simt_cospi
+SIMT_INLINE float rsqrtf(float a) {
+  return 1 / sqrtf(a);
+}
+SIMT_INLINE double rsqrt(double a) {
+  return 1 / sqrt(a);
+}
+SIMT_INLINE float rsqrt(float a) {
+  return rsqrtf(a);
+}
+SIMT_INLINE float rcbrtf(float a) {
+  return 1 / cbrtf(a);
+}
+SIMT_INLINE double rcbrt(double a) {
+  return 1 / cbrt(a);
+}
+SIMT_INLINE float rhypotf(float a, float b) {
+  return 1 / hypotf(a, b);
+}
+SIMT_INLINE double rhypot(double a, double b) {
+  return 1 / hypot(a, b);
+}
+SIMT_INLINE float norm3df(float a, float b, float c) {
+  return static_cast<float>(sqrt(double{a} * a + double{b} * b + double{c} * c));
+}
+SIMT_INLINE float rnorm3df(float a, float b, float c) {
+  return 1 / norm3df(a, b, c);
+}
+SIMT_INLINE float norm4df(float a, float b, float c, float d) {
+  return static_cast<float>(sqrt(double{a} * a + double{b} * b + double{c} * c + double{d} * d));
+}
+SIMT_INLINE float rnorm4df(float a, float b, float c, float d) {
+  return 1 / norm4df(a, b, c, d);
+}
+// Of pi times the argument: the remainder is taken first, so that the sine of a whole number is 0.
+SIMT_INLINE double sinpi(double a) {
+  const double turns = remainder(a, 2);
+  return fabs(turns) == 1 ? 0 * turns : sin(M_PI * turns);
+}
+SIMT_INLINE double cospi(double a) {
+  const double turns = fabs(remainder(a, 2));
+  return turns == 0.5 ? 0 : cos(M_PI * turns);
+}
+SIMT_INLINE float sinpif(float a) {
+  return static_cast<float>(sinpi(a));
+}
+SIMT_INLINE float cospif(float a) {
+  return static_cast<float>(cospi(a));
+}
+SIMT_INLINE void sincospif(float a, float* sine, float* cosine) {
+  *sine = sinpif(a);
+  *cosine = cospif(a);
+}
+SIMT_INLINE void sincospi(double a, double* sine, double* cosine) {
+  *sine = sinpi(a);
+  *cosine = cospi(a);
+}
+SIMT_INLINE double normcdf(double a) {
+  return 0.5 * erfc(-a * M_SQRT1_2);
+}
+SIMT_INLINE float normcdff(float a) {
+  return static_cast<float>(normcdf(a));
+}
+// A NaN becomes 0.
+SIMT_INLINE float __saturatef(float a) {
+  return fminf(fmaxf(a, 0), 1);
+}
+// Macros, because glibc declares functions with these names.
+#define __sinf sinf
+#define __cosf cosf
+#define __tanf tanf
+#define __expf expf
+#define __logf logf
+#define __log2f log2f
+#define __log10f log10f
+#define __powf powf
+#define __exp10f exp10f
+#define __sincosf sincosf

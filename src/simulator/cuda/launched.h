@@ -1,0 +1,101 @@
+// What a rewritten kernel<<<grid, block, shared_bytes, stream>>>(arguments...) calls
+// (rewrite/rewritten.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "simulator/cuda/cpu.h"
+#include "simulator/cuda/headers/cuda_runtime.h"
+
+namespace simt {
+
+// An argument of a class. As with nvcc, a kernel that takes it by reference gets the host's object,
+// and any other a copy of it as it is at the launch.
+template <class T>
+struct Argument {
+  std::remove_const_t<T> copy;
+  T* original;
+};
+template <class T>
+requires std::is_class_v<T> Argument<T> argument(T& original) {
+  return {original, &original};
+}
+template <class T>
+requires(!std::is_class_v<T>) T argument(T value) {
+  return value;
+}
+
+template <class T>
+T& passed(T& argument, bool) {
+  return argument;
+}
+template <class T>
+auto& passed(Argument<T>& argument, bool by_reference) {
+  return by_reference ? const_cast<std::remove_const_t<T>&>(*argument.original) : argument.copy;
+}
+
+// `call(arguments...)` calls the kernel in one thread.
+template <class Call>
+class Launched {
+ public:
+  explicit Launched(Call call) : call_(call) {}
+
+  // A stream may also be given as 0.
+  template <class Stream = std::nullptr_t>
+  Launched& configured(
+      dim3 grid, dim3 block, std::size_t shared_bytes = 0, Stream stream = nullptr) {
+    grid_ = grid;
+    block_ = block;
+    shared_bytes_ = shared_bytes;
+    if constexpr (std::is_convertible_v<Stream, cudaStream_t>) stream_ = stream;
+    return *this;
+  }
+
+  template <class... Arguments>
+  [[gnu::always_inline]] void operator()(Arguments... arguments) {
+    auto work = [call = call_, grid = grid_, block = block_, shared_bytes = shared_bytes_,
+                 arguments...]() mutable {
+      std::uint64_t references = 0;
+      auto thread = [&] {
+        call_begins();
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          call(passed(arguments, (references >> I & 1) != 0)...);
+        }
+        (std::index_sequence_for<Arguments...>());
+      };
+      using Thread = decltype(thread);
+      run_called(
+          {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes,
+          [](void* context) { (*static_cast<Thread*>(context))(); }, &thread, &references);
+    };
+    in_stream(stream_, work);
+  }
+
+ private:
+  Call call_;
+  dim3 grid_, block_;
+  std::size_t shared_bytes_ = 0;
+  cudaStream_t stream_ = nullptr;
+};
+
+// Whether an expression is a pointer, and no kernel's name. (The pack makes the expression depend
+// on the call's arguments, so that it need not be valid.)
+template <class... Arguments, class Kernel>
+requires std::is_pointer_v<std::remove_reference_t<Kernel>>
+void holds_pointer(Kernel&& kernel);
+
+// In the traced copy, the traced kernel in place of the plain one, whose address the host took.
+template <class... Arguments, class Kernel>
+Kernel* in_this_copy(Kernel* kernel) {
+  return copy_to_run(kernel);
+}
+
+template <class Call>
+Launched<Call> launched(Call call) {
+  return Launched<Call>(call);
+}
+
+}  // namespace simt

@@ -1,0 +1,144 @@
+// The child's side: it does the work and reports to its parent.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "simulator/guard/guard.h"
+
+namespace guard {
+
+// Where the watched code was when it failed, and the sentence that reports it.
+
+// The contents of a kFailure message. A signal handler fills it, so it holds no pointers into the
+// heap. It holds only numbers, because a child that was taken over may send any bytes.
+struct Failure {
+  enum Kind : int { kTimeout, kSignal, kExit, kSystemCall };
+  int kind = kSignal;
+  int signal = 0;
+  void* address = nullptr;    // the address of a SIGSEGV
+  int call = 0, foreign = 0;  // the number of a refused call, for a kSystemCall (guard/child.h)
+  long argument = 0;          // the call's first argument
+  int misaligned = 0, inside = 0;
+  char words[384] = {}, at[384] = {};
+  int frames = 0;
+  void* frame[48] = {};  // return addresses, innermost first
+};
+
+// Returns nothing if these bytes are not the contents of a kFailure.
+std::optional<Failure> failure_in(const std::string& contents);
+std::string sentence_about(const Failure& failure, const Guard& guard);
+
+// The messages between parent and child through their socket. The code that the child runs may have
+// taken it over, so the parent checks every message.
+
+// Each kind is followed by its contents. The parent sends only kAnswer.
+enum class Message : char {
+  kBegin,
+  kEnd,
+  kReport,
+  kQuestion,
+  kAnswer,
+  kUnlocked,
+  kSentence,
+  kFailure
+};
+
+// The maximum number of bytes in a message of this kind.
+std::size_t most_bytes(Message message);
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+// Does not allocate, so signal handlers may use it. Returns false if nobody listens any more, or
+// not in time.
+bool send(
+    int socket, Message message, int exit_code = 0, const void* data = nullptr,
+    std::size_t bytes = 0, Deadline deadline = {});
+
+struct Received {
+  enum What {
+    message,
+    gone,     // no more messages can come
+    late,     // no message before the deadline
+    nonsense  // an unknown kind, or longer than its kind allows
+  } what;
+  Message kind{};
+  int exit_code = 0;  // for kSentence and kFailure
+  std::string contents = {};
+};
+
+// Waits for the next message. `is_over` is called from time to time. Once it returns true, only
+// messages that have already arrived are received. (Another process may hold the sender's end of
+// the socket.)
+Received receive(
+    int socket, Deadline deadline = {}, const std::function<bool()>& is_over = nullptr);
+
+// The contents of a kSentence.
+struct Sentence {
+  const void* place;  // the return address of the place it describes; null if unknown
+  std::string text;
+};
+std::string packed(const Sentence& sentence);
+Sentence sentence_in(const std::string& contents);
+
+// The lock of a child: a filter in the operating system's kernel that lets the child compute, talk
+// to its parent and end, and nothing else.
+
+// Locks this process with all its threads, permanently; `to_parent` stays usable. After this, no
+// thread can be created, no file opened, and no page made executable. A refused call raises SIGSYS.
+// Returns the reason if the system does not support the lock.
+std::optional<std::string> lock_system_calls(int to_parent);
+
+// A refused system call in words: "system call 41, socket".
+struct SystemCall {
+  int number;
+  bool foreign;  // made through another architecture's interface, for example int 0x80
+};
+std::string name_of(const SystemCall& call);
+
+// Whether `architecture`, as a filter sees it (AUDIT_ARCH_...), differs from this program's.
+bool is_foreign(unsigned architecture);
+
+// Threads made before a child is locked, for code that must find thread-local memory in its initial
+// state.
+
+// The number of OpenMP threads: as many as usual, up to a limit.
+int team_size();
+
+// Gives this thread its OpenMP team, with signal stacks. In a locked child no team may grow.
+void make_team(int size);
+
+// Each fresh thread waits, with a team, for on_fresh_thread() (guard/guard.h).
+void make_fresh_threads(std::size_t count);
+
+// What interrupts the child: crashes, time limits, and exit() called by watched code. Each ends the
+// child, which first tells its parent where it was.
+
+void install_handlers();
+
+// A stack may be what is broken, so handlers have stacks of their own, on this thread and on the
+// threads that OpenMP keeps for it.
+void give_signal_stacks();
+
+// The time limit is reached this many seconds from now; 0: never.
+void alarm_in(double seconds);
+
+// The state of this process if it is a child. Signal handlers read it.
+struct Child {
+  int to_parent = -1;
+  const Guard* guard = nullptr;
+  std::atomic<bool> watching = false;  // watched code is running
+  std::atomic<bool> locked = false;    // or would be, if the system supported it
+};
+extern Child this_child;
+
+[[noreturn]] void be_the_child(const Guard& guard, int to_parent, const Work& work);
+
+// Ends the child if its parent is gone. May be called from a signal handler.
+void tell(Message message, int exit_code = 0, const void* data = nullptr, std::size_t bytes = 0);
+
+}  // namespace guard

@@ -1,0 +1,616 @@
+#include "simulator/host/blas.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <set>
+
+#include "model/tensor_core.h"
+#include "simulator/host/memory.h"
+#include "simulator/host/stream.h"
+#include "simulator/machine/memory.h"
+#include "text/numbers.h"
+
+namespace host {
+namespace {
+
+template <class T>
+T& at(void* data, std::int64_t index) {
+  return static_cast<T*>(data)[index];
+}
+template <class T>
+const T& at(const void* data, std::int64_t index) {
+  return static_cast<const T*>(data)[index];
+}
+
+template <class T>
+T clamped(double value) {
+  using Limits = std::numeric_limits<T>;
+  return static_cast<T>(std::clamp<double>(std::nearbyint(value), Limits::min(), Limits::max()));
+}
+
+}  // namespace
+
+std::size_t bytes_of(cudaDataType type) {
+  switch (type) {
+    case CUDA_R_64F:
+      return 8;
+    case CUDA_R_32F:
+    case CUDA_R_32I:
+      return 4;
+    case CUDA_R_16F:
+    case CUDA_R_16BF:
+      return 2;
+    case CUDA_R_8I:
+    case CUDA_R_8U:
+      return 1;
+  }
+  return 0;
+}
+
+double element(const void* data, cudaDataType type, std::int64_t index) {
+  switch (type) {
+    case CUDA_R_64F:
+      return at<double>(data, index);
+    case CUDA_R_32F:
+      return at<float>(data, index);
+    case CUDA_R_32I:
+      return at<std::int32_t>(data, index);
+    case CUDA_R_16F:
+      return model::widened(at<std::uint16_t>(data, index), model::kFp16);
+    case CUDA_R_16BF:
+      return model::widened(at<std::uint16_t>(data, index), model::kBfloat16);
+    case CUDA_R_8I:
+      return at<std::int8_t>(data, index);
+    case CUDA_R_8U:
+      return at<std::uint8_t>(data, index);
+  }
+  return 0;
+}
+
+void set_element(void* data, cudaDataType type, std::int64_t index, double value) {
+  switch (type) {
+    case CUDA_R_64F:
+      at<double>(data, index) = value;
+      break;
+    case CUDA_R_32F:
+      at<float>(data, index) = static_cast<float>(value);
+      break;
+    case CUDA_R_32I:
+      at<std::int32_t>(data, index) = clamped<std::int32_t>(value);
+      break;
+    case CUDA_R_16F:
+      at<std::uint16_t>(data, index) = model::narrowed(value, model::kFp16);
+      break;
+    case CUDA_R_16BF:
+      at<std::uint16_t>(data, index) = model::narrowed(value, model::kBfloat16);
+      break;
+    case CUDA_R_8I:
+      at<std::int8_t>(data, index) = clamped<std::int8_t>(value);
+      break;
+    case CUDA_R_8U:
+      at<std::uint8_t>(data, index) = clamped<std::uint8_t>(value);
+      break;
+  }
+}
+
+float as_tf32(float value) {
+  const std::uint32_t bits =
+      model::rounded_to(model::kTf32Format, value, model::Toward::nearest_away);
+  return std::bit_cast<float>(
+      bits << (model::kFp32Format.fraction_bits - model::kTf32Format.fraction_bits));
+}
+
+namespace {
+
+std::set<cublasHandle_t> handles;
+
+bool is_handle(cublasHandle_t handle) {
+  return handles.contains(handle);
+}
+
+// Columns of `rows` elements.
+cublasStatus_t copy(
+    const Call& call, int rows, int columns, int bytes, const void* from, int from_ld, void* to,
+    int to_ld, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  if (rows < 0 || columns < 0 || bytes <= 0 || from_ld <= 0 || to_ld <= 0) {
+    call.note("a size is negative, or a distance is not positive");
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const auto in_bytes = [&](int elements) { return static_cast<std::size_t>(elements) * bytes; };
+  const Rows columns_of{in_bytes(rows), static_cast<std::size_t>(columns), in_bytes(to_ld)};
+  const cudaError_t error = host::copy(call, to, columns_of, from, in_bytes(from_ld), kind, stream);
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+}
+
+}  // namespace
+
+BlasCall::BlasCall(cublasHandle_t handle, const char* function, const void* place)
+    : call_(function, place), handle_(handle), exists_(is_handle(handle)) {
+  if (exists_) return;
+  status_ = CUBLAS_STATUS_NOT_INITIALIZED;
+  call_.note("the handle was not created by cublasCreate, or was destroyed before");
+}
+
+void BlasCall::require(bool holds, const std::string& why) {
+  if (holds || status_ != CUBLAS_STATUS_SUCCESS) return;
+  status_ = CUBLAS_STATUS_INVALID_VALUE;
+  call_.note(why);
+}
+
+void BlasCall::require_on_gpu(const char* name, const void* pointer, std::int64_t bytes) {
+  if (bytes <= 0 || status_ != CUBLAS_STATUS_SUCCESS) return;
+  const Place place = place_of(pointer);
+  if (place.for_gpu && static_cast<std::size_t>(bytes) <= place.bytes) return;
+  // A GPU would stop at an illegal address.
+  status_ = CUBLAS_STATUS_EXECUTION_FAILED;
+  const std::string named =
+      name + (place.name.empty() || place.name == name ? "" : ", " + place.name + ",");
+  if (place.freed) return call_.note(named + " was freed before", true);
+  if (!place.for_gpu) return call_.note(named + " is not memory of the GPU", true);
+  call_.note(
+      named + " has " + text::grouped(static_cast<long long>(place.bytes)) +
+          " bytes from there on, and the call needs " + text::grouped(bytes),
+      true);
+}
+
+void BlasCall::require_vector(
+    const char* name, const void* pointer, int n, int increment, std::size_t element_bytes) {
+  if (n <= 0) return;
+  require_on_gpu(
+      name, pointer,
+      (static_cast<std::int64_t>(n - 1) * std::abs(increment) + 1) *
+          static_cast<std::int64_t>(element_bytes));
+}
+
+void BlasCall::require_matrix(
+    const char* name, const void* pointer, int rows, int columns, int ld, std::size_t element_bytes,
+    std::int64_t from_element) {
+  require(
+      ld >= std::max(1, rows), std::string("the leading dimension of ") + name + " is " +
+                                   std::to_string(ld) + ", and its columns have " +
+                                   std::to_string(rows) + " elements");
+  if (rows <= 0 || columns <= 0) return;
+  require_on_gpu(
+      name, pointer,
+      (from_element + static_cast<std::int64_t>(columns - 1) * ld + rows) *
+          static_cast<std::int64_t>(element_bytes));
+}
+
+std::function<double()> BlasCall::scalar(const void* pointer, cudaDataType type) {
+  require(pointer != nullptr, "a factor is a null pointer");
+  if (status_ != CUBLAS_STATUS_SUCCESS) return {};
+  const auto read = [=] { return element(pointer, type, 0); };
+  if (handle_->pointers == CUBLAS_POINTER_MODE_DEVICE) return read;
+  return [value = read()] { return value; };
+}
+
+cublasStatus_t BlasCall::runs(const std::function<void()>& work) const {
+  if (status_ != CUBLAS_STATUS_SUCCESS) return status_;
+  if (!is_stream(handle_->stream)) {
+    call_.note(kNoStream);
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
+  in_stream(handle_->stream, [work] {
+    const machine::OpenDeviceMemory open;
+    work();
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t BlasCall::runs_now(const std::function<void()>& work) const {
+  if (status_ == CUBLAS_STATUS_SUCCESS) work();
+  return status_;
+}
+
+}  // namespace host
+
+using namespace host;
+
+const char* cublasGetStatusName(cublasStatus_t status) {
+  switch (status) {
+#define SIMT_STATUS(name, number, words) \
+  case name:                             \
+    return #name;
+    SIMT_STATUSES
+#undef SIMT_STATUS
+  }
+  return "CUBLAS_STATUS_UNKNOWN";
+}
+
+const char* cublasGetStatusString(cublasStatus_t status) {
+  switch (status) {
+#define SIMT_STATUS(name, number, words) \
+  case name:                             \
+    return words;
+    SIMT_STATUSES
+#undef SIMT_STATUS
+  }
+  return "unknown status";
+}
+
+cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  const Call call;
+  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *handle = *handles.insert(new cublasContext).first;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  const BlasCall call(handle);
+  return call.runs_now([=] {
+    handles.erase(handle);
+    delete handle;
+  });
+}
+
+cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
+  const Call call;
+  *version = CUBLAS_VERSION;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value) {
+  const Call call;
+  *value = type == MAJOR_VERSION ? CUBLAS_VER_MAJOR : type == MINOR_VERSION ? CUBLAS_VER_MINOR : 0;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  BlasCall call(handle);
+  call.require(is_stream(stream), kNoStream);
+  return call.runs_now([=] { handle->stream = stream; });
+}
+
+cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
+  return BlasCall(handle).runs_now([=] { *stream = handle->stream; });
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  return BlasCall(handle).runs_now([=] { handle->math = mode; });
+}
+
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
+  return BlasCall(handle).runs_now([=] { *mode = handle->math; });
+}
+
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
+  return BlasCall(handle).runs_now([=] { handle->pointers = mode; });
+}
+
+cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode) {
+  return BlasCall(handle).runs_now([=] { *mode = handle->pointers; });
+}
+
+cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t) {
+  return BlasCall(handle).runs_now([] {});
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void*, std::size_t) {
+  return BlasCall(handle).runs_now([] {});
+}
+
+cublasStatus_t cublasSetVector(
+    int n, int bytes, const void* host, int host_increment, void* device, int device_increment) {
+  return copy(
+      Call(), 1, n, bytes, host, host_increment, device, device_increment, cudaMemcpyHostToDevice);
+}
+
+cublasStatus_t cublasGetVector(
+    int n, int bytes, const void* device, int device_increment, void* host, int host_increment) {
+  return copy(
+      Call(), 1, n, bytes, device, device_increment, host, host_increment, cudaMemcpyDeviceToHost);
+}
+
+cublasStatus_t cublasSetMatrix(
+    int rows, int columns, int bytes, const void* host, int host_ld, void* device, int device_ld) {
+  return copy(
+      Call(), rows, columns, bytes, host, host_ld, device, device_ld, cudaMemcpyHostToDevice);
+}
+
+cublasStatus_t cublasGetMatrix(
+    int rows, int columns, int bytes, const void* device, int device_ld, void* host, int host_ld) {
+  return copy(
+      Call(), rows, columns, bytes, device, device_ld, host, host_ld, cudaMemcpyDeviceToHost);
+}
+
+cublasStatus_t cublasSetVectorAsync(
+    int n, int bytes, const void* host, int host_increment, void* device, int device_increment,
+    cudaStream_t stream) {
+  return copy(
+      Call(), 1, n, bytes, host, host_increment, device, device_increment, cudaMemcpyHostToDevice,
+      stream);
+}
+
+cublasStatus_t cublasGetVectorAsync(
+    int n, int bytes, const void* device, int device_increment, void* host, int host_increment,
+    cudaStream_t stream) {
+  return copy(
+      Call(), 1, n, bytes, device, device_increment, host, host_increment, cudaMemcpyDeviceToHost,
+      stream);
+}
+
+cublasStatus_t cublasSetMatrixAsync(
+    int rows, int columns, int bytes, const void* host, int host_ld, void* device, int device_ld,
+    cudaStream_t stream) {
+  return copy(
+      Call(), rows, columns, bytes, host, host_ld, device, device_ld, cudaMemcpyHostToDevice,
+      stream);
+}
+
+cublasStatus_t cublasGetMatrixAsync(
+    int rows, int columns, int bytes, const void* device, int device_ld, void* host, int host_ld,
+    cudaStream_t stream) {
+  return copy(
+      Call(), rows, columns, bytes, device, device_ld, host, host_ld, cudaMemcpyDeviceToHost,
+      stream);
+}
+
+namespace host {
+namespace {
+
+// cuBLAS's functions of vectors, and of a matrix and a vector. Sums are in fp64.
+
+template <class T>
+constexpr cudaDataType kType = sizeof(T) == 4 ? CUDA_R_32F : CUDA_R_64F;
+
+// A vector of which neighbours are `increment` elements apart; backwards if that is negative.
+template <class T>
+class Strided {
+ public:
+  Strided(T* data, int n, int increment)
+      : first_(increment < 0 ? data + static_cast<std::int64_t>(1 - n) * increment : data),
+        increment_(increment) {}
+  T& operator[](std::int64_t i) const { return first_[i * increment_]; }
+
+ private:
+  T* first_;
+  std::int64_t increment_;
+};
+
+template <class T>
+cublasStatus_t axpy(
+    BlasCall call, int n, const T* alpha, const T* x, int x_increment, T* y, int y_increment) {
+  call.require_vector("x", x, n, x_increment, sizeof(T));
+  call.require_vector("y", y, n, y_increment, sizeof(T));
+  const auto factor = call.scalar(alpha, kType<T>);
+  return call.runs([=] {
+    const Strided from(x, n, x_increment);
+    const Strided to(y, n, y_increment);
+    for (int i = 0; i < n; ++i) to[i] = static_cast<T>(factor() * from[i] + to[i]);
+  });
+}
+
+template <class T>
+cublasStatus_t scal(BlasCall call, int n, const T* alpha, T* x, int increment) {
+  call.require_vector("x", x, n, increment, sizeof(T));
+  const auto factor = call.scalar(alpha, kType<T>);
+  return call.runs([=] {
+    const Strided values(x, n, increment);
+    for (int i = 0; i < n; ++i) values[i] = static_cast<T>(factor() * values[i]);
+  });
+}
+
+template <class T>
+cublasStatus_t copy(BlasCall call, int n, const T* x, int x_increment, T* y, int y_increment) {
+  call.require_vector("x", x, n, x_increment, sizeof(T));
+  call.require_vector("y", y, n, y_increment, sizeof(T));
+  return call.runs([=] {
+    const Strided from(x, n, x_increment);
+    const Strided to(y, n, y_increment);
+    for (int i = 0; i < n; ++i) to[i] = from[i];
+  });
+}
+
+template <class T>
+cublasStatus_t swap(BlasCall call, int n, T* x, int x_increment, T* y, int y_increment) {
+  call.require_vector("x", x, n, x_increment, sizeof(T));
+  call.require_vector("y", y, n, y_increment, sizeof(T));
+  return call.runs([=] {
+    const Strided first(x, n, x_increment), second(y, n, y_increment);
+    for (int i = 0; i < n; ++i) std::swap(first[i], second[i]);
+  });
+}
+
+template <class T>
+cublasStatus_t dot(
+    BlasCall call, int n, const T* x, int x_increment, const T* y, int y_increment, T* result) {
+  call.require_vector("x", x, n, x_increment, sizeof(T));
+  call.require_vector("y", y, n, y_increment, sizeof(T));
+  call.require(result != nullptr, "there is no result");
+  return call.runs([=] {
+    const Strided first(x, n, x_increment), second(y, n, y_increment);
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += static_cast<double>(first[i]) * second[i];
+    *result = static_cast<T>(sum);
+  });
+}
+
+// The sum of term(element), and what becomes of it.
+template <class T>
+cublasStatus_t reduce(
+    BlasCall call, int n, const T* x, int increment, T* result, double (*term)(double),
+    double (*of_sum)(double)) {
+  call.require_vector("x", x, n, increment, sizeof(T));
+  call.require(result != nullptr, "there is no result");
+  return call.runs([=] {
+    const Strided values(x, n, increment);
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += term(values[i]);
+    *result = static_cast<T>(of_sum(sum));
+  });
+}
+
+double square(double value) {
+  return value * value;
+}
+double itself(double value) {
+  return value;
+}
+
+// The first element, counted from 1, whose magnitude comes before all others; 0 if there is none.
+template <class T, class Before>
+cublasStatus_t first_of(
+    BlasCall call, int n, const T* x, int increment, int* result, Before before) {
+  call.require_vector("x", x, n, increment, sizeof(T));
+  call.require(result != nullptr, "there is no result");
+  return call.runs([=] {
+    const Strided values(x, n, increment);
+    int found = 0;
+    for (int i = 1; i < n; ++i) {
+      if (before(std::fabs(values[i]), std::fabs(values[found]))) found = i;
+    }
+    *result = n > 0 ? found + 1 : 0;
+  });
+}
+
+template <class T>
+cublasStatus_t gemv(
+    BlasCall call, cublasOperation_t op, int m, int n, const T* alpha, const T* A, int lda,
+    const T* x, int x_increment, const T* beta, T* y, int y_increment) {
+  const bool transposed = op != CUBLAS_OP_N;
+  const int rows = transposed ? n : m, columns = transposed ? m : n;
+  call.require(m >= 0 && n >= 0, "m or n is negative");
+  call.require_matrix("A", A, m, n, lda, sizeof(T));
+  call.require_vector("x", x, columns, x_increment, sizeof(T));
+  call.require_vector("y", y, rows, y_increment, sizeof(T));
+  const auto factor = call.scalar(alpha, kType<T>), factor_y = call.scalar(beta, kType<T>);
+  return call.runs([=] {
+    const Strided from(x, columns, x_increment);
+    const Strided to(y, rows, y_increment);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < columns; ++j) {
+        sum += static_cast<double>(A[transposed ? j + i * lda : i + j * lda]) * from[j];
+      }
+      const double before = factor_y() == 0 ? 0 : factor_y() * to[i];
+      to[i] = static_cast<T>(factor() * sum + before);
+    }
+  });
+}
+
+template <class T>
+cublasStatus_t ger(
+    BlasCall call, int m, int n, const T* alpha, const T* x, int x_increment, const T* y,
+    int y_increment, T* A, int lda) {
+  call.require(m >= 0 && n >= 0, "m or n is negative");
+  call.require_vector("x", x, m, x_increment, sizeof(T));
+  call.require_vector("y", y, n, y_increment, sizeof(T));
+  call.require_matrix("A", A, m, n, lda, sizeof(T));
+  const auto factor = call.scalar(alpha, kType<T>);
+  return call.runs([=] {
+    const Strided left(x, m, x_increment), right(y, n, y_increment);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < m; ++i) {
+        T& a = A[i + j * lda];
+        a = static_cast<T>(factor() * left[i] * right[j] + a);
+      }
+    }
+  });
+}
+
+// One of the two matrices of geam: alpha op(A).
+template <class T>
+struct Term {
+  std::function<double()> factor;
+  const T* data;
+  std::int64_t ld;
+  bool transposed;
+  double at(std::int64_t i, std::int64_t j) const {
+    const double value = factor();
+    return value == 0 ? 0 : value * data[transposed ? j + i * ld : i + j * ld];
+  }
+};
+
+template <class T>
+cublasStatus_t geam(
+    BlasCall call, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n, const T* alpha,
+    const T* A, int lda, const T* beta, const T* B, int ldb, T* C, int ldc) {
+  call.require(m >= 0 && n >= 0, "m or n is negative");
+  Term<T> first{call.scalar(alpha, kType<T>), A, lda, op_A != CUBLAS_OP_N};
+  Term<T> second{call.scalar(beta, kType<T>), B, ldb, op_B != CUBLAS_OP_N};
+  const auto require = [&](const char* name, const Term<T>& term) {
+    if (!term.factor || term.data == nullptr) return;
+    call.require_matrix(
+        name, term.data, term.transposed ? n : m, term.transposed ? m : n,
+        static_cast<int>(term.ld), sizeof(T));
+  };
+  require("A", first);
+  require("B", second);
+  call.require_matrix("C", C, m, n, ldc, sizeof(T));
+  return call.runs([=] {
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < m; ++i) {
+        C[i + j * ldc] = static_cast<T>(first.at(i, j) + second.at(i, j));
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace host
+
+using namespace host;
+
+#define SIMT_BLAS(S, s, T)                                                                        \
+  cublasStatus_t cublas##S##axpy(                                                                 \
+      cublasHandle_t handle, int n, const T* alpha, const T* x, int x_increment, T* y,            \
+      int y_increment) {                                                                          \
+    return axpy(BlasCall(handle), n, alpha, x, x_increment, y, y_increment);                      \
+  }                                                                                               \
+  cublasStatus_t cublas##S##scal(                                                                 \
+      cublasHandle_t handle, int n, const T* alpha, T* x, int x_increment) {                      \
+    return scal(BlasCall(handle), n, alpha, x, x_increment);                                      \
+  }                                                                                               \
+  cublasStatus_t cublas##S##copy(                                                                 \
+      cublasHandle_t handle, int n, const T* x, int x_increment, T* y, int y_increment) {         \
+    return copy(BlasCall(handle), n, x, x_increment, y, y_increment);                             \
+  }                                                                                               \
+  cublasStatus_t cublas##S##swap(                                                                 \
+      cublasHandle_t handle, int n, T* x, int x_increment, T* y, int y_increment) {               \
+    return swap(BlasCall(handle), n, x, x_increment, y, y_increment);                             \
+  }                                                                                               \
+  cublasStatus_t cublas##S##dot(                                                                  \
+      cublasHandle_t handle, int n, const T* x, int x_increment, const T* y, int y_increment,     \
+      T* result) {                                                                                \
+    return dot(BlasCall(handle), n, x, x_increment, y, y_increment, result);                      \
+  }                                                                                               \
+  cublasStatus_t cublas##S##nrm2(                                                                 \
+      cublasHandle_t handle, int n, const T* x, int x_increment, T* result) {                     \
+    return reduce(BlasCall(handle), n, x, x_increment, result, square, std::sqrt);                \
+  }                                                                                               \
+  cublasStatus_t cublas##S##asum(                                                                 \
+      cublasHandle_t handle, int n, const T* x, int x_increment, T* result) {                     \
+    return reduce(BlasCall(handle), n, x, x_increment, result, std::fabs, itself);                \
+  }                                                                                               \
+  cublasStatus_t cublasI##s##amax(                                                                \
+      cublasHandle_t handle, int n, const T* x, int x_increment, int* result) {                   \
+    return first_of(BlasCall(handle), n, x, x_increment, result, std::greater<>());               \
+  }                                                                                               \
+  cublasStatus_t cublasI##s##amin(                                                                \
+      cublasHandle_t handle, int n, const T* x, int x_increment, int* result) {                   \
+    return first_of(BlasCall(handle), n, x, x_increment, result, std::less<>());                  \
+  }                                                                                               \
+  cublasStatus_t cublas##S##gemv(                                                                 \
+      cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha, const T* A,      \
+      int lda, const T* x, int x_increment, const T* beta, T* y, int y_increment) {               \
+    return gemv(BlasCall(handle), op, m, n, alpha, A, lda, x, x_increment, beta, y, y_increment); \
+  }                                                                                               \
+  cublasStatus_t cublas##S##ger(                                                                  \
+      cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int x_increment,           \
+      const T* y, int y_increment, T* A, int lda) {                                               \
+    return ger(BlasCall(handle), m, n, alpha, x, x_increment, y, y_increment, A, lda);            \
+  }                                                                                               \
+  cublasStatus_t cublas##S##geam(                                                                 \
+      cublasHandle_t handle, cublasOperation_t op_A, cublasOperation_t op_B, int m, int n,        \
+      const T* alpha, const T* A, int lda, const T* beta, const T* B, int ldb, T* C, int ldc) {   \
+    return geam(BlasCall(handle), op_A, op_B, m, n, alpha, A, lda, beta, B, ldb, C, ldc);         \
+  }
+SIMT_BLAS(S, s, float)
+SIMT_BLAS(D, d, double)
+#undef SIMT_BLAS

@@ -1,0 +1,480 @@
+#include "simulator/host/call.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/compiled_kernel.h"
+#include "model/gpus.h"
+#include "simulator/cuda/headers/cuda.h"
+#include "simulator/cuda/headers/cuda_runtime_api.h"
+#include "simulator/cuda/headers/helper_timer.h"
+#include "simulator/cuda/runtime.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/grid.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/symbols.h"
+
+namespace host {
+namespace {
+
+std::vector<Note> kept;
+
+}  // namespace
+
+Call::Call(const char* function, const void* place) : function_(function), place_(place) {
+  if (!machine::in_kernel()) return;
+  machine::fault(std::string("it calls ") + function + ", which is for the host", place);
+}
+
+cudaError_t Call::fails(cudaError_t error, const std::string& why) const {
+  set_last_error(error);
+  note(why);
+  return error;
+}
+
+cudaError_t Call::hazard(cudaError_t error, const std::string& why) const {
+  set_last_error(error);
+  note(why, true);
+  return error;
+}
+
+void Call::note(const std::string& sentence, bool is_hazard) const {
+  host::note(std::string(function_) + ": " + sentence, place_, is_hazard);
+}
+
+const std::vector<Note>& notes() {
+  return kept;
+}
+
+void forget_notes() {
+  kept.clear();
+}
+
+void note(const std::string& sentence, const void* place, bool is_hazard, const void* other) {
+  constexpr std::size_t kMost = 100;
+  const bool known = std::any_of(kept.begin(), kept.end(), [&](const Note& old) {
+    return old.sentence == sentence && old.place == place;
+  });
+  if (!known && kept.size() < kMost) kept.push_back({sentence, place, is_hazard, other});
+}
+
+bool is_late() {
+  return machine::program_launches != nullptr && machine::program_launches->is_late();
+}
+
+void note_lateness() {
+  if (is_late()) machine::program_launches->note_lateness();
+}
+
+void set_last_error(cudaError_t error) {
+  simt::set_launch_error(error);
+}
+
+}  // namespace host
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+#define SIMT_ERROR(name, number, words) \
+  case name:                            \
+    return #name;
+#include "simulator/cuda/errors.inc"
+#undef SIMT_ERROR
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+#define SIMT_ERROR(name, number, words) \
+  case name:                            \
+    return words;
+#include "simulator/cuda/errors.inc"
+#undef SIMT_ERROR
+  }
+  return "unrecognized error code";
+}
+
+cudaError_t cudaGetLastError() {
+  const host::Call call;
+  const int error = simt::launch_error();
+  simt::set_launch_error(cudaSuccess);
+  return static_cast<cudaError_t>(error);
+}
+
+cudaError_t cudaPeekAtLastError() {
+  const host::Call call;
+  return static_cast<cudaError_t>(simt::launch_error());
+}
+
+void simt::note_host_time() {
+  host::note(
+      "A stop watch of the program measured this computer, which runs and traces the kernels, and "
+      "not a GPU.");
+}
+
+namespace host {
+namespace {
+
+// Calls of kernels whose types are hidden behind void*, by the calling conventions of x86-64
+// (System V) and aarch64: integers and pointers, and floating-point numbers, each have registers of
+// their own, and further integers lie on the stack in units of 8 bytes.
+
+#if defined(__x86_64__)
+constexpr int kIntegerRegisters = 6;
+#else
+constexpr int kIntegerRegisters = 8;
+#endif
+constexpr int kMostIntegers = kIntegerRegisters + simt::UntypedCall::kOnStack;
+
+template <class T>
+long long integer_at(const void* argument) {
+  T value;
+  std::memcpy(&value, argument, sizeof value);
+  return static_cast<long long>(value);
+}
+
+std::optional<long long> integer_of(const std::string& type, const void* argument) {
+  if (type.find_first_of("*&") != type.npos) return integer_at<long long>(argument);
+#define SIMT_INTEGER(T) \
+  if (type == #T) return integer_at<T>(argument);
+  SIMT_INTEGER(bool)
+  SIMT_INTEGER(char)
+  SIMT_INTEGER(signed char)
+  SIMT_INTEGER(unsigned char)
+  SIMT_INTEGER(short)
+  SIMT_INTEGER(unsigned short)
+  SIMT_INTEGER(int)
+  SIMT_INTEGER(unsigned int)
+  SIMT_INTEGER(long)
+  SIMT_INTEGER(unsigned long)
+  SIMT_INTEGER(long long)
+  SIMT_INTEGER(unsigned long long)
+#undef SIMT_INTEGER
+  return std::nullopt;
+}
+
+// The register's contents. A float takes its lower half.
+std::optional<double> float_of(const std::string& type, const void* argument) {
+  double contents = 0;
+  if (type != "float" && type != "double") return std::nullopt;
+  std::memcpy(&contents, argument, type == "float" ? sizeof(float) : sizeof(double));
+  return contents;
+}
+
+template <std::size_t>
+using Integer = long long;
+template <std::size_t>
+using Float = double;
+
+template <std::size_t... I, std::size_t... F>
+void run(
+    const simt::UntypedCall& of, const void* kernel, std::index_sequence<I...>,
+    std::index_sequence<F...>) {
+  // What a kernel does not expect, it ignores.
+  using Function = void(Integer<I>..., Float<F>...);
+  reinterpret_cast<Function*>(const_cast<void*>(kernel))(of.integers[I]..., of.floats[F]...);
+}
+
+}  // namespace
+}  // namespace host
+
+cudaError_t simt::prepare(UntypedCall* call, const void* kernel, void** arguments) {
+  const host::Call made("cudaLaunchKernel");
+  *call = {kernel, {}, {}};
+  const auto refuse = [&](const std::string& why) {
+    return made.fails(
+        cudaErrorInvalidDeviceFunction, why + "; pass the kernel itself, without a cast to void*");
+  };
+  const auto parameters = machine::function_parameters(kernel);
+  if (!parameters) return refuse("the types of the kernel's arguments are not known");
+  int integers = 0, floats = 0;
+  for (const std::string& type : *parameters) {
+    const void* const argument = *arguments++;
+    if (const auto number = host::float_of(type, argument); number && floats < call->kRegisters) {
+      call->floats[floats++] = *number;
+    } else if (const auto word = host::integer_of(type, argument);
+               word && integers < host::kMostIntegers) {
+      call->integers[integers++] = *word;
+    } else {
+      return refuse("an argument of type " + type + " cannot be passed this way here");
+    }
+  }
+  return cudaSuccess;
+}
+
+void simt::UntypedCall::run() const {
+  host::run(
+      *this, traced_kernel(kernel), std::make_index_sequence<host::kMostIntegers>(),
+      std::make_index_sequence<kRegisters>());
+}
+
+namespace host {
+namespace {
+
+std::map<const void*, std::size_t> opted_in;  // dynamic shared bytes, by kernel
+
+std::optional<int> recorded_registers(const std::string& kernel) {
+  const auto record = model::find_compiled_kernel(kernel, gpu().compute_capability);
+  return record ? std::optional(record->registers) : std::nullopt;
+}
+FindRegisters find_registers = recorded_registers;
+
+// 0 if the number is not known; then registers limit nothing.
+int registers_of(const void* kernel) {
+  return find_registers(machine::function_name(kernel)).value_or(0);
+}
+
+std::size_t static_bytes_of(const void* kernel) {
+  std::size_t bytes = 0;
+  for (const machine::SharedArray& array : machine::shared_arrays(kernel)) bytes += array.bytes;
+  return bytes;
+}
+
+int blocks_per_sm(const void* kernel, int threads, std::size_t dynamic_bytes) {
+  const std::size_t shared = static_bytes_of(kernel) + dynamic_bytes;
+  if (shared > static_cast<std::size_t>(gpu().smem_bytes_per_block)) return 0;
+  return model::occupancy(gpu(), {threads, registers_of(kernel), static_cast<int>(shared)})
+      .blocks_per_sm;
+}
+
+cudaError_t active_blocks(
+    const Call& call, int* blocks, const void* kernel, int threads, std::size_t dynamic_bytes) {
+  if (blocks == nullptr || kernel == nullptr || threads <= 0) {
+    return call.fails(
+        cudaErrorInvalidValue, "there is no result, no kernel, or no thread in a block");
+  }
+  *blocks = blocks_per_sm(kernel, threads, dynamic_bytes);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+void set_find_registers(FindRegisters find) {
+  find_registers = std::move(find);
+}
+
+std::size_t most_dynamic_shared_bytes(const void* kernel) {
+  const auto found = opted_in.find(kernel);
+  if (found != opted_in.end()) return found->second;
+  return kSharedBytesPerBlock -
+         std::min<std::size_t>(kSharedBytesPerBlock, static_bytes_of(kernel));
+}
+
+}  // namespace host
+
+using namespace host;
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  const Call call;
+  if (kernel == nullptr) return call.fails(cudaErrorInvalidDeviceFunction, "there is no kernel");
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  const auto most = static_cast<std::size_t>(gpu().smem_bytes_per_block);
+  if (value < 0 || static_bytes_of(kernel) + value > most) {
+    return call.fails(
+        cudaErrorInvalidValue,
+        std::to_string(value) + " bytes of dynamic shared memory, with the kernel's " +
+            std::to_string(static_bytes_of(kernel)) + " of its own, are more than a block of the " +
+            gpu().name + " can have: " + std::to_string(most));
+  }
+  opted_in[kernel] = value;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  const Call call;
+  if (attributes == nullptr || kernel == nullptr) {
+    return call.fails(cudaErrorInvalidDeviceFunction, "there is no result, or no kernel");
+  }
+  *attributes = {};
+  attributes->sharedSizeBytes = static_bytes_of(kernel);
+  attributes->numRegs = registers_of(kernel);
+  attributes->maxThreadsPerBlock = kThreadsPerBlock;
+  for (int threads = kThreadsPerBlock; threads > 0; threads -= gpu().warp.lanes) {
+    attributes->maxThreadsPerBlock = threads;
+    const auto fits = model::occupancy(gpu(), {threads, attributes->numRegs, 0});
+    if (fits.blocks_by_registers > 0) break;
+  }
+  attributes->ptxVersion = attributes->binaryVersion = gpu().compute_capability;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(most_dynamic_shared_bytes(kernel));
+  attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
+  if (attributes->numRegs == 0) {
+    call.note("the kernel's registers are not known here; 0 stands for them");
+  }
+  return cudaSuccess;
+}
+
+// Hints about caches change no count, and a bank is four bytes wide whatever a program asks for.
+cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
+  const Call call;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) {
+  const Call call;
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes) {
+  return active_blocks(Call(), blocks, kernel, threads, dynamic_shared_bytes);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes, unsigned) {
+  return active_blocks(Call(), blocks, kernel, threads, dynamic_shared_bytes);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(
+    std::size_t* bytes, const void* kernel, int blocks, int threads) {
+  const Call call;
+  const model::Gpu& of = gpu();
+  if (bytes == nullptr || blocks <= 0 || blocks_per_sm(kernel, threads, 0) < blocks) {
+    return call.fails(cudaErrorInvalidValue, "so many blocks do not fit on an SM");
+  }
+  const int share =
+      of.smem_bytes_per_sm / blocks / of.smem_granularity_bytes * of.smem_granularity_bytes;
+  const std::size_t most =
+      std::min(share - of.smem_reserved_bytes_per_block, of.smem_bytes_per_block);
+  *bytes = most - std::min(most, static_bytes_of(kernel));
+  return cudaSuccess;
+}
+
+cudaError_t simt::best_block_size(
+    int* grid, int* block, const void* kernel, int most_threads,
+    std::size_t (*shared_bytes)(const void* context, int threads), const void* context) {
+  const Call call("cudaOccupancyMaxPotentialBlockSize");
+  if (grid == nullptr || block == nullptr || kernel == nullptr) {
+    return call.fails(cudaErrorInvalidValue, "there is no result, or no kernel");
+  }
+  const int lanes = gpu().warp.lanes;
+  const int most = most_threads > 0 ? std::min(most_threads, kThreadsPerBlock) : kThreadsPerBlock;
+  int best = 0;
+  // Of two sizes with the same number of threads on an SM, the larger.
+  for (int threads = most; threads > 0; threads -= threads % lanes != 0 ? threads % lanes : lanes) {
+    const int blocks = blocks_per_sm(kernel, threads, shared_bytes(context, threads));
+    if (blocks * threads <= best) continue;
+    best = blocks * threads;
+    *block = threads;
+    *grid = blocks * gpu().sms;
+  }
+  if (best > 0) return cudaSuccess;
+  return call.fails(cudaErrorInvalidConfiguration, "no block of the kernel fits on an SM");
+}
+
+namespace {
+
+// The few functions of the driver interface that programs mix with the runtime's.
+
+constexpr const char* kOneGpu = "there is one GPU here, with the number 0";
+
+CUresult check(const host::Call& call, const void* result, int device) {
+  if (result == nullptr) {
+    call.note("there is no result");
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (device != 0) {
+    call.note(kOneGpu);
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuInit(unsigned) {
+  const host::Call call;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  const host::Call call;
+  const CUresult result = check(call, version, 0);
+  if (result == CUDA_SUCCESS) *version = CUDA_VERSION;
+  return result;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  const host::Call call;
+  const CUresult result = check(call, count, 0);
+  if (result == CUDA_SUCCESS) *count = 1;
+  return result;
+}
+
+CUresult cuDeviceGet(CUdevice* device, int number) {
+  const host::Call call;
+  const CUresult result = check(call, device, number);
+  if (result == CUDA_SUCCESS) *device = 0;
+  return result;
+}
+
+CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
+  const host::Call call;
+  const CUresult result = check(call, name, device);
+  if (result == CUDA_SUCCESS) {
+    std::snprintf(name, std::max(bytes, 0), "NVIDIA %s", host::gpu().name.c_str());
+  }
+  return result;
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  const host::Call call;
+  const CUresult result = check(call, value, device);
+  if (result != CUDA_SUCCESS) return result;
+  *value = 0;
+  if (attribute >= CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED) return result;
+  const cudaError_t error =
+      cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device);
+  return error == cudaSuccess ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
+  const host::Call call;
+  const CUresult result = check(call, bytes, device);
+  std::size_t free = 0;
+  if (result == CUDA_SUCCESS) cudaMemGetInfo(&free, bytes);
+  return result;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  const host::Call call;
+  const CUresult result = check(call, device, 0);
+  if (result == CUDA_SUCCESS) *device = 0;
+  return result;
+}
+
+CUresult cuCtxSynchronize() {
+  const host::Call call;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult result, const char** name) {
+  const host::Call call;
+  *name = result == CUDA_SUCCESS ? "CUDA_SUCCESS" : "CUDA_ERROR";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult result, const char** words) {
+  const host::Call call;
+  *words = result == CUDA_SUCCESS ? "no error" : "an error of the driver interface";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
+  const host::Call call;
+  const auto array = machine::array_at(reinterpret_cast<const void*>(address));
+  if (!array) {
+    if (bytes != nullptr) *bytes = 0;  // few programs check the result
+    call.note("the address is in no array of the GPU");
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (base != nullptr) *base = reinterpret_cast<CUdeviceptr>(array->data);
+  if (bytes != nullptr) *bytes = array->bytes;
+  return CUDA_SUCCESS;
+}

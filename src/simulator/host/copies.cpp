@@ -1,0 +1,308 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/cuda/headers/cuda_runtime_api.h"
+#include "simulator/host/call.h"
+#include "simulator/host/memory.h"
+#include "simulator/host/stream.h"
+#include "simulator/machine/memory.h"
+#include "text/numbers.h"
+
+namespace host {
+namespace {
+
+std::string in_bytes(std::size_t bytes) {
+  return text::grouped(static_cast<long long>(bytes)) + (bytes == 1 ? " byte" : " bytes");
+}
+
+// Whether one side of a copy, "the destination" or "the source", is as it must be; if not, that is
+// noted.
+cudaError_t check(
+    const Call& call, const std::string& side, const void* pointer, const Rows& rows, bool for_gpu,
+    bool for_host, std::size_t known_bytes) {
+  if (pointer == nullptr) return call.fails(cudaErrorInvalidValue, side + " is a null pointer");
+  if (rows.width > rows.pitch) {
+    return call.fails(
+        cudaErrorInvalidPitchValue, side + "'s rows are " + in_bytes(rows.pitch) +
+                                        " apart, and each is " + in_bytes(rows.width) + " wide");
+  }
+  const Place place = place_of(pointer);
+  const std::string named = place.name.empty() ? side : side + ", " + place.name + ",";
+  if (place.freed) return call.hazard(cudaErrorInvalidValue, named + " was freed before");
+  if (for_gpu && !place.for_gpu) {
+    return call.fails(
+        cudaErrorInvalidValue, named + " must be memory of the GPU, and is memory of the host");
+  }
+  if (for_host && !place.for_host) {
+    return call.fails(
+        cudaErrorInvalidValue, named + " must be memory of the host, and is memory of the GPU");
+  }
+  const std::size_t bytes = std::min(place.bytes, known_bytes);
+  if (rows.bytes() > bytes) {
+    return call.hazard(
+        cudaErrorInvalidValue, named + " has " + in_bytes(bytes) +
+                                   " from there on, and the call is for " + in_bytes(rows.bytes()));
+  }
+  return cudaSuccess;
+}
+
+// What an operation of the GPU uses.
+std::vector<machine::Touched> used(const void* memory, const Rows& rows, bool stores) {
+  std::vector<machine::Touched> used;
+  if (!place_of(memory).for_gpu) return used;
+  for (std::size_t row = 0; row < rows.height; ++row) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory) + row * rows.pitch;
+    if (used.empty() || used.back().end != begin) used.push_back({begin, begin, stores});
+    used.back().end = begin + rows.width;
+  }
+  return used;
+}
+
+Rows one_row(std::size_t bytes) {
+  return {bytes, 1, bytes};
+}
+
+bool fits(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
+  return offset <= symbol.bytes && bytes <= symbol.bytes - offset;
+}
+
+std::string too_small(const simt::Symbol& symbol, std::size_t bytes, std::size_t offset) {
+  return "the variable has " + in_bytes(symbol.bytes) + ", and the call is for " + in_bytes(bytes) +
+         (offset > 0 ? " after the first " + in_bytes(offset) : "");
+}
+
+}  // namespace
+
+cudaError_t copy(
+    const Call& call, void* to, const Rows& rows, const void* from, std::size_t from_pitch,
+    cudaMemcpyKind kind, cudaStream_t stream, simt::KnownBytes sizes) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
+    return call.fails(cudaErrorInvalidMemcpyDirection, "there is no such direction of a copy");
+  }
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  if (rows.empty()) return cudaSuccess;
+  const bool to_gpu = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_gpu = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool known = kind != cudaMemcpyDefault;
+  const Rows from_rows{rows.width, rows.height, from_pitch};
+  cudaError_t error = check(call, "the destination", to, rows, to_gpu, known && !to_gpu, sizes.to);
+  if (error == cudaSuccess) {
+    error = check(call, "the source", from, from_rows, from_gpu, known && !from_gpu, sizes.from);
+  }
+  if (error != cudaSuccess) return error;
+  // Memory of the host that is not pinned goes through a buffer, for which the call waits.
+  const bool host_waits_for_it = !call.is_async() || !place_of(to).for_gpu;
+  const auto work = [=, name = call.function(), place = call.place()] {
+    Operation operation = begin_operation();
+    operation.place = place;
+    {
+      const machine::OpenDeviceMemory open_to(to), open_from(from);
+      for (std::size_t row = 0; row < rows.height; ++row) {
+        std::memmove(
+            static_cast<char*>(to) + row * rows.pitch,
+            static_cast<const char*>(from) + row * from_pitch, rows.width);
+      }
+    }
+    std::vector<machine::Touched> touched = used(to, rows, true);
+    for (const machine::Touched& range : used(from, from_rows, false)) touched.push_back(range);
+    end_operation(operation, name, std::move(touched));
+  };
+  in_stream(stream, work, cudaGraphNodeTypeMemcpy);
+  if (host_waits_for_it && capture_of(stream) == nullptr) host_waits(stream);
+  return cudaSuccess;
+}
+
+cudaError_t set(const Call& call, void* to, int value, const Rows& rows, cudaStream_t stream) {
+  if (!is_stream(stream)) return call.fails(cudaErrorInvalidResourceHandle, kNoStream);
+  if (rows.empty()) return cudaSuccess;
+  const cudaError_t error = check(call, "the destination", to, rows, true, false, -1);
+  if (error != cudaSuccess) return error;
+  const auto work = [=, name = call.function(), place = call.place()] {
+    Operation operation = begin_operation();
+    operation.place = place;
+    {
+      const machine::OpenDeviceMemory open(to);
+      for (std::size_t row = 0; row < rows.height; ++row) {
+        std::memset(static_cast<char*>(to) + row * rows.pitch, value, rows.width);
+      }
+    }
+    end_operation(operation, name, used(to, rows, true));
+  };
+  in_stream(stream, work, cudaGraphNodeTypeMemset);
+  return cudaSuccess;
+}
+
+}  // namespace host
+
+using namespace host;
+
+cudaError_t simt::copy(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, KnownBytes known) {
+  return host::copy(Call("cudaMemcpy"), to, one_row(bytes), from, bytes, kind, nullptr, known);
+}
+
+cudaError_t simt::copy_async(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
+    KnownBytes known) {
+  return host::copy(Call("cudaMemcpyAsync"), to, one_row(bytes), from, bytes, kind, stream, known);
+}
+
+cudaError_t cudaMemcpyPeer(
+    void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
+  const Call call;
+  if (to_device != 0 || from_device != 0) {
+    return call.fails(cudaErrorInvalidDevice, "there is one GPU here, with the number 0");
+  }
+  return copy(call, to, one_row(bytes), from, bytes, cudaMemcpyDeviceToDevice, nullptr);
+}
+
+cudaError_t cudaMemcpyPeerAsync(
+    void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+    cudaStream_t stream) {
+  const Call call;
+  if (to_device != 0 || from_device != 0) {
+    return call.fails(cudaErrorInvalidDevice, "there is one GPU here, with the number 0");
+  }
+  return copy(call, to, one_row(bytes), from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
+cudaError_t cudaMemcpy2D(
+    void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+    std::size_t height, cudaMemcpyKind kind) {
+  return copy(Call(), to, {width, height, to_pitch}, from, from_pitch, kind, nullptr);
+}
+
+cudaError_t cudaMemcpy2DAsync(
+    void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+    std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy(Call(), to, {width, height, to_pitch}, from, from_pitch, kind, stream);
+}
+
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  return set(Call(), to, value, one_row(bytes), nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return set(Call(), to, value, one_row(bytes), stream);
+}
+
+cudaError_t cudaMemset2D(
+    void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  return set(Call(), to, value, {width, height, pitch}, nullptr);
+}
+
+cudaError_t cudaMemset2DAsync(
+    void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
+    cudaStream_t stream) {
+  return set(Call(), to, value, {width, height, pitch}, stream);
+}
+
+cudaError_t simt::copy_to_symbol(
+    Symbol symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+    cudaStream_t stream) {
+  const Call call("cudaMemcpyToSymbol");
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault) {
+    return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not to the GPU");
+  }
+  if (!fits(symbol, bytes, offset)) {
+    return call.hazard(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
+  }
+  know_symbol(symbol.data, symbol.bytes);
+  return host::copy(
+      call, static_cast<char*>(symbol.data) + offset, one_row(bytes), from, bytes, kind, stream);
+}
+
+cudaError_t simt::copy_from_symbol(
+    void* to, Symbol symbol, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+    cudaStream_t stream) {
+  const Call call("cudaMemcpyFromSymbol");
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault) {
+    return call.fails(cudaErrorInvalidMemcpyDirection, "the copy is not from the GPU");
+  }
+  if (!fits(symbol, bytes, offset)) {
+    return call.hazard(cudaErrorInvalidValue, too_small(symbol, bytes, offset));
+  }
+  know_symbol(symbol.data, symbol.bytes);
+  return host::copy(
+      call, to, one_row(bytes), static_cast<char*>(symbol.data) + offset, bytes, kind, stream);
+}
+
+cudaError_t simt::address_of_symbol(void** pointer, Symbol symbol) {
+  const Call call("cudaGetSymbolAddress");
+  if (pointer == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
+  know_symbol(symbol.data, symbol.bytes);
+  *pointer = symbol.data;
+  return cudaSuccess;
+}
+
+namespace host {
+namespace {
+
+// Copies of boxes. A slice of a box is rows; the slices of pitched memory lie `ysize` rows apart.
+
+std::size_t slice_bytes(const cudaPitchedPtr& memory) {
+  return memory.pitch * memory.ysize;
+}
+
+char* begin_of(const cudaPitchedPtr& memory, const cudaPos& at) {
+  return static_cast<char*>(memory.ptr) + at.z * slice_bytes(memory) + at.y * memory.pitch + at.x;
+}
+
+cudaError_t set_box(
+    const Call& call, const cudaPitchedPtr& to, int value, const cudaExtent& extent,
+    cudaStream_t stream) {
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    const cudaError_t error =
+        set(call, begin_of(to, {0, 0, z}), value, {extent.width, extent.height, to.pitch}, stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t copy_box(const Call& call, const cudaMemcpy3DParms& what, cudaStream_t stream) {
+  if (what.srcArray != nullptr || what.dstArray != nullptr) {
+    return call.fails(cudaErrorNotSupported, "the arrays of textures are not traced");
+  }
+  for (std::size_t z = 0; z < what.extent.depth; ++z) {
+    char* const to = begin_of(what.dstPtr, what.dstPos) + z * slice_bytes(what.dstPtr);
+    const char* const from = begin_of(what.srcPtr, what.srcPos) + z * slice_bytes(what.srcPtr);
+    const cudaError_t error = copy(
+        call, to, {what.extent.width, what.extent.height, what.dstPtr.pitch}, from,
+        what.srcPtr.pitch, what.kind, stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace host
+
+using namespace host;
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* what) {
+  const Call call;
+  if (what == nullptr) return call.fails(cudaErrorInvalidValue, "there is nothing to copy");
+  return copy_box(call, *what, nullptr);
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* what, cudaStream_t stream) {
+  const Call call;
+  if (what == nullptr) return call.fails(cudaErrorInvalidValue, "there is nothing to copy");
+  return copy_box(call, *what, stream);
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+  return set_box(Call(), to, value, extent, nullptr);
+}
+
+cudaError_t cudaMemset3DAsync(
+    cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
+  return set_box(Call(), to, value, extent, stream);
+}

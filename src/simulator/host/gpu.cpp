@@ -1,0 +1,370 @@
+#include "simulator/host/call.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "simulator/cuda/headers/cuda_runtime_api.h"
+#include "simulator/host/stream.h"
+#include "simulator/machine/grid.h"
+#include "simulator/machine/memory.h"
+
+namespace host {
+namespace {
+
+constexpr const char* kOneGpu = "there is one GPU here, with the number 0";
+constexpr int kCudaVersion = CUDART_VERSION;
+
+// Double-precision multiply-adds are this many times slower. Source: the CUDA programming guide's
+// table of arithmetic throughput.
+int double_ratio(int compute_capability) {
+  switch (compute_capability) {
+    case 80:
+    case 90:
+    case 100:
+      return 2;
+    case 75:
+      return 32;
+    default:
+      return 64;
+  }
+}
+
+// What a program can ask about a GPU. Limits that are the same for every GPU of the table are from
+// the CUDA programming guide's table of technical specifications per compute capability.
+cudaDeviceProp properties_of(const model::Gpu& gpu) {
+  constexpr int kMost = 0x7fffffff;
+  cudaDeviceProp of{};
+  std::snprintf(of.name, sizeof of.name, "NVIDIA %s", gpu.name.c_str());
+  of.totalGlobalMem =
+      std::max(static_cast<std::size_t>(gpu.dram_gib) << 30, machine::most_device_bytes());
+  of.sharedMemPerBlock = kSharedBytesPerBlock;
+  of.regsPerBlock = gpu.registers_per_sm;
+  of.warpSize = gpu.warp.lanes;
+  of.memPitch = kMost;
+  of.maxThreadsPerBlock = kThreadsPerBlock;
+  of.maxThreadsDim[0] = of.maxThreadsDim[1] = kThreadsPerBlock;
+  of.maxThreadsDim[2] = 64;
+  of.maxGridSize[0] = kMost;
+  of.maxGridSize[1] = of.maxGridSize[2] = 65535;
+  of.clockRate = static_cast<int>(gpu.boost_ghz * 1e6);
+  of.totalConstMem = 64 * 1024;
+  of.major = gpu.compute_capability / 10;
+  of.minor = gpu.compute_capability % 10;
+  of.textureAlignment = of.surfaceAlignment = 512;
+  of.texturePitchAlignment = 32;
+  of.deviceOverlap = 1;
+  of.multiProcessorCount = gpu.sms;
+  of.canMapHostMemory = 1;
+  of.maxTexture1D = 131072;
+  of.maxTexture2D[0] = 131072;
+  of.maxTexture2D[1] = 65536;
+  std::fill_n(of.maxTexture3D, 3, 16384);
+  of.maxTexture1DLayered[0] = 32768;
+  of.maxTexture1DLayered[1] = 2048;
+  of.maxTexture2DLayered[0] = of.maxTexture2DLayered[1] = 32768;
+  of.maxTexture2DLayered[2] = 2048;
+  of.concurrentKernels = 1;
+  of.asyncEngineCount = 2;
+  of.unifiedAddressing = 1;
+  of.memoryBusWidth = gpu.dram_bus_bits;
+  // Such that two transfers per clock over the whole width are the bandwidth, as programs compute.
+  if (gpu.dram_bus_bits > 0) {
+    of.memoryClockRate = static_cast<int>(gpu.dram_gb_per_s * 1e6 / (2.0 * gpu.dram_bus_bits / 8));
+  }
+  of.l2CacheSize = static_cast<int>(gpu.l2_mib * 1024 * 1024);
+  // As on an A100: 30 of its 40 MB.
+  if (gpu.compute_capability >= 80) of.persistingL2CacheMaxSize = of.l2CacheSize / 4 * 3;
+  of.accessPolicyMaxWindowSize = of.persistingL2CacheMaxSize;
+  of.maxThreadsPerMultiProcessor = gpu.threads_per_sm;
+  of.streamPrioritiesSupported = of.globalL1CacheSupported = of.localL1CacheSupported = 1;
+  of.sharedMemPerMultiprocessor = gpu.smem_bytes_per_sm;
+  of.regsPerMultiprocessor = gpu.registers_per_sm;
+  of.managedMemory = 1;
+  of.singleToDoublePrecisionPerfRatio = double_ratio(gpu.compute_capability);
+  of.concurrentManagedAccess = of.computePreemptionSupported = of.cooperativeLaunch = 1;
+  of.canUseHostPointerForRegisteredMem = 1;
+  of.sharedMemPerBlockOptin = gpu.smem_bytes_per_block;
+  of.maxBlocksPerMultiProcessor = gpu.blocks_per_sm;
+  of.reservedSharedMemPerBlock = gpu.smem_reserved_bytes_per_block;
+  of.hostRegisterSupported = of.memoryPoolsSupported = 1;
+  of.clusterLaunch = gpu.compute_capability >= 90;
+  return of;
+}
+
+// The attributes that are members of the properties.
+template <class T>
+struct Attribute {
+  cudaDeviceAttr attribute;
+  T cudaDeviceProp::*member;
+};
+constexpr Attribute<int> kNumbers[] = {
+    {cudaDevAttrMaxThreadsPerBlock, &cudaDeviceProp::maxThreadsPerBlock},
+    {cudaDevAttrWarpSize, &cudaDeviceProp::warpSize},
+    {cudaDevAttrMaxRegistersPerBlock, &cudaDeviceProp::regsPerBlock},
+    {cudaDevAttrClockRate, &cudaDeviceProp::clockRate},
+    {cudaDevAttrGpuOverlap, &cudaDeviceProp::deviceOverlap},
+    {cudaDevAttrMultiProcessorCount, &cudaDeviceProp::multiProcessorCount},
+    {cudaDevAttrKernelExecTimeout, &cudaDeviceProp::kernelExecTimeoutEnabled},
+    {cudaDevAttrIntegrated, &cudaDeviceProp::integrated},
+    {cudaDevAttrCanMapHostMemory, &cudaDeviceProp::canMapHostMemory},
+    {cudaDevAttrComputeMode, &cudaDeviceProp::computeMode},
+    {cudaDevAttrConcurrentKernels, &cudaDeviceProp::concurrentKernels},
+    {cudaDevAttrEccEnabled, &cudaDeviceProp::ECCEnabled},
+    {cudaDevAttrPciBusId, &cudaDeviceProp::pciBusID},
+    {cudaDevAttrPciDeviceId, &cudaDeviceProp::pciDeviceID},
+    {cudaDevAttrTccDriver, &cudaDeviceProp::tccDriver},
+    {cudaDevAttrMemoryClockRate, &cudaDeviceProp::memoryClockRate},
+    {cudaDevAttrGlobalMemoryBusWidth, &cudaDeviceProp::memoryBusWidth},
+    {cudaDevAttrL2CacheSize, &cudaDeviceProp::l2CacheSize},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, &cudaDeviceProp::maxThreadsPerMultiProcessor},
+    {cudaDevAttrAsyncEngineCount, &cudaDeviceProp::asyncEngineCount},
+    {cudaDevAttrUnifiedAddressing, &cudaDeviceProp::unifiedAddressing},
+    {cudaDevAttrPciDomainId, &cudaDeviceProp::pciDomainID},
+    {cudaDevAttrComputeCapabilityMajor, &cudaDeviceProp::major},
+    {cudaDevAttrComputeCapabilityMinor, &cudaDeviceProp::minor},
+    {cudaDevAttrStreamPrioritiesSupported, &cudaDeviceProp::streamPrioritiesSupported},
+    {cudaDevAttrGlobalL1CacheSupported, &cudaDeviceProp::globalL1CacheSupported},
+    {cudaDevAttrLocalL1CacheSupported, &cudaDeviceProp::localL1CacheSupported},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, &cudaDeviceProp::regsPerMultiprocessor},
+    {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
+    {cudaDevAttrHostNativeAtomicSupported, &cudaDeviceProp::hostNativeAtomicSupported},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio,
+     &cudaDeviceProp::singleToDoublePrecisionPerfRatio},
+    {cudaDevAttrPageableMemoryAccess, &cudaDeviceProp::pageableMemoryAccess},
+    {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
+    {cudaDevAttrComputePreemptionSupported, &cudaDeviceProp::computePreemptionSupported},
+    {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem,
+     &cudaDeviceProp::canUseHostPointerForRegisteredMem},
+    {cudaDevAttrCooperativeMultiDeviceLaunch, &cudaDeviceProp::cooperativeMultiDeviceLaunch},
+    {cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+     &cudaDeviceProp::pageableMemoryAccessUsesHostPageTables},
+    {cudaDevAttrDirectManagedMemAccessFromHost, &cudaDeviceProp::directManagedMemAccessFromHost},
+    {cudaDevAttrHostRegisterSupported, &cudaDeviceProp::hostRegisterSupported},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, &cudaDeviceProp::maxBlocksPerMultiProcessor},
+    {cudaDevAttrMaxPersistingL2CacheSize, &cudaDeviceProp::persistingL2CacheMaxSize},
+    {cudaDevAttrMemoryPoolsSupported, &cudaDeviceProp::memoryPoolsSupported},
+    {cudaDevAttrClusterLaunch, &cudaDeviceProp::clusterLaunch},
+};
+constexpr Attribute<std::size_t> kSizes[] = {
+    {cudaDevAttrMaxSharedMemoryPerBlock, &cudaDeviceProp::sharedMemPerBlock},
+    {cudaDevAttrTotalConstantMemory, &cudaDeviceProp::totalConstMem},
+    {cudaDevAttrMaxPitch, &cudaDeviceProp::memPitch},
+    {cudaDevAttrTextureAlignment, &cudaDeviceProp::textureAlignment},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &cudaDeviceProp::sharedMemPerMultiprocessor},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, &cudaDeviceProp::sharedMemPerBlockOptin},
+    {cudaDevAttrReservedSharedMemoryPerBlock, &cudaDeviceProp::reservedSharedMemPerBlock},
+};
+
+std::optional<int> value_of(cudaDeviceAttr wanted, const cudaDeviceProp& of) {
+  if (wanted >= cudaDevAttrMaxBlockDimX && wanted <= cudaDevAttrMaxBlockDimZ) {
+    return of.maxThreadsDim[wanted - cudaDevAttrMaxBlockDimX];
+  }
+  if (wanted >= cudaDevAttrMaxGridDimX && wanted <= cudaDevAttrMaxGridDimZ) {
+    return of.maxGridSize[wanted - cudaDevAttrMaxGridDimX];
+  }
+  if (wanted == cudaDevAttrMemoryPoolSupportedHandleTypes) return 0;  // there is one process
+  for (const auto& [attribute, member] : kNumbers) {
+    if (attribute == wanted) return of.*member;
+  }
+  for (const auto& [attribute, member] : kSizes) {
+    if (attribute == wanted) return static_cast<int>(of.*member);
+  }
+  return std::nullopt;
+}
+
+std::size_t limits[cudaLimitPersistingL2CacheSize + 1] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+
+}  // namespace
+
+const model::Gpu& gpu() {
+  const model::Gpu* const current = machine::current_gpu();
+  return current != nullptr ? *current : *model::find_gpu("RTX 3090");
+}
+
+}  // namespace host
+
+using namespace host;
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  const Call call;
+  if (count == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  const Call call;
+  if (device == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  const Call call;
+  return device == 0 ? cudaSuccess : call.fails(cudaErrorInvalidDevice, kOneGpu);
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned) {
+  const Call call;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  const Call call;
+  *flags = cudaDeviceScheduleAuto | cudaDeviceMapHost;
+  return cudaSuccess;
+}
+
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  const Call call;
+  return device == 0 ? cudaSuccess : call.fails(cudaErrorInvalidDevice, kOneGpu);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  const Call call;
+  if (properties == nullptr) return call.fails(cudaErrorInvalidValue, "there is no result");
+  if (device != 0) return call.fails(cudaErrorInvalidDevice, kOneGpu);
+  *properties = properties_of(gpu());
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  const Call call;
+  if (device != 0) return call.fails(cudaErrorInvalidDevice, kOneGpu);
+  const auto known = value_of(attribute, properties_of(gpu()));
+  if (value == nullptr || !known) {
+    return call.fails(cudaErrorInvalidValue, "this attribute is not known here");
+  }
+  *value = *known;
+  return cudaSuccess;
+}
+
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
+  const Call call;
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int device) {
+  const Call call;
+  if (device != 0) return call.fails(cudaErrorInvalidDevice, kOneGpu);
+  std::snprintf(id, std::max(bytes, 0), "0000:00:00.0");
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  const Call call;
+  *version = kCudaVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  const Call call;
+  *version = kCudaVersion;
+  return cudaSuccess;
+}
+
+// A launch has finished when it returns.
+cudaError_t cudaDeviceSynchronize() {
+  const Call call;
+  host_waits();
+  return cudaSuccess;
+}
+
+cudaError_t cudaThreadSynchronize() {
+  const Call call;
+  host_waits();
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceReset() {
+  const Call call;
+  host_waits();
+  machine::free_all_arrays();
+  destroy_streams();
+  set_last_error(cudaSuccess);
+  return cudaSuccess;
+}
+
+cudaError_t cudaThreadExit() {
+  return cudaDeviceReset();
+}
+
+// Hints about caches change no count.
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
+  const Call call;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  const Call call;
+  *config = cudaFuncCachePreferNone;
+  return cudaSuccess;
+}
+
+// Since compute capability 5.0, a bank is four bytes wide whatever a program asks for.
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
+  const Call call;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  const Call call;
+  *config = cudaSharedMemBankSizeFourByte;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
+  const Call call;
+  if (limit > cudaLimitPersistingL2CacheSize) {
+    return call.fails(cudaErrorUnsupportedLimit, "there is no such limit");
+  }
+  limits[limit] = value;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+  const Call call;
+  if (limit > cudaLimitPersistingL2CacheSize) {
+    return call.fails(cudaErrorUnsupportedLimit, "there is no such limit");
+  }
+  *value = limits[limit];
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  const Call call;
+  *can = 0;
+  if (device == 0 && peer == 0) return cudaSuccess;
+  return call.fails(cudaErrorInvalidDevice, kOneGpu);
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  const Call call;
+  if (value != nullptr) *value = 0;
+  return call.fails(cudaErrorInvalidDevice, kOneGpu);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  const Call call;
+  return call.fails(cudaErrorInvalidDevice, kOneGpu);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int) {
+  const Call call;
+  return call.fails(cudaErrorInvalidDevice, kOneGpu);
+}
+
+cudaError_t cudaProfilerStart() {
+  const Call call;
+  return cudaSuccess;
+}
+
+cudaError_t cudaProfilerStop() {
+  const Call call;
+  return cudaSuccess;
+}

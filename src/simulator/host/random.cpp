@@ -1,0 +1,247 @@
+// cuRAND's generators for host code.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <numbers>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "simulator/cuda/headers/curand.h"
+#include "simulator/cuda/random_states.h"
+#include "simulator/host/call.h"
+#include "simulator/host/memory.h"
+#include "simulator/host/stream.h"
+#include "simulator/machine/memory.h"
+
+// What a curandGenerator_t points to.
+struct curandGenerator_st {
+  bool on_host;
+  cudaStream_t stream = nullptr;
+  std::uint64_t seed = 0, drawn = 0;  // how many numbers were drawn
+};
+
+namespace host {
+namespace {
+
+constexpr const char* kOtherNumbers =
+    "cuRAND's numbers have the right distribution here, but are others than a GPU's.";
+
+std::set<curandGenerator_t> generators;
+
+// The source of one number. Each has its own, so that they can be drawn in any order.
+struct Bits {
+  using result_type = std::uint64_t;
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return ~result_type{0}; }
+  result_type operator()() { return simt::split_mix(state); }
+  std::uint64_t state;
+};
+
+// More than 0, at most 1, with the precision of a double.
+double uniform(Bits& bits) {
+  return std::ldexp(static_cast<double>((bits() >> 11) + 1), -53);
+}
+
+// By Box and Muller.
+double normal(Bits& bits) {
+  const double radius = std::sqrt(-2 * std::log(uniform(bits)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(bits));
+}
+
+std::string why_not(curandGenerator_t generator) {
+  return generators.contains(generator) ? ""
+                                        : "the generator was not created, or was destroyed before";
+}
+
+curandStatus_t create(const Call& call, curandGenerator_t* generator, bool on_host) {
+  if (generator == nullptr) {
+    call.note("there is no result");
+    return CURAND_STATUS_INITIALIZATION_FAILED;
+  }
+  *generator = *generators.insert(new curandGenerator_st{on_host}).first;
+  note(kOtherNumbers);
+  return CURAND_STATUS_SUCCESS;
+}
+
+curandStatus_t change(
+    const Call& call, curandGenerator_t generator, const std::function<void()>& change) {
+  if (const std::string why = why_not(generator); !why.empty()) {
+    call.note(why);
+    return CURAND_STATUS_NOT_INITIALIZED;
+  }
+  change();
+  return CURAND_STATUS_SUCCESS;
+}
+
+template <class T, class Draw>
+curandStatus_t generate(
+    const Call& call, curandGenerator_t generator, T* numbers, std::size_t count, Draw draw) {
+  if (const std::string why = why_not(generator); !why.empty()) {
+    call.note(why);
+    return CURAND_STATUS_NOT_INITIALIZED;
+  }
+  const Place place = place_of(numbers);
+  const bool reachable = generator->on_host ? place.for_host : place.for_gpu;
+  if (!reachable || place.bytes / sizeof(T) < count) {
+    call.note(
+        generator->on_host ? "the numbers need memory of the host, and room for all of them"
+                           : "the numbers need memory of the GPU, and room for all of them");
+    return CURAND_STATUS_LAUNCH_FAILURE;
+  }
+  in_stream(generator->stream, [=] {
+    const machine::OpenDeviceMemory open(numbers);
+    const std::uint64_t first = std::exchange(generator->drawn, generator->drawn + count);
+    constexpr std::size_t kPart = 1 << 16;
+#pragma omp parallel for
+    for (std::size_t begin = 0; begin < count; begin += kPart) {
+      if (is_late()) continue;
+      for (std::size_t i = begin; i < std::min(count, begin + kPart); ++i) {
+        Bits bits{simt::mixed(generator->seed, first + i)};
+        numbers[i] = static_cast<T>(draw(bits));
+      }
+    }
+    note_lateness();
+  });
+  return CURAND_STATUS_SUCCESS;
+}
+
+// Normal numbers come in pairs.
+template <class T, class Draw>
+curandStatus_t generate_pairs(
+    const Call& call, curandGenerator_t generator, T* numbers, std::size_t count, Draw draw) {
+  if (count % 2 == 0) return generate(call, generator, numbers, count, draw);
+  call.note("of normal numbers there must be an even number");
+  return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
+}
+
+}  // namespace
+}  // namespace host
+
+using namespace host;
+
+// Kernels' threads call this, on several threads of the operating system.
+void simt::note_numbers_drawn() {
+  static std::mutex one_at_a_time;
+  static bool noted = false;
+  const std::lock_guard lock(one_at_a_time);
+  if (!std::exchange(noted, true)) note(kOtherNumbers);
+}
+
+const char* _cudaGetErrorEnum(curandStatus_t status) {
+  switch (status) {
+#define SIMT_STATUS(name, number) \
+  case name:                      \
+    return #name;
+    SIMT_STATUSES_OF_CURAND
+#undef SIMT_STATUS
+  }
+  return "CURAND_STATUS_UNKNOWN";
+}
+
+curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t) {
+  return create(Call(), generator, false);
+}
+
+curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t) {
+  return create(Call(), generator, true);
+}
+
+curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
+  return change(Call(), generator, [=] {
+    generators.erase(generator);
+    delete generator;
+  });
+}
+
+curandStatus_t curandGetVersion(int* version) {
+  const Call call;
+  *version = CUDART_VERSION;
+  return CURAND_STATUS_SUCCESS;
+}
+
+curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream) {
+  const Call call;
+  if (!is_stream(stream)) {
+    call.note(kNoStream);
+    return CURAND_STATUS_PREEXISTING_FAILURE;
+  }
+  return change(call, generator, [=] { generator->stream = stream; });
+}
+
+curandStatus_t curandSetPseudoRandomGeneratorSeed(
+    curandGenerator_t generator, unsigned long long seed) {
+  return change(Call(), generator, [=] {
+    generator->seed = seed;
+    generator->drawn = 0;
+  });
+}
+
+curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
+  return change(Call(), generator, [=] { generator->drawn = offset; });
+}
+
+curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t) {
+  return change(Call(), generator, [] {});
+}
+
+curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* numbers, std::size_t count) {
+  return generate(Call(), generator, numbers, count, [](Bits& bits) {
+    return static_cast<std::uint32_t>(bits() >> 32);
+  });
+}
+
+curandStatus_t curandGenerateUniform(
+    curandGenerator_t generator, float* numbers, std::size_t count) {
+  return generate(Call(), generator, numbers, count, uniform);
+}
+
+curandStatus_t curandGenerateUniformDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count) {
+  return generate(Call(), generator, numbers, count, uniform);
+}
+
+curandStatus_t curandGenerateNormal(
+    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
+    return mean + deviation * normal(bits);
+  });
+}
+
+curandStatus_t curandGenerateNormalDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count, double mean,
+    double deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
+    return mean + deviation * normal(bits);
+  });
+}
+
+curandStatus_t curandGenerateLogNormal(
+    curandGenerator_t generator, float* numbers, std::size_t count, float mean, float deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
+    return std::exp(mean + deviation * normal(bits));
+  });
+}
+
+curandStatus_t curandGenerateLogNormalDouble(
+    curandGenerator_t generator, double* numbers, std::size_t count, double mean,
+    double deviation) {
+  return generate_pairs(Call(), generator, numbers, count, [=](Bits& bits) {
+    return std::exp(mean + deviation * normal(bits));
+  });
+}
+
+curandStatus_t curandGeneratePoisson(
+    curandGenerator_t generator, unsigned* numbers, std::size_t count, double mean) {
+  const Call call;
+  if (!(mean > 0)) {
+    call.note("the mean must be more than 0");
+    return CURAND_STATUS_OUT_OF_RANGE;
+  }
+  return generate(call, generator, numbers, count, [mean](Bits& bits) {
+    return std::poisson_distribution<unsigned>(mean)(bits);
+  });
+}

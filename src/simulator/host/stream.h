@@ -1,0 +1,189 @@
+// Streams. The work of each runs when the program asks for it, because then all earlier work has
+// finished; or, while the stream is being captured, when the graph is launched.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/cuda/headers/driver_types.h"
+#include "simulator/cuda/headers/launch_attributes.h"
+#include "simulator/host/call.h"
+#include "simulator/machine/grid.h"
+
+namespace host {
+
+// How much of each stream's work has ended, by the stream's number.
+using Clock = std::vector<std::uint64_t>;
+
+// What the program's handles of streams, events and graphs point to.
+
+using Work = std::function<void()>;
+
+// The work of the streams that belong to one capture, in the order of the calls.
+struct Capture {
+  struct Captured {
+    cudaGraphNodeType type;
+    Work work;
+  };
+  cudaStream_t origin;
+  std::vector<Captured> work;
+  bool broken = false;  // by a call that a capture does not allow
+};
+using Capturing = std::shared_ptr<Capture>;
+
+}  // namespace host
+
+// The names are CUDA's. The default streams are no such objects, and cannot be captured.
+struct CUstream_st {
+  unsigned flags;
+  int priority;
+  std::size_t timeline;  // its number (host/stream.h)
+  host::Capturing capture = {};
+  std::map<cudaStreamAttrID, cudaStreamAttrValue> attributes = {};
+};
+struct CUevent_st {
+  bool timed;
+  bool recorded = false;
+  host::Clock clock = {};        // what had been asked for when it was recorded
+  host::Capturing capture = {};  // of the stream that recorded it last
+};
+struct CUgraphNode_st {
+  cudaGraphNodeType type;
+  host::Work work;
+  std::vector<const CUgraphNode_st*> needs = {};  // these run before it
+  const CUgraphNode_st* original = nullptr;       // in the graph of which its graph is a clone
+};
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes = {};
+};
+// What a graph's nodes did when the program made it of the graph, in an order in which they may
+// run.
+struct CUgraphExec_st {
+  struct Step {
+    const CUgraphNode_st* node;  // may be destroyed; it only names the step
+    cudaGraphNodeType type;
+    host::Work work;
+    bool enabled = true;
+  };
+  std::vector<Step> steps;
+};
+
+namespace host {
+
+// Objects that the program creates and destroys.
+template <class T>
+class Pool {
+ public:
+  T* make(T value) { return objects_.emplace(std::make_unique<T>(std::move(value))).first->get(); }
+  bool holds(const T* object) const { return find(object) != objects_.end(); }
+  bool destroy(const T* object) {
+    const auto found = find(object);
+    if (found == objects_.end()) return false;
+    objects_.erase(found);
+    return true;
+  }
+  void clear() { objects_.clear(); }
+  auto begin() const { return objects_.begin(); }
+  auto end() const { return objects_.end(); }
+
+ private:
+  using Objects = std::set<std::unique_ptr<T>>;
+  auto find(const T* object) const {
+    return std::find_if(
+        objects_.begin(), objects_.end(), [&](const auto& held) { return held.get() == object; });
+  }
+  Objects objects_;
+};
+
+inline Pool<CUstream_st> streams;
+inline Pool<CUevent_st> events;
+inline Pool<CUgraph_st> graphs;
+inline Pool<CUgraphExec_st> instances;
+
+inline constexpr const char* kNoEvent = "the event was not created, or was destroyed before";
+inline constexpr const char* kNoGraph = "the graph was not made, or was destroyed before";
+inline constexpr const char* kNoNode = "the node was not added to a graph, or was destroyed before";
+
+// The graph's work in an order in which it may run; nothing if its nodes wait for each other.
+std::optional<std::vector<CUgraphExec_st::Step>> steps_of(const CUgraph_st& graph);
+inline constexpr const char* kCircle = "nodes of the graph depend on each other in a circle";
+
+// Adds a node that does this `work`.
+cudaError_t add_node(
+    const Call& call, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
+    std::size_t count, cudaGraphNodeType type, const Work& work);
+
+bool is_default(cudaStream_t stream);
+Capturing capture_of(cudaStream_t stream);  // null if the stream is not being captured
+
+// A wait for work of that capture, which only the launch of its graph will do: an error that breaks
+// the capture. Nothing is wrong if it is null.
+cudaError_t waits(const Call& call, const Capturing& capture);
+
+inline constexpr const char* kNoStream = "the stream was not created, or was destroyed before";
+
+// Whether the stream exists. The default streams do.
+bool is_stream(cudaStream_t stream);
+
+// `work` of the stream, which exists. During a capture it becomes a node of this type, and is
+// called later, perhaps several times.
+void in_stream(
+    cudaStream_t stream, const std::function<void()>& work,
+    cudaGraphNodeType type = cudaGraphNodeTypeKernel);
+
+// For cudaDeviceReset: all streams, events and graphs.
+void destroy_streams();
+
+// Which work of the streams may run at the same time, and whether it uses the same memory. Here all
+// work has finished when it was asked for; on a GPU only streams, events and waits order it.
+
+// The number of a new stream.
+std::size_t new_timeline(bool blocking);
+
+// The work that the stream was asked for so far.
+Clock reached_by(cudaStream_t stream);
+void let_wait(cudaStream_t stream, const Clock& until);
+// The host waits for work: of everything, of a stream, or up to an event.
+void host_waits();
+void host_waits(cudaStream_t stream);
+void host_waits(const Clock& until);
+
+// The stream whose work runs now, and the place in the program that asked for it.
+void set_running(cudaStream_t stream, const void* place);
+
+// One kernel or copy. `before` has ended when it begins.
+struct Operation {
+  std::size_t timeline = 0;
+  std::uint64_t number = 0;
+  Clock before = {};
+  const void* place = nullptr;
+};
+// The next one of the running stream.
+Operation begin_operation();
+// Whether it matters which memory it uses.
+bool may_conflict(const Operation& operation);
+// It has used this memory. It is a hazard if unordered work uses it, too. Until the host waits for
+// the operation, host code must not use it either.
+void end_operation(
+    const Operation& operation, const std::string& name, std::vector<machine::Touched> touched);
+
+// For cudaDeviceReset.
+void forget_order();
+
+// Memory that graphs allocate. It is never freed, because the next launch of the graph uses it.
+
+bool is_of_graph(const void* pointer);
+
+// For cudaDeviceReset, which frees everything.
+void forget_graph_memory();
+
+}  // namespace host

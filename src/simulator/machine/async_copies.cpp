@@ -1,0 +1,87 @@
+#include "simulator/machine/async_copies.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simulator/machine/observer.h"
+#include "simulator/machine/worker.h"
+
+namespace machine {
+namespace {
+
+bool is_copy(std::size_t size) {
+  return size == 4 || size == 8 || size == 16;
+}
+
+// What <cuda_pipeline.h> asserts and PTX requires of cp.async. A copy that breaks these rules is
+// reported but still made.
+void look_for_misuse(
+    BlockObserver& observer, const KernelMemory& memory, const AsyncCopy& copy, std::size_t zeros,
+    const void* place) {
+  const auto size = static_cast<std::int64_t>(copy.bytes + copy.zeros);
+  if (!is_copy(size)) observer.misuse(model::HazardKind::copy_of_bad_size, size, 0, place);
+  if (zeros > static_cast<std::size_t>(size)) {
+    observer.misuse(
+        model::HazardKind::copy_of_bad_zeros, static_cast<std::int64_t>(zeros), size, place);
+  }
+  const auto locals = thread_locals();
+  const auto is_on_chip = [&](const void* pointer) {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    return address - reinterpret_cast<std::uintptr_t>(locals.data()) < locals.size() ||
+           memory.stacks.holds(address);
+  };
+  const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
+  if (!is_on_chip(copy.to) || memory.stacks.holds(to)) {
+    observer.misuse(model::HazardKind::copy_to_global, 0, 0, place);
+  }
+  if (copy.bytes > 0 && is_on_chip(copy.from)) {
+    observer.misuse(model::HazardKind::copy_from_shared, 0, 0, place);
+  }
+}
+
+}  // namespace
+}  // namespace machine
+
+void machine::finish(const AsyncCopy& copy) {
+  const OwnAccess own;
+  std::memcpy(copy.to, copy.from, copy.bytes);
+  std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
+}
+
+void machine::start_async_copy(
+    void* shared, const void* global, std::size_t size, std::size_t zfill, const void* place) {
+  Worker& worker = *running_worker;
+  const std::size_t zeros = std::min(zfill, size);
+  const AsyncCopy copy{shared, global, size - zeros, zeros};
+  if (BlockObserver* observer = worker.observer()) {
+    look_for_misuse(*observer, worker.memory(), copy, zfill, place);
+    if (is_copy(size)) observer->async_copy(shared, zeros < size ? global : nullptr, size, place);
+  }
+  worker.running().copies.issue(copy);
+}
+
+void machine::commit_async_copies(const void* place) {
+  Worker& worker = *running_worker;
+  if (BlockObserver* observer = worker.observer()) observer->async_commit(place);
+  worker.running().copies.commit();
+}
+
+void machine::wait_for_async_copies(int groups_in_flight, const void* place) {
+  Worker& worker = *running_worker;
+  if (BlockObserver* observer = worker.observer()) observer->async_wait(groups_in_flight, place);
+  worker.running().copies.wait(groups_in_flight, finish);
+}
+
+// The functions of <cuda_pipeline.h> (src/simulator/cuda/cpu.h).
+#define HERE __builtin_return_address(0)
+void __pipeline_memcpy_async(
+    void* shared, const void* global, std::size_t size, std::size_t zfill) {
+  machine::start_async_copy(shared, global, size, zfill, HERE);
+}
+void __pipeline_commit() {
+  machine::commit_async_copies(HERE);
+}
+void __pipeline_wait_prior(int groups_in_flight) {
+  machine::wait_for_async_copies(groups_in_flight, HERE);
+}
+#undef HERE

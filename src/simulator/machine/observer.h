@@ -1,0 +1,195 @@
+// The interface to observe a kernel on the CPU: which lane runs, where lanes wait, what is copied.
+// (The compiler announces the accesses themselves.)
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "model/counts.h"
+#include "simulator/machine/copy_engine.h"
+#include "simulator/machine/grid.h"
+#include "simulator/machine/memory.h"
+
+namespace machine {
+
+// The purpose of an atomic: sums of floats, counters, or locks and flags (exchanges and
+// compare-and-swaps).
+enum class AtomicUse { kSum, kCounter, kLock };
+
+// What a thread tells the asynchronous units of its block, or learns from them
+// (cuda/hopper_instructions.h). Barriers are numbered as they are initialized, and their phases
+// from 0.
+struct AsyncAction {
+  enum class Kind : std::uint8_t {
+    init,           // barrier `number`, at the address `value`
+    arrive,         // at `number`, in phase `value`
+    arrive_copied,  // the same, when the thread's cp.async copies so far are complete
+    wait,           // for `number`, whose phase `value` is complete, as are its first `copies`
+    barrier_fence,  // fence_mbarrier_init
+    proxy_fence,    // fence_proxy_async
+    load,           // `copy`, which barrier `number` counts
+    store,          // `copy`
+    stores_read,    // the thread's first `value` stores have read shared memory
+    // wgmma by an operand of `number` rows that the descriptor `value` describes: of tf32, or of
+    // 16 bits, K-major or MN-major
+    multiply_tf32,
+    multiply,
+    multiply_transposed,
+    multiply_by,  // the other operand of the same wgmma, likewise
+    multiply_by_transposed,
+    multiplied  // the thread's first `value` multiplications are complete
+  } kind;
+  std::uint32_t number = 0;
+  std::uint64_t value = 0;
+  bool multiplies() const {
+    return kind == Kind::multiply_tf32 || kind == Kind::multiply ||
+           kind == Kind::multiply_transposed;
+  }
+  bool multiplies_by() const {
+    return kind == Kind::multiply_by || kind == Kind::multiply_by_transposed;
+  }
+  struct Copy {
+    const void* shared;
+    std::size_t bytes;
+    PartOfMatrix matrix;
+  };
+  const Copy* copy = nullptr;
+  std::uint32_t copies = 0;
+};
+
+// An access that no hook of the compiler announces.
+enum class Access : std::uint8_t {
+  load,
+  read_only_load,  // as by __ldg
+  volatile_load,   // also one that orders threads
+  store,
+  volatile_store
+};
+
+// Observes the blocks that one thread of the operating system runs, one after the other.
+class BlockObserver {
+ public:
+  virtual ~BlockObserver() = default;
+
+  virtual void begin_block(std::int64_t block, int threads) = 0;
+  virtual void end_block() = 0;
+  // Called instead of end_block() when there is no time for the rest of the block.
+  virtual void cut_block() = 0;
+  // Called instead of end_block() after the system stopped an access.
+  virtual void crash(const model::Hazard& hazard) = 0;
+
+  // The block continues after another one ran on this thread of the operating system.
+  virtual void go_on() = 0;
+
+  // That thread of the block runs from now on, on the fiber with that stack. If it called
+  // wait_for_room(), it must get room first.
+  virtual void resume(int thread, std::span<const char> stack) = 0;
+  virtual bool has_room(int thread) = 0;
+  // The running thread evaluates a launch's call until the kernel begins. What it accesses on the
+  // way belongs to the host.
+  virtual void outside_kernel(bool /*outside*/) {}
+  // No lane can run: the block ends in a fault.
+  virtual void stop() = 0;
+
+  // Every lane of `warp` has paused. Those in `running` will do more before the next barrier of the
+  // block, so their logged actions may come after what other lanes have not done yet. Returns false
+  // if the block is to be abandoned.
+  virtual bool fold(int warp, std::uint32_t running) = 0;
+
+  // All threads of the block have reached a barrier, except those that have left the kernel.
+  // Returns false as above.
+  virtual bool barrier(std::span<const bool> left) = 0;
+
+  // These are called on the fiber of the running lane, before it acts, at `place`: a return address
+  // in the kernel. `global` is null if a copy only fills with zeros.
+  virtual void async_copy(
+      const void* shared, const void* global, std::size_t bytes, const void* place) = 0;
+  virtual void async_commit(const void* place) = 0;
+  virtual void async_wait(int groups_in_flight, const void* place) = 0;
+  virtual void warp_barrier(std::uint32_t mask, const void* place) = 0;
+  virtual void access(const void* pointer, std::size_t bytes, Access access, const void* place) = 0;
+  // The lane gives the address of a row of ldmatrix or stmatrix for 1, 2 or 4 matrices, and waits
+  // for the other lanes. Null: there are fewer matrices, so this lane's row is not accessed.
+  virtual void ldmatrix(const void* row, int matrices, const void* place) = 0;
+  virtual void stmatrix(const void* row, int matrices, const void* place) = 0;
+  // A warp multiplies matrices of rows x depth and depth x columns: called for its first lane only.
+  virtual void mma(int rows, int columns, int depth) = 0;
+  // `wide`: for threads of other blocks, too.
+  virtual void fence(bool wide, const void* place) = 0;
+  virtual void async_action(const AsyncAction& action, const void* place) = 0;
+  virtual void atomic(const void* pointer, std::size_t bytes, AtomicUse use, const void* place) = 0;
+  // A load through the read-only path (__ldg), before it is announced.
+  virtual void read_only_load(const void* pointer, std::size_t bytes, const void* place) = 0;
+  // A call that CUDA leaves undefined, as the HazardKind says.
+  virtual void misuse(
+      model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) = 0;
+
+  // Whether a hazard was found in the block that explains why it cannot continue.
+  virtual bool found_hazard() const = 0;
+
+  // The counts so far.
+  virtual model::Counts result() const = 0;
+};
+
+// Observes all launches of a host function.
+class LaunchObserver {
+ public:
+  virtual ~LaunchObserver() = default;
+  virtual void begin_launch(const Launch& launch) = 0;
+  // How many threads of the operating system may run blocks in parallel. Asked for the first block
+  // of the launch, and again for the others.
+  virtual int most_workers() const = 0;
+  // Called on each of these threads. `memory` stays valid until the launch is over.
+  virtual std::unique_ptr<BlockObserver> observe_blocks(const KernelMemory& memory) = 0;
+  // Called when all blocks have run, for hazards between them.
+  virtual std::vector<model::Hazard> hazards_between_blocks(
+      std::span<const KernelArray> arrays) = 0;
+  // Not called if the launch ended in a fault. `whole`: every block of the grid ran.
+  virtual void end_launch(bool whole) = 0;
+};
+
+// Like run(), with the matrices that the kernels may access; returns the counts of the launches.
+model::Counts run_observed(
+    const Machine& machine, std::span<const GlobalArray> arrays, LaunchObserver& observer,
+    const std::function<void()>& host);
+
+// For the observer of a block, on the fiber of the lane: lets the warp's other lanes run and folds
+// the warp until has_room() is true again.
+void wait_for_room();
+
+// The same if the lane's next action must not happen: its block is abandoned.
+[[noreturn]] void go_astray();
+
+// Whether the running thread said that the scope of its next atomic or strong access is its block
+// (simt::in_block). It is asked once for each.
+bool takes_block_scope();
+
+// The running thread's registers to which wgmma adds (WgmmaOfThread), and what adds to one.
+std::span<const char> sums_in_flight();
+const void* adder_of(const void* address);
+
+// For the hooks of volatile accesses: Worker::read_atomically.
+void will_read_atomically(const void* address);
+
+// Accesses that the machine makes for a kernel, such as those of an atomic or a completed cp.async.
+
+extern __thread bool makes_own_access;  // signal handlers read it
+
+struct OwnAccess {
+  OwnAccess() {
+    makes_own_access = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~OwnAccess() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    makes_own_access = false;
+  }
+  OwnAccess(const OwnAccess&) = delete;
+  OwnAccess& operator=(const OwnAccess&) = delete;
+};
+
+}  // namespace machine

@@ -1,0 +1,292 @@
+// ldmatrix, stmatrix, movmatrix and mma: matrices that the lanes of a warp hold together.
+
+#include <algorithm>
+#include <string>
+
+#include "simulator/cuda/wgmma.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/ptx/instruction.h"
+#include "simulator/machine/tensor_cores.h"
+
+namespace machine::ptx {
+namespace {
+
+bool is_list(const Operand& operand, int count, bool (*fits)(const Operand&)) {
+  if (operand.kind != Operand::Kind::vector) return count == 1 && fits(operand);
+  return operand.parts.size() == static_cast<std::size_t>(count) &&
+         std::all_of(operand.parts.begin(), operand.parts.end(), fits);
+}
+
+// The operands that a vector lists; a register stands for a list of one.
+std::span<const Operand> listed(const Operand& operand) {
+  if (operand.kind == Operand::Kind::vector) return operand.parts;
+  return {&operand, 1};
+}
+
+void* row_of(const Execution& thread, const Operand& address) {
+  return pointer_to_shared(static_cast<std::uint32_t>(thread.address(address)));
+}
+
+// i.option: transposed.
+void run_ldmatrix(Execution& thread, const Instruction& i) {
+  std::uint32_t words[4];
+  const std::span<std::uint32_t> used(words, static_cast<std::size_t>(i.count));
+  load_matrices(used, i.option != 0, row_of(thread, i.operand(1)), thread.place);
+  std::size_t n = 0;
+  for (const Operand& to : listed(i.operand(0))) thread.write(to, words[n++]);
+}
+
+void run_stmatrix(Execution& thread, const Instruction& i) {
+  std::uint32_t words[4];
+  std::size_t n = 0;
+  for (const Operand& from : listed(i.operand(1))) {
+    words[n++] = static_cast<std::uint32_t>(thread.read(from));
+  }
+  store_matrices(
+      {words, static_cast<std::size_t>(i.count)}, i.option != 0, row_of(thread, i.operand(0)),
+      thread.place);
+}
+
+bool decode_rows(Instruction& i, Modifiers& modifiers) {
+  const bool loads = i.line.opcode == "ldmatrix";
+  const int count = modifiers.take_one_of({"x1", "x2", "x4"});
+  modifiers.take("aligned");
+  modifiers.take_any({"shared", "shared::cta"});
+  if (!modifiers.take("sync") || !modifiers.take("m8n8") || !modifiers.take("b16")) return false;
+  i.option = modifiers.take("trans");
+  i.count = count == 2 ? 4 : count == 1 ? 2 : 1;
+  if (count < 0 || i.line.operands.size() != 2) return false;
+  const Operand &memory = i.operand(loads ? 1 : 0), &words = i.operand(loads ? 0 : 1);
+  i.run = loads ? run_ldmatrix : run_stmatrix;
+  return is_address(memory) && is_list(words, i.count, loads ? is_output : is_input);
+}
+
+void run_movmatrix(Execution& thread, const Instruction& i) {
+  thread.write(
+      i.operand(0), transpose_matrix(static_cast<std::uint32_t>(thread.read(i.operand(1)))));
+}
+bool decode_movmatrix(Instruction& i, Modifiers& modifiers) {
+  modifiers.take("aligned");
+  i.run = run_movmatrix;
+  return modifiers.take("sync") && modifiers.take("m8n8") && modifiers.take("trans") &&
+         modifiers.take("b16") && has_operands(i, 1, 1);
+}
+
+// The shapes that are known here, each once.
+constexpr MmaShape kShapes[] = {
+    {16, 8, Factor::f16, Factor::f16, Accumulator::f32},
+    {16, 16, Factor::f16, Factor::f16, Accumulator::f32},
+    {16, 8, Factor::f16, Factor::f16, Accumulator::f16},
+    {16, 16, Factor::f16, Factor::f16, Accumulator::f16},
+    {16, 8, Factor::bf16, Factor::bf16, Accumulator::f32},
+    {16, 16, Factor::bf16, Factor::bf16, Accumulator::f32},
+    {16, 4, Factor::tf32, Factor::tf32, Accumulator::f32},
+    {16, 8, Factor::tf32, Factor::tf32, Accumulator::f32},
+    {8, 4, Factor::f64, Factor::f64, Accumulator::f64},
+#define INTEGERS(a, b)                                                                 \
+  {8, 16, a, b, Accumulator::s32, false}, {8, 16, a, b, Accumulator::s32, true},       \
+      {16, 16, a, b, Accumulator::s32, false}, {16, 16, a, b, Accumulator::s32, true}, \
+      {16, 32, a, b, Accumulator::s32, false}, {                                       \
+    16, 32, a, b, Accumulator::s32, true                                               \
+  }
+    INTEGERS(Factor::s8, Factor::s8),
+    INTEGERS(Factor::s8, Factor::u8),
+    INTEGERS(Factor::u8, Factor::s8),
+    INTEGERS(Factor::u8, Factor::u8),
+#undef INTEGERS
+};
+
+// i.mode: the number of the shape.
+void run_mma(Execution& thread, const Instruction& i) {
+  MmaOperands operands{&kShapes[i.mode], {}, {}, {}};
+  const auto take = [&](const Operand& from, std::array<std::uint64_t, 4>& words) {
+    std::size_t n = 0;
+    for (const Operand& part : listed(from)) words[n++] = thread.read(part, i.type);
+  };
+  take(i.operand(1), operands.a);
+  take(i.operand(2), operands.b);
+  take(i.operand(3), operands.d);
+  multiply_matrices(operands);
+  std::size_t n = 0;
+  for (const Operand& to : listed(i.operand(0))) thread.write(to, operands.d[n++]);
+}
+
+std::optional<Factor> factor_named(Type type) {
+  if (type == Type{Base::real, 16}) return Factor::f16;
+  if (type == Type{Base::bf16, 16}) return Factor::bf16;
+  if (type == Type{Base::tf32, 32}) return Factor::tf32;
+  if (type == Type{Base::real, 64}) return Factor::f64;
+  if (type == Type{Base::signed_, 8}) return Factor::s8;
+  if (type == Type{Base::unsigned_, 8}) return Factor::u8;
+  return std::nullopt;
+}
+
+std::optional<Accumulator> accumulator_named(Type type) {
+  if (type == Type{Base::real, 32}) return Accumulator::f32;
+  if (type == Type{Base::real, 16}) return Accumulator::f16;
+  if (type == Type{Base::signed_, 32}) return Accumulator::s32;
+  if (type == Type{Base::real, 64}) return Accumulator::f64;
+  return std::nullopt;
+}
+
+bool decode_mma(Instruction& i, Modifiers& modifiers) {
+  struct Size {
+    std::string_view name;
+    int rows, depth;
+  };
+  static constexpr Size kSizes[] = {{"m16n8k4", 16, 4},   {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16},
+                                    {"m16n8k32", 16, 32}, {"m8n8k4", 8, 4},   {"m8n8k16", 8, 16}};
+  modifiers.take("aligned");
+  if (!modifiers.take("sync") || !modifiers.take("row") || !modifiers.take("col")) return false;
+  const Size* const size = std::find_if(
+      std::begin(kSizes), std::end(kSizes), [&](const Size& s) { return modifiers.take(s.name); });
+  if (size == std::end(kSizes)) return false;
+  const bool saturates = modifiers.take("satfinite");
+  Type d, a, b, c;
+  for (Type* type : {&d, &a, &b, &c}) {
+    if (!modifiers.take_type(*type)) return false;
+  }
+  const auto a_kind = factor_named(a), b_kind = factor_named(b);
+  const auto d_kind = accumulator_named(d);
+  if (!a_kind || !b_kind || !d_kind || c != d) return false;
+  const MmaShape wanted{size->rows, size->depth, *a_kind, *b_kind, *d_kind, saturates};
+  const MmaShape* const shape = std::find(std::begin(kShapes), std::end(kShapes), wanted);
+  if (shape == std::end(kShapes) || i.line.operands.size() != 4) return false;
+  i.mode = static_cast<std::uint32_t>(shape - std::begin(kShapes));
+  i.type = d.base == Base::real && d.bits != 16 ? d : Type{Base::bits, 32};
+  i.run = run_mma;
+  return is_list(i.operand(0), shape->d_words(), is_output) &&
+         is_list(i.operand(1), shape->a_words(), is_input) &&
+         is_list(i.operand(2), shape->b_words(), is_input) &&
+         is_list(i.operand(3), shape->d_words(), is_input);
+}
+
+}  // namespace
+
+std::span<const Family> matrices() {
+  static constexpr Family kFamilies[] = {
+      {"ldmatrix", decode_rows},
+      {"stmatrix", decode_rows},
+      {"movmatrix", decode_movmatrix},
+      {"mma", decode_mma}};
+  return kFamilies;
+}
+
+namespace {
+
+// wgmma: matrices that the 128 threads of a warpgroup multiply together. Known are the forms for
+// tf32, f16 and bf16 that add to floats.
+
+void run_fence(Execution&, const Instruction&) {
+  wgmma_fence();
+}
+void run_commit(Execution&, const Instruction&) {
+  wgmma_commit_group();
+}
+void run_wait(Execution& thread, const Instruction& i) {
+  wait_for_wgmma(static_cast<int>(thread.read(i.operand(0))), thread.place);
+}
+
+// The tensor cores write the variables themselves, when the wgmma is waited for.
+float* variables_of(const Execution& thread, const Operand& d) {
+  float* first = nullptr;
+  for (std::size_t n = 0; n < d.parts.size(); ++n) {
+    const Operand& part = d.parts[n];
+    const bool is_operand = part.kind == Operand::Kind::reg &&
+                            static_cast<std::size_t>(part.reg) < thread.operands.size();
+    const simt::PtxOperand* const operand = is_operand ? &thread.operands[part.reg] : nullptr;
+    auto* const variable = is_operand ? static_cast<float*>(operand->variable) : nullptr;
+    if (n == 0) first = variable;
+    if (variable == nullptr || operand->bytes != sizeof(float) || variable != first + n) {
+      fault(
+          "its wgmma adds to variables that are not neighbours in one array of floats",
+          thread.place);
+    }
+  }
+  return first;
+}
+
+// {d...}, a, descriptor of b, whether it adds, sign of a, sign of b {, whether a and b are
+// transposed}
+void run_multiply(Execution& thread, const Instruction& i) {
+  const Operand& from = i.operand(1);
+  Multiply multiply{
+      variables_of(thread, i.operand(0)),
+      static_cast<int>(i.operand(0).parts.size()),
+      nullptr,
+      {},
+      {thread.read(i.operand(2))},
+      thread.is_true(i.operand(3)),
+      thread.place,
+      static_cast<WgmmaElement>(i.mode)};
+  if (from.kind == Operand::Kind::vector) {
+    for (std::size_t n = 0; n < multiply.a_when_issued.size(); ++n) {
+      multiply.a_when_issued[n] = static_cast<unsigned>(thread.read(from.parts[n]));
+    }
+  } else {
+    multiply.a_tile = OperandTile{thread.read(from)};
+  }
+  for (std::size_t n : {4, 5}) {
+    if (thread.read(i.operand(n)) == 1) continue;
+    fault("its wgmma changes the sign of an operand, which is not known on the CPU", thread.place);
+  }
+  const std::size_t operands = i.line.operands.size();
+  const auto major = [&](std::size_t n) {
+    return thread.read(i.operand(n)) == 0 ? model::Major::k : model::Major::mn;
+  };
+  if (operands > 6) multiply.b.major = major(operands - 1);
+  if (operands > 7) multiply.a_tile->major = major(6);
+  thread.keeps_variables = true;
+  start_wgmma(multiply);
+}
+
+bool decode_multiply(Instruction& i, Modifiers& modifiers) {
+  std::string_view shape = modifiers.take_with_prefix("m64n");
+  std::size_t columns = 0;
+  for (; !shape.empty() && shape[0] >= '0' && shape[0] <= '9'; shape.remove_prefix(1)) {
+    columns = columns * 10 + static_cast<std::size_t>(shape[0] - '0');
+  }
+  if (columns % 8 != 0 || columns < 8 || columns > 256) return false;
+  Type d, a, b;
+  for (Type* type : {&d, &a, &b}) {
+    if (!modifiers.take_type(*type)) return false;
+  }
+  if (d != Type{Base::real, 32} || a != b) return false;
+  const bool is_tf32 = a == Type{Base::tf32, 32};
+  const WgmmaElement element = is_tf32                     ? WgmmaElement::tf32
+                               : a == Type{Base::real, 16} ? WgmmaElement::f16
+                                                           : WgmmaElement::bf16;
+  if (element == WgmmaElement::bf16 && a != Type{Base::bf16, 16}) return false;
+  if (shape != (is_tf32 ? "k8" : "k16")) return false;
+  i.mode = static_cast<std::uint32_t>(element);
+  i.run = run_multiply;
+  const std::vector<Operand>& operands = i.line.operands;
+  if (operands.size() < 6 || operands[0].parts.size() != columns / 2) return false;
+  const bool in_registers = operands[1].kind == Operand::Kind::vector;
+  const std::size_t transposed = is_tf32 ? 0 : in_registers ? 1 : 2;
+  const bool fits =
+      in_registers ? operands[1].parts.size() == 4 &&
+                         std::all_of(operands[1].parts.begin(), operands[1].parts.end(), is_input)
+                   : is_input(operands[1]);
+  return fits && operands.size() == 6 + transposed &&
+         std::all_of(operands.begin() + 2, operands.end(), is_input);
+}
+
+bool decode_wgmma(Instruction& i, Modifiers& modifiers) {
+  const int action = modifiers.take_one_of({"fence", "commit_group", "wait_group", "mma_async"});
+  if (action < 0 || !modifiers.take("sync") || !modifiers.take("aligned")) return false;
+  if (action == 3) return decode_multiply(i, modifiers);
+  constexpr Run* kRuns[] = {run_fence, run_commit, run_wait};
+  i.run = kRuns[action];
+  return has_operands(i, 0, action == 2 ? 1 : 0);
+}
+
+}  // namespace
+
+std::span<const Family> warpgroups() {
+  static constexpr Family kFamilies[] = {{"wgmma", decode_wgmma}};
+  return kFamilies;
+}
+
+}  // namespace machine::ptx

@@ -1,0 +1,400 @@
+// Barriers of a block and of some of its warps, barriers in shared memory (mbarrier), and fences.
+
+#include "simulator/cuda/collectives.h"
+#include "simulator/machine/collectives.h"
+#include "simulator/machine/copy_engine.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/observer.h"
+#include "simulator/machine/position.h"
+#include "simulator/machine/ptx/instruction.h"
+#include "simulator/machine/tensor_cores.h"
+#include "simulator/machine/worker.h"
+
+namespace machine::ptx {
+namespace {
+
+char* barrier_in(const Execution& thread, const Operand& address) {
+  return pointer_to_shared(static_cast<std::uint32_t>(thread.address(address)));
+}
+
+// bar.sync id {, threads}; without a number, all threads of the block.
+void run_sync(Execution& thread, const Instruction& i) {
+  const int all = thread.worker.block_threads();
+  const int id = static_cast<int>(thread.read(i.operand(0)));
+  const int threads =
+      i.line.operands.size() > 1 ? static_cast<int>(thread.read(i.operand(1))) : all;
+  if (id == 0 && threads == all) {
+    simt::block_barrier();
+  } else {
+    sync_named_barrier(id, threads, thread.place);
+  }
+}
+void run_arrive_named(Execution& thread, const Instruction& i) {
+  arrive_at_named_barrier(
+      static_cast<int>(thread.read(i.operand(0))), static_cast<int>(thread.read(i.operand(1))),
+      thread.place);
+}
+void run_warp_sync(Execution& thread, const Instruction& i) {
+  sync_warp(static_cast<std::uint32_t>(thread.read(i.operand(0))), thread.place);
+}
+void run_nothing(Execution&, const Instruction&) {}
+void run_cluster_wait(Execution&, const Instruction&) {
+  simt::block_barrier();
+}
+
+bool decode_bar(Instruction& i, Modifiers& modifiers) {
+  if (modifiers.take_first("warp")) {
+    i.run = run_warp_sync;
+    return modifiers.take("sync") && has_operands(i, 0, 1);
+  }
+  // A cluster is one block here: arriving waits for nobody, and the wait is the block's barrier.
+  if (modifiers.take_first("cluster")) {
+    const bool waits = modifiers.take("wait");
+    if (!waits && !modifiers.take("arrive")) return false;
+    modifiers.take_any({"acquire", "release", "relaxed"});
+    modifiers.take("aligned");
+    i.run = waits ? run_cluster_wait : run_nothing;
+    return i.line.operands.empty();
+  }
+  modifiers.take_first("cta");
+  const bool sync = modifiers.take("sync");
+  if (!sync && !modifiers.take("arrive")) return false;
+  modifiers.take("aligned");
+  i.run = sync ? run_sync : run_arrive_named;
+  return has_operands(i, 0, 2) || (sync && has_operands(i, 0, 1));
+}
+
+void run_fence(Execution& thread, const Instruction& i) {
+  fence(thread, i.wide);
+}
+void run_barrier_fence(Execution& thread, const Instruction&) {
+  fence_mbarriers(thread.place);
+}
+void run_proxy_fence(Execution& thread, const Instruction&) {
+  fence_async_proxy(thread.place);
+}
+
+bool decode_membar(Instruction& i, Modifiers& modifiers) {
+  i.run = run_fence;
+  if (modifiers.take("proxy")) {
+    i.run = run_proxy_fence;
+    return modifiers.take("async");
+  }
+  return take_scope(i, modifiers, {"cta", "gl", "sys"});
+}
+
+bool decode_fence(Instruction& i, Modifiers& modifiers) {
+  if (!i.line.operands.empty()) return false;
+  if (modifiers.take_first("mbarrier_init")) {
+    i.run = run_barrier_fence;
+    return modifiers.take("release") && modifiers.take("cluster");
+  }
+  if (modifiers.take_first("proxy")) {
+    modifiers.take("async");
+    modifiers.take_any(
+        {"async::generic", "async.shared::cta", "shared::cta", "shared::cluster", "global"});
+    i.run = run_proxy_fence;
+    return true;
+  }
+  modifiers.take_any({"sc", "acq_rel", "acquire", "release"});
+  i.run = run_fence;
+  return take_scope(i, modifiers, {"cta", "cluster", "gpu", "sys"});
+}
+
+// mbarrier. A token is the number of the phase in progress.
+void run_init(Execution& thread, const Instruction& i) {
+  init_mbarrier(
+      barrier_in(thread, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
+      thread.place);
+}
+void run_inval(Execution& thread, const Instruction& i) {
+  invalidate_mbarrier(barrier_in(thread, i.operand(0)), thread.place);
+}
+void run_arrive(Execution& thread, const Instruction& i) {
+  const unsigned count =
+      i.line.operands.size() > 2 ? static_cast<unsigned>(thread.read(i.operand(2))) : 1;
+  thread.write(
+      i.operand(0), arrive_at_mbarrier(barrier_in(thread, i.operand(1)), count, thread.place));
+}
+void run_arrive_expect(Execution& thread, const Instruction& i) {
+  char* const barrier = barrier_in(thread, i.operand(1));
+  expect_at_mbarrier(barrier, static_cast<unsigned>(thread.read(i.operand(2))), thread.place);
+  thread.write(i.operand(0), arrive_at_mbarrier(barrier, 1, thread.place));
+}
+void run_expect(Execution& thread, const Instruction& i) {
+  expect_at_mbarrier(
+      barrier_in(thread, i.operand(0)), static_cast<unsigned>(thread.read(i.operand(1))),
+      thread.place);
+}
+// test_wait need not wait, but a thread that asks again and again lets the others run here.
+void run_wait(Execution& thread, const Instruction& i) {
+  const auto phase = static_cast<unsigned>(thread.read(i.operand(2)));
+  const bool complete =
+      wait_for_mbarrier(barrier_in(thread, i.operand(1)), phase % 2, thread.place);
+  thread.write(i.operand(0), complete);
+}
+
+bool decode_mbarrier(Instruction& i, Modifiers& modifiers) {
+  const std::vector<Operand>& operands = i.line.operands;
+  const int action =
+      modifiers.take_one_of({"init", "inval", "arrive", "expect_tx", "try_wait", "test_wait"});
+  const bool expects = modifiers.take("expect_tx");
+  modifiers.take("parity");
+  modifiers.take_any({"release", "acquire", "relaxed"});
+  modifiers.take_any({"cta", "cluster"});
+  modifiers.take_any({"shared", "shared::cta", "shared::cluster"});
+  if (!modifiers.take("b64") && action != 5) return false;
+  const auto is = [&](std::size_t number, bool (*fits)(const Operand&)) {
+    return number < operands.size() && fits(operands[number]);
+  };
+  switch (action) {
+    case 0:
+      i.run = run_init;
+      return operands.size() == 2 && is(0, is_address) && is(1, is_input);
+    case 1:
+      i.run = run_inval;
+      return operands.size() == 1 && is(0, is_address);
+    case 2:
+      // A barrier of another block gives no token.
+      if (!operands.empty() && is_address(operands[0])) {
+        i.line.operands.insert(i.line.operands.begin(), Operand{});
+      }
+      i.run = expects ? run_arrive_expect : run_arrive;
+      return is(0, is_output) && is(1, is_address) &&
+             (operands.size() == 2 ? !expects : operands.size() == 3 && is(2, is_input));
+    case 3:
+      i.run = run_expect;
+      return operands.size() == 2 && is(0, is_address) && is(1, is_input);
+    case 4:
+    case 5:
+      i.run = run_wait;
+      return is(0, is_output) && is(1, is_address) && is(2, is_input) && operands.size() <= 4;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::span<const Family> barriers() {
+  static constexpr Family kFamilies[] = {
+      {"bar", decode_bar},
+      {"barrier", decode_bar},
+      {"membar", decode_membar},
+      {"fence", decode_fence},
+      {"mbarrier", decode_mbarrier}};
+  return kFamilies;
+}
+
+namespace {
+
+// Instructions by which the lanes of a warp exchange values.
+
+enum ShuffleMode : std::uint32_t { kUp, kDown, kButterfly, kIndex };
+
+// shfl.sync.mode.b32 d|p, a, b, c, mask: c has the last lane of a segment, and in its bits 8 to 12
+// which bits of a lane's number name its segment. PTX ISA 9.0, "shfl.sync".
+void run_shfl(Execution& thread, const Instruction& i) {
+  const auto lane = thread.worker.lane();
+  const auto value = static_cast<std::uint32_t>(thread.read(i.operand(1)));
+  const auto b = static_cast<int>(thread.read(i.operand(2)) & 0x1f);
+  const auto c = static_cast<std::uint32_t>(thread.read(i.operand(3)));
+  const auto mask = static_cast<std::uint32_t>(thread.read(i.operand(4)));
+  const int segment = static_cast<int>(c >> 8 & 0x1f), clamp = static_cast<int>(c & 0x1f);
+  const int last = (lane & segment) | (clamp & ~segment), first = lane & segment;
+  int source = 0;
+  bool inside = false;
+  switch (i.mode) {
+    case kUp:
+      source = lane - b;
+      inside = source >= last;
+      break;
+    case kDown:
+      source = lane + b;
+      inside = source <= last;
+      break;
+    case kButterfly:
+      source = lane ^ b;
+      inside = source <= last;
+      break;
+    default:
+      source = first | (b & ~segment);
+      inside = source <= last;
+  }
+  if (!inside) source = lane;
+  const std::uint64_t received = shuffle_in_warp(mask, value, source, warpSize, thread.place);
+  const Operand& to = i.operand(0);
+  thread.write(to, static_cast<std::uint32_t>(received));
+  if (to.second >= 0) thread.registers[to.second].low = inside;
+}
+bool decode_shfl(Instruction& i, Modifiers& modifiers) {
+  const int mode = modifiers.take_one_of({"up", "down", "bfly", "idx"});
+  if (mode < 0 || !modifiers.take("sync") || !modifiers.take("b32")) return false;
+  i.mode = static_cast<std::uint32_t>(mode);
+  i.run = run_shfl;
+  return has_operands(i, 1, 4);
+}
+
+enum Vote : std::uint32_t { kBallot, kAll, kAny, kUniform };
+
+void run_vote(Execution& thread, const Instruction& i) {
+  const bool mine = thread.is_true(i.operand(1));
+  const auto mask = static_cast<std::uint32_t>(thread.read(i.operand(2)));
+  const std::uint32_t votes = simt::warp_ballot(mask, mine);
+  const bool all = votes == mask, any = votes != 0;
+  const std::uint64_t results[] = {votes, all, any, all || !any};
+  thread.write(i.operand(0), results[i.mode]);
+}
+bool decode_vote(Instruction& i, Modifiers& modifiers) {
+  const int mode = modifiers.take_one_of({"ballot", "all", "any", "uni"});
+  if (mode < 0 || !modifiers.take("sync")) return false;
+  i.mode = static_cast<std::uint32_t>(mode);
+  i.run = run_vote;
+  return modifiers.take(mode == kBallot ? "b32" : "pred") && has_operands(i, 1, 2);
+}
+
+void run_activemask(Execution& thread, const Instruction& i) {
+  thread.write(i.operand(0), simt::warp_active(thread.place));
+}
+bool decode_activemask(Instruction& i, Modifiers& modifiers) {
+  i.run = run_activemask;
+  return modifiers.take("b32") && has_operands(i, 1, 0);
+}
+
+// The lowest lane of the mask is elected.
+void run_elect(Execution& thread, const Instruction& i) {
+  const auto mask = static_cast<std::uint32_t>(thread.read(i.operand(1)));
+  const auto elected = static_cast<std::uint64_t>(std::countr_zero(mask));
+  const Operand& to = i.operand(0);
+  thread.write(to, elected);
+  if (to.second >= 0) {
+    thread.registers[to.second].low = elected == static_cast<std::uint64_t>(thread.worker.lane());
+  }
+}
+bool decode_elect(Instruction& i, Modifiers& modifiers) {
+  i.run = run_elect;
+  return modifiers.take("sync") && has_operands(i, 1, 1);
+}
+
+enum Reduction : std::uint32_t { kAdd, kMin, kMax, kAnd, kOr, kXor };
+
+void run_redux(Execution& thread, const Instruction& i) {
+  const auto mask = static_cast<std::uint32_t>(thread.read(i.operand(2)));
+  const auto mine = static_cast<std::uint32_t>(thread.read(i.operand(1)));
+  std::uint32_t result = 0;
+  bool first = true;
+  for (int lane = 0; lane < warpSize; ++lane) {
+    if ((mask >> lane & 1u) == 0) continue;
+    const auto other =
+        static_cast<std::uint32_t>(shuffle_in_warp(mask, mine, lane, warpSize, thread.place));
+    const bool less = i.type.base == Base::signed_
+                          ? static_cast<std::int32_t>(other) < static_cast<std::int32_t>(result)
+                          : other < result;
+    if (first) {
+      result = other;
+    } else if (i.mode == kAdd) {
+      result += other;
+    } else if (i.mode == kMin || i.mode == kMax) {
+      if (less == (i.mode == kMin)) result = other;
+    } else {
+      result = i.mode == kAnd ? result & other : i.mode == kOr ? result | other : result ^ other;
+    }
+    first = false;
+  }
+  thread.write(i.operand(0), result);
+}
+bool decode_redux(Instruction& i, Modifiers& modifiers) {
+  const int mode = modifiers.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  if (mode < 0 || !modifiers.take("sync") || !modifiers.take_type(i.type)) return false;
+  i.mode = static_cast<std::uint32_t>(mode);
+  i.run = run_redux;
+  return i.type.bits == 32 && !i.type.is_real() && has_operands(i, 1, 2);
+}
+
+}  // namespace
+
+std::span<const Family> lane_exchanges() {
+  static constexpr Family kFamilies[] = {
+      {"shfl", decode_shfl},
+      {"vote", decode_vote},
+      {"activemask", decode_activemask},
+      {"elect", decode_elect},
+      {"redux", decode_redux}};
+  return kFamilies;
+}
+
+namespace {
+
+// Jumps, and instructions that have no effect here.
+
+void run_bra(Execution& thread, const Instruction& i) {
+  thread.next = i.operand(0).number;
+}
+bool decode_bra(Instruction& i, Modifiers& modifiers) {
+  modifiers.take("uni");
+  const bool has_label = i.line.operands.size() == 1 &&
+                         i.operand(0).kind == Operand::Kind::symbol &&
+                         i.operand(0).number != ~std::uint64_t{0};
+  if (!has_label) return false;
+  i.run = run_bra;
+  return true;
+}
+
+void run_trap(Execution& thread, const Instruction& i) {
+  fault("its inline PTX comes to \"" + i.line.name() + "\"", thread.place);
+}
+bool decode_trap(Instruction& i, Modifiers&) {
+  i.run = run_trap;
+  return i.line.operands.empty();
+}
+
+// Hints, and waits for what is complete here already.
+bool decode_hint(Instruction& i, Modifiers& modifiers) {
+  modifiers = Modifiers({});
+  i.run = run_nothing;
+  return true;
+}
+
+// A cache policy is a number that nobody reads.
+void run_policy(Execution& thread, const Instruction& i) {
+  thread.write(i.operand(0), 0);
+}
+bool decode_policy(Instruction& i, Modifiers& modifiers) {
+  modifiers = Modifiers({});
+  i.run = run_policy;
+  return !i.line.operands.empty() && is_output(i.operand(0));
+}
+
+void run_setmaxnreg(Execution& thread, const Instruction& i) {
+  set_registers(static_cast<int>(thread.read(i.operand(0))), i.option != 0, thread.place);
+}
+bool decode_setmaxnreg(Instruction& i, Modifiers& modifiers) {
+  const int direction = modifiers.take_one_of({"dec", "inc"});
+  modifiers.take("sync");
+  modifiers.take("aligned");
+  if (direction < 0 || !modifiers.take("u32") || !has_operands(i, 0, 1)) return false;
+  i.option = static_cast<std::uint32_t>(direction);
+  i.run = run_setmaxnreg;
+  return true;
+}
+
+}  // namespace
+
+std::span<const Family> control() {
+  static constexpr Family kFamilies[] = {
+      {"bra", decode_bra},
+      {"trap", decode_trap},
+      {"brkpt", decode_trap},
+      {"prefetch", decode_hint},
+      {"prefetchu", decode_hint},
+      {"applypriority", decode_hint},
+      {"discard", decode_hint},
+      {"griddepcontrol", decode_hint},
+      {"pmevent", decode_hint},
+      {"createpolicy", decode_policy},
+      {"setmaxnreg", decode_setmaxnreg}};
+  return kFamilies;
+}
+
+}  // namespace machine::ptx

@@ -1,0 +1,320 @@
+#include "simulator/machine/symbols.h"
+
+#include <cxxabi.h>
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace machine {
+namespace {
+
+struct Symbols {
+  std::vector<char> file;
+  std::span<const Elf64_Sym> table;
+  const char* names = nullptr;
+  std::uintptr_t loaded_at = 0;
+
+  std::string_view name(const Elf64_Sym& symbol) const { return names + symbol.st_name; }
+};
+
+// The program's own symbol table. Because the file is our own, its offsets are trusted.
+Symbols read_symbols() {
+  Symbols symbols;
+  std::ifstream executable("/proc/self/exe", std::ios::binary);
+  symbols.file.assign(std::istreambuf_iterator<char>(executable), {});
+  if (symbols.file.size() < sizeof(Elf64_Ehdr)) return symbols;
+  const char* file = symbols.file.data();
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(file);
+  const std::span<const Elf64_Shdr> sections(
+      reinterpret_cast<const Elf64_Shdr*>(file + header->e_shoff), header->e_shnum);
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_SYMTAB) continue;
+    symbols.table = {
+        reinterpret_cast<const Elf64_Sym*>(file + section.sh_offset),
+        section.sh_size / sizeof(Elf64_Sym)};
+    symbols.names = file + sections[section.sh_link].sh_offset;
+  }
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* address) {
+        *static_cast<std::uintptr_t*>(address) = info->dlpi_addr;
+        return 1;  // the executable comes first
+      },
+      &symbols.loaded_at);
+  return symbols;
+}
+
+const Symbols& symbols() {
+  static const Symbols read = read_symbols();
+  return read;
+}
+
+int type_of(const Elf64_Sym& symbol) {
+  return ELF64_ST_TYPE(symbol.st_info);
+}
+
+auto function_at(const void* address) {
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const auto value = reinterpret_cast<std::uintptr_t>(address) - symbols().loaded_at;
+  return std::find_if(table.begin(), table.end(), [&](const Elf64_Sym& symbol) {
+    return type_of(symbol) == STT_FUNC && symbol.st_value == value;
+  });
+}
+
+struct ArraysOfFile {
+  std::vector<SharedArray> of_kernel, of_others;
+};
+
+ArraysOfFile read_arrays(const void* kernel) {
+  ArraysOfFile arrays;
+  const std::span<const Elf64_Sym> table = symbols().table;
+  const auto function = function_at(kernel);
+  if (function == table.end()) return arrays;
+
+  // The program contains two copies of every kernel. The symbols of an object follow its file's
+  // name.
+  const auto is_file = [](const Elf64_Sym& symbol) { return type_of(symbol) == STT_FILE; };
+  const auto begin = std::find_if(std::reverse_iterator(function), table.rend(), is_file).base();
+  const auto end = std::find_if(function, table.end(), is_file);
+  // Key: the name after _Z. That of an extern "C" function is within others "3run".
+  std::unordered_map<std::string, const Elf64_Sym*> functions;
+  for (auto symbol = begin; symbol != end; ++symbol) {
+    const std::string_view name = symbols().name(*symbol);
+    if (type_of(*symbol) != STT_FUNC) continue;
+    const bool is_mangled = name.starts_with("_Z");
+    functions
+        [is_mangled ? std::string(name.substr(2))
+                    : std::to_string(name.size()) + std::string(name)] = &*symbol;
+  }
+  for (auto symbol = begin; symbol != end; ++symbol) {
+    if (type_of(*symbol) != STT_TLS) continue;
+    SharedArray array{std::string(symbols().name(*symbol)), symbol->st_value, symbol->st_size};
+    // The Itanium C++ ABI names a static variable "As" of a function like this: _ZZ <function> E
+    // 2As.
+    const std::string_view local = symbols().name(*symbol);
+    const Elf64_Sym* owner = nullptr;
+    for (std::size_t e = local.size(); local.starts_with("_ZZ") && e-- > 3;) {
+      const auto found = functions.find(std::string(local.substr(3, e - 3)));
+      if (local[e] != 'E' || found == functions.end()) continue;
+      owner = found->second;
+      std::string_view name = local.substr(e + 1);
+      std::size_t length = 0;
+      std::from_chars(name.begin(), name.end(), length);
+      name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+      array.name = name.substr(0, length);
+      array.function = reinterpret_cast<const void*>(owner->st_value + symbols().loaded_at);
+      array.function_bytes = owner->st_size;
+      break;
+    }
+    (owner == &*function ? arrays.of_kernel : arrays.of_others).push_back(array);
+  }
+  return arrays;
+}
+
+const ArraysOfFile& arrays_of_file(const void* kernel) {
+  static std::mutex lock;
+  static std::unordered_map<const void*, ArraysOfFile> known;  // its entries stay where they are
+  const std::lock_guard guard(lock);
+  const auto found = known.find(kernel);
+  return found != known.end() ? found->second : known[kernel] = read_arrays(kernel);
+}
+
+// "tiled<16>(float*, int)"
+std::string demangled(const std::string& mangled) {
+  char* readable = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
+  std::string name = readable != nullptr ? readable : mangled;
+  std::free(readable);
+  for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"}) {
+    for (std::size_t at; (at = name.find(unnamed)) != name.npos;) name.erase(at, unnamed.size());
+  }
+  // A namespace without a name that holds a device variable (rewrite/rewritten.h)
+  constexpr std::string_view kNamed = "simt_unnamed_";
+  for (std::size_t at; (at = name.find(kNamed)) != name.npos;) {
+    name.erase(at, std::min(name.find("::", at), name.size() - 2) + 2 - at);
+  }
+  // The name of a template begins with its return type.
+  if (name.starts_with("void ")) name.erase(0, 5);
+  return name;
+}
+
+// The same; "a kernel" if the executable was stripped.
+std::string whole_name(const void* address) {
+  const auto function = function_at(address);
+  if (function == symbols().table.end()) return "a kernel";
+  return demangled(std::string(symbols().name(*function)));
+}
+
+// Where a whole name's parameters begin: the first (...) outside of <>.
+std::size_t end_of_name(const std::string& name) {
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '(' && depth == 0) return i;
+    depth += (name[i] == '<' || name[i] == '(') - (name[i] == '>' || name[i] == ')');
+  }
+  return name.size();
+}
+
+struct Range {
+  std::uintptr_t begin = 0, end = 0;
+  bool holds(std::uintptr_t address) const { return begin <= address && address < end; }
+};
+
+// The program's memory that host code may change, and the part of it that is constant after the
+// program was loaded.
+struct Writable {
+  Range all, constant;
+};
+Writable writable_memory() {
+  Writable found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* into) {
+        auto& ranges = *static_cast<Writable*>(into);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+          const Range range{begin, begin + segment.p_memsz};
+          if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) ranges.all = range;
+          if (segment.p_type == PT_GNU_RELRO) ranges.constant = range;
+        }
+        return 1;  // the executable comes first
+      },
+      &found);
+  return found;
+}
+
+std::vector<HostVariable> read_host_variables() {
+  std::vector<HostVariable> variables;
+  const Writable memory = writable_memory();
+  // A function's static variable exists in both copies of a file. Kernels use the traced copy's,
+  // which comes first, and host code the other. (An sgemm is the traced copy's host code.)
+  std::unordered_map<std::string_view, std::pair<int, std::uintptr_t>> of_functions;
+  const auto is_of_function = [](std::string_view name) {
+    return name.starts_with("_ZZ") && !name.starts_with("_ZZ5sgemm");
+  };
+  for (const bool only_counts : {true, false}) {
+    for (const Elf64_Sym& symbol : symbols().table) {
+      const std::uintptr_t begin = symbol.st_value + symbols().loaded_at;
+      // A file's own variables are local (trace/keep_symbols.sh), except the device's.
+      const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
+      if (type_of(symbol) != STT_OBJECT || symbol.st_size == 0 || !is_local) continue;
+      if (!memory.all.holds(begin) || memory.constant.holds(begin)) continue;
+      const std::string_view name = symbols().name(symbol);
+      if (is_of_function(name)) {
+        auto& [copies, last] = of_functions[name];
+        if (only_counts) {
+          ++copies;
+          last = std::max(last, begin);
+          continue;
+        }
+        if (copies < 2 || begin != last) continue;
+      }
+      if (!only_counts) variables.push_back({std::string(name), begin, symbol.st_size});
+    }
+  }
+  std::sort(variables.begin(), variables.end(), [](const auto& a, const auto& b) {
+    return a.begin < b.begin;
+  });
+  return variables;
+}
+
+}  // namespace
+
+const HostVariable* host_variable_at(std::uintptr_t address) {
+  static const std::vector<HostVariable> variables = [] {
+    std::vector<HostVariable> read = read_host_variables();
+    for (HostVariable& variable : read) {
+      // "main::data" is shown as "data".
+      const std::string name = demangled(variable.name);
+      variable.name = name.substr(name.rfind("::") == name.npos ? 0 : name.rfind("::") + 2);
+    }
+    return read;
+  }();
+  const auto next = std::upper_bound(
+      variables.begin(), variables.end(), address,
+      [](std::uintptr_t at, const HostVariable& variable) { return at < variable.begin; });
+  if (next == variables.begin()) return nullptr;
+  const HostVariable& before = *std::prev(next);
+  return address - before.begin < before.bytes ? &before : nullptr;
+}
+
+std::string function_name(const void* address) {
+  const std::string name = whole_name(address);
+  return name.substr(0, end_of_name(name));
+}
+
+std::string function_name_of(const std::string& mangled) {
+  const std::string name = demangled(mangled);
+  return name.substr(0, end_of_name(name));
+}
+
+std::optional<std::vector<std::string>> function_parameters(const void* address) {
+  const std::string name = whole_name(address);
+  const std::size_t begin = end_of_name(name), end = name.rfind(')');
+  if (begin == name.size() || end == name.npos) return std::nullopt;
+  std::vector<std::string> types;
+  int depth = 0;
+  std::string type;
+  for (const char c : name.substr(begin + 1, end - begin - 1)) {
+    depth += (c == '<' || c == '(') - (c == '>' || c == ')');
+    if (c == ',' && depth == 0) {
+      types.push_back(std::exchange(type, ""));
+    } else if (c != ' ' || !type.empty()) {
+      type += c;
+    }
+  }
+  if (!type.empty() && type != "void") types.push_back(type);
+  return types;
+}
+
+const void* function_containing(const void* address) {
+  const auto value = reinterpret_cast<std::uintptr_t>(address) - symbols().loaded_at;
+  for (const Elf64_Sym& symbol : symbols().table) {
+    if (type_of(symbol) == STT_FUNC && value - symbol.st_value < symbol.st_size)
+      return reinterpret_cast<const void*>(symbol.st_value + symbols().loaded_at);
+  }
+  return nullptr;
+}
+
+const void* traced_twin(const void* address) {
+  const auto function = function_at(address);
+  if (function == symbols().table.end()) return nullptr;
+  const std::string_view name = symbols().name(*function);
+  // With several files there may be several functions of one name, at places in the same order.
+  std::vector<std::uintptr_t> places;
+  for (const Elf64_Sym& symbol : symbols().table) {
+    if (type_of(symbol) == STT_FUNC && symbol.st_size > 0 && symbols().name(symbol) == name)
+      places.push_back(symbol.st_value);
+  }
+  std::sort(places.begin(), places.end());
+  const auto place = static_cast<std::size_t>(
+      std::lower_bound(places.begin(), places.end(), function->st_value) - places.begin());
+  const std::size_t half = places.size() / 2;
+  if (place < half || places.size() % 2 != 0) return nullptr;
+  return reinterpret_cast<const void*>(places[place - half] + symbols().loaded_at);
+}
+
+std::size_t function_bytes(const void* address) {
+  const auto function = function_at(address);
+  return function == symbols().table.end() ? 0 : function->st_size;
+}
+
+const std::vector<SharedArray>& shared_arrays(const void* kernel) {
+  return arrays_of_file(kernel).of_kernel;
+}
+
+const std::vector<SharedArray>& other_shared_arrays(const void* kernel) {
+  return arrays_of_file(kernel).of_others;
+}
+
+}  // namespace machine

@@ -1,0 +1,98 @@
+// A thread of a block.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulator/cuda/collectives.h"
+#include "simulator/cuda/vector_types.h"
+#include "simulator/machine/async_copies.h"
+#include "simulator/machine/collectives.h"
+#include "simulator/machine/copy_engine.h"
+#include "simulator/machine/tensor_cores.h"
+
+namespace machine {
+
+enum class State {
+  kReady,
+  kAtBarrier,
+  kInCollective,
+  kWaitsForRoom,
+  kAtPhase,      // it waits for a phase of a barrier
+  kInWarpgroup,  // it waits for the other threads of its warpgroup
+  kYields,       // it lets others run, because it seems to wait for one of them
+  kFaulty,
+  kAstray,
+  kDone
+};
+
+// What a thread that is in kAtPhase or kInWarpgroup waits for.
+struct AsyncWait {
+  BlockBarrier* barrier;
+  unsigned parity;
+  enum class Together { wgmma, registers } together;
+  int value;  // groups in flight, or the number of registers
+  const void* place;
+};
+
+struct BulkStore {
+  TensorMap map;
+  int x, y;
+  const char* shared;
+};
+
+// The stores of the copy engine that one thread has started. They read shared memory, and write the
+// matrix, when they are waited for.
+struct BulkStores {
+  struct Read {
+    BulkStore store;
+    std::vector<char> rows;
+  };
+  AsyncGroups<BulkStore> unread;
+  AsyncGroups<Read> unwritten;
+  std::uint64_t read = 0;       // in all
+  const void* place = nullptr;  // of the last
+
+  bool is_idle() const { return place == nullptr && unread.is_idle(); }
+};
+
+// A block has up to 1024 of them, so what every switch needs is in one line of the cache.
+struct alignas(64) Thread {
+  static constexpr int kNoFiber = -1;
+  State state = State::kDone;
+  int fiber = kNoFiber;  // that runs it, among the worker's
+  uint3 index{};
+  bool vote = false;  // at the block's barrier
+  Collective collective{};
+  std::uint64_t received = 0;
+  bool received_nothing = false;  // the lane that it reads does not take part
+  simt::Gathered gathered{};      // by kGather
+  // Of an instruction of the tensor cores, while its warp executes it. (Other threads do not access
+  // a thread's stack, and an audit takes such accesses for ones that nobody announced.)
+  alignas(16) std::array<std::byte, 256> operands{};
+  const void* last_read = nullptr;  // by an atomic or volatile access, and how many times in a row
+  int times_read = 0;
+  AsyncCopies copies;
+  AsyncWait wait{};
+  bool may_give_up = false;   // waiting for a phase, if nobody can continue otherwise
+  int times_given_up = 0;     // since a thread of the block got what it waited for
+  std::vector<char> scratch;  // of the inline PTX that the thread runs
+  WgmmaOfThread wgmma;
+  BulkStores stores;
+};
+
+// Completes what a warpgroup that waits has issued. Returns what is wrong, with whom.
+struct WrongWgmma {
+  const Thread* thread;
+  std::string what;
+  const void* place;
+};
+std::optional<WrongWgmma> complete_wgmma(
+    std::span<Thread> warpgroup, int groups_in_flight, bool checks);
+
+}  // namespace machine

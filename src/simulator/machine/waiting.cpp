@@ -1,0 +1,117 @@
+// Threads that wait for each other through memory. A program is linked with this file only if it
+// calls one of these functions, and then its blocks run in another order.
+#include <algorithm>
+#include <string>
+
+#include "simulator/cuda/collectives.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/position.h"
+#include "simulator/machine/worker.h"
+
+namespace machine {
+
+extern bool any_may_wait;
+
+namespace {
+
+const bool is_linked = any_may_wait = true;
+
+}  // namespace
+}  // namespace machine
+
+#define HERE __builtin_return_address(0)
+void simt::fence(bool wide) {
+  static_cast<void>(machine::is_linked);
+  if (machine::running_worker == nullptr) return;
+  if (machine::BlockObserver* observer = machine::running_worker->observer()) {
+    observer->fence(wide, HERE);
+  }
+}
+
+void simt::grid_barrier() {
+  using machine::grid_barrier;
+  const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+  if (!grid_barrier.all_run) {
+    machine::fault("it calls grid.sync(), which requires that all blocks run together", HERE);
+  }
+  if (blocks > machine::kMostTogether) {
+    machine::fault(
+        "it calls grid.sync() in a launch of " + std::to_string(blocks) + " blocks; at most " +
+            std::to_string(machine::kMostTogether) + " can wait here",
+        HERE);
+  }
+  block_barrier();
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    const std::atomic_ref came(grid_barrier.came);
+    const unsigned number = came.load() / blocks;
+    unsigned* const word = &grid_barrier.words[number % grid_barrier.words.size()];
+    const auto add = [&](unsigned more) {
+      machine::atomically(
+          word, machine::AtomicUse::kCounter, HERE, [more](unsigned old) { return old + more; });
+    };
+    fence(true);
+    add(1);
+    ++came;
+    while (came.load() < (number + 1) * blocks) machine::will_read_atomically(word);
+    add(0);
+  }
+  block_barrier();
+}
+
+void simt::let_others_run() {
+  if (machine::running_worker != nullptr) machine::running_worker->pause(machine::State::kYields);
+}
+
+#define ATOMIC(name, T, result)                                                                   \
+  T name(T* address, T value) {                                                                   \
+    return machine::atomically(address, machine::AtomicUse::kCounter, HERE, [value](T old) -> T { \
+      static_cast<void>(old);                                                                     \
+      return result;                                                                              \
+    });                                                                                           \
+  }
+ATOMIC(atomicAdd, unsigned, old + value)
+ATOMIC(atomicAdd, unsigned long long, old + value)
+ATOMIC(atomicSub, unsigned, old - value)
+// atomicInc and atomicDec count between 0 and `value` and wrap around.
+ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
+ATOMIC(atomicDec, unsigned, old == 0 || old > value ? value : old - 1)
+#define FOR_INTEGERS(name, result) \
+  ATOMIC(name, int, result)        \
+  ATOMIC(name, unsigned, result)   \
+  ATOMIC(name, unsigned long long, result)
+FOR_INTEGERS(atomicMin, std::min(old, value))
+FOR_INTEGERS(atomicMax, std::max(old, value))
+FOR_INTEGERS(atomicAnd, old& value)
+FOR_INTEGERS(atomicOr, old | value)
+FOR_INTEGERS(atomicXor, old ^ value)
+#undef FOR_INTEGERS
+ATOMIC(atomicMin, long long, std::min(old, value))
+ATOMIC(atomicMax, long long, std::max(old, value))
+// Signed sums wrap around on the GPU.
+ATOMIC(atomicAdd, int, static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(value)))
+ATOMIC(atomicSub, int, static_cast<int>(static_cast<unsigned>(old) - static_cast<unsigned>(value)))
+#undef ATOMIC
+
+#define EXCHANGE(T)                                                              \
+  T atomicExch(T* address, T value) {                                            \
+    return machine::atomically(                                                  \
+        address, machine::AtomicUse::kLock, HERE, [value](T) { return value; }); \
+  }
+EXCHANGE(int)
+EXCHANGE(unsigned)
+EXCHANGE(unsigned long long)
+EXCHANGE(float)
+#undef EXCHANGE
+
+#define COMPARE_AND_SWAP(T)                                                           \
+  T atomicCAS(T* address, T expected, T value) {                                      \
+    return machine::atomically(address, machine::AtomicUse::kLock, HERE, [=](T old) { \
+      return old == expected ? value : old;                                           \
+    });                                                                               \
+  }
+COMPARE_AND_SWAP(unsigned short)
+COMPARE_AND_SWAP(int)
+COMPARE_AND_SWAP(unsigned)
+COMPARE_AND_SWAP(unsigned long long)
+#undef COMPARE_AND_SWAP
+#undef HERE

@@ -1,0 +1,392 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "model/tensor_core.h"
+#include "simulator/cuda/hopper_instructions.h"
+#include "simulator/cuda/wgmma.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/observer.h"
+#include "simulator/machine/tensor_cores.h"
+#include "simulator/machine/worker.h"
+
+namespace machine {
+namespace {
+
+constexpr int kDepthBytes = 32;  // of one wgmma: 8 tf32 numbers, or 16 of 16 bits
+constexpr int kMostDepth = 16;
+constexpr int kPoisonByte = 0xff;  // a NaN
+
+}  // namespace
+
+Accumulators::Accumulators(float* registers, int count)
+    : d(registers), values(registers, registers + count) {
+  std::memset(d, kPoisonByte, values.size() * sizeof(float));
+}
+
+bool Accumulators::are_untouched() const {
+  return std::all_of(
+      begin(), end(), [](char byte) { return byte == static_cast<char>(kPoisonByte); });
+}
+
+void Accumulators::give_back() const {
+  std::copy(values.begin(), values.end(), d);
+}
+
+void WgmmaOfThread::clear() {
+  groups_.clear();
+  completing_.clear();
+  accumulators_.clear();
+  fenced_ = false;
+  stack_ = nullptr;
+  held_.clear();
+  completed_ = 0;
+}
+
+void WgmmaOfThread::fence(std::span<const char> stack) {
+  fenced_ = true;
+  stack_ = stack.data();
+  held_.assign(stack.begin(), stack.end());
+}
+
+bool WgmmaOfThread::has_changed_since_fence(const void* registers, std::size_t bytes) const {
+  const char* const begin = static_cast<const char*>(registers);
+  const bool was_there = begin >= stack_ && begin + bytes <= stack_ + held_.size();
+  return !was_there || std::memcmp(begin, held_.data() + (begin - stack_), bytes) != 0;
+}
+
+Accumulators* WgmmaOfThread::find(const float* d) {
+  const auto found = std::find_if(
+      accumulators_.begin(), accumulators_.end(), [&](const Accumulators& a) { return a.d == d; });
+  return found == accumulators_.end() ? nullptr : &*found;
+}
+
+std::string WgmmaOfThread::issue(const Multiply& multiply, bool checks) {
+  if (!fenced_) {
+    return "it calls wgmma without a wgmma_fence() before; the tensor cores may read its registers "
+           "before it has written them";
+  }
+  Accumulators* accumulators = find(multiply.d);
+  const bool checks_a = checks && multiply.a != nullptr;
+  if (checks_a && has_changed_since_fence(multiply.a, sizeof multiply.a_when_issued)) {
+    return "it changes the registers of a between wgmma_fence() and wgmma; the tensor cores may "
+           "not "
+           "see the change";
+  }
+  if (accumulators == nullptr) {
+    if (checks && has_changed_since_fence(multiply.d, multiply.registers * sizeof(float))) {
+      return "it changes the registers of d between wgmma_fence() and wgmma; the tensor cores may "
+             "not see the change";
+    }
+    accumulators = &accumulators_.emplace_back(multiply.d, multiply.registers);
+  } else if (!accumulators->are_untouched()) {
+    return "it changes the registers of d while a wgmma uses them; wait for it with "
+           "wgmma_wait_group first";
+  }
+  ++accumulators->multiplies;
+  accumulators->place = multiply.place;
+  groups_.issue(multiply);
+  return "";
+}
+
+std::optional<WgmmaOfThread::Wrong> WgmmaOfThread::complete(int groups_in_flight, bool checks) {
+  completing_.clear();
+  groups_.wait(groups_in_flight, [&](const Multiply& m) { completing_.push_back(m); });
+  for (const Multiply& m : completing_) {
+    if (checks && m.a != nullptr &&
+        std::memcmp(m.a, m.a_when_issued.data(), sizeof m.a_when_issued) != 0) {
+      return Wrong{
+          "it changes the registers of a while a wgmma uses them; wait for it with "
+          "wgmma_wait_group first, or use other registers",
+          m.place};
+    }
+    if (checks && !find(m.d)->are_untouched()) {
+      return Wrong{
+          "it changes the registers of d while a wgmma uses them; wait for it with "
+          "wgmma_wait_group first",
+          m.place};
+    }
+  }
+  return std::nullopt;
+}
+
+std::span<const char> WgmmaOfThread::in_flight() const {
+  if (accumulators_.empty()) return {};
+  const char *begin = accumulators_[0].begin(), *end = accumulators_[0].end();
+  for (const Accumulators& a : accumulators_) {
+    begin = std::min(begin, a.begin());
+    end = std::max(end, a.end());
+  }
+  return {begin, end};
+}
+
+const void* WgmmaOfThread::adds_to(const void* address) const {
+  const auto* const at = static_cast<const char*>(address);
+  for (const Accumulators& a : accumulators_) {
+    if (at >= a.begin() && at < a.end()) return a.place;
+  }
+  return nullptr;
+}
+
+std::span<float> WgmmaOfThread::results_of(const Multiply& multiply) {
+  return find(multiply.d)->values;
+}
+
+void WgmmaOfThread::give_back() {
+  for (const Multiply& m : completing_) {
+    Accumulators& accumulators = *find(m.d);
+    if (--accumulators.multiplies > 0) continue;
+    accumulators.give_back();
+    // The thread itself has not changed these registers.
+    const char* const begin = reinterpret_cast<const char*>(m.d);
+    const std::size_t bytes = m.registers * sizeof(float);
+    if (begin >= stack_ && begin + bytes <= stack_ + held_.size()) {
+      std::memcpy(held_.data() + (begin - stack_), begin, bytes);
+    }
+    std::erase_if(accumulators_, [&](const Accumulators& a) { return a.d == m.d; });
+  }
+  completed_ += completing_.size();
+  completing_.clear();
+}
+
+namespace {
+
+// A row of a or a column of b.
+using Factors = std::array<model::TensorCoreFactor, kMostDepth>;
+
+int depth_of(WgmmaElement element) {
+  return element == WgmmaElement::tf32 ? 8 : 16;
+}
+
+model::TensorCoreFactor factor_of(WgmmaElement element, std::uint16_t bits) {
+  return element == WgmmaElement::f16 ? model::factor_of_f16(bits) : model::factor_of_bf16(bits);
+}
+
+// The elements of a word of 32 bits, from `first` on.
+void take_apart(WgmmaElement element, std::uint32_t word, model::TensorCoreFactor* first) {
+  if (element == WgmmaElement::tf32) {
+    *first = model::factor_of_tf32(std::bit_cast<float>(word));
+    return;
+  }
+  for (int half = 0; half < 2; ++half) {
+    first[half] = factor_of(element, static_cast<std::uint16_t>(word >> 16 * half));
+  }
+}
+
+// The rows of an operand in shared memory.
+std::vector<Factors> rows_of(WgmmaElement element, const OperandTile& tile, int rows) {
+  const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
+  const int elements = depth_of(element) * 4 / kDepthBytes;  // of a word
+  std::vector<Factors> all(static_cast<std::size_t>(rows));
+  for (int row = 0; row < rows; ++row) {
+    if (tile.major == model::Major::mn) {
+      for (int k = 0; k < kMostDepth; ++k) {
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, tile.shared + model::address_in_transposed(matrix, row, k), sizeof bits);
+        all[row][k] = factor_of(element, bits);
+      }
+      continue;
+    }
+    for (int byte = 0; byte < kDepthBytes; byte += 4) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, tile.shared + model::address_in(matrix, row, byte), sizeof word);
+      take_apart(element, word, &all[row][byte / 4 * elements]);
+    }
+  }
+  return all;
+}
+
+// The two rows of a that the four threads of a quad have.
+std::array<Factors, 2> rows_of_quad(
+    std::span<WgmmaOfThread* const> threads, std::size_t number, int t, WgmmaElement element) {
+  std::array<Factors, 2> rows;
+  const int elements = depth_of(element) * 4 / kDepthBytes;
+  for (int i = 0; i < 4; ++i) {
+    const Multiply& other = threads[t / 4 * 4 + i]->completing()[number];
+    for (int j = 0; j < 4; ++j) {
+      take_apart(element, other.a_when_issued[j], &rows[j % 2][(i + j / 2 * 4) * elements]);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+void multiply_together(std::span<WgmmaOfThread* const> threads, std::size_t number) {
+  const OwnAccess own;
+  const Multiply& first = threads[0]->completing()[number];
+  const auto depth = static_cast<std::size_t>(depth_of(first.element));
+  const std::vector<Factors> b = rows_of(first.element, first.b, 2 * first.registers);
+  std::vector<Factors> a;
+  if (first.a_tile) a = rows_of(first.element, *first.a_tile, 64);
+  const model::TensorCore core = first.element == WgmmaElement::tf32
+                                     ? model::kHopperTensorCore
+                                     : model::kHopperTensorCoreOfHalves;
+  using Row = std::span<const model::TensorCoreFactor>;
+  for (int t = 0; t < kWarpgroupThreads; ++t) {
+    const int row = t / 32 * 16 + t % 32 / 4;
+    const std::array<Factors, 2> rows = first.a_tile
+                                            ? std::array<Factors, 2>{a[row], a[row + 8]}
+                                            : rows_of_quad(threads, number, t, first.element);
+    const std::span<float> d = threads[t]->results_of(threads[t]->completing()[number]);
+    for (int i = 0; i < first.registers; ++i) {
+      const int column = i / 4 * 8 + t % 4 * 2 + i % 2;
+      d[i] = model::tensor_core_dot(
+          Row(rows[i / 2 % 2]).first(depth), Row(b[column]).first(depth), first.adds ? d[i] : 0,
+          core);
+    }
+  }
+}
+
+namespace {
+
+// Finds the operand's array in the block's shared memory. Faults if there is none.
+void find_operand(OperandTile& tile, int rows, const void* place) {
+  std::uint32_t begin = ~0u, end = 0;
+  for_each_piece(tile, rows, [&](std::uint32_t piece) {
+    begin = std::min(begin, piece);
+    end = std::max(end, piece + 16);
+  });
+  const char* const first = pointer_to_shared(begin);
+  tile.shared = first - begin;
+  if (shared_array_at(first, end - begin) == nullptr) {
+    fault(
+        "the descriptor of its wgmma describes the shared addresses from " + std::to_string(begin) +
+            " to " + std::to_string(end) + ", which are not in one array of shared memory",
+        place);
+  }
+  const model::MatrixDescriptor matrix = model::decoded(tile.descriptor);
+  if (matrix.base_offset != 0) {
+    fault("the descriptor of its wgmma has a base offset; on the CPU it must be 0", place);
+  }
+}
+
+}  // namespace
+
+std::span<const char> sums_in_flight() {
+  return running_worker->running().wgmma.in_flight();
+}
+
+const void* adder_of(const void* address) {
+  return running_worker->running().wgmma.adds_to(address);
+}
+
+std::optional<WrongWgmma> complete_wgmma(
+    std::span<Thread> warpgroup, int groups_in_flight, bool checks) {
+  std::array<WgmmaOfThread*, kWarpgroupThreads> all;
+  for (int t = 0; t < kWarpgroupThreads; ++t) {
+    all[t] = &warpgroup[t].wgmma;
+    if (const auto wrong = all[t]->complete(groups_in_flight, checks)) {
+      return WrongWgmma{&warpgroup[t], wrong->what, wrong->place};
+    }
+  }
+  const auto issued = all[0]->completing();
+  for (int t = 1; t < kWarpgroupThreads; ++t) {
+    const bool same = std::equal(
+        issued.begin(), issued.end(), all[t]->completing().begin(), all[t]->completing().end(),
+        [](const Multiply& a, const Multiply& b) {
+          return a.b == b.b && a.registers == b.registers && a.adds == b.adds &&
+                 a.place == b.place && a.element == b.element && a.a_tile == b.a_tile;
+        });
+    if (same) continue;
+    return WrongWgmma{
+        &warpgroup[t],
+        "it does not give the tensor cores the same wgmma instructions, with the same descriptors, "
+        "as the first thread of its warpgroup",
+        warpgroup[t].wait.place};
+  }
+  for (std::size_t number = 0; number < issued.size(); ++number) {
+    multiply_together(all, number);
+  }
+  for (WgmmaOfThread* thread : all) thread->give_back();
+  return std::nullopt;
+}
+
+}  // namespace machine
+
+#define HERE __builtin_return_address(0)
+void wgmma_fence() {
+  machine::Worker& worker = *machine::running_worker;
+  const bool checks = worker.observer() != nullptr;
+  worker.running().wgmma.fence(
+      checks ? worker.stack_from(__builtin_frame_address(0)) : std::span<const char>());
+}
+
+void machine::start_wgmma(Multiply multiply) {
+  constexpr int kRows = 64;
+  Worker& worker = *running_worker;
+  const void* const place = multiply.place;
+  const int N = 2 * multiply.registers;
+  find_operand(multiply.b, N, place);
+  if (multiply.a_tile) find_operand(*multiply.a_tile, kRows, place);
+  const std::string wrong = worker.running().wgmma.issue(multiply, worker.observer() != nullptr);
+  if (!wrong.empty()) fault(wrong, place);
+  BlockObserver* const observer = worker.observer();
+  if (observer == nullptr) return;
+  using Kind = AsyncAction::Kind;
+  const bool is_tf32 = multiply.element == WgmmaElement::tf32;
+  const bool b_by_rows = multiply.b.major == model::Major::mn;
+  observer->async_action(
+      {is_tf32     ? Kind::multiply_tf32
+       : b_by_rows ? Kind::multiply_transposed
+                   : Kind::multiply,
+       static_cast<std::uint32_t>(N), multiply.b.descriptor, nullptr},
+      place);
+  if (!multiply.a_tile) return;
+  const bool a_by_rows = multiply.a_tile->major == model::Major::mn;
+  observer->async_action(
+      {a_by_rows ? Kind::multiply_by_transposed : Kind::multiply_by, kRows,
+       multiply.a_tile->descriptor, nullptr},
+      place);
+}
+
+void simt::wgmma_tf32(float* d, int registers, const unsigned* a, std::uint64_t b, bool adds) {
+  machine::start_wgmma({d, registers, a, {a[0], a[1], a[2], a[3]}, {b}, adds, HERE});
+}
+void simt::wgmma_bf16(float* d, int registers, std::uint64_t a, std::uint64_t b, bool adds) {
+  machine::start_wgmma(
+      {d,
+       registers,
+       nullptr,
+       {},
+       {b, model::Major::mn},
+       adds,
+       HERE,
+       machine::WgmmaElement::bf16,
+       machine::OperandTile{a}});
+}
+
+void wgmma_commit_group() {
+  machine::running_worker->running().wgmma.commit();
+}
+
+void machine::wait_for_wgmma(int groups_in_flight, const void* place) {
+  Worker& worker = *running_worker;
+  worker.meet_warpgroup(AsyncWait::Together::wgmma, groups_in_flight, place);
+  if (BlockObserver* observer = worker.observer()) {
+    observer->async_action(
+        {AsyncAction::Kind::multiplied, 0, worker.running().wgmma.completed(), nullptr}, place);
+  }
+}
+
+void simt::wait_for_wgmma_groups(int groups_in_flight) {
+  machine::wait_for_wgmma(groups_in_flight, HERE);
+}
+
+void machine::set_registers(int count, bool more, const void* place) {
+  constexpr int kFewest = 24, kMost = 256;
+  if (count < kFewest || count > kMost || count % 8 != 0) {
+    machine::fault(
+        std::string("it calls setmaxnreg_") + (more ? "inc" : "dec") + " for " +
+            std::to_string(count) + " registers; a multiple of 8 from 24 to 256 is possible",
+        place);
+  }
+  running_worker->meet_warpgroup(AsyncWait::Together::registers, count, place);
+}
+
+void simt::set_registers(int count, bool more) {
+  machine::set_registers(count, more, HERE);
+}
+#undef HERE

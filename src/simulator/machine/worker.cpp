@@ -1,0 +1,563 @@
+#include "simulator/machine/worker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "model/refusal.h"
+#include "model/warp_access.h"
+#include "simulator/machine/copy_engine.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/grid.h"
+#include "simulator/machine/observer.h"
+#include "simulator/machine/position.h"
+
+namespace machine {
+
+__thread Worker* running_worker;
+__thread bool makes_own_access;
+
+void Worker::prepare(
+    model::WarpGeometry geometry, Extent grid, Extent block, void (*body)(void*), void* context,
+    KernelMemory memory) {
+  geometry_ = geometry;
+  grid_ = grid;
+  block_ = block;
+  count_ = static_cast<int>(block.volume());
+  body_ = body;
+  context_ = context;
+  memory_ = std::move(memory);
+  handler_stack_.provide();
+  gridDim = {grid.x, grid.y, grid.z};
+  blockDim = {block.x, block.y, block.z};
+  warpSize = geometry.lanes;
+  if (threads_.size() < static_cast<std::size_t>(count_)) {
+    threads_.clear();
+    stacks_.reserve(count_);
+    threads_ = std::vector<Thread>(count_);
+    fibers_ = std::vector<Fiber>(count_);
+  }
+  for (int i = 0; i < count_; ++i) threads_[i].index = position(i, block);
+  memory_.stacks = {reinterpret_cast<std::uintptr_t>(stacks_.of(0).data()), stacks_.bytes()};
+}
+
+void Worker::run_body() {
+  while (true) {
+    Worker& worker = *running_worker;
+    worker.body_(worker.context_);
+    // Copies that were not waited for arrive at the end.
+    Thread& thread = *worker.running_;
+    if (!thread.copies.is_idle()) {
+      thread.copies.commit();
+      thread.copies.wait(0, finish);
+    }
+    if (!thread.stores.is_idle()) end_bulk_stores(thread, worker.observer_);
+    worker.pause(State::kDone);
+  }
+}
+
+// An observer sees each thread on a stack of its own. Without one, threads that do not wait for
+// others run on the same stack, one after the other, which then stays in the cache.
+void Worker::take_fiber(Thread& thread) {
+  if (observer_ != nullptr) {
+    thread.fiber = static_cast<int>(&thread - threads_.data());
+  } else {
+    thread.fiber = idle_fibers_.back();
+    idle_fibers_.pop_back();
+  }
+}
+
+void Worker::resume(Thread& thread) {
+  if (thread.fiber == Thread::kNoFiber) take_fiber(thread);
+  const std::span<char> stack = stacks_.of(thread.fiber);
+  threadIdx = thread.index;
+  running_ = &thread;
+  running_worker = this;
+  if (observer_ != nullptr) observer_->resume(thread.fiber, stack);
+  fibers_[thread.fiber].resume(scheduler_, stack, run_body);
+  if (thread.state != State::kDone) return;
+  if (observer_ == nullptr) idle_fibers_.push_back(thread.fiber);
+  thread.fiber = Thread::kNoFiber;
+}
+
+void Worker::pause(State state) {
+  Thread& thread = *std::exchange(running_, nullptr);
+  running_worker = nullptr;
+  thread.state = state;
+  fibers_[thread.fiber].pause(scheduler_);
+}
+
+std::uint64_t Worker::exchange(const Collective& collective) {
+  Thread& thread = *running_;
+  thread.collective = collective;
+  pause(State::kInCollective);
+  return thread.received;
+}
+
+void Worker::fault(const std::string& what, const void* place) {
+  fault_ = {what, place};
+  pause(State::kFaulty);
+  __builtin_unreachable();
+}
+
+void Worker::crash(std::optional<std::uintptr_t> address, std::uintptr_t instruction) {
+  crash_ = {address, instruction};
+  pause(State::kAstray);
+  __builtin_unreachable();
+}
+
+// Discards what the threads were about to do, and the copies that they had issued.
+void Worker::forget_threads() {
+  for (Fiber& fiber : fibers_) fiber.forget();
+  for (Thread& thread : threads_) {
+    thread.fiber = Thread::kNoFiber;
+    thread.copies.clear();
+    thread.wgmma.clear();
+    thread.stores = {};
+  }
+}
+
+void Worker::abandon(std::optional<model::Hazard> hazard) {
+  forget_threads();
+  throw Abandoned{std::move(hazard)};
+}
+
+model::Hazard Worker::crash_of(const Thread& thread) const {
+  const auto place = place_of_code(reinterpret_cast<const void*>(crash_.instruction));
+  model::Hazard::Actor actor{&thread - threads_.data(), 0, false, {place}};
+  if (!crash_.address) {
+    return {model::HazardKind::misaligned, "", 0, block_index_, std::move(actor), {}};
+  }
+  return out_of_bounds(memory_.arrays, *crash_.address, 1, block_index_, std::move(actor));
+}
+
+void Worker::throw_fault(const Thread& thread, const std::string& what, const void* place) {
+  if (observer_ != nullptr) observer_->stop();
+  forget_threads();
+  throw KernelFault(
+      std::string(kernel_name()) + ", block " + text_of(blockIdx) + ", thread " +
+          text_of(thread.index) + ": " + what,
+      place);
+}
+
+void Worker::begin_block(std::int64_t block) {
+  block_index_ = block;
+  async_.begin_block();
+  idle_fibers_.resize(count_);
+  std::iota(idle_fibers_.rbegin(), idle_fibers_.rend(), 0);
+  for (int i = 0; i < count_; ++i) {
+    Thread& thread = threads_[i];
+    thread.state = State::kReady;
+    thread.times_given_up = 0;
+    if (!thread.wgmma.is_idle()) thread.wgmma.clear();
+    if (!thread.stores.is_idle()) thread.stores = {};
+  }
+  if (observer_ != nullptr) observer_->begin_block(block, count_);
+}
+
+// Not called while a thread waits for what may never come: that is an endless loop, with a place.
+void Worker::cut_if_late() {
+  if (observer_ == nullptr || !cut_after_ || std::chrono::steady_clock::now() < *cut_after_) return;
+  observer_->cut_block();
+  abandon({});
+}
+
+bool Worker::go_on() {
+  // A warp may wait for one that waits for a third, and so on.
+  const int warps = geometry_.warps_of(count_);
+  const int most_rounds = warps + 1;
+  blockIdx = position(block_index_, grid_);
+  if (observer_ != nullptr) observer_->go_on();
+  for (int rounds = 0; rounds < most_rounds;) {
+    bool all_wait = true;
+    for (int warp = 0; warp < warps; ++warp) all_wait &= run_warp(warp);
+    if (release_from_async_waits()) {
+      rounds = 0;
+    } else if (!all_wait) {
+      ++rounds;
+    } else if (make_room()) {
+      rounds = 0;
+    } else if (const Thread* stuck = in_async_wait()) {
+      if (!give_up_waits()) throw_deadlock(*stuck);
+    } else if (come_to_barrier()) {
+      rounds = 0;
+      cut_if_late();
+    } else {
+      if (observer_ != nullptr) observer_->end_block();
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether all threads are at a barrier. Threads that have left the kernel count as arrived, as on
+// the GPU; the observer may object.
+bool Worker::come_to_barrier() {
+  vote_ = {};
+  for (int i = 0; i < count_; ++i) {
+    Thread& thread = threads_[i];
+    has_left_[i] = thread.state == State::kDone;
+    if (thread.state != State::kAtBarrier) continue;
+    thread.state = State::kReady;
+    vote_.threads += 1;
+    vote_.votes += thread.vote;
+  }
+  if (vote_.threads == 0) return false;
+  if (observer_ != nullptr &&
+      !observer_->barrier({has_left_.data(), static_cast<std::size_t>(count_)})) {
+    abandon({});
+  }
+  return true;
+}
+
+// Lets the threads continue whose phases are complete, or whose warpgroups have met. Returns
+// whether there are any.
+bool Worker::release_from_async_waits() {
+  bool any = false;
+  for (int i = 0; i < count_; ++i) {
+    Thread& thread = threads_[i];
+    if (thread.state == State::kInWarpgroup && i % kWarpgroupThreads == 0) {
+      any |= release_warpgroup({&thread, kWarpgroupThreads});
+    }
+    if (thread.state != State::kAtPhase) continue;
+    if (!thread.wait.barrier->may_pass(thread.wait.parity)) continue;
+    thread.state = State::kReady;
+    any = true;
+  }
+  if (any) {
+    for (int i = 0; i < count_; ++i) threads_[i].times_given_up = 0;
+  }
+  return any;
+}
+
+// A lane may run far ahead of others of its warp, which wait for a phase that it completes only
+// later. Then what it did so far is merged without them. Returns whether any lane can continue.
+bool Worker::make_room() {
+  bool any = false;
+  for (int warp = 0; warp < geometry_.warps_of(count_); ++warp) {
+    const int first = geometry_.thread_of(warp, 0);
+    std::uint32_t without_room = 0;
+    for (int l = 0; l < geometry_.lanes && first + l < count_; ++l) {
+      without_room |= std::uint32_t{threads_[first + l].state == State::kWaitsForRoom} << l;
+    }
+    if (without_room == 0) continue;
+    if (!observer_->fold(warp, without_room)) abandon({});
+    model::for_each_lane(without_room, [&](int l) { any |= observer_->has_room(first + l); });
+  }
+  return any;
+}
+
+// Lets the threads continue that only tried to wait. One that tries again and again waits for what
+// will not come. Returns whether there are any others.
+bool Worker::give_up_waits() {
+  constexpr int kMostTimes = 8;
+  bool any = false;
+  for (int i = 0; i < count_; ++i) {
+    Thread& thread = threads_[i];
+    if (thread.state != State::kAtPhase || !thread.may_give_up) continue;
+    if (++thread.times_given_up > kMostTimes) continue;
+    thread.state = State::kReady;
+    any = true;
+  }
+  return any;
+}
+
+bool Worker::release_warpgroup(std::span<Thread> threads) {
+  const AsyncWait& first = threads[0].wait;
+  for (const Thread& thread : threads) {
+    const bool meets = thread.state == State::kInWarpgroup &&
+                       thread.wait.together == first.together && thread.wait.value == first.value;
+    if (!meets) return false;
+  }
+  if (first.together == AsyncWait::Together::wgmma) {
+    const auto wrong = complete_wgmma(threads, first.value, observer_ != nullptr);
+    if (wrong) throw_fault(*wrong->thread, wrong->what, wrong->place);
+  }
+  for (Thread& thread : threads) thread.state = State::kReady;
+  return true;
+}
+
+const Thread* Worker::in_async_wait() const {
+  const auto end = threads_.begin() + count_;
+  const auto found = std::find_if(threads_.begin(), end, [](const Thread& thread) {
+    return thread.state == State::kAtPhase || thread.state == State::kInWarpgroup;
+  });
+  return found == end ? nullptr : &*found;
+}
+
+void Worker::throw_deadlock(const Thread& thread) {
+  if (observer_ != nullptr && observer_->found_hazard()) {
+    observer_->stop();
+    abandon({});
+  }
+  const AsyncWait& wait = thread.wait;
+  const std::string others = ", and no other thread of the block can continue";
+  if (thread.state == State::kInWarpgroup) {
+    const char* const call =
+        wait.together == AsyncWait::Together::wgmma ? "wgmma_wait_group" : "setmaxnreg";
+    throw_fault(
+        thread,
+        std::string("it waits at ") + call +
+            " for the other threads of its warpgroup, which do not come to the same call" + others,
+        wait.place);
+  }
+  const std::string which = wait.barrier->id >= 0
+                                ? "bar_sync(" + std::to_string(wait.barrier->id) + ", ...)"
+                                : "mbarrier_wait (or wait() of a cuda::barrier) with parity " +
+                                      std::to_string(wait.parity);
+  throw_fault(
+      thread,
+      "it waits at " + which + " forever: " + missing_in(wait.barrier->state) + " in phase " +
+          std::to_string(wait.barrier->state.phase()) + others,
+      wait.place);
+}
+
+void Worker::wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place) {
+  running_->wait.barrier = &barrier;
+  running_->wait.parity = parity;
+  running_->wait.place = place;
+  running_->may_give_up = false;
+  if (!barrier.may_pass(parity)) pause(State::kAtPhase);
+}
+
+bool Worker::try_to_wait_for_phase(BlockBarrier& barrier, unsigned parity, const void* place) {
+  Thread& thread = *running_;
+  thread.wait.barrier = &barrier;
+  thread.wait.parity = parity;
+  thread.wait.place = place;
+  thread.may_give_up = true;
+  if (!barrier.may_pass(parity)) pause(State::kAtPhase);
+  return barrier.may_pass(parity);
+}
+
+void Worker::meet_warpgroup(AsyncWait::Together together, int value, const void* place) {
+  const auto thread = static_cast<int>(running_ - threads_.data());
+  if (geometry_.lanes != model::kWarpSize) {
+    fault("it uses a warpgroup, which has four warps of 32 threads", place);
+  }
+  if (thread / kWarpgroupThreads * kWarpgroupThreads + kWarpgroupThreads > count_) {
+    fault("its warpgroup has fewer than 128 threads", place);
+  }
+  running_->wait = {nullptr, 0, together, value, place};
+  pause(State::kInWarpgroup);
+}
+
+std::span<const char> Worker::stack_from(const void* frame) const {
+  const std::span<char> stack = stacks_.of(running_->fiber);
+  const char* const end = stack.data() + stack.size();
+  return {static_cast<const char*>(frame), end};
+}
+
+// Runs each lane that can run until it waits. Returns the lane that went astray, if any; the lanes
+// after it do not run.
+const Thread* Worker::run_lanes(std::span<Thread> lanes, bool& any_ran) {
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    Thread& thread = lanes[l];
+    const bool has_room = thread.state == State::kWaitsForRoom &&
+                          observer_->has_room(static_cast<int>(&thread - threads_.data()));
+    if (thread.state != State::kReady && thread.state != State::kYields && !has_room) continue;
+    resume(thread);
+    any_ran = true;
+    if (thread.state == State::kFaulty) throw_fault(thread, fault_.what, fault_.place);
+    if (thread.state == State::kAstray) return &thread;
+  }
+  return nullptr;
+}
+
+// Runs a warp until every lane waits at a barrier, for a phase of one or for its warpgroup, or is
+// done. Returns false if a lane yields.
+bool Worker::run_warp(int warp) {
+  const int first = geometry_.thread_of(warp, 0);
+  const std::span<Thread> lanes(&threads_[first], std::min<int>(geometry_.lanes, count_ - first));
+  const auto in_state = [&](State state) {
+    std::uint32_t found = 0;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      found |= std::uint32_t{lanes[l].state == state} << l;
+    }
+    return found;
+  };
+  const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << lanes.size()) - 1);
+  const std::uint32_t began = observer_ != nullptr ? all & ~in_state(State::kDone) : all;
+  const auto has_come = [](const Thread& thread) {
+    return thread.state == State::kAtBarrier || thread.state == State::kDone;
+  };
+  while (true) {
+    bool any_ran = false;
+    const Thread* const astray = run_lanes(lanes, any_ran);
+    if (observer_ == nullptr && std::all_of(lanes.begin(), lanes.end(), has_come)) return true;
+    const std::uint32_t without_room = in_state(State::kWaitsForRoom);
+    const std::uint32_t yielding = in_state(State::kYields);
+    const std::uint32_t waiting = in_state(State::kInCollective);
+    const std::uint32_t blocked = in_state(State::kAtPhase) | in_state(State::kInWarpgroup);
+    if (observer_ != nullptr) {
+      // If all lanes wait for each other, the warp is together again. If only some do, the others
+      // may be ahead of them. An abandoned block produces nothing more.
+      const std::uint32_t running =
+          without_room | yielding | blocked | (waiting == began ? 0 : waiting);
+      if (!observer_->fold(warp, astray != nullptr ? 0 : running)) abandon({});
+    }
+    if (astray != nullptr) {
+      const model::Hazard hazard = crash_of(*astray);
+      if (observer_ != nullptr) observer_->crash(hazard);
+      abandon(hazard);
+    }
+    if (yielding == 0) cut_if_late();
+    const std::uint32_t alive = began & ~in_state(State::kDone);
+    if (waiting != 0 && release_collectives(lanes, waiting, alive, (yielding | blocked) == 0))
+      continue;
+    if (yielding != 0) return false;
+    if (without_room != 0 && (any_ran || (waiting == 0 && blocked == 0))) continue;
+    if (waiting == 0 || blocked != 0) return true;
+    const MissingLane missing = missing_lane(lanes, alive);
+    throw_fault(*missing.waits, missing.what, nullptr);
+  }
+}
+
+void fault(const std::string& what, const void* place) {
+  running_worker->fault(what, place);
+}
+
+void Worker::read_atomically(const void* address) {
+  constexpr int kManyTimes = 32;
+  Thread& thread = *running_;
+  if (thread.last_read != address) thread.times_read = 0;
+  thread.last_read = address;
+  if (++thread.times_read < kManyTimes) return;
+  thread.times_read = 0;
+  at_end_of_turn();
+  pause(State::kYields);
+}
+
+void will_read_atomically(const void* address) {
+  if (running_worker != nullptr) running_worker->read_atomically(address);
+}
+
+void wait_for_room() {
+  at_end_of_turn();
+  running_worker->pause(State::kWaitsForRoom);
+}
+
+void go_astray() {
+  running_worker->crash(0, 0);
+}
+
+namespace {
+
+// One per thread of the operating system. The first keeps its stacks from launch to launch.
+thread_local std::vector<std::unique_ptr<Resident>> all;
+
+template <class Visit>
+void for_each_shared(const KernelMemory& memory, Visit visit) {
+  for (const KernelArray& array : memory.arrays) {
+    if (array.shared) visit(reinterpret_cast<char*>(array.begin), array.bytes);
+  }
+}
+
+}  // namespace
+
+Resident* Residents::take() {
+  if (!free_.empty()) {
+    Resident* const resident = free_.back();
+    free_.pop_back();
+    return resident;
+  }
+  if (prepared_.size() == all.size()) all.push_back(std::make_unique<Resident>());
+  Resident* const resident = all[prepared_.size()].get();
+  source_.prepare(*resident);
+  prepared_.push_back(resident);
+  return resident;
+}
+
+// All blocks use the same addresses for shared memory.
+void Residents::bring_in(Resident& resident) {
+  if (in_shared_memory_ == &resident) return;
+  if (in_shared_memory_ != nullptr) {
+    std::vector<char>& kept = in_shared_memory_->shared;
+    kept.clear();
+    for_each_shared(in_shared_memory_->worker.memory(), [&](const char* bytes, std::size_t count) {
+      kept.insert(kept.end(), bytes, bytes + count);
+    });
+  }
+  std::size_t done = 0;
+  for_each_shared(resident.worker.memory(), [&](char* bytes, std::size_t count) {
+    if (!resident.shared.empty()) std::memcpy(bytes, resident.shared.data() + done, count);
+    done += count;
+  });
+  resident.shared.clear();
+  in_shared_memory_ = &resident;
+}
+
+// Whether the block has ended or been abandoned.
+bool Residents::go_on(Resident& resident) {
+  bring_in(resident);
+  const std::int64_t block = resident.worker.block();
+  runs_block(number_, block);
+  bool has_ended = true;
+  try {
+    has_ended = resident.worker.go_on();
+    if (has_ended) source_.ended();
+  } catch (const Abandoned& abandoned) {
+    source_.abandoned(abandoned);
+  } catch (...) {
+    source_.failed(block);
+  }
+  runs_block(number_, -1);
+  if (has_ended) {
+    in_shared_memory_ = nullptr;
+    free_.push_back(&resident);
+  }
+  return has_ended;
+}
+
+bool Residents::begin_next() {
+  Resident* resident = nullptr;
+  try {
+    resident = take();
+  } catch (const model::Refusal&) {
+    if (waiting_.empty()) throw;
+    return false;  // not enough memory for another block
+  }
+  const std::optional<std::int64_t> block = source_.next(!waiting_.empty());
+  if (!block) {
+    free_.push_back(resident);
+    return false;
+  }
+  resident->worker.begin_block(*block);
+  if (!go_on(*resident)) waiting_.push_back(resident);
+  return true;
+}
+
+void Residents::run() {
+  constexpr int kBegunInARow = 8;
+  try {
+    int begun = 0;
+    while (!source_.is_over()) {
+      const unsigned most = waits_for_all() ? kMostTogether : kMostResidents;
+      const bool may_begin = waiting_.size() < most && begun < kBegunInARow;
+      if (may_begin && begin_next()) {
+        ++begun;
+        continue;
+      }
+      begun = 0;
+      if (waiting_.empty() && !may_begin) continue;
+      if (waiting_.empty()) break;
+      const std::size_t count = waiting_.size();
+      std::erase_if(
+          waiting_, [&](Resident* resident) { return !source_.is_over() && go_on(*resident); });
+      if (waiting_.size() == count) std::this_thread::yield();
+    }
+  } catch (...) {
+    source_.failed(-1);
+  }
+  for (Resident* resident : waiting_) resident->worker.forget_threads();
+  for (Resident* resident : prepared_) {
+    resident->worker.set_observer(nullptr);
+    if (resident->observer != nullptr) source_.observed(*resident->observer);
+    resident->observer.reset();
+  }
+  if (all.size() > 1) all.resize(1);
+}
+
+}  // namespace machine

@@ -1,0 +1,340 @@
+#include "simulator/rewrite/rewritten.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <stdexcept>
+#include <vector>
+
+#include "simulator/rewrite/tokens.h"
+
+namespace rewrite {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// Words that may stand before an expression but are no part of it.
+bool is_statement_word(const Token& token) {
+  for (const char* word :
+       {"return", "else", "do", "if", "while", "for", "switch", "case", "throw", "co_return",
+        "co_await", "and", "or", "not"}) {
+    if (token.is(word)) return true;
+  }
+  return false;
+}
+
+class Launches {
+ public:
+  explicit Launches(std::string_view source)
+      : source_(source), tokens_(code_of(source)), edits_(source) {}
+
+  std::string run() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].is("<<<")) translate(i);
+      if (tokens_[i].is("cudaLaunchKernel") || tokens_[i].is("cudaLaunchCooperativeKernel")) {
+        uncover_kernel(i + 1);
+      }
+    }
+    return edits_.applied();
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t at, const std::string& why) const {
+    throw std::runtime_error(place_of(source_, tokens_[at]) + ": " + why);
+  }
+
+  // The > that opens no bracket within <...> and closes the < at the returned index.
+  std::size_t opening_angle(std::size_t close) const {
+    int depth = 0;
+    for (std::size_t i = close + 1; i-- > 0;) {
+      const Token& token = tokens_[i];
+      if (token.is(">")) ++depth;
+      if (token.is("<") && --depth == 0) return i;
+      if (token.is(")") || token.is("]") || token.is("}")) {
+        i = opening(tokens_, i);
+        if (i == tokens_.size()) return kNone;
+      }
+      if (token.is(";") || token.is("{") || token.is("(")) return kNone;
+    }
+    return kNone;
+  }
+
+  // The first token of the expression that ends before `end`: ns::k<A, (x > y)>, kernels[i],
+  // (*kernel), object->kernel, choose(3).
+  std::size_t first_of_kernel(std::size_t end) const {
+    std::size_t first = end;
+    while (first > 0) {
+      std::size_t last = first - 1;
+      if (tokens_[last].is(">")) {
+        const std::size_t angle = opening_angle(last);
+        if (angle == kNone || angle == 0) return kNone;
+        last = angle - 1;
+        if (tokens_[last].kind != Kind::name) return kNone;
+      }
+      if (tokens_[last].is(")") || tokens_[last].is("]")) {
+        const std::size_t open = opening(tokens_, last);
+        if (open == tokens_.size()) return kNone;
+        first = open;
+        if (open == 0) return first;
+        const Token& before = tokens_[open - 1];
+        const bool goes_on = (before.kind == Kind::name && !is_statement_word(before)) ||
+                             before.is("]") || before.is(")") || before.is(">");
+        if (!goes_on) return first;
+        continue;
+      }
+      if (tokens_[last].kind != Kind::name) return kNone;
+      first = last;
+      if (first > 0 && tokens_[first - 1].is("template")) --first;
+      if (first == 0) return first;
+      const Token& before = tokens_[first - 1];
+      if (before.is(".") || before.is("->")) {
+        --first;
+        continue;
+      }
+      if (!before.is("::")) return first;
+      --first;
+      const bool qualified =
+          first > 0 && (tokens_[first - 1].is(">") || (tokens_[first - 1].kind == Kind::name &&
+                                                       !is_statement_word(tokens_[first - 1])));
+      if (!qualified) return first;
+    }
+    return first;
+  }
+
+  std::string text_of(std::size_t first, std::size_t end) const {
+    std::string text;
+    for (std::size_t i = first; i < end; ++i) {
+      if (i > first) text += ' ';
+      text += tokens_[i].text;
+    }
+    return text;
+  }
+
+  bool ends_configuration(std::size_t i) const {
+    return i + 2 < tokens_.size() && tokens_[i].is(">") && tokens_[i + 1].is(">") &&
+           tokens_[i + 2].is(">") && tokens_[i].end() == tokens_[i + 1].at &&
+           tokens_[i + 1].end() == tokens_[i + 2].at &&
+           !(i + 3 < tokens_.size() && tokens_[i + 3].is(">"));
+  }
+
+  void translate(std::size_t chevrons) {
+    const std::size_t first = first_of_kernel(chevrons);
+    if (first == kNone || first == chevrons) {
+      refuse(chevrons, "before <<< there is no name of a kernel");
+    }
+    std::size_t end = chevrons + 1;
+    while (end < tokens_.size() && !ends_configuration(end)) {
+      const Token& token = tokens_[end];
+      if (token.is("(") || token.is("[") || token.is("{")) end = closing(tokens_, end);
+      if (end >= tokens_.size() || token.is(";")) break;
+      ++end;
+    }
+    if (end >= tokens_.size() || !ends_configuration(end)) {
+      refuse(chevrons, "this <<< is not closed by >>>");
+    }
+    const std::size_t open = end + 3;
+    if (open >= tokens_.size() || !tokens_[open].is("(")) {
+      refuse(end, "after <<<...>>> stand the kernel's arguments in brackets, if only ()");
+    }
+    const std::string kernel = text_of(first, chevrons);
+    std::string begin = "::simt::launched([&](auto&... simt_arguments) { ";
+    if (!tokens_[chevrons - 1].is(">")) {
+      begin += "if constexpr (requires { ::simt::holds_pointer<decltype(simt_arguments)...>( " +
+               kernel + "); }) ::simt::in_this_copy<decltype(simt_arguments)...>( " + kernel +
+               ")(simt_arguments...); else ";
+    }
+    edits_.insert(tokens_[first].at, begin);
+    edits_.replace(tokens_[chevrons], tokens_[chevrons], "(simt_arguments...); }).configured(");
+    edits_.replace(tokens_[end], tokens_[end + 2], ")");
+    const std::size_t close = closing(tokens_, open);
+    // Between < and > a comma separates no arguments.
+    bool has_lists = false;
+    for (std::size_t i = open + 1; i < close; ++i) has_lists |= tokens_[i].is("<");
+    for (std::size_t i = open + 1; i < close; ++i) {
+      // Passed on, NULL would be a number.
+      const bool is_argument = (tokens_[i - 1].is("(") || tokens_[i - 1].is(",")) &&
+                               i + 1 < tokens_.size() &&
+                               (tokens_[i + 1].is(",") || tokens_[i + 1].is(")"));
+      if (is_argument && tokens_[i].is("__null")) {
+        edits_.replace(tokens_[i], tokens_[i], "nullptr");
+      } else if (is_argument && tokens_[i].kind == Kind::name && !has_lists) {
+        // The kernel may take it by reference.
+        edits_.insert(tokens_[i].at, "::simt::argument(");
+        edits_.insert(tokens_[i].end(), ")");
+      }
+      if (tokens_[i].is("(") || tokens_[i].is("{")) i = closing(tokens_, i);
+    }
+  }
+
+  // The first argument after the bracket at `open` without a cast to void*, which would hide the
+  // types of the kernel's own arguments.
+  void uncover_kernel(std::size_t open) {
+    const auto is_at = [&](std::size_t i, const char* what) {
+      return i < tokens_.size() && tokens_[i].is(what);
+    };
+    const std::size_t cast = open + 1;
+    const std::size_t type = is_at(cast + 1, "const") ? cast + 2 : cast + 1;
+    const bool casts = is_at(open, "(") && is_at(cast, "(") && is_at(type, "void") &&
+                       is_at(type + 1, "*") && is_at(type + 2, ")");
+    for (std::size_t i = cast; casts && i <= type + 2; ++i) edits_.remove(tokens_[i]);
+  }
+
+  std::string_view source_;
+  std::vector<Token> tokens_;
+  Edits edits_;
+};
+
+}  // namespace
+
+std::string launches(std::string_view source) {
+  return Launches(source).run();
+}
+
+namespace {
+
+bool is_one_of(const Token& token, std::initializer_list<std::string_view> words) {
+  return std::any_of(
+      words.begin(), words.end(), [&](std::string_view word) { return token.is(word); });
+}
+
+// Whether the text has a word of the instructions by which blocks may wait for each other, so that
+// the program needs them (src/simulator/machine/waiting.cpp).
+bool may_wait(std::string_view text) {
+  static constexpr std::string_view kWords[] = {"atom", "red", "nanosleep", "volatile",
+                                                "gpu",  "sys", "gl"};
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() &&
+        (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_'))
+      continue;
+    const std::string_view word = text.substr(begin, i - begin);
+    if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
+    begin = i + 1;
+  }
+  return false;
+}
+
+class InlinePtx {
+ public:
+  explicit InlinePtx(std::string_view source)
+      : source_(source), tokens_(tokens_of(source)), users_(are_users(tokens_)), edits_(source) {}
+
+  std::string run() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (users_[i] && is_one_of(tokens_[i], {"asm", "__asm__", "__asm"})) i = translate(i);
+    }
+    return edits_.applied();
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t at, const std::string& why) const {
+    throw std::runtime_error(place_of(source_, tokens_[at]) + ": " + why);
+  }
+
+  // int f() asm("name"): not a statement.
+  bool is_label(std::size_t first, std::size_t open, std::size_t close) const {
+    if (open > first + 1 || first == 0) return false;
+    for (std::size_t i = open; i < close; ++i) {
+      if (is_one_of(tokens_[i], {":", "::"})) return false;
+    }
+    const Token& before = tokens_[first - 1];
+    if (before.is(")")) {
+      const std::size_t condition = opening(tokens_, first - 1);
+      return condition == 0 || condition >= tokens_.size() ||
+             !is_one_of(tokens_[condition - 1], {"if", "while", "for", "switch"});
+    }
+    return !is_one_of(before, {";", "{", "}", ":", "else", "do"}) && before.kind != Kind::directive;
+  }
+
+  // Translates the statement that begins there and returns its last token.
+  std::size_t translate(std::size_t first) {
+    std::size_t open = first + 1;
+    while (open < tokens_.size() && is_one_of(
+                                        tokens_[open], {"volatile", "__volatile__", "__volatile",
+                                                        "inline", "__inline__", "goto"})) {
+      if (tokens_[open].is("goto")) refuse(first, "asm goto is no inline PTX");
+      ++open;
+    }
+    if (open == tokens_.size() || !tokens_[open].is("(")) return first;
+    const std::size_t close = closing(tokens_, open);
+    if (close == tokens_.size()) refuse(first, "a ) is missing after asm");
+    if (is_label(first, open, close)) return close;
+
+    std::size_t at = open + 1;
+    std::string text;
+    while (at < close && !is_one_of(tokens_[at], {":", "::"})) text += tokens_[at++].text;
+    edits_.replace(
+        tokens_[first], tokens_[open - 1],
+        may_wait(text) ? "::simt::ptx_between_blocks" : "::simt::ptx");
+    edits_.insert(tokens_[at].at, ", {");
+    // The outputs, the inputs and what is clobbered, each after a colon.
+    int section = 0;
+    while (at < close) {
+      const Token& token = tokens_[at];
+      if (token.is(":") || token.is("::")) {
+        section += token.is("::") ? 2 : 1;
+        edits_.remove(token);
+        ++at;
+      } else if (section > 2) {
+        edits_.remove(token);
+        ++at;
+      } else {
+        at = operand(at, close, section);
+      }
+    }
+    edits_.insert(tokens_[close].at, "}");
+    return close;
+  }
+
+  // [name] "constraint" (expression) and the comma after it. Returns the token after them.
+  std::size_t operand(std::size_t at, std::size_t close, int section) {
+    std::string call = section == 1 ? "::simt::ptx_output(" : "::simt::ptx_input(";
+    if (tokens_[at].is("[") && at + 2 < close && tokens_[at + 2].is("]")) {
+      call += "\"[" + std::string(tokens_[at + 1].text) + "]\" ";
+      edits_.replace(tokens_[at], tokens_[at + 2], "");
+      at += 3;
+    }
+    if (at >= close || tokens_[at].kind != Kind::text) {
+      refuse(std::min(at, close), "this operand of inline PTX cannot be read");
+    }
+    edits_.insert(tokens_[at].at, call);
+    while (at < close && tokens_[at].kind == Kind::text) ++at;
+    if (at >= close || !tokens_[at].is("(")) {
+      refuse(std::min(at, close), "this operand of inline PTX cannot be read");
+    }
+    edits_.insert(tokens_[at].at, ", ");
+    at = closing(tokens_, at) + 1;
+    if (at > close) refuse(close, "this operand of inline PTX cannot be read");
+    edits_.insert(tokens_[at - 1].end(), ")");
+    if (tokens_[at].is(",")) return at + 1;
+    edits_.insert(tokens_[at - 1].end(), ",");
+    return at;
+  }
+
+  const std::string_view source_;
+  const std::vector<Token> tokens_;
+  const std::vector<bool> users_;
+  Edits edits_;
+};
+
+}  // namespace
+
+std::string inline_ptx(std::string_view source) {
+  return InlinePtx(source).run();
+}
+
+namespace {
+
+// Each receives the source that the previous one returned.
+using Rewriter = std::string(std::string_view source);
+constexpr Rewriter* kInOrder[] = {sgemm, qualifiers, launches, inline_ptx};
+
+}  // namespace
+
+std::string rewritten(std::string_view source) {
+  std::string text(source);
+  for (Rewriter* rewriter : kInOrder) text = rewriter(text);
+  return text;
+}
+
+}  // namespace rewrite

@@ -1,0 +1,428 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "simulator/rewrite/rewritten.h"
+#include "simulator/rewrite/tokens.h"
+#include "testing/fuzz.h"
+
+namespace rewrite {
+namespace {
+
+// "k | <<< | 1 | , | 2"
+std::string joined(std::string_view source) {
+  std::string words;
+  for (const Token& token : tokens_of(source)) {
+    if (!words.empty()) words += " | ";
+    words += token.text;
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("a launch is read as tokens, and a >> stays apart") {
+  CHECK(
+      joined("k<A, (x>y)><<<g, 1>>>(p);") ==
+      "k | < | A | , | ( | x | > | y | ) | > | <<< | g | , | 1 | > | > | > | ( | p | ) | ;");
+  CHECK(
+      joined("std::vector<std::vector<int>> v; p->q; a << b") ==
+      "std | :: | vector | < | std | :: | vector | < | int | > | > | v | ; | p | -> | q | ; | a "
+      "| << | b");
+  CHECK(joined("operator<<<T>(o)") == "operator | << | < | T | > | ( | o | )");
+}
+
+TEST_CASE("comments are skipped, and quoted text is one token, whatever is in it") {
+  CHECK(joined("a /* k<<<1, \n 2>>>() */ b // <<< \\\n still\nc") == "a | b | c");
+  CHECK(
+      joined(R"x(f("k<<<1>>>\"()" L"//", '"', '\'', 'a'))x") ==
+      R"x(f | ( | "k<<<1>>>\"()" | L"//" | , | '"' | , | '\'' | , | 'a' | ))x");
+  CHECK(joined("R\"-(a \" )\" <<< )-\"s + R") == "R\"-(a \" )\" <<< )-\"s | + | R");
+  CHECK(joined("1'000 + 0x1p-3f + .5e+7 - 1.f") == "1'000 | + | 0x1p-3f | + | .5e+7 | - | 1.f");
+}
+
+TEST_CASE("a line of the preprocessor is one token with the lines that continue it") {
+  const auto tokens = tokens_of("  #define A(x) k<<<x, \\\n 1>>>() /* \n */ \n  a # b");
+  REQUIRE(tokens.size() == 4);
+  CHECK(tokens[0].kind == Kind::directive);
+  CHECK(tokens[0].text == "#define A(x) k<<<x, \\\n 1>>>() /* \n */ ");
+  CHECK(tokens[2].kind == Kind::sign);
+}
+
+TEST_CASE("line markers tell the user's tokens from the system's") {
+  const auto tokens = tokens_of("# 1 \"a3.cu\"\na\n# 1 \"/usr/b.h\" 1 3 4\nb\n# 2 \"a3.cu\" 2\nc");
+  const auto users = are_users(tokens);
+  REQUIRE(tokens.size() == 6);
+  CHECK(users[1]);
+  CHECK(!users[3]);
+  CHECK(users[5]);
+  CHECK(
+      code_of("# 1 \"a.cu\"\nf(\n# 2 \"x.h\" 3 4\n__null\n# 1 \"a.cu\"\n)\n#pragma unroll\n")
+          .size() == 5);
+}
+
+TEST_CASE("brackets find their partners in both directions") {
+  const auto tokens = tokens_of("f(a[1], {2}) )");
+  CHECK(closing(tokens, 1) == 10);
+  CHECK(opening(tokens, 10) == 1);
+  CHECK(closing(tokens, 3) == 5);
+  CHECK(opening(tokens, 11) == tokens.size());
+}
+
+TEST_CASE("edits leave every later token on its line") {
+  const std::string_view source = "a (b\n,\nc) d\ne";
+  const auto tokens = tokens_of(source);
+  Edits edits(source);
+  edits.replace(tokens[1], tokens[5], "!");
+  edits.insert(tokens[6].at, "<");
+  edits.insert(tokens[6].end(), ">");
+  CHECK(edits.applied() == "a !\n\n <d>\ne");
+
+  const std::string_view marked = "# 7 \"a.cu\"\n\n\tb c";
+  Edits in_file(marked);
+  in_file.insert(tokens_of(marked)[2].at, "more ");
+  CHECK(in_file.applied() == "# 7 \"a.cu\"\n\n\tb \n# 8 \"a.cu\"\nmore \n# 8 \"a.cu\"\n\t  c");
+}
+
+TEST_CASE("any text has tokens that are in order and within it") {
+  testing::Fuzz fuzz(
+      {"k<<<g, b>>>(a)", "R\"x(a)x\" f", "'\\''", "#define A \\\n b\n", "/* */ // \n 1e+5"},
+      {"<<<", ">", "\"", "'", "R\"(", "/*", "//", "\\\n", "\n#", "1e", "::"});
+  for (int i = 0; i < testing::fuzz_count(); ++i) {
+    const std::string source = fuzz.next();
+    INFO("input ", i);
+    std::size_t end = 0;
+    for (const Token& token : tokens_of(source)) {
+      REQUIRE(token.at >= end);
+      REQUIRE(!token.text.empty());
+      REQUIRE(token.end() <= source.size());
+      end = token.end();
+    }
+  }
+}
+
+namespace {
+
+// The kernel, the configuration and the arguments of the only launch: "k | g, b | p".
+std::string launch_in(const std::string& source) {
+  const std::string text = launches(source);
+  const std::string begin = "::simt::launched([&](auto&... simt_arguments) { ";
+  const std::string middle = "(simt_arguments...); }).configured(";
+  const std::size_t at = text.find(begin), end = text.find(middle);
+  if (at == text.npos || end == text.npos) return text;
+  std::string kernel = text.substr(at + begin.size(), end - at - begin.size());
+  if (const std::size_t otherwise = kernel.rfind("else "); otherwise != kernel.npos)
+    kernel.erase(0, otherwise + 5);
+  std::string rest = text.substr(end + middle.size());
+  // The marks of arguments that are only names.
+  const std::string mark = "::simt::argument(";
+  for (std::size_t found; (found = rest.find(mark)) != rest.npos;) {
+    rest.erase(rest.find(')', found), 1);
+    rest.erase(found, mark.size());
+  }
+  return text.substr(0, at) + "[" + kernel + "](" + rest;
+}
+
+std::string refusal_of(const std::string& source) {
+  try {
+    return rewritten(source);
+  } catch (const std::runtime_error& refusal) {
+    return refusal.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a launch names its kernel in a call, whatever expression that is") {
+  CHECK(launch_in("k<<<1, 2>>>(p);") == "[k](1, 2)(p);");
+  CHECK(
+      launch_in("x; ns::k<A, (x > y)><<<g, b, 0, s>>>();") ==
+      "x; [ns::k<A, (x > y)>](g, b, 0, s)();");
+  CHECK(launch_in("if (a) ::k<B<C<1>>><<<g,\n b>>>(p);") == "if (a) [::k<B<C<1>>>](g,\n b)(p);");
+  CHECK(
+      launch_in("T::template k<3><<<1 << 2, b >> 1>>>(p)") ==
+      "[T::template k<3>](1 << 2, b >> 1)(p)");
+  CHECK(launch_in("(*pointer)<<<1, 2>>>(p)") == "[(*pointer)](1, 2)(p)");
+  CHECK(launch_in("return kernels[i]<<<1, 2>>>(p)") == "return [kernels[i]](1, 2)(p)");
+  CHECK(launch_in("this->a.k<<<1, 2>>>(p)") == "[this->a.k](1, 2)(p)");
+  CHECK(launch_in("choose(3)<<<dim3{1}, 2>>>(p)") == "[choose(3)](dim3{1}, 2)(p)");
+  CHECK(launch_in("k<<<v<a>(), 2>>>(f(__null), __null)") == "[k](v<a>(), 2)(f(__null), nullptr)");
+}
+
+TEST_CASE(
+    "an argument that is only a name is marked, because the kernel may take it by reference") {
+  CHECK(launches("k<<<1, 2>>>(p, p + 1, *q)").ends_with(")(::simt::argument(p), p + 1, *q)"));
+  CHECK(launches("k<<<1, 2>>>(f<a, b, c>(p))").ends_with("(f<a, b, c>(p))"));
+}
+
+TEST_CASE("cudaLaunchKernel gets the kernel without a cast that hides its type") {
+  CHECK(launches("cudaLaunchKernel((void*)k<A>, 1)") == "cudaLaunchKernel(k<A>, 1)");
+  CHECK(
+      launches("cudaLaunchCooperativeKernel((const void *)&k, g)") ==
+      "cudaLaunchCooperativeKernel(  &k, g)");
+  CHECK(launches("cudaLaunchKernel(k, (void*)p)") == "cudaLaunchKernel(k, (void*)p)");
+  CHECK(launches("f((void*)k)") == "f((void*)k)");
+}
+
+TEST_CASE("what only looks like a launch stays") {
+  for (const char* source :
+       {"// k<<<1, 2>>>(p)\n", "\"k<<<1, 2>>>(p)\"", "a << b", "a >> b > c",
+        "friend o& operator<<<T>(o&, T);", "R\"(k<<<1>>>())\""}) {
+    CHECK(launches(source) == source);
+  }
+}
+
+TEST_CASE("a launch that is not closed is refused with its place") {
+  CHECK(refusal_of("# 7 \"a.cu\"\n\nk<<<1, 2>>(p);") == "a.cu:8: this <<< is not closed by >>>");
+  CHECK(
+      refusal_of("k<<<1, 2>>>;") ==
+      "line 1: after <<<...>>> stand the kernel's arguments in brackets, if only ()");
+  CHECK(refusal_of("+ <<<1, 2>>>(p);") == "line 1: before <<< there is no name of a kernel");
+}
+
+TEST_CASE("a kernel says where it begins, and its declaration does not") {
+  CHECK(
+      qualifiers("__global__ void k(int a = {});") == "__attribute__((noipa)) void k(int a = {});");
+  CHECK(
+      qualifiers("template <class T> void __global__ k(T a) { f(); }") ==
+      "template <class T> void __attribute__((noipa)) k(T a) { ::simt::kernel_begins(); f(); }");
+}
+
+TEST_CASE("a device variable exists once, and is registered") {
+  const auto registered = [](const std::string& name, const char* kind) {
+    return " static const ::simt::DeviceVariable simt_variable_" + name + "(\"" + name +
+           "\", ::std::addressof( " + name + "), sizeof " + name +
+           ", ::simt::VariableKind::" + kind + ");";
+  };
+  CHECK(
+      qualifiers("__device__ int a[2], b = 1;") ==
+      "inline int a[2], b = 1;" + registered("a", "device") + registered("b", "device"));
+  CHECK(
+      qualifiers("static __constant__ S<1, 2> c;") ==
+      " inline S<1, 2> c;" + registered("c", "constant"));
+  CHECK(
+      qualifiers("__device__ float (*op)(float) = f;") ==
+      "inline float (*op)(float) = f;" + registered("op", "device"));
+  CHECK(
+      qualifiers("namespace { __device__ int a; }").starts_with("inline namespace simt_unnamed_"));
+  CHECK(qualifiers("extern __device__ int a;") == "extern  int a;");
+  CHECK(
+      qualifiers("static __device__ volatile int v;") ==
+      " inline volatile int v;" + registered("v", "device"));
+  CHECK(
+      qualifiers("__device__ __managed__ int m;") ==
+      "inline  __attribute__((aligned(4096))) int m;" + registered("m", "managed"));
+}
+
+TEST_CASE("a device function is a function") {
+  CHECK(qualifiers("__device__ int f(int a) { return a; }") == " int f(int a) { return a; }");
+  CHECK(qualifiers("__device__ S operator+(S a, S b);") == " S operator+(S a, S b);");
+  CHECK(
+      qualifiers("auto l = [=] __device__ (int i) { return i; };") ==
+      "auto l = [=]  (int i) { return i; };");
+  CHECK(
+      qualifiers("struct S { __device__ int f() const; int a; };") ==
+      "struct S {  int f() const; int a; };");
+}
+
+TEST_CASE("what is written for the user's words ends in their columns") {
+  const std::string line = "__device__ nosuch m;";
+  std::istringstream text(rewritten("# 7 \"my.cu\"\n" + line + "\n"));
+  int names = 0;
+  for (std::string part; std::getline(text, part);) {
+    if (!part.ends_with(" m), ")) continue;
+    ++names;
+    CHECK(part.size() <= line.size() + 1);
+  }
+  CHECK(names == 1);
+}
+
+TEST_CASE("a kernel knows the size of its cluster") {
+  CHECK(
+      qualifiers("__cluster_dims__(2, 1, 1) __global__ void k() {}") ==
+      " __attribute__((noipa)) void k() { ::simt::kernel_begins(); ::simt::cluster_begins( 2 , 1 "
+      ", 1 );}");
+  CHECK(
+      qualifiers("__global__ void __cluster_dims__(4) k() {}").find("cluster_begins( 4 )") !=
+      std::string::npos);
+}
+
+TEST_CASE("an alignas comes before what __shared__ becomes") {
+  const std::string shared = "__attribute__((aligned(128))) constinit thread_local";
+  CHECK(qualifiers("{ __shared__ float s[2]; }") == "{ " + shared + " float s[2]; }");
+  CHECK(
+      qualifiers("{ __shared__ alignas(16) float s[2]; }") ==
+      "{ alignas ( 16 ) " + shared + "  float s[2]; }");
+  CHECK(qualifiers("{ extern __shared__ float s[]; }") == "{ extern " + shared + " float s[]; }");
+}
+
+TEST_CASE("any source is rewritten or refused in a sentence") {
+  testing::Fuzz fuzz(
+      {"__global__ void k(int* p) { p[0] = 1; }\nvoid f() { k<<<1, 32>>>(p); }\n",
+       "namespace { static __device__ float a[4], b = {}; }\n",
+       "{ extern volatile __shared__ alignas(16) float s[]; }"},
+      {"<<<", ">>>", "__global__", "__device__", "__shared__", "alignas(", "(", ")", "{", "}",
+       "namespace", "template", "<", ">", "::"});
+  testing::fuzz<std::runtime_error>(
+      [&] { return fuzz.next(); }, [](const std::string& source) { rewritten(source); });
+}
+
+TEST_CASE("an asm statement becomes a call with its operands") {
+  CHECK(
+      inline_ptx(
+          "asm volatile(\"a %0, %1;\" : \"=r\"(x) : \"r\"(y[2]), \"n\"(16) : \"memory\");") ==
+      "::simt::ptx(\"a %0, %1;\" , { ::simt::ptx_output(\"=r\", (x)),  "
+      "::simt::ptx_input(\"r\", (y[2])), ::simt::ptx_input(\"n\", (16)),  });");
+  CHECK(inline_ptx("asm(\"bar.sync 0;\");") == "::simt::ptx(\"bar.sync 0;\", {});");
+  CHECK(inline_ptx("__asm__ __volatile__(\"\" ::: \"memory\");") == "::simt::ptx(\"\" , { });");
+  CHECK(
+      inline_ptx("asm(\"a\" \"b\" :: \"l\"(f(p, q)));") ==
+      "::simt::ptx(\"a\" \"b\" , { ::simt::ptx_input(\"l\", (f(p, q))),});");
+  CHECK(
+      inline_ptx("asm(\"x %[a];\" : [a] \"+f\"(v.x));") ==
+      "::simt::ptx(\"x %[a];\" , {  ::simt::ptx_output(\"[a]\" \"+f\", (v.x)),});");
+}
+
+TEST_CASE("instructions by which blocks may wait for each other have another call") {
+  CHECK(
+      inline_ptx("asm(\"red.global.add.s32 [%0], 1;\" :: \"l\"(p));").find("between") !=
+      std::string::npos);
+  CHECK(
+      inline_ptx("asm(\"ld.acquire.gpu.u32 %0, [%1];\" : \"=r\"(x) : \"l\"(p));").find("between") !=
+      std::string::npos);
+  CHECK(inline_ptx("asm(\"ld.shared.global_.f32;\");").find("between") == std::string::npos);
+}
+
+TEST_CASE("lines stay where they are") {
+  const std::string source =
+      "# 1 \"a.cu\"\nvoid f() {\n  if (x)\n    asm volatile (\"a\\n\"\n      \"b\"\n      : "
+      "\"=r\"(x),\n"
+      "        \"=r\"(y)\n      :\n      : \"memory\"\n    );\n}\nint z;\n";
+  const std::string result = inline_ptx(source);
+  // Line markers say where the text after them stands.
+  const std::size_t end = result.find("int z;"), marker = result.rfind("# ", end);
+  const std::size_t text = result.find('\n', marker) + 1;
+  const auto line = std::stol(result.substr(marker + 2)) +
+                    std::count(result.begin() + text, result.begin() + end, '\n');
+  CHECK(line == 11);
+  CHECK(result.find("simt::ptx") != std::string::npos);
+}
+
+TEST_CASE("asm labels, system headers and names with asm in them stay as they are") {
+  for (const char* source :
+       {"int f(int) asm(\"g\");", "extern int v __asm__(\"w\");", "int asm_count = 1;",
+        "# 1 \"/usr/include/x.h\" 1 3\nvoid f() { asm volatile(\"nop\"); }\n"}) {
+    CHECK(inline_ptx(source) == source);
+  }
+  CHECK(
+      inline_ptx("void f() { if (x) asm(\"a;\"); }") ==
+      "void f() { if (x) ::simt::ptx(\"a;\", {}); }");
+}
+
+TEST_CASE("an asm statement that cannot be read is refused with its line") {
+  CHECK_THROWS_WITH(
+      inline_ptx("\n\nvoid f() { asm volatile(\"a\" : x); }"),
+      doctest::Contains("this operand of inline PTX cannot be read"));
+  CHECK_THROWS_AS(inline_ptx("asm volatile(\"a\" : \"=r\"(x)"), std::runtime_error);
+}
+
+TEST_CASE("any asm statement is rewritten or refused with a sentence") {
+  testing::Fuzz fuzz(
+      {"asm volatile(\"a %0;\" : \"=r\"(x) : [b] \"r\"(y) : \"memory\");",
+       "if (x) asm(\"bar.sync 0;\"); else __asm__ __volatile__(\"\" ::: \"memory\");",
+       "int f() asm(\"g\");"},
+      {"asm", "volatile", "(", ")", "::", ":", "\"r\"", "[a]", "{", "}"});
+  testing::fuzz<std::runtime_error>(
+      [&] { return fuzz.next(); }, [](const std::string& source) { inline_ptx(source); });
+}
+
+namespace {
+
+// How simt_sgemm calls the sgemm of that source; empty if it is called as it is.
+std::string call_in(const std::string& source) {
+  const std::string text = sgemm(source);
+  if (text == source) return "";
+  const std::size_t begin = text.find("{ sgemm(", source.size()) + 8;
+  return text.substr(begin, text.find("); }", begin) - begin);
+}
+
+std::string refusal_of_sgemm(const std::string& source) {
+  try {
+    return "not refused: " + sgemm(source);
+  } catch (const std::runtime_error& refusal) {
+    return refusal.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an sgemm with the expected parameters is called as it is") {
+  CHECK(
+      call_in("void sgemm(int M, int N, int K, float alpha, const float* __restrict__ A, float "
+              "const* B, float beta, float* C) {}") == "");
+  CHECK(
+      call_in("void sgemm(int, int, int, float, const float*, const float*, float, float*) {}") ==
+      "");
+  CHECK(call_in("void sgemm(float* A, float* B, float* C); int x;") == "");  // no definition
+  CHECK(call_in("struct S { void sgemm(float* a, int m) {} };") == "");
+  CHECK(call_in("namespace mine { void sgemm(float* a, int m) {} }") == "");
+  CHECK(call_in("int f() { return sgemm(1); }") == "");
+}
+
+TEST_CASE("names say which parameter is which, in any order and of any type") {
+  CHECK(
+      call_in("void sgemm(float *d_A, float *d_B, float *d_C, int m, int k, int n) {}") ==
+      "(float*)A, (float*)B, (float*)C, M, K, N");
+  CHECK(
+      call_in("int f() { return 1; }\nvoid sgemm(size_t M, size_t N, size_t K, float alpha = 1,\n"
+              "const __half* A, int lda, const __half* B, int ldb, float beta, float C[], int ldc, "
+              "cudaStream_t stream) {}") ==
+      "M, N, K, alpha, (__half*)A, K, (__half*)B, N, beta, (float*)C, N, 0");
+  CHECK(
+      call_in("void sgemm(int M, int K, int N, float alpha, const float* A, const float* B, float "
+              "beta, float* C) {}") == "M, K, N, alpha, (float*)A, (float*)B, beta, (float*)C");
+  CHECK(
+      call_in(
+          "void sgemm(int x, int y, int z, float p, float* q, float* r, float s, float* t) {}") ==
+      "M, N, K, alpha, (float*)A, (float*)B, beta, (float*)C");
+}
+
+TEST_CASE("an sgemm that other files cannot call by its name is called in its own file") {
+  const std::string parameters =
+      "void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, "
+      "float* C) {}";
+  const std::string call = "M, N, K, alpha, (float*)A, (float*)B, beta, (float*)C";
+  CHECK(call_in(parameters) == "");
+  CHECK(call_in("static " + parameters) == call);
+  CHECK(call_in("extern \"C\" " + parameters) == call);
+  CHECK(call_in("extern \"C\" {\n" + parameters + "\n}") == call);
+}
+
+TEST_CASE("a file with a main is a program, whatever its sgemm is like") {
+  CHECK(call_in("void sgemm(float* x, int p) {}\nint main() {}") == "");
+}
+
+TEST_CASE("parameters that cannot be told apart are shown beside those that make try calls") {
+  const std::string text = refusal_of_sgemm(
+      "# 1 \"a.cu\"\nint x;\nvoid sgemm(float *x, float *y,\n    float *z, int p) {}");
+  CHECK(
+      text.starts_with("a.cu:2: it is not clear which parameter of sgemm is which. Here it is\n"
+                       "  void sgemm(float *x, float *y, float *z, int p)\n"
+                       "and make try calls\n  void sgemm(int M, int N, int K, float alpha, "));
+  // A matrix is missing, one is twice there, a pointer where a size is expected.
+  CHECK(refusal_of_sgemm("void sgemm(int M, int N, int K, float* A, float* C) {}")
+            .starts_with("line 1: "));
+  CHECK(refusal_of_sgemm(
+            "void sgemm(int M, int N, int K, float* A, float* d_A, float* B, float* C) {}")
+            .starts_with("line 1: "));
+  CHECK(refusal_of_sgemm("void sgemm(int* M, int N, int K, float* A, float* B, float* C) {}")
+            .starts_with("line 1: "));
+  CHECK(refusal_of_sgemm("void sgemm(int M, int N, int K, float* A, float* B, float* C) {}\n"
+                         "void sgemm(int M, int N, int K, half* A, half* B, half* C) {}")
+            .starts_with("line 1: there is more than one sgemm"));
+}
+
+}  // namespace rewrite

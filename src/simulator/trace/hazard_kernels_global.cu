@@ -1,0 +1,284 @@
+#include "simulator/trace/hazard_kernel_run.h"
+
+// clang-format off
+extern const std::vector<trace::HazardKernel> trace::hazards_in_global_memory = {
+    // Global memory.
+    {"beta * C, read and written by the same thread", KERNEL(2, 64) {
+       out[64 * B + T] = 2 * out[64 * B + T] + in[T];
+     }>, ""},
+    {"a block loads what another one stores", KERNEL(2, 64) {
+       out[64 * B + T] = in[T];
+       if (B == 1) partial[T] = out[T];
+     }>, "race_between_blocks"},
+    {"a block loads what another one stores later", KERNEL(2, 64) {
+       if (B == 0) partial[T] = out[64 + T];
+       if (B == 1) out[64 + T] = in[T];
+     }>, "race_between_blocks"},
+    {"a thread loads the result of its neighbour without a barrier", KERNEL(1, 64) {
+       out[T] = in[T];
+       partial[T] = out[63 - T];
+     }>, "race"},
+    {"a thread loads the result of its neighbour after a barrier", KERNEL(1, 64) {
+       out[T] = in[T];
+       __syncthreads();
+       partial[T] = out[63 - T];
+     }>, ""},
+    {"the result is shifted in place", KERNEL(4, 64) {
+       const unsigned i = 64 * B + T;
+       const float next = i + 1 < 256 ? out[i + 1] : 0;
+       out[i] = next;
+     }>, "race race_between_blocks"},
+    {"two blocks store the same element", KERNEL(2, 64) {
+       out[T] = B;
+     }>, "race_on_result"},
+    {"two threads store the same element", KERNEL(1, 64) {
+       out[T / 2] = T;
+     }>, "race_on_result"},
+    {"two threads store the same element, one after a barrier", KERNEL(1, 64) {
+       if (T < 32) out[T] = in[T];
+       __syncthreads();
+       if (T >= 32) out[T - 32] += in[T];
+     }>, ""},
+    {"bytes of one word of the result by two blocks", KERNEL(2, 2) {
+       reinterpret_cast<char*>(out)[2 * B + T] = 1;
+     }>, ""},
+    {"split K adds atomically", KERNEL(4, 64) {
+       atomicAdd(&out[T], in[64 * B + T]);
+     }>, ""},
+    {"split K adds without atomics", KERNEL(4, 64) {
+       out[T] += in[64 * B + T];
+     }>, "race_between_blocks race_on_result"},
+    {"__ldg of what the launch stores", KERNEL(1, 64) {
+       out[T] = in[T];
+       __syncthreads();
+       partial[T] = __ldg(&out[63 - T]);
+     }>, "read_only_is_stored"},
+    {"__ldg of what nobody stores", KERNEL(2, 64) {
+       out[64 * B + T] = __ldg(&in[T]) + __ldg(&partial[T]);
+     }>, ""},
+    {"the last block adds up the partial sums", KERNEL(4, 64) {
+       __shared__ bool is_last;
+       const float sum = sum_of_warp(in[64 * B + T]);
+       if (T == 0) {
+         partial[B] = sum;
+         __threadfence();
+         is_last = atomicInc(&flags[0], 3) == 3;
+       }
+       __syncthreads();
+       if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3];
+     }>, ""},
+    {"the last block without a __threadfence", KERNEL(4, 64) {
+       __shared__ bool is_last;
+       const float sum = sum_of_warp(in[64 * B + T]);
+       if (T == 0) {
+         partial[B] = sum;
+         is_last = atomicAdd(&flags[0], 1u) == 3;
+       }
+       __syncthreads();
+       if (is_last && T == 0) out[0] = partial[0] + partial[1] + partial[2] + partial[3];
+     }>, "race_between_blocks"},
+    {"the last block, when all threads store", KERNEL(4, 64) {
+       __shared__ unsigned ticket;
+       partial[64 * B + T] = in[64 * B + T];
+       __threadfence();
+       __syncthreads();
+       if (T == 0) ticket = atomicAdd(&flags[0], 1u);
+       __syncthreads();
+       if (ticket == 3) out[T] = partial[T] + partial[64 + T] + partial[128 + T] + partial[192 + T];
+     }>, ""},
+    {"no counter: block 0 adds up what the others store", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       __threadfence();
+       if (B == 0) out[T] = partial[T] + partial[64 + T];
+     }>, "race_between_blocks"},
+    {"stream-K: the first block waits for the second one's part", KERNEL(2, 64) {
+       if (B == 1) {
+         partial[T] = in[T];
+         __threadfence();
+         __syncthreads();
+         if (T == 0) atomicExch(&flags[0], 1u);
+       } else {
+         if (T == 0) {
+           while (atomicAdd(&flags[0], 0u) == 0) {
+           }
+         }
+         __syncthreads();
+         out[T] = in[T] + partial[T];
+       }
+     }>, ""},
+    {"stream-K with a chain of volatile flags", KERNEL(4, 32) {
+       volatile unsigned* const ready = flags;
+       float sum = in[T];
+       if (B < 3) {
+         while (ready[B + 1] == 0) {
+         }
+         __syncwarp();
+         sum += partial[32 * (B + 1) + T];
+       }
+       partial[32 * B + T] = sum;
+       __threadfence();
+       __syncwarp();
+       if (T == 0) ready[B] = 1;
+       if (B == 0) out[T] = sum;
+     }>, ""},
+    {"stream-K with a flag that is set before the part is stored", KERNEL(2, 64) {
+       if (B == 1) {
+         __threadfence();
+         if (T == 0) atomicAdd(&flags[0], 1u);
+         __syncthreads();
+         partial[T] = in[T];
+       } else {
+         if (T == 0) {
+           while (atomicAdd(&flags[0], 0u) == 0) {
+           }
+         }
+         __syncthreads();
+         out[T] = in[T] + partial[T];
+       }
+     }>, "race_between_blocks"},
+    {"a barrier of all blocks, built from a counter", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       __syncthreads();
+       if (T == 0) {
+         __threadfence();
+         atomicAdd(&flags[0], 1u);
+         while (*reinterpret_cast<volatile unsigned*>(&flags[0]) < 4) __nanosleep(100);
+         __threadfence();
+       }
+       __syncthreads();
+       out[64 * B + T] = partial[64 * (3 - B) + T];
+     }>, ""},
+    {"a barrier of the whole grid", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       cg::this_grid().sync();
+       const float other = partial[64 * (3 - B) + T];
+       cg::this_grid().sync();
+       partial[64 * B + T] = other;
+     }>, ""},
+    {"a block barrier where a grid barrier is needed", KERNEL(4, 64) {
+       partial[64 * B + T] = in[T];
+       cg::this_grid().sync();
+       const float other = partial[64 * (3 - B) + T];
+       cg::sync(cg::this_thread_block());
+       partial[64 * B + T] = other;
+     }>, "race_between_blocks"},
+    {"a ticket from atomicInc that gives every block a different part", KERNEL(4, 64) {
+       __shared__ unsigned ticket;
+       if (T == 0) ticket = atomicInc(&flags[1], 100);
+       __syncthreads();
+       out[64 * ticket + T] = in[T];
+     }>, ""},
+    {"a buffer that two blocks hand back and forth", KERNEL(2, 32) {
+       volatile unsigned* const turn = flags;
+       for (unsigned i = 0; i < 3; ++i) {
+         while (*turn != 2 * i + B) {
+         }
+         __threadfence();
+         __syncwarp();
+         partial[T] = partial[T] + in[T];
+         __threadfence();
+         __syncwarp();
+         if (T == 0) *turn = 2 * i + B + 1;
+       }
+     }>, ""},
+    {"every thread of the consumer waits for its own element", KERNEL(1, 64) {
+       __shared__ float s[32];
+       __shared__ int ready[32];
+       if (T < 32) ready[T] = 0;
+       __syncthreads();
+       if (T < 32) {
+         while (atomicAdd(&ready[T], 0) == 0) {
+         }
+         out[T] = s[T];
+       } else {
+         s[T - 32] = in[T];
+         __threadfence_block();
+         atomicExch(&ready[T - 32], 1);
+       }
+     }>, ""},
+    {"producers and consumers that exchange buffers by flags", KERNEL(1, 64) {
+       __shared__ float s[32];
+       __shared__ volatile int full, empty;
+       if (T == 0) {
+         full = 0;
+         empty = 1;
+       }
+       __syncthreads();
+       float sum = 0;
+       for (int k = 0; k < 4; ++k) {
+         if (T < 32) {
+           while (full != k + 1) {
+           }
+           sum += s[T];
+           __threadfence_block();
+           __syncwarp();
+           if (T == 0) empty = k + 2;
+         } else {
+           while (empty != k + 1) {
+           }
+           s[T - 32] = in[32 * k + T];
+           __threadfence_block();
+           __syncwarp();
+           if (T == 32) full = k + 1;
+         }
+       }
+       if (T < 32) out[T] = sum;
+     }>, ""},
+    {"the consumer reports the buffer empty before it has read it", KERNEL(1, 64) {
+       __shared__ float s[32];
+       __shared__ volatile int full, empty;
+       if (T == 0) {
+         full = 0;
+         empty = 1;
+       }
+       __syncthreads();
+       float sum = 0;
+       for (int k = 0; k < 2; ++k) {
+         if (T < 32) {
+           while (full != k + 1) {
+           }
+           __threadfence_block();
+           __syncwarp();
+           if (T == 0) empty = k + 2;
+           sum += s[T];
+         } else {
+           while (empty != k + 1) {
+           }
+           s[T - 32] = in[32 * k + T];
+           __threadfence_block();
+           __syncwarp();
+           if (T == 32) full = k + 1;
+         }
+       }
+       if (T < 32) out[T] = sum;
+     }>, "race"},
+    {"a lock around the result", KERNEL(4, 32) {
+       if (T == 0) {
+         while (atomicCAS(&flags[0], 0u, 1u) != 0) {
+         }
+         __threadfence();
+         out[0] += in[B];
+         __threadfence();
+         atomicExch(&flags[0], 0u);
+       }
+     }>, ""},
+    {"a lock around a sum in shared memory", KERNEL(1, 64) {
+       __shared__ int lock;
+       __shared__ float sum;
+       if (T == 0) {
+         lock = 0;
+         sum = 0;
+       }
+       __syncthreads();
+       for (bool done = false; !done;) {
+         if (atomicCAS(&lock, 0, 1) == 0) {
+           sum += in[T];
+           __threadfence_block();
+           atomicExch(&lock, 0);
+           done = true;
+         }
+       }
+       __syncthreads();
+       out[T] = sum;
+     }>, ""},
+};

@@ -1,0 +1,190 @@
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+
+#include "simulator/trace/hazard_kernel_run.h"
+
+// clang-format off
+extern const std::vector<trace::HazardKernel> trace::hazards_of_pipelines = {
+    {"a pipeline of one thread: two stages of its own elements", KERNEL(1, 32) {
+       __shared__ float s[2][32];
+       auto pipe = cuda::make_pipeline();
+       float sum = 0;
+       for (int i = 0; i < 5; ++i) {
+         if (i < 4) {
+           pipe.producer_acquire();
+           cuda::memcpy_async(&s[i % 2][T], &in[32 * i + T], sizeof(float), pipe);
+           pipe.producer_commit();
+         }
+         if (i == 0) continue;
+         pipe.consumer_wait();
+         sum += s[(i - 1) % 2][T];
+         pipe.consumer_release();
+       }
+       out[T] = sum;
+     }>, ""},
+    {"the same, reading the stage that was committed last", KERNEL(1, 32) {
+       __shared__ float s[2][32];
+       auto pipe = cuda::make_pipeline();
+       float sum = 0;
+       for (int i = 0; i < 5; ++i) {
+         if (i < 4) {
+           pipe.producer_acquire();
+           cuda::memcpy_async(&s[i % 2][T], &in[32 * i + T], sizeof(float), pipe);
+           pipe.producer_commit();
+         }
+         if (i == 0) continue;
+         pipe.consumer_wait();
+         sum += s[i % 2][T];
+         pipe.consumer_release();
+       }
+       out[T] = sum;
+     }>, "copy_not_waited_for"},
+    {"a pipeline of one thread, read by another without a barrier", KERNEL(1, 64) {
+       __shared__ float s[64];
+       auto pipe = cuda::make_pipeline();
+       pipe.producer_acquire();
+       cuda::memcpy_async(&s[T], &in[T], sizeof(float), pipe);
+       pipe.producer_commit();
+       pipe.consumer_wait();
+       out[T] = s[63 - T];
+       pipe.consumer_release();
+     }>, "race"},
+    {"a pipeline of a block in two stages", KERNEL(2, 64) {
+       __shared__ float s[2][64];
+       __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+       const auto block = cg::this_thread_block();
+       auto pipe = cuda::make_pipeline(block, &state);
+       float sum = 0;
+       for (int i = 0; i <= 8; ++i) {
+         if (i < 8) {
+           pipe.producer_acquire();
+           cuda::memcpy_async(block, s[i % 2], in + 64 * i, cuda::aligned_size_t<16>(256), pipe);
+           pipe.producer_commit();
+         }
+         if (i == 0) continue;
+         pipe.consumer_wait();
+         sum += s[(i - 1) % 2][63 - T];
+         pipe.consumer_release();
+       }
+       out[64 * B + T] = sum;
+     }>, ""},
+    {"a pipeline of a block that nobody waits for", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state;
+       const auto block = cg::this_thread_block();
+       auto pipe = cuda::make_pipeline(block, &state);
+       pipe.producer_acquire();
+       cuda::memcpy_async(block, s, in, sizeof s, pipe);
+       pipe.producer_commit();
+       block.sync();
+       out[T] = s[T];
+     }>, "copy_not_waited_for"},
+    {"a stage that is released before it is read", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state;
+       const auto block = cg::this_thread_block();
+       auto pipe = cuda::make_pipeline(block, &state);
+       float sum = 0;
+       for (int i = 0; i < 3; ++i) {
+         pipe.producer_acquire();
+         cuda::memcpy_async(block, s, in + 64 * i, sizeof s, pipe);
+         pipe.producer_commit();
+         pipe.consumer_wait();
+         pipe.consumer_release();
+         sum += s[63 - T];
+       }
+       out[T] = sum;
+     }>, "race"},
+    {"one warp produces, the others consume", KERNEL(1, 96) {
+       __shared__ float s[2][64];
+       __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+       const auto block = cg::this_thread_block();
+       auto pipe = cuda::make_pipeline(block, &state, 32);
+       if (T < 32) {
+         for (int i = 0; i < 6; ++i) {
+           pipe.producer_acquire();
+           for (int j = T; j < 64; j += 32) {
+             cuda::memcpy_async(&s[i % 2][j], &in[64 * i + j], sizeof(float), pipe);
+           }
+           pipe.producer_commit();
+         }
+       } else {
+         float sum = 0;
+         for (int i = 0; i < 6; ++i) {
+           pipe.consumer_wait();
+           sum += s[i % 2][95 - T];
+           pipe.consumer_release();
+         }
+         out[T - 32] = sum;
+       }
+     }>, ""},
+    {"a barrier waits for copies", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+       const auto block = cg::this_thread_block();
+       if (T == 0) init(&barrier, 64);
+       block.sync();
+       cuda::memcpy_async(block, s, in, sizeof s, barrier);
+       barrier.arrive_and_wait();
+       out[T] = s[63 - T];
+     }>, ""},
+    {"a barrier that was passed before the copies", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+       const auto block = cg::this_thread_block();
+       if (T == 0) init(&barrier, 64);
+       block.sync();
+       barrier.arrive_and_wait();
+       cuda::memcpy_async(block, s, in, sizeof s, barrier);
+       out[T] = s[T];
+     }>, "copy_not_waited_for"},
+    {"a barrier that no __syncthreads makes known", KERNEL(1, 64) {
+       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+       if (T == 0) init(&barrier, 64);
+       if (T < 32) __syncwarp();
+       barrier.arrive_and_wait();
+       out[T] = 1;
+     }>, "race"},
+    {"arrive, other work, wait", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+       if (T == 0) init(&barrier, 64);
+       __syncthreads();
+       for (int i = 0; i < 3; ++i) {
+         s[T] = in[T + i];
+         auto token = barrier.arrive();
+         const float other = in[T];
+         barrier.wait(std::move(token));
+         out[T] = other + s[63 - T];
+         barrier.arrive_and_wait();
+       }
+     }>, ""},
+    {"arrive without a wait", KERNEL(1, 64) {
+       __shared__ float s[64];
+       __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+       if (T == 0) init(&barrier, 64);
+       __syncthreads();
+       s[T] = in[T];
+       auto token [[maybe_unused]] = barrier.arrive();
+       out[T] = s[63 - T];
+     }>, "race"},
+    {"a group copies by cp.async and waits", KERNEL(1, 64) {
+       __shared__ float s[128];
+       const auto block = cg::this_thread_block();
+       cg::memcpy_async(block, s, in, sizeof(float) * 64);
+       cg::memcpy_async(block, s + 64, in + 64, sizeof(float) * 64);
+       cg::wait_prior<1>(block);
+       float sum = s[63 - T];
+       cg::wait(block);
+       out[T] = sum + s[127 - T];
+     }>, ""},
+    {"a group waits for too few copies", KERNEL(1, 64) {
+       __shared__ float s[128];
+       const auto block = cg::this_thread_block();
+       cg::memcpy_async(block, s, in, sizeof(float) * 64);
+       cg::memcpy_async(block, s + 64, in + 64, sizeof(float) * 64);
+       cg::wait_prior<1>(block);
+       out[T] = s[127 - T];
+     }>, "copy_not_waited_for"},
+};

@@ -1,0 +1,543 @@
+#include "simulator/trace/hazard_watch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "model/warp_access.h"
+#include "simulator/trace/source_lines.h"
+
+namespace trace {
+namespace {
+
+// Data layouts shared by gcc and clang (gcc/ubsan.cc; compiler-rt/lib/ubsan/ubsan_value.h).
+struct TypeDescriptor {
+  std::uint16_t kind;
+  std::uint16_t info;  // bit 0: signed
+  char name[1];        // "'float [8][128]'", of any length
+};
+struct OutOfBoundsData {
+  const char* file;
+  std::uint32_t line, column;
+  const TypeDescriptor* array;
+  const TypeDescriptor* index;
+};
+
+std::string_view line_of(std::string_view source, std::uint32_t line) {
+  for (; line > 1 && !source.empty(); --line) {
+    source.remove_prefix(std::min(source.find('\n'), source.size() - 1) + 1);
+  }
+  return source.substr(0, source.find('\n'));
+}
+
+// The name before the brackets that contain position `at`: "As" for "As[k][m]".
+std::string_view name_before(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return "";
+  int depth = text[at] == '[' ? 1 : 0;
+  std::size_t end = at + 1;
+  while (end > 0) {
+    const char c = text[end - 1];
+    depth += (c == ']') - (c == '[');
+    if (depth == 0 && c != '[' && c != ' ') break;
+    --end;
+  }
+  const auto is_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::size_t begin = end;
+  while (begin > 0 && is_name(text[begin - 1])) --begin;
+  return text.substr(begin, end - begin);
+}
+
+}  // namespace
+
+BadIndex bad_index(std::uintptr_t data, std::uintptr_t index) {
+  const auto& bad = *reinterpret_cast<const OutOfBoundsData*>(data);
+  std::string_view type = bad.array->name;
+  if (type.starts_with('\'') && type.ends_with('\'')) type = type.substr(1, type.size() - 2);
+  BadIndex result{"", static_cast<std::int64_t>(index), 0};
+  if (const std::size_t bracket = type.find('['); bracket != type.npos) {
+    std::from_chars(type.data() + bracket + 1, type.data() + type.size(), result.extent);
+  }
+  const std::string source = source_text(bad.file);
+  const std::string_view name =
+      bad.column > 0 ? name_before(line_of(source, bad.line), bad.column - 1) : "";
+  result.array = name.empty() ? "an array " + std::string(type) : std::string(name);
+  return result;
+}
+
+void BarrierWatch::begin_block(std::int64_t block, int threads) {
+  block_ = block;
+  count_ = 0;
+  left_.assign(threads, std::nullopt);
+  said_several_ = said_left_ = false;
+}
+
+std::vector<model::Hazard> BarrierWatch::barrier(
+    std::span<const bool> left, const WarpLog& log, const CallPaths& paths) {
+  const std::vector<Token>& at = log.paths();
+  const auto hazard = [&](model::HazardKind kind, std::size_t waits, std::size_t other) {
+    model::Hazard made{kind, "", 0, block_, {}, {}};
+    made.first = {static_cast<std::int64_t>(waits), 0, false, paths.places_of_call(at[waits])};
+    made.second = {
+        static_cast<std::int64_t>(other), 0, left[other],
+        left[other] ? log.last_places(static_cast<int>(other)) : paths.places_of_call(at[other])};
+    return made;
+  };
+  const auto first_waiting = [&](std::size_t from, std::size_t end) {
+    return static_cast<std::size_t>(
+        std::find(left.begin() + from, left.begin() + end, false) - left.begin());
+  };
+
+  std::vector<model::Hazard> found;
+  const std::size_t waits = first_waiting(0, left.size());
+  std::optional<std::size_t> elsewhere, gone, gone_between;
+  for (std::size_t warp = 0; warp < left.size(); warp += geometry_.lanes) {
+    const std::size_t end = std::min<std::size_t>(left.size(), warp + geometry_.lanes);
+    const std::size_t lane = first_waiting(warp, end);
+    for (std::size_t t = warp; t < end; ++t) {
+      if (left[t]) {
+        if (!left_[t]) left_[t] = count_;
+        if (!gone) gone = t;
+        if (!gone_between && *left_[t] > 0) gone_between = t;
+      } else if (at[t] != at[lane]) {
+        return {hazard(model::HazardKind::barrier_divergence, lane, t)};
+      } else if (at[t] != at[waits] && !elsewhere) {
+        elsewhere = t;
+      }
+    }
+  }
+  ++count_;
+  // Warps that meet at different barriers must reach the same number of them.
+  if ((said_several_ || elsewhere) && gone_between) {
+    return {hazard(model::HazardKind::barrier_divergence, waits, *gone_between)};
+  }
+  if (elsewhere && !std::exchange(said_several_, true)) {
+    found.push_back(hazard(model::HazardKind::several_barriers, waits, *elsewhere));
+  }
+  if (gone && !std::exchange(said_left_, true)) {
+    found.push_back(hazard(model::HazardKind::threads_left, waits, *gone));
+  }
+  return found;
+}
+
+void WatchedCells::watch(std::size_t array, std::size_t bytes, bool stays) {
+  if (arrays_.size() <= array) arrays_.resize(array + 1);
+  arrays_[array] = {std::vector<Page*>(bytes / 4 / kPageWords + 1, nullptr), bytes, stays};
+}
+
+void WatchedCells::begin_block() {
+  ++serial_;
+  for (Page** place : in_use_) {
+    free_.push_back(*place);
+    *place = nullptr;
+  }
+  in_use_.clear();
+  split_.clear();
+  more_.clear();
+}
+
+WatchedCells::Page* WatchedCells::new_page(const Array& array, Page*& place) {
+  if (!array.stays) in_use_.push_back(&place);
+  if (free_.empty()) return &pages_.emplace_back();
+  Page* const page = free_.back();
+  free_.pop_back();
+  page->fill({});
+  return page;
+}
+
+void WatchedCells::split(Cell& word) {
+  std::array<Cell, 4>& parts = split_.emplace_back();
+  parts.fill(word);
+  if (const MoreOfCell* known = more(word)) {
+    for (Cell& part : parts) {
+      const MoreOfCell copy = *known;
+      part.more_in = 0;
+      make_more(part) = copy;
+    }
+  }
+  word.split = static_cast<std::uint32_t>(split_.size() - 1);
+  word.split_in = serial_;
+}
+
+MoreOfCell& WatchedCells::make_more(Cell& cell) {
+  if (cell.more_in != serial_) {
+    cell.more = static_cast<std::uint32_t>(more_.size());
+    cell.more_in = serial_;
+    more_.emplace_back();
+  }
+  return more_[cell.more];
+}
+
+namespace {
+
+constexpr HazardWatch::Actor kNobody{0, HazardWatch::kNone};
+
+bool is_somebody(HazardWatch::Actor actor) {
+  return actor.site != HazardWatch::kNone;
+}
+
+// Adds a lane to the lanes of its warp that made the same access at the same moment. Entries from
+// before `start` are dropped, because they are ordered with everything that follows. So are the
+// lane's own, because what is ordered with its later access is ordered with them, too.
+void add(
+    std::vector<Together>& all, std::uint64_t key, std::uint32_t lane, std::uint32_t site,
+    ThreadOrder::Moment start) {
+  const Together added{key, lane, site};
+  std::erase_if(all, [&](Together& known) {
+    const bool is_older = known.key < key;
+    if (is_older && known.warp() == added.warp() && known.how() == added.how()) {
+      known.lanes &= ~lane;
+    }
+    return known.moment() < start || known.lanes == 0;
+  });
+  const auto same =
+      std::find_if(all.begin(), all.end(), [&](const Together& known) { return known.key == key; });
+  if (same == all.end()) {
+    all.push_back(added);
+  } else {
+    same->lanes |= lane;
+  }
+}
+
+}  // namespace
+
+void HazardWatch::watch(std::size_t array, std::size_t bytes, bool shared, std::uintptr_t begin) {
+  cells_.watch(array, bytes, shared);
+  if (is_shared_.size() <= array) is_shared_.resize(array + 1);
+  if (begins_.size() <= array) begins_.resize(array + 1);
+  begins_[array] = begin;
+  is_shared_[array] = shared;
+}
+
+void HazardWatch::begin_block(std::int64_t block, int threads) {
+  block_ = block;
+  cells_.begin_block();
+  order_.begin_block(threads);
+  reads_of_nothing_.clear();  // of an abandoned block
+  copies_.assign(threads, {});
+  arrivals_.clear();
+}
+
+HazardWatch::Actor HazardWatch::unordered_store(
+    const Cell& cell, int thread, std::uint64_t place) const {
+  if (cell.is_stored_by_agent()) {
+    const int agent = cell.store_thread() - Cell::kFirstAgent;
+    if (order_.knows(thread, agent, cell.store_moment())) return kNobody;
+    return {thread_of_site_[cell.store_site], cell.store_site};
+  }
+  if (order_.is_before(cell.store_moment(), cell.store_thread(), thread, place)) return kNobody;
+  return {cell.store_thread(), cell.store_site};
+}
+
+HazardWatch::Actor HazardWatch::unordered_agent_load(const Cell& cell, int thread) const {
+  const MoreOfCell* const more = cells_.more(cell);
+  if (more == nullptr) return kNobody;
+  for (const MoreOfCell::AgentRead& read : more->agent_reads) {
+    if (!order_.knows(thread, read.agent, read.action)) {
+      return {thread_of_site_[read.site], read.site};
+    }
+  }
+  return kNobody;
+}
+
+HazardWatch::Actor HazardWatch::unfenced_store(const Cell& cell, int thread) const {
+  if (cell.is_stored_by_agent()) return kNobody;
+  if (order_.is_fenced(cell.store_moment(), cell.store_thread(), thread)) return kNobody;
+  return {cell.store_thread(), cell.store_site};
+}
+
+model::HazardKind HazardWatch::kind_of_unordered(const Cell& cell) {
+  return cell.is_stored_by_agent() ? model::HazardKind::tile_not_waited_for
+                                   : model::HazardKind::race;
+}
+
+HazardWatch::Actor HazardWatch::unordered(
+    const Together& others, int thread, std::uint64_t place) const {
+  if (others.moment() < order_.block_start()) return kNobody;
+  for (std::uint32_t lanes = others.lanes; lanes != 0; lanes &= lanes - 1) {
+    const int other = geometry_.thread_of(others.warp(), std::countr_zero(lanes));
+    if (!order_.is_before(others.moment(), other, thread, place)) return {other, others.site};
+  }
+  return kNobody;
+}
+
+// Atomics do not race with each other, nor with volatile accesses of another warp. Within a warp, a
+// volatile access is treated as before Volta, when lanes ran in lockstep.
+bool HazardWatch::may_meet(const Together& others, int thread, How how) const {
+  if (how == How::plain || others.how() == How::plain) return false;
+  const bool both_volatile = how == How::is_volatile && others.how() == How::is_volatile;
+  return !both_volatile || others.warp() != geometry_.warp_of(thread);
+}
+
+HazardWatch::Actor HazardWatch::unordered_atomic(
+    const Cell& cell, int thread, How how, std::uint64_t place) const {
+  const MoreOfCell* const more = cells_.more(cell);
+  if (more == nullptr) return kNobody;
+  for (const Together& others : more->atomics) {
+    if (may_meet(others, thread, how)) continue;
+    if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
+  }
+  return kNobody;
+}
+
+HazardWatch::Actor HazardWatch::unordered_load(
+    const Cell& cell, int thread, How how, std::uint64_t place) const {
+  for (const Together& others : cell.loads) {
+    if (may_meet(others, thread, how)) continue;
+    if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
+  }
+  const MoreOfCell* const more = cells_.more(cell);
+  if (more == nullptr) return kNobody;
+  for (const Together& others : more->loads) {
+    if (may_meet(others, thread, how)) continue;
+    if (const Actor other = unordered(others, thread, place); is_somebody(other)) return other;
+  }
+  return kNobody;
+}
+
+void HazardWatch::note_load(Cell& cell, Actor actor, How how) {
+  const int warp = geometry_.warp_of(actor.thread);
+  const std::uint64_t key = Together::key_of(order_.now(actor.thread), warp, how);
+  const std::uint32_t lane = 1u << geometry_.lane_of(actor.thread);
+  for (Together& known : cell.loads) {
+    if (known.key != key) continue;
+    known.lanes |= lane;
+    return;
+  }
+  bool all_plain_of_other_warps = how == How::plain && !order_.has_edges();
+  for (Together& known : cell.loads) {
+    // Replaces an older load that finds no race that this load does not find, too.
+    const bool same_but_before =
+        known.warp() == warp && known.how() == how && known.moment() < order_.warp_start(warp);
+    if (known.moment() < order_.block_start() || same_but_before) {
+      known = {key, lane, actor.site};
+      return;
+    }
+    all_plain_of_other_warps &= known.warp() != warp && known.how() == How::plain;
+  }
+  // Of three warps two are enough: a thread that stores there races with at least one of them.
+  if (all_plain_of_other_warps && cell.loads[0].warp() != cell.loads[1].warp()) return;
+  add(cells_.make_more(cell).loads, key, lane, actor.site, order_.block_start());
+}
+
+void HazardWatch::note_plain_store(Cell& cell, Actor actor) {
+  cell.stored = order_.now(actor.thread) << Cell::kThreadBits | std::uint64_t(actor.thread);
+  cell.store_site = actor.site;
+  // An access that is ordered with this store is also ordered with the accesses before it.
+  cell.loads = {};
+  if (cells_.more(cell) != nullptr) cells_.make_more(cell) = {};
+}
+
+void HazardWatch::load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+  const std::uint32_t serial = cells_.serial();
+  const std::uintptr_t begin = begin_of(array);
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
+    if (cell.pending_in == serial) {
+      const Actor copier{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+    } else if (const Actor other = unordered_store(cell, actor.thread, begin + at);
+               is_somebody(other)) {
+      report(kind_of_unordered(cell), other, actor, array, at);
+    } else if (const Actor atomic = unordered_atomic(cell, actor.thread, how, begin + at);
+               is_somebody(atomic)) {
+      report(model::HazardKind::race, atomic, actor, array, at);
+    } else if (is_shared_[array] && !(bytes < 4 ? cell : word).is_initialized(serial)) {
+      reads_of_nothing_.push_back({actor, array, at, false});
+    }
+    note_load(cell, actor, how);
+  });
+}
+
+void HazardWatch::store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how) {
+  // A volatile store after a fence is a flag, and not code from before Volta.
+  if (how == How::is_volatile && order_.has_fenced(actor.thread)) how = How::atomic;
+  const std::uint32_t serial = cells_.serial();
+  const std::uintptr_t begin = begin_of(array);
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
+    const Actor agent = unordered_agent_load(cell, actor.thread);
+    Actor other = unordered_store(cell, actor.thread, begin + at);
+    const bool by_agent = is_somebody(other) && cell.is_stored_by_agent();
+    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, how, begin + at);
+    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, how, begin + at);
+    if (is_somebody(agent)) {
+      report(model::HazardKind::tile_in_use, agent, actor, array, at);
+    } else if (by_agent) {
+      report(model::HazardKind::tile_not_waited_for, other, actor, array, at);
+    } else if (cell.pending_in == serial && cell.store_thread() == actor.thread) {
+      const Actor copier{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+    } else if (is_somebody(other)) {
+      report(model::HazardKind::race, other, actor, array, at);
+    }
+    cell.initialized_in = word.initialized_in = serial;
+    if (how == How::plain) {
+      cell.pending_in = 0;
+      note_plain_store(cell, actor);
+    } else {
+      const std::uint64_t key =
+          Together::key_of(order_.now(actor.thread), geometry_.warp_of(actor.thread), how);
+      add(cells_.make_more(cell).atomics, key, 1u << geometry_.lane_of(actor.thread), actor.site,
+          order_.block_start());
+    }
+  });
+}
+
+void HazardWatch::update(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
+  if (!is_shared_[array]) return;
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](const Cell&, std::uint64_t at, const Cell& word) {
+    if (word.is_initialized(serial)) return;
+    reads_of_nothing_.push_back({actor, array, at, true});
+  });
+}
+
+void HazardWatch::copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor) {
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell&) {
+    Actor other = unordered_store(cell, actor.thread);
+    if (!is_somebody(other)) other = unordered_load(cell, actor.thread, How::plain);
+    if (!is_somebody(other)) other = unordered_atomic(cell, actor.thread, How::plain);
+    if (is_somebody(other)) report(model::HazardKind::race, other, actor, array, at);
+    const Actor agent = unordered_agent_load(cell, actor.thread);
+    if (is_somebody(agent)) report(model::HazardKind::tile_in_use, agent, actor, array, at);
+    note_plain_store(cell, actor);
+    cell.pending_in = cells_.serial();
+  });
+  copies_[actor.thread].issue({array, byte, bytes, actor});
+}
+
+void HazardWatch::use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies) {
+  constexpr int kBytes = 8;
+  cells_.for_each(array, byte, kBytes, [&](const Cell& cell, std::uint64_t at, const Cell&) {
+    if (at != byte) return;
+    if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+      report(kind_of_unordered(cell), other, actor, array, at);
+    } else if (
+        by_copies && !cell.is_stored_by_agent() &&
+        !order_.is_fenced(cell.store_moment(), cell.store_thread(), actor.thread, true)) {
+      const Actor initializer{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::not_fenced, initializer, actor, array, at);
+    }
+  });
+}
+
+void HazardWatch::agent_store(
+    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+    ThreadOrder::Moment action) {
+  if (thread_of_site_.size() <= actor.site) thread_of_site_.resize(actor.site + 1, 0);
+  thread_of_site_[actor.site] = actor.thread;
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, Cell& word) {
+    if (const Actor reader = unordered_agent_load(cell, actor.thread); is_somebody(reader)) {
+      report(model::HazardKind::tile_in_use, reader, actor, array, at);
+    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+      report(kind_of_unordered(cell), other, actor, array, at);
+    } else if (const Actor loads = unordered_load(cell, actor.thread, How::plain);
+               is_somebody(loads)) {
+      report(model::HazardKind::race, loads, actor, array, at);
+    } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
+      report(model::HazardKind::not_fenced, unfenced, actor, array, at);
+    }
+    note_plain_store(cell, actor);
+    cell.stored = action << Cell::kThreadBits | std::uint64_t(Cell::kFirstAgent + agent);
+    cell.pending_in = 0;
+    cell.initialized_in = word.initialized_in = serial;
+  });
+}
+
+void HazardWatch::agent_load(
+    std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+    ThreadOrder::Moment action) {
+  if (thread_of_site_.size() <= actor.site) thread_of_site_.resize(actor.site + 1, 0);
+  thread_of_site_[actor.site] = actor.thread;
+  const std::uint32_t serial = cells_.serial();
+  cells_.for_each(array, byte, bytes, [&](Cell& cell, std::uint64_t at, const Cell& word) {
+    if (cell.pending_in == serial) {
+      const Actor copier{cell.store_thread(), cell.store_site};
+      report(model::HazardKind::copy_not_waited_for, copier, actor, array, at);
+    } else if (const Actor other = unordered_store(cell, actor.thread); is_somebody(other)) {
+      report(kind_of_unordered(cell), other, actor, array, at);
+    } else if (!(bytes < 4 ? cell : word).is_initialized(serial)) {
+      reads_of_nothing_.push_back({actor, array, at, false});
+    } else if (const Actor unfenced = unfenced_store(cell, actor.thread); is_somebody(unfenced)) {
+      report(model::HazardKind::not_fenced, unfenced, actor, array, at);
+    }
+    std::vector<MoreOfCell::AgentRead>& reads = cells_.make_more(cell).agent_reads;
+    const auto known = std::find_if(
+        reads.begin(), reads.end(),
+        [&](const MoreOfCell::AgentRead& read) { return read.agent == agent; });
+    if (known == reads.end()) {
+      reads.push_back({action, agent, actor.site});
+    } else {
+      *known = {action, agent, actor.site};
+    }
+  });
+}
+
+void HazardWatch::commit(int thread) {
+  copies_[thread].commit();
+}
+
+void HazardWatch::wait(int thread, std::uint64_t groups_in_flight) {
+  copies_[thread].wait(
+      groups_in_flight, [&](const Copy& copy) { arrived(copy, order_.now(thread)); });
+}
+
+void HazardWatch::arrived(const Copy& copy, ThreadOrder::Moment moment) {
+  cells_.for_each(copy.array, copy.byte, copy.bytes, [&](Cell& cell, std::uint64_t, Cell& word) {
+    cell.pending_in = 0;
+    cell.initialized_in = word.initialized_in = cells_.serial();
+    cell.stored = moment << Cell::kThreadBits | std::uint64_t(copy.actor.thread);
+    cell.store_site = copy.actor.site;
+  });
+}
+
+void HazardWatch::arrive_copied(
+    int thread, std::uint32_t barrier, std::uint64_t phase, std::uint64_t place) {
+  arrivals_.add(barrier, {thread, copies_[thread].issued(), order_.now(thread), phase});
+  order_.arrive(thread, place);
+}
+
+void HazardWatch::completed(std::uint32_t barrier, std::uint64_t phase) {
+  arrivals_.complete(barrier, phase, [&](const CopyArrival& arrival) {
+    copies_[arrival.thread].wait_for_first(
+        arrival.copies, [&](const Copy& copy) { arrived(copy, arrival.moment); });
+  });
+}
+
+void HazardWatch::barrier() {
+  for (const ReadOfNothing& read : reads_of_nothing_) {
+    const Cell& cell = cells_.at(read.array, read.byte);
+    const bool stored_since =
+        cell.store_moment() >= order_.block_start() && cell.store_thread() != read.actor.thread;
+    const MoreOfCell* const more = read.by_atomic ? nullptr : cells_.more(cell);
+    const bool added_since = more != nullptr && !more->atomics.empty();
+    if (stored_since || added_since) continue;
+    report(model::HazardKind::uninitialized, read.actor, kNobody, read.array, read.byte);
+  }
+  reads_of_nothing_.clear();
+  order_.barrier();
+}
+
+void HazardWatch::misaligned(std::size_t array, std::uint64_t byte, Actor actor) {
+  report(model::HazardKind::misaligned, actor, kNobody, array, byte);
+}
+
+void HazardWatch::report(
+    model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte) {
+  const bool of_warps = geometry_.warp_of(first.thread) != geometry_.warp_of(second.thread);
+  const auto known = std::find_if(found_.begin(), found_.end(), [&](const Found& found) {
+    return found.kind == kind && found.array == array && found.first.site == first.site &&
+           found.second.site == second.site;
+  });
+  if (known == found_.end()) {
+    found_.push_back({kind, first, second, array, byte, block_, of_warps});
+  } else {
+    known->of_warps |= of_warps;
+  }
+}
+
+}  // namespace trace

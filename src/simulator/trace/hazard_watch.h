@@ -1,0 +1,307 @@
+// Finds what the threads of a block must not do with shared data. It follows the order in which the
+// warps ran, which is one of the orders that a GPU may choose.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/counts.h"
+#include "simulator/machine/async_copies.h"
+#include "simulator/trace/thread_order.h"
+#include "simulator/trace/warp_log.h"
+
+namespace trace {
+
+// Decodes what the compiler's check of array bounds (-fsanitize=bounds-strict) reports.
+
+// An index that is outside a dimension of an array.
+struct BadIndex {
+  std::string array;  // its name in the source, or its type without the source
+  std::int64_t index, extent;
+};
+
+// `data` and `index` are the arguments of __ubsan_handle_out_of_bounds, as numbers.
+BadIndex bad_index(std::uintptr_t data, std::uintptr_t index);
+
+// Checks whether the threads of a block may meet at the barriers where they do.
+//
+// CUDA C++ programming guide, independent thread scheduling: since Volta __syncthreads() is
+// "enforced per thread and thus will not succeed until reached by all non-exited threads in the
+// block". So a barrier does not wait for threads that have left. It is allowed in conditional code
+// only if the condition "evaluates identically across the entire thread block", so warps that wait
+// at different barriers are undefined, too, though today's GPUs let them pass: the block goes on.
+// (PTX defines bar.sync by its number, so two of those in one function are one barrier here.)
+
+class BarrierWatch {
+ public:
+  explicit BarrierWatch(model::WarpGeometry geometry) : geometry_(geometry) {}
+  void begin_block(std::int64_t block, int threads);
+
+  // The findings about a barrier that all threads have reached, except those that have `left`: one
+  // that ends the block, or the others once per block.
+  std::vector<model::Hazard> barrier(
+      std::span<const bool> left, const WarpLog& log, const CallPaths& paths);
+
+ private:
+  const model::WarpGeometry geometry_;
+  std::int64_t block_ = 0;
+  std::uint32_t count_ = 0;  // number of barriers so far
+  // Per thread that has left: the number of barriers it reached.
+  std::vector<std::optional<std::uint32_t>> left_;
+  bool said_several_ = false, said_left_ = false;
+};
+
+// The last accesses to each byte of an array that a later access may race with.
+
+enum class How : std::uint64_t { plain, atomic, is_volatile };
+
+// The lanes of one warp that made the same access at the same moment.
+struct Together {
+  std::uint64_t key = 0;  // moment, warp, How
+  std::uint32_t lanes = 0, site = 0;
+
+  static constexpr int kHowBits = 2, kWarpBits = 10;
+  static std::uint64_t key_of(ThreadOrder::Moment moment, int warp, How how) {
+    return (moment << kWarpBits | std::uint64_t(warp)) << kHowBits |
+           static_cast<std::uint64_t>(how);
+  }
+  ThreadOrder::Moment moment() const { return key >> (kHowBits + kWarpBits); }
+  int warp() const { return static_cast<int>(key >> kHowBits & ((1u << kWarpBits) - 1)); }
+  How how() const { return static_cast<How>(key & 3u); }
+};
+
+// Four bytes, or one byte if the word was accessed in parts. `more` is used only for a third group
+// of `loads` or for atomics.
+struct Cell {
+  std::uint64_t stored = 0;  // moment and thread of the last plain store, or moment and agent
+  std::uint32_t store_site = 0;
+  std::uint32_t initialized_in = 0;  // serial number of the block
+  std::array<Together, 2> loads{};
+  std::uint32_t pending_in = 0;         // serial number of the block, while a cp.async is in flight
+  std::uint32_t more = 0, more_in = 0;  // index in WatchedCells::more(), valid in that block
+  std::uint32_t split = 0, split_in = 0;  // index of the bytes' cells, valid in that block
+
+  // For a word that was split: whether any of its bytes is initialized, because nobody stores the
+  // padding of a struct.
+  bool is_initialized(std::uint32_t serial) const { return initialized_in == serial; }
+
+  static constexpr int kThreadBits = 11;
+  static constexpr int kFirstAgent = 1 << 10;  // a block has no more threads
+  ThreadOrder::Moment store_moment() const { return stored >> kThreadBits; }
+  int store_thread() const { return static_cast<int>(stored & ((1u << kThreadBits) - 1)); }
+  bool is_stored_by_agent() const { return store_thread() >= kFirstAgent; }
+};
+
+// What does not fit into a cell. This is rare.
+struct MoreOfCell {
+  std::vector<Together> loads, atomics;
+  // The last read by each agent (src/simulator/trace/thread_order.h) since the last store.
+  struct AgentRead {
+    ThreadOrder::Moment action;
+    int agent;
+    std::uint32_t site;
+  };
+  std::vector<AgentRead> agent_reads;
+};
+
+// The cells of all arrays, for one block at a time. Cells are created when the block first touches
+// their part of an array, because a block touches little of global memory.
+class WatchedCells {
+ public:
+  void watch(std::size_t array, std::size_t bytes, bool stays);
+  bool is_watched(std::size_t array) const {
+    return array < arrays_.size() && !arrays_[array].pages.empty();
+  }
+  void begin_block();
+  std::uint32_t serial() const { return serial_; }
+
+  // Calls visit(cell, byte, word) for each cell of these bytes; `word` is the cell itself, or the
+  // cell that was split.
+  template <class Visit>
+  void for_each(std::size_t array, std::uint64_t byte, int bytes, Visit visit) {
+    const std::uint64_t end = std::min<std::uint64_t>(byte + bytes, arrays_[array].bytes);
+    while (byte < end) {
+      Cell& word = cell_of(arrays_[array], byte / 4);
+      const bool whole = byte % 4 == 0 && end - byte >= 4;
+      if (whole && word.split_in != serial_) {
+        visit(word, byte, word);
+        byte += 4;
+      } else {
+        if (word.split_in != serial_) split(word);
+        std::array<Cell, 4>& parts = split_[word.split];
+        const std::uint64_t word_end = std::min(end, byte / 4 * 4 + 4);
+        for (; byte < word_end; ++byte) visit(parts[byte % 4], byte, word);
+      }
+    }
+  }
+
+  const Cell& at(std::size_t array, std::uint64_t byte) {
+    const Cell& word = cell_of(arrays_[array], byte / 4);
+    return word.split_in == serial_ ? split_[word.split][byte % 4] : word;
+  }
+
+  // more() finds the part that does not fit into a cell; make_more() creates it.
+  const MoreOfCell* more(const Cell& cell) const {
+    return cell.more_in == serial_ ? &more_[cell.more] : nullptr;
+  }
+  MoreOfCell& make_more(Cell& cell);
+
+ private:
+  static constexpr std::size_t kPageWords = 64;
+  using Page = std::array<Cell, kPageWords>;
+  struct Array {
+    std::vector<Page*> pages;
+    std::size_t bytes = 0;
+    bool stays = false;  // its cells are kept from block to block
+  };
+
+  Cell& cell_of(Array& array, std::uint64_t word) {
+    Page*& page = array.pages[word / kPageWords];
+    if (page == nullptr) page = new_page(array, page);
+    return (*page)[word % kPageWords];
+  }
+  Page* new_page(const Array& array, Page*& place);
+  void split(Cell& word);
+
+  std::vector<Array> arrays_;
+  std::deque<Page> pages_;  // all pages
+  std::vector<Page*> free_;
+  std::vector<Page**> in_use_;  // used by this block
+  std::deque<std::array<Cell, 4>> split_;
+  std::deque<MoreOfCell> more_;
+  std::uint32_t serial_ = 0;
+};
+
+// Watches one block at a time, byte by byte.
+class HazardWatch {
+ public:
+  // An access: its thread, and the caller's number for its site.
+  struct Actor {
+    int thread;
+    std::uint32_t site;
+  };
+  struct Found {
+    model::HazardKind kind;
+    Actor first, second;  // second.site == kNone if there is only one
+    std::size_t array;
+    std::uint64_t byte;  // from the start of the array
+    std::int64_t block;
+    bool of_warps;  // of different warps, at least once
+  };
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  explicit HazardWatch(model::WarpGeometry geometry = {}) : geometry_(geometry), order_(geometry) {}
+
+  // Watches an array of this size under the caller's number, from that address on. A block may load
+  // from shared memory only what it stored there.
+  void watch(std::size_t array, std::size_t bytes, bool shared = true, std::uintptr_t begin = 0);
+  bool is_watched(std::size_t array) const { return cells_.is_watched(array); }
+
+  void begin_block(std::int64_t block, int threads);
+  void load(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
+  void store(std::size_t array, std::uint64_t byte, int bytes, Actor actor, How how = How::plain);
+  // A cp.async, at its issue.
+  void copy(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  // The load of an atomic; its store follows.
+  void update(std::size_t array, std::uint64_t byte, int bytes, Actor actor);
+  void commit(int thread);
+  void wait(int thread, std::uint64_t groups_in_flight);
+  void fence(int thread, bool wide) { order_.fence(thread, wide); }
+  const ThreadOrder& order() const { return order_; }
+  // An atomic or volatile access to that address: acquire before its load, release after its store.
+  void acquire(int thread, std::uint64_t address) { order_.atomic_load(thread, address); }
+  void lock(int thread, std::uint64_t address) { order_.lock(thread, address); }
+  void release(int thread, std::uint64_t address) { order_.atomic_store(thread, address); }
+  void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
+    order_.warp_barrier(warp, lanes, mask);
+  }
+  void barrier();
+  // Barriers in shared memory: the initialization is a store. Who uses the barrier must come after
+  // it, and if the copy engine uses it, after a fence, too.
+  void use_barrier(std::size_t array, std::uint64_t byte, Actor actor, bool by_copies);
+  void proxy_fence(int thread) { order_.proxy_fence(thread); }
+  void barrier_fence(int thread) { order_.barrier_fence(thread); }
+  void arrive(int thread, std::uint64_t phase) { order_.arrive(thread, phase); }
+  // The thread arrives when its copies so far are complete; they are once `phase` of the barrier
+  // is.
+  void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase, std::uint64_t place);
+  void completed(std::uint32_t barrier, std::uint64_t phase);
+  void pass(int thread, std::uint64_t phase) { order_.pass(thread, phase); }
+  // A store or load by an agent (trace/thread_order.h) that `actor` started, as the agent's
+  // `action`.
+  ThreadOrder::Moment act(int agent) { return order_.act(agent); }
+  void learn_action(int thread, int agent, ThreadOrder::Moment action) {
+    order_.learn_action(thread, agent, action);
+  }
+  void agent_store(
+      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+      ThreadOrder::Moment action);
+  void agent_load(
+      std::size_t array, std::uint64_t byte, int bytes, Actor actor, int agent,
+      ThreadOrder::Moment action);
+  void end_block() { barrier(); }
+  void misaligned(std::size_t array, std::uint64_t byte, Actor actor);
+
+  // The first hazard for each kind, array and pair of sites.
+  const std::vector<Found>& found() const { return found_; }
+
+ private:
+  struct Copy {
+    std::size_t array;
+    std::uint64_t byte;
+    int bytes;
+    Actor actor;
+  };
+
+  // A load of memory that nobody has stored to. If another thread writes there in the same epoch,
+  // it is a race instead, unless both are atomics.
+  struct ReadOfNothing {
+    Actor actor;
+    std::size_t array;
+    std::uint64_t byte;
+    bool by_atomic;
+  };
+
+  // From that moment of its thread on, the copy acts like a store by the thread.
+  void arrived(const Copy& copy, ThreadOrder::Moment moment);
+  // An earlier access by another thread that must be ordered with this one but is not; kNone if
+  // there is none.
+  // `place`: the cell's address if locks order threads at present.
+  Actor unordered_store(const Cell& cell, int thread, std::uint64_t place = 0) const;
+  Actor unordered_agent_load(const Cell& cell, int thread) const;
+  // What an unordered store is: a race, or a copy that was not waited for.
+  static model::HazardKind kind_of_unordered(const Cell& cell);
+  Actor unfenced_store(const Cell& cell, int thread) const;
+  Actor unordered(const Together& others, int thread, std::uint64_t place) const;
+  Actor unordered_atomic(const Cell& cell, int thread, How how, std::uint64_t place = 0) const;
+  Actor unordered_load(const Cell& cell, int thread, How how, std::uint64_t place = 0) const;
+  std::uintptr_t begin_of(std::size_t array) const {
+    return order_.has_edges() ? begins_[array] : 0;
+  }
+  bool may_meet(const Together& others, int thread, How how) const;
+  void note_load(Cell& cell, Actor actor, How how);
+  void note_plain_store(Cell& cell, Actor actor);
+  void report(
+      model::HazardKind kind, Actor first, Actor second, std::size_t array, std::uint64_t byte);
+
+  const model::WarpGeometry geometry_;
+  ThreadOrder order_;
+  WatchedCells cells_;
+  std::vector<bool> is_shared_;                     // by array
+  std::vector<std::uintptr_t> begins_;              // by array
+  std::vector<machine::AsyncGroups<Copy>> copies_;  // per thread
+  CopyArrivals arrivals_;
+  std::vector<ReadOfNothing> reads_of_nothing_;  // in this epoch
+  std::vector<Found> found_;
+  std::vector<int> thread_of_site_;  // the last that started an agent's action there
+  std::int64_t block_ = 0;
+};
+
+}  // namespace trace

@@ -1,0 +1,592 @@
+#include "simulator/trace/hooks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "simulator/announce/pass.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/observer.h"
+#include "simulator/trace/audit.h"
+#include "simulator/trace/watch.h"
+
+namespace trace {
+
+__thread Hooks hooks;
+
+namespace {
+
+// The compiler passes return addresses; the instruction is before it.
+Token place(const void* return_address) {
+  return machine::place_of_code(return_address) - 1;
+}
+
+inline void append(LaneLog& log, Token token) {
+  *log.next_token++ = token;
+  if (!log.has_room()) machine::wait_for_room();
+}
+
+inline void step(Kind kind, const void* return_address) {
+  if (LaneLog* log = hooks.log) append(*log, make_token(place(return_address), kind));
+}
+
+// `frame` belongs to the hook, and the kernel called the hook: all of the kernel's stack is above.
+inline void measure_stack(const void* const* frame) {
+  const std::ptrdiff_t in_use = hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
+  if (in_use > hooks.deepest) hooks.deepest = in_use;
+}
+
+// Every function of a traced kernel starts here, so a stack overflow is detected before it happens.
+// `frame` points to the caller's frame pointer, and two words above it begins the part of the stack
+// that was in use when the caller was called.
+inline void enter(const void* caller, const void* here, const void* const* frame) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  if (reinterpret_cast<std::uintptr_t>(frame) < hooks.stack_floor) {
+    machine::fault("it needs more than 56 KB of local memory", caller);
+  }
+  if (reinterpret_cast<std::uintptr_t>(here) - hooks.kernel < hooks.kernel_bytes) {
+    hooks.above_kernel =
+        hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame[0]) - 2 * sizeof(void*);
+  }
+  measure_stack(frame);
+  append(*log, make_token(place(caller), Kind::kEnter));
+}
+
+// All other thread-local variables belong to the tracer, which would not survive a store to them.
+inline void require_shared(std::uintptr_t address, Token log2_bytes) {
+  const std::size_t first = (address - hooks.locals) / 4;
+  const std::size_t last = (address - hooks.locals + (std::size_t{1} << log2_bytes) - 1) / 4;
+  if (!hooks.is_shared[first] || !hooks.is_shared[last]) machine::go_astray();
+}
+
+// Whether `address` is a variable of the running thread in a function that has not returned.
+inline bool is_own_local(std::uintptr_t address, const void* const* frame) {
+  return address - reinterpret_cast<std::uintptr_t>(frame) <
+         hooks.stack_top - reinterpret_cast<std::uintptr_t>(frame);
+}
+
+void __attribute__((noinline, cold))
+load_in_flight(const void* pointer, const void* return_address) {
+  const void* const adder = machine::adder_of(pointer);
+  if (adder == nullptr) return;
+  log_told(
+      {Told::What::hazard, static_cast<std::uint8_t>(model::HazardKind::sum_in_flight), 0,
+       place(adder)},
+      1, return_address);
+}
+
+// Logs one access. The caller reports it to the audit, or makes the access itself.
+inline __attribute__((always_inline)) void log_access(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  LaneLog* log = hooks.log;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
+  const bool is_local = address - reinterpret_cast<std::uintptr_t>(frame) <
+                        hooks.sums - reinterpret_cast<std::uintptr_t>(frame);
+  if (log == nullptr || is_local || hooks.outside_kernel) return;
+  if (address - hooks.sums < hooks.stack_top - hooks.sums) {
+    if (kind == Kind::kLoad) load_in_flight(pointer, return_address);
+    return;
+  }
+  *log->next_address++ = address;
+  append(*log, make_token(place(return_address), kind, log2_bytes));
+  if (address - hooks.stacks < hooks.stack_bytes) machine::go_astray();
+  if (address - hooks.locals < hooks.locals_bytes) require_shared(address, log2_bytes);
+}
+
+// `frame` belongs to the hook. Above it are the frames of the function that called the hook, which
+// says where that was called, and of its caller.
+inline __attribute__((always_inline)) void note_if_local(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address,
+    const void* const* frame) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (kind != Kind::kStore || !is_own_local(address, frame)) return;
+  const auto* const of_caller = static_cast<const void* const*>(frame[0]);
+  hooks.local_stores->note(
+      address, 1u << log2_bytes,
+      {static_cast<machine::CodePlace>(place(of_caller[1])),
+       static_cast<machine::CodePlace>(place(return_address))});
+}
+
+void tell_audit(Kind kind, const void* pointer, std::size_t bytes, const void* return_address) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (hooks.log == nullptr) return;
+  const bool stores = kind == Kind::kStore || kind == Kind::kVolatileStore;
+  audit_announced(address, bytes, stores, return_address);
+}
+
+inline __attribute__((always_inline)) void access(
+    Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  if (hooks.log != nullptr) {
+    const auto frame = static_cast<const void* const*>(__builtin_frame_address(0));
+    measure_stack(frame);
+    note_if_local(kind, pointer, log2_bytes, return_address, frame);
+  }
+  log_access(kind, pointer, log2_bytes, return_address);
+  if (hooks.audited) tell_audit(kind, pointer, std::size_t{1} << log2_bytes, return_address);
+}
+
+// Called before the access is logged, because the log may be folded then.
+void will_store(Kind kind, const void* pointer) {
+  const bool narrow = machine::takes_block_scope();
+  if (is_load(kind) || hooks.log == nullptr || hooks.outside_kernel) return;
+  hooks.watch->will_store(pointer, narrow);
+}
+
+void volatile_access(Kind kind, const void* pointer, Token log2_bytes, const void* return_address) {
+  will_store(kind, pointer);
+  access(kind, pointer, log2_bytes, return_address);
+  if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
+}
+
+// A copy of a larger object. Its accesses are as wide as its size, its address and its type's
+// widest access allow.
+void log_pieces(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
+    const void* return_address) {
+  if (bytes == 0) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const int log2_bytes = std::countr_zero(bytes | address | widest);
+  for (std::size_t done = 0; done < bytes; done += std::size_t{1} << log2_bytes) {
+    log_access(kind, static_cast<const char*>(pointer) + done, log2_bytes, return_address);
+  }
+}
+
+void range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest,
+    const void* return_address) {
+  log_pieces(kind, pointer, bytes, widest, return_address);
+  if (hooks.audited) tell_audit(kind, pointer, bytes, return_address);
+}
+
+// gcc announces an object of 2, 4, 8 or 16 bytes as a range if its type's alignment is less than
+// its size and less than 8. For other sizes it does not tell the alignment.
+std::size_t widest_of_range(std::size_t bytes) {
+  return std::has_single_bit(bytes) && bytes <= 16 ? std::clamp<std::size_t>(bytes / 2, 1, 4) : 16;
+}
+
+}  // namespace
+
+std::vector<char> shared_words(std::span<const machine::KernelArray> arrays) {
+  const std::span<const std::byte> locals = machine::thread_locals();
+  std::vector<char> words(locals.size() / 4 + 1, 0);
+  const auto mark = [&](std::uintptr_t begin, std::size_t bytes) {
+    const std::size_t first = begin - reinterpret_cast<std::uintptr_t>(locals.data());
+    std::fill(words.begin() + first / 4, words.begin() + (first + bytes + 3) / 4, 1);
+  };
+  for (const machine::KernelArray& array : arrays) {
+    if (array.shared && array.bytes > 0) mark(array.begin, array.bytes);
+  }
+  for (const machine::MemoryRange& variable : machine::built_in_variables()) {
+    mark(variable.begin, variable.bytes);
+  }
+  return words;
+}
+
+void log_step(Kind kind, const void* at) {
+  step(kind, at);
+}
+
+void log_value(Kind kind, std::uint64_t value, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = value;
+  append(*log, make_token(place(at), kind));
+}
+
+void log_told(const Told& told, std::size_t bytes, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = told.first_word();
+  *log->next_address++ = told.value;
+  append(*log, make_token(place(at), Kind::kTold, std::countr_zero(bytes)));
+}
+
+void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* at) {
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(global);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(shared);
+  append(*log, make_token(place(at), Kind::kAsyncCopy, std::countr_zero(bytes)));
+  const auto to = reinterpret_cast<std::uintptr_t>(shared);
+  if (to - hooks.locals < hooks.locals_bytes) require_shared(to, std::countr_zero(bytes));
+}
+
+void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* at) {
+  if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) will_store(kind, pointer);
+  log_access(kind, pointer, static_cast<Token>(std::countr_zero(bytes)), at);
+  if (kind == Kind::kVolatileLoad) machine::will_read_atomically(pointer);
+}
+
+void log_matrix_row(Kind kind, const void* row, const void* at) {
+  constexpr Token kLog2RowBytes = 4;
+  LaneLog* log = hooks.log;
+  if (log == nullptr) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(row);
+  *log->next_address++ = address;
+  append(*log, make_token(place(at), kind, kLog2RowBytes));
+  if (row != nullptr) require_shared(address, kLog2RowBytes);
+}
+
+void log_range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* at) {
+  range(kind, pointer, bytes, widest, at);
+}
+
+void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* at) {
+  will_store(Kind::kAtomicStore, pointer);
+  log_access(load, pointer, std::countr_zero(bytes), at);
+  log_access(Kind::kAtomicStore, pointer, std::countr_zero(bytes), at);
+}
+
+}  // namespace trace
+
+// The functions that -fsanitize=thread, bounds-strict and -fsanitize-coverage=trace-pc call. The
+// compiler defines their names; the sanitizers' own runtime is not linked.
+#define HERE __builtin_return_address(0)
+extern "C" {
+void __tsan_init() {}
+// Virtual tables in host code of the traced copy. (For its atomics see
+// src/simulator/trace/hooks.cpp.)
+void __tsan_vptr_read(void**) {}
+void __tsan_vptr_update(void**, void*) {}
+
+void __tsan_func_entry(void* caller) {
+  trace::enter(caller, HERE, static_cast<const void* const*>(__builtin_frame_address(0)));
+}
+void __tsan_func_exit() {
+  trace::step(trace::Kind::kExit, HERE);
+  trace::hooks.exit = reinterpret_cast<std::uintptr_t>(HERE);
+}
+void __sanitizer_cov_trace_pc() {
+  // The instruction after a function's exit may begin a basic block. It belongs to the function,
+  // but the log has already left the function. If it counted as a place in the caller, it would
+  // mislead the merge.
+  constexpr std::uintptr_t kOneCall = 8;
+  if (reinterpret_cast<std::uintptr_t>(HERE) - trace::hooks.exit <= kOneCall) return;
+  trace::step(trace::Kind::kStep, HERE);
+}
+
+// The index has not been used yet.
+void __ubsan_handle_out_of_bounds(void* data, void* index) {
+  trace::LaneLog* log = trace::hooks.log;
+  if (log == nullptr || !trace::hooks.looks_for_hazards) return;
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(data);
+  *log->next_address++ = reinterpret_cast<std::uintptr_t>(index);
+  trace::hooks.watch->will_use_bad_index(
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(index)),
+      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), trace::hooks.stack_top,
+      *trace::hooks.local_stores);
+  trace::append(*log, trace::make_token(trace::place(HERE), trace::Kind::kBadIndex));
+  machine::go_astray();
+}
+
+// The compiler has put a value between a function's arrays and what its caller needs, and finds it
+// changed when the function returns.
+[[noreturn]] void __stack_chk_fail() {
+  const auto* const frame = static_cast<const void* const*>(__builtin_frame_address(0));
+  const auto begin = reinterpret_cast<std::uintptr_t>(frame);
+  const auto end = reinterpret_cast<std::uintptr_t>(frame[0]) + 2 * sizeof(void*);
+  if (trace::hooks.log == nullptr) {
+    static const char kSaid[] = "*** stack smashing detected ***\n";
+    static_cast<void>(!write(STDERR_FILENO, kSaid, sizeof kSaid - 1));
+    std::abort();
+  }
+  const auto store = trace::hooks.local_stores->highest(begin, end);
+  machine::fault(
+      "it stores beyond the end of a local array; make the array larger or the loop shorter",
+      store ? &__executable_start + store->back() + 1 : HERE);
+}
+
+void __tsan_read1(void* p) {
+  trace::access(trace::Kind::kLoad, p, 0, HERE);
+}
+void __tsan_read2(void* p) {
+  trace::access(trace::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_read4(void* p) {
+  trace::access(trace::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_read8(void* p) {
+  trace::access(trace::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_read16(void* p) {
+  trace::access(trace::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_write1(void* p) {
+  trace::access(trace::Kind::kStore, p, 0, HERE);
+}
+void __tsan_write2(void* p) {
+  trace::access(trace::Kind::kStore, p, 1, HERE);
+}
+void __tsan_write4(void* p) {
+  trace::access(trace::Kind::kStore, p, 2, HERE);
+}
+void __tsan_write8(void* p) {
+  trace::access(trace::Kind::kStore, p, 3, HERE);
+}
+void __tsan_write16(void* p) {
+  trace::access(trace::Kind::kStore, p, 4, HERE);
+}
+
+void __tsan_unaligned_read2(void* p) {
+  trace::access(trace::Kind::kLoad, p, 1, HERE);
+}
+void __tsan_unaligned_read4(void* p) {
+  trace::access(trace::Kind::kLoad, p, 2, HERE);
+}
+void __tsan_unaligned_read8(void* p) {
+  trace::access(trace::Kind::kLoad, p, 3, HERE);
+}
+void __tsan_unaligned_read16(void* p) {
+  trace::access(trace::Kind::kLoad, p, 4, HERE);
+}
+void __tsan_unaligned_write2(void* p) {
+  trace::access(trace::Kind::kStore, p, 1, HERE);
+}
+void __tsan_unaligned_write4(void* p) {
+  trace::access(trace::Kind::kStore, p, 2, HERE);
+}
+void __tsan_unaligned_write8(void* p) {
+  trace::access(trace::Kind::kStore, p, 3, HERE);
+}
+void __tsan_unaligned_write16(void* p) {
+  trace::access(trace::Kind::kStore, p, 4, HERE);
+}
+
+#define VOLATILE(bytes, log2_bytes)                                           \
+  void __tsan_volatile_read##bytes(void* p) {                                 \
+    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
+  }                                                                           \
+  void __tsan_volatile_write##bytes(void* p) {                                \
+    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
+  }                                                                           \
+  void __tsan_unaligned_volatile_read##bytes(void* p) {                       \
+    trace::volatile_access(trace::Kind::kVolatileLoad, p, log2_bytes, HERE);  \
+  }                                                                           \
+  void __tsan_unaligned_volatile_write##bytes(void* p) {                      \
+    trace::volatile_access(trace::Kind::kVolatileStore, p, log2_bytes, HERE); \
+  }
+VOLATILE(1, 0)
+VOLATILE(2, 1)
+VOLATILE(4, 2)
+VOLATILE(8, 3)
+VOLATILE(16, 4)
+#undef VOLATILE
+
+void __tsan_read_range(void* p, std::size_t bytes) {
+  trace::range(trace::Kind::kLoad, p, bytes, trace::widest_of_range(bytes), HERE);
+}
+void __tsan_write_range(void* p, std::size_t bytes) {
+  trace::range(trace::Kind::kStore, p, bytes, trace::widest_of_range(bytes), HERE);
+}
+
+// The compiler does not announce memcpy, memmove and memset. Traced code calls these functions
+// instead (Makefile). The objects may have a type with a smaller alignment than their address, so
+// they are moved word by word.
+void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
+  trace::log_pieces(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::log_pieces(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
+  return std::memcpy(to, from, bytes);
+}
+void* simt_memmove(void* to, const void* from, std::size_t bytes) {
+  trace::log_pieces(trace::Kind::kLoad, from, bytes, 4, HERE);
+  trace::log_pieces(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
+  return std::memmove(to, from, bytes);
+}
+void* simt_memset(void* to, int value, std::size_t bytes) {
+  trace::log_pieces(trace::Kind::kStore, to, bytes, 4, HERE);
+  const machine::OwnAccess own;
+  return std::memset(to, value, bytes);
+}
+}
+#undef HERE
+
+namespace trace {
+
+namespace {
+
+// Whether a variable of 4 or 8 bytes that contains this address has the value.
+bool holds(std::uintptr_t address, std::uintptr_t end, std::int64_t value) {
+  const auto content = [&](auto variable, std::uintptr_t at) {
+    if (at + sizeof variable > end) return false;
+    std::memcpy(&variable, reinterpret_cast<const void*>(at), sizeof variable);
+    return static_cast<std::int64_t>(variable) == value;
+  };
+  const std::uintptr_t word = address / 4 * 4, words = address / 8 * 8;
+  return content(std::int32_t{}, word) || content(std::uint32_t{}, word) ||
+         content(std::int64_t{}, words);
+}
+
+}  // namespace
+
+const LocalStores::Slot* LocalStores::find(std::uintptr_t address) const {
+  const Slot& slot = slots_[slot_of(address)];
+  return slot.address == address && slot.bytes > 0 ? &slot : nullptr;
+}
+
+std::optional<LocalStores::Places> LocalStores::highest(
+    std::uintptr_t begin, std::uintptr_t end) const {
+  const Slot* found = nullptr;
+  for (const Slot& slot : slots_) {
+    if (slot.bytes == 0 || slot.address < begin || slot.address >= end) continue;
+    if (found == nullptr || slot.address > found->address) found = &slot;
+  }
+  return found == nullptr ? std::nullopt : std::optional(found->places);
+}
+
+std::optional<LocalStores::Places> LocalStores::that_made(
+    std::int64_t index, std::uintptr_t begin, std::uintptr_t end) const {
+  for (const Slot& slot : slots_) {
+    if (slot.bytes == 0 || slot.address < begin || slot.address >= end) continue;
+    if (!holds(slot.address, end, index) &&
+        (slot.bytes < 8 || !holds(slot.address + slot.bytes / 2, end, index)))
+      continue;
+    for (const std::uintptr_t neighbour : {slot.address - slot.bytes, slot.address + slot.bytes}) {
+      const Slot* const other = find(neighbour);
+      if (other != nullptr && other->places == slot.places) return slot.places;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace trace
+
+// The accesses of a kernel that the compiler does not announce. announce/pass.h puts a call of
+// simt_announce before each such instruction.
+
+#if defined(__x86_64__)
+// The caller expects every register to be unchanged. It has pushed the announcement.
+asm(R"(
+	.text
+	.globl	simt_announce
+	.hidden	simt_announce
+	.type	simt_announce, @function
+simt_announce:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset 6, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register 6
+	pushq	%rax
+	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	subq	$512, %rsp
+	andq	$-64, %rsp
+	fxsave64	(%rsp)
+	cld
+	movq	16(%rbp), %rsi
+	movq	%rcx, %rdx
+	movq	8(%rbp), %rcx
+	call	simt_announced
+	fxrstor64	(%rsp)
+	leaq	-72(%rbp), %rsp
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+	popq	%rax
+	popq	%rbp
+	.cfi_def_cfa 7, 8
+	ret
+	.cfi_endproc
+	.size	simt_announce, .-simt_announce
+)");
+
+// `packed` is an Announcement, `place` the return address in the kernel.
+extern "C" __attribute__((used, visibility("hidden"))) void simt_announced(
+    const void* pointer, long packed, std::size_t rcx, const void* place) {
+  const auto announcement = announce::Announcement::unpacked(packed);
+  if (announcement.bytes == 0 && trace::hooks.log != nullptr) {
+    machine::fault("its access is made by an instruction that the tracer does not know", place);
+  }
+  const std::size_t bytes = announcement.bytes * (announcement.times_rcx ? rcx : 1);
+  const std::size_t widest = announcement.widest;
+  if (announcement.loads) trace::log_range(trace::Kind::kLoad, pointer, bytes, widest, place);
+  if (announcement.stores) trace::log_range(trace::Kind::kStore, pointer, bytes, widest, place);
+}
+#endif
+
+// The functions that the compiler calls for std::atomic under -fsanitize=thread. They receive the
+// memory order as a number. Host code of the traced copy uses them (guards of static variables,
+// std::shared_ptr, counters); they always use the strongest order. CUDA's atomics are elsewhere
+// (src/simulator/cuda/collectives.h), and only those are counted.
+
+#define ATOMICS(BITS, T)                                                                           \
+  T __tsan_atomic##BITS##_load(const volatile T* p, int) {                                         \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##BITS##_store(volatile T* p, T value, int) {                                  \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_exchange(volatile T* p, T value, int) {                                  \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_add(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_sub(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_and(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_and(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_or(volatile T* p, T value, int) {                                  \
+    return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T value, int) {                                 \
+    return __atomic_fetch_xor(p, value, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_fetch_nand(volatile T* p, T value, int) {                                \
+    return __atomic_fetch_nand(p, value, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                                \
+  int __tsan_atomic##BITS##_compare_exchange_strong(                                               \
+      volatile T* p, T* expected, T value, int, int) {                                             \
+    return __atomic_compare_exchange_n(                                                            \
+        p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                            \
+  }                                                                                                \
+  int __tsan_atomic##BITS##_compare_exchange_weak(                                                 \
+      volatile T* p, T* expected, T value, int a, int b) {                                         \
+    return __tsan_atomic##BITS##_compare_exchange_strong(p, expected, value, a, b);                \
+  }                                                                                                \
+  T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T expected, T value, int a, int b) { \
+    __tsan_atomic##BITS##_compare_exchange_strong(p, &expected, value, a, b);                      \
+    return expected;                                                                               \
+  }
+
+namespace trace {
+
+extern "C" {
+ATOMICS(8, std::uint8_t)
+ATOMICS(16, std::uint16_t)
+ATOMICS(32, std::uint32_t)
+ATOMICS(64, std::uint64_t)
+void __tsan_atomic_thread_fence(int) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+void __tsan_atomic_signal_fence(int) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+}
+
+}  // namespace trace
+#undef ATOMICS

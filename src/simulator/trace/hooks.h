@@ -1,0 +1,211 @@
+// What the compiler's hooks know about the lane that runs on this thread of the operating system.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "simulator/machine/fault.h"
+#include "simulator/machine/memory.h"
+
+namespace trace {
+
+// The log of a lane: a sequence of tokens.
+
+// A token is one action of a lane, in 32 bits: its place in the code, its kind, and log2 of its
+// bytes.
+using Token = std::uint32_t;
+enum class Kind : Token {
+  kStep,   // a basic block
+  kEnter,  // a function, called from that place
+  kExit,
+  kWarpBarrier,
+  kCommit,  // ends a group of the async copies so far
+  kWait,    // for all groups except this many
+  kLoad,
+  kStore,
+  kAsyncCopy,
+  kAtomicLoad,  // an atomic is both of these, and races with non-atomics
+  kAtomicStore,
+  kBadIndex,  // beyond a dimension of an array
+  kLockLoad,  // of an atomic that implements locks and flags: its store is a kAtomicStore
+  kVolatileLoad,
+  kVolatileStore,
+  kTold,      // by the machine: see Told
+  kLdmatrix,  // of four matrices
+  kLdmatrixOfTwo,
+  kLdmatrixOfOne,
+  kStmatrix,
+  kStmatrixOfTwo,
+  kStmatrixOfOne
+};
+
+// A place has 24 bits: the program's code is smaller than 16 MB.
+inline constexpr int kKindShift = 3, kPlaceShift = 8;
+constexpr Token make_token(Token place, Kind kind, Token log2_bytes = 0) {
+  return place << kPlaceShift | static_cast<Token>(kind) << kKindShift | log2_bytes;
+}
+constexpr Token place_of(Token token) {
+  return token >> kPlaceShift;
+}
+constexpr Kind kind_of(Token token) {
+  return static_cast<Kind>(token >> kKindShift & 31u);
+}
+constexpr int bytes_of(Token token) {
+  return 1 << (token & 7u);
+}
+
+// The site of a box or of an operand of wgmma has pieces of 16 bytes.
+inline constexpr Token kBoxSite = 4;
+
+constexpr bool is_ldmatrix(Kind kind) {
+  return kind == Kind::kLdmatrix || kind == Kind::kLdmatrixOfTwo || kind == Kind::kLdmatrixOfOne;
+}
+constexpr bool is_matrix(Kind kind) {
+  return kind >= Kind::kLdmatrix;
+}
+constexpr bool is_load(Kind kind) {
+  return kind == Kind::kLoad || kind == Kind::kAtomicLoad || kind == Kind::kLockLoad ||
+         kind == Kind::kVolatileLoad || is_ldmatrix(kind);
+}
+constexpr bool is_store(Kind kind) {
+  return kind == Kind::kStore || kind == Kind::kAtomicStore || kind == Kind::kVolatileStore ||
+         kind == Kind::kStmatrix || kind == Kind::kStmatrixOfTwo || kind == Kind::kStmatrixOfOne;
+}
+
+// Of an ldmatrix or stmatrix.
+constexpr int matrices_of(Kind kind) {
+  return kind == Kind::kLdmatrix || kind == Kind::kStmatrix             ? 4
+         : kind == Kind::kLdmatrixOfTwo || kind == Kind::kStmatrixOfTwo ? 2
+                                                                        : 1;
+}
+
+constexpr bool is_atomic(Kind kind) {
+  return kind == Kind::kAtomicLoad || kind == Kind::kLockLoad || kind == Kind::kAtomicStore;
+}
+
+// A report by the machine about a lane that is neither a step nor an access.
+struct Told {
+  enum class What : std::uint8_t { fence, read_only_load, hazard, async } what;
+  std::uint8_t kind = 0;     // of the hazard (model::HazardKind) or action (machine::AsyncAction)
+  std::uint32_t extent = 0;  // of the hazard; the action's number
+  std::uint64_t value = 0;   // the hazard's index, the loaded address, or the action's value
+
+  std::uint64_t first_word() const {
+    return static_cast<std::uint64_t>(what) | std::uint64_t{kind} << 8 |
+           std::uint64_t{extent} << 32;
+  }
+  static Told of(std::uint64_t first, std::uint64_t second) {
+    return {
+        static_cast<What>(first & 0xff), static_cast<std::uint8_t>(first >> 8 & 0xff),
+        static_cast<std::uint32_t>(first >> 32), second};
+  }
+};
+
+// What a lane did since its warp's logs were last folded. The hooks write through these pointers.
+struct LaneLog {
+  Token* next_token = nullptr;
+  Token* tokens_end = nullptr;
+  // The number of words per token: a load, store, ldmatrix or stmatrix has one; an async copy two,
+  // its destination and source; a wait the number of groups; a barrier of the warp its mask; a bad
+  // index two, the compiler's type data and the index; a Told two.
+  std::uintptr_t* next_address = nullptr;
+  bool has_room() const { return next_token < tokens_end; }
+};
+
+// The latest stores through pointers to a thread's own local variables. They are not counted, but
+// one beyond the end of an array may change another variable, which is noticed only when that is
+// used as an index, or when its function returns. (The compiler announces no store to a variable
+// whose address nothing takes.)
+
+class LocalStores {
+ public:
+  // The store's place in the code, and that of the call of the function that makes it.
+  using Places = std::array<machine::CodePlace, 2>;  // outermost first
+
+  void note(std::uintptr_t address, std::uint32_t bytes, const Places& places) {
+    slots_[slot_of(address)] = {address, bytes, places};
+  }
+
+  // The store to the highest addresses of [begin, end), if there is one.
+  std::optional<Places> highest(std::uintptr_t begin, std::uintptr_t end) const;
+
+  // The store that gave a variable in [begin, end) of the stack the value `index`, if the same
+  // place has also stored to the memory before or after it: so it went through an array.
+  std::optional<Places> that_made(
+      std::int64_t index, std::uintptr_t begin, std::uintptr_t end) const;
+
+ private:
+  struct Slot {
+    std::uintptr_t address = 0;
+    std::uint32_t bytes = 0;
+    Places places{};
+  };
+  static constexpr std::size_t kSlots = 1 << 12;
+  static std::size_t slot_of(std::uintptr_t address) {
+    return (address / 4 * 0x9e3779b97f4a7c15u >> 32) % kSlots;
+  }
+  const Slot* find(std::uintptr_t address) const;
+
+  std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
+};
+
+class Watch;
+
+struct Hooks {
+  LaneLog* log;  // null while no traced thread runs
+  // The stacks of all fibers: registers and local memory, which are not counted.
+  std::uintptr_t stacks;
+  std::size_t stack_bytes;
+  // The stack of the running fiber. Below the floor, too little is left for the hooks.
+  std::uintptr_t stack_floor, stack_top;
+  // From here on up, a load from the running thread's own stack may be of a sum to which wgmma
+  // adds; the stack's top if wgmma adds to none.
+  std::uintptr_t sums;
+  // The kernel's code, and how much of the stack was in use when the kernel was called.
+  std::uintptr_t kernel;
+  std::size_t kernel_bytes;
+  std::ptrdiff_t above_kernel;
+  std::ptrdiff_t deepest;  // the deepest use of any stack
+  std::uintptr_t exit;     // where the last function returned
+  // The program's thread-local variables, including shared memory, and for each of their words
+  // whether it is shared memory of the kernel.
+  std::uintptr_t locals;
+  std::size_t locals_bytes;
+  const char* is_shared;
+  bool outside_kernel;  // the running thread has not yet entered it: nothing is counted
+  bool looks_for_hazards;
+  bool audited;  // every access is also reported to audit_announced()
+  Watch* watch;  // receives volatile accesses before they are made
+  LocalStores* local_stores;
+};
+extern __thread Hooks hooks;
+
+// For the hooks and the functions that they call.
+inline constexpr std::size_t kStackReserve = 8 * 1024;
+
+// For each word of the program's thread-local variables, whether a kernel may access it.
+std::vector<char> shared_words(std::span<const machine::KernelArray> arrays);
+
+// These log for the running lane what the compiler does not announce: that it reached `place`; for
+// a wait, how many groups may stay in flight; for a barrier of the warp, its mask.
+void log_step(Kind kind, const void* place);
+void log_value(Kind kind, std::uint64_t value, const void* place);
+void log_told(const Told& told, std::size_t bytes, const void* place);
+// `global` is null if a cp.async only fills with zeros.
+void log_async_copy(const void* shared, const void* global, std::size_t bytes, const void* place);
+// An ldmatrix or stmatrix; `row` is 16 bytes of shared memory, or null if the lane's row is not
+// used.
+void log_matrix_row(Kind kind, const void* row, const void* place);
+// An access that the machine makes for the kernel.
+void log_machine_access(Kind kind, const void* pointer, std::size_t bytes, const void* place);
+// Logs an access to an object of any size, in pieces of at most `widest` bytes, a power of two.
+void log_range(
+    Kind kind, const void* pointer, std::size_t bytes, std::size_t widest, const void* place);
+// Logs a load of that kind, and a store.
+void log_atomic(Kind load, const void* pointer, std::size_t bytes, const void* place);
+
+}  // namespace trace

@@ -1,0 +1,427 @@
+#include "simulator/trace/hopper_checks.h"
+
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "model/tensor_core.h"
+#include "simulator/cuda/hopper_instructions.h"
+#include "simulator/cuda/launch.h"
+#include "simulator/trace/hopper_pipeline.h"
+
+namespace {
+
+std::string error_of_launch() {
+  const cudaError_t error = cudaDeviceSynchronize();
+  return error == cudaSuccess ? "" : cudaGetErrorString(error);
+}
+
+// The first word that differs.
+std::string difference(const std::vector<float>& found, const std::vector<float>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto is = std::bit_cast<std::uint32_t>(found[i]);
+    const auto should = std::bit_cast<std::uint32_t>(expected[i]);
+    if (is == should) continue;
+    char text[120];
+    std::snprintf(
+        text, sizeof text, "word %zu is %08x (%.9g) and should be %08x (%.9g)", i, is, found[i],
+        should, expected[i]);
+    return text;
+  }
+  return "";
+}
+
+std::vector<float> numbers(std::size_t count, float (*number)(std::size_t)) {
+  std::vector<float> all(count);
+  for (std::size_t i = 0; i < count; ++i) all[i] = number(i);
+  return all;
+}
+
+std::uint32_t next() {
+  static std::mt19937 random(11);
+  return static_cast<std::uint32_t>(random());
+}
+
+constexpr int kBoxBytes = 32 * 1024;
+
+// One box, as it lies in shared memory.
+__global__ void load_box(
+    const __grid_constant__ CUtensorMap map, int x, int y, int words, float* out) {
+  extern __shared__ __align__(1024) char buffer[];
+  __shared__ std::uint64_t full;
+  if (threadIdx.x == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    prefetch_tensormap(&map);
+    mbarrier_arrive_expect_tx(&full, words * 4);
+    cp_async_bulk_tensor_2d(buffer, &map, x, y, &full);
+  }
+  mbarrier_wait(&full, 0);
+  for (int i = threadIdx.x; i < words; i += blockDim.x) {
+    out[i] = reinterpret_cast<const float*>(buffer)[i];
+  }
+}
+
+struct BoxCase {
+  model::Swizzle swizzle;
+  TensorBox box;
+  int x, y;
+};
+const BoxCase kBoxes[] = {
+    {model::Swizzle::span_128, {64, 32}, 0, 0},   {model::Swizzle::span_128, {64, 32}, 32, 64},
+    {model::Swizzle::span_128, {64, 32}, 64, 7},  {model::Swizzle::span_128, {256, 32}, -4, -5},
+    {model::Swizzle::span_128, {8, 32}, 36, 99},  {model::Swizzle::span_64, {40, 16}, 16, 80},
+    {model::Swizzle::span_32, {16, 8}, 64, 90},   {model::Swizzle::none, {20, 12}, 64, 3},
+    {model::Swizzle::none, {3, 256}, -100, 97},   {model::Swizzle::span_128, {16, 32}, 1000, 0},
+    {model::Swizzle::span_128, {16, 32}, 0, -90},
+};
+constexpr int kRows = 100, kColumns = 70, kPitch = 72;
+
+float at(const std::vector<float>& matrix, int row, int column) {
+  const bool inside = row >= 0 && row < kRows && column >= 0 && column < kColumns;
+  return inside ? matrix[row * kPitch + column] : 0;
+}
+
+std::string loads_boxes() {
+  const Array<float> matrix(
+      numbers(kRows * kPitch, [](std::size_t i) { return static_cast<float>(i + 1); }));
+  for (const BoxCase& test : kBoxes) {
+    const int words = test.box.rows * test.box.columns;
+    const CUtensorMap map =
+        tensor_map_2d(matrix.device, kRows, kColumns, kPitch * 4, test.box, test.swizzle);
+    Array<float> out(words);
+    launch(load_box, dim3(1), dim3(64), kBoxBytes, map, test.x, test.y, words, out.device);
+    if (std::string error = error_of_launch(); !error.empty()) return error;
+    std::vector<float> expected(words);
+    for (int row = 0; row < test.box.rows; ++row) {
+      for (int column = 0; column < test.box.columns; ++column) {
+        const std::uint32_t address = (row * test.box.columns + column) * 4;
+        expected[model::swizzled(address, test.swizzle) / 4] =
+            at(matrix.host, test.y + row, test.x + column);
+      }
+    }
+    const std::string wrong = difference(out.fetch(), expected);
+    if (!wrong.empty()) {
+      return "box " + std::to_string(&test - kBoxes) + ": " + wrong;
+    }
+  }
+  return "";
+}
+
+std::string rounds_to_tf32() {
+  std::vector<float> values(64 * 32);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // Halfway cases, their neighbours, and anything else.
+    const std::uint32_t bits = next();
+    const std::uint32_t last[] = {0x1000, 0x0fff, 0x1001, 0x3000, 0x1fff, bits & 0x1fff};
+    values[i] = std::bit_cast<float>((bits & ~0x3fffu) | last[i % 6]);
+  }
+  const float special[] = {
+      INFINITY,
+      -INFINITY,
+      std::bit_cast<float>(0x7f7fffffu),
+      std::bit_cast<float>(0x00000001u),
+      std::bit_cast<float>(0x00001000u),
+      std::bit_cast<float>(0x007fffffu),
+      -0.0f,
+      std::bit_cast<float>(0x7f800001u),
+      std::bit_cast<float>(0x7fc00001u),
+      std::bit_cast<float>(0xffffffffu)};
+  std::copy(std::begin(special), std::end(special), values.begin());
+  const Array<float> matrix(values);
+  const CUtensorMap map = tensor_map_2d(
+      matrix.device, 64, 32, 128, {64, 32}, model::Swizzle::none, TensorElement::tfloat32);
+  Array<float> out(values.size());
+  launch(
+      load_box, dim3(1), dim3(64), kBoxBytes, map, 0, 0, static_cast<int>(values.size()),
+      out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<float> expected(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) expected[i] = model::tf32_copied(values[i]);
+  return difference(out.fetch(), expected);
+}
+
+// A row-major 64 x 8 k fragment by fragment through registers, and an N x 32 tile in shared memory.
+template <int kN>
+__global__ void multiply_tile(
+    const __grid_constant__ CUtensorMap map, const float* a, const float* c, float* out) {
+  extern __shared__ __align__(1024) char buffer[];
+  __shared__ std::uint64_t full;
+  if (threadIdx.x == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    mbarrier_arrive_expect_tx(&full, kN * 128);
+    cp_async_bulk_tensor_2d(buffer, &map, 0, 0, &full);
+  }
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  float d[kN / 2];
+  for (int i = 0; i < kN / 2; ++i) {
+    const int row = warp * 16 + lane / 4 + i / 2 % 2 * 8;
+    d[i] = c[row * kN + i / 4 * 8 + lane % 4 * 2 + i % 2];
+  }
+  unsigned fragments[4][4];
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < 4; ++i) {
+      const int row = warp * 16 + lane / 4 + i % 2 * 8;
+      fragments[step][i] = __float_as_uint(a[row * 32 + step * 8 + lane % 4 + i / 2 * 4]);
+    }
+  }
+  mbarrier_wait(&full, 0);
+  const std::uint64_t descriptor = wgmma_descriptor_of_swizzled_tile(buffer);
+  wgmma_fence_operand(d);
+  wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    wgmma_m64nNk8_tf32(d, fragments[step], descriptor + step * 2);
+  }
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+  wgmma_fence_operand(d);
+  for (int i = 0; i < kN / 2; ++i) {
+    const int row = warp * 16 + lane / 4 + i / 2 % 2 * 8;
+    out[row * kN + i / 4 * 8 + lane % 4 * 2 + i % 2] = d[i];
+  }
+}
+
+template <int kN>
+std::string multiplies(float (*number)(std::size_t)) {
+  const Array<float> a(numbers(64 * 32, number)), b(numbers(kN * 32, number));
+  const Array<float> c(numbers(64 * kN, number));
+  Array<float> out(64 * kN);
+  const CUtensorMap map = tensor_map_2d(b.device, kN, 32, 128, {kN, 32});
+  launch(
+      multiply_tile<kN>, dim3(1), dim3(128), kBoxBytes, map, static_cast<const float*>(a.device),
+      static_cast<const float*>(c.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<float> expected(64 * kN);
+  for (int row = 0; row < 64; ++row) {
+    for (int column = 0; column < kN; ++column) {
+      expected[row * kN + column] = model::tensor_core_dot(
+          {&a.host[row * 32], 32}, {&b.host[column * 32], 32}, c.host[row * kN + column],
+          model::kHopperTensorCore);
+    }
+  }
+  return difference(out.fetch(), expected);
+}
+
+float small_integer(std::size_t) {
+  return static_cast<float>(static_cast<int>(next() % 31) - 15);
+}
+float of_any_size(std::size_t) {
+  const float unit = static_cast<float>(next()) / 4294967296.0f - 0.5f;
+  return std::ldexp(unit, static_cast<int>(next() % 24) - 12);
+}
+float of_extreme_size(std::size_t i) {
+  if (i % 97 == 0) return 0;
+  if (i % 89 == 0) return std::bit_cast<float>(next() & 0x807fffffu);  // subnormal
+  const float unit = static_cast<float>(next()) / 4294967296.0f - 0.5f;
+  return std::ldexp(unit, static_cast<int>(next() % 120) - 60);
+}
+
+// The same for bf16, with a row-major A (64 x 64 in k) and a row-major B in shared memory. Both
+// matrices end before their boxes do.
+struct Bf16Tile {
+  std::uint16_t a[64][64];
+  std::uint16_t b[4][64][64];
+};
+constexpr int kBf16Rows = 61, kBf16Depth = 53, kLeftOfBf16 = 6;  // columns are kN - 6
+
+template <int kN>
+__global__ void multiply_bf16_tile(
+    const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+    const float* c, float* out) {
+  extern __shared__ __align__(1024) char buffer[];
+  auto& [a, b] = *reinterpret_cast<Bf16Tile*>(buffer);
+  __shared__ std::uint64_t full;
+  if (threadIdx.x == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    mbarrier_arrive_expect_tx(&full, sizeof a + kN / 64 * sizeof b[0]);
+    cp_async_bulk_tensor_2d(a, &map_a, 0, 0, &full);
+    for (int box = 0; box < kN / 64; ++box) {
+      cp_async_bulk_tensor_2d(b[box], &map_b, box * 64, 0, &full);
+    }
+  }
+  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+  const auto element = [&](int i) {
+    return (row + i / 2 % 2 * 8) * kN + column + i / 4 * 8 + i % 2;
+  };
+  float d[kN / 2];
+  for (int i = 0; i < kN / 2; ++i) d[i] = c[element(i)];
+  mbarrier_wait(&full, 0);
+  const std::uint64_t of_a = wgmma_descriptor_of_swizzled_tile(a);
+  const std::uint64_t of_b = wgmma_descriptor_of_transposed_boxes(b);
+  wgmma_fence_operand(d);
+  wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    wgmma_m64nNk16_bf16(d, of_a + step * 2, of_b + step * 128);
+  }
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+  wgmma_fence_operand(d);
+  for (int i = 0; i < kN / 2; ++i) out[element(i)] = d[i];
+}
+
+// The upper halves of floats.
+std::vector<std::uint16_t> halves_of(const std::vector<float>& floats) {
+  std::vector<std::uint16_t> halves;
+  for (const float value : floats) {
+    halves.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+  }
+  return halves;
+}
+
+template <int kN>
+std::string multiplies_bf16(float (*number)(std::size_t)) {
+  constexpr int kColumnsOfB = kN - kLeftOfBf16, kPitchA = 56, kPitchB = kN;
+  const Array<std::uint16_t> a(halves_of(numbers(kBf16Rows * kPitchA, number)));
+  const Array<std::uint16_t> b(halves_of(numbers(kBf16Depth * kPitchB, number)));
+  const Array<float> c(numbers(64 * kN, number));
+  Array<float> out(64 * kN);
+  const auto map_of = [](const std::uint16_t* matrix, int rows, int columns, int pitch) {
+    return tensor_map_2d(
+        matrix, rows, columns, 2 * pitch, {64, 64}, model::Swizzle::span_128,
+        TensorElement::bfloat16);
+  };
+  launch(
+      multiply_bf16_tile<kN>, dim3(1), dim3(128), static_cast<int>(sizeof(Bf16Tile)),
+      map_of(a.device, kBf16Rows, kBf16Depth, kPitchA),
+      map_of(b.device, kBf16Depth, kColumnsOfB, kPitchB), static_cast<const float*>(c.device),
+      out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  const auto factors = [](auto bits_of) {
+    std::vector<model::TensorCoreFactor> all;
+    for (int k = 0; k < 64; ++k) {
+      all.push_back(model::factor_of_bf16(k < kBf16Depth ? bits_of(k) : 0));
+    }
+    return all;
+  };
+  std::vector<float> expected(64 * kN);
+  for (int row = 0; row < 64; ++row) {
+    const auto of_a = factors(
+        [&](int k) { return row < kBf16Rows ? a.host[row * kPitchA + k] : std::uint16_t{0}; });
+    for (int column = 0; column < kN; ++column) {
+      const auto of_b = factors([&](int k) {
+        return column < kColumnsOfB ? b.host[k * kPitchB + column] : std::uint16_t{0};
+      });
+      expected[row * kN + column] = model::tensor_core_dot(
+          of_a, of_b, c.host[row * kN + column], model::kHopperTensorCoreOfHalves);
+    }
+  }
+  return difference(out.fetch(), expected);
+}
+
+std::string multiplies_in_a_pipeline() {
+  constexpr int K = 256, kRounds = 2;
+  const Array<float> a(numbers(128 * K, of_any_size)), b(numbers(K * 128, of_any_size));
+
+  constexpr int kRowsOfC = 117, kColumnsOfC = 100;
+  Array<float> c(std::vector<float>(128 * 128, 7.0f));
+  const CUtensorMap map_a = tensor_map_2d(a.device, 128, K, K * 4, {kTileRows, 32});
+  const CUtensorMap map_c = tensor_map_2d(c.device, kRowsOfC, kColumnsOfC, 512, {kTileRows, 32});
+  launch(
+      multiply_pipelined<Mistake::none>, dim3(1), dim3(384), kPipelineBytes, map_a, map_c,
+      static_cast<const float*>(b.device), K, kRounds);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<float> expected(128 * 128, 7.0f), column(K);
+  for (int n = 0; n < kColumnsOfC; ++n) {
+    for (int k = 0; k < K; ++k) column[k] = b.host[k * 128 + n];
+    for (int row = 0; row < kRowsOfC; ++row) {
+      expected[row * 128 + n] =
+          model::tensor_core_dot({&a.host[row * K], K}, column, 0, model::kHopperTensorCore);
+    }
+  }
+  return difference(c.fetch(), expected);
+}
+
+// Every thread arrives in every phase, and sees what the others stored before.
+__global__ void pass_around(float* out, int rounds) {
+  __shared__ std::uint64_t barrier;
+  __shared__ float slot[96];
+  if (threadIdx.x == 0) mbarrier_init(&barrier, blockDim.x);
+  __syncthreads();
+  float value = threadIdx.x;
+  for (int round = 0; round < rounds; ++round) {
+    slot[threadIdx.x] = value;
+    mbarrier_arrive(&barrier);
+    mbarrier_wait(&barrier, 0);
+    value = slot[(threadIdx.x + 1) % blockDim.x];
+    mbarrier_arrive(&barrier);
+    mbarrier_wait(&barrier, 1);
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+std::string passes_phases() {
+  constexpr int kBlocks = 5, kThreads = 96, kRounds = 10;
+  Array<float> out(kBlocks * kThreads);
+  launch(pass_around, dim3(kBlocks), dim3(kThreads), 0, out.device, kRounds);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<float> expected(kBlocks * kThreads);
+  for (int t = 0; t < kBlocks * kThreads; ++t) {
+    expected[t] = static_cast<float>((t % kThreads + kRounds) % kThreads);
+  }
+  return difference(out.fetch(), expected);
+}
+
+}  // namespace
+
+extern const std::vector<trace::HopperCheck> trace::hopper_checks = {
+    {"the copy engine's boxes: swizzles and edges", loads_boxes},
+    {"the copy engine rounds to tf32", rounds_to_tf32},
+    {"m64n64k8 of small integers", [] { return multiplies<64>(small_integer); }},
+    {"m64n128k8 of small integers", [] { return multiplies<128>(small_integer); }},
+    {"m64n256k8 of small integers", [] { return multiplies<256>(small_integer); }},
+    {"m64n256k8 cuts its sums as modelled", [] { return multiplies<256>(of_any_size); }},
+    {"m64n64k8 of very large and small numbers", [] { return multiplies<64>(of_extreme_size); }},
+    {"m64n64k16 of bf16, small integers", [] { return multiplies_bf16<64>(small_integer); }},
+    {"m64n128k16 of bf16, small integers", [] { return multiplies_bf16<128>(small_integer); }},
+    {"m64n256k16 of bf16, small integers", [] { return multiplies_bf16<256>(small_integer); }},
+    {"m64n256k16 of bf16 cuts its sums as modelled",
+     [] { return multiplies_bf16<256>(of_any_size); }},
+    {"m64n64k16 of bf16, very large and small",
+     [] { return multiplies_bf16<64>(of_extreme_size); }},
+    {"the phases of a barrier", passes_phases},
+    {"a pipeline with a producer and two consumers", multiplies_in_a_pipeline},
+};
+
+#ifdef HOPPER_MAIN
+// Each check in a process of its own, because an error of the GPU ends all work of its process.
+int main(int count, char** arguments) {
+  if (count > 1) {
+    const trace::HopperCheck& check = trace::hopper_checks.at(std::stoul(arguments[1]));
+    std::string wrong;
+    try {
+      wrong = check.run();
+    } catch (const std::exception& error) {
+      wrong = error.what();
+    }
+    std::printf("%-48s %s\n", check.text, wrong.empty() ? "ok" : wrong.c_str());
+    return wrong.empty() ? 0 : 1;
+  }
+  bool all = true;
+  for (std::size_t i = 0; i < trace::hopper_checks.size(); ++i) {
+    const std::string command = std::string(arguments[0]) + " " + std::to_string(i);
+    all &= std::system(command.c_str()) == 0;
+  }
+  return all ? 0 : 1;
+}
+#endif

@@ -1,0 +1,316 @@
+#include "simulator/trace/launch_watch.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "simulator/machine/worker.h"
+
+namespace trace {
+
+std::uint32_t BlockOrder::release(
+    std::int64_t block, int thread, std::uint64_t state, std::uint64_t address) {
+  used_ = true;
+  const std::lock_guard guard(lock_);
+  const auto number = static_cast<std::uint32_t>(places_.size());
+  const auto [entry, is_new] = numbers_.try_emplace(address, number);
+  if (is_new) places_.emplace_back();
+  Place& place = places_[entry->second];
+  auto& [last_state, last] =
+      place.last.try_emplace({block, thread}, ~std::uint64_t{0}, 0).first->second;
+  if (last_state == state) return last;
+  last_state = state;
+  last = static_cast<std::uint32_t>(releases_.size());
+  releases_.push_back({block, {}, {}});
+  place.of_block[block].push_back(static_cast<std::uint32_t>(place.releases.size()));
+  place.releases.push_back(last);
+  return last;
+}
+
+void BlockOrder::add(std::uint32_t release, const Fenced& wide, const Fenced& any) {
+  const std::lock_guard guard(lock_);
+  releases_[release].wide.add(wide);
+  releases_[release].any.add(any);
+}
+
+BlockOrder::Read BlockOrder::read(std::uint64_t address) {
+  if (!is_used()) return {};
+  const std::lock_guard guard(lock_);
+  const auto number = numbers_.find(address);
+  if (number == numbers_.end()) return {};
+  return {number->second, static_cast<std::uint32_t>(places_[number->second].releases.size())};
+}
+
+void BlockOrder::end_block(
+    std::int64_t block, std::vector<Acquired> acquired,
+    std::vector<std::vector<std::uint32_t>> known) {
+  const std::lock_guard guard(lock_);
+  blocks_[block] = {std::move(acquired), std::move(known)};
+}
+
+std::vector<BlockOrder::Read> BlockOrder::reads_of(const Access& access, Asked asked) const {
+  std::vector<Read> reads;
+  const auto block = blocks_.find(access.block);
+  if (block == blocks_.end()) return reads;
+  const auto& [acquired, known] = block->second;
+  if (asked == Asked::any_thread) {
+    for (const Acquired& some : acquired) {
+      if (some.at <= access.at) reads.push_back(some.read);
+    }
+  } else if (access.knows > 0) {
+    for (const std::uint32_t number : known[access.knows - 1]) {
+      reads.push_back(acquired[number].read);
+    }
+  }
+  return reads;
+}
+
+bool BlockOrder::is_before(
+    const Access& first, int thread, const Access& second, Asked asked) const {
+  const auto fenced = [&](const Release& release) -> const Fenced& {
+    return asked == Asked::any_scope ? release.any : release.wide;
+  };
+  const auto has_first = [&](const Release& release) {
+    if (release.block != first.block) return false;
+    const Fenced& before = fenced(release);
+    return thread == kAnyThread || asked == Asked::any_thread ? first.at < before.latest()
+                                                              : before.has(thread, first.at);
+  };
+  std::vector<Read> reads = reads_of(second, asked);
+  for (const Read& read : reads) {
+    const Place& place = places_[read.place];
+    const auto releases = place.of_block.find(first.block);
+    if (releases == place.of_block.end()) continue;
+    for (const std::uint32_t position : releases->second) {
+      if (position < read.count && has_first(releases_[place.releases[position]])) return true;
+    }
+  }
+  // Through other blocks. A read of more stores to a place has what a read of fewer has.
+  std::unordered_map<std::uint32_t, std::uint32_t> seen;  // by place
+  while (!reads.empty()) {
+    const Read read = reads.back();
+    reads.pop_back();
+    for (std::uint32_t& next = seen[read.place]; next < read.count; ++next) {
+      const Release& release = releases_[places_[read.place].releases[next]];
+      if (has_first(release)) return true;
+      const auto other = blocks_.find(release.block);
+      if (other == blocks_.end()) continue;
+      for (const Acquired& some : other->second.acquired) {
+        if (fenced(release).has(some.thread, some.at)) reads.push_back(some.read);
+      }
+    }
+  }
+  return false;
+}
+
+namespace {
+
+using Way = Touch::Way;
+
+bool stores(const Touch& touch) {
+  return touch.way >= Way::store;
+}
+
+bool is_atomic(const Touch& touch) {
+  return touch.way == Way::atomic_load || touch.way == Way::atomic_store;
+}
+
+bool is_read_only_and_stored(const Touch& a, const Touch& b) {
+  return (a.way == Way::read_only_load && stores(b)) || (b.way == Way::read_only_load && stores(a));
+}
+
+BlockOrder::Access access_of(const Touch& touch) {
+  return {touch.block, touch.at, touch.knows};
+}
+
+// The first byte of both touches that the order leaves open; none if it leaves none.
+std::optional<std::uint64_t> unordered_byte(
+    const Touch& a, const Touch& b, const BlockOrder& order, Asked asked) {
+  const std::uint64_t end = std::min(a.end, b.end);
+  std::uint64_t byte = std::max(a.begin, b.begin);
+  for (; byte < end && order.is_used(); byte = std::min(a.next_part(byte), b.next_part(byte))) {
+    if (!order.is_before(access_of(a), a.thread_at(byte), access_of(b), asked) &&
+        !order.is_before(access_of(b), b.thread_at(byte), access_of(a), asked)) {
+      break;
+    }
+  }
+  return byte < end ? std::optional(byte) : std::nullopt;
+}
+
+// The first byte that they may not both touch.
+std::optional<std::uint64_t> conflict(const Touch& a, const Touch& b, const BlockOrder& order) {
+  if (!stores(a) && !stores(b)) return std::nullopt;
+  if (is_read_only_and_stored(a, b)) return std::max(a.begin, b.begin);
+  if (a.block == b.block || (is_atomic(a) && is_atomic(b))) return std::nullopt;
+  return unordered_byte(a, b, order, Asked::all);
+}
+
+// What is missing between two blocks.
+model::Remedy remedy(const Touch& a, const Touch& b, const BlockOrder& order) {
+  using model::Remedy;
+  if (a.way == Way::narrow_store || b.way == Way::narrow_store) return Remedy::atomic_of_the_gpu;
+  if (!unordered_byte(a, b, order, Asked::any_scope)) return Remedy::fence_of_the_gpu;
+  if (!unordered_byte(a, b, order, Asked::any_thread)) return Remedy::barrier_at_fence;
+  if (is_atomic(a) || is_atomic(b)) return Remedy::both_atomic;
+  return machine::waits_for_all() ? Remedy::grid_barrier : Remedy::fence_and_atomic;
+}
+
+model::Hazard::Actor actor(const Touch& touch, const std::vector<std::uint32_t>& places) {
+  return {-1, 0, stores(touch), places};
+}
+
+// The touches of one place and way that reach furthest. If nothing orders blocks, those of two
+// different blocks are enough.
+class Reaching {
+ public:
+  explicit Reaching(bool keeps_all) : keeps_all_(keeps_all) {}
+  const std::vector<Touch>& touches() const { return touches_; }
+
+  void drop_before(std::uint64_t byte) {
+    std::erase_if(touches_, [&](const Touch& touch) { return touch.end <= byte; });
+  }
+  void add(const Touch& touch) {
+    const auto same = std::find_if(touches_.begin(), touches_.end(), [&](const Touch& known) {
+      return known.block == touch.block;
+    });
+    if (keeps_all_ || (same == touches_.end() && touches_.size() < 2)) {
+      touches_.push_back(touch);
+    } else if (same != touches_.end()) {
+      if (touch.end > same->end) *same = touch;
+    } else {
+      Touch& shorter = touches_[touches_[1].end < touches_[0].end];
+      if (touch.end > shorter.end) shorter = touch;
+    }
+  }
+
+ private:
+  bool keeps_all_;
+  std::vector<Touch> touches_;
+};
+
+}  // namespace
+
+bool Touch::extend(const Touch& more) {
+  if (thread == BlockOrder::kAnyThread) {
+    if (more.begin < begin || more.begin > end) return false;
+    end = std::max(end, more.end);
+    return true;
+  }
+  if (more.thread == thread && more.pitch == pitch && more.begin >= begin && more.end <= end) {
+    return pitch == 0 || (more.begin == begin && more.end == end);
+  }
+  if (more.begin != end || more.pitch != 0) return false;
+  if (pitch == 0 && more.thread == thread) {
+    end = more.end;
+    return true;
+  }
+  const std::uint64_t width = pitch == 0 ? end - begin : pitch;
+  if (more.end - more.begin != width || more.thread != thread_at(end - 1) + 1) return false;
+  pitch = static_cast<std::uint32_t>(width);
+  end = more.end;
+  return true;
+}
+
+void compact(std::vector<Touch>& touches) {
+  const auto what = [](const Touch& t) {
+    return std::tie(t.array, t.block, t.at, t.knows, t.way, t.place);
+  };
+  std::sort(touches.begin(), touches.end(), [&](const Touch& a, const Touch& b) {
+    return std::tuple_cat(what(a), std::tie(a.begin, a.end)) <
+           std::tuple_cat(what(b), std::tie(b.begin, b.end));
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < touches.size(); ++i) {
+    if (what(touches[i]) == what(touches[kept]) && touches[kept].extend(touches[i])) continue;
+    touches[++kept] = touches[i];
+  }
+  if (!touches.empty()) touches.resize(kept + 1);
+}
+
+std::uint32_t LaunchTouches::number_of(const std::vector<std::uint32_t>& places) {
+  const std::lock_guard guard(lock_);
+  return numbers_.try_emplace(places, numbers_.size()).first->second;
+}
+
+void LaunchTouches::add(std::span<const Touch> touches) {
+  const std::lock_guard guard(lock_);
+  touches_.insert(touches_.end(), touches.begin(), touches.end());
+}
+
+std::vector<machine::Touched> LaunchTouches::all(
+    std::span<const machine::KernelArray> arrays) const {
+  std::vector<Touch> touches = touches_;
+  for (Touch& touch : touches) {  // what is the same for the host is one
+    const Way way = touch.way == Way::read_only_load ? Way::load
+                    : touch.way == Way::narrow_store ? Way::atomic_store
+                                                     : touch.way;
+    touch = {.array = touch.array, .begin = touch.begin, .end = touch.end, .way = way};
+  }
+  compact(touches);
+  std::vector<machine::Touched> all;
+  for (const Touch& touch : touches) {
+    const std::uintptr_t begin = arrays[touch.array].begin;
+    all.push_back({begin + touch.begin, begin + touch.end, stores(touch), is_atomic(touch)});
+  }
+  return all;
+}
+
+std::vector<model::Hazard> LaunchTouches::hazards(
+    const BlockOrder& order, std::span<const machine::KernelArray> arrays) {
+  // The numbers of places depend on which block ran first; the places do not.
+  std::vector<std::uint32_t> ranks(numbers_.size());
+  std::vector<std::vector<std::uint32_t>> places;
+  for (const auto& [place, number] : numbers_) {
+    ranks[number] = static_cast<std::uint32_t>(places.size());
+    places.push_back(place);
+  }
+  for (Touch& touch : touches_) touch.place = ranks[touch.place];
+  std::sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) {
+    const auto key = [](const Touch& t) {
+      return std::tuple(t.array, t.begin, t.end, t.block, t.at, t.knows, t.way, t.place, t.thread);
+    };
+    return key(a) < key(b);
+  });
+
+  std::vector<model::Hazard> found;
+  std::set<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>> known;
+  std::map<std::pair<std::uint32_t, Way>, Reaching> reaching;
+  const auto report = [&](const Touch& before, const Touch& touch, std::uint64_t byte) {
+    const bool read_only = is_read_only_and_stored(before, touch);
+    // The lower block is named first, and within one block the load.
+    const bool swap =
+        std::pair(touch.block, stores(touch)) < std::pair(before.block, stores(before));
+    const Touch &first = swap ? touch : before, &second = swap ? before : touch;
+    if (!known.emplace(touch.array, read_only, first.place, second.place).second) return;
+    const machine::KernelArray& array = arrays[touch.array];
+    const auto kind = read_only ? model::HazardKind::read_only_is_stored
+                      : stores(before) && stores(touch) && array.result
+                          ? model::HazardKind::race_on_result
+                          : model::HazardKind::race_between_blocks;
+    found.push_back(
+        {kind, array.name, byte, first.block, actor(first, places[first.place]),
+         actor(second, places[second.place])});
+    found.back().other_block = second.block;
+    if (!read_only) found.back().remedy = remedy(before, touch, order);
+  };
+  for (std::size_t i = 0; i < touches_.size(); ++i) {
+    const Touch& touch = touches_[i];
+    if (i == 0 || touches_[i - 1].array != touch.array) reaching.clear();
+    for (auto& [unused, others] : reaching) {
+      others.drop_before(touch.begin);
+      for (const Touch& before : others.touches()) {
+        const auto byte = conflict(before, touch, order);
+        if (!byte) continue;
+        report(before, touch, *byte);
+        break;
+      }
+    }
+    reaching.try_emplace({touch.place, touch.way}, Reaching(order.is_used()))
+        .first->second.add(touch);
+  }
+  return found;
+}
+
+}  // namespace trace

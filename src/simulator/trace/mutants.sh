@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# make mutants: compiles every stage of gemm_steps.cu with one mistake at a time
+# (src/simulator/trace/mutants.awk), all in one program, and traces them one after the other. The tracer must
+# report a hazard that fits the mistake, unless the mutant is listed below. Arguments: the build
+# folder, and the commands that compile and link a traced copy (Makefile). MUTANTS=n runs only every
+# n-th mutant, STAGES="12 13" only those of these stages.
+set -euo pipefail
+build=$1 compile=$2 link=$3
+folder=$build/mutants
+every=${MUTANTS:-1} only=${STAGES:-}
+
+# Mutants without effect, because the kernel behaves the same. Each is named by its stage and by the
+# helper that contains or precedes it.
+equivalent=(
+  "stage 1, update_if_inside, unchecked: col >= N -- the kernel has returned before"
+  "stage 1, update_if_inside, unchecked: row >= M -- the kernel has returned before"
+  "stage 2, update_if_inside, unchecked: col >= N -- the kernel has returned before"
+  "stage 2, update_if_inside, unchecked: row >= M -- the kernel has returned before"
+  "stage 11, add_up_parts, up: __syncthreads(); before __threadfence() -- what is before the barrier is also before a fence that follows it"
+  "stage 13, initialize, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- it only computes with its arguments"
+  "stage 13:bf16-128x256x64, update2_if_inside, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- the same"
+  "stage 14, split, down: __syncthreads(); after const int tiles = ceil_div(M, BM) * ceil_div(N, BN), k_tiles = ceil_div(K, BK) -- the same"
+)
+# Mutants with an effect that the tracer cannot see (src/simulator/trace/launch_watch.h, cuda/wgmma.h). Each entry
+# excuses one mutant.
+unseen=(
+  "stage 11, add_up_parts, unfenced: __threadfence() -- the fence of the block that reads is not missed"
+  "stage 13, initialize, without: wgmma_fence_operand(sum) -- it is no instruction: it tells nvcc alone not to use the sums before the wait"
+  "stage 13:bf16-128x256x64, update2_if_inside, without: wgmma_fence_operand(sum) -- the same"
+  "stage 14, split, without: wgmma_fence_operand(part) -- the same"
+  "stage 14, split, without: mbarrier_wait(&full[turn.stage], turn.phase) -- the wait for split_up, which follows, is longer"
+)
+helper_at() { # line
+  head -n "$1" gemm_steps.cu | grep -oE '^__device__ [^(]*' | tail -n 1 | awk '{ print $NF }'
+}
+
+mkdir -p "$folder"
+awk -v list="$folder/list" -f src/simulator/trace/mutants.awk gemm_steps.cu > "$folder/gemm_steps.cu"
+# A constant that is declared here and defined elsewhere is read without a call to the tracer.
+echo 'extern const int mutant;' > "$folder/mutant.h"
+printf '#include <cstdlib>\nextern const int mutant;\nconst int mutant = std::atoi(std::getenv("MUTANT"));\n' \
+  > "$folder/mutant.cpp"
+$compile -w -include "$folder/mutant.h" -c "$folder/gemm_steps.cu" -o "$folder/raw.o"
+ld -r --force-group-allocation "$folder/raw.o" -o "$folder/merged.o"
+objcopy --redefine-sym stage_table=stage_table_traced --redefine-sym memcpy=simt_memcpy \
+  --redefine-sym memset=simt_memset --redefine-sym shared=simt_dynamic_shared \
+  "$folder/merged.o" "$folder/renamed.o"
+objcopy --keep-global-symbol=stage_table_traced "$folder/renamed.o" "$folder/traced.o"
+$link -x c++ "$folder/mutant.cpp" -x none "$folder/traced.o" -o "$folder/gemm_steps"
+
+# The messages about a stage of the mutant; number 0 is the unchanged program. No tile divides these
+# sizes. With the second size, N and K are multiples of four, so the kernels with float4 run.
+hazards_of() { # number, stage, sizes
+  local variant=
+  [[ $2 != *:* ]] || variant="--variant ${2#*:} --gpu H200"  # which has room for any tile
+  MUTANT=$1 "$folder/gemm_steps" --device cpu --stage "${2%%:*}" $variant $3 --trace all 2>&1 \
+    > /dev/null || true
+}
+# A check of N alone prevents reads beyond the end of B only if the last tile of K is whole.
+# With the last size, tiles are cut along K where a kernel does that.
+sizes=("--m 150 --n 270 --k 43" "--m 150 --n 268 --k 44" "--m 150 --n 268 --k 48"
+  "--m 150 --n 268 --k 260")
+
+variants=$(cut -d '|' -f 2 "$folder/list" | tr ' ' '\n' | grep : | sort -u || true)
+for stage in 1- $variants; do
+  for size in "${sizes[@]}"; do
+    said=$(hazards_of 0 "$stage" "$size" | grep -v '^No GPU' || true)
+    [ -z "$said" ] || { echo "without a mistake: $said"; exit 1; }
+  done
+done
+
+total=0 caught=0 same=0 not_seen=0
+while IFS='|' read -r number stages line kind what; do
+  ((number % every == 0)) || continue
+  case "$kind $what" in
+    unchecked*) expected='accesses element [0-9,-]+ of [ABC] |race on C' ;;
+    *__pipeline_*) expected='race on|is still on its way' ;;
+    # A mistake at an mbarrier can also leave all threads waiting.
+    count* | *mbarrier_arrive\(* | *release*) expected='waits at mbarrier_wait .* forever' ;;
+    # A barrier can also say that threads have stored something, not only the copy engine.
+    bytes* | phase* | *mbarrier_wait* | *expect_tx*)
+      expected='without having waited for|waits at mbarrier_wait .* forever|race on' ;;
+    *fence_mbarrier_init*) expected='without a fence between' ;;
+    *wgmma_fence\(*) expected='calls wgmma without a wgmma_fence' ;;
+    # Who does not wait reads sums that are not there yet, or lets others overwrite an operand.
+    *wgmma_*)
+      expected='while a wgmma uses them|while the tensor cores .* may still read it|is wrong: row|race on'
+      ;;
+    *) expected='race on' ;;
+  esac
+  for stage in $stages; do
+    [[ -z $only || " $only " == *" ${stage%%:*} "* ]] || continue
+    name="stage $stage, line $line, $kind: ${what%;}"
+    # Without the lines' numbers, which change.
+    place="stage $stage, $(helper_at "$line"), $kind: $(sed -E 's/ line [0-9]+:/ /; s/  / /' <<< "${what%;}")"
+    for mistake in "${equivalent[@]}"; do
+      [ "$place" = "${mistake%% -- *}" ] || continue
+      same=$((same + 1))
+      echo "the same    $mistake"
+      continue 2
+    done
+    total=$((total + 1))
+    verdict=MISSED
+    for size in "${sizes[@]}"; do
+      said=$(hazards_of "$number" "$stage" "$size")
+      if grep -qE "$expected" <<< "$said"; then
+        verdict=caught
+        caught=$((caught + 1))
+        break
+      fi
+    done
+    for i in "${!unseen[@]}"; do
+      [ "$verdict $place" = "MISSED ${unseen[i]%% -- *}" ] || continue
+      verdict="not seen"
+      name="${unseen[i]}"
+      not_seen=$((not_seen + 1)) total=$((total - 1))
+      unset "unseen[i]"
+    done
+    echo "$verdict  $name"
+  done
+done < "$folder/list"
+
+echo "$caught/$total mutants caught; $same more are equivalent, and $not_seen cannot be seen"
+[ "$caught" = "$total" ]

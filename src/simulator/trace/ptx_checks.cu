@@ -1,0 +1,1050 @@
+#include "simulator/trace/ptx_checks.h"
+
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "model/tensor_core.h"
+#include "simulator/cuda/launch.h"
+#include "simulator/trace/device_array.h"
+
+namespace {
+
+std::string error_of_launch() {
+  const cudaError_t error = cudaDeviceSynchronize();
+  return error == cudaSuccess ? "" : cudaGetErrorString(error);
+}
+
+// The first word that differs, named by `name(i)`.
+template <class T, class Name>
+std::string difference(const std::vector<T>& found, const std::vector<T>& expected, Name name) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (found[i] == expected[i]) continue;
+    char text[160];
+    std::snprintf(
+        text, sizeof text, "%s: word %zu is %llx and should be %llx", name(i).c_str(), i,
+        static_cast<unsigned long long>(found[i]), static_cast<unsigned long long>(expected[i]));
+    return text;
+  }
+  return "";
+}
+template <class T>
+std::string difference(const std::vector<T>& found, const std::vector<T>& expected) {
+  return difference(found, expected, [](std::size_t) { return std::string("there"); });
+}
+
+std::mt19937 random_bits(17);
+
+// Integers of which many are near zero or the ends of their range.
+std::uint32_t any_word() {
+  static constexpr std::uint32_t kSpecial[] = {0,  1,          2,           31,         32,
+                                               33, 0x7fffffff, 0x80000000u, 0xffffffffu};
+  const auto bits = static_cast<std::uint32_t>(random_bits());
+  return bits % 3 == 0 ? kSpecial[bits / 3 % 9] : bits;
+}
+float any_float() {
+  static constexpr float kSpecial[] = {0, -0.0f, 1, -1.5f, 2.5f, 3.5f, 65504, 1e-7f, 3e9f, -3e9f};
+  const auto bits = static_cast<std::uint32_t>(random_bits());
+  return bits % 3 == 0 ? kSpecial[bits / 3 % 10]
+                       : static_cast<float>(static_cast<std::int32_t>(bits)) / 65536;
+}
+
+using u32 = std::uint32_t;
+using s32 = std::int32_t;
+using u64 = std::uint64_t;
+using s64 = std::int64_t;
+s32 s(u32 a) {
+  return static_cast<s32>(a);
+}
+s64 s(u64 a) {
+  return static_cast<s64>(a);
+}
+u32 bits_of(float a) {
+  return std::bit_cast<u32>(a);
+}
+
+constexpr int kThreads = 128;
+
+// Instructions with a 32-bit result of a, b and c, and what it is.
+u32 lop3_of(u32 a, u32 b, u32 c, u32 table) {
+  u32 result = 0;
+  for (int bit = 0; bit < 32; ++bit) {
+    const u32 index = (a >> bit & 1) * 4 + (b >> bit & 1) * 2 + (c >> bit & 1);
+    result |= (table >> index & 1) << bit;
+  }
+  return result;
+}
+u32 permuted(u32 a, u32 b, u32 c) {
+  u32 result = 0;
+  for (int n = 0; n < 4; ++n) {
+    const u32 selector = c >> 4 * n & 15;
+    u32 byte = static_cast<u32>((u64{b} << 32 | a) >> 8 * (selector & 7)) & 0xff;
+    if (selector > 7) byte = byte > 127 ? 0xff : 0;
+    result |= byte << 8 * n;
+  }
+  return result;
+}
+u32 reversed(u32 a) {
+  u32 result = 0;
+  for (int bit = 0; bit < 32; ++bit) result = result << 1 | (a >> bit & 1);
+  return result;
+}
+
+#define WORDS(X)                                                                                   \
+  X("add.u32 %0, %1, %2;", a + b)                                                                  \
+  X("sub.s32 %0, %1, %2;", a - b)                                                                  \
+  X("add.sat.s32 %0, %1, %2;",                                                                     \
+    static_cast<u32>(std::clamp<s64>(s64{s(a)} + s(b), INT32_MIN, INT32_MAX)))                     \
+  X("mul.lo.u32 %0, %1, %2;", a* b)                                                                \
+  X("mul.hi.u32 %0, %1, %2;", static_cast<u32>(u64{a} * b >> 32))                                  \
+  X("mul.hi.s32 %0, %1, %2;", static_cast<u32>(s64{s(a)} * s(b) >> 32))                            \
+  X("mad.lo.s32 %0, %1, %2, %3;", a* b + c)                                                        \
+  X("min.s32 %0, %1, %2;", static_cast<u32>(std::min(s(a), s(b))))                                 \
+  X("max.u32 %0, %1, %2;", std::max(a, b))                                                         \
+  X("abs.s32 %0, %1;", s(a) < 0 ? 0 - a : a)                                                       \
+  X("neg.s32 %0, %1;", 0 - a)                                                                      \
+  X("and.b32 %0, %1, %2;", a& b)                                                                   \
+  X("or.b32 %0, %1, %2;", a | b)                                                                   \
+  X("xor.b32 %0, %1, %2;", a ^ b)                                                                  \
+  X("not.b32 %0, %1;", ~a)                                                                         \
+  X("shl.b32 %0, %1, %2;", b > 31 ? 0 : a << b)                                                    \
+  X("shr.u32 %0, %1, %2;", b > 31 ? 0 : a >> b)                                                    \
+  X("shr.s32 %0, %1, %2;", static_cast<u32>(s(a) >> std::min(b, 31u)))                             \
+  X("shf.l.wrap.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) << (c & 31) >> 32))      \
+  X("shf.r.clamp.b32 %0, %1, %2, %3;", static_cast<u32>((u64{b} << 32 | a) >> std::min(c, 32u)))   \
+  X("lop3.b32 %0, %1, %2, %3, 0xea;", lop3_of(a, b, c, 0xea))                                      \
+  X("lop3.b32 %0, %1, %2, %3, 0x96;", a ^ b ^ c)                                                   \
+  X("prmt.b32 %0, %1, %2, %3;", permuted(a, b, c))                                                 \
+  X("prmt.b32 %0, %1, %2, 0x5410;", (a & 0xffff) | b << 16)                                        \
+  X("popc.b32 %0, %1;", static_cast<u32>(std::popcount(a)))                                        \
+  X("clz.b32 %0, %1;", static_cast<u32>(std::countl_zero(a)))                                      \
+  X("brev.b32 %0, %1;", reversed(a))                                                               \
+  X("bfe.u32 %0, %1, 5, 7;", a >> 5 & 127)                                                         \
+  X("bfi.b32 %0, %1, %2, 8, 8;", (b & 0xffff00ffu) | (a & 255) << 8)                               \
+  X("{ .reg .pred p;\n setp.lt.s32 p, %1, %2;\n selp.u32 %0, %3, 7, p; }", s(a) < s(b) ? c : 7)    \
+  X("{ .reg .pred p, q;\n setp.lo.u32 p|q, %1, %2;\n@q mov.u32 %0, 1;\n@!q mov.u32 %0, 2;\n}",     \
+    a < b ? 2u : 1u)                                                                               \
+  X("{ .reg .pred p, q; setp.eq.u32 p, %1, 0; setp.ge.or.u32 q, %2, %3, p; selp.b32 %0, 1, 0, q; " \
+    "}",                                                                                           \
+    b >= c || a == 0 ? 1u : 0u)                                                                    \
+  X("set.gt.u32.s32 %0, %1, %2;", s(a) > s(b) ? 0xffffffffu : 0u)                                  \
+  X("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, l}; }", a << 16 | a >> 16)              \
+  X("{ .reg .b64 w; .reg .b32 x<2>; mov.b64 w, {%1, %2}; shr.u64 w, w, 16; "                       \
+    "mov.b64 {x0, x1}, w; xor.b32 %0, x0, x1; }",                                                  \
+    (a >> 16 | b << 16) ^ (b >> 16))                                                               \
+  X("{ .reg .u32 i; mov.u32 i, 0; mov.u32 %0, %1;\nLOOP: add.u32 %0, %0, %2; add.u32 i, i, 1;\n"   \
+    ".reg .pred p; setp.lt.u32 p, i, 5; @p bra LOOP;\n}",                                          \
+    a + 5 * b)                                                                                     \
+  X("cvt.u32.u8 %0, %1;", a & 255)                                                                 \
+  X("cvt.s32.s16 %0, %1;", static_cast<u32>(static_cast<s32>(static_cast<std::int16_t>(a))))       \
+  X("cvt.sat.u8.s32 %0, %1;", static_cast<u32>(std::clamp(s(a), 0, 255)))                          \
+  X("dp4a.s32.s32 %0, %1, %2, %3;", dot_of_bytes(a, b, c))                                         \
+  X("mul.wide.u16 %0, %4, %5;", (a & 0xffff) * (b & 0xffff))                                       \
+  X("mov.u32 %0, %%tid.x;", static_cast<u32>(t))                                                   \
+  X("mov.u32 %0, %%laneid;", static_cast<u32>(t % 32))                                             \
+  X("mov.u32 %0, %%ntid.x;", static_cast<u32>(kThreads))                                           \
+  X("mov.u32 %0, %%lanemask_lt;", (1u << t % 32) - 1)                                              \
+  X("activemask.b32 %0;", 0xffffffffu)                                                             \
+  X("vote.sync.ballot.b32 %0, 1, 0xffffffff;", 0xffffffffu)                                        \
+  X("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;", all_a[t ^ 1])                                 \
+  X("shfl.sync.down.b32 %0, %1, 4, 31, -1;", all_a[t % 32 + 4 > 31 ? t : t + 4])                   \
+  X("shfl.sync.up.b32 %0, %1, 3, 0, -1;", all_a[t % 32 < 3 ? t : t - 3])                           \
+  X("shfl.sync.idx.b32 %0, %1, 5, 0x181f, -1;", all_a[t / 8 * 8 + 5])                              \
+  X("{ .reg .pred p; elect.sync _|p, -1; selp.u32 %0, 1, 0, p; }", t % 32 == 0 ? 1u : 0u)
+
+u32 dot_of_bytes(u32 a, u32 b, u32 c) {
+  for (int byte = 0; byte < 4; ++byte) {
+    c += static_cast<u32>(
+        static_cast<std::int8_t>(a >> 8 * byte) * static_cast<std::int8_t>(b >> 8 * byte));
+  }
+  return c;
+}
+
+__global__ void compute_words(const u32* as, const u32* bs, const u32* cs, u32* out) {
+  const u32 a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
+  const auto a16 = static_cast<unsigned short>(a), b16 = static_cast<unsigned short>(b);
+  int n = 0;
+#define X(text, value)                                                                     \
+  {                                                                                        \
+    u32 d = 0;                                                                             \
+    asm volatile(text : "=&r"(d) : "r"(a), "r"(b), "r"(c), "h"(a16), "h"(b16) : "memory"); \
+    out[n++ * kThreads + threadIdx.x] = d;                                                 \
+  }
+  WORDS(X)
+#undef X
+}
+
+std::string computes_words() {
+  std::vector<u32> all_a(kThreads), all_b(kThreads), all_c(kThreads), expected;
+  for (int t = 0; t < kThreads; ++t) {
+    all_a[t] = any_word();
+    all_b[t] = any_word();
+    all_c[t] = any_word();
+  }
+  std::vector<std::string> texts;
+#define X(text, value)                                                   \
+  texts.push_back(text);                                                 \
+  for (int t = 0; t < kThreads; ++t) {                                   \
+    [[maybe_unused]] const u32 a = all_a[t], b = all_b[t], c = all_c[t]; \
+    expected.push_back(value);                                           \
+  }
+  WORDS(X)
+#undef X
+  const Array<u32> a(all_a), b(all_b), c(all_c);
+  Array<u32> out(expected.size());
+  launch(
+      compute_words, dim3(1), dim3(kThreads), 0, static_cast<const u32*>(a.device),
+      static_cast<const u32*>(b.device), static_cast<const u32*>(c.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), expected, [&](std::size_t i) { return texts[i / kThreads]; });
+}
+
+// The same with 64 bits.
+#define LONG_WORDS(X)                                                                       \
+  X("add.u64 %0, %1, %2;", a + b)                                                           \
+  X("sub.s64 %0, %1, %2;", a - b)                                                           \
+  X("mul.lo.u64 %0, %1, %2;", a* b)                                                         \
+  X("mad.lo.u64 %0, %1, %2, %3;", a* b + c)                                                 \
+  X("shl.b64 %0, %1, 13;", a << 13)                                                         \
+  X("shr.s64 %0, %1, 13;", static_cast<u64>(s(a) >> 13))                                    \
+  X("max.s64 %0, %1, %2;", static_cast<u64>(std::max(s(a), s(b))))                          \
+  X("and.b64 %0, %1, %2;", a& b)                                                            \
+  X("{ .reg .u32 x, y; cvt.u32.u64 x, %1; cvt.u32.u64 y, %2; mul.wide.u32 %0, x, y; }",     \
+    (a & 0xffffffffu) * (b & 0xffffffffu))                                                  \
+  X("{ .reg .s32 x, y; cvt.s32.s64 x, %1; cvt.s32.s64 y, %2; mad.wide.s32 %0, x, y, %3; }", \
+    static_cast<u64>(s64{static_cast<s32>(a)} * static_cast<s32>(b)) + c)                   \
+  X("{ .reg .s32 x; cvt.s32.s64 x, %1; cvt.s64.s32 %0, x; }",                               \
+    static_cast<u64>(static_cast<s64>(static_cast<s32>(a))))                                \
+  X("bfe.u64 %0, %1, 40, 9;", a >> 40 & 511)                                                \
+  X("cvta.to.global.u64 %0, %1;", a)
+
+__global__ void compute_long_words(const u64* as, const u64* bs, const u64* cs, u64* out) {
+  const u64 a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
+  int n = 0;
+#define X(text, value)                                      \
+  {                                                         \
+    u64 d = 0;                                              \
+    asm volatile(text : "=&l"(d) : "l"(a), "l"(b), "l"(c)); \
+    out[n++ * kThreads + threadIdx.x] = d;                  \
+  }
+  LONG_WORDS(X)
+#undef X
+}
+
+std::string computes_long_words() {
+  std::vector<u64> all_a(kThreads), all_b(kThreads), all_c(kThreads), expected;
+  for (int t = 0; t < kThreads; ++t) {
+    all_a[t] = u64{any_word()} << 32 | any_word();
+    all_b[t] = u64{any_word()} << 32 | any_word();
+    all_c[t] = u64{any_word()} << 32 | any_word();
+  }
+  std::vector<std::string> texts;
+#define X(text, value)                                                   \
+  texts.push_back(text);                                                 \
+  for (int t = 0; t < kThreads; ++t) {                                   \
+    [[maybe_unused]] const u64 a = all_a[t], b = all_b[t], c = all_c[t]; \
+    expected.push_back(value);                                           \
+  }
+  LONG_WORDS(X)
+#undef X
+  const Array<u64> a(all_a), b(all_b), c(all_c);
+  Array<u64> out(expected.size());
+  launch(
+      compute_long_words, dim3(1), dim3(kThreads), 0, static_cast<const u64*>(a.device),
+      static_cast<const u64*>(b.device), static_cast<const u64*>(c.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), expected, [&](std::size_t i) { return texts[i / kThreads]; });
+}
+
+// Real numbers: the result has 32 bits.
+using model::Toward;
+u32 half(float a, Toward rounding = Toward::nearest) {
+  return model::rounded_to(model::kFp16, a, rounding);
+}
+u32 brain(float a) {
+  return model::rounded_to(model::kBfloat16, a, Toward::nearest);
+}
+u32 integer(double a) {
+  return static_cast<u32>(static_cast<s32>(std::clamp(a, -2147483648.0, 2147483647.0)));
+}
+
+#define REALS(X)                                                                           \
+  X("add.f32 %0, %1, %2;", bits_of(a + b))                                                 \
+  X("sub.rn.f32 %0, %1, %2;", bits_of(a - b))                                              \
+  X("mul.f32 %0, %1, 0f40000000;", bits_of(a * 2))                                         \
+  X("mul.f32 %0, %1, 2.5;", bits_of(a * 2.5f))                                             \
+  X("fma.rn.f32 %0, %1, %2, %3;", bits_of(std::fma(a, b, c)))                              \
+  X("mad.rn.f32 %0, %1, %2, %3;", bits_of(std::fma(a, b, c)))                              \
+  X("min.f32 %0, %1, %2;", a < b || (a == b && std::signbit(a)) ? bits_of(a) : bits_of(b)) \
+  X("max.f32 %0, %1, %2;", a > b || (a == b && std::signbit(b)) ? bits_of(a) : bits_of(b)) \
+  X("neg.f32 %0, %1;", bits_of(-a))                                                        \
+  X("abs.f32 %0, %1;", bits_of(std::fabs(a)))                                              \
+  X("cvt.rni.s32.f32 %0, %1;", integer(std::nearbyint(double{a})))                         \
+  X("cvt.rzi.s32.f32 %0, %1;", integer(std::trunc(double{a})))                             \
+  X("cvt.rmi.s32.f32 %0, %1;", integer(std::floor(double{a})))                             \
+  X("cvt.rpi.f32.f32 %0, %1;", bits_of(std::ceil(a)))                                      \
+  X("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",                           \
+    bits_of(model::widened(half(a), model::kFp16)))                                        \
+  X("{ .reg .b16 h; cvt.rz.f16.f32 h, %1; mov.b32 %0, {h, h}; }",                          \
+    half(a, Toward::zero) * 0x10001u)                                                      \
+  X("cvt.rn.f16x2.f32 %0, %1, %2;", half(a) << 16 | half(b))                               \
+  X("cvt.rn.bf16x2.f32 %0, %1, %2;", brain(a) << 16 | brain(b))                            \
+  X("{ .reg .b32 x, y, z; cvt.rn.f16x2.f32 x, %1, %2; cvt.rn.f16x2.f32 y, %3, %1; "        \
+    "add.f16x2 %0, x, y; }",                                                               \
+    half_sum(half(a), half(c)) << 16 | half_sum(half(b), half(a)))                         \
+  X("{ .reg .b32 x, y; cvt.rn.f16x2.f32 x, %1, %2; cvt.rn.f16x2.f32 y, %2, %3; "           \
+    "fma.rn.f16x2 %0, x, y, x; }",                                                         \
+    half_fma(half(a), half(b), half(a)) << 16 | half_fma(half(b), half(c), half(b)))       \
+  X("cvt.rna.tf32.f32 %0, %1;", (bits_of(a) + 0x1000u) & 0xffffe000u)                      \
+  X("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.u32 %0, 1, 0, p; }", a > b ? 1u : 0u)     \
+  X("{ .reg .f64 x, y; cvt.f64.f32 x, %1; cvt.f64.f32 y, %2; mul.f64 x, x, y; "            \
+    "cvt.rn.f32.f64 %0, x; }",                                                             \
+    bits_of(static_cast<float>(double{a} * b)))
+
+u32 half_sum(u32 a, u32 b) {
+  return half(
+      static_cast<float>(model::widened(a, model::kFp16) + model::widened(b, model::kFp16)));
+}
+u32 half_fma(u32 a, u32 b, u32 c) {
+  const auto of = [](u32 bits) { return double{model::widened(bits, model::kFp16)}; };
+  return model::rounded_to(model::kFp16, of(a) * of(b) + of(c), Toward::nearest);
+}
+
+__global__ void compute_reals(const float* as, const float* bs, const float* cs, u32* out) {
+  const float a = as[threadIdx.x], b = bs[threadIdx.x], c = cs[threadIdx.x];
+  int n = 0;
+#define X(text, value)                                      \
+  {                                                         \
+    u32 d = 0;                                              \
+    asm volatile(text : "=&r"(d) : "f"(a), "f"(b), "f"(c)); \
+    out[n++ * kThreads + threadIdx.x] = d;                  \
+  }
+  REALS(X)
+#undef X
+}
+
+std::string computes_reals() {
+  std::vector<float> all_a(kThreads), all_b(kThreads), all_c(kThreads);
+  std::vector<u32> expected;
+  for (int t = 0; t < kThreads; ++t) {
+    all_a[t] = any_float();
+    all_b[t] = any_float();
+    all_c[t] = any_float();
+  }
+  std::vector<std::string> texts;
+#define X(text, value)                                                     \
+  texts.push_back(text);                                                   \
+  for (int t = 0; t < kThreads; ++t) {                                     \
+    [[maybe_unused]] const float a = all_a[t], b = all_b[t], c = all_c[t]; \
+    expected.push_back(value);                                             \
+  }
+  REALS(X)
+#undef X
+  const Array<float> a(all_a), b(all_b), c(all_c);
+  Array<u32> out(expected.size());
+  launch(
+      compute_reals, dim3(1), dim3(kThreads), 0, static_cast<const float*>(a.device),
+      static_cast<const float*>(b.device), static_cast<const float*>(c.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), expected, [&](std::size_t i) { return texts[i / kThreads]; });
+}
+
+// Matrices of 16-bit elements: element (row, column) of matrix m is 1000 m + 16 row + column.
+template <int kMatrices, bool kTransposed>
+__global__ void load_matrices(u32* out) {
+  __shared__ __align__(16) unsigned short tile[4][8][8];
+  for (int i = threadIdx.x; i < 256; i += 32) {
+    tile[i / 64][i / 8 % 8][i % 8] =
+        static_cast<unsigned short>(i / 64 * 1000 + i / 8 % 8 * 16 + i % 8);
+  }
+  __syncthreads();
+  u32 d[4] = {7, 7, 7, 7};
+  u32 address;
+  asm("{ .reg .u64 p; cvta.to.shared.u64 p, %1; cvt.u32.u64 %0, p; }\n"
+      : "=r"(address)
+      : "l"(&tile[threadIdx.x / 8 % kMatrices][threadIdx.x % 8][0]));
+  if constexpr (kMatrices == 1) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];\n"
+                 : "=r"(d[0])
+                 : "r"(address));
+  } else if constexpr (kMatrices == 2) {
+    asm volatile("ldmatrix.sync.aligned.x2.m8n8.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(d[0]), "=r"(d[1])
+                 : "r"(address));
+  } else if constexpr (kTransposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                 : "r"(address));
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                 : "r"(address));
+  }
+  for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = d[i];
+}
+
+template <int kMatrices, bool kTransposed>
+std::string loads_matrices() {
+  Array<u32> out(128);
+  launch(load_matrices<kMatrices, kTransposed>, dim3(1), dim3(32), 0, out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<u32> expected(128, 7);
+  for (int m = 0; m < kMatrices; ++m) {
+    for (int l = 0; l < 32; ++l) {
+      const auto at = [&](int row, int column) {
+        return static_cast<u32>(m * 1000 + row * 16 + column);
+      };
+      expected[m * 32 + l] = kTransposed ? at(l % 4 * 2, l / 4) | at(l % 4 * 2 + 1, l / 4) << 16
+                                         : at(l / 4, l % 4 * 2) | at(l / 4, l % 4 * 2 + 1) << 16;
+    }
+  }
+  return difference(out.fetch(), expected);
+}
+
+// stmatrix, read back word by word.
+__global__ void store_matrices(u32* out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  __shared__ __align__(16) u32 tile[2][8][4];
+  const auto address =
+      static_cast<u32>(__cvta_generic_to_shared(&tile[threadIdx.x / 8 % 2][threadIdx.x % 8][0]));
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address),
+               "r"(threadIdx.x), "r"(threadIdx.x + 100)
+               : "memory");
+  __syncwarp();
+  out[threadIdx.x] = tile[0][threadIdx.x / 4][threadIdx.x % 4];
+  out[32 + threadIdx.x] = tile[1][threadIdx.x / 4][threadIdx.x % 4];
+#endif
+}
+std::string stores_matrices() {
+  Array<u32> out(64);
+  launch(store_matrices, dim3(1), dim3(32), 0, out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<u32> expected;
+  for (u32 i = 0; i < 64; ++i) expected.push_back(i < 32 ? i : i + 68);
+  return difference(out.fetch(), expected);
+}
+
+// mma of small integers, of which every sum is exact. Element (row, k) of a and (k, column) of b.
+int a_at(int row, int k) {
+  return (row * 7 + k * 3) % 11 - 5;
+}
+int b_at(int k, int column) {
+  return (k * 5 + column * 2) % 9 - 4;
+}
+
+enum class Shape { k16_f16, k16_f16_f16, k16_bf16, k8_f16, k8_tf32, k4_tf32, k32_s8 };
+
+template <Shape shape>
+__global__ void multiply(const u32* as, const u32* bs, u32* out) {
+  u32 a[4], b[2], d[4] = {};
+  for (int i = 0; i < 4; ++i) a[i] = as[i * 32 + threadIdx.x];
+  for (int i = 0; i < 2; ++i) b[i] = bs[i * 32 + threadIdx.x];
+  float* const f = reinterpret_cast<float*>(d);
+  if constexpr (shape == Shape::k16_f16) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%10,%11,%12,%13};\n"
+        : "=f"(f[0]), "=f"(f[1]), "=f"(f[2]), "=f"(f[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(f[0]), "f"(f[1]),
+          "f"(f[2]), "f"(f[3]));
+  } else if constexpr (shape == Shape::k16_f16_f16) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, "
+        "{%8, %9};\n"
+        : "=r"(d[0]), "=r"(d[1])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(d[0]), "r"(d[1]));
+  } else if constexpr (shape == Shape::k16_bf16) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  } else if constexpr (shape == Shape::k8_f16) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, "
+        "%1, %2, %3};"
+        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+  } else if constexpr (shape == Shape::k8_tf32) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  } else if constexpr (shape == Shape::k4_tf32) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, "
+        "%1, %2, %3};"
+        : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+  } else {
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+        "%9}, {%0, %1, %2, %3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+  for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = d[i];
+}
+
+// The fragments are spread as in the figures of the PTX ISA 9.0, "Matrix fragments for mma".
+template <Shape shape>
+std::string multiplies() {
+  constexpr int depth = shape == Shape::k32_s8                              ? 32
+                        : shape == Shape::k8_f16 || shape == Shape::k8_tf32 ? 8
+                        : shape == Shape::k4_tf32                           ? 4
+                                                                            : 16;
+  constexpr int bits = shape == Shape::k32_s8                               ? 8
+                       : shape == Shape::k8_tf32 || shape == Shape::k4_tf32 ? 32
+                                                                            : 16;
+  const auto encoded = [](int value) {
+    const auto real = static_cast<float>(value);
+    return bits == 8                  ? static_cast<u32>(value) & 255
+           : bits == 32               ? bits_of(real)
+           : shape == Shape::k16_bf16 ? brain(real)
+                                      : half(real);
+  };
+  constexpr int kInWord = 32 / bits;
+  std::vector<u32> as(128), bs(64), expected(128);
+  for (int l = 0; l < 32; ++l) {
+    for (int e = 0; e < kInWord; ++e) {
+      for (int i = 0; i < 16 * depth / 32 / kInWord; ++i) {
+        const int row = l / 4 + (i % 2 == 1 ? 8 : 0);
+        const int k = l % 4 * kInWord + e + (i >= 2 ? depth / 2 : 0);
+        as[i * 32 + l] |= encoded(a_at(row, k)) << e * bits % 32;
+      }
+      for (int i = 0; i < 8 * depth / 32 / kInWord; ++i) {
+        const int k = l % 4 * kInWord + e + (i == 1 ? depth / 2 : 0);
+        bs[i * 32 + l] |= encoded(b_at(k, l / 4)) << e * bits % 32;
+      }
+    }
+    for (int i = 0; i < 4; ++i) {
+      int sum = 0;
+      for (int k = 0; k < depth; ++k)
+        sum += a_at(l / 4 + i / 2 * 8, k) * b_at(k, l % 4 * 2 + i % 2);
+      if (shape == Shape::k16_f16_f16) {
+        expected[i / 2 * 32 + l] |= half(static_cast<float>(sum)) << i % 2 * 16;
+      } else {
+        expected[i * 32 + l] =
+            shape == Shape::k32_s8 ? static_cast<u32>(sum) : bits_of(static_cast<float>(sum));
+      }
+    }
+  }
+  const Array<u32> a(as), b(bs);
+  Array<u32> out(128);
+  launch(
+      multiply<shape>, dim3(1), dim3(32), 0, static_cast<const u32*>(a.device),
+      static_cast<const u32*>(b.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), expected);
+}
+
+// wgmma.m64n16k16 of the same integers, with a in shared memory or in registers. The tiles are not
+// swizzled: 8 rows of 16 bytes follow each other, then the next 8 columns, then the next 8 rows. Or
+// each 8 x 8 of the tiles in shared memory is transposed.
+constexpr int kWgmmaColumns = 16;
+
+__host__ __device__ inline int place_in_tile(int row, int k, bool transposed) {
+  const int in_rows = row % 8 * 8 + k % 8, in_columns = k % 8 * 8 + row % 8;
+  return row / 8 * 128 + k / 8 * 64 + (transposed ? in_columns : in_rows);
+}
+
+template <bool kInRegisters, bool kTransposed, bool kAIsFixed, bool kBIsFixed>
+__global__ void multiply_together(const unsigned short* as, const unsigned short* bs, float* out) {
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(128) unsigned short tiles[];  // a: 64 x 16, b: 16 x 16
+  __shared__ __align__(128) unsigned short fixed_a[kAIsFixed ? 64 * 16 : 1];
+  __shared__ __align__(128) unsigned short fixed_b[kBIsFixed ? kWgmmaColumns * 16 : 1];
+  unsigned short* const tile_of_a = kAIsFixed ? fixed_a : tiles;
+  unsigned short* const tile_of_b = kBIsFixed ? fixed_b : tiles + 64 * 16;
+  for (int i = threadIdx.x; i < 64 * 16; i += 128) tile_of_a[i] = as[i];
+  for (int i = threadIdx.x; i < kWgmmaColumns * 16; i += 128) tile_of_b[i] = bs[i];
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  const auto descriptor = [](const void* tile) {
+    const auto at = static_cast<u32>(__cvta_generic_to_shared(tile));
+    return static_cast<u64>((at & 0x3ffff) >> 4) | u64{128 >> 4} << 16 | u64{256 >> 4} << 32;
+  };
+  const u64 a_tile = descriptor(tile_of_a), b_tile = descriptor(tile_of_b);
+  const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, k = threadIdx.x % 4 * 2;
+  u32 a[4];
+  for (int i = 0; i < 4; ++i) {
+    a[i] = *reinterpret_cast<const u32*>(
+        tile_of_a + place_in_tile(row + i % 2 * 8, k + i / 2 * 8, false));
+  }
+  float d[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+#define ACCUMULATORS \
+  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  for (int round = 0; round < 2; ++round) {
+    if constexpr (kInRegisters) {
+      asm volatile(
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %13, 0;\n"
+          "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
+          "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, p, 1, 1, %14;\n}"
+          : ACCUMULATORS
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_tile), "r"(round),
+            "n"(int{kTransposed}));
+    } else {
+      asm volatile(
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %10, 0;\n"
+          "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
+          "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p, %11, %12, %13, %13;\n}"
+          : ACCUMULATORS
+          : "l"(a_tile), "l"(b_tile), "r"(round), "n"(1), "n"(1), "n"(int{kTransposed}));
+    }
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#undef ACCUMULATORS
+  for (int i = 0; i < 8; ++i) {
+    out[(row + i / 2 % 2 * 8) * kWgmmaColumns + i / 4 * 8 + k + i % 2] = d[i];
+  }
+#endif
+}
+
+template <
+    bool kInRegisters, bool kTransposed = false, bool kAIsFixed = false, bool kBIsFixed = false>
+std::string multiplies_together() {
+  std::vector<unsigned short> as(64 * 16), bs(kWgmmaColumns * 16);
+  std::vector<u32> expected;
+  for (int k = 0; k < 16; ++k) {
+    for (int row = 0; row < 64; ++row) {
+      as[place_in_tile(row, k, kTransposed && !kInRegisters)] =
+          static_cast<unsigned short>(brain(static_cast<float>(a_at(row, k))));
+    }
+    for (int n = 0; n < kWgmmaColumns; ++n) {
+      bs[place_in_tile(n, k, kTransposed)] =
+          static_cast<unsigned short>(brain(static_cast<float>(b_at(k, n))));
+    }
+  }
+  for (int row = 0; row < 64; ++row) {
+    for (int n = 0; n < kWgmmaColumns; ++n) {
+      int sum = 0;
+      for (int k = 0; k < 16; ++k) sum += a_at(row, k) * b_at(k, n);
+      // The first of two rounds does not add to what d held.
+      expected.push_back(bits_of(static_cast<float>(2 * sum)));
+    }
+  }
+  const Array<unsigned short> a(as), b(bs);
+  Array<float> out(64 * kWgmmaColumns);
+  launch(
+      multiply_together<kInRegisters, kTransposed, kAIsFixed, kBIsFixed>, dim3(1), dim3(128),
+      (64 + kWgmmaColumns) * 32, static_cast<const unsigned short*>(a.device),
+      static_cast<const unsigned short*>(b.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<u32> found;
+  for (const float value : out.fetch()) found.push_back(bits_of(value));
+  return difference(found, expected);
+}
+
+// Copies 64 words to shared memory, and from there to `out`, with the copy engine.
+__global__ void copy_bytes(const u32* in, u32* out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  __shared__ std::uint64_t barrier;
+  __shared__ __align__(16) u32 words[64];
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(&barrier));
+  const auto to = static_cast<u32>(__cvta_generic_to_shared(words));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at));
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(at) : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+        "[%3];" ::"r"(to),
+        "l"(in), "r"(256), "r"(at)
+        : "memory");
+  }
+  u32 done = 0;
+  while (done == 0) {
+    asm volatile(
+        "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+        "selp.u32 %0, 1, 0, p;\n}"
+        : "=r"(done)
+        : "r"(at)
+        : "memory");
+  }
+  words[threadIdx.x] += 1;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(out), "r"(to)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+#endif
+}
+std::string copies_bytes() {
+  std::vector<u32> values, expected;
+  for (u32 t = 0; t < 64; ++t) {
+    values.push_back(3 * t);
+    expected.push_back(3 * t + 1);
+  }
+  const Array<u32> in(values);
+  Array<u32> out(64);
+  launch(copy_bytes, dim3(1), dim3(64), 0, static_cast<const u32*>(in.device), out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  return difference(out.fetch(), expected);
+}
+
+// Phases of a barrier, as libraries write them: with a token, and with the parity in a loop.
+__global__ void pass_around(u32* out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  __shared__ std::uint64_t barrier;
+  __shared__ u32 slot[64];
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(&barrier));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(64));
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  u32 value = threadIdx.x;
+  for (u32 round = 0; round < 4; ++round) {
+    slot[threadIdx.x] = value;
+    if (round % 2 == 0) {
+      asm volatile(
+          "{\n.reg .pred P1;\n.reg .b64 state;\n"
+          "mbarrier.arrive.shared::cta.b64 state, [%0];\n"
+          "LAB_%=:\n"
+          "mbarrier.try_wait.shared::cta.b64 P1, [%0], state;\n"
+          "@P1 bra DONE;\n"
+          "bra LAB_%=;\n"
+          "DONE:\n}" ::"r"(at)
+          : "memory");
+    } else {
+      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory");
+      u32 done = 0;
+      while (done == 0) {
+        asm volatile(
+            "{\n.reg .pred p;\nmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, p;\n}"
+            : "=r"(done)
+            : "r"(at), "r"(round & 1)
+            : "memory");
+      }
+    }
+    const u32 next = slot[(threadIdx.x + 1) % 64];
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    value = next;
+  }
+  out[threadIdx.x] = value;
+#endif
+}
+std::string passes_phases() {
+  Array<u32> out(64);
+  launch(pass_around, dim3(1), dim3(64), 0, out.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  std::vector<u32> expected;
+  for (u32 t = 0; t < 64; ++t) expected.push_back((t + 4) % 64);
+  return difference(out.fetch(), expected);
+}
+
+// Atomics on global and shared memory.
+__global__ void count(u32* out, float* sums) {
+  __shared__ u32 shared[2];
+  if (threadIdx.x == 0) shared[0] = shared[1] = 0;
+  __syncthreads();
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(&shared[0]));
+  u32 old = 0;
+  asm volatile("atom.shared.add.u32 %0, [%1], 2;" : "=r"(old) : "r"(at) : "memory");
+  asm volatile("red.shared.max.u32 [%0+4], %1;" ::"r"(at), "r"(threadIdx.x) : "memory");
+  asm volatile("red.global.add.f32 [%0], %1;" ::"l"(sums), "f"(0.5f) : "memory");
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(out + 2), "r"(old) : "memory");
+  __syncthreads();
+  if (threadIdx.x < 2) out[threadIdx.x] = shared[threadIdx.x];
+}
+std::string counts() {
+  Array<u32> out(std::vector<u32>(3, 0));
+  Array<float> sums(std::vector<float>(1, 0.0f));
+  launch(count, dim3(1), dim3(64), 0, out.device, sums.device);
+  if (std::string error = error_of_launch(); !error.empty()) return error;
+  if (sums.fetch()[0] != 32) return "a sum of floats is wrong";
+  return difference(out.fetch(), {128, 63, 64 * 63});
+}
+
+// The same kernels in CUDA C++ and in PTX. Lane l loads four floats, of which every fifth lane
+// skips the second load, and stores them with a stride of two.
+__global__ void copy_written(const float* from, float* to) {
+  __shared__ __align__(16) float tile[256];
+  const int t = threadIdx.x;
+  float4 v = *reinterpret_cast<const float4*>(from + 4 * t);
+  float w = 0;
+  if (t % 5 != 0) w = from[t];
+  if (t % 7 != 0) w += from[256 + t];
+  *reinterpret_cast<float4*>(&tile[4 * t]) = v;
+  __syncthreads();
+  const float x = tile[2 * t], y = tile[4 * (t % 16)];
+  to[2 * t] = x + y + w;
+}
+__global__ void copy_in_ptx(const float* from, float* to) {
+  __shared__ __align__(16) float tile[256];
+  const int t = threadIdx.x;
+  float4 v;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "l"(from + 4 * t));
+  float w = 0, u = 0;
+  asm volatile(
+      "{\n .reg .pred p, q;\n setp.ne.b32 p, %3, 0;\n setp.ne.b32 q, %4, 0;\n"
+      " mov.f32 %0, 0f00000000;\n mov.f32 %1, 0f00000000;\n"
+      " @p ld.global.f32 %0, [%2];\n @q ld.global.f32 %1, [%2 + 1024];\n}"
+      : "=&f"(w), "=&f"(u)
+      : "l"(from + t), "r"(t % 5), "r"(t % 7));
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(tile));
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at + 16 * t), "f"(v.x), "f"(v.y),
+               "f"(v.z), "f"(v.w)
+               : "memory");
+  asm volatile("bar.sync 0;" ::: "memory");
+  float x, y;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 8 * t));
+  asm volatile("ld.shared.b32 %0, [%1];" : "=f"(y) : "r"(at + 16 * (t % 16)));
+  asm volatile("st.global.cs.f32 [%0], %1;" ::"l"(to + 2 * t), "f"(x + y + w + u) : "memory");
+}
+
+__global__ void copy_async_written(const float* from, float* to) {
+  __shared__ __align__(16) float tile[2][128];
+  const int t = threadIdx.x;
+  __pipeline_memcpy_async(&tile[0][4 * t], from + 4 * t, 16);
+  __pipeline_commit();
+  __pipeline_memcpy_async(&tile[1][4 * t], from + 128 + 4 * t, 16, t < 16 ? 0 : 8);
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  to[t] = tile[0][127 - t];
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  to[32 + t] = tile[1][127 - t];
+}
+__global__ void copy_async_in_ptx(const float* from, float* to) {
+  __shared__ __align__(16) float tile[2][128];
+  const int t = threadIdx.x;
+  const auto at = static_cast<u32>(__cvta_generic_to_shared(&tile[0][4 * t]));
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n" ::"r"(at), "l"(from + 4 * t)
+               : "memory");
+  asm volatile("cp.async.commit_group;\n" ::: "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::"r"(at + 512),
+               "l"(from + 128 + 4 * t), "n"(16), "r"(t < 16 ? 16 : 8)
+               : "memory");
+  asm volatile("cp.async.commit_group;\n" ::: "memory");
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(1) : "memory");
+  __syncthreads();
+  to[t] = tile[0][127 - t];
+  asm volatile("cp.async.wait_all;\n" ::: "memory");
+  __syncthreads();
+  to[32 + t] = tile[1][127 - t];
+}
+
+template <void (*kernel)(const float*, float*), int kBlockThreads>
+std::vector<float> copied() {
+  std::vector<float> values(1024);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 37 % 101);
+  const Array<float> from(values);
+  Array<float> to(std::vector<float>(256, 0.0f));
+  launch(
+      kernel, dim3(1), dim3(kBlockThreads), 0, static_cast<const float*>(from.device), to.device);
+  return to.fetch();
+}
+template <void (*kernel)(const float*, float*), int kBlockThreads>
+void run_copy() {
+  copied<kernel, kBlockThreads>();
+}
+
+std::string copies_alike() {
+  if (copied<copy_written, 64>() != copied<copy_in_ptx, 64>()) return "ld and st";
+  if (copied<copy_async_written, 32>() != copied<copy_async_in_ptx, 32>()) return "cp.async";
+  return "";
+}
+
+// Small kernels with a mistake.
+using Body = void (*)(float* shared, u32 at, float* out);
+template <Body body>
+__global__ void small(float* out) {
+  __shared__ __align__(16) float tile[128];
+  tile[threadIdx.x] = 0;
+  __syncthreads();
+  body(tile, static_cast<u32>(__cvta_generic_to_shared(tile)), out);
+}
+template <Body body>
+void run_small() {
+  const Array<float> out(std::vector<float>(1024, 0.0f));
+  launch(small<body>, dim3(1), dim3(64), 0, out.device);
+}
+#define SMALL run_small < [](float* tile, u32 at, float* out)
+
+}  // namespace
+
+extern const std::vector<trace::PtxCheck> trace::ptx_checks = {
+    {"instructions with 32 bits", computes_words},
+    {"instructions with 64 bits", computes_long_words},
+    {"instructions with real numbers", computes_reals},
+    {"ldmatrix.x1.trans", loads_matrices<1, true>},
+    {"ldmatrix.x2", loads_matrices<2, false>},
+    {"ldmatrix.x4", loads_matrices<4, false>},
+    {"ldmatrix.x4.trans", loads_matrices<4, true>},
+    {"stmatrix.x2", stores_matrices},
+    {"mma m16n8k16 f16, sums in f32", multiplies<Shape::k16_f16>},
+    {"mma m16n8k16 f16, sums in f16", multiplies<Shape::k16_f16_f16>},
+    {"mma m16n8k16 bf16", multiplies<Shape::k16_bf16>},
+    {"mma m16n8k8 f16", multiplies<Shape::k8_f16>},
+    {"mma m16n8k8 tf32", multiplies<Shape::k8_tf32>},
+    {"mma m16n8k4 tf32", multiplies<Shape::k4_tf32>},
+    {"mma m16n8k32 s8", multiplies<Shape::k32_s8>},
+    {"wgmma m64n16k16 bf16, a in shared memory", multiplies_together<false>},
+    {"wgmma m64n16k16 bf16, a in registers", multiplies_together<true>},
+    {"wgmma m64n16k16 bf16, both transposed", multiplies_together<false, true>},
+    {"wgmma m64n16k16 bf16, b transposed", multiplies_together<true, true>},
+    {"wgmma of static arrays", multiplies_together<false, false, true, true>},
+    {"wgmma, a in a static array", multiplies_together<false, true, true, false>},
+    {"wgmma, b in a static array", multiplies_together<true, false, false, true>},
+    {"cp.async.bulk without a tensor map", copies_bytes},
+    {"mbarrier and bar.sync", passes_phases},
+    {"atom and red", counts},
+    {"ld, st and cp.async as in CUDA C++", copies_alike},
+};
+
+#ifndef PTX_MAIN
+
+extern const std::vector<trace::PtxTwins> trace::ptx_twins = {
+    {"ld and st", run_copy<copy_written, 64>, run_copy<copy_in_ptx, 64>},
+    {"cp.async", run_copy<copy_async_written, 32>, run_copy<copy_async_in_ptx, 32>},
+};
+
+extern const std::vector<trace::PtxMisuse> trace::ptx_misuses = {
+    {"a copy that is waited for",
+     SMALL{asm volatile(
+         "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at + 4 * threadIdx.x),
+         "l"(out + threadIdx.x));
+asm volatile("cp.async.commit_group;");
+asm volatile("cp.async.wait_group 0;");
+__syncthreads();
+out[64 + threadIdx.x] = tile[63 - threadIdx.x];
+}
+>, ""
+}
+, {"a copy that is not waited for",
+   SMALL{asm volatile(
+       "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at + 4 * threadIdx.x),
+       "l"(out + threadIdx.x));
+asm volatile("cp.async.commit_group;");
+asm volatile("cp.async.wait_group 1;");
+__syncthreads();
+out[64 + threadIdx.x] = tile[63 - threadIdx.x];
+}
+>, "copy_not_waited_for"
+}
+, {"a store without a barrier before the load",
+   SMALL{asm volatile("st.shared.f32 [%0], %1;" ::"r"(at + 4 * threadIdx.x), "f"(1.0f));
+out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+>, "race"
+}
+, {"a load beyond shared memory", SMALL{float x;
+asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 512 + 4 * threadIdx.x));
+out[threadIdx.x] = x + tile[0];
+}
+>, "out_of_bounds"
+}
+, {"a load far beyond shared memory", SMALL{float x;
+asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at + 0x40000000u));
+out[threadIdx.x] = x + tile[0];
+}
+>, "out_of_bounds"
+}
+, {"a load beyond global memory", SMALL{float x;
+asm volatile("ld.global.f32 %0, [%1];" : "=f"(x) : "l"(out + 1024 + threadIdx.x));
+out[threadIdx.x] = x + tile[0] + static_cast<float>(at);
+}
+>, "out_of_bounds"
+}
+, {"a misaligned vector", SMALL{float x, y;
+asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(at + 4));
+out[threadIdx.x] = x + y + tile[0];
+}
+>, "misaligned"
+}
+, {"an unknown instruction that no thread comes to",
+   SMALL{
+       if (tile[0] != 0) asm volatile("tensormap.frobnicate.global [%0], %1;" ::"l"(out), "r"(at));
+asm volatile("{ .reg .pred p; setp.eq.u32 p, 1, 0; @p frobnicate.sync [%0]; }" ::"l"(out));
+}
+>, ""
+}
+, {"an unknown instruction",
+   SMALL{if (threadIdx.x == 5) asm volatile(
+       "frobnicate.sync.b32 [%0], %1;" ::"l"(out + static_cast<int>(tile[0])), "r"(at));
+}
+>, "it comes to the PTX instruction \"frobnicate.sync.b32\", which is not known on the CPU"
+}
+, {"a known instruction in an unknown form", SMALL{float x;
+asm volatile("add.rz.f32 %0, %1, %1;" : "=f"(x) : "f"(tile[0]));
+out[at] = x;
+}
+>, "\"add.rz.f32\""
+}
+, {"a text that cannot be read", SMALL{asm volatile("mov.u32 %0, [;" : "=r"(at));
+out[0] = tile[0];
+}
+>, "its inline PTX cannot be read"
+}
+, {"an operand that is too wide", SMALL{double x = tile[0];
+asm volatile("mov.b32 %0, %1;" : "=r"(at) : "f"(x));
+out[at] = 0;
+}
+>, "has 8 bytes; it takes 4"
+}
+, {"trap", SMALL{if (threadIdx.x == 7 && tile[0] == 0) asm volatile("trap;");
+out[at % 8] = 0;
+}
+>, "its inline PTX comes to \"trap\""
+}
+, {"a barrier that waits for nobody", SMALL{__shared__ std::uint64_t barrier;
+const auto place = static_cast<u32>(__cvta_generic_to_shared(&barrier));
+if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 65;" ::"r"(place));
+__syncthreads();
+asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" ::"r"(place));
+asm volatile(
+    "{ .reg .pred p;\n W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }" ::"r"(
+        place));
+out[at % 8] = tile[0];
+}
+>, "forever: 1 of 65 arrivals is missing in phase 0"
+}
+,
+}
+;
+
+#else
+// Each check in a process of its own, because an error of the GPU ends all work of its process.
+int main(int count, char** arguments) {
+  if (count > 1) {
+    const trace::PtxCheck& check = trace::ptx_checks.at(std::stoul(arguments[1]));
+    std::string wrong;
+    try {
+      wrong = check.run();
+    } catch (const std::exception& error) {
+      wrong = error.what();
+    }
+    std::printf("%-48s %s\n", check.text, wrong.empty() ? "ok" : wrong.c_str());
+    return wrong.empty() ? 0 : 1;
+  }
+  bool all = true;
+  for (std::size_t i = 0; i < trace::ptx_checks.size(); ++i) {
+    const std::string command = std::string(arguments[0]) + " " + std::to_string(i);
+    all &= std::system(command.c_str()) == 0;
+  }
+  return all ? 0 : 1;
+}
+#endif

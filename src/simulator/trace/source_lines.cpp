@@ -1,0 +1,328 @@
+#include "simulator/trace/source_lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <tuple>
+
+#include "simulator/machine/fault.h"
+
+namespace trace {
+
+Site* Sites::find_or_make(Token path, Token token, std::uintptr_t address) {
+  const auto known = std::find_if(sites_.begin(), sites_.end(), [&](const Site& site) {
+    return is_site(site, path, token, address);
+  });
+  if (known != sites_.end()) return &*known;
+  const auto array = std::find_if(
+      arrays_.begin(), arrays_.end(),
+      [&](const machine::KernelArray& a) { return a.holds(address); });
+  if (array == arrays_.end()) return nullptr;
+  if (array->owner != 0 && !paths_.has_entered(array->owner, array->owner_bytes)) return nullptr;
+
+  const Kind kind = kind_of(token);
+  const bool loads = is_load(kind);
+  const bool shared = array->shared;
+  Site site{path, token, &*array, 0, static_cast<std::uint32_t>(sites_.size()), {}};
+  site.traffic = kind == Kind::kAsyncCopy ? (shared ? kAsyncSmem : kAsyncGmem)
+                 : loads                  ? (shared ? kSmemLoads : kGmemLoads)
+                                          : (shared ? kSmemStores : kGmemStores);
+  site.counts.array = array->name;
+  site.counts.shared = shared;
+  site.counts.direction = kind == Kind::kAsyncCopy ? model::Direction::copy
+                          : loads                  ? model::Direction::load
+                                                   : model::Direction::store;
+  site.counts.bytes = bytes_of(token);
+  return &sites_.emplace_back(site);
+}
+
+}  // namespace trace
+
+// The text of gemm_steps.cu (the Makefile recompiles this file whenever it changes).
+asm(".pushsection .rodata\n"
+    "kernel_source_begin: .incbin \"gemm_steps.cu\"\n"
+    "kernel_source_end: .byte 0\n"
+    ".popsection\n");
+extern "C" const char kernel_source_begin[] __attribute__((visibility("hidden")));
+extern "C" const char kernel_source_end[] __attribute__((visibility("hidden")));
+
+namespace trace {
+namespace {
+
+using Place = machine::CodePlace;
+
+std::string own_path() {
+  std::array<char, PATH_MAX> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return length > 0 ? std::string(path.data(), length) : "";
+}
+
+std::string quoted_for_shell(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+struct Frame {
+  std::string file;
+  int line;
+};
+using Frames = std::map<Place, std::vector<Frame>>;
+
+// For each place, its source lines, innermost first: more than one if a function was inlined. What
+// was looked up is kept, because addr2line reads the whole program each time.
+const Frames& lines_of(const std::vector<Place>& places) {
+  static Frames known;
+  Places unknown;
+  for (const Place place : places) {
+    if (!known.contains(place)) unknown.push_back(place);
+  }
+  if (unknown.empty()) return known;
+  std::istringstream answer(
+      addr2line_elsewhere ? addr2line_elsewhere(unknown) : addr2line(unknown));
+  std::vector<Frame>* current = nullptr;
+  for (std::string text; std::getline(answer, text);) {
+    if (text.starts_with("0x")) {
+      Place place = 0;
+      std::from_chars(text.data() + 2, text.data() + text.size(), place, 16);
+      current = &known[place];
+      continue;
+    }
+    const std::size_t colon = text.rfind(':');
+    if (current == nullptr || colon == text.npos) continue;
+    int number = 0;
+    std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
+    current->push_back({text.substr(0, colon), number});
+  }
+  return known;
+}
+
+// The output of addr2line for some places.
+class LineTable {
+ public:
+  explicit LineTable(std::vector<Place> places) {
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    lines_ = &lines_of(places);
+  }
+
+  // The innermost line of `kernel` on the calls in `path`, outermost first; 0 for none.
+  int line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
+    int line = 0;
+    for (const Place place : path) {
+      const auto found = lines_->find(place);
+      if (found == lines_->end()) continue;
+      const std::vector<Frame>& frames = found->second;
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        if (is_in(kernel, *frame)) line = frame->line;
+      }
+    }
+    return line;
+  }
+
+  // The line of the kernel's file that makes the access, if it is not in `kernel`; else 0. A file
+  // that it includes has no lines here.
+  int helper_line_in(const SourceRange& kernel, const std::vector<Place>& path) const {
+    for (auto place = path.rbegin(); place != path.rend(); ++place) {
+      const auto found = lines_->find(*place);
+      if (found == lines_->end()) continue;
+      for (const Frame& frame : found->second) {
+        if (frame.file == kernel.file) return is_in(kernel, frame) ? 0 : frame.line;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  static bool is_in(const SourceRange& kernel, const Frame& frame) {
+    return frame.file == kernel.file && frame.line >= kernel.first && frame.line <= kernel.last;
+  }
+
+  const Frames* lines_;
+};
+
+// The line of the brace that closes the first brace opened on or after `first`.
+int closing_line(std::string_view source, int first) {
+  int line = 1, depth = 0;
+  for (const char c : source) {
+    if (c == '\n') ++line;
+    if (line < first) continue;
+    if (c == '{') ++depth;
+    if (c == '}' && --depth == 0) return line;
+  }
+  return 0;
+}
+
+// The first line of the declaration that contains `line`: the one after a comment, a blank line or
+// another function. 0 if the text has no such line, for example because the file changed after
+// compilation.
+int heading_line(std::string_view source, int line) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < source.size();) {
+    const std::size_t end = std::min(source.find('\n', begin), source.size());
+    lines.push_back(source.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (line > static_cast<int>(lines.size())) return 0;
+  const auto ends = [](std::string_view text) {
+    return text.empty() || text.starts_with("//") || text.starts_with("}");
+  };
+  while (line > 1 && !ends(lines[line - 2])) --line;
+  return line;
+}
+
+// A user's file may have the same name. Ours is the one with this source file below its folder, or
+// one that no longer exists.
+bool is_gemm_steps(const std::filesystem::path& file) {
+  std::error_code unknown;
+  return file.filename() == "gemm_steps.cu" &&
+         (!std::filesystem::exists(file, unknown) ||
+          std::filesystem::exists(file.parent_path() / __FILE__, unknown));
+}
+
+}  // namespace
+
+std::function<std::string(const Places&)> addr2line_elsewhere;
+std::function<std::string(const std::string& file)> source_text_elsewhere;
+
+std::string addr2line(const Places& places) {
+  std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
+  for (const Place place : places) {
+    char hexadecimal[16];
+    std::snprintf(hexadecimal, sizeof hexadecimal, " 0x%x", place);
+    command += hexadecimal;
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> printed(
+      popen((command + " 2>/dev/null").c_str(), "r"), pclose);
+  std::string text;
+  if (printed == nullptr) return text;
+  std::array<char, 4096> part;
+  while (std::size_t bytes = std::fread(part.data(), 1, part.size(), printed.get())) {
+    text.append(part.data(), bytes);
+  }
+  return text;
+}
+
+std::string source_text(const std::string& file) {
+  if (source_text_elsewhere) return source_text_elsewhere(file);
+  if (is_gemm_steps(file)) return {kernel_source_begin, kernel_source_end};
+  std::ifstream source(file);
+  return {std::istreambuf_iterator<char>(source), {}};
+}
+
+SourceRange kernel_lines(const void* kernel) {
+  const Place place = machine::place_of_code(kernel);
+  const Frames& lines = lines_of({place});
+  const auto found = lines.find(place);
+  if (found == lines.end() || found->second.empty()) return {};
+  const Frame& outermost = found->second.back();
+  const std::string source = source_text(outermost.file);
+  if (source.empty()) return {};
+  return {
+      outermost.file, heading_line(source, outermost.line), closing_line(source, outermost.line)};
+}
+
+void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const model::LineCounts& line : lines) {
+    places.insert(places.end(), line.places.begin(), line.places.end());
+  }
+  const LineTable known(places);
+  std::vector<model::LineCounts> resolved;
+  for (model::LineCounts& line : lines) {
+    line.line = known.line_in(kernel, line.places);
+    if (!is_gemm_steps(kernel.file)) line.helper_line = known.helper_line_in(kernel, line.places);
+    line.places.clear();
+    add(resolved, line);
+  }
+  std::sort(
+      resolved.begin(), resolved.end(), [](const model::LineCounts& a, const model::LineCounts& b) {
+        return std::tie(a.line, a.helper_line, a.array, a.direction, a.bytes) <
+               std::tie(b.line, b.helper_line, b.array, b.direction, b.bytes);
+      });
+  lines = std::move(resolved);
+}
+
+void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const model::Hazard& hazard : hazards) {
+    for (const model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+      places.insert(places.end(), actor->places.begin(), actor->places.end());
+    }
+  }
+  const LineTable known(places);
+  for (model::Hazard& hazard : hazards) {
+    for (model::Hazard::Actor* actor : {&hazard.first, &hazard.second}) {
+      actor->line = known.line_in(kernel, actor->places);
+    }
+  }
+  const auto what = [](const model::Hazard& h) {
+    return std::tie(h.kind, h.first.line, h.second.line, h.array);
+  };
+  std::sort(hazards.begin(), hazards.end(), [&](const model::Hazard& a, const model::Hazard& b) {
+    return what(a) != what(b) ? what(a) < what(b)
+                              : std::tie(a.block, a.byte) < std::tie(b.block, b.byte);
+  });
+  // The same lines, reached by different calls, are one hazard.
+  hazards.erase(
+      std::unique(
+          hazards.begin(), hazards.end(),
+          [&](const model::Hazard& a, const model::Hazard& b) { return what(a) == what(b); }),
+      hazards.end());
+}
+
+void resolve_lines(model::Audit& audit, const SourceRange& kernel) {
+  const auto places_of = [](const model::Audit::Surprise& surprise) {
+    const auto end = std::find(surprise.places.begin(), surprise.places.end(), 0u);
+    return Places(surprise.places.begin(), end);
+  };
+  Places places;
+  for (const model::Audit::Surprise& surprise : audit.surprises) {
+    const Places more = places_of(surprise);
+    places.insert(places.end(), more.begin(), more.end());
+  }
+  const LineTable known(places);
+  for (model::Audit::Surprise& surprise : audit.surprises) {
+    if (surprise.line == 0) surprise.line = known.line_in(kernel, places_of(surprise));
+  }
+}
+
+void look_up_lines(std::span<const model::Recording> recordings) {
+  Places places;
+  for (const model::Recording& recording : recordings) {
+    places.push_back(machine::place_of_code(recording.kernel));
+    for (const model::RecordedSite& site : recording.sites) {
+      places.insert(places.end(), site.places.begin(), site.places.end());
+    }
+  }
+  const LineTable known(std::move(places));
+}
+
+void resolve_lines(model::Recording& recording, const SourceRange& kernel) {
+  std::vector<Place> places;
+  for (const model::RecordedSite& site : recording.sites) {
+    places.insert(places.end(), site.places.begin(), site.places.end());
+  }
+  const LineTable known(places);  // the sites of the hazards are among them
+  for (model::RecordedSite& site : recording.sites) site.line = known.line_in(kernel, site.places);
+  for (model::RecordedHazard& recorded : recording.hazards) {
+    for (model::Hazard::Actor* actor : {&recorded.hazard.first, &recorded.hazard.second}) {
+      actor->line = known.line_in(kernel, actor->places);
+    }
+  }
+}
+
+}  // namespace trace

@@ -1,0 +1,109 @@
+// Maps places in the program to lines of the kernels' source, by addr2line from binutils.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/counts.h"
+#include "model/recording.h"
+#include "simulator/machine/memory.h"
+#include "simulator/trace/hooks.h"
+#include "simulator/trace/warp_log.h"
+
+namespace trace {
+
+// The places in a kernel that access memory.
+
+// A site: one place in the kernel, reached by one path, that accesses one array.
+struct Site {
+  Token path, token;
+  const machine::KernelArray* array;
+  int traffic;
+  std::uint32_t number;
+  model::LineCounts counts;
+  int recorded = -1;  // its number in the recording
+};
+
+class Sites {
+ public:
+  // Both must outlive this object.
+  Sites(const std::vector<machine::KernelArray>& arrays, const CallPaths& paths)
+      : arrays_(arrays), paths_(paths) {}
+
+  // The site of that access; null if the address is not in an array.
+  Site* find(Token path, Token token, std::uintptr_t address) {
+    Site*& last = last_[(token >> kPlaceShift ^ path * 31) % last_.size()];
+    if (last != nullptr && is_site(*last, path, token, address)) return last;
+    Site* const found = find_or_make(path, token, address);
+    return found == nullptr ? nullptr : last = found;
+  }
+  const Site& operator[](std::uint32_t number) const { return sites_[number]; }
+  const std::deque<Site>& all() const { return sites_; }
+
+  std::size_t array_of(const Site& site) const { return site.array - arrays_.data(); }
+  std::vector<std::uint32_t> places_of(const Site& site) const {
+    return paths_.places_of(site.path, place_of(site.token));
+  }
+
+ private:
+  static bool is_site(const Site& site, Token path, Token token, std::uintptr_t address) {
+    return site.path == path && site.token == token && site.array->holds(address);
+  }
+  Site* find_or_make(Token path, Token token, std::uintptr_t address);
+
+  const std::vector<machine::KernelArray>& arrays_;
+  const CallPaths& paths_;
+  std::deque<Site> sites_;         // never move
+  std::array<Site*, 256> last_{};  // by path and place
+};
+
+// Places in this program, as offsets from its start.
+using Places = std::vector<std::uint32_t>;
+
+// The output of `addr2line -a -i` for them; nothing if addr2line is not available.
+std::string addr2line(const Places& places);
+
+// If not empty, this is called instead of addr2line() from now on, for a process that may not start
+// another.
+extern std::function<std::string(const Places&)> addr2line_elsewhere;
+
+// The same for source_text(), for a process that may not open files.
+extern std::function<std::string(const std::string& file)> source_text_elsewhere;
+
+struct SourceRange {
+  std::string file;
+  int first = 0, last = 0;  // lines, from 1
+};
+
+// The lines of the kernel whose function, compiled for the CPU, is at `kernel`. Lines 0 to 0 if
+// they cannot be found: without addr2line, debug information or the file.
+SourceRange kernel_lines(const void* kernel);
+
+// The text of a source file. For gemm_steps.cu, the text at compile time.
+std::string source_text(const std::string& file);
+
+// Looks up the lines of all these recordings at once, so that what follows need not: each look-up
+// reads the whole program.
+void look_up_lines(std::span<const model::Recording> recordings);
+
+// Sets the line of `kernel` for each of `lines`: that of the innermost call on the path that is
+// still in the kernel, so that an access inside a helper belongs to the line that calls the helper.
+// In a user's file it also has the helper's line; the lesson shows its helpers once, before the
+// kernels. Then merges entries with the same lines, array, direction and width, and sorts them.
+void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel);
+
+// The same for hazards; sorted by kind and lines, with each pair of lines once.
+void resolve_lines(std::vector<model::Hazard>& hazards, const SourceRange& kernel);
+
+// The same for the findings of an audit, except those that already have a line, in another kernel.
+void resolve_lines(model::Audit& audit, const SourceRange& kernel);
+
+// The same for the sites and hazards of a recording; their order does not change.
+void resolve_lines(model::Recording& recording, const SourceRange& kernel);
+
+}  // namespace trace

@@ -1,0 +1,275 @@
+// The order between the actions of a block's threads, as far as CUDA guarantees it.
+//
+// A moment is a number that grows with every barrier, fence and block. A thread that crosses one
+// gets a new moment, so an access is identified by its thread and the thread's moment.
+//
+// CUDA C++ programming guide: __syncthreads() orders all threads of a block, __syncwarp(mask) "the
+// threads participating in the barrier"; shuffles and votes "do not imply a memory barrier". An
+// atomic alone orders nothing. But what a thread did before a fence is visible to a thread that
+// reads, by an atomic or volatile access, what the first thread stored after the fence. An arrival
+// at an mbarrier or a named barrier releases everything that the thread did or knows to those who
+// wait for that phase.
+//
+// An agent is an asynchronous unit that acts for threads: the copy engine for one mbarrier, the
+// tensor cores for one warpgroup. No barrier of threads orders an agent's actions, only a wait for
+// them does; who knows of a wait knows of the action.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/warp_access.h"
+#include "simulator/machine/async_copies.h"
+
+namespace trace {
+
+// Arrivals at the barriers of a block that come when a thread's copies have.
+
+struct CopyArrival {
+  int thread;
+  std::uint64_t copies;  // the thread's first ones, in all
+  std::uint64_t moment;  // of the thread
+  std::uint64_t phase;   // of the barrier
+};
+
+class CopyArrivals {
+ public:
+  void clear() { waiting_.clear(); }
+  void add(std::uint32_t barrier, const CopyArrival& arrival) {
+    waiting_[barrier].push_back(arrival);
+  }
+  // The barrier's phases up to this one are complete: visits their arrivals, once.
+  template <class Visit>
+  void complete(std::uint32_t barrier, std::uint64_t phase, Visit visit) {
+    const auto found = waiting_.find(barrier);
+    if (found == waiting_.end()) return;
+    std::erase_if(found->second, [&](const CopyArrival& arrival) {
+      if (arrival.phase > phase) return false;
+      visit(arrival);
+      return true;
+    });
+  }
+
+ private:
+  std::map<std::uint32_t, std::vector<CopyArrival>> waiting_;  // by barrier
+};
+
+// The cp.async copies in flight: bytes that a thread has requested and not yet waited for.
+
+// For the threads of one block at a time.
+class CopiesInFlight {
+ public:
+  explicit CopiesInFlight(model::WarpGeometry geometry = {}) : geometry_(geometry) {}
+  void begin_block(int threads) {
+    threads_.assign(threads, {});
+    warps_.assign(geometry_.warps_of(threads), 0);
+    arrivals_.clear();
+  }
+  void copy(int thread, int bytes) {
+    threads_[thread].issue(bytes);
+    warps_[geometry_.warp_of(thread)] += bytes;
+  }
+  void commit(int thread) { threads_[thread].commit(); }
+  // Waits until at most this many of the most recently committed groups are in flight.
+  void wait(int thread, std::uint64_t groups_in_flight) {
+    std::int64_t& of_warp = warps_[geometry_.warp_of(thread)];
+    threads_[thread].wait(groups_in_flight, [&](int bytes) { of_warp -= bytes; });
+  }
+  // The thread arrives at a barrier when its copies so far are complete; and that phase is.
+  void arrive_copied(int thread, std::uint32_t barrier, std::uint64_t phase) {
+    arrivals_.add(barrier, {thread, threads_[thread].issued(), 0, phase});
+  }
+  void completed(std::uint32_t barrier, std::uint64_t phase) {
+    arrivals_.complete(barrier, phase, [&](const CopyArrival& arrival) {
+      std::int64_t& of_warp = warps_[geometry_.warp_of(arrival.thread)];
+      threads_[arrival.thread].wait_for_first(arrival.copies, [&](int bytes) { of_warp -= bytes; });
+    });
+  }
+  std::int64_t bytes_of_warp(int warp) const { return warps_[warp]; }
+
+ private:
+  const model::WarpGeometry geometry_;
+  std::vector<machine::AsyncGroups<int>> threads_;  // bytes of each copy
+  std::vector<std::int64_t> warps_;
+  CopyArrivals arrivals_;
+};
+
+// A moment of a block, from its start.
+using Instant = std::uint32_t;
+
+// For each thread of a block, its actions before an instant.
+struct Fenced {
+  Instant all = 0;                             // of every thread
+  std::vector<std::pair<int, Instant>> later;  // of these threads more, in order
+  Instant latest() const;                      // of any thread
+  bool has(int thread, Instant at) const;
+  void add(const Fenced& more);
+};
+
+class ThreadOrder {
+ public:
+  using Moment = std::uint64_t;
+
+  explicit ThreadOrder(model::WarpGeometry geometry) : geometry_(geometry) {}
+
+  void begin_block(int threads);
+  void barrier();
+  // Some lanes of `warp` reached a __syncwarp(mask); others may have reached it before.
+  void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
+  // Of its block's scope, or `wide`: of all blocks.
+  void fence(int thread, bool wide = false);
+  // A fence between the thread's accesses and those of agents; for a barrier's initialization only,
+  // or for all.
+  void proxy_fence(int thread);
+  void barrier_fence(int thread);
+  // An arrival, and a wait that has passed. Each phase of each barrier is a place of its own.
+  void arrive(int thread, std::uint64_t place);
+  void pass(int thread, std::uint64_t place);
+  // A new action of an agent; then `thread` learns that it is complete, and so are those before.
+  Moment act(int agent);
+  void learn_action(int thread, int agent, Moment action);
+  void atomic_store(int thread, std::uint64_t place);
+  void atomic_load(int thread, std::uint64_t place);
+  // An exchange or a compare-and-swap. The trace follows the lanes of a warp as if they took a lock
+  // together, so it does not know who holds the lock when. Threads that use the same lock are
+  // therefore treated as ordered.
+  void lock(int thread, std::uint64_t place);
+
+  // The moment of a thread's current actions.
+  Moment now(int thread) const { return now_[thread]; }
+  // Everything at earlier moments comes before anything that the block, or the warp, does now.
+  Moment block_start() const { return block_start_; }
+  Moment warp_start(int warp) const { return warp_start_[warp]; }
+  // Whether the thread crossed a fence since the block's last barrier.
+  bool has_fenced(int thread) const { return fenced_[thread] >= block_start_; }
+  // Whether anything besides barriers of a whole warp or block orders threads at present.
+  bool has_edges() const { return has_edges_; }
+
+  // For other blocks, which see a block only through its fences. Moments from the block's start:
+  Instant instant(int thread) const { return instant(now_[thread]); }
+  // What comes before one of the block's fences that comes before what `thread` does now; all
+  // fences count, or only wide ones.
+  Fenced fenced_before(int thread, bool wide) const;
+  bool has_fences() const { return has_fences_; }
+  bool is_before_now(Instant at, int other, int thread) const {
+    return is_before(began_ + at, other, thread);
+  }
+  // The number of changes of the order so far.
+  std::uint64_t changes() const { return changes_; }
+
+  // Whether `thread` knows that an agent's action is complete.
+  bool knows(int thread, int agent, Moment action) const {
+    return action < began_ || known_actions_of(thread, agent) >= action;
+  }
+  // Whether `other`, after what it did at `moment`, crossed a proxy fence that comes before what
+  // `thread` does now.
+  bool is_fenced(Moment moment, int other, int thread, bool or_barrier_fence = false) const;
+
+  // Whether what `other` did at `moment` comes before what `thread` does now. A lock orders nothing
+  // at its own place.
+  bool is_before(Moment moment, int other, int thread, std::uint64_t place = 0) const {
+    if (moment < block_start_ || other == thread) return true;
+    const int warp = geometry_.warp_of(thread);
+    if (geometry_.warp_of(other) == warp && moment < warp_start_[warp]) return true;
+    return has_edges_ && (moment <= known(thread, other) || share_a_lock(other, thread, place));
+  }
+
+ private:
+  using Known = std::vector<Moment>;  // per thread of the block: the last moment known
+
+  Moment known(int thread, int other) const {
+    return known_[thread].empty() ? 0 : known_[thread][other];
+  }
+  Moment known_actions_of(int thread, int agent) const {
+    const Known& known = known_actions_[thread];
+    return static_cast<std::size_t>(agent) < known.size() ? known[agent] : 0;
+  }
+  void join_actions(int first, std::uint32_t lanes);
+  void release(int thread, std::uint64_t place, Moment own);
+  bool share_a_lock(int other, int thread, std::uint64_t not_at) const;
+  void join(int warp, std::uint32_t lanes);
+  void learn(int thread, const Known& more);
+
+  Instant instant(Moment moment) const {
+    return moment < began_ ? 0 : static_cast<Instant>(moment - began_);
+  }
+
+  // With what its thread knew then.
+  struct Fence {
+    Moment at, block_start, warp_start;
+    bool wide;
+    Known known;
+  };
+  struct Round {  // for a __syncwarp with one mask
+    std::uint32_t mask, came;
+  };
+
+  const model::WarpGeometry geometry_;
+  Moment clock_ = 0, block_start_ = 0, began_ = 0;  // began_: the block's first
+  bool has_edges_ = false;
+  std::vector<Moment> now_, fenced_;  // by thread
+  std::vector<Moment> warp_start_;
+  std::vector<std::vector<Round>> rounds_;             // by warp
+  std::vector<std::vector<std::uint64_t>> locks_;      // by thread
+  std::vector<Known> known_;                           // by thread; empty: barriers are enough
+  std::unordered_map<std::uint64_t, Known> released_;  // by place, since the block's last barrier
+
+  std::vector<std::vector<Moment>> proxy_fences_, barrier_fences_;  // by thread, in order
+  std::vector<Known> known_actions_;                                // by thread, of each agent
+  std::unordered_map<std::uint64_t, Known> released_actions_;       // by place
+  bool has_agents_ = false;
+
+  std::vector<std::vector<Fence>> fences_;  // by thread, in order; of earlier epochs the last
+  bool has_fences_ = false;                 // in the block
+  std::uint64_t changes_ = 0;
+};
+
+// The numbers and the latest actions of a block's agents.
+
+class AsyncAgents {
+ public:
+  enum class Kind { copies, tensor_cores, stores };
+
+  void begin_block() {
+    numbers_.clear();
+    actions_.clear();
+    barriers_.clear();
+    started_.clear();
+  }
+  // Of the copies that a barrier counts, of the tensor cores for a warpgroup, of a thread's stores.
+  int number(Kind kind, std::uint32_t of) {
+    return numbers_.try_emplace({kind, of}, static_cast<int>(numbers_.size())).first->second;
+  }
+  // The agent's actions, in order: threads count those that are complete.
+  std::vector<ThreadOrder::Moment>& actions(int agent) { return actions_[agent]; }
+  // The number of multiplications that a warp has started; start() adds one to it afterwards.
+  std::size_t start(int warp) { return started_[warp]++; }
+  std::size_t started(int warp) const { return started_.at(warp); }
+
+  // The address of each barrier, by number; 0 if it is named.
+  void init(std::uint32_t barrier, std::uintptr_t address) {
+    if (barriers_.size() <= barrier) barriers_.resize(barrier + 1, 0);
+    barriers_[barrier] = address;
+  }
+  std::uintptr_t address(std::uint32_t barrier) const {
+    return barrier < barriers_.size() ? barriers_[barrier] : 0;
+  }
+  // Places for ThreadOrder, which no address equals.
+  static std::uint64_t place(std::uint32_t barrier, std::uint64_t phase) {
+    return std::uint64_t{1} << 63 | std::uint64_t{barrier} << 40 | phase;
+  }
+  static std::uint64_t place_of_multiply(int agent, std::uint64_t number) {
+    return std::uint64_t{1} << 62 | place(static_cast<std::uint32_t>(agent), number);
+  }
+
+ private:
+  std::map<std::pair<Kind, std::uint32_t>, int> numbers_;
+  std::map<int, std::vector<ThreadOrder::Moment>> actions_;
+  std::map<int, std::size_t> started_;
+  std::vector<std::uintptr_t> barriers_;
+};
+
+}  // namespace trace

@@ -1,0 +1,455 @@
+#include "simulator/trace/warp_tracer.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "simulator/machine/fault.h"
+#include "simulator/trace/hooks.h"
+
+namespace trace {
+
+// calloc provides zero pages without writing them.
+ResultWriters::ResultWriters(std::span<const machine::GlobalArray> matrices) {
+  for (const machine::GlobalArray& matrix : matrices) {
+    if (matrix.result) count_ += matrix.bytes / 4;
+  }
+  words_.reset(static_cast<std::uint64_t*>(std::calloc(count_ + 1, sizeof(std::uint64_t))));
+  if (words_ == nullptr) throw std::bad_alloc();
+}
+
+WarpTracer::WarpTracer(
+    model::WarpGeometry geometry, const machine::KernelMemory& memory, LaunchWatch* launch,
+    model::Recorder* recorder, model::Audit* audit)
+    : geometry_(geometry),
+      is_shared_(shared_words(memory.arrays)),
+      sites_(memory.arrays, paths_),
+      log_(geometry),
+      counts_(geometry),
+      watch_(geometry, memory, sites_, paths_, launch),
+      record_(recorder, memory.arrays),
+      memory_(memory),
+      audit_(audit) {}
+
+void WarpTracer::go_on() {
+  if (!audited_) AuditedBlock::leave_unfinished();
+  hooks.stacks = memory_.stacks.begin;
+  hooks.stack_bytes = memory_.stacks.bytes;
+  const std::span<const std::byte> locals = machine::thread_locals();
+  hooks.locals = reinterpret_cast<std::uintptr_t>(locals.data());
+  hooks.locals_bytes = locals.size();
+  hooks.is_shared = is_shared_.data();
+  hooks.looks_for_hazards = watch_.looks();
+  hooks.kernel = memory_.code.begin;
+  hooks.kernel_bytes = memory_.code.bytes;
+  hooks.watch = &watch_;
+  hooks.local_stores = &local_stores_;
+}
+
+WarpTracer::~WarpTracer() {
+  audited_.reset();
+  hooks = {};
+}
+
+void WarpTracer::begin_block(std::int64_t block, int threads) {
+  log_.begin_block(threads);
+  counts_.begin_block(block, threads);
+  watch_.begin_block(block, threads);
+  record_.begin_block(block);
+  copies_.clear();
+  has_multiplied_ = false;
+  audited_.reset();  // of an abandoned block
+  if (audit_ != nullptr) {
+    audited_.emplace(geometry_, memory_, threads, *std::exchange(audit_, nullptr));
+  }
+  if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_begin);
+}
+
+void WarpTracer::end_block() {
+  if (audited_) audited_->end();
+  audited_.reset();
+  watch_.end_block();
+  counts_.end_block();
+  if (!record_.is_on()) return;
+  record_.begin_or_end(model::RecordedEvent::Kind::block_end);
+  record_hazards();
+}
+
+// What its threads would still have done is no hazard.
+void WarpTracer::cut_block() {
+  stop();
+  if (audited_) AuditedBlock::leave_unfinished();
+  audited_.reset();
+  counts_.end_block();
+  if (record_.is_on()) record_.begin_or_end(model::RecordedEvent::Kind::block_end);
+}
+
+void WarpTracer::crash(const model::Hazard& hazard) {
+  if (record_.is_on()) record_.crash(hazard);
+}
+
+void WarpTracer::resume(int thread, std::span<const char> stack) {
+  hooks.log = &log_.lane_of(thread);
+  watch_.will_run(thread);
+  hooks.stack_floor = reinterpret_cast<std::uintptr_t>(stack.data()) + kStackReserve;
+  hooks.stack_top = hooks.stack_floor - kStackReserve + stack.size();
+  hooks.sums = hooks.stack_top;
+  if (has_multiplied_) watch_sums();
+  if (audited_) audited_->resume(stack);
+}
+
+void WarpTracer::watch_sums() {
+  const std::span<const char> sums = machine::sums_in_flight();
+  const auto begin = reinterpret_cast<std::uintptr_t>(sums.data());
+  hooks.sums = sums.empty() ? hooks.stack_top : std::min(begin, hooks.stack_top);
+}
+
+void WarpTracer::outside_kernel(bool outside) {
+  hooks.outside_kernel = outside;
+}
+
+void WarpTracer::stop() {
+  hooks.log = nullptr;
+}
+
+void WarpTracer::async_copy(
+    const void* shared, const void* global, std::size_t bytes, const void* place) {
+  log_async_copy(shared, global, bytes, place);
+}
+
+void WarpTracer::async_commit(const void* place) {
+  log_step(Kind::kCommit, place);
+}
+
+void WarpTracer::async_wait(int groups_in_flight, const void* place) {
+  log_value(Kind::kWait, groups_in_flight, place);
+}
+
+void WarpTracer::warp_barrier(std::uint32_t mask, const void* place) {
+  log_value(Kind::kWarpBarrier, mask, place);
+}
+
+void WarpTracer::access(
+    const void* pointer, std::size_t bytes, machine::Access access, const void* place) {
+  switch (access) {
+    case machine::Access::read_only_load:
+      read_only_load(pointer, bytes, place);
+      [[fallthrough]];
+    case machine::Access::load:
+      return log_machine_access(Kind::kLoad, pointer, bytes, place);
+    case machine::Access::store:
+      return log_machine_access(Kind::kStore, pointer, bytes, place);
+    case machine::Access::volatile_load:
+      return log_machine_access(Kind::kVolatileLoad, pointer, bytes, place);
+    case machine::Access::volatile_store:
+      return log_machine_access(Kind::kVolatileStore, pointer, bytes, place);
+  }
+}
+
+void WarpTracer::ldmatrix(const void* row, int matrices, const void* place) {
+  log_matrix_row(
+      matrices == 4   ? Kind::kLdmatrix
+      : matrices == 2 ? Kind::kLdmatrixOfTwo
+                      : Kind::kLdmatrixOfOne,
+      row, place);
+}
+
+void WarpTracer::stmatrix(const void* row, int matrices, const void* place) {
+  log_matrix_row(
+      matrices == 4   ? Kind::kStmatrix
+      : matrices == 2 ? Kind::kStmatrixOfTwo
+                      : Kind::kStmatrixOfOne,
+      row, place);
+}
+
+void WarpTracer::fence(bool wide, const void* place) {
+  watch_.will_fence();
+  log_told({Told::What::fence, wide}, 1, place);
+}
+
+void WarpTracer::async_action(const machine::AsyncAction& action, const void* place) {
+  Told told{Told::What::async, static_cast<std::uint8_t>(action.kind), action.number, action.value};
+  if (action.kind == machine::AsyncAction::Kind::wait)
+    told.value = action.value << 32 | action.copies;
+  if (action.copy != nullptr) {
+    told.value = copies_.size();
+    copies_.push_back(*action.copy);
+  }
+  if (action.multiplies() || action.kind == machine::AsyncAction::Kind::multiplied) {
+    has_multiplied_ = true;
+    watch_sums();
+  }
+  log_told(told, 1, place);
+}
+
+void WarpTracer::atomic(
+    const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) {
+  const bool locks = use == machine::AtomicUse::kLock;
+  if (use != machine::AtomicUse::kSum) watch_.will_count(pointer);
+  log_atomic(locks ? Kind::kLockLoad : Kind::kAtomicLoad, pointer, bytes, place);
+}
+
+void WarpTracer::read_only_load(const void* pointer, std::size_t bytes, const void* place) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  log_told({.what = Told::What::read_only_load, .value = address}, bytes, place);
+}
+
+void WarpTracer::misuse(
+    model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) {
+  log_told(
+      {Told::What::hazard, static_cast<std::uint8_t>(kind), static_cast<std::uint32_t>(extent),
+       static_cast<std::uint64_t>(index)},
+      1, place);
+}
+
+bool WarpTracer::barrier(std::span<const bool> left) {
+  counts_.barrier();
+  watch_.barrier(left, log_);
+  if (record_.is_on()) {
+    // Every waiting thread is inside __syncthreads; threads that have left are nowhere.
+    const std::vector<Token>& paths = log_.paths();
+    const auto waits =
+        std::find_if(paths.begin(), paths.end(), [](Token path) { return path != 0; });
+    record_.event(
+        model::RecordedEvent::Kind::barrier,
+        waits == paths.end() ? std::vector<std::uint32_t>{} : paths_.places_of_call(*waits), {},
+        -1);
+    record_hazards();
+  }
+  return !watch_.is_fatal();
+}
+
+// Folds the logs as far as they determine the order of the warp's instructions.
+bool WarpTracer::fold(int warp, std::uint32_t running) {
+  stop();
+  if (audited_) audited_->pause();
+  warp_ = warp;
+  watch_.begin_fold(warp, running);
+  std::vector<Party> parties = log_.parties(warp, running);
+  Merge merge(parties, paths_);
+  for (Together together = merge.next(); !together.empty(); together = merge.next()) {
+    do {
+      execute(together);
+    } while (merge.stay_together() && !watch_.is_fatal());
+    if (!watch_.is_fatal()) continue;
+    if (record_.is_on()) record_hazards();
+    return false;
+  }
+  for (const Party& party : parties) counts_.add(warp, party);
+  log_.drop_used(warp, parties);
+  return true;
+}
+
+void WarpTracer::execute(Together together) {
+  const Token token = together[0]->next();
+  const Token path = together[0]->path;
+  for (Party* party : together) ++party->tokens_used;
+  switch (kind_of(token)) {
+    case Kind::kStep:
+      return paths_.came_to(path, place_of(token));
+    case Kind::kEnter: {
+      const Token called = paths_.called(path, place_of(token));
+      for (Party* party : together) party->path = called;
+      return;
+    }
+    case Kind::kExit: {
+      const Token caller = paths_.caller(path);
+      for (Party* party : together) party->path = caller;
+      return;
+    }
+    case Kind::kWarpBarrier:
+    case Kind::kCommit:
+    case Kind::kWait:
+      return follow(token, together);
+    case Kind::kLoad:
+    case Kind::kStore:
+    case Kind::kAtomicLoad:
+    case Kind::kAtomicStore:
+    case Kind::kLockLoad:
+    case Kind::kVolatileLoad:
+    case Kind::kVolatileStore:
+      return access(log_.gather(token, together), token, together);
+    case Kind::kLdmatrix:
+    case Kind::kLdmatrixOfTwo:
+    case Kind::kLdmatrixOfOne:
+    case Kind::kStmatrix:
+    case Kind::kStmatrixOfTwo:
+    case Kind::kStmatrixOfOne: {
+      constexpr int kRows = 8;
+      model::WarpAccess rows = log_.gather(token, together);
+      rows.matrices = matrices_of(kind_of(token));
+      rows.active &= ~std::uint32_t{0} >> (model::kWarpSize - kRows * rows.matrices);
+      return access(rows, token, together);
+    }
+    case Kind::kAsyncCopy: {
+      const model::WarpAccess from = log_.gather(token, together);
+      return copy(from, log_.gather(token, together), token, together);
+    }
+    case Kind::kBadIndex: {
+      const model::WarpAccess type = log_.gather(token, together);
+      return watch_.bad_index(type, log_.gather(token, together), path, token, warp_);
+    }
+    case Kind::kTold: {
+      const model::WarpAccess first = log_.gather(token, together);
+      return tell(first, log_.gather(token, together), token, path);
+    }
+  }
+}
+
+void WarpTracer::tell(
+    const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path) {
+  const int lowest = std::countr_zero(first.active);
+  machine::for_each_lane(first.active, [&](int l) {
+    const Told told = Told::of(first.address[l], second.address[l]);
+    if (told.what != Told::What::async) return watch_.told(thread_of(l), told, path, token);
+    // The lanes of a warp multiply together.
+    const machine::AsyncAction action{static_cast<machine::AsyncAction::Kind>(told.kind)};
+    const bool together = action.multiplies() || action.multiplies_by();
+    if (!together || l == lowest) act(thread_of(l), told, token, path);
+    if (action.multiplies()) watch_.joined_multiply(thread_of(l));
+  });
+}
+
+void WarpTracer::act(int thread, const Told& told, Token token, Token path) {
+  machine::AsyncAction action{
+      static_cast<machine::AsyncAction::Kind>(told.kind), told.extent, told.value, nullptr};
+  using Action = machine::AsyncAction::Kind;
+  if (action.kind == Action::load || action.kind == Action::store) {
+    action.copy = &copies_[told.value];
+  } else if (action.kind == Action::wait) {
+    action.value = told.value >> 32;
+    action.copies = static_cast<std::uint32_t>(told.value);
+    counts_.in_flight().completed(action.number, action.value);
+  } else if (action.kind == Action::arrive_copied) {
+    counts_.in_flight().arrive_copied(thread, action.number, action.value);
+  }
+  if (action.copy != nullptr) count(thread, action, token, path);
+  // A warp has 16 of the 64 rows, and all columns.
+  if (action.multiplies()) {
+    counts_.mma(16, action.number, action.kind == Action::multiply_tf32 ? 8 : 16);
+  }
+  watch_.async_action(thread, action, path, token);
+  if (!record_.is_on()) return;
+  record_.action(thread, action);
+  record_hazards();
+}
+
+// The copy engine's accesses to shared memory have bytes, but their wavefronts were not measured.
+void WarpTracer::count(int thread, const machine::AsyncAction& action, Token token, Token path) {
+  const bool loads = action.kind == machine::AsyncAction::Kind::load;
+  const machine::PartOfMatrix& part = action.copy->matrix;
+  const auto first = reinterpret_cast<std::uintptr_t>(part.first);
+  const Token global =
+      make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kStore, kBoxSite);
+  Site* const matrix = part.rows > 0 ? sites_.find(path, global, first) : nullptr;
+  const std::int64_t whole_row = part.bytes_before + part.row_bytes + part.bytes_after;
+  const model::BoxCost cost = model::box_cost(
+      {first, part.rows, part.row_bytes, part.pitch_bytes, part.bytes_before, part.bytes_after,
+       static_cast<std::int64_t>(action.copy->bytes) - part.rows * whole_row});
+  if (matrix != nullptr) counts_.box(*matrix, cost, thread);
+  if (loads && part.rows == 0) counts_.box_outside(cost);
+  const Token shared =
+      make_token(place_of(token), loads ? Kind::kAsyncCopy : Kind::kLoad, kBoxSite);
+  Site* const tile =
+      sites_.find(path, shared, reinterpret_cast<std::uintptr_t>(action.copy->shared));
+  if (tile != nullptr) {
+    counts_.box(*tile, {static_cast<std::int64_t>(action.copy->bytes), 0, 0, 0, 0}, thread);
+  }
+}
+
+void WarpTracer::access(const model::WarpAccess& access, Token token, Together together) {
+  const std::uintptr_t address = access.address[std::countr_zero(access.active)];
+  const Token path = together[0]->path;
+  watch_.atomic_access(token, access, warp_);
+  if (Site* site = sites_.find(path, token, address)) {
+    request(*site, access, costs_.of(site->traffic, access), together);
+  } else {
+    watch_.stray(path, token, access, warp_);
+  }
+  watch_.atomic_access_made(token, access, warp_);
+}
+
+void WarpTracer::copy(
+    model::WarpAccess from, const model::WarpAccess& to, Token token, Together together) {
+  // A lane that only fills with zeros reads nothing; its source is logged as null.
+  machine::for_each_lane(from.active, [&](int l) {
+    if (from.address[l] == 0) from.active &= ~(1u << l);
+  });
+  machine::for_each_lane(
+      from.active, [&](int l) { counts_.in_flight().copy(thread_of(l), from.bytes); });
+  const Token path = together[0]->path;
+  const auto side = [&](const model::WarpAccess& access, const RequestCost& cost) {
+    if (access.active == 0) return;
+    const std::uintptr_t address = access.address[std::countr_zero(access.active)];
+    if (Site* site = sites_.find(path, token, address)) {
+      request(*site, access, cost, together);
+    } else {
+      watch_.stray(path, token, access, warp_);
+    }
+  };
+  const model::AsyncCopyCost cost = model::async_copy(to, from);
+  side(to, {cost.shared.wavefronts, cost.shared.groups, cost.shared.bank_conflicts()});
+  side(
+      from, {cost.sectors, model::ideal_global_sectors(from), 0, model::uncoalesced_sectors(from),
+             model::global_lines(from)});
+}
+
+void WarpTracer::request(
+    Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together) {
+  counts_.request(site, access, cost, warp_, together);
+  watch_.request(site, access, warp_);
+  if (!record_.is_on()) return;
+  record_.request(site, sites_, access, cost, warp_);
+  record_hazards();
+}
+
+void WarpTracer::follow(Token token, Together together) {
+  using Event = model::RecordedEvent::Kind;
+  model::WarpAccess lanes{.active = 0, .bytes = 0, .address = {}, .warp = geometry_};
+  for (const Party* party : together) lanes.active |= party->lanes;
+  Event event = Event::commit;
+  if (kind_of(token) == Kind::kWarpBarrier) {
+    event = Event::warp_barrier;
+    const model::WarpAccess masks = log_.gather(token, together);
+    // Lanes with the same mask arrived together.
+    for (std::uint32_t left = lanes.active; left != 0;) {
+      const auto mask = static_cast<std::uint32_t>(masks.address[std::countr_zero(left)]);
+      std::uint32_t same = 0;
+      machine::for_each_lane(
+          left, [&](int l) { same |= std::uint32_t{masks.address[l] == mask} << l; });
+      watch_.warp_barrier(warp_, same, mask);
+      left &= ~same;
+    }
+  } else if (kind_of(token) == Kind::kWait) {
+    event = Event::wait;
+    lanes = log_.gather(token, together);
+    machine::for_each_lane(lanes.active, [&](int l) {
+      watch_.wait(thread_of(l), lanes.address[l]);
+      counts_.in_flight().wait(thread_of(l), lanes.address[l]);
+    });
+  } else {
+    machine::for_each_lane(lanes.active, [&](int l) {
+      watch_.commit(thread_of(l));
+      counts_.in_flight().commit(thread_of(l));
+    });
+  }
+  if (!record_.is_on()) return;
+  record_.event(event, paths_.places_of(together[0]->path, place_of(token)), lanes, warp_);
+}
+
+void WarpTracer::record_hazards() {
+  std::vector<model::Hazard> found = watch_.take_new();
+  std::erase_if(found, [](const model::Hazard& hazard) { return model::is_note(hazard.kind); });
+  record_.hazards(found);
+}
+
+model::Counts WarpTracer::result() const {
+  model::Counts all = counts_.result(sites_);
+  all.warp = geometry_;
+  if (watch_.looks()) all.hazards = watch_.found();
+  all.local_bytes = hooks.deepest - hooks.above_kernel;
+  return all;
+}
+
+}  // namespace trace

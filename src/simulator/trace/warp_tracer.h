@@ -1,0 +1,103 @@
+// Folds the logs of a warp's lanes into requests, which are then counted, watched and recorded. It
+// handles the blocks of one thread of the operating system, one warp at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/counts.h"
+#include "model/recording.h"
+#include "simulator/machine/grid.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/observer.h"
+#include "simulator/trace/audit.h"
+#include "simulator/trace/block_counts.h"
+#include "simulator/trace/hooks.h"
+#include "simulator/trace/launch_watch.h"
+#include "simulator/trace/recorder.h"
+#include "simulator/trace/source_lines.h"
+#include "simulator/trace/warp_log.h"
+#include "simulator/trace/watch.h"
+
+namespace trace {
+
+class WarpTracer : public machine::BlockObserver {
+ public:
+  // Created and used on one thread of the operating system. `launch` is null if hazards are not
+  // looked for, `recorder` if nothing is recorded, `audit` if no block is audited.
+  WarpTracer(
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, LaunchWatch* launch,
+      model::Recorder* recorder, model::Audit* audit);
+  ~WarpTracer() override;
+  WarpTracer(const WarpTracer&) = delete;
+  WarpTracer& operator=(const WarpTracer&) = delete;
+
+  void begin_block(std::int64_t block, int threads) override;
+  void end_block() override;
+  void cut_block() override;
+  void crash(const model::Hazard& hazard) override;
+  void go_on() override;
+  void resume(int thread, std::span<const char> stack) override;
+  bool has_room(int thread) override { return log_.lane_of(thread).has_room(); }
+  void outside_kernel(bool outside) override;
+  void stop() override;
+  bool fold(int warp, std::uint32_t running) override;
+  bool barrier(std::span<const bool> left) override;
+  void async_copy(
+      const void* shared, const void* global, std::size_t bytes, const void* place) override;
+  void async_commit(const void* place) override;
+  void async_wait(int groups_in_flight, const void* place) override;
+  void warp_barrier(std::uint32_t mask, const void* place) override;
+  void access(
+      const void* pointer, std::size_t bytes, machine::Access access, const void* place) override;
+  void ldmatrix(const void* row, int matrices, const void* place) override;
+  void stmatrix(const void* row, int matrices, const void* place) override;
+  void mma(int rows, int columns, int depth) override { counts_.mma(rows, columns, depth); }
+  void fence(bool wide, const void* place) override;
+  void async_action(const machine::AsyncAction& action, const void* place) override;
+  void atomic(
+      const void* pointer, std::size_t bytes, machine::AtomicUse use, const void* place) override;
+  void read_only_load(const void* pointer, std::size_t bytes, const void* place) override;
+  void misuse(
+      model::HazardKind kind, std::int64_t index, std::int64_t extent, const void* place) override;
+  bool found_hazard() const override { return watch_.found_hazard(); }
+  model::Counts result() const override;
+
+ private:
+  using Together = std::span<Party* const>;
+  static void watch_sums();
+  void execute(Together together);
+  void access(const model::WarpAccess& access, Token token, Together together);
+  void copy(model::WarpAccess from, const model::WarpAccess& to, Token token, Together together);
+  void request(
+      Site& site, const model::WarpAccess& access, const RequestCost& cost, Together together);
+  void follow(Token token, Together together);
+  void record_hazards();
+  void tell(
+      const model::WarpAccess& first, const model::WarpAccess& second, Token token, Token path);
+  void count(int thread, const machine::AsyncAction& action, Token token, Token path);
+  void act(int thread, const Told& told, Token token, Token path);
+  int thread_of(int lane) const { return geometry_.thread_of(warp_, lane); }
+
+  const model::WarpGeometry geometry_;
+  const std::vector<char> is_shared_;  // see Hooks
+  CallPaths paths_;
+  Sites sites_;
+  WarpLog log_;
+  RequestCosts costs_;
+  BlockCounts counts_;
+  Watch watch_;
+  LocalStores local_stores_;
+  EventRecord record_;
+  const machine::KernelMemory& memory_;
+  model::Audit* audit_;                  // null after a block was audited
+  std::optional<AuditedBlock> audited_;  // the running block
+  int warp_ = 0;
+  std::vector<machine::AsyncAction::Copy> copies_;  // that the running block has started
+  bool has_multiplied_ = false;                     // a thread of the block, by wgmma
+};
+
+}  // namespace trace

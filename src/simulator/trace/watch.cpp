@@ -1,0 +1,632 @@
+#include "simulator/trace/watch.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "model/tensor_core.h"
+#include "simulator/machine/fault.h"
+#include "simulator/machine/fiber.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/symbols.h"
+#include "simulator/machine/tensor_cores.h"
+#include "simulator/machine/worker.h"
+#include "simulator/trace/hazard_watch.h"
+
+namespace trace {
+namespace {
+
+constexpr std::uint32_t kNone = HazardWatch::kNone;
+
+How how_of(Kind kind) {
+  if (kind == Kind::kVolatileLoad || kind == Kind::kVolatileStore) return How::is_volatile;
+  return is_atomic(kind) ? How::atomic : How::plain;
+}
+
+bool loads(const Site& site) {
+  return is_load(kind_of(site.token)) || site.traffic == kAsyncGmem;
+}
+
+machine::MemoryRange thread_locals() {
+  const std::span<const std::byte> locals = machine::thread_locals();
+  return {reinterpret_cast<std::uintptr_t>(locals.data()), locals.size()};
+}
+
+}  // namespace
+
+Watch::Watch(
+    model::WarpGeometry geometry, const machine::KernelMemory& memory, Sites& sites,
+    const CallPaths& paths, LaunchWatch* launch)
+    : geometry_(geometry),
+      memory_(memory),
+      sites_(sites),
+      paths_(paths),
+      launch_(launch),
+      locals_(thread_locals()),
+      threads_(geometry),
+      barriers_(geometry) {
+  for (std::size_t i = 0; i < memory.arrays.size(); ++i) {
+    const machine::KernelArray& array = memory.arrays[i];
+    if (array.shared || array.watched) threads_.watch(i, array.bytes, array.shared, array.begin);
+  }
+}
+
+void Watch::begin_block(std::int64_t block, int threads) {
+  block_ = block;
+  block_threads_ = threads;
+  fatal_ = false;
+  threads_.begin_block(block, threads);
+  barriers_.begin_block(block, threads);
+  agents_.begin_block();
+  threads_taken_ = threads_before_ = threads_.found().size();
+  others_taken_ = others_before_ = others_.size();
+  fences_ = barriers_passed_ = 0;
+  releases_.assign(threads, {});
+  last_release_.assign(threads, {kNone, 0});
+  acquired_.clear();
+  acquired_before_ = 0;
+  counts_read_.clear();
+  numbers_known_.clear();
+  last_known_.assign(threads, {0, 0});
+  read_last_.assign(threads, 0);
+  touches_.clear();  // of an abandoned block
+}
+
+void Watch::end_block() {
+  threads_.end_block();
+  if (!looks()) return;
+  if (!acquired_.empty()) {
+    std::vector<std::vector<std::uint32_t>> known(numbers_known_.size());
+    for (const auto& [which, number] : numbers_known_) known[number - 1] = which;
+    launch_->order.end_block(block_, std::exchange(acquired_, {}), std::move(known));
+  } else if (!threads_.order().has_fences()) {
+    // Nothing orders this block with another.
+    for (Touch& touch : touches_) {
+      touch.at = touch.pitch = 0;
+      touch.thread = BlockOrder::kAnyThread;
+    }
+  }
+  if (touches_.empty()) return;
+  compact(touches_);
+  launch_->touches.add(touches_);
+}
+
+bool Watch::is_global(std::uintptr_t address) const {
+  return !locals_.holds(address) && !memory_.stacks.holds(address);
+}
+
+void Watch::will_store(const void* pointer, bool narrow) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (!looks() || !is_global(address)) return;
+  releases_[running_].push_back(
+      narrow ? kNarrow
+      : fences_ == 0
+          ? kNone
+          : launch_->order.release(block_, running_, fences_ + barriers_passed_, address));
+}
+
+void Watch::will_count(const void* pointer) {
+  if (looks() && is_global(reinterpret_cast<std::uintptr_t>(pointer))) launch_->counts = true;
+}
+
+void Watch::atomic_access(Token token, const model::WarpAccess& access, int warp) {
+  if (!looks() || how_of(kind_of(token)) == How::plain || !is_load(kind_of(token))) return;
+  machine::for_each_lane(access.active, [&](int l) {
+    const int thread = thread_of(warp, l);
+    acquire(thread, access.address[l]);
+    if ((will_go_on_ >> l & 1) != 0) read_last_[thread] = access.address[l];
+    if (kind_of(token) == Kind::kLockLoad) threads_.lock(thread, access.address[l]);
+  });
+}
+
+void Watch::acquire(int thread, std::uintptr_t address) {
+  threads_.acquire(thread, address);
+  if (!is_global(address)) return;
+  const BlockOrder::Read read = launch_->order.read(address);
+  if (read.count == 0) return;
+  std::uint32_t& count = counts_read_[{thread, read.place}];
+  if (std::exchange(count, read.count) == read.count) return;
+  acquired_.push_back({thread, threads_.order().instant(thread), read});
+}
+
+// A number for what the block has acquired that comes before what the thread does now.
+std::uint32_t Watch::known_by(int thread) {
+  if (acquired_.empty()) return 0;
+  const ThreadOrder& order = threads_.order();
+  const std::uint64_t state = order.changes() + acquired_.size();
+  auto& [last_state, last] = last_known_[thread];
+  if (last_state == state) return last;
+  std::vector<std::uint32_t> known;
+  for (std::uint32_t i = 0; i < acquired_.size(); ++i) {
+    const BlockOrder::Acquired& some = acquired_[i];
+    if (i < acquired_before_ || order.is_before_now(some.at, some.thread, thread)) {
+      known.push_back(i);
+    }
+  }
+  const auto next = static_cast<std::uint32_t>(numbers_known_.size() + 1);
+  last = known.empty() ? 0 : numbers_known_.try_emplace(std::move(known), next).first->second;
+  last_state = state;
+  return last;
+}
+
+void Watch::begin_fold(int warp, std::uint32_t running) {
+  if (!looks()) return;
+  will_go_on_ = running;
+  const std::size_t first = thread_of(warp, 0);
+  const std::size_t end = std::min(first + geometry_.lanes, read_last_.size());
+  for (std::size_t t = first; t < end; ++t) {
+    if (read_last_[t] == 0) continue;
+    acquire(static_cast<int>(t), std::exchange(read_last_[t], 0));
+  }
+}
+
+void Watch::atomic_access_made(Token token, const model::WarpAccess& access, int warp) {
+  if (!looks() || how_of(kind_of(token)) == How::plain || !is_store(kind_of(token))) return;
+  machine::for_each_lane(access.active, [&](int l) {
+    const int thread = thread_of(warp, l);
+    threads_.release(thread, access.address[l]);
+    if (!is_global(access.address[l])) return;
+    const std::uint32_t release = releases_[thread].front();
+    releases_[thread].pop_front();
+    if (release >= kNarrow) return;
+    const ThreadOrder& order = threads_.order();
+    const std::pair now{release, order.changes()};
+    if (std::exchange(last_release_[thread], now) == now) return;
+    launch_->order.add(
+        release, order.fenced_before(thread, true), order.fenced_before(thread, false));
+  });
+}
+
+void Watch::request(const Site& site, model::WarpAccess access, int warp) {
+  if (!looks()) return;
+  std::uint32_t astray = 0;
+  machine::for_each_lane(access.active, [&](int l) {
+    astray |= std::uint32_t{!site.array->holds(access.address[l], access.bytes)} << l;
+  });
+  if (astray != 0) {
+    model::WarpAccess others = access;
+    others.active = astray;
+    stray(site.path, site.token, others, warp);
+    access.active &= ~astray;
+  }
+
+  std::uint64_t any_address_bit = 0;
+  for (const std::uint64_t address : access.address) any_address_bit |= address;
+  if (any_address_bit % access.bytes != 0) {
+    machine::for_each_lane(access.active, [&](int l) {
+      if (access.address[l] % access.bytes == 0) return;
+      threads_.misaligned(
+          sites_.array_of(site), access.address[l] - site.array->begin,
+          {thread_of(warp, l), site.number});
+      fatal_ = true;
+    });
+  }
+  if (!site.array->shared && !site.array->watched) return;
+  touch_in_block(site, access, warp);
+  if (site.array->shared) return;
+  touch_in_launch(site, access, warp);
+  if (site.array->result && !loads(site)) put_writers(site, access, warp);
+}
+
+void Watch::touch_in_block(const Site& site, const model::WarpAccess& access, int warp) {
+  const Kind kind = kind_of(site.token);
+  if (kind == Kind::kLockLoad) return;  // its store covers this
+  const How how = how_of(kind);
+  const bool copies = kind == Kind::kAsyncCopy && site.array->shared, only_loads = loads(site);
+  const std::size_t array = sites_.array_of(site);
+  machine::for_each_lane(access.active, [&](int l) {
+    const std::uint64_t byte = access.address[l] - site.array->begin;
+    const HazardWatch::Actor actor{thread_of(warp, l), site.number};
+    if (kind == Kind::kAtomicLoad) {
+      threads_.update(array, byte, access.bytes, actor);
+    } else if (copies) {
+      threads_.copy(array, byte, access.bytes, actor);
+    } else if (only_loads) {
+      threads_.load(array, byte, access.bytes, actor, how);
+    } else {
+      threads_.store(array, byte, access.bytes, actor, how);
+    }
+  });
+}
+
+void Watch::touch_in_launch(const Site& site, const model::WarpAccess& access, int warp) {
+  using Way = Touch::Way;
+  const Kind kind = kind_of(site.token);
+  if (kind == Kind::kAtomicLoad || kind == Kind::kLockLoad) return;  // its store covers this
+  const bool strong = how_of(kind) != How::plain, only_loads = loads(site);
+  const std::size_t array = sites_.array_of(site);
+  machine::for_each_lane(access.active, [&](int l) {
+    const int thread = thread_of(warp, l);
+    const Way way = only_loads                             ? (strong ? Way::atomic_load : Way::load)
+                    : !strong                              ? Way::store
+                    : releases_[thread].front() == kNarrow ? Way::narrow_store
+                                                           : Way::atomic_store;
+    add_touch(array, access.address[l] - site.array->begin, access.bytes, way, &site, thread);
+  });
+}
+
+void Watch::add_touch(
+    std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site,
+    int thread) {
+  if (place_of_site_.size() <= site->number) place_of_site_.resize(site->number + 1, kNone);
+  std::uint32_t& place = place_of_site_[site->number];
+  if (place == kNone) place = launch_->touches.number_of(sites_.places_of(*site));
+  Touch touch{
+      static_cast<std::uint32_t>(array),
+      threads_.order().instant(thread),
+      byte,
+      byte + bytes,
+      block_,
+      place,
+      known_by(thread)};
+  touch.way = way;
+  // Loads are many, so they keep only the range.
+  if (way >= Touch::Way::store) touch.thread = static_cast<std::int16_t>(thread);
+  if (!touches_.empty()) {
+    Touch& last = touches_.back();
+    if (last.array == touch.array && last.at == touch.at && last.way == way &&
+        last.place == place && last.knows == touch.knows && last.extend(touch)) {
+      return;
+    }
+  }
+  constexpr std::size_t kMany = 1 << 16;
+  if (touches_.size() >= kMany && std::has_single_bit(touches_.size())) compact(touches_);
+  touches_.push_back(touch);
+}
+
+void Watch::put_writers(const Site& site, const model::WarpAccess& access, int warp) {
+  machine::for_each_lane(access.active, [&](int l) {
+    const std::uint64_t byte = access.address[l] - site.array->begin;
+    const std::uint64_t me = block_ * block_threads_ + thread_of(warp, l) + 1;
+    for (std::uint64_t word = byte / 4; word <= (byte + access.bytes - 1) / 4; ++word) {
+      launch_->writers.put(word, me);
+    }
+  });
+}
+
+void Watch::stray(Token path, Token token, const model::WarpAccess& access, int warp) {
+  if (!looks()) return;
+  machine::for_each_lane(access.active, [&](int l) {
+    if (fatal_) return;
+    const std::uintptr_t address = access.address[l];
+    const Kind kind = kind_of(token);
+    const bool stores = is_store(kind) || (kind == Kind::kAsyncCopy && locals_.holds(address));
+    const bool allowed = !stores || memory_.uncounted_may_be_stored_to;
+    const bool uncounted =
+        allowed && !(memory_.has_host_variables && machine::host_variable_at(address) != nullptr) &&
+        std::any_of(
+            memory_.uncounted.begin(), memory_.uncounted.end(),
+            [&](const machine::MemoryRange& range) { return range.holds(address); });
+    if (uncounted) return;
+    if (memory_.stacks.holds(address))
+      return foreign_local(path, token, stores, address, thread_of(warp, l));
+    const Site* site = sites_.find(path, token, address);
+    if (site != nullptr && site->array->holds(address, access.bytes)) {
+      model::WarpAccess lane = access;
+      lane.active = 1u << l;
+      return request(*site, lane, warp);
+    }
+    others_.push_back(machine::out_of_bounds(
+        memory_.arrays, address, access.bytes, block_,
+        {thread_of(warp, l), 0, stores, paths_.places_of(path, place_of(token))}));
+    fatal_ = true;
+  });
+}
+
+void Watch::foreign_local(
+    Token path, Token token, bool stores, std::uintptr_t address, int thread) {
+  const auto owner =
+      static_cast<std::int64_t>((address - memory_.stacks.begin) / machine::kStackBytes);
+  model::Hazard hazard{model::HazardKind::foreign_local, "", 0, block_, {}, {}};
+  hazard.first = {thread, 0, stores, paths_.places_of(path, place_of(token))};
+  if (owner != thread) hazard.second.thread = owner;
+  others_.push_back(hazard);
+  fatal_ = true;
+}
+
+void Watch::will_use_bad_index(
+    std::int64_t index, std::uintptr_t stack, std::uintptr_t stack_top, const LocalStores& stores) {
+  const auto places = stores.that_made(index, stack, stack_top);
+  index_made_by_.reset();
+  if (places) index_made_by_.emplace(index, *places);
+}
+
+void Watch::bad_index(
+    const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
+    int warp) {
+  if (!looks()) return;
+  const int l = std::countr_zero(type.active);
+  const BadIndex bad = trace::bad_index(type.address[l], index.address[l]);
+  model::Hazard hazard{model::HazardKind::index_out_of_range, bad.array, 0, block_, {}, {}};
+  hazard.first = {thread_of(warp, l), 0, false, paths_.places_of(path, place_of(token))};
+  hazard.index = bad.index;
+  hazard.extent = bad.extent;
+  if (index_made_by_ && index_made_by_->first == bad.index) {
+    const LocalStores::Places& places = index_made_by_->second;
+    hazard.second = {hazard.first.thread, 0, true, {places.begin(), places.end()}};
+  }
+  others_.push_back(hazard);
+  fatal_ = true;
+}
+
+void Watch::told(int thread, const Told& told, Token path, Token token) {
+  if (!looks()) return;
+  if (told.what == Told::What::fence) return threads_.fence(thread, told.kind != 0);
+  if (told.what == Told::What::read_only_load) {
+    const Site* site = sites_.find(path, token, told.value);
+    if (site == nullptr || !site->array->watched) return;
+    return add_touch(
+        sites_.array_of(*site), told.value - site->array->begin, bytes_of(token),
+        Touch::Way::read_only_load, site, thread);
+  }
+  model::Hazard hazard{static_cast<model::HazardKind>(told.kind), "", 0, block_, {}, {}};
+  hazard.first = {thread, 0, false, paths_.places_of(path, place_of(token))};
+  hazard.index = static_cast<std::int64_t>(told.value);
+  hazard.extent = told.extent;
+  if (hazard.kind == model::HazardKind::sum_in_flight) {
+    hazard.second = {thread, 0, false, {static_cast<std::uint32_t>(told.value)}};
+  }
+  add_other(hazard);
+}
+
+void Watch::async_action(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  using Act = machine::AsyncAction::Kind;
+  if (!looks()) return;
+  const std::uint64_t phase = AsyncAgents::place(action.number, action.value);
+  switch (action.kind) {
+    case Act::init: {
+      agents_.init(action.number, action.value);
+      const Token store = make_token(place_of(token), Kind::kStore, 3);
+      const Site* site = sites_.find(path, store, action.value);
+      if (site == nullptr) return;
+      return threads_.store(
+          sites_.array_of(*site), action.value - site->array->begin, 8, {thread, site->number});
+    }
+    case Act::arrive:
+      use_barrier(thread, action.number, false, path, token);
+      return threads_.arrive(thread, phase);
+    case Act::arrive_copied:
+      use_barrier(thread, action.number, false, path, token);
+      return threads_.arrive_copied(thread, action.number, action.value, phase);
+    case Act::wait:
+      threads_.completed(action.number, action.value);
+      use_barrier(thread, action.number, false, path, token);
+      threads_.pass(thread, phase);
+      return learn(thread, agents_.number(AsyncAgents::Kind::copies, action.number), action.copies);
+    case Act::barrier_fence:
+      return threads_.barrier_fence(thread);
+    case Act::proxy_fence:
+      return threads_.proxy_fence(thread);
+    case Act::load:
+      return load_tile(thread, action, path, token);
+    case Act::store:
+      return store_tile(thread, action, path, token);
+    case Act::multiply_tf32:
+    case Act::multiply:
+    case Act::multiply_transposed:
+    case Act::multiply_by:
+    case Act::multiply_by_transposed:
+      return read_operand(thread, action, path, token);
+    case Act::stores_read:
+    case Act::multiplied: {
+      const bool multiplied = action.kind == Act::multiplied;
+      const int agent =
+          multiplied
+              ? agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads)
+              : agents_.number(AsyncAgents::Kind::stores, thread);
+      if (multiplied && action.value > 0) {
+        threads_.pass(thread, AsyncAgents::place_of_multiply(agent, action.value - 1));
+      }
+      return learn(thread, agent, action.value);
+    }
+  }
+}
+
+void Watch::joined_multiply(int thread) {
+  if (!looks()) return;
+  const int agent =
+      agents_.number(AsyncAgents::Kind::tensor_cores, thread / machine::kWarpgroupThreads);
+  const std::size_t started = agents_.started(geometry_.warp_of(thread));
+  threads_.arrive(thread, AsyncAgents::place_of_multiply(agent, started - 1));
+}
+
+// The thread learns that the agent's first `count` actions are complete.
+void Watch::learn(int thread, int agent, std::uint64_t count) {
+  const std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
+  const std::uint64_t known = std::min<std::uint64_t>(count, actions.size());
+  if (known > 0) threads_.learn_action(thread, agent, actions[known - 1]);
+}
+
+void Watch::use_barrier(
+    int thread, std::uint32_t barrier, bool by_copies, Token path, Token token) {
+  const std::uintptr_t address = agents_.address(barrier);
+  if (address == 0) return;
+  const Token load = make_token(place_of(token), Kind::kLoad, 3);
+  const Site* site = sites_.find(path, load, address);
+  if (site == nullptr) return;
+  threads_.use_barrier(
+      sites_.array_of(*site), address - site->array->begin, {thread, site->number}, by_copies);
+}
+
+// Looks at the part of a matrix that a copy reads or writes. Returns the site of that access; null
+// if there is nothing to access.
+Site* Watch::part_of_matrix(
+    int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token) {
+  if (part.rows == 0) return nullptr;
+  const auto first = reinterpret_cast<std::uintptr_t>(part.first);
+  const Token access =
+      make_token(place_of(token), stores ? Kind::kStore : Kind::kAsyncCopy, kBoxSite);
+  Site* const site = sites_.find(path, access, first);
+  for (int row = 0; row < part.rows; ++row) {
+    const std::uintptr_t address = first + row * part.pitch_bytes;
+    if (site == nullptr || !site->array->holds(address, part.row_bytes)) {
+      others_.push_back(machine::out_of_bounds(
+          memory_.arrays, address, part.row_bytes, block_,
+          {thread, 0, stores, paths_.places_of(path, place_of(token))}));
+      fatal_ = true;
+      return nullptr;
+    }
+    if (!site->array->watched) continue;
+    const std::uint64_t byte = address - site->array->begin;
+    const std::size_t array = sites_.array_of(*site);
+    add_touch(
+        array, byte, part.row_bytes, stores ? Touch::Way::store : Touch::Way::load, site, thread);
+    if (!stores || !site->array->result) continue;
+    const std::uint64_t me = block_ * block_threads_ + thread + 1;
+    for (int word = 0; word < part.row_bytes / 4; ++word) {
+      launch_->writers.put(byte / 4 + word, me);
+    }
+  }
+  return site;
+}
+
+void Watch::load_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  const machine::AsyncAction::Copy& copy = *action.copy;
+  use_barrier(thread, action.number, true, path, token);
+  part_of_matrix(thread, copy.matrix, false, path, token);
+  const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
+  const Token access = make_token(place_of(token), Kind::kAsyncCopy, kBoxSite);
+  const Site* site = sites_.find(path, access, address);
+  if (site == nullptr) return;
+  const int agent = agents_.number(AsyncAgents::Kind::copies, action.number);
+  agents_.actions(agent).push_back(threads_.act(agent));
+  threads_.agent_store(
+      sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
+      {thread, site->number}, agent, agents_.actions(agent).back());
+}
+
+void Watch::store_tile(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  const machine::AsyncAction::Copy& copy = *action.copy;
+  part_of_matrix(thread, copy.matrix, true, path, token);
+  const auto address = reinterpret_cast<std::uintptr_t>(copy.shared);
+  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
+  const Site* site = sites_.find(path, access, address);
+  if (site == nullptr) return;
+  const int agent = agents_.number(AsyncAgents::Kind::stores, thread);
+  agents_.actions(agent).push_back(threads_.act(agent));
+  threads_.agent_load(
+      sites_.array_of(*site), address - site->array->begin, static_cast<int>(copy.bytes),
+      {thread, site->number}, agent, agents_.actions(agent).back());
+}
+
+// The first warp of a warpgroup to come to a wgmma starts the agent's action, and each warp must be
+// ordered after the operand's stores.
+void Watch::read_operand(int thread, const machine::AsyncAction& action, Token path, Token token) {
+  const int warpgroup = thread / machine::kWarpgroupThreads;
+  const int agent = agents_.number(AsyncAgents::Kind::tensor_cores, warpgroup);
+  std::vector<ThreadOrder::Moment>& actions = agents_.actions(agent);
+  const int warp = geometry_.warp_of(thread);
+  const std::size_t number = action.multiplies() ? agents_.start(warp) : agents_.started(warp) - 1;
+  if (number == actions.size()) actions.push_back(threads_.act(agent));
+  const Token access = make_token(place_of(token), Kind::kLoad, kBoxSite);
+  const bool transposed = action.kind == machine::AsyncAction::Kind::multiply_transposed ||
+                          action.kind == machine::AsyncAction::Kind::multiply_by_transposed;
+  const machine::OperandTile tile{action.value, transposed ? model::Major::mn : model::Major::k};
+  machine::for_each_piece(tile, static_cast<int>(action.number), [&](std::uint32_t piece) {
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(machine::pointer_to_shared(piece, memory_.arrays));
+    const Site* site = sites_.find(path, access, address);
+    if (site == nullptr) return;
+    threads_.agent_load(
+        sites_.array_of(*site), address - site->array->begin, 16, {thread, site->number}, agent,
+        actions[number]);
+  });
+}
+
+// Keeps the first of equal hazards.
+void Watch::add_other(const model::Hazard& hazard) {
+  const bool known = std::any_of(others_.begin(), others_.end(), [&](const model::Hazard& other) {
+    return other.kind == hazard.kind && other.first.places == hazard.first.places &&
+           other.second.places == hazard.second.places;
+  });
+  if (!known) others_.push_back(hazard);
+}
+
+void Watch::commit(int thread) {
+  if (looks()) threads_.commit(thread);
+}
+
+void Watch::wait(int thread, std::uint64_t groups_in_flight) {
+  if (looks()) threads_.wait(thread, groups_in_flight);
+}
+
+void Watch::warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask) {
+  if (looks()) threads_.warp_barrier(warp, lanes, mask);
+}
+
+void Watch::barrier(std::span<const bool> left, const WarpLog& log) {
+  if (!looks()) return;
+  threads_.barrier();
+  ++barriers_passed_;
+  acquired_before_ = acquired_.size();
+  for (const model::Hazard& hazard : barriers_.barrier(left, log, paths_)) {
+    add_other(hazard);
+    fatal_ |= model::is_fatal(hazard.kind);
+  }
+}
+
+bool Watch::found_hazard() const {
+  return threads_.found().size() > threads_before_ ||
+         std::any_of(
+             others_.begin() + static_cast<std::ptrdiff_t>(others_before_), others_.end(),
+             [](const model::Hazard& hazard) { return !model::is_note(hazard.kind); });
+}
+
+std::vector<model::Hazard> Watch::found() const {
+  std::vector<model::Hazard> all = others_;
+  for (const HazardWatch::Found& found : threads_.found()) all.push_back(hazard_of(found));
+  return all;
+}
+
+std::vector<model::Hazard> Watch::take_new() {
+  std::vector<model::Hazard> taken;
+  for (; threads_taken_ < threads_.found().size(); ++threads_taken_) {
+    taken.push_back(hazard_of(threads_.found()[threads_taken_]));
+  }
+  taken.insert(taken.end(), others_.begin() + others_taken_, others_.end());
+  others_taken_ = others_.size();
+  return taken;
+}
+
+model::Hazard Watch::hazard_of(const HazardWatch::Found& found) const {
+  const machine::KernelArray& array = memory_.arrays[found.array];
+  model::Hazard hazard{found.kind,
+                       array.name,
+                       found.byte,
+                       found.block,
+                       actor_of(found.first),
+                       actor_of(found.second)};
+  const bool both_store = hazard.first.stores && hazard.second.stores;
+  if (found.kind == model::HazardKind::race && array.result && both_store) {
+    hazard.kind = model::HazardKind::race_on_result;
+  }
+  hazard.remedy = remedy(found);
+  return hazard;
+}
+
+model::Remedy Watch::remedy(const HazardWatch::Found& found) const {
+  using model::Remedy;
+  const Kind kind = kind_of(sites_[found.first.site].token);
+  const bool atomic = is_atomic(kind);
+  if (found.kind == model::HazardKind::misaligned) {
+    return is_matrix(kind) ? Remedy::row_of_16_bytes
+           : atomic        ? Remedy::atomic_in_place
+                           : Remedy::block_barrier;
+  }
+  if (found.kind != model::HazardKind::race) return Remedy::block_barrier;
+  if (atomic != is_atomic(kind_of(sites_[found.second.site].token))) {
+    return Remedy::barrier_or_atomics;
+  }
+  if (!found.of_warps) return Remedy::warp_barrier;
+  return machine::waits_for_all() && !memory_.arrays[found.array].shared ? Remedy::grid_barrier
+                                                                         : Remedy::block_barrier;
+}
+
+model::Hazard::Actor Watch::actor_of(HazardWatch::Actor actor) const {
+  if (actor.site == HazardWatch::kNone) return {};
+  const Site& site = sites_[actor.site];
+  const bool stores = !loads(site);
+  return {actor.thread, 0, stores, sites_.places_of(site)};
+}
+
+}  // namespace trace

@@ -1,0 +1,147 @@
+// Finds hazards in the requests of a block's warps.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/counts.h"
+#include "model/warp_access.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/observer.h"
+#include "simulator/trace/hazard_watch.h"
+#include "simulator/trace/hooks.h"
+#include "simulator/trace/launch_watch.h"
+#include "simulator/trace/source_lines.h"
+#include "simulator/trace/thread_order.h"
+#include "simulator/trace/warp_log.h"
+
+namespace trace {
+
+class Watch {
+ public:
+  // All arguments must outlive this object. `launch` is null if hazards are not looked for.
+  Watch(
+      model::WarpGeometry geometry, const machine::KernelMemory& memory, Sites& sites,
+      const CallPaths& paths, LaunchWatch* launch);
+
+  bool looks() const { return launch_ != nullptr; }
+  // If true, the block must be abandoned.
+  bool is_fatal() const { return fatal_; }
+  // Whether the running block has a hazard that is more than a note.
+  bool found_hazard() const;
+
+  void begin_block(std::int64_t block, int threads);
+  void end_block();
+
+  // These are called while a thread runs, before its actions are folded, because they let waiting
+  // blocks continue.
+  void will_run(int thread) { running_ = thread; }
+  void will_fence() { ++fences_; }
+  // An atomic or volatile store. `narrow`: its scope is the block.
+  void will_store(const void* pointer, bool narrow);
+  void will_count(const void* pointer);
+  // The thread uses this index, which bad_index() reports later. Its functions' local variables are
+  // between `stack` and `stack_top`.
+  void will_use_bad_index(
+      std::int64_t index, std::uintptr_t stack, std::uintptr_t stack_top,
+      const LocalStores& stores);
+
+  // The following functions do nothing if hazards are not looked for.
+
+  // A thread of these lanes may not yet have done the last action that is folded.
+  void begin_fold(int warp, std::uint32_t running);
+  void request(const Site& site, model::WarpAccess access, int warp);
+  // An access without a known site.
+  void stray(Token path, Token token, const model::WarpAccess& access, int warp);
+  // How an atomic or volatile access, to any memory, orders threads. Called before request().
+  void atomic_access(Token token, const model::WarpAccess& access, int warp);
+  // The same, called after request().
+  void atomic_access_made(Token token, const model::WarpAccess& access, int warp);
+  // What the compiler's check of an index reports, one word each.
+  void bad_index(
+      const model::WarpAccess& type, const model::WarpAccess& index, Token path, Token token,
+      int warp);
+  void told(int thread, const Told& told, Token path, Token token);
+  // An action of one thread or, if it is wgmma's, of the lanes from that thread on.
+  void async_action(int thread, const machine::AsyncAction& action, Token path, Token token);
+  // The thread takes part in the wgmma that its warp started last.
+  void joined_multiply(int thread);
+  void commit(int thread);
+  void wait(int thread, std::uint64_t groups_in_flight);
+  void warp_barrier(int warp, std::uint32_t lanes, std::uint32_t mask);
+  // Fatal if threads wait for each other that must not.
+  void barrier(std::span<const bool> left, const WarpLog& log);
+
+  // All hazards so far, except those between blocks.
+  std::vector<model::Hazard> found() const;
+  // The hazards of this block that were not taken yet.
+  std::vector<model::Hazard> take_new();
+
+ private:
+  void use_barrier(int thread, std::uint32_t barrier, bool by_copies, Token path, Token token);
+  void load_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void store_tile(int thread, const machine::AsyncAction& action, Token path, Token token);
+  void learn(int thread, int agent, std::uint64_t count);
+  void read_operand(int thread, const machine::AsyncAction& action, Token path, Token token);
+  Site* part_of_matrix(
+      int thread, const machine::PartOfMatrix& part, bool stores, Token path, Token token);
+  void touch_in_block(const Site& site, const model::WarpAccess& access, int warp);
+  void foreign_local(Token path, Token token, bool stores, std::uintptr_t address, int thread);
+  void touch_in_launch(const Site& site, const model::WarpAccess& access, int warp);
+  void put_writers(const Site& site, const model::WarpAccess& access, int warp);
+  void add_touch(
+      std::size_t array, std::uint64_t byte, int bytes, Touch::Way way, const Site* site,
+      int thread);
+  std::uint32_t known_by(int thread);
+  void add_other(const model::Hazard& hazard);
+  void acquire(int thread, std::uintptr_t address);
+  bool is_global(std::uintptr_t address) const;
+  model::Remedy remedy(const HazardWatch::Found& found) const;
+  model::Hazard hazard_of(const HazardWatch::Found& found) const;
+  model::Hazard::Actor actor_of(HazardWatch::Actor actor) const;
+
+  int thread_of(int warp, int lane) const { return geometry_.thread_of(warp, lane); }
+
+  const model::WarpGeometry geometry_;
+  const machine::KernelMemory& memory_;
+  Sites& sites_;
+  const CallPaths& paths_;
+  LaunchWatch* const launch_;
+  const machine::MemoryRange locals_;
+  HazardWatch threads_;  // array numbers are indices into memory_.arrays
+  BarrierWatch barriers_;
+  AsyncAgents agents_;
+  std::vector<model::Hazard> others_;
+  std::size_t threads_taken_ = 0, others_taken_ = 0;
+  std::size_t threads_before_ = 0, others_before_ = 0;  // found in earlier blocks
+  bool fatal_ = false;
+  // The latest bad index, if a store beyond the end of a local array made it.
+  std::optional<std::pair<std::int64_t, LocalStores::Places>> index_made_by_;
+  std::int64_t block_ = 0, block_threads_ = 0;
+
+  // For the order of the blocks:
+  int running_ = 0;
+  std::uint64_t fences_ = 0, barriers_passed_ = 0;  // of the block
+  // By thread: its strong stores to global memory that are not folded, as BlockOrder::release
+  // numbers them, or kNone if none of its block's fences was before, or kNarrow.
+  static constexpr std::uint32_t kNarrow = HazardWatch::kNone - 1;
+  std::vector<std::deque<std::uint32_t>> releases_;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> last_release_;  // by thread: and its state
+  std::vector<BlockOrder::Acquired> acquired_;
+  std::size_t acquired_before_ = 0;                                     // the last barrier
+  std::map<std::pair<int, std::uint32_t>, std::uint32_t> counts_read_;  // by thread and place
+  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_known_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> last_known_;  // by thread: state and number
+  // By thread: the last atomic read in the last fold if it may come later; 0: none.
+  std::vector<std::uintptr_t> read_last_;
+  std::uint32_t will_go_on_ = 0;              // lanes of the warp that is folded
+  std::vector<Touch> touches_;                // of the block
+  std::vector<std::uint32_t> place_of_site_;  // numbered by LaunchTouches; kNone: not requested yet
+};
+
+}  // namespace trace
