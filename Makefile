@@ -118,9 +118,6 @@ $(FOR_ALL) $(BUILD)/ladder.a: $(BUILD)/link.flags Makefile
 host.flags = $(CXX) $(CXXFLAGS)
 cpu.flags = $(CXX) $(AS_CPU) $(TRACED)
 link.flags = $(MAIN) $(LIBRARIES)
-$(addprefix $(BUILD)/,gpu.flags try.flags grade.flags): $(BUILD)/%.flags: FORCE
-	mkdir -p $(@D)
-	echo '$($*.flags)' | cmp -s - $@ || { echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@; }
 FORCE:
 
 # HEADERS are precompiled, once for all files with the same optimization.
@@ -198,16 +195,16 @@ help: ## print this list
 	echo 'NVCC=path, or NVCC= to build without CUDA; ARCHS="86 90a" to choose architectures; V=1 to show'
 	echo 'commands; WERROR=1 to make warnings errors. Now: NVCC=$(NVCC), ARCHS="$(ARCHS)".'
 
-include $(filter-out src/lab/gpu/gpu.mk src/cluster/cluster.mk,$(wildcard src/*/*.mk src/*/*/*.mk))
-# The flags of the main program's files are compared here and not by rules, so that `make -n` says
-# what would be compiled.
-define keep_flags
-ifneq "$$(strip $$(file < $(BUILD)/$1.flags))" "$$(strip $$($1.flags))"
-$$(file > $(BUILD)/$1.flags,$$(strip $$($1.flags)))
-endif
-$(BUILD)/$1.flags: ;
-endef
-$(if $(findstring n,$(firstword -$(MAKEFLAGS))),,$(foreach kind,host cpu link,$(eval $(call keep_flags,$(kind)))))
+# Each room after those that it uses.
+include $(filter-out src/lab/gpu/gpu.mk src/cluster/cluster.mk,$(foreach wing,simulator lab show school,$(wildcard src/$(wing)/*/*.mk)) \
+	$(wildcard src/*/*.mk))
+# What is in a .flags file is compared here, so that a file is recompiled, and `make -n` says so, only
+# if its flags are others.
+changed = $(subst x$(strip $(file < $(BUILD)/$1.flags)),,x$(strip $($1.flags)))
+$(foreach kind,host cpu link gpu try grade,$(eval $(BUILD)/$(kind).flags: $(if $(call changed,$(kind)),FORCE)))
+$(BUILD)/%.flags:
+	mkdir -p $(@D)
+	echo '$($*.flags)' > $(NEW) && mv -f $(NEW) $@
 .PHONY: FORCE run test test-all test-parts clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

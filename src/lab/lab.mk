@@ -1,3 +1,6 @@
+# The program contains the kernels' source text, for --explain.
+$(BUILD)/src/lab/lesson_source.o: gemm_steps.cu
+
 record: $(PROGRAM) $(BUILD)/bench_cpu $(if $(HAS_GPU),$(BUILD)/latency) ## record the tables of results/ for this machine's GPU
 	src/lab/record.sh ./$(PROGRAM) $(BUILD)/bench_cpu $(BUILD)/latency
 

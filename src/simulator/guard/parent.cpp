@@ -425,8 +425,7 @@ Ended run_in_child(const Guard& guard, const Work& work) {
 std::string sentence_about_lock(const Guard& guard, const Ended& ended) {
   if (ended.unlocked.empty()) return "";
   return guard.said_by + ": this system grants no filter of system calls (" + ended.unlocked +
-         "), so " + guard.watched.name +
-         " runs under limits alone; exercises/TEACHING.md says what that means";
+         "), so " + guard.watched.name + " runs under limits alone (src/simulator/README.md)";
 }
 
 int run_guarded(const Guard& guard, const Work& work) {

@@ -49,17 +49,6 @@ Site* Sites::find_or_make(Token path, Token token, std::uintptr_t address) {
   return &sites_.emplace_back(site);
 }
 
-}  // namespace trace
-
-// The text of gemm_steps.cu (the Makefile recompiles this file whenever it changes).
-asm(".pushsection .rodata\n"
-    "kernel_source_begin: .incbin \"gemm_steps.cu\"\n"
-    "kernel_source_end: .byte 0\n"
-    ".popsection\n");
-extern "C" const char kernel_source_begin[] __attribute__((visibility("hidden")));
-extern "C" const char kernel_source_end[] __attribute__((visibility("hidden")));
-
-namespace trace {
 namespace {
 
 using Place = machine::CodePlace;
@@ -184,19 +173,15 @@ int heading_line(std::string_view source, int line) {
   return line;
 }
 
-// A user's file may have the same name. Ours is the one with this source file below its folder, or
-// one that no longer exists.
-bool is_gemm_steps(const std::filesystem::path& file) {
-  std::error_code unknown;
-  return file.filename() == "gemm_steps.cu" &&
-         (!std::filesystem::exists(file, unknown) ||
-          std::filesystem::exists(file.parent_path() / __FILE__, unknown));
+bool is_embedded(const std::string& file) {
+  return embedded_source.is != nullptr && embedded_source.is(file);
 }
 
 }  // namespace
 
 std::function<std::string(const Places&)> addr2line_elsewhere;
 std::function<std::string(const std::string& file)> source_text_elsewhere;
+EmbeddedSource embedded_source;
 
 std::string addr2line(const Places& places) {
   std::string command = "addr2line -a -i -e " + quoted_for_shell(own_path());
@@ -218,7 +203,7 @@ std::string addr2line(const Places& places) {
 
 std::string source_text(const std::string& file) {
   if (source_text_elsewhere) return source_text_elsewhere(file);
-  if (is_gemm_steps(file)) return {kernel_source_begin, kernel_source_end};
+  if (is_embedded(file)) return std::string(embedded_source.text);
   std::ifstream source(file);
   return {std::istreambuf_iterator<char>(source), {}};
 }
@@ -244,7 +229,7 @@ void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& ker
   std::vector<model::LineCounts> resolved;
   for (model::LineCounts& line : lines) {
     line.line = known.line_in(kernel, line.places);
-    if (!is_gemm_steps(kernel.file)) line.helper_line = known.helper_line_in(kernel, line.places);
+    if (!is_embedded(kernel.file)) line.helper_line = known.helper_line_in(kernel, line.places);
     line.places.clear();
     add(resolved, line);
   }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/counts.h"
@@ -84,7 +85,15 @@ struct SourceRange {
 // they cannot be found: without addr2line, debug information or the file.
 SourceRange kernel_lines(const void* kernel);
 
-// The text of a source file. For gemm_steps.cu, the text at compile time.
+// A source file whose text at compile time travels in the program. It shows its helpers once,
+// before its kernels, so an access in a helper has no second line.
+struct EmbeddedSource {
+  bool (*is)(const std::string& file) = nullptr;  // whether this is the file's path
+  std::string_view text;
+};
+extern EmbeddedSource embedded_source;  // none by default
+
+// The text of a source file: the embedded one, or the file's own.
 std::string source_text(const std::string& file);
 
 // Looks up the lines of all these recordings at once, so that what follows need not: each look-up
@@ -93,8 +102,8 @@ void look_up_lines(std::span<const model::Recording> recordings);
 
 // Sets the line of `kernel` for each of `lines`: that of the innermost call on the path that is
 // still in the kernel, so that an access inside a helper belongs to the line that calls the helper.
-// In a user's file it also has the helper's line; the lesson shows its helpers once, before the
-// kernels. Then merges entries with the same lines, array, direction and width, and sorts them.
+// Unless the source is embedded, it also has the helper's line. Then merges entries with the same
+// lines, array, direction and width, and sorts them.
 void resolve_lines(std::vector<model::LineCounts>& lines, const SourceRange& kernel);
 
 // The same for hazards; sorted by kind and lines, with each pair of lines once.

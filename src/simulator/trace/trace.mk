@@ -1,6 +1,3 @@
-# The program contains the kernels' source text, for --explain.
-$(BUILD)/src/simulator/trace/source_lines.o: gemm_steps.cu
-
 $(BUILD)/idioms_traced.o: $(BUILD)/traced/src/simulator/trace/idioms.o
 	src/simulator/trace/keep_symbols.sh $< $@ "$(addprefix _ZN5trace,6idiomsE 11divergencesE 9exchangesE 6localsE 11unannouncedE 6faultsE)" \
 		$(COUNTED)
