@@ -1,10 +1,10 @@
 // The parts of make bench (bench.sh):
-//   bench_speeds sizes SIZE...       nothing, if these are sizes
-//   bench_speeds cpu SIZE...         the times of what a CPU runs, as CSV
-//   bench_speeds ladder FILE...      the GPU's times in what ./gemm_steps --format csv wrote, as
-//   CSV bench_speeds join FILE...        CSV of several benches as one, by size bench_speeds table
-//   FILE          CSV of a bench as a table bench_speeds compare BASE NEW    what moved; exit code
-//   1 if something is slower
+//
+//   bench_speeds sizes SIZE...    nothing, if these are sizes
+//   bench_speeds cpu SIZE...      the times of what a CPU runs, as CSV
+//   bench_speeds ladder FILE...   the GPU's times in CSV of ./gemm_steps, as CSV
+//   bench_speeds join FILE...     CSV of several benches as one, by size
+//   bench_speeds table FILE       CSV of a bench as a table
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -91,19 +91,6 @@ int print(const std::string& text) {
   return 0;
 }
 
-int compare(const std::string& base, const std::string& now) {
-  const std::vector<Speed> before = speeds_in(base, bench::read_speeds);
-  const std::vector<Speed> after = speeds_in(now, bench::read_speeds);
-  try {
-    const bench::Comparison comparison = bench::compare(before, after);
-    print(comparison.text);
-    return comparison.slower ? 1 : 0;
-  } catch (const std::invalid_argument& problem) {
-    throw std::invalid_argument(
-        text::echoed(base) + " and " + text::echoed(now) + " " + problem.what());
-  }
-}
-
 int run(const Words& words) {
   const std::string what = words.empty() ? "" : words.front();
   const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
@@ -114,7 +101,6 @@ int run(const Words& words) {
   if (what == "table" && rest.size() == 1) {
     return print(bench::table_of(speeds_in(rest[0], bench::read_speeds)));
   }
-  if (what == "compare" && rest.size() == 2) return compare(rest[0], rest[1]);
   throw std::invalid_argument("what? the head of src/lab/bench/bench.cpp lists what it does");
 }
 

@@ -2,8 +2,8 @@
 $(BUILD)/bench_speeds: $(BUILD)/src/lab/bench/bench.o $(call OBJECTS,$(BENCHED)) $(THE_GPU) $(INSTRUMENT)
 	$(call say,link,$@)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
-bench: $(PROGRAM) $(BUILD)/bench_speeds ## time the ladder, cuBLAS, OpenMP and OpenBLAS (SIZES="1024 2048", FORMAT=csv; BASE=old.csv or a checkout: what moved)
-	MAKE_FLAGS='CXX=$(CXX) NVCC=$(NVCC) WERROR=$(WERROR)' src/lab/bench/bench.sh ./$(PROGRAM) $(BUILD)/bench_speeds $(BUILD)/bench.csv
+bench: $(PROGRAM) $(BUILD)/bench_speeds ## time the ladder, cuBLAS, OpenMP and OpenBLAS (SIZES="1024 2048", FORMAT=csv)
+	src/lab/bench/bench.sh ./$(PROGRAM) $(BUILD)/bench_speeds $(BUILD)/bench.csv
 plot: ## draw the times of make bench as SVG, with gnuplot (CSV=build/bench.csv, PLOT=build/plot.svg)
 	src/lab/bench/plot.sh "$${CSV:-$(BUILD)/bench.csv}" "$${PLOT:-$(BUILD)/plot.svg}"
 test-parts: $(BUILD)/bench_speeds

@@ -32,12 +32,6 @@ const std::vector<Speed> kBase = {
     speed(64, 1, "naive", 9.9, 10, 10.1), speed(64, 2, "coalesced", 4.9, 5, 5.1),
     speed(64, {}, "cuBLAS fp32", 0.99, 1, 1.01), speed(128, 1, "naive", 80, 81, 83)};
 
-std::vector<Speed> with(std::vector<Speed> speeds, std::size_t which, double by) {
-  lab::Timing& time = *speeds.at(which).time;
-  for (double* ms : {&time.median_ms, &time.quartile1_ms, &time.quartile3_ms}) *ms *= by;
-  return speeds;
-}
-
 std::string refusal_of(const std::string& csv) {
   try {
     read_speeds(csv);
@@ -118,44 +112,6 @@ TEST_CASE("of a run, the stages on the GPU and cuBLAS are taken") {
   CHECK(!speeds[2].stage);
 }
 
-TEST_CASE("a stage has moved if its quartiles do not overlap and its median changed by 1 %") {
-  const Comparison same = compare(kBase, kBase);
-  CHECK(!same.slower);
-  CHECK(contains(same.text, "Nothing moved by more than its spread."));
-
-  const Comparison slower = compare(kBase, with(kBase, 1, 1.1));
-  CHECK(slower.slower);
-  CHECK(contains(slower.text, "slower    stage 2 coalesced at 64 (+10.0 %)\n"));
-  CHECK(!contains(slower.text, "faster "));
-
-  const Comparison faster = compare(kBase, with(kBase, 2, 0.9));
-  CHECK(!faster.slower);
-  CHECK(contains(faster.text, "faster    cuBLAS fp32 at 64 (-10.0 %)\n"));
-
-  // 2 % is within the spread of the naive kernel at 128, and more than that of cuBLAS.
-  CHECK(!compare(kBase, with(kBase, 3, 1.02)).slower);
-  CHECK(compare(kBase, with(kBase, 2, 1.021)).slower);
-  // Half a percent may be the difference between two runs, however small the spread is.
-  std::vector<Speed> exact = {speed(64, 1, "naive", 10, 10, 10)};
-  CHECK(!compare(exact, with(exact, 0, 1.005)).slower);
-  CHECK(compare(exact, with(exact, 0, 1.011)).slower);
-  exact[0].time->repetitions = 1;
-  const Comparison once = compare(exact, with(exact, 0, 2));
-  CHECK(!once.slower);
-  CHECK(contains(once.text, "one run: no spread"));
-}
-
-TEST_CASE("a comparison names what only one of the benches has, and other machines") {
-  std::vector<Speed> now(kBase.begin(), kBase.begin() + 2);
-  now.push_back(speed(64, 3, "new", 1, 1, 1));
-  now[0].device = "another GPU";
-  const std::string text = compare(kBase, now).text;
-  CHECK(contains(text, "only then cuBLAS fp32 at 64, stage 1 naive at 128\n"));
-  CHECK(contains(text, "only now  stage 3 new at 64\n"));
-  CHECK(contains(text, "machines  a GPU and another GPU: a change may be theirs\n"));
-  CHECK_THROWS_AS(compare(kBase, {speed(7, 1, "naive", 1, 1, 1)}), std::invalid_argument);
-}
-
 TEST_CASE("without OpenBLAS, its row says what is missing") {
   CHECK(
       OpenBlas("libnowhere.so.0").why_not() ==
@@ -223,40 +179,11 @@ TEST_CASE("where the program has a GPU, make bench also has the ladder and cuBLA
   CHECK(contains(table.out, " to 0.0135 "));
 }
 
-TEST_CASE("make bench compares two CSVs, and another checkout") {
-  const testing::Folder folder;
-  folder.write("old.csv", csv_of(kBase));
-  folder.write("same.csv", csv_of(kBase));
-  folder.write("new.csv", csv_of(with(kBase, 0, 1.2)));
-  const std::string base = "BASE='" + folder / "old.csv" + "' ";
-  const testing::Output same = script(base + "NEW='" + folder / "same.csv'");
-  CHECK(same.exit_code == 0);
-  const testing::Output moved = script(base + "NEW='" + folder / "new.csv'");
-  CHECK(moved.exit_code == 1);
-  CHECK(contains(moved.out, "stage 1 naive at 64 (+20.0 %)"));
-
-  // A checkout whose bench needed no time at all.
-  folder.write("other/src/lab/bench/bench.sh", "");
-  folder.write("other/old.csv", csv_of({speed(16, {}, "OpenMP CPU", 1e-9, 1e-9, 1e-9)}));
-  folder.write("other/Makefile", "bench:\n\t@test $(SIZES)$(FORMAT) = 16csv && cat old.csv\n");
-  const testing::Output checkout = script("SIZES=16 BASE='" + folder / "other'");
-  CHECK(checkout.exit_code == 1);
-  CHECK(contains(checkout.out, "slower    OpenMP CPU at 16 (+"));
-}
-
 TEST_CASE("make bench refuses in one sentence what it cannot do") {
-  const testing::Folder folder;
-  folder.write("old.csv", csv_of(kBase));
-  folder.write("empty/x", "");
   for (const auto& [settings, sentence] : std::vector<std::pair<std::string, std::string>>{
            {"SIZES='16 12x'", "bench: SIZES: 12x is not a size; give whole numbers from 1 to"},
            {"SIZES='16 16'", "bench: SIZES: 16 is there twice"},
-           {"FORMAT=xml", "bench: FORMAT=xml: give FORMAT=csv"},
-           {"FORMAT=csv BASE=x", "bench: FORMAT=csv: what moved has no CSV"},
-           {"NEW=x", "bench: NEW=x: what it is compared with is missing"},
-           {"BASE=/no/such.csv", "bench: BASE=/no/such.csv: no such file or folder"},
-           {"BASE='" + folder / "empty'", "has no make bench; give a checkout that has it"},
-           {"NEW=/no/such.csv BASE='" + folder / "old.csv'", "bench: /no/such.csv: "}}) {
+           {"FORMAT=xml", "bench: FORMAT=xml: give FORMAT=csv"}}) {
     CAPTURE(settings);
     const testing::Output refused = script(settings);
     CHECK(refused.exit_code == 2);

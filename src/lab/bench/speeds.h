@@ -1,4 +1,4 @@
-// The times of kernels over sizes: measured on the CPU, as CSV, as a table, and compared.
+// The times of kernels over sizes: measured on the CPU, as CSV and as a table.
 #pragma once
 
 #include <map>
@@ -32,22 +32,6 @@ std::vector<Speed> read_speeds(std::string_view csv);
 std::vector<Speed> speeds_of_run(std::string_view csv);
 
 std::string table_of(const std::vector<Speed>& speeds);
-
-// " 5 2D thread tiling": as wide as the longest stage's name.
-std::string label_of(const Speed& speed);
-
-// What moved between two benches.
-
-struct Comparison {
-  std::string text;  // a table and its conclusion
-  bool slower;       // something is
-};
-
-// A kernel has moved if its quartiles before and now do not overlap and its median changed by at
-// least 1 %: a GPU's spread can be much smaller than the difference between two runs of a program.
-// A kernel with a single run has no spread, and no verdict. Throws std::invalid_argument, with a
-// sentence, if the two have no kernel at the same size.
-Comparison compare(const std::vector<Speed>& before, const std::vector<Speed>& now);
 
 // Reads CSV (RFC 4180).
 
