@@ -33,7 +33,7 @@ std::optional<int> whole_number(const grade::Answers& answers, const std::string
 }
 
 // What a thread does with As on one of the two lines, in words.
-std::string deed(char line, int thread) {
+std::string action(char line, int thread) {
   if (line == kLoads) {
     return text::printed("thread %d loads As[k][%d] for every k", thread, thread / BN);
   }
@@ -98,12 +98,12 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
   if (auto complaint = check_lines(lines)) return complaint;
 
   const auto [storing, loading] = threads;
-  const std::string deeds =
-      "on line a " + deed(kStores, storing) + ", on line d " + deed(kLoads, loading);
+  const std::string actions =
+      "on line a " + action(kStores, storing) + ", on line d " + action(kLoads, loading);
   if (storing == loading) {
     return grade::Complaint{
         "thread_1 and thread_2 do not race with each other",
-        "a thread cannot race with itself, because it does one thing after the other", deeds};
+        "a thread cannot race with itself, because it does one thing after the other", actions};
   }
   if (storing >= BK * BM || storing % BM != loading / BN) {
     return grade::Complaint{
@@ -111,7 +111,7 @@ std::optional<grade::Complaint> check_answers(const grade::Submission& submissio
         storing >= BK * BM ? "the tile of A has 64 elements: which threads store one of them?"
                            : "one thread stores and the other loads, but not the same word: which "
                              "column of As does each of them access?",
-        deeds};
+        actions};
   }
 
   const char* phase = nullptr;

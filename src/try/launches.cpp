@@ -207,12 +207,12 @@ int Launches::launches_of(const void* kernel) const {
 std::string sentence_about(const model::Audit::Surprise& surprise) {
   const std::string where = surprise.line > 0 ? text::printed("line %d: ", surprise.line) : "";
   const std::string thread = text::printed("thread %lld", static_cast<long long>(surprise.thread));
-  const char* deed = surprise.stores ? "store" : "load";
+  const char* action = surprise.stores ? "store" : "load";
   if (surprise.announced) {
-    return where + thread + " does not make a " + deed +
+    return where + thread + " does not make a " + action +
            " that the compiler announces; the counts would include it, so none are printed";
   }
-  return where + thread + " makes a " + deed +
+  return where + thread + " makes a " + action +
          " that the compiler does not announce; the counts would miss it, so none are printed";
 }
 

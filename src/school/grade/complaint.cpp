@@ -265,7 +265,7 @@ const model::LineCounts* most(const std::vector<const model::LineCounts*>& lines
   return found != lines.end() && of(**found) > 0 ? *found : nullptr;
 }
 
-std::string deed(const model::LineCounts& line) {
+std::string action(const model::LineCounts& line) {
   return std::string("the ") + lab::name_of(line.direction) + " of " + line.array;
 }
 
@@ -317,7 +317,7 @@ std::string counted(std::int64_t number, std::string what) {
 }
 
 std::string happens(const model::LineCounts& line) {
-  return where(line) + deed(line) + " happens " + counted(line.executions, "times") +
+  return where(line) + action(line) + " happens " + counted(line.executions, "times") +
          ", by all threads together";
 }
 
@@ -350,7 +350,7 @@ std::string least_in_flight(std::vector<const model::LineCounts*> lines) {
   std::erase_if(lines, [](const auto* line) { return line->direction != model::Direction::load; });
   const auto least = std::ranges::min_element(lines, {}, on_the_way);
   if (least == lines.end()) return "";
-  return where(**least) + "at " + deed(**least) +
+  return where(**least) + "at " + action(**least) +
          text::printed(
              ", a warp has %.4g bytes of cp.async in flight on average", on_the_way(*least));
 }
@@ -390,22 +390,22 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
   } else if (
       const auto* line =
           of_pieces ? most(lines, [&](const auto& l) { return l.pieces - allowed(l); }) : nullptr) {
-    complaint.phase = deed(*line) + " costs more than it should";
-    complaint.place = where(*line) + deed(*line) + " takes " + each_takes(*line, line->pieces) +
+    complaint.phase = action(*line) + " costs more than it should";
+    complaint.place = where(*line) + action(*line) + " takes " + each_takes(*line, line->pieces) +
                       " per request, where " + each_takes(*line, allowed(*line)) + " would do" +
                       lanes_apart(*line);
   } else if (const auto* idle = of_pieces ? most(lines, for_idle_lanes) : nullptr) {
     const int active = static_cast<int>(idle->executions / idle->requests);
     complaint.phase = text::printed(
-        "%s uses %d of a warp's 32 lanes: give the work to whole warps", deed(*idle).c_str(),
+        "%s uses %d of a warp's 32 lanes: give the work to whole warps", action(*idle).c_str(),
         active);
     complaint.place = where(*idle) + counted(32 - active, "lanes") + " of 32 do nothing at " +
-                      deed(*idle) + ", so it takes " + counted(idle->requests, "requests") +
+                      action(*idle) + ", so it takes " + counted(idle->requests, "requests") +
                       "; full warps take " + counted((idle->executions + 31) / 32, "requests");
   } else if (const auto* busy = most(lines, [&](const auto& l) {
                return of_pieces ? l.pieces : l.executions;
              })) {
-    complaint.phase = deed(*busy) + " happens most often of all that counts here";
+    complaint.phase = action(*busy) + " happens most often of all that counts here";
     complaint.place = happens(*busy);
   } else {
     complaint.phase = std::string("the target is about ") + target.name;

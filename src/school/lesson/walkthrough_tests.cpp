@@ -437,20 +437,20 @@ const std::string& kernel(const std::string& name) {
 }
 
 // Accesses per thread, and sectors or wavefronts per request, of the kernel's n-th line that does
-// `deed` ("SMEM load  As"), from 0.
+// `action` ("SMEM load  As"), from 0.
 struct Asked {
   double per_thread = -1, per_request = -1;
   bool operator==(const Asked&) const = default;
 };
-Asked asked(const std::string& name, const std::string& deed, int n = 0) {
+Asked asked(const std::string& name, const std::string& action, int n = 0) {
   Asked found;
   for (const std::string& line : testing::lines_of(kernel(name))) {
-    const std::size_t at = line.find("| " + deed + " ");
+    const std::size_t at = line.find("| " + action + " ");
     if (at == std::string::npos || n-- > 0) continue;
     int bytes = 0;
     REQUIRE(
         std::sscanf(
-            line.c_str() + at + 3 + deed.size(), "%d B, %lf per thread, %lf", &bytes,
+            line.c_str() + at + 3 + action.size(), "%d B, %lf per thread, %lf", &bytes,
             &found.per_thread, &found.per_request) == 3);
     break;
   }

@@ -23,7 +23,7 @@ std::string name(const model::Hazard::Actor& actor, const lab::Row& row) {
 }
 
 // "thread (3, 0) stores on line 254"
-std::string deed(const model::Hazard::Actor& actor, const lab::Row& row) {
+std::string action(const model::Hazard::Actor& actor, const lab::Row& row) {
   return name(actor, row) + (actor.stores ? " stores" : " loads") + on_line(actor);
 }
 
@@ -147,8 +147,8 @@ std::string hazard_sentence(const model::Hazard& hazard, const lab::Run& run, co
         static_cast<long long>(number / blocks_across));
   };
   const std::string kernel = lab::kernel_name(row);
-  const std::string first = deed(hazard.first, row), where = place(hazard);
-  const std::string second = hazard.second.thread >= 0 ? deed(hazard.second, row) : "";
+  const std::string first = action(hazard.first, row), where = place(hazard);
+  const std::string second = hazard.second.thread >= 0 ? action(hazard.second, row) : "";
   const std::string in_kernel = kernel.empty() ? "" : kernel + ", ";
   const std::string in_block = in_kernel + block(hazard.block) + ": ";
   switch (hazard.kind) {

@@ -521,7 +521,7 @@ std::vector<std::string> render(
     std::vector<Line> access = picture_of_access(scene, state);
     const StepWindow window = window_of(scene, state);
 
-    // Header, deed, lane, counts, footer, and the lines for hazards; the pictures share the rest.
+    // Header, action, lane, counts, footer, and the lines for hazards; the pictures share the rest.
     const int taken = 2 + 1 + 1 + static_cast<int>(counts.size()) + 1;
     hazards.resize(std::min<std::size_t>(hazards.size(), std::max(0, (rows - taken) / 3)));
     const int left = std::max(0, rows - taken - static_cast<int>(hazards.size()));
