@@ -519,34 +519,37 @@ TEST_CASE("the three copies of the stage table are equal") {
 }
 
 TEST_CASE("traced counts per thread equal the stage table's formulas") {
-  for_each_variant(
-      experiment_table_traced, [](const model::Stage& stage, const model::Variant& variant) {
-        const int BK = std::max(variant.BK, 4);
-        for (int tiles : {1, 2, 5}) {
-          for (float beta : {0.0f, 1.0f}) {
-            // With whole tiles, every thread does the same. A misaligned C takes the scalar path.
-            for (int misaligned : {0, 1}) {
-              const model::Variant& v = model::launched(variant, misaligned == 0);
-              const Case c{v.BM, 2 * v.BN, tiles * BK, 1, beta, misaligned};
-              CAPTURE(std::string(variant.kernel.name));
-              CAPTURE(c);
-              const model::Counts counts = multiply(Where::traced, variant, c).counts;
-              const report::PredictedCounts expected = predicted(stage, variant, c, counts);
-              if (stage.specialized && &v == &variant) {
-                check_busiest_thread(counts, expected);
-                continue;
-              }
-              check_every_thread(counts.gmem_loads.accesses, expected.gmem_loads, "gmem loads");
-              check_every_thread(counts.gmem_loads.floats, expected.gmem_floats, "gmem floats");
-              check_every_thread(counts.gmem_stores.accesses, expected.gmem_stores, "gmem stores");
-              check_every_thread(counts.smem_loads.accesses, expected.smem_loads, "smem loads");
-              check_every_thread(counts.smem_loads.floats, expected.smem_floats, "smem floats");
-              check_every_thread(counts.smem_stores.accesses, expected.smem_stores, "smem stores");
-              check_every_thread(counts.async_gmem.accesses, expected.async_copies, "async copies");
-            }
-          }
-        }
-      });
+  struct Parameters {
+    int tiles;
+    float beta;
+    int misaligned;
+  };
+  // Every pair of values. With whole tiles, every thread does the same. A misaligned C takes the
+  // scalar path.
+  constexpr Parameters kPairs[] = {{1, 0, 0}, {1, 1, 1}, {2, 0, 1},
+                                   {2, 1, 0}, {5, 0, 0}, {5, 1, 1}};
+  const auto check = [&](const model::Stage& stage, const model::Variant& variant) {
+    for (const Parameters& p : kPairs) {
+      const model::Variant& v = model::launched(variant, p.misaligned == 0);
+      const Case c{v.BM, 2 * v.BN, p.tiles * std::max(variant.BK, 4), 1, p.beta, p.misaligned};
+      CAPTURE(std::string(variant.kernel.name));
+      CAPTURE(c);
+      const model::Counts counts = multiply(Where::traced, variant, c).counts;
+      const report::PredictedCounts expected = predicted(stage, variant, c, counts);
+      if (stage.specialized && &v == &variant) {
+        check_busiest_thread(counts, expected);
+        continue;
+      }
+      check_every_thread(counts.gmem_loads.accesses, expected.gmem_loads, "gmem loads");
+      check_every_thread(counts.gmem_loads.floats, expected.gmem_floats, "gmem floats");
+      check_every_thread(counts.gmem_stores.accesses, expected.gmem_stores, "gmem stores");
+      check_every_thread(counts.smem_loads.accesses, expected.smem_loads, "smem loads");
+      check_every_thread(counts.smem_loads.floats, expected.smem_floats, "smem floats");
+      check_every_thread(counts.smem_stores.accesses, expected.smem_stores, "smem stores");
+      check_every_thread(counts.async_gmem.accesses, expected.async_copies, "async copies");
+    }
+  };
+  for_each_variant(experiment_table_traced, check);
 }
 
 TEST_CASE("traced counts of the thread that does the most equal the formulas where tiles are cut") {
