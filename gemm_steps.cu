@@ -2,9 +2,8 @@
 //
 // Every kernel computes C = alpha * A * B + beta * C for row-major fp32 matrices: A is M x K,
 // B is K x N, C is M x N. Read it from top to bottom, from slow to fast. Each stage is the previous
-// one plus one idea; `src/school/lesson/diff.sh naive coalesced` shows what changed between two of
-// them. From stage 12 on, tensor cores multiply; in 12 and 13, A and B are rounded to tf32 for
-// them.
+// one plus one idea; `src/school/lesson/diff.sh naive coalesced` shows what changed between two.
+// From stage 12 on, tensor cores multiply; in 12 and 13, A and B are rounded to tf32 for them.
 //
 //   0  serial                  the triple loop on one CPU core (cpu_reference.cpp)
 //   1  naive                   one thread per element of C; warps walk down columns

@@ -43,7 +43,7 @@ void compute_the_rest(
   note_never_written(p, result, counts);
 }
 
-// Before main, so that whoever traces the lesson's kernels has their text.
+// Before main, so that every trace of the lesson's kernels has their text.
 const bool lesson_is_embedded = (embed_lesson(), true);
 
 }  // namespace

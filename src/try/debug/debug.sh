@@ -35,10 +35,10 @@ set debuginfod enabled off
 set print thread-events off
 set breakpoint pending on
 skip -rfu ^__(tsan|sanitizer|sync|pipeline|shfl|ballot|any|all|activemask)
-skip -gfi "$own/machine/*"
-skip -gfi "$own/trace/*"
-skip -gfi "$own/cuda/*"
-skip -gfi "$own/cuda/headers/*"
+skip -gfi "$own/simulator/machine/*"
+skip -gfi "$own/simulator/trace/*"
+skip -gfi "$own/simulator/cuda/*"
+skip -gfi "$own/simulator/cuda/headers/*"
 skip -rfu ^TLS
 define at
   eval "break %s if $here", "\$arg0"
