@@ -8,12 +8,10 @@ compile=$2
 shift 2
 rm -rf "$folder" # of a run that was stopped
 mkdir -p "$folder"
-echo '#include "standard.h"' > "$folder/standard.h"
-$compile -O0 -flto -x c++-header "$folder/standard.h" -o "$folder/standard.h.gch" || exit 1
 export folder compile
 printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I{} bash -c '
   object=$folder/$(tr / _ <<< "$1").o
-  $compile -O0 -flto -include "$folder/standard.h" -c "$1" -o "$object"' compile {} || exit 1
+  $compile -O0 -flto -c "$1" -o "$object"' compile {} || exit 1
 said=$(g++ -O0 -flto=auto -Wodr -Wno-lto-type-mismatch -r -flinker-output=nolto-rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
 code=$?
 clashes=$(grep -A 5 -e '-Wodr\|violates the C++ One Definition Rule' <<< "$said")
