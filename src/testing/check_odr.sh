@@ -12,7 +12,7 @@ export folder compile
 printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I{} bash -c '
   object=$folder/$(tr / _ <<< "$1").o
   $compile -O0 -flto -c "$1" -o "$object"' compile {} || exit 1
-said=$(g++ -O0 -flto=auto -Wodr -Wno-lto-type-mismatch -r -flinker-output=nolto-rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
+said=$(g++ -O0 -flto=auto -flto-partition=one -Wodr -Wno-lto-type-mismatch -r -flinker-output=nolto-rel -z muldefs "$folder"/*.o -o "$folder.o" 2>&1)
 code=$?
 clashes=$(grep -A 5 -e '-Wodr\|violates the C++ One Definition Rule' <<< "$said")
 if [ -n "$clashes" ]; then
