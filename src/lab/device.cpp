@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

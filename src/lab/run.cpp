@@ -1,6 +1,7 @@
 #include "lab/run.h"
 
 #include <omp.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/wait.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

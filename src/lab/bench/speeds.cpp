@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <omp.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -445,6 +445,7 @@ TEST_CASE("where the system grants no lock, a class is graded without, and that 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
 #include <cerrno>
 #include <cstddef>
 int main(int, char** command) {

@@ -267,6 +267,7 @@ namespace {
 const char* const kTakenOver = R"(
 #include <sys/socket.h>
 #include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
