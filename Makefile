@@ -130,16 +130,17 @@ $(BUILD)/%.h.gch: %.h $(BUILD)/host.flags
 	$(call say,g++,$<)
 	mkdir -p $(@D) && echo '#include "$<"' > $(NEW) && mv -f $(NEW) $(BUILD)/$<
 	$(CXX) $(CXXFLAGS) -x c++-header $(BUILD)/$< -o $(NEW) && mv -f $(NEW) $@
-# Files whose code runs long are optimized more, and have a precompiled header of their own. gdb reads
-# an argument of simt::run_grid (src/try/debug/debug.sh).
-HOT := $(call OBJECTS,$(filter cpu_reference.cpp $(addprefix src/,simulator/machine/% \
-	$(addprefix simulator/trace/,block_counts.cpp hooks.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp) \
-	model/counts.cpp model/warp_access.cpp lab/measure.cpp lab/problem.cpp),$(SOURCES) $(FOR_USERS)))
+# Files whose code runs long, as a profile shows, are optimized more, and have a precompiled header of
+# their own. gdb reads an argument of simt::run_grid (src/try/debug/debug.sh).
+HOT := $(call OBJECTS,$(filter cpu_reference.cpp $(addprefix src/,simulator/machine/% $(addprefix simulator/trace/,block_counts.cpp \
+	hazard_watch.cpp hooks.cpp recorder.cpp thread_order.cpp warp_log.cpp warp_tracer.cpp) \
+	$(addprefix model/,counts.cpp tensor_core.cpp warp_access.cpp) lab/measure.cpp lab/problem.cpp),$(SOURCES) $(FOR_USERS)))
 HOT_STANDARD := $(BUILD)/src/standard_hot.h
-$(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O2
+$(HOT) $(HOT_STANDARD).gch: private CXXFLAGS += -O1
 $(HOT): private HEADERS = $(HOT_STANDARD)
 $(HOT): | $(HOT_STANDARD).gch
 $(call OBJECTS,src/simulator/machine/grid.cpp): private CXXFLAGS += -g
+$(call OBJECTS,cpu_reference.cpp): private CXXFLAGS += -O2
 $(call OBJECTS,cpu_reference.cpp src/simulator/machine/grid.cpp): private HEADERS :=
 $(HOT_STANDARD).gch: src/standard.h $(BUILD)/host.flags
 	$(call say,g++,$< (for code that runs long))
