@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <new>
 #include <optional>
 #include <sstream>
@@ -50,8 +51,9 @@ struct Ladder {
   const lab::Problem& problem;
   const lab::Run& run;
   const lab::Reference reference;
-  std::optional<lab::OnGpu> on_gpu;  // empty: traced on the CPU only
-  lab::Floats cublas;                // cuBLAS's fp32 result, empty without a GPU
+  std::optional<lab::OnGpu> on_gpu = {};           // empty: traced on the CPU only
+  lab::Floats cublas = {};                         // cuBLAS's fp32 result, empty without a GPU
+  std::unique_ptr<lab::LongProduct> counted = {};  // null: `problem` is traced
 
   lab::Means means() {
     return {
@@ -136,7 +138,7 @@ void annotate_stage_before(const Ladder& ladder, lab::Row& row) {
         row.variant->contrast
             ? model::first_variant(stage, ladder.run.gpu)
             : model::comparable_variant(
-                  *row.variant, stage, ladder.run.gpu, ladder.problem.M, ladder.problem.N);
+                  *row.variant, stage, ladder.run.gpu, ladder.run.M, ladder.run.N);
     const trace::SourceRange lines = trace::kernel_lines(traced_kernel(ladder, variant));
     row.before_name = stage.name;
     row.before_kernel = ladder.problem.launched(ladder.tables.traced, variant).kernel.name;
@@ -151,7 +153,11 @@ void annotate_row(const Ladder& ladder, const model::Variant& traced, lab::Row& 
   if (!ladder.flags.explain && !as_json && row.counts->hazards.empty()) return;
   lab::annotate(row, traced_kernel(ladder, traced));
   if (!is_explained(ladder.flags)) return;
-  row.remedy = lab::find_remedy(ladder.problem, ladder.run.gpu, ladder.tables.traced, row);
+  constexpr int kShort = 128;  // as good as all of K to compare requests
+  const lab::Problem& p = ladder.counted
+                              ? ladder.counted->with_K(std::min(ladder.run.K, kShort))
+                              : ladder.problem;
+  row.remedy = lab::find_remedy(p, ladder.run.gpu, ladder.tables.traced, row);
   annotate_stage_before(ladder, row);
 }
 
@@ -171,8 +177,14 @@ lab::Measurement measure_variant(
       .hazards = ladder.flags.hazards,
       .progress = [&](std::int64_t done) { progress.advance(done); }};
   const bool is_traced = ladder.flags.trace != lab::Trace::none;
+  lab::Measurement counted;
+  if (ladder.counted) {
+    counted.counts = ladder.counted->count(traced, same(variant, own, traced), means.machine);
+    if (model::has_fatal(*counted.counts)) return counted;
+  }
   lab::Kernel kernel{
-      .traced = is_traced ? lab::gemm_of(traced, same(variant, own, traced), sms) : lab::Gemm{},
+      .traced = is_traced && !counted.counts ? lab::gemm_of(traced, same(variant, own, traced), sms)
+                                     : lab::Gemm{},
       .plain = lab::gemm_of(plain, same(variant, own, plain), sms),
       .precision = model::precision_of(stage, variant),
       .sample = lab::sample_of(p, own, variant, sms)};
@@ -180,7 +192,9 @@ lab::Measurement measure_variant(
     kernel.gpu = lab::gemm_of(own, variant, sms);
     kernel.gpu_again = lab::gemm_again_of(own, variant, sms);
   }
-  return lab::measure(p, kernel, means, result);
+  lab::Measurement measured = lab::measure(p, kernel, means, result);
+  if (!measured.counts) measured.counts = std::move(counted.counts);
+  return measured;
 }
 
 lab::Row stage_row(
@@ -210,9 +224,13 @@ void climb(
     const flags::Flags& flags, const StageTables& tables,
     const std::vector<const model::Stage*>& stages, const lab::Problem& problem, lab::Run& run,
     lab::Floats& result) {
-  Ladder ladder{flags, tables, problem, run, lab::compute_reference(problem), std::nullopt, {}};
+  Ladder ladder{flags, tables, problem, run, lab::compute_reference(problem)};
+  const bool is_sampled = flags.trace == lab::Trace::sample && flags.a.empty();
+  if (run.checked || (run.gpu_present && is_sampled)) {
+    ladder.counted.reset(new lab::LongProduct(flags, {run.M, run.N, run.K}));
+  }
   const auto selected = [&](const model::Stage& stage) -> const model::Variant& {
-    return flags::select_variant(stage, flags.variant, run.gpu, problem.M, problem.N);
+    return flags::select_variant(stage, flags.variant, run.gpu, run.M, run.N);
   };
   std::vector<lab::Row> yardsticks;
   if (run.gpu_present) {
@@ -291,6 +309,15 @@ void refuse_json(const flags::Flags& flags, const std::string& problem) {
   throw model::Refusal("--json " + text::echoed(flags.json) + ": " + problem);
 }
 
+// Without a size and without a GPU, a product is counted that fills one, and a small one is
+// computed.
+bool counts_apart(const flags::Flags& flags, bool on_gpu, const model::Gpu& gpu) {
+  const bool has_size = flags.size || flags.m || flags.n || flags.k || !flags.a.empty();
+  const bool compares = !(flags.ncu + flags.ncu_units + flags.ncu_caches).empty();
+  return !has_size && !compares && flags.out.empty() && flags.trace == lab::Trace::sample &&
+         !on_gpu && model::has_clock(gpu);
+}
+
 // Runs all stages, or those that were asked for.
 int walk_stages(
     const flags::Flags& flags, const model::StageTable& table, const std::string& command) {
@@ -311,6 +338,13 @@ int walk_stages(
   run.M = p.M;
   run.N = p.N;
   run.K = p.K;
+  if (counts_apart(flags, run.gpu_present, run.gpu)) {
+    run.checked = lab::ProblemSize{p.M, p.N, p.K};
+    const lab::ProblemSize sides = lab::size_to_run(flags, /*on_gpu=*/true);
+    run.M = sides.M;
+    run.N = sides.N;
+    run.K = sides.K;
+  }
   if (!run.gpu_present && flags.device == lab::Device::automatic && model::has_clock(run.gpu)) {
     std::fprintf(
         stderr, "No GPU (%s): the kernels run on the CPU, traced and not timed.\n",
@@ -332,9 +366,10 @@ int walk_stages(
 // What would run with these flags is marked.
 void list_stages(const flags::Flags& flags, const model::StageTable& table) {
   const bool on_gpu = lab::choose_device(flags);
-  const lab::ProblemSize sides = lab::size_to_run(flags, on_gpu);
-  report::print_list(
-      stdout, table.stages, {lab::choose_model(flags, on_gpu), sides.M, sides.N}, flags.format);
+  const model::Gpu gpu = lab::choose_model(flags, on_gpu);
+  const lab::ProblemSize sides =
+      lab::size_to_run(flags, on_gpu || counts_apart(flags, on_gpu, gpu));
+  report::print_list(stdout, table.stages, {gpu, sides.M, sides.N}, flags.format);
 }
 
 int run_program(int argc, char** argv, const model::StageTable& table) {

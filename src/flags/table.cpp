@@ -209,7 +209,7 @@ std::span<const Section> sections() {
             .value = "NAME",
             .help =
                 "the GPU for which tiles are chosen and occupancy is computed; default: the one\n"
-                "present, else RTX 3090. paper: the walkthrough's GPU with 4 lanes per warp,\n"
+                "present, else H200. paper: the walkthrough's GPU with 4 lanes per warp,\n"
                 "where every count can be worked out by hand",
             .hint = "give a GPU by its name, for example --gpu \"RTX 3090\"",
             .set = name(&Flags::gpu, "not a GPU")},

@@ -48,7 +48,7 @@ model::Gpu choose_model(const Request& request, bool on_gpu) {
     throw model::Refusal(
         "--gpu " + text::echoed(request.gpu) + ": not in the table; choose one of " + names);
   }
-  return on_gpu ? *gpu::find().found : *model::find_gpu("RTX 3090");
+  return on_gpu ? *gpu::find().found : *model::find_gpu("H200");
 }
 
 std::optional<model::Occupancy> occupancy_of(

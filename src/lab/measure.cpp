@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cpu_reference.h"
+#include "lab/device.h"
 #include "lab/lesson_source.h"
 #include "lab/run.h"
 #include "model/refusal.h"
@@ -79,6 +80,17 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
       // A fatal hazard in these blocks is fatal, too.
       if (model::has_fatal(counts)) return measurement;
     }
+  } else if (!uses_gpu && kernel.plain) {
+    machine::Machine machine = means.machine;
+    const std::vector<machine::GlobalArray> arrays = p.arrays(result);
+    machine.arrays = arrays;
+    machine.blocks = machine::Blocks::kAll;
+    const auto stray = machine::run(machine, p.product_by(kernel.plain, result));
+    if (!stray.empty()) {
+      measurement.counts.emplace().hazards = stray;
+      return measurement;
+    }
+    all_computed = true;
   }
   if (uses_gpu) {
     means.on_gpu->compute(kernel.gpu, result);
@@ -114,6 +126,52 @@ Measurement measure_on_cpu(
   measurement.time->partial = rows < p.M;
   check(p, means, model::kFp32, result, rows, measurement);
   return measurement;
+}
+
+model::Counts counts_along(int K, int BK, const std::function<model::Counts(int)>& trace) {
+  constexpr int kLine = 32;  // floats in 128 bytes
+  const int step = std::max(kLine, BK), near = step + K % step, far = near + step;
+  if (K <= far) return trace(K);
+  return model::extrapolated(trace(near), trace(far), (K - near) / step);
+}
+
+LongProduct::LongProduct(const Request& request, ProblemSize sides)
+    : request_(request), sides_(sides) {
+  const double bytes = 4.0 * sides.M * sides.N;
+  require_memory(
+      bytes, available_memory(),
+      text::printed("a product with C of %d x %d", sides.M, sides.N), "C");
+  C_.resize(static_cast<std::size_t>(sides.M) * sides.N);
+}
+
+const Problem& LongProduct::with_K(int K) {
+  const auto known = problems_.find(K);
+  if (known != problems_.end()) return known->second;
+  Problem p{sides_.M, sides_.N, K, request_.alpha, request_.beta, {}, {}, {}};
+  p.A = random_floats(static_cast<std::size_t>(p.M) * K, request_.seed);
+  p.B = random_floats(static_cast<std::size_t>(p.N) * K, request_.seed + 1);
+  return problems_.emplace(K, std::move(p)).first->second;
+}
+
+model::Counts LongProduct::count(
+    const model::StageTable& traced, const model::Variant& asked, machine::Machine machine) {
+  const int sms = machine.gpu->sms, K = request_.alpha == 0 ? 0 : sides_.K;
+  const auto trace_with = [&](int K_traced) {
+    const Problem& p = with_K(K_traced);
+    const std::vector<machine::GlobalArray> arrays = p.arrays(C_);
+    machine.arrays = arrays;
+    machine.sample = sample_of(p, traced, asked, sms);
+    return trace::trace(machine, arrays, p.product_by(gemm_of(traced, asked, sms), C_));
+  };
+  const model::Variant& v = with_K(std::min(K, 32 + K % 32)).launched(traced, asked).variant;
+  const model::ShareOut shares = model::share_out(v, sides_.M, sides_.N, K, sms);
+  // Where every tile is cut along K, a short K would be cut into other parts.
+  if (shares.whole == 0) return trace_with(K);
+  constexpr int kMany = 8;  // more than a sample has
+  const bool alike = sides_.M % v.BM == 0 && sides_.N % v.BN == 0 &&
+                     model::tiles_of(v, sides_.M, sides_.N) > kMany;
+  if (alike) machine.blocks = machine::Blocks::kFirst;
+  return counts_along(K, v.BK, trace_with);
 }
 
 void annotate(Measurement& measurement, const void* kernel) {

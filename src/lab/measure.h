@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -85,8 +87,8 @@ struct Means {
   const Floats* cublas = nullptr;  // cuBLAS's fp32 result; null or empty: not compared with it
 };
 
-// Traces the kernel if it has a traced copy. The rest of C is computed and timed on the GPU, or
-// else by the plain copy. `result` receives what was computed, and is compared if that is all of C.
+// Traces the kernel if it has a traced copy. The rest of C, or all of it, is computed and timed on
+// the GPU, or else by the plain copy. `result` receives what was computed, and is compared if that is all of C.
 // After a fatal hazard the kernel does not run further and has no result.
 Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, Floats& result);
 
@@ -94,6 +96,33 @@ Measurement measure(const Problem& p, const Kernel& kernel, const Means& means, 
 // at least one, and scales the time up to all rows.
 Measurement measure_on_cpu(
     const Problem& p, const Gemm& gemm, double multiplications, const Means& means, Floats& result);
+
+// Counts what a kernel does along K. Every tile along K adds the same to each count, so where K is
+// long, `trace` runs for two short ones, and the rest follows from them (model::extrapolated).
+// BK: the depth of the kernel's tile, 0 if it has none.
+model::Counts counts_along(int K, int BK, const std::function<model::Counts(int K)>& trace);
+
+// Counts the accesses of products that would take too long to trace and to compute. A and B are
+// random. Not thread-safe.
+class LongProduct {
+ public:
+  // Throws a Refusal if there is not enough memory.
+  LongProduct(const Request& request, ProblemSize sides);
+
+  // The counts of that variant in `traced`. Where C is many whole tiles, all blocks do the same,
+  // and the first is traced; otherwise those that machine.blocks chooses.
+  model::Counts count(
+      const model::StageTable& traced, const model::Variant& variant, machine::Machine machine);
+
+  // A product with the same C and this K, on which a kernel can be traced.
+  const Problem& with_K(int K);
+
+ private:
+  const Request request_;
+  const ProblemSize sides_;
+  std::map<int, Problem> problems_;  // without C; key: K
+  Floats C_;
+};
 
 // Adds to each traced access and each hazard its line of `kernel`, the function whose calls were
 // traced.

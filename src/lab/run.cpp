@@ -73,7 +73,8 @@ Timing summary(std::vector<double> times_ms) {
 
 std::optional<double> tflops(const Run& run, const Row& row) {
   if (!row.time || row.time->median_ms <= 0 || !run.program.empty()) return std::nullopt;
-  return 2.0 * run.M * run.N * run.K / row.time->median_ms * 1e-9;
+  const ProblemSize sides = run.checked.value_or(ProblemSize{run.M, run.N, run.K});
+  return 2.0 * sides.M * sides.N * sides.K / row.time->median_ms * 1e-9;
 }
 
 std::optional<double> cublas_ratio(const Run& run, const Row& row) {

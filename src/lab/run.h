@@ -112,6 +112,9 @@ struct Run {
   std::string types = "fp32";  // of A, B and C
   std::string cpu = "";        // its name, empty if it is not known
   int threads = 0;             // of the rows that run on it
+  // The product whose results were computed and checked, and which the CPU's rows are timed on, if
+  // it is not M x N x K; for that, the kernels are only counted (lab::LongProduct).
+  std::optional<ProblemSize> checked = {};
 
   const Row* cublas() const;  // the cuBLAS fp32 row; null if there is none
 };

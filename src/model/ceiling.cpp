@@ -185,7 +185,10 @@ double traced_tiles(const Product& product, const Variant& variant, const Counts
     return static_cast<double>(counts.blocks_traced);
   }
   if (counts.blocks_traced == counts.blocks) return tiles;
-  return tiles_computed(shares, tiles, k_tiles(product, variant), sample_of(shares, tiles));
+  const bool only_first = counts.blocks_traced == 1;
+  return tiles_computed(
+      shares, tiles, k_tiles(product, variant),
+      only_first ? std::vector<std::int64_t>{0} : sample_of(shares, tiles));
 }
 
 SharedLoads shared_loads_as_compiled(
@@ -363,44 +366,69 @@ std::optional<Ceiling> tile_bound(
 namespace {
 
 struct Line {
-  std::int64_t steps;
+  std::int64_t steps;  // beyond `far`
 
-  void operator()(std::int64_t& near, std::int64_t far) const { near += steps * (far - near); }
-  void operator()(PerThread& near, const PerThread& far) const {
-    (*this)(near.min, far.min);
-    (*this)(near.max, far.max);
-    (*this)(near.sum, far.sum);
+  void operator()(std::int64_t& far, std::int64_t near) const { far += steps * (far - near); }
+  void operator()(PerThread& far, const PerThread& near) const {
+    (*this)(far.min, near.min);
+    (*this)(far.max, near.max);
+    (*this)(far.sum, near.sum);
   }
-  void operator()(Traffic& near, const Traffic& far) const {
-    (*this)(near.accesses, far.accesses);
-    (*this)(near.floats, far.floats);
-    (*this)(near.bytes, far.bytes);
-    (*this)(near.requests, far.requests);
-    (*this)(near.pieces, far.pieces);
-    (*this)(near.ideal_pieces, far.ideal_pieces);
-    (*this)(near.bank_conflicts, far.bank_conflicts);
-    (*this)(near.uncoalesced, far.uncoalesced);
-    (*this)(near.lines, far.lines);
+  template <class Requests>
+  void requests(Requests& far, const Requests& near) const {
+    (*this)(far.requests, near.requests);
+    (*this)(far.pieces, near.pieces);
+    (*this)(far.ideal_pieces, near.ideal_pieces);
+    (*this)(far.bank_conflicts, near.bank_conflicts);
+    (*this)(far.uncoalesced, near.uncoalesced);
+    (*this)(far.lines, near.lines);
   }
-  void operator()(Widenable& near, const Widenable& far) const {
-    (*this)(near.requests, far.requests);
-    (*this)(near.wavefronts_64, far.wavefronts_64);
-    (*this)(near.wavefronts_128, far.wavefronts_128);
+  void operator()(Traffic& far, const Traffic& near) const {
+    (*this)(far.accesses, near.accesses);
+    (*this)(far.floats, near.floats);
+    (*this)(far.bytes, near.bytes);
+    requests(far, near);
+  }
+  void operator()(Widenable& far, const Widenable& near) const {
+    (*this)(far.requests, near.requests);
+    (*this)(far.wavefronts_64, near.wavefronts_64);
+    (*this)(far.wavefronts_128, near.wavefronts_128);
+  }
+  void operator()(Merging::Wide& far, const Merging::Wide& near) const {
+    (*this)(far.requests, near.requests);
+    (*this)(far.wavefronts, near.wavefronts);
+  }
+  void operator()(LineCounts& far, const LineCounts& near) const {
+    requests(far, near);
+    (*this)(far.executions, near.executions);
+    (*this)(far.in_flight_bytes, near.in_flight_bytes);
+    Merging& merging = far.merging;
+    (*this)(merging.by_64, near.merging.by_64);
+    (*this)(merging.by_128, near.merging.by_128);
+    (*this)(merging.watched, near.merging.watched);
+    (*this)(merging.repeated, near.merging.repeated);
+    (*this)(merging.in_pairs, near.merging.in_pairs);
+    (*this)(merging.in_fours, near.merging.in_fours);
   }
 };
 
 }  // namespace
 
 Counts extrapolated(const Counts& near, const Counts& far, std::int64_t steps) {
-  Counts counts = near;
-  const Line extend{steps};
-  for (Traffic Counts::*member : kTraffic) extend(counts.*member, far.*member);
-  for (std::int64_t Counts::*member : kSums) extend(counts.*member, far.*member);
+  Counts counts = far;
+  counts.along_part_of_K = true;
+  const Line extend{steps - 1};
+  for (Traffic Counts::*member : kTraffic) extend(counts.*member, near.*member);
+  for (std::int64_t Counts::*member : kSums) extend(counts.*member, near.*member);
   for (std::size_t i = 0; i < counts.widenable.size(); ++i) {
-    extend(counts.widenable[i], far.widenable[i]);
+    extend(counts.widenable[i], near.widenable[i]);
   }
-  counts.lines.clear();
-  counts.hazards = far.hazards;
+  for (LineCounts& line : counts.lines) {
+    const auto known = std::find_if(near.lines.begin(), near.lines.end(), [&](const auto& of) {
+      return is_same_access(of, line);
+    });
+    extend(line, known == near.lines.end() ? LineCounts{} : *known);
+  }
   return counts;
 }
 

@@ -47,11 +47,14 @@ void add(std::vector<Hazard>& hazards, const Hazard& more) {
   }
 }
 
+bool is_same_access(const LineCounts& a, const LineCounts& b) {
+  return a.line == b.line && a.helper_line == b.helper_line && a.places == b.places &&
+         a.array == b.array && a.bytes == b.bytes && a.direction == b.direction;
+}
+
 void add(std::vector<LineCounts>& lines, const LineCounts& more) {
   const auto known = std::find_if(lines.begin(), lines.end(), [&](const LineCounts& line) {
-    return line.line == more.line && line.helper_line == more.helper_line &&
-           line.places == more.places && line.array == more.array && line.bytes == more.bytes &&
-           line.direction == more.direction;
+    return is_same_access(line, more);
   });
   if (known == lines.end()) {
     lines.push_back(more);

@@ -169,6 +169,7 @@ struct Hazard {
 struct Counts {
   std::int64_t blocks = 0;         // of the launch
   std::int64_t blocks_traced = 0;  // the counts below are for these blocks only
+  bool along_part_of_K = false;    // what they do along the rest of K was extrapolated
   std::int64_t threads_traced = 0;
   std::int64_t barriers = 0;  // number of barriers that blocks reached
   // Instructions of the tensor cores, and the multiply-adds that they make. A wgmma counts once for
@@ -242,7 +243,10 @@ void add(std::vector<Hazard>& hazards, const Hazard& more);
 // Adds the counts of more blocks.
 void add(Counts& to, const Counts& from);
 
-// Adds `more` to the entry for the same line, or as a new entry.
+// Whether the two count the same access of a source line.
+bool is_same_access(const LineCounts& a, const LineCounts& b);
+
+// Adds `more` to the entry for the same access, or as a new entry.
 void add(std::vector<LineCounts>& lines, const LineCounts& more);
 
 // For two counts of requests, of a line or of all lines.

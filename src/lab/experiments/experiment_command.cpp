@@ -379,25 +379,18 @@ model::Counts trace_along(
   return *measured.counts;
 }
 
-// K of the first two traces, from which the rest is extrapolated. 64 floats are whole tiles of
-// every variant and whole 128-byte lines, and fill every pipeline.
-constexpr int kStep = 64;
-
 model::Counts trace_launch(
     const Laboratory& lab, const model::Variant& variant, const Sides& sides, lab::Row& row) {
-  const int near = kStep + sides.K % kStep, far = near + kStep;
-  if (lab.flags.trace == lab::Trace::all || sides.K <= far || lab.flags.alpha == 0) {
-    return trace_along(lab, variant, sides, sides.K, row);
-  }
-  const model::Counts of_near = trace_along(lab, variant, sides, near, row);
-  const model::Counts of_far = trace_along(lab, variant, sides, far, row);
-  return model::extrapolated(of_near, of_far, (sides.K - near) / kStep);
+  const auto trace_with = [&](int K) { return trace_along(lab, variant, sides, K, row); };
+  if (lab.flags.trace == lab::Trace::all || lab.flags.alpha == 0) return trace_with(sides.K);
+  return lab::counts_along(sides.K, variant.BK, trace_with);
 }
 
 void require_memory_for(const Laboratory& lab, const Sides& sides) {
   const double M = sides.M, N = sides.N, K = sides.K;
   const bool whole = lab.about.gpu_present || lab.flags.trace == lab::Trace::all;
-  const double a_and_b = (M + N) * (whole ? K : std::min(K, 3.0 * kStep));
+  constexpr double kTraced = 256;  // at most this much of K
+  const double a_and_b = (M + N) * (whole ? K : std::min(K, kTraced));
   lab::require_memory(
       4 * (a_and_b + 4 * M * N), lab::available_memory(), sides_text(sides), "A, B and four C");
   if (lab.about.gpu_present) {

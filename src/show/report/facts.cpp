@@ -370,6 +370,10 @@ std::vector<Fact> run_facts(const lab::Run& run) {
   problem("beta", double{run.beta});
   problem("seed", std::uint64_t{run.seed});
   problem("data", lab::name_of(run.data));
+  const lab::ProblemSize sides = run.checked.value_or(lab::ProblemSize{run.M, run.N, run.K});
+  problem("checked_M", sides.M);
+  problem("checked_N", sides.N);
+  problem("checked_K", sides.K);
   if (!run.program.empty()) {
     const Writer ran{facts, "ran.", true};
     const bool has_ended = !run.unended && !run.stopped;

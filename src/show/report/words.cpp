@@ -207,6 +207,13 @@ std::string tiles(const lab::Run& run, int width) {
 
 }  // namespace
 
+std::string checked_words(const lab::Run& run) {
+  const lab::ProblemSize& sides = *run.checked;
+  return text::printed(
+      "that is counted; results are computed and checked for %d x %d x %d, by the same kernels",
+      sides.M, sides.N, sides.K);
+}
+
 std::string about(const lab::Run& run) {
   const model::Gpu& gpu = run.gpu;
   constexpr int kTerm = 9;
@@ -226,6 +233,7 @@ std::string about(const lab::Run& run) {
                     (run.data == lab::Data::uniform
                          ? ""
                          : std::string(", data ") + lab::name_of(run.data))) +
+                (run.checked ? text::labelled("checked", kTerm, checked_words(run)) : "") +
                 tiles(run, kTerm);
   if (!run.gpu_present) {
     return problem +

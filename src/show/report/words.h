@@ -16,6 +16,9 @@ namespace report {
 // recorded table has to tell.
 std::string about(const lab::Run& run);
 
+// Which product is counted and which is checked, where they differ (lab::Run::checked).
+std::string checked_words(const lab::Run& run);
+
 // In TFLOP/s, of the row's stage on the run's GPU at this size, with the tiles that suit both.
 // Nothing where that was not recorded.
 std::optional<double> recorded_tflops(const lab::Run& run, const lab::Row& row);

@@ -9,6 +9,7 @@
 #include "model/warp_access.h"
 #include "show/report/explain/explain.h"
 #include "show/report/source.h"
+#include "show/report/words.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -301,7 +302,8 @@ std::string swizzles_of(const Explained& explained) {
 
 std::string problem(const lab::Run& run) {
   if (!run.program.empty()) return fact("program", text::shortened(run.program, 80));
-  return fact("problem", product(run) + ", fp32, row-major");
+  return fact("problem", product(run) + ", fp32, row-major") +
+         (run.checked ? fact("checked", checked_words(run)) : "");
 }
 
 // The variant that may be chosen in place of the first, and with which the busiest SM is done
@@ -432,11 +434,17 @@ std::string row_of_blocks(const lab::Run& run, const model::Variant& v) {
                                 " MB in memory for the sums of the parts, allocated once");
 }
 
+const char* along_part(const model::Counts& counts) {
+  return counts.blocks_traced == 1 ? " (the first, for all are alike) along a part of K"
+                                   : " (corners, edges, middle) along a part of K";
+}
+
 std::string traced_blocks(
     const lab::Run& run, const model::Variant& v, const model::Counts& counts) {
   const model::ShareOut shares = lab::shares(run, v);
   const bool in_turns = model::is_in_turns(shares, model::tiles_of(v, run.M, run.N));
-  const char* const sample = in_turns            ? " (one with most tiles, the one with the last)"
+  const char* const sample = counts.along_part_of_K ? along_part(counts)
+                             : in_turns          ? " (one with most tiles, the one with the last)"
                              : shares.parts == 1 ? " (corners, edges, middle)"
                              : shares.whole == 0 ? " (all parts of two tiles)"
                                                  : " (a whole tile, and all parts of another)";
