@@ -128,29 +128,32 @@ Measurement measure_on_cpu(
   return measurement;
 }
 
-model::Counts counts_along(int K, int BK, const std::function<model::Counts(int)>& trace) {
+model::Counts counts_along(
+    int K, const model::Variant& variant, const std::function<model::Counts(int)>& trace) {
   constexpr int kLine = 32;  // floats in 128 bytes
-  const int step = std::max(kLine, BK), near = step + K % step, far = near + step;
+  const int step = std::max(kLine, variant.BK);
+  const int in_flight = std::max(1, variant.pipeline * variant.BK / step);  // steps
+  const int near = in_flight * step + K % step, far = near + step;
   if (K <= far) return trace(K);
   return model::extrapolated(trace(near), trace(far), (K - near) / step);
 }
 
 LongProduct::LongProduct(const Request& request, ProblemSize sides)
     : request_(request), sides_(sides) {
-  const double bytes = 4.0 * sides.M * sides.N;
+  constexpr int kCopies = 4;  // with K of two lengths or three
   require_memory(
-      bytes, available_memory(),
-      text::printed("a product with C of %d x %d", sides.M, sides.N), "C");
+      kCopies * 4.0 * sides.M * sides.N, available_memory(),
+      text::printed("C of %d x %d", sides.M, sides.N), "copies of C");
   C_.resize(static_cast<std::size_t>(sides.M) * sides.N);
 }
 
 const Problem& LongProduct::with_K(int K) {
   const auto known = problems_.find(K);
   if (known != problems_.end()) return known->second;
-  Problem p{sides_.M, sides_.N, K, request_.alpha, request_.beta, {}, {}, {}};
-  p.A = random_floats(static_cast<std::size_t>(p.M) * K, request_.seed);
-  p.B = random_floats(static_cast<std::size_t>(p.N) * K, request_.seed + 1);
-  return problems_.emplace(K, std::move(p)).first->second;
+  const ProblemSize sides{sides_.M, sides_.N, K};
+  return problems_
+      .emplace(K, random_problem(sides, request_.alpha, request_.beta, request_.seed))
+      .first->second;
 }
 
 model::Counts LongProduct::count(
@@ -171,7 +174,7 @@ model::Counts LongProduct::count(
   const bool alike = sides_.M % v.BM == 0 && sides_.N % v.BN == 0 &&
                      model::tiles_of(v, sides_.M, sides_.N) > kMany;
   if (alike) machine.blocks = machine::Blocks::kFirst;
-  return counts_along(K, v.BK, trace_with);
+  return counts_along(K, v, trace_with);
 }
 
 void annotate(Measurement& measurement, const void* kernel) {

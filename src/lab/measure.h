@@ -99,8 +99,8 @@ Measurement measure_on_cpu(
 
 // Counts what a kernel does along K. Every tile along K adds the same to each count, so where K is
 // long, `trace` runs for two short ones, and the rest follows from them (model::extrapolated).
-// BK: the depth of the kernel's tile, 0 if it has none.
-model::Counts counts_along(int K, int BK, const std::function<model::Counts(int K)>& trace);
+model::Counts counts_along(
+    int K, const model::Variant& variant, const std::function<model::Counts(int K)>& trace);
 
 // Counts the accesses of products that would take too long to trace and to compute. A and B are
 // random. Not thread-safe.
@@ -120,7 +120,7 @@ class LongProduct {
  private:
   const Request request_;
   const ProblemSize sides_;
-  std::map<int, Problem> problems_;  // without C; key: K
+  std::map<int, Problem> problems_;  // key: K
   Floats C_;
 };
 

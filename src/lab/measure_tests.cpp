@@ -112,6 +112,60 @@ TEST_CASE("a sample's counts equal those of all blocks, and the result is the sa
   CHECK(of_sample == of_all);
 }
 
+// Of all lines together, so that the order of the lines does not count.
+std::int64_t pieces_of_lines(const model::Counts& counts) {
+  std::int64_t sum = 0;
+  for (const model::LineCounts& line : counts.lines) sum += line.pieces + line.in_flight_bytes;
+  return sum;
+}
+
+TEST_CASE("a long product is counted from two short ones, for the first variant of every stage") {
+  constexpr int kSide = 2304, kK = 300;  // whole tiles, at least one for each SM
+  LongProduct counted({}, {kSide, kSide, kK});
+  const model::Gpu& gpu = *model::find_gpu("H200");
+  for (const model::Stage& stage : stage_table_traced.stages) {
+    if (stage.variants.empty()) continue;
+    CAPTURE(stage.number);
+    const model::Variant& variant = stage.variants[0];
+    const machine::Machine machine{&gpu, kSample, /*hazards=*/false};
+    const model::Counts counts = counted.count(stage_table_traced, variant, machine);
+    CHECK(counts.along_part_of_K);
+    CHECK(counts.blocks_traced == 1);
+    Floats C;
+    const Kernel whole_K{.traced = gemm_of(stage_table_traced, variant)};
+    const Means first_block{{&gpu, machine::Blocks::kFirst, /*hazards=*/false}};
+    const model::Counts expected = *measure(counted.with_K(kK), whole_K, first_block, C).counts;
+    for (model::Traffic model::Counts::*member : model::kTraffic) {
+      CHECK((counts.*member).requests == (expected.*member).requests);
+      CHECK((counts.*member).pieces == (expected.*member).pieces);
+      CHECK((counts.*member).bank_conflicts == (expected.*member).bank_conflicts);
+      CHECK((counts.*member).floats.max == (expected.*member).floats.max);
+    }
+    for (std::int64_t model::Counts::*member : model::kSums) {
+      CHECK(counts.*member == expected.*member);
+    }
+    CHECK(pieces_of_lines(counts) == pieces_of_lines(expected));
+  }
+}
+
+TEST_CASE("a long product whose tiles are cut at the edges is counted in a sample of its blocks") {
+  LongProduct counted({}, {700, 500, 300});
+  const machine::Machine machine{model::find_gpu("H200"), kSample};
+  const model::Counts counts =
+      counted.count(stage_table_traced, coalesced().variants[0], machine);
+  CHECK(counts.blocks_traced == 5);
+  CHECK(counts.gmem_loads.floats.max == 600);
+  CHECK(counts.hazards.empty());
+}
+
+TEST_CASE("a kernel without a traced copy computes all of C") {
+  const Problem p = problem(65, 40, 30);
+  Floats C;
+  const Measurement m = measured(p, {.plain = kernel().plain}, kSample, C);
+  CHECK_FALSE(m.counts);
+  CHECK(m.error->bound_ok);
+}
+
 TEST_CASE("a kernel that computes the wrong product fails at its first wrong element") {
   for (const machine::Blocks blocks : {kSample, kAll}) {
     const Measurement m = measured(problem(100, 100, 16), kernel({.alpha = 1}), blocks);

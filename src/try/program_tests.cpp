@@ -200,7 +200,7 @@ TEST_CASE("a report for a machine is all of stdout") {
 TEST_CASE("a whole program is explained, drawn and stepped through") {
   const Output explained = try_program("transpose", "--explain");
   CHECK(contains(explained.out, "<- conflicts"));
-  CHECK(contains(explained.out, "How many blocks an SM of RTX 3090 holds"));
+  CHECK(contains(explained.out, "How many blocks an SM of H200 holds"));
   const testing::Folder folder;
   const Output shown = try_program("transpose", "--show " + folder / "page.html");
   CHECK(shown.exit_code == 0);

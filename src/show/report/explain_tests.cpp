@@ -503,7 +503,7 @@ TEST_CASE("--ask shows no count before the reader's prediction, and says how far
   CHECK(contains(played.out, "unknown name nonsense"));
   CHECK(contains(played.out, "division by zero"));
   CHECK(contains(played.out, "You said 33, it is 16.5: 16.5 too many"));
-  CHECK(contains(played.out, "    It is 1.\n"));
+  CHECK(contains(played.out, "    It is 2.\n"));
   CHECK(contains(played.out, "traced max"));
 
   CHECK(explain_with("--ask --format json").exit_code == 2);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "lab/run.h"
 #include "model/stage.h"
@@ -124,6 +126,28 @@ std::string latency() {
          ", so warps mostly wait for results, and the ceiling cannot see that";
 }
 
+// Why a stage's ceiling is lower than that of the stage before, for each stage where it is.
+std::string why_lower(const lab::Run& run) {
+  std::string text;
+  std::optional<model::Ceiling> before;
+  for (const lab::Row& row : run.rows) {
+    const std::optional<model::Ceiling> now = lab::compiled_ceiling(run, row);
+    if (!now || !row.why_not_run.empty()) continue;
+    if (before && tflops_words(now->tflops) != tflops_words(before->tflops) &&
+        now->tflops < before->tflops) {
+      const bool by_tensor_cores = now->bound_by == model::kTensor;
+      const char* const why =
+          by_tensor_cores && before->bound_by == model::kTensor
+              ? " makes three tf32 products for each fp32 product"
+          : by_tensor_cores ? " uses tensor cores, which are no faster in tf32 on this GPU"
+                            : " waits less, which a ceiling does not show";
+      text += (text.empty() ? "" : "; ") + std::to_string(row.number) + why;
+    }
+    before = now;
+  }
+  return text;
+}
+
 // The most urgent first.
 std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string>& left_out) {
   const auto any_row = [&](const auto& is) {
@@ -178,6 +202,9 @@ std::vector<Entry> entries_of(const lab::Run& run, const std::vector<std::string
     entries.push_back(
         {"ceiling",
          "not timed: the most that this GPU can reach; the unit named is then always busy"});
+  }
+  if (const std::string why = why_lower(run); !run.gpu_present && !has_idle_sms && !why.empty()) {
+    entries.push_back({"lower", "stage " + why});
   }
   if (!run.gpu_present && is_recorded(run)) {
     entries.push_back({"recorded", "the speed on this GPU at this size, as recorded in results/"});

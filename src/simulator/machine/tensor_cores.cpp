@@ -63,9 +63,10 @@ void execute_load(const Operands& operands) {
   Image image;
   {
     const OwnAccess own;
-    for (int l = 0; l < kRows * first.matrices; ++l) {
-      std::memcpy(
-          image[l / kRows] + l % kRows * 16, static_cast<const Rows*>(operands[l])->row, 16);
+    for (int m = 0; m < first.matrices; ++m) {
+      for (int r = 0; r < kRows; ++r) {
+        std::memcpy(image[m] + r * 16, static_cast<const Rows*>(operands[m * kRows + r])->row, 16);
+      }
     }
   }
   for_each_piece(first, [&](int lane, int matrix, int byte, int in_word, int bytes) {
@@ -89,8 +90,10 @@ void execute_store(const Operands& operands) {
   Image image;
   gather(operands, image);
   const OwnAccess own;
-  for (int l = 0; l < kRows * first.matrices; ++l) {
-    std::memcpy(static_cast<const Rows*>(operands[l])->row, image[l / kRows] + l % kRows * 16, 16);
+  for (int m = 0; m < first.matrices; ++m) {
+    for (int r = 0; r < kRows; ++r) {
+      std::memcpy(static_cast<const Rows*>(operands[m * kRows + r])->row, image[m] + r * 16, 16);
+    }
   }
 }
 
