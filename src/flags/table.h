@@ -25,8 +25,8 @@ bool all_digits(std::string_view text);  // at least one
 
 using Set = std::function<void(Flags&, const Value&)>;
 
-// What a flag demands of others. In the message, {typed} is this flag with its value, and {other} the
-// other flag.
+// What a flag demands of others. In the message, {typed} is this flag with its value, and {other}
+// the other flag.
 struct Rule {
   std::vector<const char*> others;  // "--step", or with a value: "--device gpu"
   const char* message;
