@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -117,143 +118,84 @@ const model::Variant& select_variant(
 
 namespace {
 
-void refuse_conflicts_of_matrices(const Flags& flags) {
-  if (flags.a.empty() != flags.b.empty()) {
-    const bool has_a = !flags.a.empty();
-    throw model::Refusal(
-        has_a ? "--a " + text::echoed(flags.a) + ": B is missing; give --b B.npy too"
-              : "--b " + text::echoed(flags.b) + ": A is missing; give --a A.npy too");
+// The flags, with the last value of each that was given.
+struct Given {
+  const Flags& flags;
+  std::map<std::string_view, std::string> values;  // by the flag's name
+
+  // "--format", or with a value: "--device gpu"
+  bool has(std::string_view wanted) const {
+    const std::size_t blank = std::min(wanted.find(' '), wanted.size());
+    const Flag& flag = *find_flag(wanted.substr(0, blank));
+    const auto given = values.find(flag.name);
+    if (blank < wanted.size()) {
+      return given != values.end() && given->second == wanted.substr(blank + 1);
+    }
+    return flag.is_used ? flag.is_used(flags) : given != values.end();
   }
-  if (!flags.c.empty() && flags.a.empty()) {
-    throw model::Refusal(
-        "--c " + text::echoed(flags.c) + ": A and B are missing; give --a A.npy and --b B.npy too");
+};
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; at += by.size()) {
+    text.replace(at, word.size(), by);
   }
-  if (!flags.a.empty() && (flags.size || flags.m || flags.n || flags.k)) {
-    const char* flag = flags.size ? "--size" : flags.m ? "--m" : flags.n ? "--n" : "--k";
-    throw model::Refusal(
-        std::string(flag) + " and --a: the files determine the size of the matrices; leave " +
-        flag + " out");
+  return text;
+}
+
+[[noreturn]] void refuse(
+    const Flag& flag, const Rule& rule, const Given& given, const char* other = "") {
+  const std::string value = flag.value ? " " + text::echoed(given.values.at(flag.name)) : "";
+  throw model::Refusal(
+      replaced(replaced(rule.message, "{other}", other), "{typed}", flag.name + value));
+}
+
+// What a flag that is used demands of the others.
+void check_rules(const Flag& flag, const Given& given) {
+  const auto applies = [&](const Rule& rule) {
+    return (!rule.value || given.values.at(flag.name) == rule.value) &&
+           !(rule.unless && given.has(rule.unless));
+  };
+  const auto has = [&](const char* other) { return given.has(other); };
+  if (flag.belongs_to && !has(flag.belongs_to)) {
+    throw model::Refusal(std::string(flag.name) + ": needs " + flag.belongs_to + "; add it");
   }
-  if (!flags.a.empty() && flags.data != lab::Data::uniform) {
-    throw model::Refusal(
-        std::string("--data ") + lab::name_of(flags.data) +
-        ": A and B come from files; leave --data out");
+  for (const Rule& rule : flag.needs) {
+    if (applies(rule) && std::ranges::none_of(rule.others, has)) refuse(flag, rule, given);
   }
-  if (!flags.a.empty() && flags.c.empty() && flags.beta != 0) {
-    throw model::Refusal("--beta: C is missing; give --c C.npy too, or leave --beta out");
+  for (const Rule& rule : flag.excludes) {
+    const auto other = std::ranges::find_if(rule.others, has);
+    if (applies(rule) && other != rule.others.end()) refuse(flag, rule, given, *other);
+  }
+  for (const char* other : flag.ignores) {
+    if (!has(other)) continue;
+    throw model::Refusal(
+        std::string(flag.name) + " does not use " + other + "; leave " + other + " out");
   }
 }
 
-// A flag that needs another flag, which was not given.
-void refuse_lonely(std::span<const Flag* const> given) {
-  const auto is_given = [&](const Flag* flag) {
-    return std::find(given.begin(), given.end(), flag) != given.end();
-  };
+// Throws a Refusal if the flags cannot be combined.
+void refuse_conflicts(const Given& given) {
+  const Flag* request = nullptr;
   for (const Section& section : sections()) {
     for (const Flag& flag : section.flags) {
-      if (!flag.belongs_to || !is_given(&flag) || is_given(find_flag(flag.belongs_to))) continue;
-      throw model::Refusal(std::string(flag.name) + ": needs " + flag.belongs_to + "; add it");
+      if (!given.has(flag.name)) continue;
+      check_rules(flag, given);
+      if (flag.ignores.empty() || (flag.beside && given.has(flag.beside))) continue;
+      if (request) {
+        throw model::Refusal(
+            std::string(request->name) + " and " + flag.name +
+            ": they cannot be combined; leave one out");
+      }
+      request = &flag;
     }
   }
-}
-
-void refuse_conflicts_of_step(const Flags& flags) {
-  if (!flags.step) return;
-  const char* other = flags.explain                           ? "--explain"
-                      : flags.list                            ? "--list"
-                      : !flags.out.empty()                    ? "--out"
-                      : !flags.ncu.empty()                    ? "--ncu"
-                      : flags.format != report::Format::table ? "--format"
-                      : flags.device == lab::Device::gpu      ? "--device gpu"
-                      : flags.trace == lab::Trace::all        ? "--trace all"
-                      : !flags.hazards                        ? "--hazards off"
-                      : !flags.until.empty() && flags.frame   ? "--until and --frame"
-                                                              : nullptr;
-  if (!other) return;
-  throw model::Refusal(
-      std::string(other) +
-      ": does not go with --step, which shows one traced block as text; leave one out");
-}
-
-// Each of these requests something different, so only one is allowed.
-void refuse_two_requests(const Flags& flags) {
-  const std::pair<bool, const char*> requests[] = {
-      {flags.list, "--list"},
-      {flags.legend, "--legend"},
-      {!flags.figures.empty(), "--figures"},
-      {!flags.page.empty(), "--page"},
-      {!flags.experiment.empty(), "--experiment"},
-      {flags.step, "--step"},
-      {flags.gpus.has_value(), "--gpus"},
-      {!flags.ncu.empty(), "--ncu"},
-      {!flags.ncu_units.empty(), "--ncu-units"},
-      // Below an experiment's table, too.
-      {!flags.ncu_caches.empty() && flags.experiment.empty(), "--ncu-caches"},
-      {flags.ncu_metrics, "--ncu-metrics"},
-      {flags.ncu_unit_metrics, "--ncu-unit-metrics"},
-      {flags.ncu_cache_metrics, "--ncu-cache-metrics"}};
-  const model::Gpu* const gpu = model::find_gpu(flags.gpu);
-  if (!flags.figures.empty() && gpu != nullptr && !model::has_clock(*gpu)) {
+  const model::Gpu* const gpu = model::find_gpu(given.flags.gpu);
+  if (given.has("--figures") && gpu != nullptr && !model::has_clock(*gpu)) {
     throw model::Refusal(
-        "--gpu " + text::echoed(flags.gpu) +
+        "--gpu " + text::echoed(given.flags.gpu) +
         ": --figures draws the ladder as it was recorded on an H200; make show draws what a kernel "
         "does on the " +
         gpu->name);
-  }
-  const char* first = nullptr;
-  for (const auto& [given, name] : requests) {
-    if (!given) continue;
-    if (first) {
-      throw model::Refusal(
-          std::string(first) + " and " + name + ": they cannot be combined; leave one out");
-    }
-    first = name;
-  }
-  if (!flags.ncu_caches.empty()) first = "--ncu-caches";
-  if (first && !flags.json.empty()) {
-    throw model::Refusal(std::string(first) + " does not use --json; leave --json out");
-  }
-  const bool compares = !flags.ncu.empty() || !flags.ncu_units.empty() || !flags.ncu_caches.empty();
-  // An experiment has its own message.
-  const bool has_report = !first || (!flags.experiment.empty() && !compares);
-  const char* useless = has_report                                             ? nullptr
-                        : flags.explain                                        ? "--explain"
-                        : !flags.out.empty() && !compares                      ? "--out"
-                        : flags.list && !flags.a.empty()                       ? "--a"
-                        : !flags.list && flags.format != report::Format::table ? "--format"
-                                                                               : nullptr;
-  if (!useless) return;
-  throw model::Refusal(
-      std::string(first) + " does not use " + useless + "; leave " + useless + " out");
-}
-
-// Throws a Refusal if `flags`, set by the flags in `given`, cannot be combined.
-void refuse_conflicts(const Flags& flags, std::span<const Flag* const> given) {
-  refuse_conflicts_of_matrices(flags);
-  refuse_lonely(given);
-  refuse_conflicts_of_step(flags);
-  refuse_two_requests(flags);
-  if (flags.format == report::Format::markdown && !flags.explain) {
-    throw model::Refusal("--format markdown: only --explain writes it; give --explain too");
-  }
-  if (flags.wide && (flags.explain || flags.format != report::Format::table)) {
-    throw model::Refusal(
-        std::string("--wide and ") + (flags.explain ? "--explain" : "--format") +
-        ": only the table has more columns; leave one of them out");
-  }
-  if (flags.trace == lab::Trace::none &&
-      (flags.explain || flags.step || !flags.experiment.empty() || !flags.ncu.empty() ||
-       !flags.ncu_units.empty())) {
-    throw model::Refusal(
-        "--trace none: only the table, JSON and CSV do without counts; leave it out");
-  }
-  if (flags.ask && flags.format != report::Format::table) {
-    throw model::Refusal("--ask: it cannot be combined with --format; leave one of them out");
-  }
-  if (!flags.variant.empty() && flags.variant != kFirstVariant && flags.stage.empty()) {
-    throw model::Refusal(
-        "--variant " + text::echoed(flags.variant) +
-        ": the stage is missing; give it too, for example --stage 4");
   }
 }
 
@@ -297,7 +239,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 Flags parse_flags(int argc, char** argv) {
   Flags flags;
-  std::vector<const Flag*> given;
+  Given given{flags, {}};
   for (int at = 1; at < argc; ++at) {
     const std::string argument = argv[at];
     const std::size_t equals = std::min(argument.find('='), argument.size());
@@ -315,11 +257,10 @@ Flags parse_flags(int argc, char** argv) {
       value.text = argv[++at];
     }
     flag->set(flags, value);
-    given.push_back(flag);
+    given.values[flag->name] = value.text;
   }
-  const bool beta_given = std::find(given.begin(), given.end(), find_flag("--beta")) != given.end();
-  if (!flags.c.empty() && !beta_given) flags.beta = 1;
-  refuse_conflicts(flags, given);
+  if (!flags.c.empty() && !given.values.contains("--beta")) flags.beta = 1;
+  refuse_conflicts(given);
   return flags;
 }
 

@@ -211,6 +211,13 @@ TEST_CASE(
   CHECK(refusal({"--until=end"}) == "--until: needs --step; add it");
   CHECK(refusal({"--print", "--until=end", "--step"}) == "accepted");
   CHECK(
+      refusal({"--step", "--until=end", "--frame=3"}) ==
+      "--until and --frame: each says where to start; leave one out");
+  for (const char* other : {"--device=gpu", "--trace=all", "--hazards=off"}) {
+    CHECK(refusal({"--step", other}).find(": does not go with --step") != std::string::npos);
+  }
+  CHECK(refusal({"--step", "--device=cpu", "--trace=sample", "--hazards=on"}) == "accepted");
+  CHECK(
       refusal({"--step", "--format=json"}) ==
       "--format: does not go with --step, which shows one traced block as text; leave one out");
 }
@@ -244,7 +251,7 @@ TEST_CASE("the help text names every flag and every section of an explanation wi
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }
 
-TEST_CASE("every flag with a value has a hint, and belongs_to names a flag") {
+TEST_CASE("every flag with a value has a hint, and what it demands of others names flags") {
   for (const Section& section : sections()) {
     CHECK(section.flags.back().then == nullptr);
     for (const Flag& flag : section.flags) {
@@ -252,7 +259,19 @@ TEST_CASE("every flag with a value has a hint, and belongs_to names a flag") {
       CHECK((flag.value != nullptr) == (std::string(flag.hint) != ""));
       CHECK(flag.set);
       CHECK(find_flag(flag.name) == &flag);
-      if (flag.belongs_to) CHECK(find_flag(flag.belongs_to) != nullptr);
+      std::vector<Rule> rules = flag.needs;
+      rules.insert(rules.end(), flag.excludes.begin(), flag.excludes.end());
+      rules.push_back({flag.ignores, ""});
+      if (flag.belongs_to) rules.push_back({{flag.belongs_to}, ""});
+      if (flag.beside) rules.push_back({{flag.beside}, ""});
+      for (const Rule& rule : rules) {
+        if (rule.unless) CHECK(find_flag(rule.unless) != nullptr);
+        for (const std::string other : rule.others) {
+          const Flag* found = find_flag(other.substr(0, other.find(' ')));
+          REQUIRE(found != nullptr);
+          CHECK((found->value || other == found->name));
+        }
+      }
     }
   }
 }

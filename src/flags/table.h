@@ -25,6 +25,15 @@ bool all_digits(std::string_view text);  // at least one
 
 using Set = std::function<void(Flags&, const Value&)>;
 
+// What a flag demands of others. In the message, {typed} is this flag with its value, and {other}
+// the other flag.
+struct Rule {
+  std::vector<const char*> others;  // "--step", or with a value: "--device gpu"
+  const char* message;
+  const char* value = nullptr;   // the rule is for this value alone
+  const char* unless = nullptr;  // the rule is off if this flag is given
+};
+
 struct Flag {
   const char* name;  // "--size"
   const char* short_name = nullptr;
@@ -34,6 +43,14 @@ struct Flag {
   const char* hint = "";             // for refusals: which value to give
   Set set{};                         // stores the value in its field of Flags
   const char* belongs_to = nullptr;  // the flag without which this one has no meaning
+  std::vector<Rule> needs{};         // each needs one of its flags
+  std::vector<Rule> excludes{};      // none of these flags may be given, too
+  // If there are any, the flag asks for output of its own, which does not use these flags. Only one
+  // such flag is allowed, but for `beside`.
+  std::vector<const char*> ignores{};
+  const char* beside = nullptr;
+  // Whether the flags say more than the default. Null: if this flag was given.
+  bool (*is_used)(const Flags&) = nullptr;
   const char* then = nullptr;  // printed between this flag and the next if they share their help
 };
 

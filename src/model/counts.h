@@ -85,49 +85,33 @@ struct LineCounts {
   std::vector<std::uint32_t> places;
 };
 
+#define HAZARD(name, severity, symptom, place, sentence) name,
 enum class HazardKind {
-  index_out_of_range,  // of a dimension of an array, which need not be in counted memory
-  out_of_bounds,       // of a matrix, or of a shared array
-  host_memory,         // memory of the host program that the GPU does not have
-  freed_memory,        // memory from cudaMalloc after cudaFree
-  // An access to local variables of another thread, or of a function that has returned.
-  foreign_local,
-  misaligned,  // an access whose address is not a multiple of its size: a GPU stops there
-  // The first thread waits at a barrier; the second waits at another or has left.
-  barrier_divergence,
-  race,  // of two threads of a block
-  uninitialized,
-  copy_not_waited_for,
-  race_on_result,       // two stores
-  race_between_blocks,  // a load and a store, or two stores to an array that is not the result
-  read_only_is_stored,  // the first loads by __ldg what the second stores in the same launch
-  copy_of_bad_size,     // a cp.async of `index` bytes
-  copy_of_bad_zeros,    // a cp.async of `extent` bytes that fills `index` of them with zeros
-  copy_to_global,       // a cp.async whose destination is not in shared memory
-  copy_from_shared,     // a cp.async whose source is not in global memory
-  // Of the copy engine and the tensor cores, which work asynchronously
-  // (cuda/hopper_instructions.h):
-  tile_not_waited_for,   // the second accesses what a copy that the first started still changes
-  tile_in_use,           // the second changes what still is read for the first: by wgmma or a store
-  not_fenced,            // what the first stored is read for the second without a proxy fence
-  store_not_waited_for,  // `index` stores from shared memory, when their thread ends
-  nothing_shuffled,      // a shuffle from lane `index`, which does not take part in it
-  bad_width,             // a shuffle in segments of `index` lanes, in a warp of `extent`
-  sum_in_flight,         // the first loads a sum while the second, a wgmma, adds to it
-  several_barriers,      // the first thread and the second, of another warp, wait at two barriers
-  never_written,
-  // Behaviour that this GPU allows and older GPUs or other compilers may not: a note.
-  threads_left  // the first thread waits at a barrier, and the second has left the kernel
+#include "model/hazards.inc"
 };
+#undef HAZARD
 
-// Whether everything that its block did afterwards is meaningless.
-constexpr bool is_fatal(HazardKind kind) {
-  return kind <= HazardKind::barrier_divergence;
+// An entry of model/hazards.inc, which explains them.
+struct HazardEntry {
+  const char* name;
+  enum Severity { fatal, wrong, note } severity;
+  const char *symptom, *place, *sentence;
+};
+#define HAZARD(name, severity, symptom, place, sentence) \
+  {#name, HazardEntry::severity, symptom, place, sentence},
+inline constexpr HazardEntry kHazards[] = {
+#include "model/hazards.inc"
+};
+#undef HAZARD
+
+constexpr const HazardEntry& entry_of(HazardKind kind) {
+  return kHazards[static_cast<int>(kind)];
 }
-
-// Whether it deserves a note, but is not wrong on any GPU since Volta.
+constexpr bool is_fatal(HazardKind kind) {
+  return entry_of(kind).severity == HazardEntry::fatal;
+}
 constexpr bool is_note(HazardKind kind) {
-  return kind >= HazardKind::threads_left;
+  return entry_of(kind).severity == HazardEntry::note;
 }
 
 // What a race or a misaligned access needs.
@@ -160,7 +144,7 @@ struct Hazard {
   } first, second;
   std::int64_t other_block = -1;  // the second access's block, if it differs
   bool shared = false;            // for out_of_bounds: the array is in shared memory
-  std::int64_t index = 0;         // for index_out_of_range, and as HazardKind says
+  std::int64_t index = 0;         // as model/hazards.inc says
   std::int64_t extent = 0;  // index_out_of_range: elements of the dimension; out_of_bounds: bytes
                             // of the array; never_written: the number of such elements
   Remedy remedy = Remedy::block_barrier;

@@ -105,7 +105,8 @@ void add_files(const fs::path& folder, std::vector<fs::path>& files) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string end = entry.path().extension().string();
     const bool has_words = end == ".md" || end == ".h" || end == ".cpp" || end == ".cu" ||
-                           end == ".mk" || end == ".sh" || end == ".awk" || end == ".txt";
+                           end == ".mk" || end == ".sh" || end == ".awk" || end == ".txt" ||
+                           entry.path().filename() == "hazards.inc";
     if (has_words && entry.path() != fs::path(__FILE__) &&
         entry.path().filename() != "words_tests.cpp") {
       files.push_back(entry.path());

@@ -8,15 +8,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# A file for each kernel, from "template" to the brace that closes it, named for the kernel.
-awk '
-  /^template </ { is_open = 1; text = name = "" }
-  is_open { text = text $0 "\n" }
-  is_open && name == "" && match($0, /[a-z_0-9]+\($/) { name = substr($0, RSTART, RLENGTH - 1) }
-  is_open && /^}$/ {
-    if (name != "") { printf "%s", text > name ".cu"; close(name ".cu") }
-    is_open = 0
-  }' "$root/gemm_steps.cu"
+# A file for each kernel, named for it.
+awk -f "$root/src/text/declarations.awk" "$root/gemm_steps.cu" |
+  while read -r kind _ _ first _ last name; do
+    [ "$kind" != kernel ] || sed -n "$first,${last}p" "$root/gemm_steps.cu" >"$name.cu"
+  done
 
 awk -v into=. -f "$root/src/text/edits.awk" "$root/src/lab/experiments/changes.txt" >list
 while IFS="$(printf '\t')" read -r name file words kernel; do

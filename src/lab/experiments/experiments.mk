@@ -1,6 +1,6 @@
 # The kernels of changes.txt. Whatever compiles kernels.cu finds them by -iquote $(BUILD).
 CHANGED_KERNELS := $(BUILD)/changed_kernels.cuh
-$(CHANGED_KERNELS): src/lab/experiments/changed_kernels.sh src/lab/experiments/changes.txt src/text/edits.awk gemm_steps.cu
+$(CHANGED_KERNELS): src/lab/experiments/changed_kernels.sh src/lab/experiments/changes.txt src/text/edits.awk src/text/declarations.awk gemm_steps.cu
 	mkdir -p $(@D)
 	$< > $(NEW) && mv -f $(NEW) $@
 $(BUILD)/traced/src/lab/experiments/kernels.o $(BUILD)/plain/src/lab/experiments/kernels.o: $(CHANGED_KERNELS)

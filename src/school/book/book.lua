@@ -39,46 +39,47 @@ local function raw(...)
   return pandoc.RawBlock('html', string.format(...))
 end
 
--- Functions and structs of a source file, by name: the lines at which they are declared.
+-- The lines of a file.
+local lines_read = {}
+local function lines_in(path)
+  local lines = lines_read[path]
+  if lines then return lines end
+  lines = {}
+  for line in lines_of(text_of(path)) do lines[#lines + 1] = line end
+  lines_read[path] = lines
+  return lines
+end
+-- What a source file declares, by name, and under a stage's number what its heading is above.
 local declared = {}
 local function declarations(path)
   if declared[path] then return declared[path] end
-  local all = { lines = {}, stages = {} }
-  for line in lines_of(text_of(path)) do
-    local lines = all.lines
-    lines[#lines + 1] = line
-    local code = line:gsub('__[%w_]+__%b()', '')
-    local is_function = code:match '^[%a_]' or code:match '^ *__device__'
-    local name = code:match '^ *struct ([%w_]+) {' or is_function and code:match '([%w_]+)%('
-    if name then
+  local all = {}
+  local rows = io.popen("awk -f src/text/declarations.awk '" .. path:gsub("'", "'\\''") .. "'")
+  for row in rows:lines() do
+    local kind, stage, above, line, last, name = row:match '^(%a+) (%S+) (%d+) %d+ (%d+) (%d+) (.*)'
+    local one = { above = tonumber(above), line = tonumber(line), last = tonumber(last) }
+    if kind ~= 'stage' then
       all[name] = all[name] or {}
-      table.insert(all[name], #lines)
+      table.insert(all[name], one)
+      all[tonumber(stage) or '-'] = one
     end
-    local stage = line:match '^// Stage (%d+): '
-    if stage then all.stages[tonumber(stage)] = #lines end
   end
+  rows:close()
   declared[path] = all
   return all
 end
--- The line that declares `name`, of several the one that is nearest to the stage.
-local function line_of(path, name, stage)
+-- The declaration of `name`, of several the one that is nearest to the stage.
+local function declaration_of(path, name, stage)
   local all = declarations(path)
-  local here, best = all.stages[stage or 0] or 0, nil
-  for _, line in ipairs(all[name] or {}) do
-    if not best or math.abs(line - here) < math.abs(best - here) then best = line end
+  local here, best = all[stage] and all[stage].above or 0, nil
+  for _, one in ipairs(all[name] or {}) do
+    if not best or math.abs(one.line - here) < math.abs(best.line - here) then best = one end
   end
   return best
 end
--- A declaration with the comment above it: its first and last line.
-local function extent(lines, line)
-  local first, last = line, line
-  while first > 1 and lines[first - 1]:match '^[^ }]' do first = first - 1 end
-  while last < #lines and not lines[last]:match '^}' do last = last + 1 end
-  return first, last
-end
 -- Lines of a source file. Line 7 has the id PREFIX-7.
 local function source_block(path, prefix, first, last)
-  local lines = declarations(path).lines
+  local lines = lines_in(path)
   local languages = { cu = 'cpp', cpp = 'cpp', h = 'cpp' }
   local language = languages[path:match '%.(%a+)$'] or 'default'
   return pandoc.CodeBlock(table.concat(lines, '\n', first or 1, last or #lines),
@@ -118,7 +119,7 @@ local function add_walkthrough()
     -- The file that an excerpt quotes, which pandoc would drop, with the first line quoted.
     if quoted then
       local from = 1
-      for number, there in ipairs(declarations(quoted).lines) do
+      for number, there in ipairs(lines_in(quoted)) do
         if there == line then from = number break end
       end
       local link = string.format('[%s, line %d](%s#L-%d)', quoted, from, quoted, from)
@@ -206,7 +207,7 @@ local function resolved(page, link)
   if path:match '%.md$' then
     add_text(path, file)
   else
-    add { path = path, file = file, title = path, source = declarations(path).lines }
+    add { path = path, file = file, title = path, source = lines_in(path) }
   end
   return file .. fragment
 end
@@ -227,25 +228,23 @@ local function figure(page, image)
   return raw('<p class="figure"><a href="%s"><img src="%s" alt="%s" %s></a></p>',
     file, file, alt, size)
 end
--- What a link to source names, and its line.
+-- What a link to source names: the path, the name and its declaration.
 local function source_of(page, link)
   local path, code = link.target, link.content[1]
   local name = code and code.t == 'Code' and code.text
-  local line = name and read(path) and line_of(path, name, page.stage)
-  if not line then return end
-  return { name = name, path = path, line = line }
+  local found = name and read(path) and declaration_of(path, name, page.stage)
+  if found then return path, name, found end
 end
 -- The declarations that a chapter asks the reader to look at, folded, for the margin.
 local function aside(page, paragraph)
   local html = {}
   paragraph:walk { Link = function(link)
-    local source = source_of(page, link)
-    if not source then return end
-    local path, line = source.path, source.line
-    local code = source_block(path, source.name, extent(declarations(path).lines, line))
+    local path, name, found = source_of(page, link)
+    if not path then return end
+    local code = source_block(path, name, found.above, found.last)
     html[#html + 1] = string.format([[<details><summary>Source: <code>%s</code></summary>
 %s<p><a href="%s#L-%d">%s, line %d</a></p></details>]],
-      source.name, html_of { code }, resolved(page, path), line, path, line)
+      name, html_of { code }, resolved(page, path), found.line, path, found.line)
   end }
   return raw('<aside class="source" aria-label="Source">%s</aside>', table.concat(html))
 end
@@ -268,18 +267,19 @@ local function link_names(page, doc)
   local seen, source = {}, 'gemm_steps.cu'
   return doc:walk {
     Link = function(link)
-      local named = source_of(page, link)
-      if named then seen[named.name] = true end
+      local _, name = source_of(page, link)
+      if name then seen[name] = true end
     end,
   }:walk {
     traverse = 'topdown',
     Header = function(header) return header, false end,
     Link = function(link) return link, false end,
     Code = function(code)
-      local line = page.stage and not seen[code.text] and line_of(source, code.text, page.stage)
-      if not line then return end
+      local found = page.stage and not seen[code.text] and
+        declaration_of(source, code.text, page.stage)
+      if not found then return end
       seen[code.text] = true
-      return pandoc.Link({ code }, string.format('%s#L-%d', source, line))
+      return pandoc.Link({ code }, string.format('%s#L-%d', source, found.line))
     end,
   }
 end
@@ -376,8 +376,8 @@ local function rendered(page)
   end
   doc = doc:walk {
     Link = function(link)
-      local source = source_of(page, link)
-      link.target = resolved(page, link.target) .. (source and '#L-' .. source.line or '')
+      local _, _, found = source_of(page, link)
+      link.target = resolved(page, link.target) .. (found and '#L-' .. found.line or '')
       return link
     end,
     Para = function(para)

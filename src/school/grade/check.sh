@@ -27,7 +27,8 @@ else
   SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
 fi
 # The numbers of the ladder's stages, but for the one that needs no kernel.
-export STAGES=$(sed -n 's/^ *{\.number = \([1-9][0-9]*\),.*/\1/p' gemm_steps.cu | sed -n "$THIRD")
+export STAGES=$(awk -f src/text/declarations.awk gemm_steps.cu | awk '$1 == "stage" && $2 > 0 { print $2 }' |
+  sed -n "$THIRD")
 [ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
 
 # Grades an answer. $1: a name, $2: what it must come to: passes, fails, wrong (fails, and no line is

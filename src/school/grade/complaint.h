@@ -48,12 +48,6 @@ bool reaches_outside(const Case& c);
 // more, with the block recorded that does it. The counts must have their lines.
 std::optional<Complaint> complaint_about_outside(const Case& c);
 
-// Hazards as a student is told of them, before any line or thread is named.
-
-const char* symptom_of(model::HazardKind kind);
-
-std::string phase_of(const model::Hazard& hazard);
-
 // Which line of a kernel has most to do with a target that it misses.
 
 // The phase and the place of a complaint about that target: the line with the greatest excess over

@@ -8,16 +8,17 @@ if [ $# != 2 ]; then
   exit 2
 fi
 
-# From the line after the comment to the closing brace in the first column.
+# From its first line, below the comment, to its closing brace.
 text() {
-  awk -v name="$1" '
-    /^\/\// || /^$/ { head = "" }
-    !/^\/\// && !found { head = head $0 "\n" }
-    !found && $0 ~ "(^|[^A-Za-z0-9_])" name "\\((int M|$)" { found = 1; printf "%s", head; next }
-    found { print }
-    found && /^}/ { exit }
-    END { if (!found) { print "there is no kernel " name > "/dev/stderr"; exit 2 } }
-  ' cpu_reference.cpp gemm_steps.cu
+  local file first last
+  for file in cpu_reference.cpp gemm_steps.cu; do
+    read -r first last < <(awk -f src/text/declarations.awk $file |
+      awk -v name="$1" '$1 != "stage" && $7 == name { print $4, $6; exit }') || continue
+    sed -n "${first},${last}p" $file
+    return
+  done
+  echo "there is no kernel $1" >&2
+  return 2
 }
 from=$(text "$1")
 to=$(text "$2")

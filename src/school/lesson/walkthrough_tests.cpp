@@ -30,25 +30,35 @@ struct Kernel {
   Lines text;         // from its template head to its closing brace
 };
 
-// In the order of gemm_steps.cu: the kernels below each heading "// Stage N: name".
+const lesson::Built kBuilt{"./gemm_steps", "build"};
+
+// A line of src/text/declarations.awk.
+struct Declaration {
+  std::string kind, stage;
+  int above, first, line, last;
+  std::string name;
+};
+std::vector<Declaration> declarations() {
+  std::vector<Declaration> all;
+  for (const std::string& row :
+       lesson::run("awk -f src/text/declarations.awk gemm_steps.cu", kBuilt).lines) {
+    std::istringstream words(row);
+    Declaration& d = all.emplace_back();
+    words >> d.kind >> d.stage >> d.above >> d.first >> d.line >> d.last >> std::ws;
+    std::getline(words, d.name);
+  }
+  return all;
+}
+
+// In the order of gemm_steps.cu: the stages' own kernels.
 const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> all = [] {
     const Lines file = lesson::read_lines("gemm_steps.cu");
     std::vector<Kernel> found;
-    for (auto line = file.begin(); line != file.end(); ++line) {
-      if (!line->starts_with("// Stage ")) continue;
-      const auto head = std::find_if(
-          line, file.end(), [](const std::string& text) { return !text.starts_with("//"); });
-      const auto brace = std::find(head, file.end(), "}");
-      REQUIRE(brace != file.end());
-      const auto opened = std::find_if(
-          head, brace, [](const std::string& text) { return text.starts_with("__global__"); });
-      REQUIRE(opened != brace);
-      const std::size_t parenthesis = opened->rfind('(');
-      const std::size_t before_name = opened->rfind(' ', parenthesis);
+    for (const Declaration& d : declarations()) {
+      if (d.kind != "kernel" || d.stage.find(':') != std::string::npos) continue;
       found.push_back(
-          {opened->substr(before_name + 1, parenthesis - before_name - 1),
-           static_cast<int>(head - line), Lines(head, brace + 1)});
+          {d.name, d.first - d.above, Lines(file.begin() + d.first - 1, file.begin() + d.last)});
     }
     return found;
   }();
@@ -134,22 +144,27 @@ TEST_CASE("every stage that launches a kernel has one under its heading") {
   CHECK(kernels().size() == launched.size());
 }
 
-// src/simulator/trace/mutants.awk finds the kernel by this heading.
-TEST_CASE("a kernel that is a contrast has a heading that names its variant and stage") {
-  const Lines file = lesson::read_lines("gemm_steps.cu");
-  int contrasts = 0;
+TEST_CASE("the table's entries, and each kernel with its stage or variant, are declarations") {
+  std::vector<std::string> expected, stages, found;
   for (const model::Stage& stage : stage_table_plain.stages) {
+    const std::string number = std::to_string(stage.number);
+    stages.push_back(number + " " + stage.name);
+    if (!stage.variants.empty()) expected.push_back(number);
     for (const model::Variant& variant : stage.variants) {
-      if (!variant.contrast) continue;
-      ++contrasts;
-      const std::string heading = "// Variant " + std::string(variant.name) + " of stage " +
-                                  std::to_string(stage.number) + ": ";
-      CAPTURE(heading);
-      const auto begins = [&](const std::string& line) { return line.starts_with(heading); };
-      CHECK(std::count_if(file.begin(), file.end(), begins) == 1);
+      if (variant.contrast) expected.push_back(number + ":" + variant.name);
     }
   }
-  CHECK(contrasts > 0);
+  std::vector<std::string> entries;
+  for (const Declaration& d : declarations()) {
+    CAPTURE(d.name);
+    CHECK(d.above <= d.first);
+    CHECK(d.first <= d.line);
+    CHECK(d.line <= d.last);
+    if (d.kind == "kernel") found.push_back(d.stage);
+    if (d.kind == "stage") entries.push_back(d.stage + " " + d.name);
+  }
+  CHECK(found == expected);
+  CHECK(entries == stages);
 }
 
 TEST_CASE("the kernels of tensor cores are built from the same phases in the same order") {
@@ -237,10 +252,9 @@ TEST_CASE("three to six lines above every kernel explain its idea") {
 }
 
 TEST_CASE("diff.sh shows the lines that changed between two kernels") {
-  const lesson::Built built{"./gemm_steps", std::filesystem::path("build")};
   for_each_step([&](const Kernel& before, const Kernel& after, const Changed& lines) {
     const lesson::Output output =
-        lesson::run("src/school/lesson/diff.sh " + before.name + " " + after.name, built);
+        lesson::run("src/school/lesson/diff.sh " + before.name + " " + after.name, kBuilt);
     REQUIRE(output.exit_code == 0);
     REQUIRE(output.lines.size() > 3);
     const auto beginning_with = [&](char sign) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "lab/example_run.h"
 #include "lab/run.h"
 #include "show/report/facts.h"
+#include "show/report/hazard_sentence.h"
 #include "show/report/words.h"
 #include "testing/program.h"
 
@@ -26,6 +28,23 @@ std::string json_of(const lab::Run& run) {
 }
 
 }  // namespace
+
+TEST_CASE("every hazard's texts are filled with words that there are") {
+  const lab::Run run = traced_run();
+  for (int kind = 0; kind < static_cast<int>(std::size(model::kHazards)); ++kind) {
+    for (const bool full : {false, true}) {
+      model::Hazard hazard{static_cast<model::HazardKind>(kind), full ? "As" : "", 40, 7, {}, {}};
+      if (full) hazard.second = {34, 12, true, {}};
+      if (full) hazard.other_block = 2;
+      for (const std::string& text :
+           {hazard_sentence(hazard, run, run.rows[3]), hazard_place(hazard, run, run.rows[3])}) {
+        CAPTURE(text);
+        CHECK(text.size() > 10);
+        CHECK(text.find_first_of("{}[]|") == text.npos);
+      }
+    }
+  }
+}
 
 TEST_CASE("the JSON is valid and has every key of a stage") {
   const StrictJson json(json_of(timed_run()));

@@ -46,7 +46,7 @@ std::vector<model::Hazard> hazards_of(const HazardKernel& kernel, const char* gp
 std::string text_of(const std::vector<model::Hazard>& hazards) {
   std::ostringstream text;
   for (const model::Hazard& hazard : hazards) {
-    text << kHazardNames.at(hazard.kind) << ' ' << hazard.array << ' ' << hazard.byte << ' '
+    text << model::entry_of(hazard.kind).name << ' ' << hazard.array << ' ' << hazard.byte << ' '
          << hazard.block << ' ' << hazard.other_block << ' ' << hazard.first.thread << ' '
          << hazard.second.thread << " remedy " << static_cast<int>(hazard.remedy) << '\n';
   }

@@ -12,7 +12,8 @@
 #             twice, because only the second launch can go wrong
 # Kernels whose blocks stay are launched for few SMs, so that a block computes several tiles.
 # A stage is named by its number, and another kernel of it by the number and the variant: 13:NAME.
-# Variables: list, the file for "number|stages|line|kind|what", one mutant per line.
+# Variables: list, the file for "number|stages|line|kind|what", one mutant per line. Files: what
+# src/text/declarations.awk says of gemm_steps.cu, and gemm_steps.cu.
 
 function indent(l) { match(text[l], /^ */); return RLENGTH }
 function skipped(l) { return text[l] ~ /^ *($|\/\/|#)/ }
@@ -31,49 +32,26 @@ function begin_of(l, d) {
   while (indent(l) > d || skipped(l)) --l
   return l
 }
-{ text[NR] = $0 }
-
-# A function or kernel, from its first line to its closing brace in the first column.
-/^(template|__global__|__device__|__host__)/ && !first { first = NR }
-/^}/ && first {
-  ++functions
-  from[functions] = first
-  to[functions] = NR
-  head = ""
-  for (l = first; l <= NR; ++l) {
-    head = head " " text[l]
-    if (text[l] ~ /{/) break
+# What declarations.awk says: functions of the GPU and structs, each with how a caller names it.
+NR == FNR {
+  if ($1 !~ /^(kernel|device|struct)$/) next
+  use[++functions] = "(^|[^A-Za-z_0-9])" $7 ($1 == "struct" ? "<" : "(<[^(]*>)?\\(")
+  from[functions] = $4
+  to[functions] = $6
+  if ($1 == "kernel") {
+    stage_names[++count_of_stages] = $2
+    used[functions, $2] = 1
   }
-  device[functions] = head ~ /__global__|__device__/
-  struct = match(head, /struct [A-Za-z]+ {/)
-  sub(/__launch_bounds__\(.*\)\)?[^)]*\) +/, "", head)
-  kernel = head ~ /__global__/
-  match(head, /[A-Za-z_0-9]+\(/)
-  name[functions] = substr(head, RSTART, RLENGTH)
-  sub(/\(.*/, "", name[functions])
-  use[functions] = name[functions] "(<[^(]*>)?\\("
-  if (struct) {
-    match(head, /struct [A-Za-z]+/)
-    name[functions] = substr(head, RSTART + 7, RLENGTH - 7)
-    use[functions] = name[functions] "<"
-    for (l = first; l <= NR; ++l) device[functions] = device[functions] || text[l] ~ /__device__/
-  }
-  stage[functions] = kernel ? name_of_stage : ""
-  first = 0
+  next
 }
-/^\/\/ Stage [0-9]+:/ { stage_names[++count_of_stages] = name_of_stage = $3 + 0 }
-/^\/\/ Variant [^ ]+ of stage [0-9]+:/ {
-  stage_names[++count_of_stages] = name_of_stage = ($6 + 0) ":" $3
-}
+{ text[FNR] = $0 }
 
 END {
   # Which stages reach which function. Callers come after the functions that they call.
   for (f = functions; f >= 1; --f) {
-    if (stage[f] != "") used[f, stage[f]] = 1
     for (g = 1; g < f; ++g) {
-      if (name[g] == "") continue
       for (l = from[f]; l <= to[f]; ++l) {
-        if (text[l] !~ ("(^|[^A-Za-z_0-9])" use[g])) continue
+        if (text[l] !~ use[g]) continue
         for (s = 1; s <= count_of_stages; ++s) {
           if ((f, stage_names[s]) in used) used[g, stage_names[s]] = 1
         }
@@ -81,14 +59,13 @@ END {
     }
   }
   for (f = 1; f <= functions; ++f) {
-    if (!device[f]) continue
     stages = ""
     for (s = 1; s <= count_of_stages; ++s) {
       if ((f, stage_names[s]) in used) stages = stages " " stage_names[s]
     }
     if (stages != "") mutate(from[f], to[f], substr(stages, 2))
   }
-  for (l = 1; l <= NR; ++l) {
+  for (l = 1; l <= FNR; ++l) {
     if (text[l] ~ /^extern const model::StageTable stage_table\{/) launch(l)
     if (behind[l] != "") sub(/ *\/\/.*/, "", text[l])
     print text[l] behind[l]

@@ -31,11 +31,13 @@ unseen=(
   "stage 14, split, without: mbarrier_wait(&full[turn.stage], turn.phase) -- the wait for split_up, which follows, is longer"
 )
 helper_at() { # line
-  head -n "$1" gemm_steps.cu | grep -oE '^__device__ [^(]*' | tail -n 1 | awk '{ print $NF }'
+  awk -v line="$1" '$1 == "device" && $4 <= line { name = $7 } END { print name }' "$folder/declarations"
 }
 
 mkdir -p "$folder"
-awk -v list="$folder/list" -f src/simulator/trace/mutants.awk gemm_steps.cu > "$folder/gemm_steps.cu"
+awk -f src/text/declarations.awk gemm_steps.cu > "$folder/declarations"
+awk -v list="$folder/list" -f src/simulator/trace/mutants.awk "$folder/declarations" gemm_steps.cu \
+  > "$folder/gemm_steps.cu"
 # A constant that is declared here and defined elsewhere is read without a call to the tracer.
 echo 'extern const int mutant;' > "$folder/mutant.h"
 printf '#include <cstdlib>\nextern const int mutant;\nconst int mutant = std::atoi(std::getenv("MUTANT"));\n' \
