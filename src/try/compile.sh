@@ -1,15 +1,16 @@
 #!/bin/bash
 # compile.sh OUT [FLAG...]: compiles the CUDA file named by KERNEL, and the files named by MORE, for
-# the CPU, twice. FLAGs are for the preprocessor. Leaves
+# the CPU, twice. FLAGS are for the preprocessor. Leaves
 #
 #   OUT.raw_traced.o  the copy with the tracer's calls, as the compiler wrote it
 #   OUT.traced.o      the same, with the symbols that a program has of it
 #   OUT.plain.o       the copy without such calls
+#   OUT.d             the headers that the files include, for make
 #
-# BUILD is where make has built. COPY=debug: the traced copy keeps the main. Exits with 1 and the compiler's errors, or says which function is
-# missing.
+# BUILD is where make has built. COPY=debug: the traced copy keeps the main. Exits with 1 and the
+# compiler's errors, or says which function is missing.
 set -u
-# CXX, TRY_AS_CPU, TRIED_TRACED, TRIED_PLAIN, REWRITER, C_LIBRARY and COUNTED.
+# CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY and COUNTED.
 . "$BUILD/try/environment" || exit 2
 . src/try/files.sh
 out=$1
@@ -18,32 +19,33 @@ color=
 [ ! -t 2 ] || color=-fdiagnostics-color=always
 rm -f "$out".{raw_traced,traced,plain}.o
 
-# Preprocessed, and what is not C++ is written anew (src/simulator/rewrite). The compiler would name what it
-# reads "<stdin>" in its messages, so it gets the files themselves.
-rewritten=()
-for i in "${!files[@]}"; do
-  src/try/limited.sh "${files[i]}" $CXX $TRY_AS_CPU $color -include src/try/prefix.h "$@" \
-    -E "${files[i]}" -o "$out.$i.cpp" && "$REWRITER" < "$out.$i.cpp" > "$out.$i.ii" || exit 1
-  rm "$out.$i.cpp"
-  rewritten+=("$out.$i.ii")
-done
-
-# compile COPY.o "FLAGS". A kernel and its shared arrays are found by the name of their file in the
-# symbol table (machine/symbols.cpp), so several files become one, the first.
+# compile COPY [FLAG...]: preprocessed, and what is not C++ is written anew
+# (src/simulator/rewrite). The compiler would name what it reads "<stdin>" in its messages, so it gets
+# the files themselves. prefix.h is precompiled for each copy, and with -fpch-preprocess remains a
+# #pragma in what is preprocessed. (If a -D of the user's makes it unfit, it is read as text.)
+#
+# A kernel and its shared arrays are found by the name of their file in the symbol table
+# (machine/symbols.cpp), so several files become one, the first.
 compile() {
-  local objects=() object names name
-  for i in "${!rewritten[@]}"; do
-    object=$1
-    [ ${#rewritten[@]} = 1 ] || object=$1.$i.o
-    src/try/limited.sh "$KERNEL" $CXX $TRY_AS_CPU $color $2 -x c++-cpp-output -fpreprocessed \
-      -c "${rewritten[i]}" -o "$object" || return 1
+  local copy=$1 flags=TRIED_$1 objects=() object written names name
+  flags="$CXX $TRY_AS_CPU ${!flags} $color"
+  shift
+  for i in "${!files[@]}"; do
+    written=$out.$copy.$i
+    object=$out.raw_$copy.o
+    [ ${#files[@]} = 1 ] || object=$written.o
+    src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -fpch-preprocess \
+      -E "${files[i]}" -o "$written.cpp" && "$REWRITER" < "$written.cpp" > "$written.ii" &&
+      src/try/limited.sh "$KERNEL" $flags -x c++-cpp-output -fpreprocessed -c "$written.ii" -o "$object" ||
+      return 1
     objects+=("$object")
   done
   [ ${#objects[@]} -gt 1 ] || return 0
-  ld -r "${objects[@]}" -o "$1" && rm "${objects[@]}"
-  names=$(readelf -sW "$1" | awk '$4 == "FILE" { if (first == "") first = $8; if ($8 != first) print $8 }')
+  object=$out.raw_$copy.o
+  ld -r "${objects[@]}" -o "$object"
+  names=$(readelf -sW "$object" | awk '$4 == "FILE" { if (first == "") first = $8; if ($8 != first) print $8 }')
   for name in $names; do
-    objcopy --strip-symbol="$name" "$1" || return 1
+    objcopy --strip-symbol="$name" "$object" || return 1
   done
 }
 
@@ -76,12 +78,12 @@ with_symbols() { # traced, plain or debug; IN.o; OUT.o
   src/simulator/trace/keep_symbols.sh "$2" "$3" "$kept $variables" "${renamed[@]}"
 }
 
-compile "$out.raw_plain.o" "$TRIED_PLAIN" 2> "$out.messages" &
+compile plain "$@" 2> "$out.messages" &
 plain=$!
-compile "$out.raw_traced.o" "$TRIED_TRACED"
+compile traced "$@" -MMD -MP -MF "$out.d" -MT "$out.traced.o"
 code=$?
 wait $plain || { [ $code != 0 ] || cat "$out.messages" >&2; code=1; }
-rm -f "$out.messages" "${rewritten[@]}"
+rm -f "$out.messages" "$out".{plain,traced}.[0-9]*
 [ $code = 0 ] || exit 1
 readelf -sW "$out.raw_traced.o" | grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' || {
   echo "$KERNEL: defines neither main nor" \

@@ -9,7 +9,7 @@ TRY_NVCCFLAGS = $(filter-out -Xcompiler=-W%,$(NVCCFLAGS)) -Xcompiler=-iquote,src
 # Without a GPU, too: for the GPU that the flags name, and for the present one.
 TRY_CUBIN_FLAGS = -std=c++20 -O3 $(NVCC_INCLUDES) -ccbin $(CXX) -Xcompiler=-iquote,src/try/headers -x cu -w \
 	-lineinfo -Xptxas -v -include src/simulator/cuda/launch.h
-try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_TRACED) $(TRIED_PLAIN)
+try.flags = $(CXX) $(TRY_AS_CPU) $(TRIED_traced) $(TRIED_plain)
 C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_memalign free rand \
 		exit,--redefine-sym $(name)=try_$(name)) \
 	$(addprefix --redefine-sym ,__assert_fail=try_assert_fail _Znwm=try_new _Znam=try_new_array \
@@ -19,25 +19,33 @@ C_LIBRARY := $(foreach name,printf malloc calloc realloc aligned_alloc posix_mem
 # A kernel's first call must return to it. (Without an order of functions, a cold part's table of exceptions
 # would be wrong in GCC 12.)
 # A store beyond the end of a local array is noticed (__stack_chk_fail in trace/hooks.cpp).
-TRIED_TRACED := $(TRACED) -fstack-protector-all
-TRIED_PLAIN := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-partition \
+TRIED_traced := $(TRACED) -fstack-protector-all
+TRIED_plain := -O2 -fno-ipa-icf -fno-reorder-functions -fno-reorder-blocks-and-partition \
 	-fno-optimize-sibling-calls
 
 # The instrument's own folder, so that a failure is reported by a line of the user's file.
 $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDIR)/src"'
 
+# A program of a user's is linked each time it is tried or graded: by gold, where there is one.
+FASTER_LINK := $(if $(wildcard $(addsuffix /ld.gold,$(subst :, ,$(PATH)))),-fuse-ld=gold)
 # How src/try/compile.sh and yours.sh compile and link.
 $(BUILD)/try/environment: FORCE
 	mkdir -p $(@D)
-	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_TRACED="$(TRIED_TRACED)"' \
-		'TRIED_PLAIN="$(TRIED_PLAIN)"' 'REWRITER="$(REWRITER)"' 'C_LIBRARY="$(C_LIBRARY)"' 'COUNTED="$(COUNTED)"' \
-		'LIBRARIES="$(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
+	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_traced="$(TRIED_traced)"' \
+		'TRIED_plain="$(TRIED_plain)"' 'REWRITER="$(REWRITER)"' 'C_LIBRARY="$(C_LIBRARY)"' 'COUNTED="$(COUNTED)"' \
+		'LIBRARIES="$(FASTER_LINK) $(LIBRARIES)"' 'RUNNERS="$(TRY_PARTS)"' 'DEBUGGED="$(DEBUGGED)"' 'HAS_GPU="$(HAS_GPU)"' \
 		'NVCC="$(NVCC)"' 'TRY_NVCCFLAGS="$(TRY_NVCCFLAGS)"' 'TRY_CUBIN_FLAGS="$(TRY_CUBIN_FLAGS)"' > $(NEW)
 	cmp -s $(NEW) $@ && rm $(NEW) || mv $(NEW) $@
-COMPILES_TRIED := $(BUILD)/headers.made $(BUILD)/try.flags $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/simulator/trace/keep_symbols.sh
+# prefix.h, precompiled for each copy: its text goes neither through the rewriter nor the compiler again.
+TRIED_HEADERS := $(BUILD)/try/traced.h.gch $(BUILD)/try/plain.h.gch
+$(TRIED_HEADERS): $(BUILD)/try/%.h.gch: $(BUILD)/try.flags | $(BUILD)/headers.made $(ANNOUNCER)
+	$(call say,g++,src/try/prefix.h ($*))
+	mkdir -p $(@D) && echo '#include "src/try/prefix.h"' > $(NEW) && mv -f $(NEW) $(basename $@)
+	$(CXX) $(TRY_AS_CPU) $(TRIED_$*) $(DEPENDENCIES) -x c++-header -c $(basename $@) -o $(NEW) $(KEEP)
+COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/simulator/trace/keep_symbols.sh
 $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
-	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$* -MMD -MP -MF $(BUILD)/try/$*.d -MT $(BUILD)/try/$*.traced.o
+	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$*
 $(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
 	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$*.debug

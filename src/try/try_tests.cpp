@@ -562,6 +562,16 @@ TEST_CASE("make try says which function is missing, and where a launch is not cl
       "none.cu: there is no such file, or it cannot be read; give the path of a CUDA file\n"));
 }
 
+TEST_CASE("a user's file is compiled with precompiled headers, unless a -D of the user's forbids it") {
+  const testing::Folder folder;
+  folder.write("short.cu", "__global__ void k() {}\nint main() { k<<<1, LANES>>>(); }\n");
+  // g++ -H marks a precompiled header that is used by !, and one that does not fit by x.
+  CHECK(compiled(folder, folder / "short.cu", "", "-H -DLANES=32").err.starts_with("! "));
+  const Output own = compiled(folder, folder / "short.cu", "", "-H -DLANES=32 -D__CUDA_ARCH__=700");
+  CHECK(own.exit_code == 0);
+  CHECK(own.err.starts_with("x "));
+}
+
 TEST_CASE("make try accepts what other people's programs rely on") {
   const testing::Folder folder;
   folder.write(

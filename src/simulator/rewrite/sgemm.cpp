@@ -110,6 +110,7 @@ Found find(const std::vector<Token>& tokens) {
   std::size_t declaration = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
+    if (token.kind == Kind::directive && i == declaration) ++declaration;
     if (token.is("{")) {
       const bool extern_c =
           i >= 2 && tokens[i - 1].kind == Kind::text && tokens[i - 2].is("extern");
