@@ -34,11 +34,11 @@ test-parts: grader
 
 # What the scripts read of what was asked for, beside what make hands them by itself.
 GRADE = BUILD='$(BUILD)' RECORD=answers/grades.csv
-# A verdict is an exit code, but no error of make's: "make: *** Error 1" behind it would look like a
-# crash. Asked a question (-q), make exits with 1 and says nothing of its own where something is left
-# to be done, and that is how these goals are made. A line with a + is done all the same: it builds
-# what is needed, by a make that is asked nothing, and grades. The line behind it is left to be done
-# where the answer does not pass. (In another make's recipe it is done, and fails.)
+# A verdict is an exit code, but not an error of make: "make: *** Error 1" after it would look like a
+# crash. With -q, make exits with 1 and prints nothing if something is out of date. These goals are
+# made that way. A line with a + runs all the same: it builds what is needed, by a make without -q,
+# and grades. If the answer does not pass, the line after it counts as out of date. (In another
+# make's recipe it runs, and fails.)
 JUDGED := grade $(if $(EX),show step debug)
 FLAG_LETTERS = $(firstword -$(MAKEFLAGS))
 ifeq ($(MAKELEVEL)$(findstring n,$(FLAG_LETTERS)),0)
