@@ -276,8 +276,8 @@ TEST_CASE("every flag with a value has a hint, and what it demands of others nam
   }
 }
 
-TEST_CASE("README's table lists every flag and no others") {
-  std::ifstream readme("README.md");
+TEST_CASE("the table of src/README.md lists every flag and no others") {
+  std::ifstream readme("src/README.md");
   std::string table;
   bool inside = false;
   for (std::string line; std::getline(readme, line);) {

@@ -307,14 +307,14 @@ std::span<const Section> sections() {
        {
            {.name = "--gpus",
             .value = "N",
-            .help = "after the ladder, also on N GPUs together: the matrices cut in parts, and "
+            .help = "after the ladder, also on N GPUs together: the matrices cut into parts, and "
                     "panels of them sent by NCCL; with --device cpu, on N that the CPU plays",
             .hint = "give the number of GPUs, from 1 to 256, for example --gpus 4",
             .set = count(&Flags::gpus, 256),
             .ignores = kReport},
            {.name = "--grid",
             .value = "PxQ",
-            .help = "cut C in P x Q parts; default: the grid in which the fewest bytes travel",
+            .help = "cut C into P x Q parts; default: the grid in which the fewest bytes travel",
             .hint = "give rows x columns, for example --grid 2x2",
             .set = name(&Flags::grid, "not a grid"),
             .belongs_to = "--gpus"},
@@ -374,7 +374,7 @@ std::span<const Section> sections() {
             .then = " "},
            {.name = "--k",
             .value = "K",
-            .help = "each side separately; a side that is not given is --size",
+            .help = "each side separately; a side that is left out is --size",
             .hint = "give the columns of A, which are the rows of B, as a whole number, for "
                     "example --k 64",
             .set = whole(&Flags::k)},

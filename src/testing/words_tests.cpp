@@ -71,6 +71,17 @@ const Rule kRules[] = {
     {" is", "\\bfor it is\\b", "because it is"},
     {" sentence", "\\b(said|told) in (a|one) sentence\\b", "reported in one sentence"},
     {" round", "\\b(goes|go|a|per|one) round (of the|along|through)\\b", "an iteration"},
+    {"worth ", "\\b(is|are) worth as much as\\b", "means little without"},
+    {"Who ", "\\bWho (waits|asks|reads|writes|copies), ", "a waiting thread waits only for these"},
+    {"obody ", "\\b[Nn]obody can tell\\b", "you cannot give it an address"},
+    {"most to do", "\\b(has|have|with) (the )?most to do\\b(?! with)", "is the busiest unit"},
+    {"half the ", "\\bhalf the \\w+ (is|are) half the\\b", "halving the warps halves the speed"},
+    {" for B?", "\\b[A-Z]\\w+ for A, for B\\?", "How many sectors does A's load touch, and B's?"},
+    {"times fewer", "\\btimes fewer\\b", "a quarter as many"},
+    {"nothing of its own", "\\bsays nothing of its own\\b", "prints nothing"},
+    {"not with 0", "\\band not with 0\\b", "and with another code if not"},
+    {" not one ", "\\band not one \\w+ more\\b", "and no extra memory"},
+    {" did not know yet", "\\bdid not know yet\\b", "the program that wrote this"},
     {"Begin so", "Begin so\\.", "Where to start."},
 };
 
@@ -118,6 +129,7 @@ std::vector<fs::path> all_files() {
   std::vector<fs::path> files = {"README.md",         "walkthrough.md", "gemm_steps.cu",
                                  "tests.cpp",         "Makefile",       ".ci/run",
                                  "cpu_reference.cpp", "cpu_reference.h"};
+  files.push_back("results/README.md");
   for (const char* folder : {"src", "exercises", "examples"}) add_files(folder, files);
   std::sort(files.begin(), files.end());
   return files;
@@ -171,6 +183,8 @@ TEST_CASE("a phrase to avoid is found across lines, and its right form is not") 
   CHECK(
       of("512 loads a thread, 3 stores a thread").find("512 loads a thread,") != std::string::npos);
   CHECK(of("it waits for ever").starts_with("t:1: \"for ever\""));
+  CHECK(of("Issue has most to do, as before").starts_with("t:1: \"has most to do\""));
+  CHECK(of("which line has most to do with a target").empty());
 }
 
 }  // namespace testing
