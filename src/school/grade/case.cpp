@@ -80,7 +80,7 @@ bool element_is_right(const Case& c, const Expected& e, std::size_t at, float va
       .bound_ok;
 }
 
-// How far the results are from the exact ones, all told. One that is no number counts as 0.
+// How far the results are from the exact ones, all told. One that is not a number counts as 0.
 class Deviation {
  public:
   void add(double value, double exact) {
