@@ -1,6 +1,8 @@
-#include "school/grade/exercise.h"
+#include <cstdint>
+#include <set>
 
 #include "model/counts.h"
+#include "school/grade/exercise.h"
 
 namespace {
 
@@ -22,6 +24,17 @@ bool reaches_outside(const grade::Case& c) {
 
 bool at_most_one_block(const grade::Case& c) {
   return c.shape.N <= kThreads;
+}
+
+// Whether a thread's element depends on its block, as far as stores show it.
+bool blocks_differ(const grade::Case& c) {
+  std::set<std::int64_t> from_thread_0;  // how far it is to the elements of threads, in any block
+  for (std::size_t i = 0; i < c.writers.size(); ++i) {
+    if (c.writers[i] == 0) continue;
+    const std::int64_t thread = static_cast<std::int64_t>(c.writers[i] - 1) % kThreads;
+    from_thread_0.insert(static_cast<std::int64_t>(i) - thread);
+  }
+  return from_thread_0.size() > 1;
 }
 
 // Whether z[i] is right, written, or exactly `value(i)`, for every i from `first` on before `end`.
@@ -63,6 +76,17 @@ extern const grade::Exercise grade::exercise = {
           "here every thread has an element, and still one reads or writes beside the vectors: "
           "compute by hand which element your index gives to the last thread of the last block"},
          {[](const grade::Case& c) {
+            return c.measures.at("most_gmem_stores") > 1 || c.measures.at("most_gmem_loads") > 2;
+          },
+          "a thread does the work of several: one thread, one element, no loop. The grid has a "
+          "thread for each element"},
+         {[](const grade::Case& c) {
+            return has(c, model::HazardKind::race_on_result) && blocks_differ(c);
+          },
+          "two blocks share elements of z. Which element does your index give to thread 0 of block "
+          "0, of block 1 and of block 2?",
+          "the block's number counts blocks, and a block has blockDim.x elements"},
+         {[](const grade::Case& c) {
             return has(c, model::HazardKind::race_on_result) && !at_most_one_block(c);
           },
           "several threads write the same element of z. Each block numbers its own threads from 0 "
@@ -86,10 +110,5 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) {
             return is(c, 0, c.shape.N, [&](int i) { return c.A[i] * c.B[i]; });
           },
-          "z is x times y, but the sum is wanted"},
-         {[](const grade::Case& c) {
-            return c.measures.at("most_gmem_stores") > 1 || c.measures.at("most_gmem_loads") > 2;
-          },
-          "one thread does the work of several: drop the loop, because the grid has a thread for "
-          "each element"}},
+          "z is x times y, but the sum is wanted"}},
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "school/grade/exercise.h"
 
 namespace {
@@ -19,6 +21,11 @@ bool reaches_outside(const grade::Case& c, const char* matrix = "") {
 
 bool whole_blocks(const grade::Case& c) {
   return c.shape.M % 8 == 0 && c.shape.N % 32 == 0;
+}
+
+// Whether some element of C is stored by no thread.
+bool leaves_out_elements(const grade::Case& c) {
+  return std::ranges::count(c.writers, 0u) > 0;
 }
 
 // Every element of C is what the last step of the loop over K gives.
@@ -56,19 +63,36 @@ extern const grade::Exercise grade::exercise = {
         {{[](const grade::Case& c) {
             return has(c, model::HazardKind::race_on_result) && whole_blocks(c);
           },
-          "several blocks compute the same elements of C: row and column need the block's number "
-          "as well as the thread's"},
+          "several blocks compute the same elements of C: look at how row and column are computed",
+          "each block numbers its threads from 0, so row and column need the block's number as "
+          "well as the thread's"},
          {[](const grade::Case& c) {
             return reaches_outside(c, "C") && !reaches_outside(c, "A") && !reaches_outside(c, "B");
           },
-          "the loads stay inside of A and B, but the store does not stay inside of C. Either the "
-          "guard does not include it, or its index is wrong: a row of C has N elements"},
+          "the loads stay inside of A and B, but the store does not stay inside of C: look at the "
+          "store's index, and at which threads come to the store",
+          "either the guard does not include the store, or its index is wrong: a row of C has N "
+          "elements"},
          {[](const grade::Case& c) { return reaches_outside(c) && whole_blocks(c); },
-          "here every thread has an element of C, and still a load reaches beyond the matrix: look "
-          "at the index, and at the last step of the loop over k"},
+          "here every thread has an element of C, and still a load leaves its matrix: look at the "
+          "load's index, and at the first and the last step of the loop over k",
+          "a row of A has K elements, and so has a row of B; the last step has k = K - 1"},
+         {[](const grade::Case& c) { return reaches_outside(c) && leaves_out_elements(c); },
+          "some threads beyond C pass the guard, and some elements of C have no thread: look at "
+          "what the guard compares with what",
+          "C has M rows and N columns"},
+         {[](const grade::Case& c) {
+            return reaches_outside(c) && !reaches_outside(c, "C") &&
+                   c.measures.at("gmem_loads") > 2.0 * c.shape.M * c.shape.N * c.shape.K;
+          },
+          "the store stays inside of C, but a load leaves its matrix: look at which threads load",
+          "a thread that has no element of C must not load either, so the guard must include the "
+          "loop"},
          {[](const grade::Case& c) { return reaches_outside(c) && !reaches_outside(c, "C"); },
-          "the store stays inside of C, so the guard is right, but a load does not stay inside of "
-          "its matrix: a row of A has K elements, and so has a row of B"},
+          "the store stays inside of C, but a load leaves its matrix: look at the load's index, "
+          "and "
+          "at which threads load",
+          "a row of A has K elements, and so has a row of B"},
          {[](const grade::Case& c) {
             return (has(c, model::HazardKind::race_on_result) || reaches_outside(c)) &&
                    !whole_blocks(c);
@@ -79,21 +103,25 @@ extern const grade::Exercise grade::exercise = {
             return c.never_written &&
                    (c.first.row == c.shape.M - 1 || c.first.column == c.shape.N - 1);
           },
-          "the last row or column of C is missing: rows are numbered from 0 to M - 1, and columns "
-          "from 0 to N - 1. What does the guard say to the last ones?"},
+          "the last row or column of C is missing: what does the guard say to its threads?",
+          "rows are numbered from 0 to M - 1, and columns from 0 to N - 1"},
          {[](const grade::Case& c) { return c.never_written; },
-          "some elements of C have no thread: in this launch, x runs along the columns of C, and y "
-          "along its rows"},
+          "some elements of C have no thread: look at the launch below your code. Along what do x "
+          "and y run?",
+          "x runs along the columns of C, and y along its rows"},
          {[](const grade::Case& c) { return c.is({}); },
-          "you computed A * B. B is stored transposed: use B[col * K + k]"},
-         {only_last_product, "every result is only its last product: add each product to the sum"},
+          "you computed A * B: look at how B lies in memory",
+          "B is stored transposed, so B(k, col) is B[col * K + k]"},
+         {only_last_product,
+          "every result is only its last product: look at what a step of the loop does to the sum",
+          "add each product to the sum"},
          {[](const grade::Case& c) { return c.measures.at("most_gmem_stores") > 1; },
-          "a thread stores more than once: add up in a local variable, and store it once, after "
-          "the loop"},
+          "a thread stores more than once: look at where the store stands",
+          "add up in a local variable, and store it once, after the loop"},
          {[](const grade::Case& c) {
             return c.right() && (c.measures.at("most_gmem_loads") > 2 * c.shape.K ||
                                  c.measures.at("smem_bytes") > 0);
           },
-          "each thread computes only its own element of C, from one row of A and one row of B, and "
-          "needs nothing from other threads"}},
+          "a thread does more than one element of C needs: which part of A and of B is that?",
+          "one row of A and one row of B, and nothing from other threads"}},
 };

@@ -84,6 +84,7 @@ extern const grade::Exercise grade::exercise = {
          {loads_Bs_each_time,
           "in each step of k, load the element of Bs once, into a variable, and use it for all TM "
           "results",
+          "",
           [](const grade::Case& c) {
             return grade::most_accesses(c, "Bs", model::Direction::load);
           }},

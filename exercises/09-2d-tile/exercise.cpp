@@ -78,6 +78,7 @@ extern const grade::Exercise grade::exercise = {
           },
           "a block whose tile lies above the diagonal has nothing to do, and all its threads may "
           "leave together at the start; the other blocks need two barriers per round",
+          "",
           [](const grade::Case&) {
             return std::string(
                 "block (1, 0), for example: its tile has rows 0 to 63 and columns 64 to 127");

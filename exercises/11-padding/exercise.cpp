@@ -51,9 +51,10 @@ extern const grade::Exercise grade::exercise = {
             return model::has_hazard(*c.row.counts) &&
                    c.row.counts->hazards.front().kind == model::HazardKind::misaligned;
           },
-          "with this width, some rows start where no float4 may start. Either keep the width and "
-          "store the four floats one by one, or pad by four floats and also load four steps of k "
-          "at once, as one float4"},
+          "with this width, some rows of the tile start where no float4 may start: look at the "
+          "accesses of 16 bytes",
+          "either keep the width and store the four floats one by one, or pad by four floats and "
+          "also load four steps of k at once, as one float4"},
          {[](const grade::Case& c) {
             return sound(c) && c.measures.at("bank_conflicts") == 0 && !c.missed.empty() &&
                    std::string(c.missed.front()->name) == "shared bytes";
@@ -63,25 +64,30 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) {
             return sound(c) && loads_take(c, 32) && conflicts(c, "Bs", model::Direction::load) > 0;
           },
-          "the lanes of a warp read a column of Bs, and a whole column lies in one bank: pad the "
-          "rows of Bs, so that each is longer than BK floats"},
+          "the lanes of a warp read a column of Bs: in which banks do its 32 elements lie?",
+          "a whole column lies in one bank: pad the rows of Bs, so that each is longer than BK "
+          "floats"},
          {[](const grade::Case& c) { return sound(c) && (loads_take(c, 2) || loads_take(c, 4)); },
-          "with this padding, several of the 32 rows still start in the same bank, because the "
-          "width has a factor in common with 32. Either choose an odd width, or pad by four floats "
-          "and load four steps of k at once, as one float4"},
+          "with this width, several of the 32 rows still start in the same bank: which of them?",
+          "the width has a factor in common with 32. Either choose an odd width, or pad by four "
+          "floats and load four steps of k at once, as one float4"},
          {[](const grade::Case& c) {
             return sound(c) && conflicts(c, "Bs", model::Direction::store) +
                                        conflicts(c, "As", model::Direction::store) >
                                    0;
           },
-          "the loads have no conflicts, but the stores do: what the lanes of a warp store at once "
-          "must go to different banks as well"},
+          "the loads have no conflicts, but the stores do: to which banks does a warp store at "
+          "once?",
+          "what the lanes of a warp store at once must go to different banks as well"},
          {[](const grade::Case& c) {
             return sound(c) && !c.missed.empty() &&
                    std::string(c.missed.front()->name) == "wavefronts of stores";
           },
-          "the lanes of a warp take turns to store. That avoids conflicts, but takes as many "
-          "wavefronts as they do: pad, so that all 32 lanes can store at once"},
+          "the lanes of a warp take turns to store: how many wavefronts is that?",
+          "turns avoid conflicts, but take as many wavefronts as they do: pad, so that all 32 "
+          "lanes can store at once"},
          {[](const grade::Case& c) { return sound(c) && !c.missed.empty(); },
+          "the banks are right, but there is more traffic than the target allows: how many floats "
+          "does each access take, and from which memory?",
           "copy each tile with one float4 per thread, and multiply from shared memory"}},
 };

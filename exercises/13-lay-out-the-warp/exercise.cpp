@@ -79,15 +79,15 @@ extern const grade::Exercise grade::exercise = {
           },
           "neither the loads of As nor those of Bs are merged: of one of the two, lanes l and l "
           "XOR 1 should want the same float4, and of the other, lanes l and l XOR 2",
-          [](const grade::Case& c) { return wanted_of_As(c) + "; " + wanted_of_Bs(c); }},
+          "", [](const grade::Case& c) { return wanted_of_As(c) + "; " + wanted_of_Bs(c); }},
          {[](const grade::Case& c) { return sound(c) && !is_merged(c, "Bs"); },
           "the loads of As take two wavefronts, but those of Bs take four, and there are four "
           "times as many of them. They are merged as well if lanes l and l XOR 2 have the same "
           "lane_col, and lanes l and l XOR 1 the same lane_row",
-          wanted_of_Bs},
+          "", wanted_of_Bs},
          {[](const grade::Case& c) { return sound(c) && !is_merged(c, "As"); },
           "the loads of Bs take two wavefronts, but those of As take four: both are merged if "
           "neighbours share both in turn, for example lanes l and l XOR 1 the same lane_row, and "
           "lanes l and l XOR 2 the same lane_col",
-          wanted_of_As}},
+          "", wanted_of_As}},
 };

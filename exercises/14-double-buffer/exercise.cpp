@@ -20,12 +20,13 @@ extern const grade::Exercise grade::exercise = {
     .variants = {{{"BM", 64}, {"BN", 32}, {"BK", 16}, {"TM", 4}, {"TN", 4}}},
     .shapes =
         [](grade::Random& random) {
-          return std::vector<Shape>{{64, 32, 48}, random.tiles(64, 32, 16 * random.between(3, 6))};
+          return std::vector<Shape>{
+              {64, 32, 16 * random.between(3, 6)}, random.tiles(64, 32, 16 * random.between(3, 6))};
         },
     // A tile of A and of B is 4*BK*(BM + BN) bytes, a quarter of that for each of the 4 warps. What
     // is not in flight yet, or no longer, counts as that part of a load.
     .targets =
-        {{"loads without a copy", "smem_load_requests - in_flight_bytes/(BK*(BM + BN))",
+        {{"loads without a copy", "max(0, smem_load_requests - in_flight_bytes/(BK*(BM + BN)))",
           "smem_load_requests*BK/K"},
          {"shared bytes", "smem_bytes", "2 * 4*BK*(BM + BN)", false},
          {"barriers per block", "barriers/blocks", "K/BK", false},

@@ -52,6 +52,11 @@ extern const grade::Exercise grade::exercise = {
          {[](const grade::Case& c) { return has(c, model::HazardKind::uninitialized); },
           "ldmatrix reads what no thread has stored. As and Bs stay as they are: an array that is "
           "declared between one pair of marked lines is another one between the next"},
+         {[](const grade::Case& c) { return has(c, model::HazardKind::index_out_of_range); },
+          "a row of As or Bs has eight places for chunks, 0 to 7: which place does chunk 7 of row "
+          "31 "
+          "get?",
+          "the last three bits of the row are enough"},
          {[](const grade::Case& c) {
             return !c.right() && !c.never_written && !model::has_hazard(*c.row.counts);
           },

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "school/grade/exercise.h"
 #include "text/numbers.h"
@@ -8,6 +11,120 @@ namespace {
 bool misses(const grade::Case& c, const char* target) {
   if (!c.right() || model::has_hazard(*c.row.counts) || c.missed.empty()) return false;
   return std::string(c.missed.front()->name) == target;
+}
+
+bool unfilled(const grade::Case& c, const char* array) {
+  if (!model::has_hazard(*c.row.counts)) return false;
+  const model::Hazard& hazard = c.row.counts->hazards.front();
+  return hazard.kind == model::HazardKind::uninitialized && hazard.array == array;
+}
+
+// Which element of a fragment's matrix a lane takes for another one: [row][column].
+struct Place {
+  int row, column;
+};
+using Exchanged = std::array<std::array<Place, 8>, 16>;
+
+Exchanged exchanged(
+    int words, const auto& right, const auto& wrong, const std::array<int, 4>& word) {
+  Exchanged places{};
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < words; ++i) {
+      const Place at = right(lane, i);
+      places[at.row][at.column] = wrong(lane, word[i]);
+    }
+  }
+  return places;
+}
+
+// The page's arrangement of a and b, and those that are taken for it; with their words in any
+// order.
+constexpr Place of_a(int l, int i) {
+  return {l / 4 + i % 2 * 8, l % 4 + i / 2 * 4};
+}
+constexpr Place a_across(int l, int i) {
+  return {l % 4 + i * 4, l / 4};
+}
+constexpr Place a_in_pairs(int l, int i) {
+  return {l / 4 + i % 2 * 8, l % 4 * 2 + i / 2};
+}
+constexpr Place of_b(int l, int i) {
+  return {l % 4 + i * 4, l / 4};
+}
+constexpr Place b_across(int l, int i) {
+  return {l / 4, l % 4 + i * 4};
+}
+constexpr Place b_in_pairs(int l, int i) {
+  return {l % 4 * 2 + i, l / 4};
+}
+
+double product(const grade::Case& c, int m, int n, const Exchanged& a, const Exchanged& b) {
+  const int K = c.shape.K;
+  double sum = 0;
+  for (int k = 0; k < K; ++k) {
+    const Place in_a = a[m % 16][k % 8], in_b = b[k % 8][n % 8];
+    sum += double(c.A[(m / 16 * 16 + in_a.row) * K + k / 8 * 8 + in_a.column]) *
+           c.B[(n / 8 * 8 + in_b.column) * K + k / 8 * 8 + in_b.row];
+  }
+  return sum;
+}
+
+constexpr std::array<int, 4> kInOrder = {0, 1, 2, 3}, kOtherWay = {1, 0, 3, 2};
+
+// More than tf32 may be off, and less than two results are apart by chance.
+double tolerance(const grade::Case& c) {
+  return 0x1p-10 * c.shape.K;
+}
+
+bool is_product(const grade::Case& c, const Exchanged& a, const Exchanged& b) {
+  const auto [M, N, K, variant] = c.shape;
+  for (int m = 0; m < M; ++m) {
+    for (int n = 0; n < N; ++n) {
+      if (!(std::abs(c.C[m * N + n] - product(c, m, n, a, b)) <= tolerance(c))) return false;
+    }
+  }
+  return true;
+}
+
+// Whether C is what comes of a, or of b, if its elements are exchanged.
+bool is_with_wrong_a(const grade::Case& c) {
+  const Exchanged b = exchanged(2, of_b, of_b, kInOrder);
+  for (std::array<int, 4> word = kInOrder;;) {
+    for (const auto& wrong : {of_a, a_across, a_in_pairs}) {
+      if (is_product(c, exchanged(4, of_a, wrong, word), b)) return true;
+    }
+    if (!std::ranges::next_permutation(word).found) return false;
+  }
+}
+
+bool is_with_wrong_b(const grade::Case& c) {
+  const Exchanged a = exchanged(4, of_a, of_a, kInOrder);
+  for (const auto& word : {kInOrder, kOtherWay}) {
+    for (const auto& wrong : {of_b, b_across, b_in_pairs}) {
+      if (is_product(c, a, exchanged(2, of_b, wrong, word))) return true;
+    }
+  }
+  return false;
+}
+
+// Whether every result is there, but not all of them in their places.
+bool is_rearranged(const grade::Case& c) {
+  const auto [M, N, K, variant] = c.shape;
+  const Exchanged a = exchanged(4, of_a, of_a, kInOrder), b = exchanged(2, of_b, of_b, kInOrder);
+  std::vector<double> stored(c.C.begin(), c.C.end()), wanted;
+  if (!std::ranges::all_of(stored, [](double value) { return std::isfinite(value); })) return false;
+  for (int m = 0; m < M; ++m) {
+    for (int n = 0; n < N; ++n) wanted.push_back(product(c, m, n, a, b));
+  }
+  std::ranges::sort(stored);
+  std::ranges::sort(wanted);
+  return std::ranges::equal(stored, wanted, [&](double one, double other) {
+    return std::abs(one - other) <= tolerance(c);
+  });
+}
+
+bool is_wrong(const grade::Case& c) {
+  return !c.right() && !c.never_written && !model::has_hazard(*c.row.counts);
 }
 
 // Ignoring the last 13 bits makes a number from 2^e to 2^(e + 1) smaller by 2^-11 * 2^e on average.
@@ -64,9 +181,23 @@ extern const grade::Exercise grade::exercise = {
           "the multiplications are to be made by mma_m16n8k8_tf32, two for the 16 x 16 results of "
           "a "
           "warp in 8 steps of k; no other instruction is needed"},
-         {[](const grade::Case& c) {
-            return !c.right() && !c.never_written && !model::has_hazard(*c.row.counts);
-          },
+         {[](const grade::Case& c) { return unfilled(c, "As"); },
+          "a is at fault: a lane loads it from the padding of As, where nothing is stored. Compare "
+          "a[0] to a[3] with the page: which row, and which k?"},
+         {[](const grade::Case& c) { return unfilled(c, "Bs"); },
+          "b is at fault: a lane loads it from the padding of Bs, where nothing is stored. Compare "
+          "b[0] and b[1] with the page: which k, and which column of B?"},
+         {[](const grade::Case& c) { return is_wrong(c) && is_rearranged(c); },
+          "every result is right, but not in its place: d is at fault, or else the rows of a or "
+          "the "
+          "columns of b. Compare the store of C with the page: which row and column is sum[j][1]?"},
+         {[](const grade::Case& c) { return is_wrong(c) && is_with_wrong_a(c); },
+          "a is at fault: C is what comes of other elements in a. Compare a[0] to a[3] with the "
+          "page: which row, and which k?"},
+         {[](const grade::Case& c) { return is_wrong(c) && is_with_wrong_b(c); },
+          "b is at fault: C is what comes of other elements in b. Compare b[0] and b[1] with the "
+          "page: which k, and which column of B?"},
+         {is_wrong,
           "compare your fragments with the page, one by one: which row and which k is a[1], b[1]? "
           "Which row and column of C is sum[j][1]?"},
          {[](const grade::Case& c) { return misses(c, "mma instructions"); },
@@ -79,18 +210,19 @@ extern const grade::Exercise grade::exercise = {
           "in this shape all elements of A and B are tf32 numbers already, and nothing is lost: "
           "what "
           "else changes the operands or the results? A factor repairs no rounding",
-          told_bias},
+          "", told_bias},
          {[](const grade::Case& c) { return is_biased(c, 2); },
           "the tensor core ignores the last 13 bits of each operand, which cuts it off towards 0: "
           "every product becomes smaller, and adding them up does not help. Round both operands",
-          told_bias},
+          "", told_bias},
          {[](const grade::Case& c) { return is_biased(c, 1); },
-          "one operand is rounded, the other is still cut off towards 0: round both", told_bias},
+          "one operand is rounded, the other is still cut off towards 0: round both", "",
+          told_bias},
          {[](const grade::Case& c) { return misses(c, "relative error"); },
           "the operands are not rounded to the nearest tf32, with 10 bits after the point: they "
           "are "
           "cut off, always rounded in one direction, or have fewer bits",
-          told_bias},
+          "", told_bias},
          {[](const grade::Case& c) { return misses(c, "floats loaded"); },
           "a lane needs four floats of As and four of Bs in 8 steps of k: load a once and use it "
           "for both multiplications"},

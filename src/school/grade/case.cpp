@@ -80,11 +80,11 @@ bool element_is_right(const Case& c, const Expected& e, std::size_t at, float va
       .bound_ok;
 }
 
-// How far the results that are right are from the exact ones, all told.
+// How far the results are from the exact ones, all told. One that is not a number counts as 0.
 class Deviation {
  public:
   void add(double value, double exact) {
-    const double error = value - exact;
+    const double error = (std::isfinite(value) ? value : 0) - exact;
     errors_ += error * error;
     along_ += error * exact;
     exact_ += exact * exact;
@@ -261,11 +261,8 @@ void measure(Case& c) {
       }
       ++results;
       const std::size_t at = index(Order::rows, row, column, M, N);
-      if (element_is_right(c, e, at, value)) {
-        deviation.add(value, e.exact[at]);
-        continue;
-      }
-      if (c.wrong++ > 0) continue;
+      deviation.add(value, e.exact[at]);
+      if (element_is_right(c, e, at, value) || c.wrong++ > 0) continue;
       c.first = {row, column, value, e.exact[at]};
       c.wrong_at = lies_at;
       c.never_written = untouched && (c.writers.empty() || c.writers[lies_at] == 0);
@@ -385,52 +382,72 @@ bool same_in_all(const std::string& one, const std::string& other, std::span<con
   }
 }
 
+// What there is to say of one formula that is handed in.
+std::optional<Complaint> complaint_about(
+    const Question& question, const std::string& answer, std::span<const Case> cases,
+    const std::string& counter) {
+  for (const Case& c : cases) {
+    const Values given = given_in(c);
+    const double truth = value_of(question.truth, c.measures);
+    double value = 0;
+    try {
+      value = value_of(answer, given);
+    } catch (const std::invalid_argument& error) {
+      std::string names;
+      for (const auto& [name, unused] : given) names += " " + name;
+      return Complaint{
+          std::string(question.name) + " cannot be evaluated", error.what(),
+          "it may use these names:" + names, Gravity::wrong};
+    }
+    if (same(value, truth)) continue;
+    Complaint complaint{
+        std::string(question.name) + " is not what " + counter + " counts (" + shape_text(c.shape) +
+            ")",
+        question.asks, "", Gravity::wrong};
+    for (const auto& [formula, hint] : question.typical) {
+      if (same_in_all(answer, formula, cases)) complaint.phase = hint;
+    }
+    std::string sizes;
+    for (const auto& [name, size] : given) {
+      if (name != "M" && name != "N" && name != "K")
+        sizes += text::printed(", %s %g", name.c_str(), size);
+    }
+    complaint.place =
+        "with " + shape_text(c.shape) + sizes +
+        text::printed(
+            ", your formula gives %.10g, and %s counts %.10g", value, counter.c_str(), truth);
+    return complaint;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Complaint> complaint_about(
     std::span<const Question> questions, const Answers& answers, std::span<const Case> cases,
     const std::string& counter) {
+  std::optional<Complaint> missing, only;
+  Complaint all;  // in a line for each wrong formula
+  int wrong = 0;
   for (const Question& question : questions) {
-    const auto answer = answers.find(question.name);
+    const std::string name = question.name;
+    const auto answer = answers.find(name);
     if (answer == answers.end()) {
-      return Complaint{
-          std::string("no answer yet to ") + question.name, question.asks,
-          std::string("write: answer ") + question.name + ": your formula", Gravity::wrong};
-    }
-    for (const Case& c : cases) {
-      const Values given = given_in(c);
-      const double truth = value_of(question.truth, c.measures);
-      double value = 0;
-      try {
-        value = value_of(answer->second, given);
-      } catch (const std::invalid_argument& error) {
-        std::string names;
-        for (const auto& [name, unused] : given) names += " " + name;
-        return Complaint{
-            std::string(question.name) + " cannot be evaluated", error.what(),
-            "it may use these names:" + names, Gravity::wrong};
-      }
-      if (same(value, truth)) continue;
-      Complaint complaint{
-          std::string(question.name) + " is not what " + counter + " counts (" +
-              shape_text(c.shape) + ")",
-          question.asks, "", Gravity::wrong};
-      for (const auto& [formula, hint] : question.typical) {
-        if (same_in_all(answer->second, formula, cases)) complaint.phase = hint;
-      }
-      std::string sizes;
-      for (const auto& [name, size] : given) {
-        if (name != "M" && name != "N" && name != "K")
-          sizes += text::printed(", %s %g", name.c_str(), size);
-      }
-      complaint.place =
-          "with " + shape_text(c.shape) + sizes +
-          text::printed(
-              ", your formula gives %.10g, and %s counts %.10g", value, counter.c_str(), truth);
-      return complaint;
+      if (missing) continue;
+      missing = {
+          "no answer yet to " + name, question.asks, "write: answer " + name + ": your formula",
+          Gravity::wrong};
+    } else if (const auto one = complaint_about(question, answer->second, cases, counter)) {
+      only = one;
+      all.symptom += (wrong++ > 0 ? ", " : "") + name;
+      all.phase += name + ": " + one->phase + "\n";
+      all.place += name + ": " + one->place + "\n";
     }
   }
-  return std::nullopt;
+  if (wrong < 2) return only ? only : missing;
+  all.symptom =
+      std::to_string(wrong) + " formulas are not what " + counter + " counts: " + all.symptom;
+  return all;
 }
 
 }  // namespace grade

@@ -63,9 +63,8 @@ std::array<const char*, 3> array_names(const Multiplication& product);
 // smem_store, and once more as async_copies; async_load_floats are what it loads from global
 // memory, and async_store_floats what it stores, also from elsewhere. in_flight_bytes: what
 // cp.async had on its way for a warp, summed over all requests that load from shared memory.
-// relative_error: of the results that are right, the norm of their errors by that of the exact
-// results; bias: the part of an exact result by which they are too large on average, negative if
-// they are too small.
+// relative_error: the norm of the results' errors by that of the exact results; bias: the part of
+// an exact result by which they are too large on average, negative if they are too small.
 void measure(Case& c);
 
 // What the counts call the memory behind a matrix, and before it: "outside of A",

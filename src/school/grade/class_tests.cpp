@@ -295,6 +295,14 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(contains(by_columns.text, "columns 0 to 16 of C"));
   CHECK(contains(by_columns.text, "\n  0123456789abcdefg\n  0123456789abcdefg\n"));
 
+  // Not the smallest shape, 26 x 65 x 22: its rows are shorter than a warp is wide.
+  const Output whole = bash(
+      "SEED=3 INSPECT=show " + settings +
+      "src/school/grade/grade.sh 1 exercises/solutions/01-index-and-guard.cu");
+  CHECK(whole.exit_code == 0);
+  CHECK(contains(whole.text, "exercise 01-index-and-guard: M 16, N 64, K 64, seed 3"));
+  CHECK(contains(whole.text, "32.00 sectors/request"));
+
   const Output endless = bash(
       "INSPECT=show " + settings + "src/school/grade/grade.sh 1 " +
       edited(folder, kDeceptions, "endless").string());

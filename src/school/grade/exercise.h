@@ -121,13 +121,12 @@ struct Complaint {
   Gravity gravity = Gravity::wrong;
 };
 
-// A typical mistake, known by what the case that is told came to: says the phase in better words
-// than the grader has by itself, and the place, too, where it is given. The first that applies is
-// told.
+// A typical mistake, known by what the case that is told came to. The first that applies is told.
 struct Hint {
   std::function<bool(const Case&)> applies;
-  const char* text;
-  std::function<std::string(const Case&)> place = {};
+  const char* text;         // the phase, in better words than the grader has by itself
+  const char* remedy = "";  // what mends it: told after the place
+  std::function<std::string(const Case&)> place = {};  // in place of the grader's own
 };
 
 // The student's `answer NAME: TEXT` lines.

@@ -130,15 +130,17 @@ enum ExitCode {
 // whole.
 void say(const char* label, const std::string& words) {
   constexpr int kLabel = 10;
-  std::size_t width = 70;
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t end = std::min(words.find(' ', begin), words.size());
-    width = std::max(width, end - begin);
-    begin = end + 1;
-  }
-  for (const std::string& line : text::wrapped(words, static_cast<int>(width))) {
-    std::printf("%-*s%s\n", kLabel, label, line.c_str());
-    label = "";
+  for (const std::string& line : lines_of(words)) {
+    std::size_t width = 70;
+    for (std::size_t begin = 0; begin < line.size();) {
+      const std::size_t end = std::min(line.find(' ', begin), line.size());
+      width = std::max(width, end - begin);
+      begin = end + 1;
+    }
+    for (const std::string& part : text::wrapped(line, static_cast<int>(width))) {
+      std::printf("%-*s%s\n", kLabel, label, part.c_str());
+      label = "";
+    }
   }
 }
 

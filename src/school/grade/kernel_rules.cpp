@@ -115,6 +115,12 @@ std::vector<Token> tokens_of(
         check_sign(rest, name, i);
         const std::size_t length = token_length(rest);
         tokens.push_back({std::string(rest.substr(0, length)), i});
+        if (tokens.back().is("printf")) {
+          refuse(
+              name, i,
+              "printf is off here; take it out. make step EX=n shows what each thread loads and "
+              "stores");
+        }
         at += length;
       }
     }

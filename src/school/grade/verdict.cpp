@@ -34,6 +34,7 @@ std::vector<Row> rows_of(std::span<const Case> cases) {
   });
   row("result", [](const Case& c) { return std::string(c.right() ? "right" : "wrong"); });
   row("hazards", [](const Case& c) {
+    if (reaches_outside(c)) return std::string("outside");
     return c.hazards == 0 ? std::string("none") : std::to_string(c.hazards);
   });
   for (const Target& target : exercise.targets) {
@@ -82,10 +83,7 @@ std::string facts_of(std::span<const Case> finished, std::size_t all, bool passe
   bool right = complete, hazardous = false, missed = false;
   for (const Case& c : finished) {
     right = right && c.right() && !c.fence_touched;
-    hazardous = hazardous || c.hazards > 0;
-    for (const model::LineCounts& line : c.row.counts->lines) {
-      hazardous = hazardous || line.array.starts_with(kOutside);
-    }
+    hazardous = hazardous || c.hazards > 0 || reaches_outside(c);
     missed = missed || !c.missed.empty();
   }
   // A kernel that does nothing has no hazard, and is below every target.
@@ -171,7 +169,7 @@ std::optional<Verdict> unpacked_verdict(const std::string& text) {
     const std::optional<std::size_t> gravity = number_in(texts, 4);
     if (!gravity || *gravity > static_cast<std::size_t>(Gravity::count)) return std::nullopt;
     verdict.complaint = Complaint{
-        text::printable(texts[5]), text::printable(texts[6]), text::printable(texts[7]),
+        text::printable(texts[5]), text::printable(texts[6], true), text::printable(texts[7], true),
         static_cast<Gravity>(*gravity)};
   }
   return verdict;
