@@ -215,7 +215,7 @@ std::span<const Section> sections() {
                     "conclusion; --experiment list shows all experiments",
             .hint = "give one that --experiment list shows, for example --experiment coarsening",
             .set = name(&Flags::experiment, "not an experiment"),
-            .ignores = {"--json"}},
+            .ignores = {"--json", "--explain", "--a", "--data", "--out"}},
            {.name = "--device",
             .value = "gpu|cpu",
             .help = "where the kernels run; default: the GPU if there is one, else the CPU",

@@ -89,7 +89,6 @@ struct LineCounts {
 enum class HazardKind {
 #include "model/hazards.inc"
 };
-#undef HAZARD
 
 // An entry of model/hazards.inc, which explains them.
 struct HazardEntry {
@@ -102,7 +101,6 @@ struct HazardEntry {
 inline constexpr HazardEntry kHazards[] = {
 #include "model/hazards.inc"
 };
-#undef HAZARD
 
 constexpr const HazardEntry& entry_of(HazardKind kind) {
   return kHazards[static_cast<int>(kind)];
@@ -115,18 +113,9 @@ constexpr bool is_note(HazardKind kind) {
 }
 
 // What a race or a misaligned access needs.
+#define REMEDY(name, text) name,
 enum class Remedy {
-  block_barrier,
-  warp_barrier,
-  barrier_or_atomics,  // in a block, one of the accesses is atomic
-  grid_barrier,        // as other parts of the kernel have
-  fence_and_atomic,    // between blocks
-  fence_of_the_gpu,    // there is one, of the block's scope
-  barrier_at_fence,    // one thread's fence, or read, is there, and the access is another thread's
-  both_atomic,         // between blocks, one is
-  atomic_of_the_gpu,   // between blocks, one is of its block's scope
-  row_of_16_bytes,     // an ldmatrix or stmatrix
-  atomic_in_place      // a misaligned atomic
+#include "model/hazards.inc"
 };
 
 // Something that a kernel must not do, with the places of the one or two accesses.

@@ -91,15 +91,6 @@ const Experiment& find_experiment(const std::string& name) {
 
 void refuse_useless_flags(const flags::Flags& flags, const Experiment& experiment) {
   const std::string name = std::string("--experiment ") + experiment.name;
-  const std::pair<bool, const char*> useless[] = {
-      {flags.explain, "--explain"},
-      {!flags.a.empty(), "--a"},
-      {flags.data != lab::Data::uniform, "--data"},
-      {!flags.out.empty(), "--out"},
-      {!flags.ncu.empty(), "--ncu"}};
-  for (const auto& [given, flag] : useless) {
-    if (given) throw model::Refusal(name + " does not use " + flag + "; leave " + flag + " out");
-  }
   if (!flags.variant.empty() && experiment.one_kernel == 0) {
     throw model::Refusal(name + " chooses its variants itself; leave --variant out");
   }

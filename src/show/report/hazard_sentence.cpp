@@ -23,39 +23,10 @@ std::string powers_of_two(std::int64_t last) {
   return text;
 }
 
-// What follows the semicolon.
-const char* remedy(model::Remedy remedy) {
-  switch (remedy) {
-    case model::Remedy::block_barrier:
-      return "put a __syncthreads() there, where all threads of the block pass";
-    case model::Remedy::warp_barrier:
-      return "put a __syncwarp() there, with a mask of the lanes that come to it";
-    case model::Remedy::barrier_or_atomics:
-      return "make both accesses atomic, or put a __syncthreads() there, where all threads of the "
-             "block pass";
-    case model::Remedy::grid_barrier:
-      return "put a grid.sync() there, where all threads of the launch pass";
-    case model::Remedy::fence_and_atomic:
-      return "use a second launch, or __threadfence() and an atomic between them";
-    case model::Remedy::fence_of_the_gpu:
-      return "the fence between them is for threads of its own block, so use __threadfence()";
-    case model::Remedy::barrier_at_fence:
-      return "the __threadfence() and the atomic of one thread order what other threads of its "
-             "block "
-             "do only across a __syncthreads(): put one before the fence, and one after the atomic "
-             "that is waited for";
-    case model::Remedy::both_atomic:
-      return "make both accesses atomic, as atomicExch() is, with a __threadfence() before what "
-             "another block waits for";
-    case model::Remedy::atomic_of_the_gpu:
-      return "the scope of the atomic is its own block, so use one for the whole GPU";
-    case model::Remedy::row_of_16_bytes:
-      return "each row of a matrix is 16 bytes that begin at a multiple of 16";
-    case model::Remedy::atomic_in_place:
-      return "an atomic needs an element in its place, so check how its pointer is computed";
-  }
-  return "";
-}
+#define REMEDY(name, text) text,
+const char* const kRemedies[] = {
+#include "model/hazards.inc"
+};
 
 std::string on_line(const model::Hazard::Actor& actor) {
   return actor.line > 0 ? text::printed(" on line %d", actor.line) : "";
@@ -119,7 +90,7 @@ Words words_for(const model::Hazard& hazard, const lab::Run& run, const lab::Row
       {"extent", text::grouped(hazard.extent)},
       {"mask", text::printed("0x%08llx", static_cast<long long>(hazard.extent))},
       {"powers of two", powers_of_two(hazard.extent)},
-      {"remedy", remedy(hazard.remedy)},
+      {"remedy", kRemedies[static_cast<int>(hazard.remedy)]},
       {"special remedy", hazard.remedy != model::Remedy::block_barrier ? "yes" : ""}};
 }
 
