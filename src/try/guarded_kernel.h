@@ -11,7 +11,7 @@
 
 // The call of a user's main.
 
-// The user's main, renamed in the plain copy (compile.sh); null if the file has none, or an sgemm.
+// The user's main, renamed in the plain copy (try.sh); null if the file has none, or an sgemm.
 extern "C" [[gnu::weak]] int simt_users_main(int argc, char** argv, char** environment);
 
 namespace attempt {

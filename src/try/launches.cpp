@@ -35,7 +35,6 @@
 #include "try/guarded_kernel.h"
 #include "try/options.h"
 #include "try/print.h"
-#include "try/sgemm.h"
 #include "try/users_problem.h"
 
 namespace attempt {
@@ -321,7 +320,7 @@ guard::Outcome run_program(
     std::FILE* report) {
   const flags::Flags& flags = options.flags;
   if (flags.step) return step_program(options, on_terminal, report);
-  const std::string for_gpu = beside_the_program(".on_gpu");  // if nvcc made it (for_gpu.sh)
+  const std::string for_gpu = beside_the_program(".on_gpu");  // if nvcc made it (try.sh)
   lab::Run run =
       lab::new_run(flags, access(for_gpu.c_str(), X_OK) == 0 && lab::choose_device(flags), command);
   run.program = options.file;

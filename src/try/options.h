@@ -28,7 +28,7 @@ struct Options {
 // Throws a Refusal.
 Options parse_options(int argc, char** argv);
 
-// What nvcc made of a user's file, if make has an nvcc (compiled.sh).
+// What nvcc made of a user's file, if make has an nvcc (try.sh).
 
 // The path of a file that make leaves beside this program: "build/try/yours.registers" for
 // ".registers".

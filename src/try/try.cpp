@@ -39,7 +39,6 @@
 #include "try/launches.h"
 #include "try/options.h"
 #include "try/print.h"
-#include "try/sgemm.h"
 #include "try/users_problem.h"
 
 namespace attempt {

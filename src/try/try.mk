@@ -1,6 +1,6 @@
 # A user's CUDA file: preprocessed, rewritten as C++ (src/simulator/rewrite), and compiled twice. The host's
 # code runs in the plain copy, and so do the blocks that are not traced. The copies share the device
-# variables: compile.sh keeps one name for both. A file with an sgemm has its own name for each
+# variables: try.sh keeps one name for both. A file with an sgemm has its own name for each
 # copy's. Warnings are not shown.
 TRY_AS_CPU = $(filter-out $(WARNINGS) -include src/simulator/cuda/cpu.h,$(AS_CPU)) -iquote src/try/headers \
 	-w -U_FORTIFY_SOURCE -fno-builtin-printf
@@ -28,7 +28,7 @@ $(BUILD)/src/try/guarded_kernel.o: private CXXFLAGS += -DSOURCE_FOLDER='"$(CURDI
 
 # A program of a user's is linked each time it is tried or graded: by gold, where there is one.
 FASTER_LINK := $(if $(wildcard $(addsuffix /ld.gold,$(subst :, ,$(PATH)))),-fuse-ld=gold)
-# How src/try/compile.sh and yours.sh compile and link.
+# How src/try/try.sh compiles and links.
 $(BUILD)/try/environment: FORCE
 	mkdir -p $(@D)
 	printf '%s\n' 'CXX="$(CXX)"' 'TRY_AS_CPU="$(TRY_AS_CPU)"' 'TRIED_traced="$(TRIED_traced)"' \
@@ -42,13 +42,13 @@ $(TRIED_HEADERS): $(BUILD)/try/%.h.gch: $(BUILD)/try.flags | $(BUILD)/headers.ma
 	$(call say,g++,src/try/prefix.h ($*))
 	mkdir -p $(@D) && echo '#include "src/try/prefix.h"' > $(NEW) && mv -f $(NEW) $(basename $@)
 	$(CXX) $(TRY_AS_CPU) $(TRIED_$*) $(DEPENDENCIES) -x c++-header -c $(basename $@) -o $(NEW) $(KEEP)
-COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/compile.sh src/try/files.sh src/simulator/trace/keep_symbols.sh
+COMPILES_TRIED := $(TRIED_HEADERS) $(REWRITER) $(ANNOUNCER) src/try/try.sh src/simulator/trace/keep_symbols.sh
 $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
-	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$*
+	BUILD=$(BUILD) COMPILE_S=600 KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*
 $(BUILD)/try/%.debug.traced.o: examples/%.cu $(COMPILES_TRIED) | $(BUILD)/try/environment
 	$(call say,g++,$<)
-	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/compile.sh $(BUILD)/try/$*.debug
+	BUILD=$(BUILD) COMPILE_S=600 COPY=debug KERNEL=$< MORE= src/try/try.sh compile $(BUILD)/try/$*.debug
 $(BUILD)/try/timed_launches.o: src/lab/profile/timed_launches.cu $(BUILD)/gpu.flags
 	$(call say,nvcc,$<)
 	mkdir -p $(@D)
@@ -60,13 +60,12 @@ $(BUILD)/try/%: $(BUILD)/try/%.traced.o $(BUILD)/try/%.plain.o $(TRY_PARTS)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 $(BUILD)/try/%.debug: $(BUILD)/try/%.debug.traced.o $(DEBUGGED)
 	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
-$(BUILD)/try/architecture: $(call OBJECTS,$(addprefix src/try/,architecture.cpp options.cpp main_call.cpp) \
-		src/lab/gpu/absent.cpp) $(FOR_ALL)
-	$(CXX) -fopenmp $^ -ldl -o $(NEW) && mv -f $(NEW) $@
+$(BUILD)/try/architecture: $(call OBJECTS,src/try/architecture.cpp) $(HARNESS) $(THE_GPU) $(FOR_ALL)
+	$(CXX) -fopenmp $^ $(LIBRARIES) -o $(NEW) && mv -f $(NEW) $@
 
-# The user's file is compiled by yours.sh, because make has no syntax for every name of a file.
+# The user's file is compiled by try.sh, because make has no syntax for every name of a file.
 TRIES := $(if $(KERNEL),$(COMPILES_TRIED) $(BUILD)/try/environment $(TRY_PARTS) $(DEBUGGED) $(BUILD)/try/architecture $(if $(HAS_GPU),$(BUILD)/try/timed_launches.o))
-YOURS = BUILD='$(BUILD)' PRESENT='$(PRESENT)' src/try/yours.sh $@
+YOURS = BUILD='$(BUILD)' PRESENT='$(PRESENT)' src/try/try.sh $@
 try: $(TRIES) ## run your own CUDA file and trace its kernels (KERNEL=f.cu, TRY_FLAGS=--help)
 	$(YOURS)
 ifeq ($(EX),)

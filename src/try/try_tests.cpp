@@ -471,7 +471,7 @@ TEST_CASE("what nvcc makes of a file is kept beside the program, or why there is
   };
   const auto compiled = [&] {
     return run(
-        "PATH=/usr/bin:/bin KERNEL=examples/tiled.cu src/try/compiled.sh " + folder / "p" +
+        "PATH=/usr/bin:/bin KERNEL=examples/tiled.cu src/try/try.sh cubins " + folder / "p" +
         " '86 90a 86' " + folder / "nvcc -O3");
   };
   script(
@@ -541,7 +541,7 @@ Output compiled(
     const std::string& flags = "") {
   return run(
       "BUILD='" + testing::built().string() + "' KERNEL='" + file + "' MORE='" + more +
-      "' src/try/compile.sh '" + folder / "yours" + "' " + flags);
+      "' src/try/try.sh compile '" + folder / "yours" + "' " + flags);
 }
 
 }  // namespace
@@ -562,7 +562,8 @@ TEST_CASE("make try says which function is missing, and where a launch is not cl
       "none.cu: there is no such file, or it cannot be read; give the path of a CUDA file\n"));
 }
 
-TEST_CASE("a user's file is compiled with precompiled headers, unless a -D of the user's forbids it") {
+TEST_CASE(
+    "a user's file is compiled with precompiled headers, unless a -D of the user's forbids it") {
   const testing::Folder folder;
   folder.write("short.cu", "__global__ void k() {}\nint main() { k<<<1, LANES>>>(); }\n");
   // g++ -H marks a precompiled header that is used by !, and one that does not fit by x.

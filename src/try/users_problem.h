@@ -1,4 +1,4 @@
-// The product that a user's sgemm computes, in matrices of its own types.
+// The function of a user's file, and the product that it computes, in matrices of its own types.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,15 @@
 #include "lab/problem.h"
 #include "model/error.h"
 #include "try/adapted.h"
-#include "try/sgemm.h"
+
+// Under the names of its copies (try.sh renames them).
+// C (M x N) = alpha * A (M x K) * B (K x N) + beta * C, row-major.
+using Sgemm =
+    void(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C);
+[[gnu::weak]] Sgemm sgemm_traced, sgemm_plain;  // null if the file is a whole program
+// Only if the file's sgemm has other parameters. The matrices that it gets are of these types.
+extern "C" [[gnu::weak]] simt::SgemmParameters simt_sgemm_parameters;
+[[gnu::weak]] Sgemm sgemm_gpu;  // null if nvcc did not compile it
 
 namespace attempt {
 

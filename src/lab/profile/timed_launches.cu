@@ -1,6 +1,6 @@
 // The clock of a whole program on the GPU: an event before and after each of its launches.
 //
-// The linker puts these functions in the place of the CUDA runtime's (--wrap, src/try/for_gpu.sh),
+// The linker puts these functions in the place of the CUDA runtime's (--wrap, src/try/try.sh),
 // so the program itself is compiled as it is. At its end it writes a line per kernel to the file
 // that GEMM_STEPS_TIMES names: the kernel's name, a tab, and the milliseconds of each launch.
 #include <cuda.h>

@@ -144,7 +144,7 @@ TEST_CASE("a constant expression without an end is told as such, by the grader a
   folder.write("naive.cu", with_endless_constants("examples/naive.cu", "  float sum = 0;"));
   const testing::Output tried = testing::run(
       "COMPILE_S=1 BUILD='" + testing::built().string() + "' KERNEL='" + folder / "naive.cu" +
-      "' src/try/compile.sh '" + folder / "out" + "' 2>&1");
+      "' src/try/try.sh compile '" + folder / "out" + "' 2>&1");
   CHECK(tried.exit_code == 1);
   CHECK(tried.out.find("took too long to compile: more than 1 s") != std::string::npos);
   CHECK(!std::filesystem::exists(folder / "out.traced.o"));

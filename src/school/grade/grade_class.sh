@@ -1,7 +1,7 @@
 #!/bin/bash
 # make grade-class DIR=submissions: grades the folders of a class and writes a table of them.
 #
-#   DIR    a folder for each student, or what a learning platform exports: src/school/grade/handed_in.sh
+#   DIR    a folder for each student, or what a learning platform exports: see handed_in below
 #
 # From the user: DIR; EX (only these exercises, by number or name); OUT (the table, DIR/class.csv);
 # JOBS (how many at a time); SEED (all answers are graded with the same one; a fresh one where it is
@@ -20,6 +20,322 @@
 # Exit codes: 0 all graded, 1 the grader itself was at fault somewhere, 2 refused.
 set -uo pipefail
 export LC_ALL=C  # names are bytes
+
+leave_out() { printf 'grade-class: %q: left out, it is %s\n' "$1" "$2" >&2; }
+
+# Sets `name` and `id` from the text before an answer's name in an export; fails for other text.
+read_prefix() {
+  local moodle='^(.*)_([0-9]+)_assignsubmission_(file|onlinetext)_?$'
+  local canvas='^(.+)_([0-9]+)_[0-9]+$' blackboard='^(.*_)?([^_]+)_attempt_[-0-9]+$'
+  if [[ $1 =~ $moodle ]]; then
+    name=${BASH_REMATCH[1]} id=${BASH_REMATCH[2]}
+  elif [[ $1 =~ $blackboard ]]; then
+    name=${BASH_REMATCH[2]} id=${BASH_REMATCH[2]}
+  elif [[ $1 =~ $canvas ]]; then
+    name=${BASH_REMATCH[1]} id=${BASH_REMATCH[2]}
+    name=${name%_LATE}
+  else
+    return 1
+  fi
+  name=${name:-$id}
+}
+
+# Sets `exercise`, `attempt`, `kind` and `prefix` from the name of an exported file.
+read_file_name() {
+  local rest='(-([0-9]{1,4}))?( ?\([0-9]+\))?\.(cu|txt)$' lower=${1,,} platform
+  for exercise in "${known[@]}"; do
+    [[ $lower =~ ^(.*)_"$exercise"$rest ]] || continue
+    prefix=${1:0:${#BASH_REMATCH[1]}} attempt=$((10#${BASH_REMATCH[3]:-0})) kind=${BASH_REMATCH[5]}
+    return 0
+  done
+  [ ${#asked[@]} = 1 ] || return 1
+  exercise=${asked[0]}
+  for platform in '_assignsubmission_(file|onlinetext)' '_attempt_()[-0-9]+' '_[0-9]+_()[0-9]+'; do
+    [[ $lower =~ ^(.*$platform)_[^_].*\.(cu|txt)$ ]] || continue
+    prefix=${1:0:${#BASH_REMATCH[1]}} kind=${BASH_REMATCH[3]} attempt=$any_name
+    [[ ! $lower =~ $rest ]] || attempt=$((any_name + 10#${BASH_REMATCH[2]:-0}))
+    return 0
+  done
+  return 1
+}
+
+# Whether a file in a student's folder has the name of exercise $2.
+is_called() {
+  local base=${1##*/}
+  [[ ${base,,} =~ ^"$2"( ?\([0-9]+\))?\."${kinds[$2]}"$ ]]
+}
+
+# Sets `file` to what a student's folder $1 holds for exercise $2, and `others` to the files of its kind
+# where that cannot be told.
+look_into() {
+  local kind=${kinds[$2]} each exercise
+  file=$1/$2.$kind others=()
+  [ ! -e "$file" ] && [ ! -L "$file" ] || return 0
+  for each in "$1"/*; do
+    if is_called "$each" "$2"; then
+      file=$each others=()
+      return 0
+    fi
+    [[ ${each,,} == *."$kind" ]] || continue
+    for exercise in "${known[@]}"; do is_called "$each" "$exercise" && continue 2; done
+    others+=("$each")
+  done
+  if [ ${#asked[@]} = 1 ] && [ ${#others[@]} = 1 ]; then file=${others[0]} others=(); fi
+}
+
+# What is handed in for an exercise: a kernel or formulas, as the exercise begins.
+kind_of() {
+  local begin=(exercises/"$1"/start.*)
+  [ ${#begin[@]} = 0 ] && echo cu || echo "${begin[0]##*.}"
+}
+
+# The exercises that a student's folder holds something for.
+held_by() {
+  local each inside
+  for each in "${known[@]}"; do
+    for inside in "$1" "$1/answers"; do
+      look_into "$inside" "$each"
+      [ ! -e "$file" ] || echo "$each"
+    done
+  done
+}
+
+# Two who handed in for one exercise under one name are two students, each with a number. (One student
+# may have several numbers: a platform may give one for each exercise.)
+note_student() {
+  local entry=$1 name=$2 id=$3 each
+  name_of[$entry]=$name id_of[$entry]=$id
+  for each in $4; do
+    [ "${id_for[$name/$each]:=$id}" = "$id" ] || is_several[$name]=1
+  done
+}
+
+# A file of a student's, if it is a plain one. Links might lead out of the folder.
+offer() {
+  local at=$1/$2 file=$3 attempt=$4
+  if [ -L "$file" ]; then
+    leave_out "$file" "a link"
+  elif [ -e "$file" ] && [ ! -f "$file" ]; then
+    leave_out "$file" "no plain file"
+  elif [ -f "$file" ] && [ "$attempt" -lt 0 ] && [ "$attempt" = "${attempt_of[$at]:-}" ]; then
+    leave_out "$file" "a second file of that student's; name the one that counts $2.${kinds[$2]}"
+  elif [ -f "$file" ] && [ "$attempt" -ge "${attempt_of[$at]:-$any_name}" ]; then
+    file_of[$at]=$file attempt_of[$at]=$attempt
+  fi
+}
+
+# handed_in DIR EXERCISE...: which file in DIR is whose answer to which exercise. DIR holds folders, one
+# for each student, or what a learning platform exports:
+#
+#   STUDENT/NN-name.cu, STUDENT/answers/NN-name.cu       .txt where formulas are asked for
+#   NAME_ID_assignsubmission_file_/NN-name.cu            Moodle, with folders
+#   NAME_ID_assignsubmission_file_NN-name.cu             and without
+#   name_ID_ID_NN-name.cu, name_LATE_ID_ID_NN-name-2.cu  Canvas: the highest attempt counts
+#   GRADEBOOK_login_attempt_DATE_NN-name.cu              Blackboard
+#
+# The case of a file's name makes no difference, nor does the " (2)" of a browser. Where one exercise
+# alone is asked for, a student's only file of its kind counts, whatever its name.
+#
+# Prints five texts, each with a zero byte behind it, for every student and exercise: what the student is
+# called in the table, the exercise, the file, the record of hint levels beside it, and the student's name
+# without the number that tells two of one name apart. The file is empty where nothing was handed in.
+# What is left out is said on stderr, a line each. No file is opened here.
+handed_in() (
+  shopt -s nullglob
+  dir=$1
+  shift
+  declare -A name_of id_of id_for is_several file_of attempt_of record_of name_for
+  students=()
+  # Unicode's line breaks, and characters that change the direction of writing.
+  turns=$'\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]'
+  any_name=-10000 # less than every attempt: a file's own name goes before any other
+  known=() asked=("$@")
+  for folder in exercises/[0-9]*; do known+=("${folder#exercises/}"); done
+  declare -A kinds
+  for exercise in "${known[@]}"; do kinds[$exercise]=$(kind_of "$exercise"); done
+
+  # Who there is.
+  for entry in "$dir"/*; do
+    base=${entry##*/}
+    if [ -d "$entry" ]; then
+      # What was written by this program.
+      [[ $base == *-feedback && -e $entry/.grade-class ]] && continue
+      if [ -L "$entry" ]; then
+        leave_out "$entry" "a link"
+        continue
+      fi
+      read_prefix "$base" && [[ $base == *_assignsubmission_* ]] || { name=$base id=-; }
+      holds=$(held_by "$entry")
+    else
+      case $base in *.csv | *.csv.partial | *.csv.new) [[ $base == *_grades.csv ]] || continue ;; esac
+      holds=
+      if read_file_name "$base"; then
+        holds=$exercise
+      elif [[ $base == *_grades.csv ]]; then
+        prefix=${base%_grades.csv}
+      else
+        leave_out "$entry" "no answer to an exercise by its name"
+        continue
+      fi
+      read_prefix "$prefix" || { leave_out "$entry" "of no student by its name"; continue; }
+    fi
+    if [[ $name =~ [[:cntrl:]] || $name =~ $turns ]]; then
+      leave_out "$entry" "a name with a line break or another control character; rename it"
+    elif [[ $name == [=+@-]* ]]; then
+      leave_out "$entry" "a name that a spreadsheet takes for a formula; rename it"
+    else
+      note_student "$entry" "$name" "$id" "$holds"
+    fi
+  done
+
+  # What they have handed in.
+  declare -A seen
+  for entry in "$dir"/*; do
+    [ -n "${name_of[$entry]:-}" ] || continue
+    student=${name_of[$entry]}
+    [ -z "${is_several[$student]:-}" ] || [ "${id_of[$entry]}" = - ] || student+=_${id_of[$entry]}
+    if [ -z "${seen[$student]:-}" ]; then
+      seen[$student]=1
+      students+=("$student")
+      name_for[$student]=${name_of[$entry]}
+    fi
+    base=${entry##*/}
+    if [ -d "$entry" ]; then
+      inside=$entry
+      [ ! -d "$entry/answers" ] || [ -L "$entry/answers" ] || inside=$entry/answers
+      for exercise in "${asked[@]}"; do
+        look_into "$inside" "$exercise"
+        offer "$student" "$exercise" "$file" 0
+        [ ${#asked[@]} != 1 ] || [ ${#others[@]} = 0 ] ||
+          leave_out "$inside" "a folder of several files; name the one that counts ${file##*/}"
+      done
+      record_of[$student]=$inside/grades.csv
+    elif [[ $base == *_grades.csv ]]; then
+      record_of[$student]=$entry
+    elif read_file_name "$base"; then
+      [[ " ${asked[*]} " == *" $exercise "* ]] || continue
+      if [ "$kind" = "${kinds[$exercise]}" ]; then
+        offer "$student" "$exercise" "$entry" "$attempt"
+      else
+        leave_out "$entry" "a .$kind, and exercise $exercise wants a .${kinds[$exercise]}"
+      fi
+    fi
+  done
+
+  for student in "${students[@]}"; do
+    for exercise in "${asked[@]}"; do
+      printf '%s\0' "$student" "$exercise" "${file_of[$student/$exercise]:-}" \
+        "${record_of[$student]:-}" "${name_for[$student]}"
+    done
+  done
+)
+
+# What an exercise begins with is no answer, and an empty file is none.
+is_written() {
+  local begin bare formulas=
+  [ "${answer##*.}" = cu ] || formulas=1
+  bare=$(awk -v formulas="$formulas" -f src/school/grade/bare.awk "$answer" | tr -d '\000')
+  [ -n "$bare" ] || return 1
+  for begin in exercises/"$exercise"/start.* "exercises/$exercise/kernel.cu"; do
+    [ ! -e "$begin" ] || [ "${begin##*.}" != "${answer##*.}" ] ||
+      [ "$bare" != "$(awk -v formulas="$formulas" -f src/school/grade/bare.awk "$begin")" ] || return 1
+  done
+}
+
+# What runs under these limits is a student's. Those that a system does not have are left out.
+grade() (
+  ulimit -c 0
+  ulimit -v $((MEMORY_GB << 20))
+  ulimit -f $((512 << 10))
+  # The softer one can be told from other ends.
+  ulimit -St "$ANSWER_S"
+  ulimit -Ht $((ANSWER_S + 5))
+  ulimit -n 256
+  # Of all of this user's processes, with room for compilers and OpenMP's threads.
+  [ -z "$MOST_PROCESSES" ] || ulimit -u "$MOST_PROCESSES"
+  exec env -i PATH="$PATH" LC_ALL=C HOME="$work" TMPDIR="$work" BUILD="$BUILD" WORK="$work" \
+    SEED="$SEED" STUDENT="$name" LIMIT="${LIMIT:-}" HINT="$HINT" FACTS="$work/facts" \
+    COMPILE_S="${COMPILE_S:-}" COMPILE_GB="${COMPILE_GB:-}" OMP_NUM_THREADS=2 \
+    timeout -k 5 "$ANSWER_S" src/school/grade/grade.sh "$exercise" "$answer"
+)
+
+# grade_class.sh STUDENT EXERCISE FILE HINT_LEVEL DIGEST NAME: grades one answer of a class under limits,
+# in the environment that is set below. Leaves what the grader says in PIECES/STUDENT/EXERCISE, and then
+# appends one row to PARTIAL, by one write. NAME is what an instance is drawn by where the answer says none.
+grade_one() {
+  local student=$1 exercise=$2 file=$3 hint=$4 digest=$5 name=$6
+  local work answer said= code verdict right=– hazard_free=– target=– whose= drawn_for= fact score=0 kept piece
+  work=$(mktemp -d "$TEMPORARY/answer.XXXXXX") || exit 1
+  answer=$work/$exercise.${file##*.}
+  if [ "$digest" = "more than 1 MB" ]; then
+    code=2 said="the file has more than 1 MB, so it is no answer"
+  else
+    head -c 1000001 -- "$file" > "$answer" || exit 1
+    if is_written; then
+      grade > "$work/said" 2>&1 < /dev/null
+      code=$?
+      [ -d "$work" ] || exit 1 # interrupted: that is no verdict
+      # Nothing that a terminal would obey, and no paths of this machine.
+      said=$(tr -d '\000-\010\013-\037\177' < "$work/said")
+      said=${said//"$work/"/}
+      # That is about this system; grade_class.sh says it once.
+      case $said in *"grants no filter of system calls"*)
+        grep -h 'grants no filter of system calls' <<< "$said" > "$TEMPORARY/unlocked"
+        said=$(grep -v 'grants no filter of system calls' <<< "$said") ;;
+      esac
+    else
+      code=empty said="nothing is written yet between the marked lines, or behind the colons"
+    fi
+  fi
+  case $code in
+    0) verdict=passed ;;
+    1) verdict=failed ;;
+    2) verdict=refused ;;
+    3) verdict="did not compile" ;;
+    4) verdict="timed out" ;;
+    6 | 152) verdict="too much CPU time" ;;
+    124 | 137)
+      verdict="took too long"
+      said="compiling and running it took more than $ANSWER_S s altogether" ;;
+    empty) verdict="nothing written yet" ;;
+    *) verdict="grader error" ;;
+  esac
+  if [ -s "$work/facts" ]; then
+    for fact in right hazard_free target whose drawn_for; do IFS= read -r "$fact"; done < "$work/facts"
+  fi
+  # Formulas are about a kernel that is not the student's.
+  if [ "${file##*.}" = txt ]; then
+    right= hazard_free=
+  fi
+  # A point each for what is right, and then for what it keeps.
+  for kept in "$right" "$hazard_free" "$target"; do [ "$kept" != yes ] || score=$((score + 1)); done
+  [ "$right" = yes ] || score=0
+  [ "$verdict" != passed ] || score=3
+  # It may be the student's all the same, with a nickname or a login.
+  if [ "$whose" = another ]; then
+    verdict="another name" score=–
+    said+=$'\n\n'"Whether $drawn_for is the name of $student is for the lecturer to say, and so are the points."
+  fi
+  if [ "$verdict" = "grader error" ]; then
+    score=–
+    tail -n 5 <<< "$said" >&2
+  fi
+
+  piece=$PIECES/$student/$exercise
+  mkdir -p "$PIECES/$student" && {
+    printf '%s: %s, %s of 3 points\n' "$exercise" "$verdict" "$score"
+    sed 's/^./  &/' <<< "$said"
+  } > "$piece.new" && mv "$piece.new" "$piece" || exit 1
+  rm -rf "$work"
+  printf '"%s",%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "${student//\"/\"\"}" "$exercise" "$verdict" "$score" \
+    "${right:-–}" "${hazard_free:-–}" "${target:-–}" "${drawn_for:-–}" "$hint" "$SEED" "$digest" >> "$PARTIAL"
+  printf '%-28.28s %-24s %s\n' "$student" "$exercise" "$verdict"
+}
+if [ $# -gt 0 ]; then
+  grade_one "$@"
+  exit
+fi
+
 refuse() { echo "grade-class: $*" >&2; exit 2; }
 whole() { [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || refuse "$1=$2: give a whole number, for example $1=$3"; }
 
@@ -108,12 +424,12 @@ export TEMPORARY=$temporary PARTIAL=$partial PIECES=$pieces MOST_PROCESSES=$most
 about_rows() {
   sed -E '1d; s/(,[^,]*){8}(,[^,]*)$/\2/' "$1"
 }
-declare -A known
+declare -A graded
 while IFS= read -r row; do
-  known[$row]=1
+  graded[$row]=1
 done < <(about_rows "$partial")
 
-src/school/grade/handed_in.sh "$DIR" "${exercises[@]}" > "$temporary/handed_in" 2> "$temporary/left_out"
+handed_in "$DIR" "${exercises[@]}" > "$temporary/handed_in" 2> "$temporary/left_out"
 cat "$temporary/left_out" >&2
 left_out=$(wc -l < "$temporary/left_out")
 declare -A given
@@ -138,7 +454,7 @@ while IFS= read -rd '' student && IFS= read -rd '' exercise && IFS= read -rd '' 
   given[$student/$exercise]=1
   about=$(csv "$student"),$exercise,$digest
   printf '%s\n' "$about" >> "$temporary/wanted"
-  [ -n "${known[$about]:-}" ] ||
+  [ -n "${graded[$about]:-}" ] ||
     work+=("$student" "$exercise" "$file" "$(hint_level "$record" "$exercise")" "$digest" "$name")
 done < "$temporary/handed_in"
 [ ${#students[@]} -gt 0 ] ||
@@ -146,7 +462,7 @@ done < "$temporary/handed_in"
 mkdir -p "$pieces" && : > "$pieces/.grade-class" || refuse "OUT=$OUT: cannot be written"
 
 if [ ${#work[@]} -gt 0 ]; then
-  printf '%s\0' "${work[@]}" | xargs -0 -n 6 -P "$JOBS" src/school/grade/grade_one.sh 9<&- ||
+  printf '%s\0' "${work[@]}" | xargs -0 -n 6 -P "$JOBS" src/school/grade/grade_class.sh 9<&- ||
     { echo "grade-class: not all were graded; the same command goes on" >&2; exit 1; }
 fi
 

@@ -1,4 +1,4 @@
-// rewriter < PREPROCESSED > REWRITTEN: see rewritten.h. src/try/compile.sh runs it between g++ -E
+// rewriter < PREPROCESSED > REWRITTEN: see rewritten.h. src/try/try.sh runs it between g++ -E
 // and g++.
 #include <exception>
 #include <iostream>

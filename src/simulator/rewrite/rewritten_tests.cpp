@@ -413,8 +413,9 @@ TEST_CASE("parameters that cannot be told apart are shown beside those that make
                        "  void sgemm(float *x, float *y, float *z, int p)\n"
                        "and make try calls\n  void sgemm(int M, int N, int K, float alpha, "));
   // No part of it is the line that g++ -fpch-preprocess leaves of a precompiled header.
-  CHECK(refusal_of_sgemm("#pragma GCC pch_preprocess \"a.gch\"\nvoid sgemm(float* x) {}")
-            .find("is\n  void sgemm(float* x)\n") != std::string::npos);
+  CHECK(
+      refusal_of_sgemm("#pragma GCC pch_preprocess \"a.gch\"\nvoid sgemm(float* x) {}")
+          .find("is\n  void sgemm(float* x)\n") != std::string::npos);
   // A matrix is missing, one is twice there, a pointer where a size is expected.
   CHECK(refusal_of_sgemm("void sgemm(int M, int N, int K, float* A, float* C) {}")
             .starts_with("line 1: "));

@@ -15,7 +15,6 @@
 #include "simulator/machine/grid.h"
 #include "try/guarded_kernel.h"
 #include "try/options.h"
-#include "try/sgemm.h"
 #include "try/users_problem.h"
 
 namespace {

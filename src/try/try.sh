@@ -1,0 +1,266 @@
+#!/bin/bash
+# try.sh try|show|step|debug|profile: compiles the CUDA file named by KERNEL, and the files named by
+# MORE, in a folder of its own, and does with the program what the goal says. Several may run at once
+# in one checkout, and nothing of a user's file is left in it.
+#
+# try.sh compile OUT [FLAG...]: only compiles the files, for the CPU.
+# try.sh cubins PROGRAM "ARCHITECTURES" NVCC FLAG...: only compiles them, by nvcc, for these architectures.
+#
+# From make: BUILD, where it has built; PRESENT, the architecture of the GPU that is here, if any.
+# From the user: KERNEL, MORE, TRY_FLAGS (for the compiler, if they begin with -I or -D, else for the
+# program), FLAGS (for step), TRY_ARGS, PAGE, BLOCK, THREAD. No shell reads them. MORE has names
+# without spaces, separated by spaces, or is one name.
+set -u
+goal=$1
+shift
+[ -n "${KERNEL:-}" ] || { echo "which kernel? make $goal KERNEL=path/to/file.cu${1:-}" >&2; exit 2; }
+# CXX, TRY_AS_CPU, TRIED_traced, TRIED_plain, REWRITER, C_LIBRARY, COUNTED, LIBRARIES, RUNNERS and DEBUGGED
+# (objects), HAS_GPU, NVCC, TRY_NVCCFLAGS and TRY_CUBIN_FLAGS.
+[ "$goal" = cubins ] || . "$BUILD/try/environment" || exit 2
+read -r -d '' -a files <<< "${MORE:-}" || true
+[ ! -f "${MORE:-}" ] || files=("$MORE")
+files=("$KERNEL" "${files[@]}")
+for i in "${!files[@]}"; do
+  [ -f "${files[i]}" ] && [ -r "${files[i]}" ] || {
+    echo "${files[i]}: there is no such file, or it cannot be read; give the path of a CUDA file" >&2
+    exit 2
+  }
+  # A compiler would take it for a flag.
+  case ${files[i]} in [-@]*) files[i]=./${files[i]} ;; esac
+done
+
+# copy COPY [FLAG...]: preprocessed, and what is not C++ is written anew (src/simulator/rewrite). The compiler would name what it reads "<stdin>" in its messages, so it gets
+# the files themselves. prefix.h is precompiled for each copy, and with -fpch-preprocess remains a
+# #pragma in what is preprocessed. (If a -D of the user's makes it unfit, it is read as text.)
+#
+# A kernel and its shared arrays are found by the name of their file in the symbol table
+# (machine/symbols.cpp), so several files become one, the first.
+copy() {
+  local copy=$1 flags=TRIED_$1 objects=() object written names name
+  flags="$CXX $TRY_AS_CPU ${!flags} $color"
+  shift
+  for i in "${!files[@]}"; do
+    written=$out.$copy.$i
+    object=$out.raw_$copy.o
+    [ ${#files[@]} = 1 ] || object=$written.o
+    src/try/limited.sh "${files[i]}" $flags -include "$BUILD/try/$copy.h" "$@" -fpch-preprocess \
+      -E "${files[i]}" -o "$written.cpp" && "$REWRITER" < "$written.cpp" > "$written.ii" &&
+      src/try/limited.sh "$KERNEL" $flags -x c++-cpp-output -fpreprocessed -c "$written.ii" -o "$object" ||
+      return 1
+    objects+=("$object")
+  done
+  [ ${#objects[@]} -gt 1 ] || return 0
+  object=$out.raw_$copy.o
+  ld -r "${objects[@]}" -o "$object"
+  names=$(readelf -sW "$object" | awk '$4 == "FILE" { if (first == "") first = $8; if ($8 != first) print $8 }')
+  for name in $names; do
+    objcopy --strip-symbol="$name" "$object" || return 1
+  done
+}
+
+# Gives a copy the symbols that it has in the program. A file with an sgemm has its own name for each
+# copy's, also if it is called by simt_sgemm (rewrite/rewritten.h). Of a whole program, the host's code
+# runs in the plain copy: the traced one keeps no main and no initializers. Its kernels use the plain
+# copy's device variables, because both keep their names and the linker keeps one of each.
+with_symbols() { # traced, plain or debug; IN.o; OUT.o
+  local copy=$1 symbols variables name kept users=_Z5sgemmiiifPKfS0_fPf adapted=_Z10simt_sgemmiiifPKfS0_fPf
+  local renamed=($C_LIBRARY)
+  [ "$copy" = plain ] || renamed+=($COUNTED)
+  symbols=$(readelf -sW "$2")
+  has() { awk -v name="$1" '$7 != "UND" && $8 == name { found = 1 } END { exit !found }' <<< "$symbols"; }
+  # Variables are inline, and so weak; those of the library, of classes and functions and the guards
+  # stay apart.
+  variables=$(awk '$4 == "OBJECT" && $5 == "WEAK" && $7 != "UND" &&
+    $8 !~ /^(DW|_Z(T|GV|GR|St|NSt|NKSt|N9__gnu|Z))/ { print $8 }' <<< "$symbols")
+  ! has $adapted || users=$adapted
+  if has $users; then
+    name=sgemm_$([ "$copy" = plain ] && echo plain || echo traced)
+    kept=_Z${#name}${name}iiifPKfS0_fPf
+    renamed+=(--redefine-sym "$users=$kept")
+  elif [ "$copy" = traced ]; then
+    kept=simt_keeps_none
+    renamed+=("--remove-section=.init_array*" "--remove-section=.rela.init_array*" "--remove-section=.ctors*")
+  else
+    kept=simt_users_main
+    renamed+=(--redefine-sym main=simt_users_main)
+  fi
+  src/simulator/trace/keep_symbols.sh "$2" "$3" "$kept $variables" "${renamed[@]}"
+}
+
+# compile_for_cpu OUT [FLAG...]: compiles the files twice. FLAGs are for the preprocessor. Leaves
+#
+#   OUT.raw_traced.o  the copy with the tracer's calls, as the compiler wrote it
+#   OUT.traced.o      the same, with the symbols that a program has of it
+#   OUT.plain.o       the copy without such calls
+#   OUT.d             the headers that the files include, for make
+#
+# COPY=debug: the traced copy keeps the main. Exits with 1 and the compiler's errors, or says which
+# function is missing.
+compile_for_cpu() {
+  local out=$1 color= plain code
+  shift
+  [ ! -t 2 ] || color=-fdiagnostics-color=always
+  rm -f "$out".{raw_traced,traced,plain}.o
+  copy plain "$@" 2> "$out.messages" &
+  plain=$!
+  copy traced "$@" -MMD -MP -MF "$out.d" -MT "$out.traced.o"
+  code=$?
+  wait $plain || { [ $code != 0 ] || cat "$out.messages" >&2; code=1; }
+  rm -f "$out.messages" "$out".{plain,traced}.[0-9]*
+  [ $code = 0 ] || exit 1
+  readelf -sW "$out.raw_traced.o" | grep -qwE '_Z(5|10simt_)sgemmiiifPKfS0_fPf|main' || {
+    echo "$KERNEL: defines neither main nor" \
+      "void sgemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C)" >&2
+    rm "$out".raw_*.o
+    exit 1
+  }
+  with_symbols plain "$out.raw_plain.o" "$out.plain.o" &
+  with_symbols "${COPY:-traced}" "$out.raw_traced.o" "$out.traced.o" && wait $! || exit 1
+  rm "$out.raw_plain.o"
+}
+
+# nvcc hands names to a shell.
+for_nvcc() {
+  local LC_ALL=C plain='^[A-Za-z0-9_./+,:=%^@~ -]+$'
+  [[ $1 =~ $plain ]]
+}
+
+# compile_cubins PROGRAM "ARCHITECTURES" NVCC FLAG...: leaves beside PROGRAM
+#   PROGRAM.registers         a line for each kernel (src/model/ptxas_registers.awk)
+#   PROGRAM.sm_86.sass        the code with its lines, by nvdisasm, for each architecture
+#   PROGRAM.why_not_compiled  a sentence, if that is not possible
+# A file that nvcc does not compile is no error here: the CPU needs only g++.
+compile_cubins() {
+  local program=$1 architectures=$2 arch number file cubin
+  shift 2
+  PATH=$PATH:$(dirname "$(command -v "$1")")
+  rm -f "$program".registers "$program".sm_*.sass "$program".why_not_compiled
+  # The first reason.
+  why() { [ -e "$program.why_not_compiled" ] || echo "$*" > "$program.why_not_compiled"; }
+  for arch in $(printf '%s\n' $architectures | sort -u); do
+    number=0
+    for file in "${files[@]}"; do
+      if ! for_nvcc "$file"; then
+        why "nvcc hands file names to a shell, which could take this one for a command."
+        break
+      fi
+      cubin=$program.sm_$arch.$number.cubin
+      number=$((number + 1))
+      if ! src/try/limited.sh "$file" "$@" -arch="sm_$arch" -cubin "$file" -o "$cubin" > "$cubin.said" 2>&1; then
+        why "nvcc does not compile the file for sm_$arch: $(grep -m1 -iE 'error|fatal' "$cubin.said" || head -1 "$cubin.said")"
+        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.said"
+        break
+      fi
+      c++filt -p < "$cubin.said" | awk -f src/model/ptxas_registers.awk >> "$program.registers"
+      if ! command -v nvdisasm > /dev/null; then
+        why "nvcc's code cannot be read, because nvdisasm (of the CUDA toolkit) is missing."
+      elif ! nvdisasm -gi "$cubin" >> "$program.sm_$arch.sass" 2> "$cubin.said"; then
+        why "nvdisasm cannot read nvcc's code for sm_$arch: $(head -1 "$cubin.said")"
+        rm -f "$program.sm_$arch.sass" "$cubin" "$cubin.said"
+        break
+      fi
+      rm -f "$cubin" "$cubin.said"
+    done
+  done
+}
+
+# compile_for_gpu OUT CLOCK.o NVCC FLAG...: leaves
+#   OUT.gpu.o      the sgemm, as sgemm_gpu; empty if the files have none
+#   OUT.on_gpu     if they are a whole program: that program, with a clock around each launch
+#                  (src/lab/profile/timed_launches.cu)
+# A file that nvcc does not compile, for example because a header is missing, gets a note, and
+# nothing is timed. Runs in a process of its own, which it ends.
+compile_for_gpu() {
+  local out=$1 clock=$2 nvcc=$3 said=$1.gpu.log objects= wraps= file object name sgemm
+  shift 3
+  give_up() {
+    echo "try: note: nvcc does not compile $1, so nothing is timed:" \
+      "$(grep -m 1 -i 'error' "$said" || tail -n 1 "$said")" >&2
+    nothing
+    exit 0
+  }
+  nothing() {
+    ${CXX:-c++} -x c++ -c /dev/null -o "$out.gpu.o"
+  }
+  rm -f "$out.on_gpu"
+  : > "$said"
+  for file in "${files[@]}"; do
+    for_nvcc "$file" || {
+      echo "nvcc hands file names to a shell, which could take this one for a command" >> "$said"
+      give_up "$file"
+    }
+    object=$out.$(echo "$objects" | wc -w).for_gpu.o
+    "$nvcc" "$@" -x cu -c "$file" -o "$object" 2>> "$said" || give_up "$file"
+    objects="$objects $object"
+  done
+  ld -r $objects -o "$out.gpu.o"
+
+  sgemm=_Z5sgemmiiifPKfS0_fPf
+  if nm "$out.gpu.o" | grep -q " T $sgemm$" || ! nm "$out.gpu.o" | grep -q ' T main$'; then
+    objcopy --redefine-sym $sgemm=_Z9sgemm_gpuiiifPKfS0_fPf --localize-symbol=main "$out.gpu.o"
+    exit
+  fi
+  for name in __cudaLaunchKernel cudaLaunchKernel cudaLaunchCooperativeKernel cudaLaunchKernelExC \
+    cudaDeviceReset; do
+    wraps="$wraps,--wrap=$name"
+  done
+  "$nvcc" "$@" "$out.gpu.o" "$clock" -Xlinker "${wraps#,}" -lcublas -lcurand \
+    -o "$out.on_gpu" 2>> "$said" || give_up "$KERNEL"
+  nothing
+}
+
+case $goal in
+  compile) compile_for_cpu "$@"; exit ;;
+  cubins) compile_cubins "$@"; exit 0 ;;
+esac
+work=$(mktemp -d "$BUILD/try/run.XXXXXX" 2> /dev/null) || {
+  echo "$goal: $BUILD/try: no folder can be made there; make BUILD=/tmp/build $goal ... builds elsewhere" >&2
+  exit 2
+}
+trap 'kill $(jobs -p) 2> /dev/null; wait; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+
+# The words of a text as a shell would split it, in the array `words`.
+split() {
+  words=()
+  [[ $2 =~ [^[:space:]] ]] || return 0
+  mapfile -t words < <(xargs -n 1 printf '%s\n' <<< "$2" 2> /dev/null)
+  xargs true <<< "$2" 2> /dev/null || { echo "$1=$2: a quote is not closed" >&2; exit 2; }
+}
+split TRY_FLAGS "${TRY_FLAGS:-}"
+of_compiler=() of_program=(--file "$KERNEL")
+for word in "${words[@]}"; do
+  case $word in -I* | -D*) of_compiler+=("$word") ;; *) of_program+=("$word") ;; esac
+done
+flags=("${of_program[@]:2}")
+split FLAGS "${FLAGS:-}"
+[ "$goal" != step ] || of_program+=("${words[@]}")
+split TRY_ARGS "${TRY_ARGS:-}"
+[ ${#words[@]} = 0 ] || of_program+=(-- "${words[@]}")
+
+program=$work/yours
+if [ "$goal" = debug ]; then
+  COPY=debug
+  compile_for_cpu "$program" "${of_compiler[@]}"
+  $CXX -fopenmp "$program.traced.o" $DEBUGGED $LIBRARIES -o "$program" || exit 1
+  src/try/debug/debug.sh "$program" "${BLOCK:-0,0}" "${THREAD:-0,0}" "${of_program[@]}"
+  exit
+fi
+if [ -n "$NVCC" ]; then
+  compile_cubins "$program" "$("$BUILD/try/architecture" "${flags[@]}") $PRESENT" \
+    "$NVCC" $TRY_CUBIN_FLAGS "${of_compiler[@]}" &
+fi
+of_gpu=
+if [ -n "$HAS_GPU" ]; then
+  compile_for_gpu "$program" "$BUILD/try/timed_launches.o" "$NVCC" $TRY_NVCCFLAGS "${of_compiler[@]}" &
+  of_gpu=$program.gpu.o
+fi
+compile_for_cpu "$program" "${of_compiler[@]}"
+wait
+$CXX -fopenmp "$program.traced.o" "$program.plain.o" $of_gpu $RUNNERS $LIBRARIES -o "$program" || exit 1
+case $goal in
+  try) "$program" "${of_program[@]}" ;;
+  show) "$program" --size 64 --show "${PAGE:-$BUILD/show.html}" "${of_program[@]}" ;;
+  step) "$program" --step "${of_program[@]}" ;;
+  profile) src/lab/profile/profile_file.sh "$program" "${of_program[@]}" ;;
+esac
