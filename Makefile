@@ -86,7 +86,7 @@ INSTRUMENT := $(BUILD)/instrument.a
 ANSWER := src/school/grade/answer.cpp src/school/grade/kernel_rules.cpp
 # make bench, without its main.
 BENCHED := $(filter-out %_tests.cpp src/lab/bench/bench.cpp,$(wildcard src/lab/bench/*.cpp))
-TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp $(wildcard $(addsuffix *_tests.cpp,src/*/ src/*/*/ src/*/*/*/)) $(ANSWER) $(BENCHED))
+TESTS := $(call OBJECTS,tests.cpp src/testing/browser.cpp src/testing/pattern.cpp $(wildcard $(addsuffix *_tests.cpp,src/*/ src/*/*/ src/*/*/*/)) $(ANSWER) $(BENCHED))
 # The files around a user's kernel.
 RUNNERS := src/try/try.cpp src/try/launches.cpp
 HARNESS := $(call OBJECTS,$(filter-out %_tests.cpp src/try/architecture.cpp $(RUNNERS),$(wildcard src/try/*.cpp)))

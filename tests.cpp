@@ -13,7 +13,6 @@
 #include <fstream>
 #include <numeric>
 #include <random>
-#include <regex>
 #include <set>
 #include <span>
 #include <sstream>
@@ -32,7 +31,9 @@
 #include "simulator/trace/audit.h"
 #include "simulator/trace/source_lines.h"
 #include "simulator/trace/trace.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
+#include "testing/thorough.h"
 
 // The GPU's copy of the table if nvcc compiled one; else null.
 extern const model::StageTable stage_table __attribute__((weak));
@@ -233,10 +234,15 @@ std::vector<Case> random_cases(int count, unsigned seed) {
 
 void check_all_variants(Where where) {
   std::set<int> checked;
+  int number = 0;
   for_each_variant(where, [&](const model::Stage& stage, const model::Variant& variant) {
-    for (const Case& c : special_cases()) check_right(where, stage, variant, c);
-    for (const Case& c : one_off_the_tile(variant)) check_right(where, stage, variant, c);
-    checked.insert(stage.number);
+    std::vector<Case> cases = special_cases();
+    for (const Case& c : one_off_the_tile(variant)) cases.push_back(c);
+    for (const Case& c : cases) {
+      if (!testing::chosen(number++, 3)) continue;
+      check_right(where, stage, variant, c);
+      checked.insert(stage.number);
+    }
   });
   check_ladder_is_among(checked, where);
 }
@@ -293,6 +299,7 @@ void check_random_shapes(Where where, int count) {
   });
   const std::vector<Case> cases = random_cases(count, 20260);
   for (int i = 0; i < count; ++i) {
+    if (!testing::chosen(i, 3)) continue;
     const auto& [stage, variant] = variants[i % variants.size()];
     check_right(where, *stage, *variant, cases[i]);
   }
@@ -381,10 +388,13 @@ TEST_CASE("every variant is right as the program measures it, whatever runs in i
 }
 
 TEST_CASE("no stage has a hazard at any shape") {
+  int number = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const model::Variant& variant : stage.variants) {
       if (&variant != stage.variants.data() && !variant.contrast) continue;
-      for (const Case& c : special_cases()) check_right(Where::traced, stage, variant, c);
+      for (const Case& c : special_cases()) {
+        if (testing::chosen(number++, 3)) check_right(Where::traced, stage, variant, c);
+      }
     }
   }
 }
@@ -446,9 +456,11 @@ TEST_CASE("the bits of C do not depend on the order of the blocks") {
 }
 
 TEST_CASE("a block that computes several tiles of C is right, and counted tile by tile") {
-  for_each_variant(stage_table_traced, [](const model::Stage& stage, const auto& variant) {
+  int number = 0;
+  for_each_variant(stage_table_traced, [&](const model::Stage& stage, const auto& variant) {
     if (variant.sharing != model::Sharing::persistent) return;
     for (const int sms : {1, 2}) {
+      if (!testing::chosen(number++, 3)) continue;
       const Case edges = several_tiles(variant, sms);
       check_right(Where::traced, stage, variant, edges);
       check_right(
@@ -528,8 +540,10 @@ TEST_CASE("traced counts per thread equal the stage table's formulas") {
   // scalar path.
   constexpr Parameters kPairs[] = {{1, 0, 0}, {1, 1, 1}, {2, 0, 1},
                                    {2, 1, 0}, {5, 0, 0}, {5, 1, 1}};
+  int number = 0;
   const auto check = [&](const model::Stage& stage, const model::Variant& variant) {
     for (const Parameters& p : kPairs) {
+      if (!testing::chosen(number++, 3)) continue;
       const model::Variant& v = model::launched(variant, p.misaligned == 0);
       const Case c{v.BM, 2 * v.BN, p.tiles * std::max(variant.BK, 4), 1, p.beta, p.misaligned};
       CAPTURE(std::string(variant.kernel.name));
@@ -644,8 +658,10 @@ TEST_CASE("the conflict-free stages have no bank conflicts, but the vectorized o
 }
 
 TEST_CASE("every access of every stage belongs to a line of its kernel") {
-  for_each_variant(experiment_table_traced, [](const model::Stage&, const model::Variant& variant) {
+  int number = 0;
+  const auto check = [&](const model::Stage&, const model::Variant& variant) {
     for (const bool aligned : {true, false}) {
+      if (!testing::chosen(number++, 3)) continue;
       const model::Variant& launched = model::launched(variant, aligned);
       const model::KernelRef& kernel = aligned ? launched.kernel : launched.kernel_any;
       const Case c{variant.BM + 1, variant.BN + 4, 20, 1, 1, aligned ? 0 : 1};
@@ -660,7 +676,8 @@ TEST_CASE("every access of every stage belongs to a line of its kernel") {
         CHECK(line.line <= lines.last);
       }
     }
-  });
+  };
+  for_each_variant(experiment_table_traced, check);
 }
 
 TEST_CASE("an access in a helper belongs to the line that calls it, with the array's name") {
@@ -809,6 +826,7 @@ TEST_CASE("every access of every stage is announced to the tracer, and nothing e
   // With GEMM_STEPS_TEST_ALL=1: blocks of all variants; else enough of each stage to reach all of
   // its lines.
   const bool all = std::getenv("GEMM_STEPS_TEST_ALL") != nullptr;
+  int number = 0;
   const auto audit_variant = [&](const model::Stage& stage, const model::Variant& variant) {
     const bool of_the_ladder =
         model::find_stage(stage_table_traced.stages, stage.number) != nullptr;
@@ -816,6 +834,7 @@ TEST_CASE("every access of every stage is announced to the tracer, and nothing e
     if (!all && (!of_the_ladder || !has_own_lines)) return;
     CAPTURE(std::string(variant.kernel.name));
     for (const int misaligned : {0, 1}) {
+      if (!testing::chosen(number++, 3)) continue;
       const lab::Problem p =
           lab::random_problem({variant.BM, variant.BN, variant.BK + 1}, 1, 1, 1, misaligned);
       lab::Floats result = p.C;
@@ -866,10 +885,8 @@ TEST_CASE("in the recorded comparisons with an H200, all counts and bottlenecks 
     CHECK(counts.find("?") == std::string::npos);
   }
   const std::string ceilings = testing::contents("results/h200-ceilings-4096.txt");
-  const std::regex within("([0-9]+) of \\1 stages lie between 0.6 and 1.0"),
-      busiest("for ([0-9]+) of \\1 the unit named is ncu's busiest");
-  CHECK(std::regex_search(ceilings, within));
-  CHECK(std::regex_search(ceilings, busiest));
+  CHECK(testing::first_match(ceilings, "([0-9]+) of \\1 stages lie between 0.6 and 1.0"));
+  CHECK(testing::first_match(ceilings, "for ([0-9]+) of \\1 the unit named is ncu's busiest"));
 }
 
 // results/h200-ncu-256.txt has all of these numbers.
@@ -886,6 +903,7 @@ TEST_CASE(
         {6, 32768, 163840},
         {7, 32768, 98304},
         {8, 24576, 49152}}) {
+    if (!testing::chosen(counted.stage, 3)) continue;
     CAPTURE(counted.stage);
     const model::Variant& variant = variant_of(stage_table_traced, counted.stage);
     const model::Counts counts = multiply(Where::traced, variant, {256, 256, 256}).counts;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <regex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "cluster/report.h"
 #include "show/pictures/svg.h"
+#include "testing/pattern.h"
 #include "text/numbers.h"
 
 namespace cluster {
@@ -68,24 +68,19 @@ struct Rect {
   double x, y, wide, high;
 };
 
-std::vector<std::smatch> matches(const std::string& text, const std::regex& what) {
-  return {std::sregex_iterator(text.begin(), text.end(), what), std::sregex_iterator()};
-}
-
 // The areas of a class in the order of drawing, with a border or without.
 std::vector<Rect> areas(const pictures::Picture& picture, const std::string& fill) {
   const std::string number = "(-?[\\d.]+)";
   std::vector<Rect> found;
-  const auto add = [&](const std::string& text, const std::regex& what) {
-    for (const std::smatch& m : matches(text, what)) {
+  const auto add = [&](const std::string& text, const std::string& what) {
+    for (const testing::Match& m : testing::all_matches(text, what)) {
       found.push_back({std::stod(m[1]), std::stod(m[2]), std::stod(m[3]), std::stod(m[4])});
     }
   };
   const std::string& svg = picture.drawing.elements;
-  add(svg, std::regex(
-               "<rect class=\"area " + fill + "\" x=\"" + number + "\" y=\"" + number +
-               "\" width=\"" + number + "\" height=\"" + number + "\""));
-  const std::regex area("M" + number + " " + number + "h" + number + "v" + number);
+  add(svg, "<rect class=\"area " + fill + "\" x=\"" + number + "\" y=\"" + number + "\" width=\"" +
+               number + "\" height=\"" + number + "\"");
+  const std::string area = "M" + number + " " + number + "h" + number + "v" + number;
   const std::string path = "<path class=\"" + fill + "\" d=\"";
   for (std::size_t at = 0; (at = svg.find(path, at)) != svg.npos;) {
     at += path.size();
@@ -109,13 +104,12 @@ struct Words {
 
 // Where words are, in the widest font.
 std::vector<Words> words_of(const pictures::Picture& picture) {
-  static const std::regex text(
-      "<text(?: class=\"([^\"]*)\")? x=\"([^\"]*)\" y=\"([^\"]*)\">([^<]*)</text>");
+  const std::string text =
+      "<text(?: class=\"([^\"]*)\")? x=\"([^\"]*)\" y=\"([^\"]*)\">([^<]*)</text>";
   std::vector<Words> all;
   const std::string svg = svg_file(picture);
-  for (const std::smatch& m : matches(svg, text)) {
-    const std::string classes = m[1],
-                      words = std::regex_replace(m[4].str(), std::regex("&#39;"), "'");
+  for (const testing::Match& m : testing::all_matches(svg, text)) {
+    const std::string classes = m[1], words = testing::replaced(m[4], "&#39;", "'");
     const auto is = [&](const char* name) { return classes.find(name) != classes.npos; };
     const double size = is("title") ? 18 : is("small") ? 12 : 14;
     const double width =
@@ -154,8 +148,8 @@ std::vector<std::string> faults_of(const pictures::Picture& picture) {
   const std::vector<Words> all = words_of(picture);
   const double height = picture.drawing.height;
   const std::string svg = picture.drawing.elements;
-  const std::vector<std::smatch> lines = matches(
-      svg, std::regex("<path class=\"thick\" d=\"M([\\d.]+) ([\\d.]+)L([\\d.]+) ([\\d.]+)\""));
+  const std::vector<testing::Match> lines = testing::all_matches(
+      svg, "<path class=\"thick\" d=\"M([\\d.]+) ([\\d.]+)L([\\d.]+) ([\\d.]+)\"");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Words& one = all[i];
     const std::string quoted = "\"" + one.words + "\"";
@@ -168,7 +162,7 @@ std::vector<std::string> faults_of(const pictures::Picture& picture) {
         faults.push_back(quoted + " lies over \"" + all[j].words + "\"");
       }
     }
-    for (const std::smatch& m : lines) {
+    for (const testing::Match& m : lines) {
       const auto [x1, x2] = std::minmax({std::stod(m[1]), std::stod(m[3])});
       const auto [y1, y2] = std::minmax({std::stod(m[2]), std::stod(m[4])});
       if (overlap(one, x1 - 1, y1 - 1, x2 + 1, y2 + 1)) {
@@ -207,8 +201,8 @@ Timeline predicted(Grid grid, int panel) {
 
 std::size_t arrows(const pictures::Picture& picture) {
   // A head has two lines, and the legend has an arrow of its own.
-  const std::regex head("class=\"thick\" d=\"M[^L\"]*L[^L\"]*L");
-  return matches(picture.drawing.elements, head).size() - 1;
+  const std::string head = "class=\"thick\" d=\"M[^L\"]*L[^L\"]*L";
+  return testing::all_matches(picture.drawing.elements, head).size() - 1;
 }
 
 std::size_t receipts(const Schedule& s, int step) {

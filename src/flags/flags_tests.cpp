@@ -1,13 +1,13 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 
 #include "flags/flags.h"
 #include "flags/table.h"
 #include "model/refusal.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
 
 namespace flags {
@@ -40,8 +40,11 @@ std::set<std::string> all_names() {
 
 // The words of a text that begin with two dashes.
 std::set<std::string> flags_in(const std::string& text) {
-  static const std::regex flag("--[a-z][a-z-]*");
-  return {std::sregex_token_iterator(text.begin(), text.end(), flag), std::sregex_token_iterator()};
+  std::set<std::string> flags;
+  for (const testing::Match& flag : testing::all_matches(text, "--[a-z][a-z-]*")) {
+    flags.insert(flag[0]);
+  }
+  return flags;
 }
 
 }  // namespace
@@ -245,7 +248,7 @@ TEST_CASE("the help text names every flag and every section of an explanation wi
   }
   for (const char* section : report::explained_sections()) {
     CAPTURE(std::string(section));
-    CHECK(std::regex_search(help, std::regex(std::string("\\b") + section + "\\b")));
+    CHECK(testing::first_match(help, std::string("\\b") + section + "\\b"));
   }
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);

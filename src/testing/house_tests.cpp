@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "testing/pattern.h"
 #include "testing/program.h"
 
 namespace testing {
@@ -32,10 +32,10 @@ std::string name_of(const std::string& room) {
 std::map<std::string, Rooms> map_of_the_house() {
   std::map<std::string, Rooms> map;
   std::istringstream lines(text_of("src/README.md"));
-  const std::regex room("\\| `([a-z/]+)/` \\|.*\\|([a-z ]*)\\|");
-  std::smatch found;
+  const std::string room = "\\| `([a-z/]+)/` \\|.*\\|([a-z ]*)\\|";
   for (std::string line; std::getline(lines, line);) {
-    if (!std::regex_match(line, found, room)) continue;
+    const Match found = whole_match(line, room);
+    if (!found) continue;
     std::istringstream used(found[2]);
     for (std::string name; used >> name;) map[found[1]].insert(name);
     map[found[1]].insert(name_of(found[1]));
@@ -106,14 +106,12 @@ TEST_CASE("README's layout names every file at the top, but for what every repos
 
 TEST_CASE("a room includes only from rooms that the map allows") {
   const std::map<std::string, Rooms> map = map_of_the_house();
-  const std::regex include("#include \"([a-z/]+/[^\"]*)\"");
   int includes = 0;
   for_each_source(map, [&](const fs::path& file, const std::string& room) {
     if (is_free(file)) return;
-    const std::string text = text_of(file);
-    for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
-      const std::string used = room_of(map, (*at)[1].str());
-      CHECK_MESSAGE(map.at(room).contains(name_of(used)), file.string(), " includes ", at->str());
+    for (const Match& include : all_matches(text_of(file), "#include \"([a-z/]+/[^\"]*)\"")) {
+      const std::string used = room_of(map, include[1]);
+      CHECK_MESSAGE(map.at(room).contains(name_of(used)), file.string(), " includes ", include[1]);
       ++includes;
     }
   });
@@ -133,15 +131,15 @@ TEST_CASE("two rooms never use each other") {
 TEST_CASE("a room's declarations are in its namespace") {
   const std::map<std::string, std::string> named = {{"try", "attempt"}, {"cuda", "simt"}};
   // Hooks, entry points and what a student's kernel sees have fixed names.
-  const std::regex called_by_others("\\bint main\\(|extern \"C\"|\\bcuda_main\\(|void run\\(Shape");
+  const std::string called_by_others =
+      "\\bint main\\(|extern \"C\"|\\bcuda_main\\(|void run\\(Shape";
   for_each_source(map_of_the_house(), [&](const fs::path& file, const std::string& room) {
     if (file.extension() != ".cpp") return;
     const std::string name =
         named.contains(name_of(room)) ? named.at(name_of(room)) : name_of(room);
-    const std::regex in_namespace("namespace " + name + "\\b|\\b" + name + "::");
     const std::string text = text_of(file);
-    if (std::regex_search(text, called_by_others)) return;
-    CHECK_MESSAGE(std::regex_search(text, in_namespace), file.string());
+    if (first_match(text, called_by_others)) return;
+    CHECK_MESSAGE(first_match(text, "namespace " + name + "\\b|\\b" + name + "::"), file.string());
   });
 }
 

@@ -9,22 +9,32 @@ shift
 export COLUMNS=100 # reports are as wide as here on every terminal
 [ $# = 0 ] || exec "$tests" "$@"
 
-but=${GEMM_STEPS_TEST_BUT:+-sfe=$GEMM_STEPS_TEST_BUT}
-count=$("$tests" --count $but | sed -n 's/.*: *//p')
+but=${GEMM_STEPS_TEST_BUT:-}
+count() { "$tests" --count "$1" | sed -n 's/.*: *//p'; }
 log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to the others
+# Files whose test cases share a page, a browser, a book or a run: each is one process, and the first.
+together=('*/show/page/*' '*/book_tests.cpp' '*/walkthrough_tests.cpp')
+apart=$(IFS=,; echo "${together[*]}")${but:+,$but}
+all=$(count "-sfe=$but")
 chunk=4
-# The output of each chunk is kept together.
-seq 1 $chunk "$count" | xargs -P "$(nproc)" -I{} bash -c '
-  said=$("$1" --first="$2" --last="$(($2 + $3 - 1))" --no-intro ${4:-} 2>&1)
+# The output of each process is kept together.
+{
+  printf -- "-sf=%s -sfe=$but\n" "${together[@]}"
+  seq 1 $chunk "$(count "-sfe=$apart")" |
+    awk -v chunk=$chunk -v apart="$apart" \
+      '{ print "--first=" $1 " --last=" $1 + chunk - 1 " -sfe=" apart }'
+} | xargs -P "$(nproc)" -I{} bash -c '
+  read -ra cases <<< "$2"
+  said=$("$1" "${cases[@]}" --no-intro 2>&1)
   code=$?
-  [ $code -gt 1 ] && said+=$'"'\n'"'"$1 --first=$2: ended with $code"
+  [ $code -gt 1 ] && said+=$'"'\n'"'"$1 $2: ended with $code"
   printf "%s\n" "$said"
-  [ $code = 0 ]' run "$tests" {} $chunk $but > "$log"
+  [ $code = 0 ]' run "$tests" {} > "$log"
 status=$?
 grep -vE '^(\[doctest\] (test cases|assertions|Status)|=+$|$)' "$log"
-awk -v status=$status -v all="$count" '
+awk -v status=$status -v all="$all" '
   /^\[doctest\] test cases:/ { gsub(/[|]/, " "); failed += $7 }
   END {
     if (status != 0 && failed == 0) failed = 1 # a test ended its process

@@ -3,6 +3,4 @@
 
 #include <doctest/doctest.h>
 
-#include <regex>
-
 #include "standard.h"

@@ -6,6 +6,8 @@ OF_TESTS := -O0 -isystem build/deps/usr/include $(addprefix -isystem ,$(wildcard
 %_tests.o: private HEADERS = $(WITH_DOCTEST)
 $(BUILD)/tests.o: private HEADERS :=
 $(filter %_tests.o,$(TESTS)): | $(WITH_DOCTEST).gch
+%/testing/pattern.o: private CXXFLAGS += -O2
+%/testing/pattern.o: private HEADERS :=
 
 # Rooms whose tests neither run a kernel nor need a file that is compiled anew.
 NOT_HARDENED := $(subst $(eval ) ,$(comma),$(patsubst %,*/%/*,book flags lesson model page pictures rewrite text))

@@ -5,17 +5,18 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <string>
 #include <vector>
+
+#include "testing/pattern.h"
 
 namespace testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A phrase to avoid. `sign` is a part of every match: it is searched for first, because std::regex
-// is slow.
+// A phrase to avoid. `sign` is a part of every match: it is searched for first, because patterns
+// are slow.
 struct Rule {
   const char* sign;
   std::string pattern;
@@ -139,17 +140,16 @@ std::vector<fs::path> all_files() {
 std::string violations(const std::string& name, const Text& text, const Rule& rule) {
   static constexpr std::size_t kBefore = 40, kAfter = 60;
   std::string found;
-  const std::regex pattern(rule.pattern);
   std::size_t searched = 0;
   for (std::size_t at = 0; (at = text.words.find(rule.sign, at)) != std::string::npos; ++at) {
     const std::size_t begin = std::max(searched, at > kBefore ? at - kBefore : 0);
     const std::string window = text.words.substr(begin, at + kAfter - begin);
-    std::smatch match;
-    if (!std::regex_search(window, match, pattern)) continue;
-    const std::size_t place = begin + match.position();
-    searched = place + match.length();
+    const Match match = first_match(window, rule.pattern);
+    if (!match) continue;
+    const std::size_t place = begin + match.position;
+    searched = place + match[0].size();
     const auto line = std::upper_bound(text.starts.begin(), text.starts.end(), place);
-    found += name + ":" + std::to_string(line - text.starts.begin()) + ": \"" + match.str() +
+    found += name + ":" + std::to_string(line - text.starts.begin()) + ": \"" + match[0] +
              "\"; write: " + rule.instead + "\n";
   }
   return found;

@@ -4,12 +4,12 @@
 
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "testing/pattern.h"
 #include "testing/program.h"
 
 namespace book {
@@ -65,16 +65,8 @@ const Place* written() {
   return there ? &place : nullptr;
 }
 
-std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
-  std::vector<std::string> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {
-    found.push_back((*at)[1]);
-  }
-  return found;
-}
-
-// What follows `before` up to the next quotation mark, for each place in the text. (std::regex is
-// slow, and its stack is short for long lines.)
+// What follows `before` up to the next quotation mark, for each place in the text. (A pattern's
+// stack is short for long lines.)
 std::vector<std::string> values(const std::string& text, const std::string& before) {
   std::vector<std::string> found;
   for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos;) {
@@ -142,7 +134,8 @@ TEST_CASE("the book has a page for each chapter, each exercise and the sessions"
   if (book == nullptr) return;
   const std::string index = book->page("index.html"), text = contents("walkthrough.md");
   int chapters = 0, players = 0;
-  for (const std::string& title : all_matches(text, std::regex("\n## ([^\n]+)"))) {
+  for (const testing::Match& heading : testing::all_matches(text, "\n## ([^\n]+)")) {
+    const std::string& title = heading[1];
     CAPTURE(title);
     CHECK(index.find(">" + title + "</a></li>") != std::string::npos);
     ++chapters;

@@ -5,9 +5,9 @@
 # Honest answers in many styles pass. Every attempt to deceive the grader fails, for the right reason.
 # And the solution fails with any of its indices wrong, whatever shapes are drawn. With
 # GEMM_STEPS_TEST_ALL=1 all of that, the wrong indices with SEEDS (else four of 1 to 20, other ones each
-# time); otherwise every third kernel of the ladder, every sixteenth wrong index with one seed, and of
-# the wrong, honest and deceiving answers a sixth, other ones each time, or with
-# GEMM_STEPS_ALL_ANSWERS=1 all; with GEMM_STEPS_SOLUTIONS=1 only solutions and skeletons.
+# time). Otherwise every third kernel of the ladder and every sixteenth wrong index with one seed, and
+# all answers with GEMM_STEPS_THOROUGH=1; or else a sixth of all that, and a third of solutions and
+# skeletons, other ones each time. With GEMM_STEPS_SOLUTIONS=1 only solutions and skeletons.
 #
 # A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
 set -uo pipefail
@@ -22,7 +22,7 @@ export CHECKS=$checks
 THIRD='0~3p' SIXTH=$((RANDOM % 6))
 export SEEDS=${SEEDS:-$(shuf -i 1-20 -n 4)} MUTANTS=p
 if [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ]; then
-  THIRD=p GEMM_STEPS_ALL_ANSWERS=1
+  THIRD=p GEMM_STEPS_THOROUGH=1
 else
   SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
 fi
@@ -150,13 +150,13 @@ add_edits src/school/grade/deceptions.txt fails >> "$checks/said"
 for answer in src/school/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
-few=() answers=0
+few=() others=0 basic=0
 for ((t = 0; t < ${#tasks[@]}; t += 5)); do
   case ${tasks[t + 1]} in
-    passes | begins) ;;
-    *) [ "${GEMM_STEPS_SOLUTIONS:-}" != 1 ] || continue ;;&
-    wrong | honest | fails)
-      [ "${GEMM_STEPS_ALL_ANSWERS:-}" = 1 ] || ((answers++ % 6 == SIXTH)) || continue
+    passes | begins) [ -n "${GEMM_STEPS_THOROUGH:-}" ] || ((basic++ % 3 == SIXTH % 3)) || continue ;;
+    *)
+      [ "${GEMM_STEPS_SOLUTIONS:-}" != 1 ] || continue
+      [ -n "${GEMM_STEPS_THOROUGH:-}" ] || ((others++ % 6 == SIXTH)) || continue
       ;;
   esac
   few+=("${tasks[@]:t:5}")

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <regex>
 #include <string>
 
+#include "testing/pattern.h"
 #include "testing/program.h"
 
 namespace grade {
@@ -79,17 +79,17 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
       "2026-01-01T00:00:00Z,03-coalesce,1,2,failed\n");
   folder.write(
       "broken/answers/01-index-and-guard.cu",
-      std::regex_replace(wrong, std::regex("const int row"), "const in row"));
+      testing::replaced(wrong, "const int row", "const in row"));
   folder.write(
       "endless/01-index-and-guard.cu", testing::contents(edited(answers, kDeceptions, "endless")));
   folder.write(
       "cheater/01-index-and-guard.cu", testing::contents(edited(answers, kDeceptions, "exits")));
   // Other names and comments, the same program.
-  std::string copied = std::regex_replace(wrong, std::regex("\\bk\\b"), "step");
-  copied = std::regex_replace(copied, std::regex("\\bsum\\b"), "total");
+  std::string copied = testing::replaced(wrong, "\\bk\\b", "step");
+  copied = testing::replaced(copied, "\\bsum\\b", "total");
   folder.write(
       "copier/01-index-and-guard.cu",
-      std::regex_replace(copied, std::regex("; \\+\\+step"), "; ++step /* mine */"));
+      testing::replaced(copied, "; \\+\\+step", "; ++step /* mine */"));
   fs::create_directories(folder.path() / "idle");
   folder.write(
       "good/01-index-and-guard.cu", testing::contents("exercises/solutions/01-index-and-guard.cu"));
@@ -214,19 +214,19 @@ TEST_CASE("the highest hint level is recorded and told, and a level that is none
   CHECK(!fs::exists(record));
   CHECK(bash("HINT=1 " + grade + wrong).exit_code == 1);
   CHECK(contains(bash(grade + wrong).text, "highest hint level used so far: 1"));
-  const std::regex lines(
+  CHECK(testing::whole_match(
+      testing::contents(record),
       "date,exercise,seed,hint,verdict\n"
       "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,1,failed\n"
-      "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,0,failed\n");
-  CHECK(std::regex_match(testing::contents(record), lines));
+      "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,0,failed\n"));
 }
 
 TEST_CASE("a hint of level 2 says which index an array does not have, and of which dimension") {
   const testing::Folder folder;
   const fs::path racing = edited(folder, kFourth, "no_second_barrier");
   if (racing.empty()) return;
-  const std::string answer = std::regex_replace(
-      testing::contents(racing), std::regex("As\\[k\\]\\[row\\]"), "As[k + 1][row]");
+  const std::string answer =
+      testing::replaced(testing::contents(racing), "As\\[k\\]\\[row\\]", "As[k + 1][row]");
   folder.write("04-tile-and-barriers.cu", answer);
   const Output output = bash(
       "SEED=5 HINT=2 src/school/grade/grade.sh 4 '" + (folder / "04-tile-and-barriers.cu") +
@@ -284,8 +284,8 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
       "INSPECT=step INSPECT_FLAGS='--frame 1 --print' " + settings +
       "src/school/grade/grade.sh 3 " + edited(folder, kThird, "c_by_rows").string());
   CAPTURE(columns.text);
-  CHECK(std::regex_search(
-      columns.text, std::regex("A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 ")));
+  CHECK(testing::first_match(
+      columns.text, "A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 "));
 
   // So is C: a warp for each of its columns.
   const Output by_columns = bash(
@@ -328,9 +328,9 @@ namespace {
 
 // The first exercise's kernel with this code.
 std::string with(const std::string& code) {
-  return std::regex_replace(
-      testing::contents("exercises/01-index-and-guard/kernel.cu"),
-      std::regex("  // ---- end of your code"), code + "\n  // ---- end of your code");
+  return testing::replaced(
+      testing::contents("exercises/01-index-and-guard/kernel.cu"), "  // ---- end of your code",
+      code + "\n  // ---- end of your code");
 }
 
 }  // namespace

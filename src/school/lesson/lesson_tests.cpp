@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,7 +11,9 @@
 #include "lab/problem.h"
 #include "school/lesson/lesson.h"
 #include "show/pictures/svg.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
+#include "testing/thorough.h"
 
 using lesson::Block, lesson::Chapter, lesson::Command, lesson::Figure, lesson::Lines;
 
@@ -71,7 +72,7 @@ Lines block_from(const Lines& file, const std::string& beginning) {
 }
 
 Lines single_spaced(Lines lines) {
-  for (std::string& line : lines) line = std::regex_replace(line, std::regex("( |─)+"), " ");
+  for (std::string& line : lines) line = testing::replaced(line, "( |─)+", " ");
   return lines;
 }
 
@@ -84,28 +85,33 @@ int occurrences(const std::string& text, const std::string& of) {
 }  // namespace
 
 TEST_CASE("the walkthrough's commands work, and print what it quotes") {
-  int quoted = 0;
+  int number = 0, quoted = 0;
   for_each_block("console", [&](const Block& block) {
     if (block.info != "console") return;
     for (const Command& command : lesson::commands(block)) {
       CAPTURE(command.line);
       CAPTURE(command.text);
+      quoted += !command.quoted.empty();
+      if (!testing::chosen(number++, 3)) continue;
       const lesson::Output& output = output_of(command.text);
       CHECK(output.exit_code == 0);
       if (command.quoted.empty()) continue;
       CHECK(lesson::difference(command.quoted, output.lines) == "");
-      ++quoted;
     }
   });
   CHECK(quoted > 20);
 }
 
 TEST_CASE("the walkthrough's commands within a sentence work") {
+  int number = 0;
   for (const Chapter& chapter : walkthrough()) {
     CAPTURE(chapter.title);
     for (const Command& command : lesson::inline_commands(chapter)) {
+      if (!testing::chosen(number++, 3)) continue;
       CAPTURE(command.text);
-      CHECK(output_of(command.text).exit_code == 0);
+      const bool is_long = command.text == "./gemm_steps --experiment one-change";
+      const std::string quick = is_long && !testing::thorough() ? " --size 64" : "";
+      CHECK(output_of(command.text + quick).exit_code == 0);
     }
   }
 }
@@ -158,8 +164,7 @@ TEST_CASE("every block of the walkthrough names its kind") {
   for (const Chapter& chapter : walkthrough()) {
     for (const Block& block : chapter.blocks) {
       CAPTURE(block.line);
-      CHECK(std::regex_match(
-          block.info, std::regex(R"(console|console gpu|c\+\+ [\w/.]+|diff|text)")));
+      CHECK(testing::whole_match(block.info, R"(console|console gpu|c\+\+ [\w/.]+|diff|text)"));
     }
   }
 }
@@ -186,21 +191,19 @@ TEST_CASE("the walkthrough shows every figure once, with its finding") {
 }
 
 TEST_CASE("the walkthrough's links lead to files, and to functions by their names") {
-  static const std::regex link(R"(\[([^\]]*)\]\(([^)#]*)(#[^)]*)?\))");
+  const std::string pattern = R"(\[([^\]]*)\]\(([^)#]*)(#[^)]*)?\))";
   int links = 0;
   for (const Chapter& chapter : walkthrough()) {
-    const std::string text = joined(chapter.prose);
-    for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
-      const std::string shown = (*it)[1], target = (*it)[2];
+    for (const testing::Match& link : testing::all_matches(joined(chapter.prose), pattern)) {
+      const std::string shown = link[1], target = link[2];
       if (target.starts_with("http")) continue;
       CAPTURE(shown);
       CAPTURE(target);
-      CHECK(!(*it)[3].matched);
+      CHECK(link[3] == "");
       REQUIRE(std::filesystem::exists(target));
       if (!shown.starts_with("`")) continue;
       const std::string name = shown.substr(1, shown.size() - 2);
-      CHECK(std::regex_search(
-          joined(lesson::read_lines(target)), std::regex("[^\\w]" + name + "\\(")));
+      CHECK(testing::first_match(joined(lesson::read_lines(target)), "[^\\w]" + name + "\\("));
       ++links;
     }
   }
@@ -217,7 +220,7 @@ TEST_CASE("the walkthrough has a chapter with the same parts for every stage") {
     REQUIRE(found != walkthrough().end());
     CHECK(found->words() <= 1500);
     const std::string text = joined(found->prose);
-    CHECK(std::regex_search(text, std::regex("[0-9]+ minutes")));
+    CHECK(testing::first_match(text, "[0-9]+ minutes"));
     CHECK(occurrences(text, "<details>") == occurrences(text, "</details>"));
     CHECK(occurrences(text, "**Predict.**") >= 1);
     for (const char* part : {"**The idea.**", "**On paper.**", "**Measured.**"}) {
@@ -282,7 +285,7 @@ TEST_CASE(
   REQUIRE(traced.size() > 20);
   // The CPU's own times are those of another machine, and column widths depend on them.
   std::erase_if(traced, [](const std::string& line) {
-    return std::regex_search(line, std::regex("^ *(0 serial|OpenMP CPU)"));
+    return bool(testing::first_match(line, "^ *(0 serial|OpenMP CPU)"));
   });
   CHECK(
       lesson::difference(
@@ -443,9 +446,7 @@ struct Question {
 };
 // By their headings.
 std::map<std::string, Question> questions() {
-  static const std::regex option(R"(- \*\*([A-Z])\.\*\* (.+))");
   std::map<std::string, Question> all;
-  std::smatch found;
   for (const Place& place : places()) {
     if (!place.part.starts_with("Question ") || place.line.empty() || place.line[0] == '#')
       continue;
@@ -455,7 +456,8 @@ std::map<std::string, Question> questions() {
       continue;
     }
     question.asked.push_back(place.line);
-    if (std::regex_match(place.line, found, option)) question.options[place.line[4]] = found[2];
+    const testing::Match option = testing::whole_match(place.line, R"(- \*\*([A-Z])\.\*\* (.+))");
+    if (option) question.options[place.line[4]] = option[2];
   }
   return all;
 }
@@ -485,6 +487,7 @@ bool has(const Lines& lines, const std::string& line) {
 TEST_CASE("the commands of the lecturer's page work, and print what it quotes") {
   const Built built{testing::program(), testing::built()};
   std::set<std::string> done;
+  int number = 0;
   for (const Chapter& chapter : chapters(teaching())) {
     CAPTURE(chapter.title);
     std::vector<Command> all = inline_commands(chapter);
@@ -493,7 +496,8 @@ TEST_CASE("the commands of the lecturer's page work, and print what it quotes") 
       for (const Command& command : commands(block)) all.push_back(command);
     }
     for (const Command& command : all) {
-      if (command.quoted.empty() && !done.insert(command.text).second) continue;
+      if (!done.insert(command.text).second && command.quoted.empty()) continue;
+      if (!testing::chosen(number++, 3)) continue;
       CAPTURE(command.text);
       const Output output = run(command.text, built);
       CHECK(output.exit_code == 0);
@@ -504,21 +508,21 @@ TEST_CASE("the commands of the lecturer's page work, and print what it quotes") 
 }
 
 TEST_CASE("each session's timetable fills 90 minutes, with ten for each of three questions") {
-  const std::regex row("\\| ([0-9]+)–([0-9]+) \\| (.*) \\|"), asked("Question [0-9.]+");
   std::map<std::string, int> until;
   std::map<std::string, std::set<std::string>> planned, there;
-  std::smatch found;
   for (const Place& place : places()) {
     if (!place.session.starts_with("Session ")) continue;
     if (place.part.starts_with("Question ")) there[place.session].insert(place.part);
-    if (!std::regex_match(place.line, found, row)) continue;
+    const testing::Match row =
+        testing::whole_match(place.line, "\\| ([0-9]+)–([0-9]+) \\| (.*) \\|");
+    if (!row) continue;
     CAPTURE(place.line);
-    const int begin = std::stoi(found[1]), end = std::stoi(found[2]);
-    const std::string what = found[3];
+    const int begin = std::stoi(row[1]), end = std::stoi(row[2]);
+    const std::string what = row[3];
     CHECK(begin == until[place.session]);
     CHECK(end > begin);
     until[place.session] = end;
-    if (!std::regex_match(what, asked)) continue;
+    if (!testing::whole_match(what, "Question [0-9.]+")) continue;
     CHECK(end - begin >= 10);
     planned[place.session].insert(what);
   }
@@ -540,14 +544,14 @@ TEST_CASE("each question has options A to D, and an answer that explains each of
     CHECK(question.options.size() == 4);
     REQUIRE(!question.answer.empty());
     const std::string& first = question.answer[0];
-    REQUIRE(std::regex_search(first, std::regex(R"(^\*\*[A-D]\.\*\* )")));
+    REQUIRE(testing::first_match(first, R"(^\*\*[A-D]\.\*\* )"));
     ++right[first[2]];
     for (const auto& [letter, option] : question.options) {
       CAPTURE(letter);
       CHECK('A' <= letter);
       CHECK(letter <= 'D');
-      const std::regex about(std::string(R"(\n- \*\*)") + letter + R"((\*\*|:\*\*) )");
-      CHECK(std::regex_search(joined(question.answer), about) == (letter != first[2]));
+      const std::string about = std::string(R"(\n- \*\*)") + letter + R"((\*\*|:\*\*) )";
+      CHECK(bool(testing::first_match(joined(question.answer), about)) == (letter != first[2]));
     }
   }
   // No letter is a better guess than the others.
@@ -588,12 +592,11 @@ TEST_CASE("the slides have all questions, commands and figures, but no answers")
   CHECK(joined(with_answers).find("GMEM loads  ") != std::string::npos);
   CHECK(joined(text).find("GMEM loads  ") == std::string::npos);
 
-  const std::regex figure(R"(!\[[^\]]+\]\(([^)]*)\))");
-  const auto figures = [&](const Lines& lines) {
+  const auto figures = [](const Lines& lines) {
     std::set<std::string> files;
-    std::smatch found;
     for (const std::string& line : lines) {
-      if (std::regex_match(line, found, figure)) files.insert(found[1]);
+      const testing::Match figure = testing::whole_match(line, R"(!\[[^\]]+\]\(([^)]*)\))");
+      if (figure) files.insert(figure[1]);
     }
     return files;
   };
@@ -635,7 +638,7 @@ TEST_CASE("the slides are one HTML file if pandoc is installed, and otherwise on
       CHECK_MESSAGE(html.find(">" + name + "</h1>") != std::string::npos, name);
     }
     CHECK(html.find("src=\"data:image/svg+xml;base64,") != std::string::npos);
-    CHECK(!std::regex_search(html.substr(html.find("<body>")), std::regex("(src|href)=\"[^d#]")));
+    CHECK(!testing::first_match(html.substr(html.find("<body>")), "(src|href)=\"[^d#]"));
     CHECK((html.find("class=\"answer\"") != std::string::npos) == (answers == "1"));
   }
 }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "lab/problem.h"
 #include "school/lesson/lesson.h"
 #include "show/report/source.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
 #include "text/json.h"
 #include "text/numbers.h"
@@ -373,11 +373,10 @@ TEST_CASE("the notebook is valid, contains no output, and writes an answer to ex
   }
   // The kernel's head is the exercise's.
   const std::string kernel = testing::contents("exercises/" + std::string(kFirst) + "/kernel.cu");
-  const std::regex head("__global__ void multiply[^{]*\\{\n");
-  std::smatch of_notebook, of_exercise;
-  REQUIRE(std::regex_search(code, of_notebook, head));
-  REQUIRE(std::regex_search(kernel, of_exercise, head));
-  CHECK(of_notebook.str() == of_exercise.str());
+  const std::string head = "__global__ void multiply[^{]*\\{\n";
+  const testing::Match of_notebook = testing::first_match(code, head);
+  REQUIRE(of_notebook);
+  CHECK(of_notebook.groups == testing::first_match(kernel, head).groups);
 }
 
 TEST_CASE("the notebook's commands run in a checkout, and its answer fails until it is fixed") {
@@ -420,7 +419,7 @@ for cell in notebook.cells:
       testing::run(checkout(folder) + "python3 '" + folder / "run.py" + "' " + kNotebook);
   CAPTURE(output.out);
   CHECK(output.exit_code == 0);
-  check_what_it_prints(std::regex_replace(output.out, std::regex("\r\n"), "\n"));
+  check_what_it_prints(testing::replaced(output.out, "\r\n", "\n"));
 }
 
 // Checks the numbers that walkthrough.md works out "on paper" against the paper GPU.

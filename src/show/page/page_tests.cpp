@@ -13,6 +13,7 @@
 #include "show/page/page.h"
 #include "testing/browser.h"
 #include "testing/program.h"
+#include "testing/thorough.h"
 #include "text/json.h"
 #include "text/numbers.h"
 
@@ -99,6 +100,7 @@ TEST_CASE("the page of the ladder is smaller than 2 MB, and that of a stage than
   CHECK(std::filesystem::file_size(ladder_page()) < 2'000'000);
   const Folder folder;
   for (const int stage : stages_with_kernels()) {
+    if (!testing::chosen(stage, 3)) continue;
     CAPTURE(stage);
     const std::string file = folder / "stage.html";
     const testing::Output output =

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -21,6 +20,7 @@
 #include "show/pictures/pictures.h"
 #include "show/pictures/recorded_gpus.h"
 #include "show/pictures/svg.h"
+#include "testing/pattern.h"
 #include "testing/program.h"
 #include "text/numbers.h"
 
@@ -213,12 +213,12 @@ TEST_CASE(
     "the pipeline's picture has the ceilings that were recorded beside the hardware's counts") {
   const std::string table = text_of("results/h200-ceilings-4096.txt");
   const std::string svg = figures().at("stage9-pipeline");
-  std::smatch row;
   for (const std::string stage : {"8 +warp tiling", "9 +async pipeline"}) {
     CAPTURE(stage);
-    const std::regex pattern("\\n *" + stage + " +[\\d.]+ +([\\d.]+) ");
-    REQUIRE(std::regex_search(table, row, pattern));
-    CHECK(svg.find(row[1].str()) < svg.find("</desc>"));
+    const testing::Match row =
+        testing::first_match(table, "\\n *" + stage + " +[\\d.]+ +([\\d.]+) ");
+    REQUIRE(row);
+    CHECK(svg.find(row[1]) < svg.find("</desc>"));
   }
 }
 
@@ -473,13 +473,12 @@ std::string unescaped(std::string text) {
 
 // Where the words of a picture stand, in the widest font.
 std::vector<Box> boxes_of(const std::string& svg) {
-  static const std::regex element(
-      "<text(?: class=\"([^\"]*)\")? x=\"([^\"]*)\" y=\"([^\"]*)\">([^<]*)</text>");
   std::vector<Box> boxes;
-  for (std::sregex_iterator it(svg.begin(), svg.end(), element), end; it != end; ++it) {
-    const std::string classes = (*it)[1], words = unescaped((*it)[4]);
+  for (const testing::Match& element : testing::all_matches(
+           svg, "<text(?: class=\"([^\"]*)\")? x=\"([^\"]*)\" y=\"([^\"]*)\">([^<]*)</text>")) {
+    const std::string classes = element[1], words = unescaped(element[4]);
     const auto is = [&](const char* name) { return classes.find(name) != classes.npos; };
-    const double x = std::stod((*it)[2]), y = std::stod((*it)[3]);
+    const double x = std::stod(element[2]), y = std::stod(element[3]);
     double size = is("small") ? 12 : 14;
     double width = text_width(words, {.bold = is("bold") || is("title"), .small = is("small")});
     if (is("title")) {
@@ -494,12 +493,12 @@ std::vector<Box> boxes_of(const std::string& svg) {
 }
 
 std::vector<Stroke> strokes_of(const std::string& svg) {
-  static const std::regex line(
-      "<path class=\"(?:thick|dashed)\" d=\"M([\\d.-]+) ([\\d.-]+)L([\\d.-]+) ([\\d.-]+)\"");
   std::vector<Stroke> strokes;
-  for (std::sregex_iterator it(svg.begin(), svg.end(), line), end; it != end; ++it) {
+  for (const testing::Match& line : testing::all_matches(
+           svg,
+           "<path class=\"(?:thick|dashed)\" d=\"M([\\d.-]+) ([\\d.-]+)L([\\d.-]+) ([\\d.-]+)\"")) {
     strokes.push_back(
-        {std::stod((*it)[1]), std::stod((*it)[2]), std::stod((*it)[3]), std::stod((*it)[4])});
+        {std::stod(line[1]), std::stod(line[2]), std::stod(line[3]), std::stod(line[4])});
   }
   return strokes;
 }
@@ -542,8 +541,8 @@ std::vector<std::string> faults_of(const std::string& svg, double height) {
 }
 
 double height_of(const std::string& svg) {
-  std::smatch match;
-  REQUIRE(std::regex_search(svg, match, std::regex("height=\"([\\d.]+)\"")));
+  const testing::Match match = testing::first_match(svg, "height=\"([\\d.]+)\"");
+  REQUIRE(match);
   return std::stod(match[1]);
 }
 

@@ -13,6 +13,7 @@
 #include "show/report/predicted.h"
 #include "show/report/source.h"
 #include "testing/program.h"
+#include "testing/thorough.h"
 #include "text/numbers.h"
 
 namespace report {
@@ -430,8 +431,10 @@ TEST_CASE("every stage is explained in at most 160 lines of 100 columns, in one 
 }
 
 TEST_CASE("so is every variant, also where it is cut off and copies single floats") {
+  int number = 0;
   for (const model::Stage& stage : stage_table_traced.stages) {
     for (const model::Variant& variant : stage.variants) {
+      if (!testing::chosen(number++, 3)) continue;
       const std::string flags = std::to_string(stage.number) + " --variant " + variant.name;
       CAPTURE(flags);
       const Output output =
