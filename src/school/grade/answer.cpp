@@ -39,7 +39,7 @@ void refuse(const std::string& name, std::size_t line, const std::string& what) 
 
 namespace {
 
-// What is said of an answer quotes it, so that it must be short and of plain letters.
+// Messages quote these texts, so they must be short and of plain letters.
 std::string quotable(std::string text) {
   constexpr std::size_t kMost = 400;
   if (text.size() > kMost) text = text.substr(0, kMost) + " ...";
@@ -68,7 +68,7 @@ std::map<std::string, std::string> answers_in(const std::string& file) {
 
 namespace {
 
-// In each group the first letter stands for the others.
+// In each group, the first letter replaces the others.
 constexpr std::string_view kLetters = R"(
 aAÀÁÂÃÄÅÆàáâãäåæĀāĂăĄąǍǎẠạẢảẤấẦầẨẩẪẫẬậẮắẰằẲẳẴẵẶặ bB cCÇçĆćĈĉĊċČč dDÐðĎďĐđ
 eEÈÉÊËèéêëĒēĔĕĖėĘęĚěẸẹẺẻẼẽẾếỀềỂểỄễỆệ fF gGĜĝĞğĠġĢģǦǧ hHĤĥĦħ iIÌÍÎÏìíîïĨĩĪīĬĭĮįİıǏǐỈỉỊị jJĴĵ kKĶķǨǩ
@@ -79,8 +79,8 @@ yYÝýÿŶŷŸỲỳỴỵỶỷỸỹ zZŹźŻżŽž ŋŊ ŧŦ αΆΑά βΒ γ
 уЎУў фФ хХ цЦ чЧ шШ щЩ ъЪ ыЫ ьЬ эЭ юЮ яЯ ђЂ єЄ ѕЅ іІЇї јЈ љЉ њЊ ћЋ џЏ ґҐ әӘ
 )";
 
-// The character that a text begins with. A byte that is no UTF-8 counts as Latin-1, in which some
-// archives write names.
+// The character that a text begins with. A byte that is not UTF-8 counts as Latin-1, which some
+// archives use for names.
 struct Character {
   std::string bytes;  // in UTF-8
   std::size_t length;
@@ -92,13 +92,13 @@ Character first_character(std::string_view text) {
   return {{static_cast<char>(0xC0 | byte >> 6), static_cast<char>(0x80 | (byte & 0x3F))}, 1};
 }
 
-// Spaces, hyphens, apostrophes, dots and the accents that follow a letter are no letters.
+// Spaces, hyphens, apostrophes, dots and the accents that follow a letter are not letters.
 bool is_letter(const std::string& character) {
   if (character.size() == 1) return std::isalpha(static_cast<unsigned char>(character[0])) != 0;
   struct Range {
     std::string_view first, last;
   };
-  // UTF-8 is ordered as its code points are.
+  // UTF-8 sorts in the order of its code points.
   constexpr Range kNoLetters[] = {{"\u0080", "\u00BF"}, {"\u02B0", "\u036F"}, {"\u2000", "\u206F"},
                                   {"\u3000", "\u3004"}, {"\u30FB", "\u30FB"}, {"\uFF00", "\uFF0F"}};
   return std::none_of(std::begin(kNoLetters), std::end(kNoLetters), [&](const Range& range) {
@@ -127,7 +127,7 @@ std::string name_key(std::string_view name) {
     in_number = is_digit;
     if (!is_letter(character)) continue;
     const std::string letter = plain(character);
-    // Who cannot type ü writes ue, or u.
+    // People who cannot type ü write ue or u.
     if (letter != "e") letters.push_back(letter);
   }
   std::sort(letters.begin(), letters.end());
@@ -212,12 +212,13 @@ std::string assembled(
   }
   const std::set<std::string> helpers = helpers_in(frame);
   std::string text;
-  // Line `line` of the answer is what follows. Names with quotes or backslashes cannot be said.
-  std::string said = answer_name;
-  std::erase_if(said, [](char c) { return c == '"' || c == '\\' || c == '\n'; });
+  // The text that follows is line `line` of the answer. A #line directive cannot quote a name with
+  // quotes or backslashes.
+  std::string quoted = answer_name;
+  std::erase_if(quoted, [](char c) { return c == '"' || c == '\\' || c == '\n'; });
   const auto says_line = [&](std::ptrdiff_t line) {
     text +=
-        "#line " + std::to_string(std::max<std::ptrdiff_t>(1, line + 1)) + " \"" + said + "\"\n";
+        "#line " + std::to_string(std::max<std::ptrdiff_t>(1, line + 1)) + " \"" + quoted + "\"\n";
   };
   const auto append = [&](const std::vector<std::string>& lines, std::size_t first,
                           std::size_t end) {
@@ -230,7 +231,7 @@ std::string assembled(
     shift = static_cast<std::ptrdiff_t>(regions[r].first - holes[r].first);
     says_line(static_cast<std::ptrdiff_t>(done) + shift);
     append(frame, done, holes[r].first);
-    // In a scope of its own: what it declares is not what the skeleton means behind it.
+    // A scope of its own: its declarations must not change what the skeleton's code after it means.
     text += "{\n";
     says_line(static_cast<std::ptrdiff_t>(regions[r].first));
     append(own, regions[r].first, regions[r].end);

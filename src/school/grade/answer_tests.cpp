@@ -58,7 +58,7 @@ TEST_CASE("an answer is a name and a text, also in a comment, and the last of a 
   CHECK(answers == std::map<std::string, std::string>{{"a", "2"}, {"b", "x: y"}});
 }
 
-TEST_CASE("any text is scanned for answers, and what is found stands on one line") {
+TEST_CASE("any text is scanned for answers, and each one found is on one line") {
   testing::Fuzz fuzz = changed_solutions();
   std::size_t found = 0;
   for (int i = 0; i < testing::fuzz_count(); ++i) {
@@ -88,21 +88,21 @@ TEST_CASE("any answer is cut out and put together for the compiler, or refused i
 
 }  // namespace grade
 
-// What build/grade/assemble makes of an answer, byte by byte: src/school/grade/check.sh cannot say
-// such files in its lists of edits.
+// The output of build/grade/assemble for an answer, byte by byte. The lists of edits in
+// src/school/grade/check.sh cannot describe such files.
 namespace grade {
 
 namespace {
 
 struct Assembled {
   int exit_code;
-  std::string said;
+  std::string text;
 };
 
 const std::string kBefore = "void f(int K) {\n  // ---- your code ----\n";
 const std::string kBehind = "  // ---- end of your code ----\n}\n";
 
-// `answer` put into an empty kernel; its name is left out of what is said.
+// `answer` put into an empty kernel. Its name is left out of the output.
 Assembled assembled(const std::string& answer) {
   const testing::Folder folder;
   folder.write("kernel.cu", kBefore + kBehind);
@@ -119,26 +119,26 @@ Assembled of_region(const std::string& region) {
 
 }  // namespace
 
-TEST_CASE("an answer may come from Windows, begin with a byte order mark and end without a line") {
+TEST_CASE("an answer may have Windows' line ends, a byte order mark, and no line end at its end") {
   const std::string answer = kBefore + "  K = 1;\n" + kBehind;
   std::string windows;
   for (const char c : answer) windows += c == '\n' ? "\r\n" : std::string(1, c);
   const Assembled plain = assembled(answer);
   REQUIRE(plain.exit_code == 0);
-  CHECK(plain.said.find("  K = 1;\n") != plain.said.npos);
-  CHECK(assembled(windows).said == plain.said);
-  CHECK(assembled("\xef\xbb\xbf" + answer).said == plain.said);
-  CHECK(assembled(answer.substr(0, answer.size() - 3)).said == plain.said);
-  // With nothing but the region the lines have other numbers.
+  CHECK(plain.text.find("  K = 1;\n") != plain.text.npos);
+  CHECK(assembled(windows).text == plain.text);
+  CHECK(assembled("\xef\xbb\xbf" + answer).text == plain.text);
+  CHECK(assembled(answer.substr(0, answer.size() - 3)).text == plain.text);
+  // Without the rest of the file, the lines have other numbers.
   const std::string alone = answer.substr(answer.find("  // ----"));
   CHECK(assembled("\xef\xbb\xbf" + alone.substr(0, alone.size() - 3)).exit_code == 0);
 }
 
-TEST_CASE("an answer with nothing between its marked lines is told so, with exit code 1") {
+TEST_CASE("an answer with nothing between its marked lines gets that message, and exit code 1") {
   for (const char* region : {"", "\n", "  \t\n\n"}) {
     const Assembled nothing = of_region(region);
     CHECK(nothing.exit_code == 1);
-    CHECK(nothing.said.starts_with("mine.cu: nothing written yet; "));
+    CHECK(nothing.text.starts_with("mine.cu: nothing written yet; "));
   }
   const testing::Folder folder;
   for (const char* text : {"", " \r\n\t\n"}) {
@@ -154,19 +154,19 @@ TEST_CASE("an answer with nothing between its marked lines is told so, with exit
 }
 
 TEST_CASE("a region is a scope of its own") {
-  const std::string said = of_region("  const int K = 1;  // no end\n").said;
-  const std::size_t code = said.find("const int K");
-  REQUIRE(code != said.npos);
-  CHECK(said.rfind("{\n#line", code) > said.find("your code ----"));
-  CHECK(said.find("\n}\n#line", code) < said.find("end of your code"));
+  const std::string text = of_region("  const int K = 1;  // no end\n").text;
+  const std::size_t code = text.find("const int K");
+  REQUIRE(code != text.npos);
+  CHECK(text.rfind("{\n#line", code) > text.find("your code ----"));
+  CHECK(text.find("\n}\n#line", code) < text.find("end of your code"));
 }
 
-TEST_CASE("a byte that ends a line for some is refused, in a comment too") {
+TEST_CASE("a byte that some compilers take for a line end is refused, even in a comment") {
   for (const char c : {'\r', '\v', '\f', '\b', '\x1b'}) {
     const Assembled refused = of_region(std::string("  K = 1; // ") + c + " exit(0);\n");
     CHECK(refused.exit_code == 2);
     CHECK(
-        refused.said == "mine.cu:3: a control character, byte " + std::to_string(c) +
+        refused.text == "mine.cu:3: a control character, byte " + std::to_string(c) +
                             ", stands in this line; type it anew\n");
   }
 }
@@ -181,7 +181,7 @@ TEST_CASE("comments may hold what code may not") {
   CHECK(of_region("  int größer = 1;\n").exit_code == 2);
 }
 
-TEST_CASE("shuffles, votes and atomics are refused in a sentence, and names like theirs are not") {
+TEST_CASE("shuffles, votes and atomics are refused in a sentence, and similar names are not") {
   for (const char* name :
        {"__shfl_sync", "__shfl_xor_sync", "__shfl", "__ballot_sync", "__any_sync", "__all",
         "__match_any_sync", "__reduce_add_sync", "__activemask", "__syncthreads_or",
@@ -190,7 +190,7 @@ TEST_CASE("shuffles, votes and atomics are refused in a sentence, and names like
     const Assembled refused = of_region("  K = 1;\n  K = " + std::string(name) + "(K);\n");
     CHECK(refused.exit_code == 2);
     CHECK(
-        refused.said == "mine.cu:4: " + std::string(name) +
+        refused.text == "mine.cu:4: " + std::string(name) +
                             ": shuffles, votes and atomics hand values from thread to thread past "
                             "what the targets count; use __shared__ and barriers\n");
   }
@@ -198,7 +198,7 @@ TEST_CASE("shuffles, votes and atomics are refused in a sentence, and names like
   CHECK(of_region("  __syncthreads(); __syncwarp();\n").exit_code == 0);
 }
 
-TEST_CASE("what a region declares it may call, and nothing else") {
+TEST_CASE("a region may call what it declares, and nothing else") {
   for (const char* code :
        {"const auto random = [](int i) { return i; }; random(K);",
         "auto&& index = [](auto&& self, int i) -> int { return i ? self(self, i - 1) : 0; }; "
@@ -226,7 +226,7 @@ TEST_CASE("what a region declares it may call, and nothing else") {
   }
 }
 
-TEST_CASE("#pragma unroll may be written in every way, and no other line of the preprocessor") {
+TEST_CASE("#pragma unroll may be written in every way; no other preprocessor line is allowed") {
   for (const char* line :
        {"#pragma unroll", " # pragma  unroll 4 // four", "#pragma unroll (BK)",
         "\t#pragma unroll(TM)"}) {
@@ -240,7 +240,7 @@ TEST_CASE("#pragma unroll may be written in every way, and no other line of the 
     CHECK(of_region(std::string(line) + "\n  for (;;) {}\n").exit_code == 2);
   }
   CHECK(
-      of_region("#define K 1\n").said.find("write a constexpr constant or a lambda") !=
+      of_region("#define K 1\n").text.find("write a constexpr constant or a lambda") !=
       std::string::npos);
 }
 
@@ -254,7 +254,7 @@ testing::Output bash(const std::string& command) {
   return testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
 }
 
-// An answer to exercise 7 in whose numbers all is wrong.
+// An answer to exercise 7 with only wrong numbers.
 std::string wrong_for(const std::string& name) {
   return "answer student: " + name + "\nanswer blocks_1: 0\nanswer limiter_1: blocks\n" +
          "answer percent_1: 0\nanswer change_1: a\n";
@@ -262,7 +262,7 @@ std::string wrong_for(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a name draws the same however it is spelt, and another name something else") {
+TEST_CASE("a name draws the same numbers in any spelling, and another name draws others") {
   for (const std::vector<std::string>& spellings : std::vector<std::vector<std::string>>{
            {"Ada Lovelace", "ada lovelace", "LOVELACE, Ada", "lovelaceada", "Lovelace  Ada ",
             "ada.lovelace", "Ada-Lovelace"},
@@ -290,21 +290,21 @@ TEST_CASE("a name draws the same however it is spelt, and another name something
   CHECK(name_key(" -'.") == "");
 }
 
-TEST_CASE("the name in an answer counts, and it is known for another one than was asked for") {
-  const auto said = [](const std::string& answer, const std::string& asked_for) {
+TEST_CASE("the name in an answer counts, and a name other than the requested one is noticed") {
+  const auto text = [](const std::string& answer, const std::string& asked_for) {
     const Student student = student_of(answer, asked_for);
     return student.name + (student.is_another ? " (another)" : "");
   };
-  CHECK(said("answer student: Ada Lovelace\n", "lovelaceada") == "Ada Lovelace");
-  CHECK(said("  // answer student:  Ada \r\n", "Bob") == "Ada (another)");
-  CHECK(said("answer student: Ada\n", "") == "Ada");
-  CHECK(said("answer student:\nanswer blocks_1: 4\n", "Bob") == "Bob");
-  CHECK(said("", "") == "");
-  // Nothing that a terminal would obey, and one line.
-  CHECK(said("answer student: A\x1b[31mda\n", "") == "A\\x1b[31mda");
+  CHECK(text("answer student: Ada Lovelace\n", "lovelaceada") == "Ada Lovelace");
+  CHECK(text("  // answer student:  Ada \r\n", "Bob") == "Ada (another)");
+  CHECK(text("answer student: Ada\n", "") == "Ada");
+  CHECK(text("answer student:\nanswer blocks_1: 4\n", "Bob") == "Bob");
+  CHECK(text("", "") == "");
+  // One line, without control sequences of a terminal.
+  CHECK(text("answer student: A\x1b[31mda\n", "") == "A\\x1b[31mda");
 }
 
-TEST_CASE("a name in the class's table is no formula and takes one field") {
+TEST_CASE("a name in the class's table is not a formula, and takes one field") {
   CHECK(for_table("Lovelace, \"Ada\"") == "Lovelace   Ada");
   CHECK(for_table("=1+1") == "1+1");
   CHECK(for_table("@-+= ") == "");
@@ -318,7 +318,7 @@ TEST_CASE("any bytes have a key, and it does not depend on their order") {
   }
 }
 
-TEST_CASE("exercise 7 keeps the name that it was begun with, and draws by it from then on") {
+TEST_CASE("exercise 7 keeps the first name that it was graded with, and draws its numbers by it") {
   // In a checkout of its own, in which answers/ is empty.
   const auto in_checkout = [](const std::string& command) {
     const testing::Folder folder;
@@ -342,7 +342,7 @@ TEST_CASE("exercise 7 keeps the name that it was begun with, and draws by it fro
       "student:\".\n"));
 }
 
-TEST_CASE("a class's answers are graded with the numbers of the names that they were drawn by") {
+TEST_CASE("a class's answers are graded with the numbers that were drawn for their names") {
   const testing::Folder folder;
   const std::string nameless = testing::contents("exercises/solutions/07-occupancy.txt");
   folder.write("Lovelace Ada_12_assignsubmission_file_07-occupancy.txt", wrong_for("ada lovelace"));
@@ -373,7 +373,7 @@ TEST_CASE("a class's answers are graded with the numbers of the names that they 
   CHECK(has_row("hoppergrace", "another name,–,–,–,no,Ada   =1  Lovelace,,5,"));
   CHECK(has_row("Emmy Noether", "failed,0,–,–,no,Emmy Noether,,5,"));
   CHECK(has_row("bob", "another name,–,–,–,no,Bob\\x1b[2J,,5,"));
-  // What is the answer to another exercise by its name is not taken for this one's.
+  // A file named for another exercise is not taken as this one's answer.
   for (const char* student : {"two files", "of another", "Ada King"}) {
     CHECK(has_row(student, "not handed in,0,"));
   }
@@ -381,22 +381,23 @@ TEST_CASE("a class's answers are graded with the numbers of the names that they 
       contains(output.out, "a folder of several files; name the one that counts 07-occupancy.txt"));
   CHECK(contains(output.out, "answers that say another name than the student's: 2"));
 
-  const auto told = [&](const std::string& student) {
+  const auto feedback_of = [&](const std::string& student) {
     return testing::contents(folder / ("class-feedback/" + student + ".txt"));
   };
-  CHECK(contains(told("hoppergrace"), "\"hoppergrace\" is another name."));
-  CHECK(contains(told("hoppergrace"), "is for the lecturer to say"));
-  // What the class is told is not what the students have asked for.
-  CHECK(!contains(told("hoppergrace"), "hint level"));
-  CHECK(contains(told("turingalan"), "drawn for Alan Turing:"));
-  CHECK(!contains(told("turingalan"), "is another name"));
+  CHECK(contains(feedback_of("hoppergrace"), "\"hoppergrace\" is another name."));
+  CHECK(contains(feedback_of("hoppergrace"), "is for the lecturer to say"));
+  // The class's feedback does not depend on the hint levels that the students used.
+  CHECK(!contains(feedback_of("hoppergrace"), "hint level"));
+  CHECK(contains(feedback_of("turingalan"), "drawn for Alan Turing:"));
+  CHECK(!contains(feedback_of("turingalan"), "is another name"));
   if (nameless.empty()) return;
   CHECK(has_row("nameless", "failed,0,–,–,no,nameless,,5,"));
-  CHECK(contains(told("nameless"), "these answers are for the kernels drawn without a name"));
+  CHECK(
+      contains(feedback_of("nameless"), "these answers are for the kernels drawn without a name"));
 }
 
 // With Q = 5, M*(K - K/Q) is 4*M*K/Q, which is another mistake. This seed draws it first.
-TEST_CASE("a formula that is a typical mistake in one case by chance is not told so") {
+TEST_CASE("a formula that equals a typical mistake in only one case is not called that mistake") {
   const testing::Folder folder;
   folder.write("answer.txt", "answer received_1d: M*(K - K/Q)\n");
   const testing::Output graded = testing::run(

@@ -1,5 +1,5 @@
-// assemble SKELETON ANSWER: the file to compile, on stdout. Exit code 1: nothing is written in the
-// answer yet; 2: it is refused.
+// assemble SKELETON ANSWER: the file to compile, on stdout. Exit code 1: the answer's regions are
+// still empty; 2: the answer is refused.
 // assemble --empty KERNEL: the kernel with nothing in its regions.
 #include <cstdio>
 #include <fstream>

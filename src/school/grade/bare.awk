@@ -1,6 +1,6 @@
-# What is written in an answer, without comments and spaces, so that two answers can be compared: of its
-# marked regions, or of all where it has none, and the `answer NAME: TEXT` lines that have a text, but
-# for the student's name. Of formulas (-v formulas=1) those lines alone.
+# The text of an answer without comments and spaces, so that two answers can be compared: its marked
+# regions, or the whole file if it has none, and the `answer NAME: TEXT` lines that have a text, except
+# the student's name. For formulas (-v formulas=1), only those lines.
 BEGIN { all = 1 }
 {
   sub(/\r$/, "")

@@ -1,17 +1,17 @@
-# blame.awk: whether the line that a student is told has to do with the mistake.
+# blame.awk: whether the line that a message names has to do with the mistake.
 #
-#   diff ANSWER SOLUTION | awk -v said=TEXT -f src/school/grade/blame.awk - ANSWER
+#   diff ANSWER SOLUTION | awk -v hint=TEXT -f src/school/grade/blame.awk - ANSWER
 #
-# TEXT is what the grader says at HINT=2. Of the lines of ANSWER that it names, at least one must
-# - be one that the solution changes,
-# - or use a name that is declared or assigned on such a line, on either side, or an index that is
-#   computed from such a name, or what is assigned under a condition or in a loop that is changed,
-# - or stand under such a condition or loop, or behind a guard that returns, or between two braces
-#   of which the solution moves one,
-# - or be told of for want of what orders threads and copies, which the solution changes.
-# Prints the lines that are named where none of them does.
+# TEXT is the grader's message at HINT=2. At least one of the lines of ANSWER that it names must
+# - be changed by the solution,
+# - or use a name that is declared or assigned on a changed line, on either side, or an index that is
+#   computed from such a name, or a variable that is assigned in a changed loop or condition,
+# - or be in such a condition or loop, or after a guard that returns, or between two braces of which
+#   the solution moves one,
+# - or lack what orders threads and copies, which the solution adds.
+# If none does, prints the lines that the message names.
 
-BEGIN { all = said }
+BEGIN { all = hint }
 
 function names_in(text,    rest, name) {
   sub(/\/\/.*/, "", text)
@@ -31,7 +31,7 @@ function names_in(text,    rest, name) {
   }
 }
 
-# Whether a declared name stands in the text.
+# Whether the text contains a declared name.
 function uses_a_name(text,    name) {
   for (name in declared) {
     if (text ~ "(^|[^A-Za-z0-9_])" name "([^A-Za-z0-9_]|$)") return 1
@@ -46,7 +46,7 @@ function indent(text) {
 
 function is_control(text) { return text ~ /^ *(}? *else|if|for|while)( |\(|$)/ }
 
-# Whether line n stands under what was a control statement of that indentation in front of line `at`.
+# Whether line n is within the control statement of that indentation before line `at`.
 function stands_under(at, depth, n,    i) {
   if (n < at) return 0
   for (i = at; i <= n; ++i) {
@@ -55,7 +55,7 @@ function stands_under(at, depth, n,    i) {
   return 1
 }
 
-# The diff: what is changed at which line of the answer.
+# The diff: which lines of the answer are changed, and how.
 NR == FNR && /^[0-9]/ {
   split($0, of, /[acd]/)
   split(of[1], range, ",")
@@ -73,7 +73,7 @@ NR == FNR && /^[<>]/ {
     if (!braces++) first_brace = first
     last_brace = last
   }
-  # Under a line of the answer stands what comes behind all that was changed with it.
+  # The code after a line of the answer also comes after everything that was changed with that line.
   if (is_control(text)) {
     control[++controls] = last + 1
     depth[controls] = indent(text)
@@ -86,7 +86,7 @@ NR == FNR { next }
 { line[FNR] = $0 }
 
 END {
-  # What is assigned under such a statement.
+  # What is assigned within such a statement.
   for (c = 1; c <= controls; ++c) {
     for (n = control[c]; n <= FNR && stands_under(control[c], depth[c], n); ++n) names_in(line[n])
   }
@@ -99,9 +99,9 @@ END {
     }
     for (name in declared) --known
   } while (known < 0)
-  while (match(said, /lines? [0-9]+((, | and )[0-9]+)*/)) {
-    numbers = substr(said, RSTART + 5, RLENGTH - 5)
-    said = substr(said, RSTART + RLENGTH)
+  while (match(hint, /lines? [0-9]+((, | and )[0-9]+)*/)) {
+    numbers = substr(hint, RSTART + 5, RLENGTH - 5)
+    hint = substr(hint, RSTART + RLENGTH)
     named = named " " numbers
     gsub(/[^0-9]+/, " ", numbers)
     count = split(numbers, number, " ")

@@ -17,15 +17,15 @@
 #include "text/numbers.h"
 #include "try/guarded_kernel.h"
 
-// The skeleton's host function, with the student's region in the kernel that it launches; null in
-// an exercise without a kernel.
+// The skeleton's host function. The kernel that it launches has the student's region. Null in an
+// exercise without a kernel.
 [[gnu::weak]] void run(Shape shape, const float* A, const float* B, float* C);
 
 namespace grade {
 
 namespace {
 
-constexpr std::uint32_t kUntouched = 0x7fc0dead;  // a NaN that no computation yields
+constexpr std::uint32_t kUntouched = 0x7fc0dead;  // a NaN that no computation produces
 
 std::size_t index(
     Order order, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
@@ -80,7 +80,7 @@ bool element_is_right(const Case& c, const Expected& e, std::size_t at, float va
       .bound_ok;
 }
 
-// How far the results are from the exact ones, all told. One that is not a number counts as 0.
+// The norm of all differences between the results and the exact ones. A NaN counts as 0.
 class Deviation {
  public:
   void add(double value, double exact) {
@@ -106,8 +106,9 @@ std::int64_t rows_of_ldmatrix(const model::Counts& counts) {
   return rows;
 }
 
-// A matrix between two stretches of memory that nobody may touch. They are traced like it, under
-// names of their own, so that an access beside the matrix has a line; and they are NaN.
+// A matrix between two stretches of memory that no thread may access. They are traced, too, under
+// names of their own, so that the line of an access outside of the matrix is known; and they
+// contain NaN.
 class Fenced {
  public:
   Fenced(const std::string& name, const lab::Floats& matrix)
@@ -177,7 +178,7 @@ bool on_fenced(
 
 std::array<bool, 3> by_columns(const Multiplication& product) {
   const bool A = product.A != Order::rows;
-  // What stands for B is A, so its columns are A's rows.
+  // A takes the place of B, so B's columns are A's rows.
   const bool B = product.lower_triangle_of_AAt ? !A : product.B != Order::rows;
   return {A, B, product.C != Order::rows};
 }
@@ -192,7 +193,7 @@ const model::Gpu& grading_gpu() {
 }
 
 void run_traced(Case& c, machine::Machine machine) {
-  // The skeletons have none, and what is elsewhere in the program is no place to keep things.
+  // The skeletons have none, and an answer must not keep data in other variables of the program.
   machine.own_variables = false;
   std::optional<machine::Launch> first;
   machine.launched = [&](const machine::Launch& launch, const model::Counts&) {
@@ -229,16 +230,16 @@ void run_watched(Case& c, bool audited) {
   guard::on_fresh_thread([&] { guard::watched([&] { run_traced(c, machine); }); });
 }
 
-guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs) {
-  guard::Guard guard = attempt::kernel_guard(limit_s, said_by, "the kernel");
-  // For each run what the parent waits for its kernel at the most, and a minute for all the rest.
+guard::Guard case_guard(double limit_s, const std::string& program_name, std::size_t runs) {
+  guard::Guard guard = attempt::kernel_guard(limit_s, program_name, "the kernel");
+  // For each run the time limit of its kernel, and a minute for everything else.
   guard.whole_limit_s = 60 + static_cast<double>(runs) * (limit_s + 3);
   return guard;
 }
 
 void lock_child(std::size_t runs, const std::string& folder, const std::string& answer) {
-  trace::why_no_audit();  // it may be tried before the lock only
-  // The ladder's kernels may stand in for an answer.
+  trace::why_no_audit();  // it can be tried only before the lock
+  // The ladder's kernels may take the place of an answer.
   const std::string skeleton = "exercises/" + folder + "/kernel.cu";
   attempt::lock_kernels_child(2 * runs, {answer, skeleton, "gemm_steps.cu"});
 }
@@ -270,7 +271,7 @@ void measure(Case& c) {
   }
 
   const model::Counts& counts = *c.row.counts;
-  // A block that was abandoned left elements unwritten for another reason.
+  // A block that was stopped left elements unwritten because of that.
   c.never_written = c.never_written && !model::has_fatal(counts);
   c.hazards = std::count_if(
       counts.hazards.begin(), counts.hazards.end(),
@@ -361,7 +362,7 @@ bool same(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
 }
 
-// What a student's formula sees of a case.
+// The values of a case that a student's formula may use.
 Values given_in(const Case& c) {
   Values given = {{"M", c.shape.M}, {"N", c.shape.N}, {"K", c.shape.K}};
   for (const auto& [name, value] : c.measures) {
@@ -370,7 +371,7 @@ Values given_in(const Case& c) {
   return given;
 }
 
-// In one case alone, two formulas may be equal by chance.
+// In a single case, two formulas may be equal by chance.
 bool same_in_all(const std::string& one, const std::string& other, std::span<const Case> cases) {
   try {
     return std::ranges::all_of(cases, [&](const Case& c) {
@@ -382,7 +383,7 @@ bool same_in_all(const std::string& one, const std::string& other, std::span<con
   }
 }
 
-// What there is to say of one formula that is handed in.
+// The complaint about one formula that was handed in.
 std::optional<Complaint> complaint_about(
     const Question& question, const std::string& answer, std::span<const Case> cases,
     const std::string& counter) {

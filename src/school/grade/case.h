@@ -15,31 +15,31 @@
 
 namespace grade {
 
-// A and B for `shape`, and a C in which every element is a NaN that no computation yields.
+// A and B for `shape`, and a C in which every element is a NaN that no computation produces.
 Case drawn_case(const Shape& shape, std::uint64_t seed);
 
-// The GPU that grading is about: its limits are a launch's.
+// The GPU that grading assumes. Launches must keep its limits.
 const model::Gpu& grading_gpu();
 
 // Runs the student's kernel, all blocks traced, and fills in what it did: C, the counts, the
 // launch. To be called under guard::watched.
 void run_traced(Case& c, machine::Machine machine);
 
-// The same under guard::watched, on threads of its own: shared memory is thread-local here, and
-// what another case left in it would change what a kernel reads that has stored nothing to it.
-// `audited`: its first block is compared with what was announced to the tracer.
+// The same under guard::watched, on fresh threads: shared memory is thread-local here, so a kernel
+// that reads it before it stores would otherwise see the values of another case. `audited`: the
+// accesses of its first block are compared with what was announced to the tracer.
 void run_watched(Case& c, bool audited = false);
 
-// Once more, with the blocks that `recorder` wants recorded.
+// Runs it again, and records the blocks that `recorder` selects.
 void run_recorded(Case& c, trace::Recorder& recorder);
 
-// The guard of a process that calls lock_child(runs, ...), and then run_watched() so often,
-// and run_recorded() no more often than that.
-guard::Guard case_guard(double limit_s, const std::string& said_by, std::size_t runs);
+// The guard of a process that calls lock_child(runs, ...), then run_watched() `runs` times, and
+// run_recorded() at most as often.
+guard::Guard case_guard(double limit_s, const std::string& program_name, std::size_t runs);
 void lock_child(std::size_t runs, const std::string& folder, const std::string& answer);
 
-// Gives `trace` what the kernel may touch and a call of it, and brings what it stores back to c.C.
-// Returns whether the memory beside A, B and C is as it was.
+// Gives `trace` the kernel's memory and a call of the kernel, and copies what it stores back to
+// c.C. Returns whether the memory around A, B and C is unchanged.
 bool on_fenced(
     Case& c,
     const std::function<
@@ -53,22 +53,22 @@ std::array<const char*, 3> array_names(const Multiplication& product);
 
 // Fills in the rest: compares C with the reference, sets the measures, and marks missed targets.
 //
-// Measures, by their names in formulas: M N K and the variant's sizes; results (elements of C that
-// are to be computed), blocks, block_threads, threads (of the launch), smem_bytes (of a block,
-// static and dynamic), barriers (of the blocks, all told), bank_conflicts (loads and stores), mmas
-// (of the warps, all told), ldmatrix_rows (addresses that lanes give to ldmatrix: each counts as a
-// smem_load of 16 bytes), local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load
-// and smem_store: Ss (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and
-// most_Ss, the accesses of the thread with the most. cp.async counts as a gmem_load and a
-// smem_store, and once more as async_copies; async_load_floats are what it loads from global
-// memory, and async_store_floats what it stores, also from elsewhere. in_flight_bytes: what
-// cp.async had on its way for a warp, summed over all requests that load from shared memory.
-// relative_error: the norm of the results' errors by that of the exact results; bias: the part of
-// an exact result by which they are too large on average, negative if they are too small.
+// Measures, by their names in formulas: M N K and the variant's sizes; results (elements of C to
+// compute), blocks, block_threads, threads (of the launch), smem_bytes (of a block, static and
+// dynamic), barriers (of all blocks), bank_conflicts (loads and stores), mmas (of all warps),
+// ldmatrix_rows (addresses that lanes give to ldmatrix: each counts as a smem_load of 16 bytes),
+// local_bytes (of a thread), and for S of gmem_load, gmem_store, smem_load and smem_store: Ss
+// (accesses: gmem_loads), S_floats, S_requests, S_sectors or S_wavefronts, and most_Ss, the
+// accesses of the thread with the most. cp.async counts as a gmem_load and a smem_store, and also
+// among async_copies; async_load_floats are those that it loads from global memory, and
+// async_store_floats those that it stores, from any source. in_flight_bytes: the bytes that
+// cp.async had in flight for a warp, summed over all requests that load from shared memory.
+// relative_error: the norm of the results' errors divided by that of the exact results; bias: the
+// part of an exact result by which they are too large on average, negative if they are too small.
 void measure(Case& c);
 
-// What the counts call the memory behind a matrix, and before it: "outside of A",
-// "outside of the begin of A".
+// The counts' names for the memory after a matrix, and before it: "outside of A", "outside of the
+// begin of A".
 inline constexpr const char* kOutside = "outside of ";
 inline constexpr const char* kBefore = "outside of the begin of ";
 inline constexpr std::size_t kFence = 1 << 18;  // floats on either side of a matrix

@@ -1,15 +1,17 @@
 #!/bin/bash
-# check.sh BUILD [EXERCISE...]: whether the exercises and their grader keep what they promise. For every
-# exercise: its solution passes, its skeleton is the solution with the regions emptied and fails,
-# and so do the ladder's kernels and at least three typical wrong answers, these with their own hints.
-# Honest answers in many styles pass. Every attempt to deceive the grader fails, for the right reason.
-# And the solution fails with any of its indices wrong, whatever shapes are drawn. With
-# GEMM_STEPS_TEST_ALL=1 all of that, the wrong indices with SEEDS (else four of 1 to 20, other ones each
-# time). Otherwise every third kernel of the ladder and every sixteenth wrong index with one seed, and
-# all answers with GEMM_STEPS_THOROUGH=1; or else a sixth of all that, and a third of solutions and
-# skeletons, other ones each time. With GEMM_STEPS_SOLUTIONS=1 only solutions and skeletons.
+# check.sh BUILD [EXERCISE...]: checks the exercises and their grader. For every exercise: its solution
+# passes, its skeleton is the solution with the regions emptied and fails, and so do the ladder's
+# kernels and at least three typical wrong answers, these with their own hints. Honest answers in many
+# styles pass. Every attempt to deceive the grader fails, for the right reason. And the solution fails
+# with any of its indices wrong, whatever shapes are drawn.
 #
-# A line for everything that is not so; exit code 1 then. `make grader` builds what this needs.
+# GEMM_STEPS_TEST_ALL=1 checks all of this, the wrong indices with SEEDS (by default four of 1 to 20,
+# chosen at random). GEMM_STEPS_THOROUGH=1 checks all answers, every third kernel of the ladder, and
+# every sixteenth wrong index with one seed. Without either, a random sixth of the answers and a
+# random third of solutions and skeletons are checked. GEMM_STEPS_SOLUTIONS=1 checks only solutions
+# and skeletons.
+#
+# Prints a line for each failure; the exit code is then 1. `make grader` builds what this needs.
 set -uo pipefail
 export BUILD=$1
 shift
@@ -26,60 +28,61 @@ if [ "${GEMM_STEPS_TEST_ALL:-}" = 1 ]; then
 else
   SEEDS=${SEEDS%%[[:space:]]*} MUTANTS=$((RANDOM % 16))~16p
 fi
-# The numbers of the ladder's stages, but for the one that needs no kernel.
+# The numbers of the ladder's stages, except the one without a kernel.
 export STAGES=$(awk -f src/text/declarations.awk gemm_steps.cu | awk '$1 == "stage" && $2 > 0 { print $2 }' |
   sed -n "$THIRD")
 [ -n "$STAGES" ] || { echo "gemm_steps.cu: no table of stages was found"; exit 1; }
 
-# Grades an answer. $1: a name, $2: what it must come to: passes, fails, wrong (fails, and no line is
-# blamed that the solution leaves as it is), begins (fails, without a warning), honest (passes, and may
-# have warnings); $3: exercise, $4: answer, $5: what it is told, as exercises/TEACHING.md says
+# Grades an answer. $1: a name, $2: the expected result: passes, fails, wrong (fails, and no message
+# names a line that the solution leaves unchanged), begins (fails, without a warning), honest (passes,
+# and may have warnings); $3: exercise, $4: answer, $5: the expected words of the message, as in
+# exercises/TEACHING.md
 one() {
-  local said code blamed flat words
-  said=$(SEED=${SEED:-1} HINT=2 LIMIT=5 src/school/grade/grade.sh "$3" "$4" 2>&1)
+  local output code blamed flat words
+  output=$(SEED=${SEED:-1} HINT=2 LIMIT=5 src/school/grade/grade.sh "$3" "$4" 2>&1)
   code=$?
-  [ $code -le 4 ] || echo "$1: the grader failed: $said"
+  [ $code -le 4 ] || echo "$1: the grader failed: $output"
   case $2 in
-    passes | honest) [ $code = 0 ] || echo "$1 does not pass: $said" ;;
+    passes | honest) [ $code = 0 ] || echo "$1 does not pass: $output" ;;
     fails | wrong | begins) [ $code != 0 ] || echo "$1 passes" ;;
   esac
-  # A line that a student is told must have to do with the mistake.
+  # A line that a message names must have to do with the mistake.
   if [ "$2" = wrong ]; then
     blamed=$(diff "$4" exercises/solutions/"$3".* |
-      awk -v said="$(sed -n '/^detail/,$p' <<< "$said" | tr -s ' \n' '  ')" -f src/school/grade/blame.awk - "$4")
-    [ -z "$blamed" ] || echo "$1 is told line$blamed, which the solution does not change: $said"
+      awk -v hint="$(sed -n '/^detail/,$p' <<< "$output" | tr -s ' \n' '  ')" -f src/school/grade/blame.awk - "$4")
+    [ -z "$blamed" ] || echo "the message for $1 names line$blamed, which the solution does not change: $output"
   fi
-  # What is said may be broken into lines.
-  flat=$(tr -s ' \n' '  ' <<< "$said")
+  # Messages may be broken into lines.
+  flat=$(tr -s ' \n' '  ' <<< "$output")
   while read -r words; do
     case $words in
-      "not: "*) [[ $flat != *"${words#not: }"* ]] || echo "$1 is told \"${words#not: }\": $said" ;;
+      "not: "*) [[ $flat != *"${words#not: }"* ]] || echo "the message for $1 has \"${words#not: }\": $output" ;;
       "later: "*) [[ ${flat#* detail } = *"${words#later: }"* && ${flat%% detail *} != *"${words#later: }"* ]] ||
-        echo "$1 is not told at HINT=2, and only there, \"${words#later: }\": $said" ;;
-      *) [[ $flat = *"$words"* ]] || echo "$1 is not told \"$words\": $said" ;;
+        echo "the message for $1 does not have, at HINT=2 and only there, \"${words#later: }\": $output" ;;
+      *) [[ $flat = *"$words"* ]] || echo "the message for $1 does not have \"$words\": $output" ;;
     esac
   done <<< "${5// | /$'\n'}"
-  if [[ $2 = passes || $2 = begins ]] && grep -q 'warning:' <<< "$said"; then echo "$1 warns: $said"; fi
+  if [[ $2 = passes || $2 = begins ]] && grep -q 'warning:' <<< "$output"; then echo "$1 warns: $output"; fi
 }
 
 # The ladder's kernels on the problem of exercise $1: linked in place of an answer.
 ladder() {
-  local said code stage
+  local output code stage
   . "$BUILD/grade/environment"
   $CXX "$BUILD/src/school/grade/ladder.o" "$BUILD/gemm_steps_traced.o" "$EXERCISE_OBJECTS/$1/exercise.o" \
     "$BUILD/grade/grader.o" $LIBRARIES -o "$CHECKS/ladder-$1" 2>&1 ||
     { echo "the ladder's kernels cannot be run on $1"; return; }
   for stage in $STAGES; do
-    said=$(LADDER_STAGE=$stage "$CHECKS/ladder-$1" --exercise "$1" --brief 1 --seed 1 2>&1)
+    output=$(LADDER_STAGE=$stage "$CHECKS/ladder-$1" --exercise "$1" --brief 1 --seed 1 2>&1)
     code=$?
-    [ $code = 1 ] || echo "stage $stage of the ladder in $1: $said"
+    [ $code = 1 ] || echo "stage $stage of the ladder in $1: $output"
   done
   rm "$CHECKS/ladder-$1"
 }
 
 # The solution $2 of exercise $1 with wrong indices, chosen at run time.
 indices() {
-  local said work=$CHECKS/indices-$1
+  local output work=$CHECKS/indices-$1
   . "$BUILD/grade/environment"
   mkdir "$work" && {
     awk -v into="$work/kernel.cu" -f src/school/grade/index_mutants.awk "$2" > "$work/list" &&
@@ -88,12 +91,12 @@ indices() {
       $CXX -Wl,-z,muldefs "$BUILD/src/school/grade/index_mutants.o" "$work/kernel.o" \
         "$EXERCISE_OBJECTS/$1/exercise.o" "$BUILD/grade/grader.o" $LIBRARIES -o "$work/mutants"
   } 2>&1 || { echo "$2: no mutants could be made"; return; }
-  said=$(sed -n "$MUTANTS" "$work/list" | "$work/mutants" $SEEDS 2>&1) ||
-    echo "$2: wrong indices are not noticed (exit code $?): $said"
+  output=$(sed -n "$MUTANTS" "$work/list" | "$work/mutants" $SEEDS 2>&1) ||
+    echo "$2: wrong indices are not noticed (exit code $?): $output"
   rm -r "$work"
 }
 
-# What is to be done, five words each.
+# The tasks, five words each.
 task() {
   case $2 in
     ladder) ladder "$3" ;;
@@ -104,9 +107,9 @@ task() {
 export -f one ladder indices task
 tasks=()
 
-# The answers that the list of edits $1 makes are to come to $2 in the exercise that they are edits of:
-# those that fail are told the words, of honest ones the words say what is special. Sets `made` to how
-# many.
+# Adds a task for each answer that the list of edits $1 makes; the expected result is $2. The words of
+# an edit are the expected message if the answer fails, and describe an honest answer. Sets `made` to
+# their number.
 add_edits() {
   local folder name answer words file exercise
   made=0
@@ -145,8 +148,8 @@ for exercise in "$@"; do
       echo "$folder/kernel.cu is not $solution with its regions emptied"
     tasks+=("" indices "$exercise" "$solution" "")
   fi
-done > "$checks/said"
-add_edits src/school/grade/deceptions.txt fails >> "$checks/said"
+done > "$checks/failures"
+add_edits src/school/grade/deceptions.txt fails >> "$checks/failures"
 for answer in src/school/grade/deceptions/*.cu; do
   tasks+=("$answer" fails 01-index-and-guard "$answer" "$(sed -n '1s|^// expect: ||p' "$answer")")
 done
@@ -162,6 +165,6 @@ for ((t = 0; t < ${#tasks[@]}; t += 5)); do
   few+=("${tasks[@]:t:5}")
 done
 tasks=("${few[@]}")
-printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$jobs" bash -c 'task "$@"' check >> "$checks/said"
-cat "$checks/said"
-[ ! -s "$checks/said" ]
+printf '%s\0' "${tasks[@]}" | xargs -0 -n 5 -P "$jobs" bash -c 'task "$@"' check >> "$checks/failures"
+cat "$checks/failures"
+[ ! -s "$checks/failures" ]

@@ -21,7 +21,7 @@ struct Output {
   std::string text;  // stdout and stderr
 };
 
-// In an environment that says nothing but where `make grader` has built: beside the tests.
+// The environment contains only the folder in which `make grader` has built: beside the tests.
 Output bash(const std::string& command) {
   const testing::Output output =
       testing::run("export BUILD='" + testing::built().string() + "'; exec 2>&1; " + command);
@@ -32,8 +32,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The answer that the edit `name` of `list` makes, in `folder`. Most are edits of solutions; where
-// those are not here it says so, and returns nothing.
+// The answer that the edit `name` of `list` makes, in `folder`. Most are edits of solutions. If
+// these are missing, prints a message and returns nothing.
 fs::path edited(const testing::Folder& folder, const std::string& list, const std::string& name) {
   if (fs::exists(list)) {
     const Output made =
@@ -66,7 +66,7 @@ std::string grade_class(const testing::Folder& folder, const std::string& settin
 
 }  // namespace
 
-TEST_CASE("a class is graded: a row for every student and exercise, and copies are found") {
+TEST_CASE("a class's table has a row for every student and exercise, and copies are found") {
   const testing::Folder folder, answers;
   const fs::path no_guard = edited(answers, kFirst, "no_guard");
   if (no_guard.empty()) return;
@@ -93,7 +93,7 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   fs::create_directories(folder.path() / "idle");
   folder.write(
       "good/01-index-and-guard.cu", testing::contents("exercises/solutions/01-index-and-guard.cu"));
-  // What might lead out of the folder, or into a spreadsheet's formulas.
+  // Names that might lead out of the folder, or act as formulas in a spreadsheet.
   folder.write("=1+1/01-index-and-guard.cu", wrong);
   folder.write("line\nbreak/01-index-and-guard.cu", wrong);
   fs::create_directories(folder.path() / "linker");
@@ -123,7 +123,7 @@ TEST_CASE("a class is graded: a row for every student and exercise, and copies a
   CHECK(!fs::exists(folder / "class.csv.partial"));
 }
 
-TEST_CASE("a class's grading that was interrupted goes on, and grades nothing twice") {
+TEST_CASE("an interrupted grading of a class continues, and grades nothing twice") {
   const testing::Folder folder, answers;
   const fs::path racing = edited(answers, kFourth, "no_second_barrier");
   if (racing.empty()) return;
@@ -132,8 +132,8 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   folder.write("bob/04-tile-and-barriers.cu", answer + "\n");
   const std::string digest =
       bash("sha256sum < '" + folder / "ada/04-tile-and-barriers.cu" + "'").text.substr(0, 16);
-  // A verdict that cannot be, so that it shows whether it was kept; one of a file that has changed
-  // since; and the beginning of a row.
+  // An impossible verdict, which shows whether it was kept; one for a file that has changed since;
+  // and the beginning of a row.
   folder.write(
       "class.csv.partial", "# seed 77\n\"ada\",04-tile-and-barriers,passed,3,yes,yes,yes,–,,77," +
                                digest + "\n" +
@@ -157,7 +157,7 @@ TEST_CASE("a class's grading that was interrupted goes on, and grades nothing tw
   CHECK(!fs::exists(partial));
 }
 
-TEST_CASE("what grade-class cannot make sense of is refused in a sentence") {
+TEST_CASE("a folder that grade-class does not understand is refused in a sentence") {
   const testing::Folder folder, odd;
   odd.write("class.csv/01-index-and-guard.cu", "");
   odd.write("other-feedback/mine.txt", "");
@@ -189,7 +189,7 @@ TEST_CASE("make grade-class takes settings from its command line, and none from 
   const testing::Folder folder;
   folder.write(
       "ann/01-index-and-guard.cu", testing::contents("exercises/01-index-and-guard/kernel.cu"));
-  // Nothing is to be built here: what lies in the build folder counts as made.
+  // Nothing is built here: the contents of the build folder count as up to date.
   const Output output = bash(
       "mapfile -t built < <(find \"$BUILD\" -type f)\n"
       "OUT=/nonexistent/class.txt DIR=/nonexistent EX=99 SEED=x JOBS=x LIMIT=x HINT=9 STUDENT=x "
@@ -203,7 +203,7 @@ TEST_CASE("make grade-class takes settings from its command line, and none from 
       "\n\"ann\",01-index-and-guard,nothing written yet,"));
 }
 
-TEST_CASE("the highest hint level is recorded and told, and a level that is none is refused") {
+TEST_CASE("the highest hint level is recorded and printed, and an invalid level is refused") {
   const testing::Folder folder;
   const std::string record = folder / "grades.csv";
   const std::string grade = "RECORD='" + record + "' SEED=5 src/school/grade/grade.sh 1 ";
@@ -221,7 +221,7 @@ TEST_CASE("the highest hint level is recorded and told, and a level that is none
       "[-0-9]{10}T[:0-9]{8}Z,01-index-and-guard,5,0,failed\n"));
 }
 
-TEST_CASE("a hint of level 2 says which index an array does not have, and of which dimension") {
+TEST_CASE("a hint of level 2 names the index that is out of range, and its dimension") {
   const testing::Folder folder;
   const fs::path racing = edited(folder, kFourth, "no_second_barrier");
   if (racing.empty()) return;
@@ -239,7 +239,7 @@ TEST_CASE("a hint of level 2 says which index an array does not have, and of whi
                        ", in a dimension whose indices go from 0 to 7"));
 }
 
-TEST_CASE("an answer in any folder called src is told the line where it was stopped") {
+TEST_CASE("an answer in any folder called src gets the line where it was stopped") {
   const testing::Folder folder;
   folder.write(
       "src/01-index-and-guard.cu", testing::contents(edited(folder, kDeceptions, "endless")));
@@ -254,7 +254,7 @@ TEST_CASE("an answer in any folder called src is told the line where it was stop
   CHECK((stopped_at(output, "while (M > 0)") || stopped_at(output, "if (K < 0)")));
 }
 
-TEST_CASE("an answer is shown and stepped through, also one that fails") {
+TEST_CASE("an answer is shown and stepped through, even if it fails") {
   const testing::Folder folder;
   const std::string record = folder / "grades.csv";
   const std::string page = folder / "page.html";
@@ -279,7 +279,7 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(contains(stepped.text, "As 8 x 16"));
   CHECK(contains(stepped.text, "with no barrier between them"));
 
-  // Of A, column by column in this exercise, what lies together is shown as a row.
+  // A is stored column by column in this exercise, so a column of it is shown as a row.
   const Output columns = bash(
       "INSPECT=step INSPECT_FLAGS='--frame 1 --print' " + settings +
       "src/school/grade/grade.sh 3 " + edited(folder, kThird, "c_by_rows").string());
@@ -287,7 +287,7 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(testing::first_match(
       columns.text, "A \\d+ x (\\d+) [^]*C \\(\\1 x |C \\((\\d+) x [^]*A \\d+ x \\2 "));
 
-  // So is C: a warp for each of its columns.
+  // So is C, with a warp for each of its columns.
   const Output by_columns = bash(
       "SEED=2 INSPECT=show " + settings + "src/school/grade/grade.sh 3 " +
       edited(folder, kThird, "a_by_rows").string());
@@ -322,7 +322,7 @@ TEST_CASE("an answer is shown and stepped through, also one that fails") {
   CHECK(contains(sized.text, "an exercise draws its own shapes"));
 }
 
-// The table of a class: what is read, which points are given, and what each student is told.
+// The table of a class: what is read, which points are given, and each student's feedback.
 
 namespace {
 
@@ -335,8 +335,7 @@ std::string with(const std::string& code) {
 
 }  // namespace
 
-TEST_CASE(
-    "what learning platforms export is graded, and what is no plain file is not even opened") {
+TEST_CASE("exports of learning platforms are graded, and only plain files are opened") {
   const testing::Folder folder;
   const std::string skeleton = with(""), begun = with("  asm(nop);");
   const auto hand_in = [&](const std::string& name, const std::string& text) {
@@ -384,14 +383,14 @@ TEST_CASE(
   CHECK(contains(output.text, "device/01-index-and-guard.cu: left out, it is a link"));
   CHECK(contains(output.text, "10 students, 1 exercises"));
 
-  // What each is told, in the words of the hint level and without paths of this machine.
-  const std::string told = testing::contents(folder / "class-feedback/Ada L.txt");
-  CHECK(told.starts_with("Ada L\n\n01-index-and-guard: refused, 0 of 3 points\n"));
-  CHECK(contains(told, "\n  01-index-and-guard.cu:8: asm: inline PTX"));
+  // Each student's feedback, in the words of the hint level and without paths of this machine.
+  const std::string feedback = testing::contents(folder / "class-feedback/Ada L.txt");
+  CHECK(feedback.starts_with("Ada L\n\n01-index-and-guard: refused, 0 of 3 points\n"));
+  CHECK(contains(feedback, "\n  01-index-and-guard.cu:8: asm: inline PTX"));
   CHECK(contains(testing::contents(folder / "class-feedback/fifo.txt"), ": not handed in\n"));
   CHECK(fs::exists(folder.path() / "class-feedback/J\u00fcrgen, \"J\".txt"));
 
-  // Another run replaces all of it, and takes none of it for a student's.
+  // Another run replaces all of it, and mistakes none of it for a student's file.
   hand_in("class-feedback/old.txt", "");
   const Output again = bash(grade_class(folder, "EX=1"));
   CAPTURE(again.text);
@@ -401,7 +400,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a class's points: one for right, and where it is, one for no hazard and one for the target") {
+    "a class's points: one for a right result, then one for no hazard and one for the target") {
   const testing::Folder folder;
   const std::string where =
       "const int row = blockIdx.y * blockDim.y + threadIdx.y;\n"
@@ -433,7 +432,7 @@ TEST_CASE(
       "01-index-and-guard: failed, 2 of 3 points\n"));
 }
 
-TEST_CASE("an answer that takes too long altogether is told from a kernel that does") {
+TEST_CASE("an answer that takes too long in total is distinguished from a kernel that does") {
   const testing::Folder folder;
   folder.write("slow/01-index-and-guard.cu", with("  while (M > 0) {\n    if (K < 0) break;\n  }"));
   const Output output = bash("ANSWER_S=1 " + grade_class(folder, "EX=1 LIMIT=30"));
@@ -444,9 +443,10 @@ TEST_CASE("an answer that takes too long altogether is told from a kernel that d
       "  compiling and running it took more than 1 s altogether\n"));
 }
 
-TEST_CASE("where the system grants no lock, a class is graded without, and that is said once") {
+TEST_CASE(
+    "where the system grants no lock, a class is graded without it, and one message says so") {
   const testing::Folder folder, program;
-  // Runs a command as on a system that does not know the call which locks.
+  // Runs a command as on a system without the call that locks a process.
   program.write("without_lock.cpp", R"(
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -483,9 +483,9 @@ int main(int, char** command) {
   const std::string sentence =
       "grade: this system grants no filter of system calls (Function not "
       "implemented), so the kernel runs under limits alone";
-  const std::size_t said = output.text.find(sentence);
-  CHECK(said != std::string::npos);
-  CHECK(output.text.find(sentence, said + 1) == std::string::npos);
+  const std::size_t place = output.text.find(sentence);
+  CHECK(place != std::string::npos);
+  CHECK(output.text.find(sentence, place + 1) == std::string::npos);
   CHECK(contains(
       testing::contents(folder / "class.csv"), "\n\"bob\",01-index-and-guard,failed,0,no,"));
   CHECK(!contains(testing::contents(folder / "class-feedback/bob.txt"), "grants no filter"));

@@ -19,7 +19,7 @@ namespace grade {
 
 namespace {
 
-// A matrix as it lies in memory: so many lines, each as a whole.
+// A matrix as it is stored: this many contiguous lines.
 struct Lines {
   std::int64_t count, length;
   bool are_columns;
@@ -74,7 +74,7 @@ bool is_outside(const model::LineCounts& line) {
   return line.array.starts_with(kOutside);
 }
 
-// Which matrix the memory called `array` lies beside: 0 for A to 2 for C.
+// The matrix next to which the memory named `array` is: 0 for A to 2 for C.
 int matrix_beside(const std::string& array) {
   const auto names = array_names(exercise.product);
   for (int matrix = 0; matrix < 3; ++matrix) {
@@ -87,7 +87,7 @@ const lab::Floats& floats_of(const Case& c, int matrix) {
   return matrix == 0 ? c.A : matrix == 1 ? c.B : c.C;
 }
 
-// The position of a byte in that matrix, or in the memory beside it, in floats from the matrix's
+// The position of a byte in that matrix, or in the memory around it, in floats from the matrix's
 // start.
 std::int64_t float_at(const Case& c, int matrix, const std::string& array, std::uint64_t byte) {
   const std::int64_t at = static_cast<std::int64_t>(byte) >> 2;
@@ -100,8 +100,8 @@ struct Reach {
   std::int64_t block, thread, at;  // `at`: in floats from the matrix's start
 };
 
-// The first thread of the recorded blocks that reaches beside the matrix on that line. The request
-// of a warp that goes to both belongs to the one that its first lane asks for.
+// The first thread of the recorded blocks that accesses memory outside of the matrix on that line.
+// A warp's request to both belongs to the one that its first lane accesses.
 std::optional<Reach> first_reach(
     const Case& c, const model::Recording& recording, const model::LineCounts& line) {
   const int matrix = matrix_beside(line.array);
@@ -182,7 +182,7 @@ std::vector<const model::LineCounts*> lines_counted(const Case& c, const Target&
   return lines;
 }
 
-// The line of which `of` says most; null where it says of none more than 0.
+// The line with the greatest value of `of`; null if no value is above 0.
 template <class Of>
 const model::LineCounts* most(const std::vector<const model::LineCounts*>& lines, Of of) {
   const auto found =
@@ -205,7 +205,7 @@ std::string each_takes(const model::LineCounts& line, std::int64_t pieces) {
   return text::printed("%.4g ", each) + name;
 }
 
-// What two lanes of the costliest request are to each other that makes it cost so much.
+// How two lanes of the costliest request are related, which makes it so costly.
 std::string lanes_apart(const model::LineCounts& line) {
   const model::WarpAccess& access = line.worst;
   for (int first = 0; first < 32; ++first) {
@@ -225,12 +225,12 @@ std::string lanes_apart(const model::LineCounts& line) {
   return "";
 }
 
-// What the line's requests take where neither banks nor sectors are wasted.
+// What the line's requests cost if they waste neither banks nor sectors.
 std::int64_t needed(const model::LineCounts& line) {
   return line.pieces - line.bank_conflicts - line.uncoalesced;
 }
 
-// Wavefronts or sectors that full warps would not take.
+// Wavefronts or sectors that full warps would not need.
 std::int64_t for_idle_lanes(const model::LineCounts& line) {
   const std::int64_t piece_bytes = line.shared ? 128 : 32;
   return needed(line) - (line.executions * line.bytes + piece_bytes - 1) / piece_bytes;
@@ -246,7 +246,7 @@ std::string happens(const model::LineCounts& line) {
          ", by all threads together";
 }
 
-// "line 27", "lines 27, 31 and 34": where the kernel's text has these words, outside of comments.
+// "line 27", "lines 27, 31 and 34": the lines of the kernel with these words, outside of comments.
 std::string lines_with(const Case& c, std::string_view words) {
   std::vector<int> numbers;
   int number = 1;
@@ -342,7 +342,7 @@ Complaint complaint_about_cost(const Case& c, const Target& target) {
 namespace {
 
 constexpr int kMostLocalBytes = 1020;  // 255 registers, all that a thread can have
-// What functions keep on the stack beside variables, where nothing is optimized.
+// What functions keep on the stack besides variables, in unoptimized code.
 constexpr int kBesideVariables = 256;
 
 bool may_spill(const Case& c) {
@@ -359,7 +359,7 @@ std::string wrong_pattern(const Case& c) {
     return "not every element of " + result_name() +
            " has a thread that stores it, or that thread leaves too early";
   }
-  // Of this size is what a variable holds that was never set (NOT_ZERO in grade.mk).
+  // An uninitialized variable has a value of this magnitude (NOT_ZERO in grade.mk).
   constexpr float kNeverSet = 1e37f;
   if (std::abs(c.first.value) > kNeverSet) {
     return "results are as large as no sum can be: a variable is used before it is set";
@@ -390,7 +390,7 @@ std::string store_lines(const Case& c) {
   return lines.empty() ? "" : "; " + result_name() + " is stored on line " + lines;
 }
 
-// "; thread (3, 0) of block (1, 4) stores it": who did, where anybody did.
+// "; thread (3, 0) of block (1, 4) stores it": the thread that did, if one did.
 std::string stored_by(const Case& c) {
   if (c.wrong_at >= c.writers.size() || c.writers[c.wrong_at] == 0) return "";
   const std::uint64_t in_launch = c.writers[c.wrong_at] - 1, threads = c.launched.threads();
@@ -421,7 +421,7 @@ Complaint about_wrong_result(const Case& c) {
       Gravity::wrong};
 }
 
-// What the kernel does there is not counted, or counted although it is not done.
+// An access of the kernel there is not counted, or an access is counted that it does not make.
 Complaint about_surprise(const Case& c) {
   model::Audit audit = c.audit;
   trace::resolve_lines(audit, trace::kernel_lines(c.kernel));
@@ -432,9 +432,8 @@ Complaint about_surprise(const Case& c) {
       line > 0 ? text::printed("line %d", line) : "no line is known", Gravity::uncounted};
 }
 
-// The report's sentence, with an element of a matrix named by its row and column. What the report
-// says would mend it is left out: an atomic or one more barrier may be just what the exercise does
-// not allow.
+// The report's sentence, with an element of a matrix named by its row and column. The report's
+// remedy is left out: the exercise may not allow an atomic or another barrier.
 Complaint about_hazard(const Case& c, const model::Hazard& hazard) {
   std::string sentence = report::hazard_sentence(hazard, c.run, c.row);
   sentence.resize(std::min(sentence.size(), sentence.find("; ")));
@@ -465,7 +464,7 @@ Complaint about_target(const Case& c, const Target& target) {
   return complaint;
 }
 
-// The gravest that there is to say of a case that fails.
+// The most serious complaint about a case that fails.
 Complaint gravest(const Case& c) {
   const model::Counts& counts = *c.row.counts;
   if (const auto outside = complaint_about_outside(c)) return *outside;

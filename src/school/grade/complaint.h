@@ -1,4 +1,4 @@
-// From what a kernel did to what a student is told.
+// Turns what a kernel did into messages for the student.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ inline std::string pair_text(std::int64_t number, std::int64_t across) {
       static_cast<long long>(number / across));
 }
 
-// "(3, 0)", of a thread's number in its block.
+// "(3, 0)", from a thread's number in its block.
 inline std::string thread_name(const Case& c, std::int64_t thread) {
   return pair_text(thread, c.row.launch->block.x);
 }
 
-// "(1, 4)", of a block's number in the launch.
+// "(1, 4)", from a block's number in the launch.
 inline std::string block_name(const Case& c, std::int64_t block) {
   return pair_text(block, c.row.launch->grid.x);
 }
@@ -37,30 +37,30 @@ inline std::string block_name(const Case& c, std::int64_t block) {
 // `at` floats after its start in memory.
 std::string element_text(const Case& c, int matrix, std::int64_t at);
 
-// Why there is none, to stand behind it: ", row 57; A has rows 0 to 56".
+// Why there is no such element, to follow its name: ", row 57; A has rows 0 to 56".
 std::string bounds_text(const Case& c, int matrix, std::int64_t at);
 
-// Accesses beside a matrix: whose they are, and which element they take for one.
+// Accesses outside of a matrix: the thread that makes them, and the element that it means.
 
 bool reaches_outside(const Case& c);
 
-// What there is to say of the first of them; nothing where there is none. Runs the kernel once
-// more, with the block recorded that does it. The counts must have their lines.
+// The complaint about the first of them; nothing if there is none. Runs the kernel again and
+// records the block that makes it. The counts must have their lines.
 std::optional<Complaint> complaint_about_outside(const Case& c);
 
 // Which line of a kernel has most to do with a target that it misses.
 
-// The phase and the place of a complaint about that target: the line with the greatest excess over
-// what the target allows it; where none exceeds that, the one whose warps have idle lanes; and
-// where there is none either, the one with the most accesses. The counts must have their lines.
+// The phase and the place of a complaint about that target: the line that exceeds the target's
+// limit most; if none does, the one whose warps have idle lanes; else the one with the most
+// accesses. The counts must have their lines.
 Complaint complaint_about_cost(const Case& c, const Target& target);
 
-// For hints: the line with the most accesses of that kind to that array, and how many they are.
+// For hints: the line with the most accesses of that kind to that array, and their number.
 std::string most_accesses(const Case& c, const std::string& array, model::Direction direction);
 
-// Compares the formulas that a student hands in with what was counted.
+// Compares the formulas that a student hands in with the counts.
 
-// `counter`: who counted the truth, in words: "the trace".
+// `counter`: in words, where the true count comes from: "the trace".
 std::optional<Complaint> complaint_about(
     std::span<const Question> questions, const Answers& answers, std::span<const Case> cases,
     const std::string& counter);
@@ -70,12 +70,12 @@ std::string shape_text(const Shape& shape);  // "M 27, N 49, K 8"
 // Whether something is wrong with a kernel that ran to its end.
 bool fails(const Case& c);
 
-// What it is; nothing where it passes. Says the first of: an access outside of the matrices, a
-// hazard, a wrong result, locals that would not fit into registers, a missed target. To be asked
-// once, because the counts then get their lines.
+// What is wrong; nothing if the kernel passes. The first of: an access outside of the matrices, a
+// hazard, a wrong result, locals that would not fit into registers, a missed target. Call this
+// once, because it gives the counts their lines.
 std::optional<Complaint> complaint_about(Case& c);
 
-// Of a kernel that did not come to its end.
+// The complaint about a kernel that did not finish.
 Complaint complaint_about(const Shape& shape, const guard::Ended& ended);
 
 }  // namespace grade

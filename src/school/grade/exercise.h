@@ -1,4 +1,4 @@
-// What an exercise is: exercises/NN-name/exercise.cpp defines the one called `exercise`.
+// An exercise as data: exercises/NN-name/exercise.cpp defines the one called `exercise`.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace grade {
 
-// Draws what a grading is about. The same seed gives the same numbers on every machine.
+// Draws the random numbers of a grading. The same seed gives the same numbers on every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -28,22 +28,22 @@ class Random {
     return least + static_cast<int>(engine_() % static_cast<std::uint64_t>(most - least + 1));
   }
 
-  // A shape of three rows and four columns of tiles, or of four and three, M and N different: the
-  // shape in which no index of a block can be left out, halved, exchanged or taken modulo two.
-  // Every exercise about tiles has one.
+  // A shape of three rows and four columns of tiles, or of four and three, with M and N different.
+  // In this shape a kernel fails if an index of a block is left out, halved, exchanged or taken
+  // modulo two. Every exercise about tiles has one.
   Shape tiles(int BM, int BN, int K, int variant = 0) {
     const int more = between(0, 1);
     const Shape shape{(3 + more) * BM, (4 - more) * BN, K, variant};
     return shape.M == shape.N ? Shape{4 * BM, 4 * BN, K, variant} : shape;
   }
-  // The same, but the last row and the last column of tiles are cut off.
+  // The same, but the edges of C cut through the last row and the last column of tiles.
   Shape cut_tiles(int BM, int BN, int K) {
     Shape cut = tiles(BM, BN, K);
     cut.M -= between(1, BM - 1);
     cut.N -= between(1, BN - 1);
     return cut;
   }
-  // And one that is less than a tile.
+  // A shape smaller than a tile.
   Shape part_of_tile(int BM, int BN, int K) { return {between(1, BM - 1), between(1, BN - 1), K}; }
 
  private:
@@ -51,69 +51,71 @@ class Random {
 };
 
 // How a matrix lies in memory: row by row, column by column, or as its transpose, row by row. The
-// last two are the same memory, but the page gives a `transposed` matrix the transpose's rows.
+// last two are the same in memory, but for a `transposed` matrix the page names the rows of the
+// transpose.
 enum class Order { rows, columns, transposed };
 
-// What is computed: C = A * B, where A is M x K, B is K x N and C is M x N, each in its order.
+// The product: C = A * B, where A is M x K, B is K x N and C is M x N, each in its order.
 struct Multiplication {
   Order A = Order::rows, B = Order::rows, C = Order::rows;
   // B is A's transpose, N is M, and only the elements of C on and below the diagonal are computed;
-  // the others keep their values. The kernel is given A for B.
+  // the others keep their values. The kernel receives A in place of B.
   bool lower_triangle_of_AAt = false;
-  // z = x + y instead, of N elements each. x, y and z stand for A, B and C; M and K are 1.
+  // z = x + y instead, with N elements each. x, y and z take the places of A, B and C; M and K are
+  // 1.
   bool sum_of_vectors = false;
 };
 
 // Names and their values, for formulas (src/model/stage.h).
 using Values = std::map<std::string, double>;
 
-// A total over the whole launch and the most that it may be, as formulas in the measures of a case
-// (see measures()), so that what the page says is what is computed. Never a mean or a ratio of two
-// counts: idle threads or superfluous perfect loads would improve those.
+// A total over the whole launch and its limit, as formulas in the measures of a case (see
+// measures()), so that the page and the computation agree. Never a mean or a ratio of two counts,
+// because idle threads or needless perfect loads would improve it.
 struct Target {
   const char* name;        // "global sectors"
   const char* total;       // "gmem_load_sectors + gmem_store_sectors"
   const char* at_most;     // "2*M*N*K/8"
   bool per_result = true;  // printed divided by the number of results
-  bool exactly = false;    // less than at_most is missed, too
-  // Of a target in sectors or wavefronts: what a request may take where the target is kept. 0: as
-  // many as it takes without bank conflicts and with neighbouring lanes side by side.
+  bool exactly = false;    // less than at_most also misses the target
+  // For a target in sectors or wavefronts: how many a request may take if the target is met. 0: as
+  // many as without bank conflicts and with the lanes' elements side by side.
   int pieces_per_request = 0;
 };
 
-// What one run of the student's kernel came to.
+// The result of one run of the student's kernel.
 struct Case {
   Shape shape{};
   Values measures{};
   lab::Floats A{}, B{}, C{};  // as they lie in memory
   std::string name{};         // of the kernel
   const void* kernel = nullptr;
-  model::Variant launched{};  // the block that it was launched with, and no more
+  model::Variant launched{};  // the block that it was launched with
   lab::Row row{};             // its counts, with lines of the student's file after annotate()
   lab::Run run{};
   model::Audit audit{};          // of the first block, in the first case
-  std::size_t hazards = 0;       // as they were found: some may be one when their lines are known
+  std::size_t hazards = 0;       // as found: several may become one when their lines are known
   std::int64_t wrong = 0;        // results that are
   model::Mismatch first{};       // of them, row by row
-  bool never_written = false;    // that one still is what it was before
-  std::string outside_access{};  // which thread first reached beside a matrix, and where
-  // Of each element of C, as it lies in memory: the thread that stored it last, counted from 1
-  // through all blocks of the launch; 0: none did. Empty where nothing was launched.
+  bool never_written = false;    // that element still has its old value
+  std::string outside_access{};  // the first thread outside of a matrix, and where
+  // For each element of C, in memory order: the thread that stored it last, counted from 1 through
+  // all blocks of the launch; 0: none did. Empty if nothing was launched.
   std::vector<std::uint64_t> writers{};
-  std::size_t wrong_at = 0;      // where `first` lies in memory; or else, that which was to be left
-  bool outside_touched = false;  // an element of C was written that is not to be computed
-  bool fence_touched = false;    // memory beside A, B or C was written
+  std::size_t wrong_at = 0;  // position of `first` in memory; else, of the element that should stay
+  bool outside_touched = false;  // an element of C was written that should not be
+  bool fence_touched = false;    // memory around A, B or C was written
   std::vector<const Target*> missed{};
   bool right() const { return wrong == 0 && !outside_touched; }
 
-  // Whether C is what this other product would be: one of B as it lies there, say.
+  // Whether C equals this other product, for example with B read in the wrong order.
   bool is(const Multiplication& other) const;
 };
 
-// The gravest first: of all shapes tried, the gravest complaint is told.
+// The most serious first: of all shapes, the most serious complaint is reported.
 enum class Gravity { outside, hazard, wrong, uncounted, spills, count };
 
-// Why an answer fails, in three steps: each `HINT` level says one more of them.
+// Why an answer fails, in three steps: each `HINT` level adds one.
 struct Complaint {
   std::string symptom;  // what is wrong
   std::string phase;    // where to look: which part of the kernel
@@ -121,24 +123,25 @@ struct Complaint {
   Gravity gravity = Gravity::wrong;
 };
 
-// A typical mistake, known by what the case that is told came to. The first that applies is told.
+// A typical mistake, recognized by the result of the reported case. The first that applies is
+// reported.
 struct Hint {
   std::function<bool(const Case&)> applies;
-  const char* text;         // the phase, in better words than the grader has by itself
-  const char* remedy = "";  // what mends it: told after the place
+  const char* text;         // the phase, in more precise words than the grader's own
+  const char* remedy = "";  // what mends it; follows the place
   std::function<std::string(const Case&)> place = {};  // in place of the grader's own
 };
 
 // The student's `answer NAME: TEXT` lines.
 using Answers = std::map<std::string, std::string>;
 
-// A formula that is handed in, and the truth: one in the measures of a case. Both are evaluated in
-// every case; the student's sees only M, N, K and the variant's sizes.
+// A formula that is handed in, and the true one, in the measures of a case. Both are evaluated in
+// every case; the student's may use only M, N, K and the variant's sizes.
 struct Question {
   const char* name;
   const char* asks;
   const char* truth;
-  // What a typical wrong formula is equal to, and what to tell about it.
+  // What a typical wrong formula equals, and the message about it.
   struct Wrong {
     const char* formula;
     const char* hint;
@@ -146,7 +149,7 @@ struct Question {
   std::vector<Wrong> typical = {};
 };
 
-// What a check of one's own has to go by.
+// The data for an exercise's own check.
 struct Submission {
   const Answers& answers;
   std::span<const Case> cases;
@@ -158,23 +161,23 @@ struct Exercise {
   const char* title;
   Multiplication product = {};
   model::Precision precision = model::kFp32;  // how far C may be from the exact product
-  // The sizes that the kernel's variants stand for, by their names in formulas: {{"BM", 32}, ...}.
+  // The sizes of the kernel's variants, by their names in formulas: {{"BM", 32}, ...}.
   // Shape::variant counts them.
   std::vector<Values> variants = {{}};
-  // The easiest first: of complaints that are equally grave the first is told.
+  // The easiest first: of equally serious complaints, the first is reported.
   std::function<std::vector<Shape>(Random&)> shapes = {};
-  // Makes the elements of A and B from drawn ones, for this shape; none: takes them as they are.
+  // Computes the elements of A and B from drawn ones, for this shape; none: they are used as drawn.
   std::function<float(float, const Shape&)> element = {};
   std::vector<Target> targets = {};
   std::vector<Hint> hints = {};
   std::vector<Question> questions = {};
-  // Asked first, before a word is said of what the kernel did; none: nothing to complain about.
+  // Called first, before any report of what the kernel did; none: nothing to complain about.
   std::function<std::optional<Complaint>(const Submission&)> check_answers = {};
-  // Asked last, of a kernel that is right and keeps its targets.
+  // Called last, for a kernel that is right and meets its targets.
   std::function<std::optional<Complaint>(const Submission&)> check = {};
-  // Said of a kernel that is right and keeps its targets, before `check`.
+  // Printed for a kernel that is right and meets its targets, before `check`.
   std::function<std::string(const Submission&)> score = {};
-  // Said to everyone, at the start: an instance drawn for this student.
+  // Always printed, at the start: an instance drawn for this student.
   std::function<std::string(const Submission&)> instance = {};
 };
 

@@ -11,8 +11,8 @@
 
 namespace grade {
 
-// What else is checked there: src/school/grade/check.sh. Exercises whose solutions are not here (a
-// lecturer may ship without) are left out, with a message.
+// src/school/grade/check.sh lists what else is checked. Exercises without solutions (a lecturer may
+// leave them out) are skipped, with a message.
 TEST_CASE("solutions pass; skeletons, typical mistakes, the ladder and all deceptions fail") {
   const testing::Output check =
       testing::run("src/school/grade/check.sh '" + testing::built().string() + "' 2>&1");
@@ -39,15 +39,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether src/school/grade/blame.awk lets a hint say this of that answer to that solution.
-bool may_be_said(const std::string& said, const std::string& answer, const std::string& solution) {
+// Whether src/school/grade/blame.awk allows this hint for that answer, given that solution.
+bool hint_is_allowed(
+    const std::string& hint, const std::string& answer, const std::string& solution) {
   const fs::path folder = fs::temp_directory_path() / ("blame_tests_" + std::to_string(getpid()));
   fs::create_directories(folder);
   std::ofstream(folder / "answer") << answer;
   std::ofstream(folder / "solution") << solution;
   const testing::Output out = testing::run(
       "diff '" + (folder / "answer").string() + "' '" + (folder / "solution").string() +
-      "' | awk -v said='" + said + "' -f src/school/grade/blame.awk - '" +
+      "' | awk -v hint='" + hint + "' -f src/school/grade/blame.awk - '" +
       (folder / "answer").string() + "' 2>&1");
   fs::remove_all(folder);
   return out.out.empty();
@@ -66,43 +67,43 @@ TEST_CASE(
       "  C[0] = a * b;\n";
   const std::string solution =
       "  const int row = threadIdx.y;\n" + answer.substr(answer.find('\n') + 1);
-  CHECK(may_be_said("line 1: the index", answer, solution));
-  CHECK(may_be_said("line 4: the load of A", answer, solution));
-  CHECK_FALSE(may_be_said("line 5: the load of B", answer, solution));
-  CHECK_FALSE(may_be_said("thread (0, 0) loads on line 5", answer, solution));
-  CHECK(may_be_said("stores on line 5 and loads on line 4", answer, solution));
-  CHECK(may_be_said("no line is known", answer, solution));
+  CHECK(hint_is_allowed("line 1: the index", answer, solution));
+  CHECK(hint_is_allowed("line 4: the load of A", answer, solution));
+  CHECK_FALSE(hint_is_allowed("line 5: the load of B", answer, solution));
+  CHECK_FALSE(hint_is_allowed("thread (0, 0) loads on line 5", answer, solution));
+  CHECK(hint_is_allowed("stores on line 5 and loads on line 4", answer, solution));
+  CHECK(hint_is_allowed("no line is known", answer, solution));
 }
 
 TEST_CASE(
-    "what stands under a condition that the solution changes may be named, what follows not") {
+    "a line within a condition that the solution changes may be named, a line after it may not") {
   const std::string answer =
       "  if (thread == 0) {\n"
       "    As[thread] = A[thread];\n"
       "  }\n"
       "  const float b = B[thread];\n";
   const std::string solution = "  if (thread < 32) {\n" + answer.substr(answer.find('\n') + 1);
-  CHECK(may_be_said("line 2: the load of A", answer, solution));
-  CHECK_FALSE(may_be_said("line 4: the load of B", answer, solution));
+  CHECK(hint_is_allowed("line 2: the load of A", answer, solution));
+  CHECK_FALSE(hint_is_allowed("line 4: the load of B", answer, solution));
 }
 
-TEST_CASE("a guard that is missing explains what happens behind it, and a barrier a race") {
+TEST_CASE("a missing guard explains what happens after it, and a missing barrier explains a race") {
   const std::string answer = "  const int i = threadIdx.x;\n  z[i] = x[i];\n  y[i] = z[0];\n";
   const std::string guarded =
       "  const int i = threadIdx.x;\n  if (i >= n) return;\n  z[i] = x[i];\n  y[i] = z[0];\n";
   const std::string ordered =
       "  const int i = threadIdx.x;\n  z[i] = x[i];\n  __syncthreads();\n  y[i] = z[0];\n";
-  CHECK(may_be_said("line 2: thread (5, 0)", answer, guarded));
-  CHECK_FALSE(may_be_said("line 1: thread (5, 0)", answer, guarded));
-  CHECK(may_be_said("race on z: stores on line 2 and loads on line 3", answer, ordered));
-  CHECK_FALSE(may_be_said("line 2: the load of x", answer, ordered));
+  CHECK(hint_is_allowed("line 2: thread (5, 0)", answer, guarded));
+  CHECK_FALSE(hint_is_allowed("line 1: thread (5, 0)", answer, guarded));
+  CHECK(hint_is_allowed("race on z: stores on line 2 and loads on line 3", answer, ordered));
+  CHECK_FALSE(hint_is_allowed("line 2: the load of x", answer, ordered));
 }
 
 namespace {
 
-// An answer, or somebody's file, whose compilation takes any time or memory.
+// An answer, or a user's file, whose compilation takes unlimited time or memory.
 
-// The value of each of these takes seconds to work out, and there are many.
+// Each of these values takes seconds to compute, and there are many.
 const char* const kEndless =
     "  constexpr auto sum = [](int n) {\n"
     "    int all = 0;\n"
@@ -125,7 +126,7 @@ testing::Output limited(const std::string& settings, const std::string& command)
 
 }  // namespace
 
-TEST_CASE("a constant expression without an end is told as such, by the grader and by make try") {
+TEST_CASE("an endless constant expression is reported as such, by the grader and by make try") {
   const testing::Folder folder;
   folder.write(
       "01-index-and-guard.cu",
@@ -150,7 +151,7 @@ TEST_CASE("a constant expression without an end is told as such, by the grader a
   CHECK(!std::filesystem::exists(folder / "out.traced.o"));
 }
 
-TEST_CASE("what a compiler needs too much of is told, and nothing of its work is left") {
+TEST_CASE("a compiler's excess of time or memory is reported, and no file of its work is left") {
   const testing::Folder folder;
   const std::string here = "TMPDIR='" + folder.path().string() + "'";
   const testing::Output memory =
@@ -166,7 +167,7 @@ TEST_CASE("what a compiler needs too much of is told, and nothing of its work is
   const char* const too_long =
       "yours.cu: took too long to compile: more than 1 s; COMPILE_S= allows more\n";
   CHECK(time.err == too_long);
-  // A compiler with several threads uses up its own time before the clock's.
+  // A compiler with several threads uses up its processor time before the time limit.
   CHECK(limited(here + " COMPILE_S=1", "bash -c 'kill -XCPU $$'").err == too_long);
   const testing::Output children = limited(here + " COMPILE_S=1", "bash -c 'sleep 7 & wait'");
   CHECK(children.exit_code == 124);
@@ -178,8 +179,7 @@ TEST_CASE("what a compiler needs too much of is told, and nothing of its work is
   CHECK(limited("COMPILE_S=0", "true").err.starts_with("COMPILE_S=0: give a whole number"));
 }
 
-TEST_CASE(
-    "a sum that begins with whatever its register holds is wrong, where the compiler lets it") {
+TEST_CASE("an uninitialized sum makes the result wrong, if the compiler can set its value") {
   const std::string environment = testing::contents(testing::built() / "grade/environment");
   if (environment.find("-ftrivial-auto-var-init") == std::string::npos) return;  // before g++ 12
   const testing::Folder folder;
@@ -201,8 +201,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder in which make finds grade.mk, all that it builds, and for grade.sh something that says
-// "said" and ends with the exit code EX.
+// A folder in which make finds grade.mk, all that it builds, and in place of grade.sh a script that
+// prints "said" and ends with the exit code EX.
 struct SmallTree {
   SmallTree() {
     folder.write(
@@ -228,7 +228,7 @@ struct SmallTree {
 
 }  // namespace
 
-TEST_CASE("what make adds to a verdict that is not passed is announced as its own") {
+TEST_CASE("a failed verdict explains the error message that make prints after it") {
   const SmallTree tree;
   const std::string announced = "said\n(Not passed yet. make calls that an error:)\nmake: *** [";
   for (const char* options : {"", "-s ", "-j3 ", "-k "}) {
@@ -239,7 +239,7 @@ TEST_CASE("what make adds to a verdict that is not passed is announced as its ow
     const testing::Output failed = tree.make(options + std::string("grade EX=1"));
     CHECK(failed.out.starts_with(announced));
     CHECK(failed.exit_code == 2);
-    // An answer that cannot be graded has a sentence of its own.
+    // An answer that cannot be graded gets a sentence of its own.
     const testing::Output refused = tree.make(options + std::string("grade EX=2"));
     CHECK(refused.out.starts_with("said\nmake: *** ["));
     CHECK(refused.exit_code == 2);
@@ -253,9 +253,8 @@ TEST_CASE("what make adds to a verdict that is not passed is announced as its ow
 
 namespace {
 
-// What grading comes to where an answer has taken over the process that it runs in. No answer's
-// text gets so far; here a function stands in its place that does at once what such an answer would
-// want.
+// The verdict when an answer has taken over its process. The text of an answer cannot do that, so a
+// function of the test takes its place and attacks directly.
 
 const char* const kTakenOver = R"(
 #include <sys/socket.h>
@@ -300,7 +299,7 @@ void run(Shape, const float*, const float*, float*) {
 
 }  // namespace
 
-TEST_CASE("an answer that takes over its process reaches nothing, fails, and is told why") {
+TEST_CASE("an answer that takes over its process reaches nothing, fails, and gets the reason") {
   const testing::Folder folder;
   const std::string made = folder / "made";
   folder.write("taken_over.cpp", kTakenOver);
@@ -343,7 +342,7 @@ TEST_CASE("an answer that takes over its process reaches nothing, fails, and is 
     CHECK(output.out.find('\033') == std::string::npos);
     CHECK(!std::filesystem::exists(made));
   }
-  // Not as long as it may run, but as long as it may use a processor.
+  // The limit on its processor time, not the one on its running time.
   const testing::Output exhausted = testing::run(
       "ulimit -St 1; ATTACK=loop MADE= '" + folder / "grade" +
       "' --exercise 01-index-and-guard --file exercises/01-index-and-guard/kernel.cu --seed 1 " +

@@ -1,23 +1,21 @@
-// make grade EX=n: what a student's kernel did, and the verdict on it.
+// make grade EX=n: runs a student's kernel and prints a verdict.
 //
-// This program is linked for one answer: with its kernel, where the exercise has one, and with
-// exercises/NN-name/exercise.cpp. A child process runs the kernel and concludes what there is to
-// say of it; this one says it.
+// This program is linked for one answer: with its kernel, if the exercise has one, and with
+// exercises/NN-name/exercise.cpp. A child process runs the kernel and writes the verdict; this
+// process prints it.
 //
-// So the verdict is made in memory that the kernel could reach for. What stands around it:
+// So the kernel could try to change the verdict in memory. The defences:
 // - Only the text of the marked regions is compiled. kernel_rules.cpp allows no inline assembly, no
-//   attributes, no calls but CUDA's, and grade.sh no symbol of anybody else.
+//   attributes, no calls but CUDA's, and grade.sh no other external symbol.
 // - Everything that is compiled has the tracer's hooks. An access of the heap or another stack is a
-//   hazard, and a hazard fails the answer; what the tracer keeps in thread-local memory is not even
-//   stored to. (The program's static data are a kernel's constants, too, and free to it.)
-// - A, B and C lie between fences, which show what was stored beside them.
+//   hazard, and a hazard fails the answer; a store to the tracer's thread-local memory is not even
+//   made. (Static data are not protected, because a kernel's constants are static, too.)
+// - A, B and C lie between fences, which show stores outside of them.
 // - The child is locked (guard/child.h): whatever it computes and wherever it jumps, it can reach
-// no
-//   file, process or network, and this program believes nothing of what it says to make sense.
-// A kernel that stores at a guessed address is therefore told from an honest one, unless the guess
-// hits the static data or the very record of it. One that takes its process over can do nothing
-// else there, but it can say that it passed: a verdict is worth what the memory is worth in which
-// it was made. exercises/TEACHING.md says so to those who give marks.
+//   no file, process or network. This program checks everything that the child reports.
+// So a kernel that stores to a guessed address is detected, unless it hits static data or the
+// verdict itself. A kernel that takes over its process can do only one thing: report that it
+// passed. exercises/TEACHING.md tells lecturers about this limit.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -54,8 +52,8 @@ struct Options {
   int hint = 0;
   double limit_s = 10;
   bool brief = false;
-  int used = 0;       // the highest hint level that was told before
-  std::string facts;  // a file to write what grade_class.sh needs to
+  int used = 0;       // the highest hint level that was printed before
+  std::string facts;  // a file for what grade_class.sh needs
   InspectOptions inspect;
 };
 
@@ -116,7 +114,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Exit codes, which src/school/grade/grade.sh and its callers tell apart.
+// Exit codes for src/school/grade/grade.sh and its callers.
 enum ExitCode {
   kPassed = 0,
   kFailed = 1,
@@ -145,7 +143,7 @@ void say(const char* label, const std::string& words) {
 }
 
 int conclude(const Options& options, const std::optional<Complaint>& complaint, int code) {
-  // A class is told more than its students have asked for.
+  // A class's feedback may have a higher hint level than its students used.
   const bool is_class = !options.facts.empty();
   const int used = is_class ? 0 : std::max(options.used, complaint ? options.hint : 0);
   if (options.brief) {
@@ -180,7 +178,7 @@ std::vector<Shape> drawn_shapes(std::uint64_t seed) {
   return exercise.shapes ? exercise.shapes(random) : std::vector<Shape>();
 }
 
-// What the class's table says of an exercise that is drawn by name: whose numbers were graded.
+// For the class's table, if an exercise draws numbers by name: the name that was used.
 std::string facts_about(const Student& student) {
   if (!exercise.instance) return "\n\n";
   return std::string(student.is_another ? "another" : "own") + "\n" + for_table(student.name) +
@@ -251,10 +249,10 @@ int grade_answer(Options options) {
     return kGraderAtFault;
   }
   const bool done = ended.how == guard::Ended::done;
-  const std::optional<Verdict> told = unpacked_verdict(ended.report);
-  Verdict verdict = told.value_or(Verdict{});
+  const std::optional<Verdict> reported = unpacked_verdict(ended.report);
+  Verdict verdict = reported.value_or(Verdict{});
   int code = verdict.complaint || !done ? kFailed : kPassed;
-  if (!told || (done && verdict.finished != shapes.size())) {
+  if (!reported || (done && verdict.finished != shapes.size())) {
     code = kFailed;
     verdict = {};
     verdict.complaint = {
@@ -264,7 +262,7 @@ int grade_answer(Options options) {
   } else if (!done) {
     const bool out_of_time =
         ended.how == guard::Ended::timed_out || ended.how == guard::Ended::exhausted;
-    // What an earlier case came to says more than that there was no time for a later one.
+    // The result of an earlier case says more than that there was no time for a later one.
     if (!verdict.complaint && out_of_time) {
       code = ended.how == guard::Ended::timed_out ? kTimedOut : kExhausted;
     }

@@ -1,4 +1,4 @@
-# A student's answer is compiled by grade.sh each time; all else of the grader is linked beforehand.
+# grade.sh compiles a student's answer each time; the rest of the grader is linked in advance.
 EXERCISES := $(patsubst exercises/%/exercise.cpp,%,$(wildcard exercises/[0-9]*/exercise.cpp))
 GRADED := $(BUILD)/grade
 $(GRADED)/grader.o: $(call OBJECTS,$(addprefix src/school/grade/,case.cpp complaint.cpp verdict.cpp \
@@ -11,9 +11,9 @@ $(GRADED)/similar: $(call OBJECTS,src/school/grade/similar.cpp)
 $(GRADED)/assemble $(GRADED)/similar:
 	mkdir -p $(@D)
 	$(CXX) $^ -o $(NEW) && mv -f $(NEW) $@
-# What a variable holds before it is set must not be 0 by luck (g++ 12 and later).
+# An uninitialized variable must not be 0 by luck (g++ 12 and later).
 NOT_ZERO := $(if $(filter-out 11%,$(shell $(CXX) -dumpversion)),-ftrivial-auto-var-init=pattern)
-# The headers that every answer includes, compiled beforehand.
+# The headers that every answer includes, precompiled.
 GRADE_AS_CPU = $(NOT_ZERO) $(subst src/simulator/cuda/cpu.h,$(GRADED)/cpu.h,$(filter-out -Werror,$(AS_CPU))) \
 	-Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable
 grade.flags = $(CXX) $(GRADE_AS_CPU) $(TRACED) $(FASTER_LINK)
@@ -31,7 +31,7 @@ GRADE_PARTS := $(ANNOUNCER) $(addprefix $(GRADED)/,grader.o assemble cpu.h.gch e
 grader: $(GRADE_PARTS) $(GRADED)/similar $(BUILD)/src/school/grade/ladder.o $(BUILD)/src/school/grade/index_mutants.o $(BUILD)/gemm_steps_traced.o
 test-parts: grader
 
-# What the scripts read of what was asked for, beside what make hands them by itself.
+# The user's settings that the scripts read, in addition to those that make exports itself.
 GRADE = BUILD='$(BUILD)' RECORD=answers/grades.csv
 grade: ## grade your answer to an exercise (EX=n; EX= grades all that you have begun)
 # make calls an answer that does not pass an error of its own. To a student that would look like a crash.

@@ -1,19 +1,19 @@
 #!/bin/bash
 # grade.sh [EXERCISE [ANSWER]]: builds a student's answer and runs the grader on it.
 #
-#   EXERCISE  its number or its folder's name: 3, 03-coalesce; empty: all that were begun
-#   ANSWER    the student's file; nothing but its marked regions and `answer` lines is used. Empty:
+#   EXERCISE  its number or its folder's name: 3, 03-coalesce; empty: all answers in answers/
+#   ANSWER    the student's file; only its marked regions and `answer` lines are used. Empty:
 #             the one in answers/, which begins as a copy of the exercise's kernel.cu
 #
-# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds a shape),
-# COMPILE_S and COMPILE_GB (src/try/limited.sh).
-# BRIEF=1: a line for the verdict, and no more. RECORD: a CSV file in which each grading is kept.
-# FACTS: a file for what grade_class.sh needs to know. WORK: where temporary files go.
-# INSPECT=show, step or debug: no verdict, but what the kernel does (src/school/grade/verdict.h); then PAGE,
-# INSPECT_FLAGS, BLOCK and THREAD are from the user, too.
+# BUILD is where `make grader` has built. From the user: SEED, HINT, STUDENT, LIMIT (seconds per
+# shape), COMPILE_S and COMPILE_GB (src/try/limited.sh).
+# BRIEF=1: one line with the verdict. RECORD: a CSV file that gets a line for each grading.
+# FACTS: a file for what grade_class.sh needs. WORK: the folder for temporary files.
+# INSPECT=show, step or debug: shows what the kernel does, without a verdict (src/school/grade/verdict.h);
+# then PAGE, INSPECT_FLAGS, BLOCK and THREAD also come from the user.
 #
 # Exit codes: 0 passed, 1 failed, 2 refused (the answer cannot be graded), 3 did not compile,
-# 4 timed out, 5 the grader itself is at fault, 6 has used up its processor time.
+# 4 timed out, 5 the grader itself is at fault, 6 used up its processor time.
 set -uo pipefail
 # EXERCISE_OBJECTS (a folder), CXX, AS_CPU (how the tracer's copy of a kernel is compiled), COUNTED (what is renamed in it) and
 # LIBRARIES.
@@ -35,7 +35,7 @@ if [ -z "${1:-}" ]; then
     else
       printf '%-24s not begun\n' "$exercise"
     fi
-  done 2> >(awk '!said[$0]++' >&2)
+  done 2> >(awk '!seen[$0]++' >&2)
   exit $worst
 fi
 
@@ -52,12 +52,12 @@ if [ -z "$answer" ]; then
   answer=$(ls "answers/$exercise".* 2> /dev/null | head -n 1)
 fi
 if [ -z "$answer" ]; then
-  # What to begin with is start.cu or start.txt, or else the empty kernel.
+  # The file to begin with is start.cu or start.txt, else the empty kernel.
   start=$(ls "$folder"/start.* 2> /dev/null | head -n 1)
   start=${start:-$folder/kernel.cu}
   answer=answers/$exercise.${start##*.}
   mkdir -p answers
-  # Where numbers are drawn by a student's name, the name goes with the file.
+  # If numbers are drawn by a student's name, the file contains the name.
   awk '/^answer student:$/ { name = ENVIRON["STUDENT"]; gsub(/[[:cntrl:]]/, " ", name); $0 = $0 " " name; sub(/ +$/, "") }
     { print }' "$start" > "$answer.new" && mv "$answer.new" "$answer" || exit 5
   if grep -q '^answer student:$' "$answer"; then
@@ -67,28 +67,28 @@ if [ -z "$answer" ]; then
   exit 1
 fi
 work=$(mktemp -d "${WORK:-$BUILD/grade}/answer.XXXXXX") || exit 5
-# Drawn here, so that the record can say it.
+# Drawn here, so that the record has it.
 [ -z "${INSPECT:-}" ] || SEED=${SEED:-1}
 SEED=${SEED:-$((1 + (RANDOM << 15 | RANDOM) % 1000000))}
 used=0
 [ ! -e "${RECORD:-}" ] || used=$(awk -F , -v exercise="$exercise" '
   $2 == exercise && $4 ~ /^[0-2]$/ && $4 > most { most = $4 } END { print most + 0 }' "$RECORD")
 
-# A line for each grading, with the hint level that was told. Pictures of a kernel that fails say
-# line and thread, as the highest level does; of one that does not they tell nothing.
+# A line for each grading, with the hint level that was printed. Pictures of a failing kernel show
+# line and thread, as the highest level does; pictures of a passing kernel are no hint.
 record() {
   [ -n "${RECORD:-}" ] || return
-  local told=0 verdicts=(passed failed refused "did not compile" "timed out" "" "too much CPU time")
+  local hint_level=0 verdicts=(passed failed refused "did not compile" "timed out" "" "too much CPU time")
   if [ -n "${INSPECT:-}" ]; then
     [ "$1" = 1 ] && [ "$INSPECT" != debug ] || return
     verdicts[1]=shown
     HINT=2
   fi
   [ -n "${verdicts[$1]:-}" ] || return
-  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4 | 6) told=${HINT:-0} ;; esac
+  [ "${BRIEF:-}" = 1 ] || case $1 in 1 | 4 | 6) hint_level=${HINT:-0} ;; esac
   mkdir -p "$(dirname "$RECORD")" && {
     [ -s "$RECORD" ] || echo date,exercise,seed,hint,verdict
-    echo "$(date -u +%Y-%m-%dT%H:%M:%SZ),$exercise,$SEED,$told,${verdicts[$1]}"
+    echo "$(date -u +%Y-%m-%dT%H:%M:%SZ),$exercise,$SEED,$hint_level,${verdicts[$1]}"
   } >> "$RECORD"
 }
 trap 'code=$?; rm -rf "$work"; record $code' EXIT
@@ -109,7 +109,7 @@ broken() {
   exit 5
 }
 
-# A link is followed here; what is neither a file nor a name of one is not even opened.
+# A link is followed here; anything else that is not a regular file is not opened.
 if [ -e "$answer" ] && [ ! -f "$answer" ]; then give_up "$answer: no file that can be graded" 2; fi
 [ -r "$answer" ] || give_up "$answer: there is no such file" 2
 [ "$(stat -L -c %s "$answer")" -le 1000000 ] || give_up "$answer: more than 1 MB, no answer" 2
@@ -117,7 +117,7 @@ grep -q '[^[:space:]]' "$answer" ||
   give_up "$answer: nothing written yet; begin with a copy of what is in $folder" 1
 objects=()
 
-# Runs a step of the compilation under limits; what it says is in $work/why.
+# Runs a step of the compilation under limits; its messages are in $work/why.
 compile() {
   src/try/limited.sh "$answer" "$@" 2> "$work/why"
   local code=$?
@@ -130,13 +130,13 @@ if [ -e "$folder/kernel.cu" ]; then
   status=$?
   [ $status = 0 ] || give_up "$(cat "$work/why")" $status
 
-  # The header is there precompiled, which only spares time.
+  # The header there is precompiled, which only saves time.
   compile $CXX $AS_CPU -c "$work/kernel.cu" -o "$work/raw.o" ||
     give_up "${BRIEF:+does not compile: }$(grep -m "${BRIEF:-40}" -A 4 'error' "$work/why" || cat "$work/why")" 3
   [ "${BRIEF:-}" = 1 ] || cat "$work/why" >&2
 
-  # What it needs of others, after all that was refused in the text. Nothing may run before main.
-  # The tensor core's instructions are for the exercises that include them.
+  # Checks the external symbols that the compiled answer needs; its text was checked before. Nothing
+  # may run before main. Instructions of the tensor cores are for the exercises that include them.
   instructions=^$
   ! grep -qx '#include "simulator/cuda/instructions.h"' "$folder/kernel.cu" ||
     instructions='^(_Z11ldmatrix_x4RA4_jPKv|_Z16mma_m16n8k8_tf32RA4_fRA4_KjRA2_S1_|_Z12cvt_rna_tf32f)$'

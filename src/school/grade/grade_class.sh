@@ -4,20 +4,20 @@
 #   DIR    a folder for each student, or what a learning platform exports: see handed_in below
 #
 # From the user: DIR; EX (only these exercises, by number or name); OUT (the table, DIR/class.csv);
-# JOBS (how many at a time); SEED (all answers are graded with the same one; a fresh one where it is
-# not given); HINT (the level of what students are told; 2); LIMIT (seconds a shape); ANSWER_S (seconds
-# for an answer, with its compilation, and of processor time for each of its processes; 120);
-# COMPILE_S, COMPILE_GB (src/try/limited.sh); MEMORY_GB (of each process; 8); SIMILAR (the part that
-# two answers must share to be listed; 0.8).
+# JOBS (how many at a time); SEED (the same for all answers; by default a new one); HINT (the hint
+# level of the feedback; 2); LIMIT (seconds per shape); ANSWER_S (seconds for an answer, with its
+# compilation, and of processor time for each of its processes; 120); COMPILE_S, COMPILE_GB
+# (src/try/limited.sh); MEMORY_GB (of each process; 8); SIMILAR (the part that two answers must share
+# to be listed; 0.8).
 #
-# While it goes on, rows are kept in OUT.partial, and a run that was interrupted goes on from there:
-# what was graded and is still the same file is not graded again. When all are done the table is
-# sorted and takes OUT's place at once. Beside it, with OUT less .csv as the beginning of their names:
+# During a run, rows are kept in OUT.partial. A run after an interrupted one continues from there: a
+# file that was graded and has not changed is not graded again. At the end the table is sorted and
+# replaces OUT in one step. Beside it are files with the name of OUT without .csv, followed by
 #
 #   -pairs.csv   answers that resemble each other
-#   -feedback/   for every student a text file: what the grader says
+#   -feedback/   a text file for every student: the grader's messages
 #
-# Exit codes: 0 all graded, 1 the grader itself was at fault somewhere, 2 refused.
+# Exit codes: 0 all graded, 1 the grader itself failed somewhere, 2 refused.
 set -uo pipefail
 export LC_ALL=C  # names are bytes
 
@@ -65,8 +65,8 @@ is_called() {
   [[ ${base,,} =~ ^"$2"( ?\([0-9]+\))?\."${kinds[$2]}"$ ]]
 }
 
-# Sets `file` to what a student's folder $1 holds for exercise $2, and `others` to the files of its kind
-# where that cannot be told.
+# Sets `file` to the file for exercise $2 in a student's folder $1. If that is ambiguous, sets `others`
+# to the files of its kind.
 look_into() {
   local kind=${kinds[$2]} each exercise
   file=$1/$2.$kind others=()
@@ -89,7 +89,7 @@ kind_of() {
   [ ${#begin[@]} = 0 ] && echo cu || echo "${begin[0]##*.}"
 }
 
-# The exercises that a student's folder holds something for.
+# The exercises for which a student's folder has a file.
 held_by() {
   local each inside
   for each in "${known[@]}"; do
@@ -100,8 +100,8 @@ held_by() {
   done
 }
 
-# Two who handed in for one exercise under one name are two students, each with a number. (One student
-# may have several numbers: a platform may give one for each exercise.)
+# If two handed in one exercise under one name, they are two students, each with a number. (One
+# student may have several numbers: a platform may give one for each exercise.)
 note_student() {
   local entry=$1 name=$2 id=$3 each
   name_of[$entry]=$name id_of[$entry]=$id
@@ -110,7 +110,7 @@ note_student() {
   done
 }
 
-# A file of a student's, if it is a plain one. Links might lead out of the folder.
+# A student's file, if it is a regular file. Links might lead out of the folder.
 offer() {
   local at=$1/$2 file=$3 attempt=$4
   if [ -L "$file" ]; then
@@ -124,8 +124,8 @@ offer() {
   fi
 }
 
-# handed_in DIR EXERCISE...: which file in DIR is whose answer to which exercise. DIR holds folders, one
-# for each student, or what a learning platform exports:
+# handed_in DIR EXERCISE...: finds each student's answer to each exercise in DIR, which has one folder
+# per student, or is the export of a learning platform:
 #
 #   STUDENT/NN-name.cu, STUDENT/answers/NN-name.cu       .txt where formulas are asked for
 #   NAME_ID_assignsubmission_file_/NN-name.cu            Moodle, with folders
@@ -133,13 +133,13 @@ offer() {
 #   name_ID_ID_NN-name.cu, name_LATE_ID_ID_NN-name-2.cu  Canvas: the highest attempt counts
 #   GRADEBOOK_login_attempt_DATE_NN-name.cu              Blackboard
 #
-# The case of a file's name makes no difference, nor does the " (2)" of a browser. Where one exercise
-# alone is asked for, a student's only file of its kind counts, whatever its name.
+# The case of a file's name makes no difference, nor does the " (2)" of a browser. If only one
+# exercise is requested, a student's only file of its kind counts, whatever its name.
 #
-# Prints five texts, each with a zero byte behind it, for every student and exercise: what the student is
-# called in the table, the exercise, the file, the record of hint levels beside it, and the student's name
-# without the number that tells two of one name apart. The file is empty where nothing was handed in.
-# What is left out is said on stderr, a line each. No file is opened here.
+# Prints five texts, each followed by a zero byte, for every student and exercise: the student's name in
+# the table, the exercise, the file, the record of hint levels beside it, and the student's name without
+# the number that distinguishes equal names. The file is empty if nothing was handed in. Each file that is
+# left out gets a line on stderr. No file is opened here.
 handed_in() (
   shopt -s nullglob
   dir=$1
@@ -148,7 +148,7 @@ handed_in() (
   students=()
   # Unicode's line breaks, and characters that change the direction of writing.
   turns=$'\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]'
-  any_name=-10000 # less than every attempt: a file's own name goes before any other
+  any_name=-10000 # less than every attempt: a file with the exercise's name comes before all others
   known=() asked=("$@")
   for folder in exercises/[0-9]*; do known+=("${folder#exercises/}"); done
   declare -A kinds
@@ -158,7 +158,7 @@ handed_in() (
   for entry in "$dir"/*; do
     base=${entry##*/}
     if [ -d "$entry" ]; then
-      # What was written by this program.
+      # Files that this program wrote.
       [[ $base == *-feedback && -e $entry/.grade-class ]] && continue
       if [ -L "$entry" ]; then
         leave_out "$entry" "a link"
@@ -188,7 +188,7 @@ handed_in() (
     fi
   done
 
-  # What they have handed in.
+  # The files that were handed in.
   declare -A seen
   for entry in "$dir"/*; do
     [ -n "${name_of[$entry]:-}" ] || continue
@@ -230,7 +230,7 @@ handed_in() (
   done
 )
 
-# What an exercise begins with is no answer, and an empty file is none.
+# An unchanged start file is not an answer, and neither is an empty file.
 is_written() {
   local begin bare formulas=
   [ "${answer##*.}" = cu ] || formulas=1
@@ -242,16 +242,16 @@ is_written() {
   done
 }
 
-# What runs under these limits is a student's. Those that a system does not have are left out.
+# A student's answer runs under these limits. Limits that the system does not support are left out.
 grade() (
   ulimit -c 0
   ulimit -v $((MEMORY_GB << 20))
   ulimit -f $((512 << 10))
-  # The softer one can be told from other ends.
+  # The soft limit ends the process in a way that can be recognized.
   ulimit -St "$ANSWER_S"
   ulimit -Ht $((ANSWER_S + 5))
   ulimit -n 256
-  # Of all of this user's processes, with room for compilers and OpenMP's threads.
+  # For all processes of this user, with room for compilers and OpenMP's threads.
   [ -z "$MOST_PROCESSES" ] || ulimit -u "$MOST_PROCESSES"
   exec env -i PATH="$PATH" LC_ALL=C HOME="$work" TMPDIR="$work" BUILD="$BUILD" WORK="$work" \
     SEED="$SEED" STUDENT="$name" LIMIT="${LIMIT:-}" HINT="$HINT" FACTS="$work/facts" \
@@ -260,31 +260,31 @@ grade() (
 )
 
 # grade_class.sh STUDENT EXERCISE FILE HINT_LEVEL DIGEST NAME: grades one answer of a class under limits,
-# in the environment that is set below. Leaves what the grader says in PIECES/STUDENT/EXERCISE, and then
-# appends one row to PARTIAL, by one write. NAME is what an instance is drawn by where the answer says none.
+# in the environment that is set below. Writes the grader's messages to PIECES/STUDENT/EXERCISE, and then
+# appends one row to PARTIAL in one write. An instance is drawn by NAME if the answer has no name.
 grade_one() {
   local student=$1 exercise=$2 file=$3 hint=$4 digest=$5 name=$6
-  local work answer said= code verdict right=– hazard_free=– target=– whose= drawn_for= fact score=0 kept piece
+  local work answer output= code verdict right=– hazard_free=– target=– drawn_by= drawn_for= fact score=0 kept piece
   work=$(mktemp -d "$TEMPORARY/answer.XXXXXX") || exit 1
   answer=$work/$exercise.${file##*.}
   if [ "$digest" = "more than 1 MB" ]; then
-    code=2 said="the file has more than 1 MB, so it is no answer"
+    code=2 output="the file has more than 1 MB, so it is no answer"
   else
     head -c 1000001 -- "$file" > "$answer" || exit 1
     if is_written; then
-      grade > "$work/said" 2>&1 < /dev/null
+      grade > "$work/output" 2>&1 < /dev/null
       code=$?
-      [ -d "$work" ] || exit 1 # interrupted: that is no verdict
-      # Nothing that a terminal would obey, and no paths of this machine.
-      said=$(tr -d '\000-\010\013-\037\177' < "$work/said")
-      said=${said//"$work/"/}
-      # That is about this system; grade_class.sh says it once.
-      case $said in *"grants no filter of system calls"*)
-        grep -h 'grants no filter of system calls' <<< "$said" > "$TEMPORARY/unlocked"
-        said=$(grep -v 'grants no filter of system calls' <<< "$said") ;;
+      [ -d "$work" ] || exit 1 # interrupted: that is not a verdict
+      # Removes control sequences of a terminal, and paths of this machine.
+      output=$(tr -d '\000-\010\013-\037\177' < "$work/output")
+      output=${output//"$work/"/}
+      # This is about the system; grade_class.sh reports it once.
+      case $output in *"grants no filter of system calls"*)
+        grep -h 'grants no filter of system calls' <<< "$output" > "$TEMPORARY/unlocked"
+        output=$(grep -v 'grants no filter of system calls' <<< "$output") ;;
       esac
     else
-      code=empty said="nothing is written yet between the marked lines, or behind the colons"
+      code=empty output="nothing is written yet between the marked lines, or behind the colons"
     fi
   fi
   case $code in
@@ -296,35 +296,35 @@ grade_one() {
     6 | 152) verdict="too much CPU time" ;;
     124 | 137)
       verdict="took too long"
-      said="compiling and running it took more than $ANSWER_S s altogether" ;;
+      output="compiling and running it took more than $ANSWER_S s altogether" ;;
     empty) verdict="nothing written yet" ;;
     *) verdict="grader error" ;;
   esac
   if [ -s "$work/facts" ]; then
-    for fact in right hazard_free target whose drawn_for; do IFS= read -r "$fact"; done < "$work/facts"
+    for fact in right hazard_free target drawn_by drawn_for; do IFS= read -r "$fact"; done < "$work/facts"
   fi
-  # Formulas are about a kernel that is not the student's.
+  # Formulas describe a kernel that is not the student's.
   if [ "${file##*.}" = txt ]; then
     right= hazard_free=
   fi
-  # A point each for what is right, and then for what it keeps.
+  # A point for a right result, and then one for each further goal that it meets.
   for kept in "$right" "$hazard_free" "$target"; do [ "$kept" != yes ] || score=$((score + 1)); done
   [ "$right" = yes ] || score=0
   [ "$verdict" != passed ] || score=3
-  # It may be the student's all the same, with a nickname or a login.
-  if [ "$whose" = another ]; then
+  # It may still be the student's: a nickname or a login.
+  if [ "$drawn_by" = another ]; then
     verdict="another name" score=–
-    said+=$'\n\n'"Whether $drawn_for is the name of $student is for the lecturer to say, and so are the points."
+    output+=$'\n\n'"Whether $drawn_for is the name of $student is for the lecturer to say, and so are the points."
   fi
   if [ "$verdict" = "grader error" ]; then
     score=–
-    tail -n 5 <<< "$said" >&2
+    tail -n 5 <<< "$output" >&2
   fi
 
   piece=$PIECES/$student/$exercise
   mkdir -p "$PIECES/$student" && {
     printf '%s: %s, %s of 3 points\n' "$exercise" "$verdict" "$score"
-    sed 's/^./  &/' <<< "$said"
+    sed 's/^./  &/' <<< "$output"
   } > "$piece.new" && mv "$piece.new" "$piece" || exit 1
   rm -rf "$work"
   printf '"%s",%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "${student//\"/\"\"}" "$exercise" "$verdict" "$score" \
@@ -400,14 +400,14 @@ exec 9< "$partial"
 ! command -v flock > /dev/null || flock -n 9 || refuse "another run is at work on $partial"
 
 temporary=$(mktemp -d) || exit 2
-# What still runs when this ends finds its folder renamed, and then writes no row.
+# A grading that is still running when this ends finds its folder renamed, and writes no row.
 trap 'mv "$temporary" "$temporary.over"; rm -rf "$temporary.over"' EXIT
 trap 'exit 130' INT TERM
 
 csv() { local text=${1//\"/\"\"}; printf '"%s"' "$text"; }
 
-# The highest hint level in a record that was handed in; nothing where there is none. It is a
-# student's own text.
+# The highest hint level in a record that was handed in; nothing if there is none. A student may
+# have changed the record.
 hint_level() {
   [ -f "$1" ] && [ ! -L "$1" ] && [ "$(stat -c %s "$1")" -le 1000000 ] || return 0
   awk -F , -v exercise="$2" '
@@ -420,7 +420,7 @@ most_processes=$([ "$most_processes" = 0 ] || echo $((most_processes + 200 * JOB
 export BUILD SEED LIMIT HINT MEMORY_GB ANSWER_S COMPILE_S COMPILE_GB
 export TEMPORARY=$temporary PARTIAL=$partial PIECES=$pieces MOST_PROCESSES=$most_processes
 
-# Of every row what it is about: student, exercise and digest, as they stand in it.
+# The student, exercise and digest of every row, as written in it.
 about_rows() {
   sed -E '1d; s/(,[^,]*){8}(,[^,]*)$/\2/' "$1"
 }
@@ -466,7 +466,7 @@ if [ ${#work[@]} -gt 0 ]; then
     { echo "grade-class: not all were graded; the same command goes on" >&2; exit 1; }
 fi
 
-# Rows of files that were changed or taken away since the run began are left out.
+# Rows of files that were changed or removed since the run began are left out.
 table=$OUT.new
 {
   echo "$header"
@@ -479,7 +479,7 @@ table=$OUT.new
   } | sort
 } > "$table" || refuse "OUT=$OUT: cannot be written"
 
-# A text file for each student, in a folder that takes the place of the last one.
+# A text file for each student, in a folder that replaces the previous one.
 new=$temporary/feedback
 mkdir "$new" && : > "$new/.grade-class"
 for student in "${students[@]}"; do
@@ -507,7 +507,7 @@ mv "$table" "$OUT" && rm -rf "$partial" "$pieces" || refuse "OUT=$OUT: cannot be
 
 found=$(($(wc -l < "$pairs") - 1))
 echo "${#students[@]} students, ${#exercises[@]} exercises: $OUT"
-echo "what each is told: $feedback"
+echo "feedback for each student: $feedback"
 echo "$found pairs of answers resemble each other: $pairs"
 others=$(grep -c '^".*,another name,' "$OUT")
 [ "$others" = 0 ] || echo "answers that say another name than the student's: $others (drawn_for in the table)"

@@ -4,13 +4,13 @@
 #
 # An index is blockIdx, threadIdx, or an integer variable computed from them, in the skeleton or in the
 # student's region. Wherever a region uses one, FILE has a call of simt::index_mutant
-# (src/school/grade/index_mutants.cpp) instead. Prints the mutants, a line for each, "KIND NUMBERS NAME: LINE".
-# Each use is
+# (src/school/grade/index_mutants.cpp) instead. Prints the mutants, one per line: "KIND NUMBERS NAME: LINE".
+# Each mutant changes one use:
 #   drop      0 in its place
 #   halve     half of it
 #   exchange  the other one: x and y, row and col, or two variables that one statement declares
 #   wrap      of a block's: modulo two blocks
-# and so are all uses of a name at once. No mutant may compute the same as the solution.
+# or all uses of a name in the same way. No mutant may compute the same as the solution.
 
 BEGIN { period["blockIdx.x"] = period["blockIdx.y"] = 2 }
 
@@ -42,7 +42,7 @@ function declare(    i, j, first, depth, name, together) {
       first = j + 2
       for (j = first; j <= tokens && (depth > 0 || token[j] !~ /^[,;]$/); ++j) {
         depth += (token[j] ~ /^[(\[{]$/) - (token[j] ~ /^[)\]}]$/)
-        # What the head of a loop declares belongs to the loop.
+        # A variable that the head of a loop declares belongs to the loop.
         if (is_index(token[j])) scope[name] = braces + (token[i - 1] == "(")
       }
       if (name in scope) {
@@ -60,7 +60,7 @@ function declare(    i, j, first, depth, name, together) {
   }
 }
 
-# Forgets what was declared within braces that close.
+# At a closing brace, forgets what was declared within it.
 function leave_scopes(    i, name) {
   for (i = 1; i <= tokens; ++i) {
     braces += (token[i] == "{") - (token[i] == "}")
@@ -71,7 +71,7 @@ function leave_scopes(    i, name) {
 
 function renamed(name, from, to) { return sub(from, to, name) && is_index(name) ? name : "" }
 
-# The index that could be meant in place of this one; none: "".
+# The index that a student could confuse with this one; none: "".
 function exchanged(name,    other) {
   if (other = renamed(name, "\\.x$", ".y")) return other
   if (other = renamed(name, "\\.y$", ".x")) return other
@@ -86,7 +86,7 @@ function mutated(line,    i, head, name, other, text) {
   for (i = 1; i <= tokens; ++i) {
     name = token[i]
     text = text blank[i]
-    # The head of a loop, behind what it begins with, says when it ends.
+    # The head of a loop after its first part: the condition.
     if (name == "for") head = 1
     if (head && name == ";") head = 2
     if (head == 2 && name == ")" && token[i - 1] != "(") head = 0

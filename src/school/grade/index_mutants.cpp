@@ -1,6 +1,6 @@
-// index_mutants [SEED...]: runs mutants of a solution (src/school/grade/index_mutants.awk), which
-// it reads from stdin, a line for each, with all these seeds. Prints those that pass with one of
-// them. Linked as a grader is, with this main in place of the grader's (src/school/grade/check.sh).
+// index_mutants [SEED...]: runs mutants of a solution (src/school/grade/index_mutants.awk) with all
+// these seeds. Reads the mutants from stdin, one per line, and prints those that pass with any
+// seed. Linked as a grader is, with this main in place of the grader's (src/school/grade/check.sh).
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -70,7 +70,7 @@ bool passes_in_child(std::uint64_t seed) {
 
 }  // namespace
 
-// What the traced kernel computes with in place of an index. No tracer sees what this does.
+// The value that the traced kernel uses in place of an index. This code is not traced.
 namespace simt {
 
 int index_mutant(std::size_t number, int value, int other, int period) {

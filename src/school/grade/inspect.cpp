@@ -29,21 +29,22 @@ namespace grade {
 
 namespace {
 
-// What a case is drawn from.
+// The seed and the shape of a case.
 struct Drawn {
   Shape shape;
   std::uint64_t seed;
 };
 
-// The one to show, and what is known of it.
+// The case to show, and what is known about it.
 struct Chosen {
   Drawn drawn;
-  bool ended = true;  // by itself, so that it has counts
+  bool ended = true;  // alone, so that it has counts
   bool fails = false;
 };
 
-// Little work is to be shown before much, and what has no loop over K, say, last. Of a kernel that
-// passes, `whole` warps and lines of 32 floats: with fewer, accesses look better than they are.
+// Small cases come before large ones, and those without a loop over K last. For a kernel that
+// passes, the case has `whole` warps and rows of at least 32 floats, because with fewer, accesses
+// look better than they are.
 auto rank_of(const Shape& shape, bool whole = false) {
   const auto [M, N, K, variant] = shape;
   const bool sum = exercise.product.sum_of_vectors;
@@ -68,7 +69,7 @@ flags::Flags parsed(const InspectOptions& options) {
   return flags;
 }
 
-// The exercise's cases, as the grader draws them, the best to show first.
+// The exercise's cases, as the grader draws them; the best one to show comes first.
 std::vector<Drawn> drawn_cases(const Inspected& what) {
   if (!exercise.shapes) {
     throw model::Refusal(
@@ -85,15 +86,15 @@ std::vector<Drawn> drawn_cases(const Inspected& what) {
   return cases;
 }
 
-// The file is closed again, which a locked child could not do.
+// This closes the file again, which a locked child could not do.
 Answers answers_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return answers_in({std::istreambuf_iterator<char>(file), {}});
 }
 
-// In the child: runs the cases, and reports after each of them how many came to their end, the
-// first that fails, counted from 1, or 0, and what is to be answered before, if anything is.
-// Returns the last report.
+// In the child: runs the cases, and reports after each of them how many finished, the first that
+// fails, counted from 1, or 0, and what the student must answer before, if anything. Returns the
+// last report.
 std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
   const Answers answers = answers_of(what.file);
   std::vector<Case> finished;
@@ -124,11 +125,11 @@ std::string run_cases(const Inspected& what, const std::vector<Drawn>& drawn) {
   return report;
 }
 
-// The first case that fails, or else the best to look at. Throws Refusal where something is to be
-// answered before.
-Chosen chosen_case(const Inspected& what, const std::string& said_by) {
+// The first case that fails, or else the best one to show. Throws a Refusal if the student must
+// answer something before.
+Chosen chosen_case(const Inspected& what, const std::string& program_name) {
   const std::vector<Drawn> drawn = drawn_cases(what);
-  const guard::Guard guard = case_guard(what.limit_s, said_by, drawn.size());
+  const guard::Guard guard = case_guard(what.limit_s, program_name, drawn.size());
   const guard::Ended ended = guard::run_in_child(guard, [&](std::FILE* out) {
     const std::string report = run_cases(what, drawn);
     std::fwrite(report.data(), 1, report.size(), out);
@@ -160,9 +161,8 @@ std::string title_of(const Inspected& what, const Shape& shape) {
          text::printed(", seed %llu", static_cast<unsigned long long>(what.seed));
 }
 
-// Leaves out the lines that no request belongs to, because another array's took their lanes in; and
-// where memory beside a matrix is touched, that two threads meet in an element is only what
-// follows.
+// Leaves out the lines without a request, because a request to another array includes their lanes.
+// If memory outside of a matrix is accessed, also leaves out races, which only follow from that.
 void keep_what_is_shown(model::Counts& counts, bool outside) {
   std::erase_if(counts.lines, [](const model::LineCounts& line) { return line.requests == 0; });
   std::erase_if(counts.hazards, [&](const model::Hazard& hazard) {
@@ -186,7 +186,7 @@ guard::Outcome show(
     const std::optional<Complaint> complaint = complaint_about(c);
     if (!complaint) annotate(c);
     const bool outside = complaint && complaint->gravity == Gravity::outside;
-    // Hazards have sentences of their own.
+    // Hazards have their own sentences.
     if (complaint && (outside || c.hazards == 0)) {
       wrong = complaint->symptom;
       if (!complaint->place.empty()) wrong += ": " + complaint->place;
@@ -204,7 +204,7 @@ guard::Outcome show(
 guard::Outcome step_through(
     const Inspected& what, const Chosen& chosen, const flags::Flags& flags, bool on_terminal,
     std::FILE* report) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // who waits for this is gone, so the terminal is given back
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // the parent is gone, so the terminal must be restored
   Case c = drawn_case(chosen.drawn.shape, chosen.drawn.seed);
   step::RecordedRun run;
   on_fenced(c, [&](std::span<const machine::GlobalArray> arrays, const auto& kernel) {
@@ -222,7 +222,7 @@ guard::Outcome step_through(
   return {step::step(flags, scenes, on_terminal, report), ""};
 }
 
-// In this process, one block after the other, without tracing: what gdb follows.
+// In this process, one block after the other, without tracing, so that gdb can follow it.
 int debug(const Inspected& what) {
   omp_set_num_threads(1);
   const Drawn drawn = drawn_cases(what).front();

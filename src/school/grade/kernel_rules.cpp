@@ -37,8 +37,8 @@ void check_directive(const std::string& line, const std::string& name, std::size
           (is_macro ? "; instead of a macro write a constexpr constant or a lambda" : ""));
 }
 
-// What could make a compiler read a line otherwise than we do, in a comment too: a byte that ends a
-// line for some, or a backslash that joins it with the next one.
+// What could make a compiler read a line differently than we do, even in a comment: a byte that
+// some take for a line end, or a backslash that joins the line with the next one.
 void check_line(const std::string& line, const std::string& name, std::size_t i) {
   for (const char c : line) {
     if (static_cast<unsigned char>(c) >= ' ' || c == '\t') continue;
@@ -49,11 +49,11 @@ void check_line(const std::string& line, const std::string& name, std::size_t i)
   if (trimmed(line).ends_with('\\')) refuse(name, i, "a line may not end with a backslash");
 }
 
-// How many characters of `rest`, which is no space and no comment, are one token.
+// The length of the token at the start of `rest`, which begins with neither a space nor a comment.
 std::size_t token_length(std::string_view rest) {
   std::size_t length = 1;
   if (is_digit(rest[0])) {
-    // 1'000 is a number, 1' is none.
+    // 1'000 is a number, 1' is not.
     while (length < rest.size() &&
            (in_name(rest[length]) || rest[length] == '.' ||
             (rest[length] == '\'' && length + 1 < rest.size() && in_name(rest[length + 1])))) {
@@ -168,7 +168,7 @@ const char* why_refused(std::string_view name) {
       {"launch", "a kernel launches no kernel here"},
       {"volatile", "volatile hides what the compiler would do; leave it out"},
       {"goto", "write a loop"}};
-  // How CUDA's threads hand each other values in other ways than a load and a store.
+  // The ways, besides loads and stores, in which CUDA's threads exchange values.
   for (const char* begin :
        {"__shfl", "__ballot", "__any", "__all", "__match", "__reduce", "__activemask",
         "__syncthreads_", "atomicA", "atomicS", "atomicE", "atomicM", "atomicI", "atomicD",
@@ -258,9 +258,8 @@ namespace {
 
 using OwnNames = std::set<std::string, std::less<>>;
 
-// What the code of a region declares anywhere, as far as its tokens tell. It only decides whether a
-// call or a :: is understood: what is called in the end is looked up once more in the object file
-// (grade.sh).
+// All names that the code of a region declares, as far as its tokens show. They only decide whether
+// a call or a :: is accepted: grade.sh also checks in the object file what is really called.
 struct Declared {
   OwnNames types, others;
 
@@ -288,7 +287,7 @@ struct Declared {
     }
   }
 
-  // In "const float* const& name(1), other(2);" the type stands before all that belongs to it.
+  // In "const float* const& name(1), other(2);" the type comes before all of its names.
   void add_other(const std::vector<Token>& tokens, std::size_t i) {
     const Token& token = tokens[i];
     depth_ += token.is("(") || token.is("[") || token.is("{");
@@ -314,7 +313,7 @@ struct Declared {
   int depth_ = 0, list_depth_ = kNoList;  // of brackets
 };
 
-// Brackets that are open where a region has been read so far.
+// The brackets that are open at this point of a region.
 class Brackets {
  public:
   void take(const Token& token, const std::string& name) {
@@ -334,11 +333,11 @@ class Brackets {
   const std::string& open() const { return open_; }
 
  private:
-  static constexpr std::size_t kMost = 100;  // a compiler's stack is not endless
+  static constexpr std::size_t kMost = 100;  // a compiler's stack is limited
   std::string open_;
 };
 
-// [[name, name]] from token `i` on, if that is what it begins.
+// [[name, name]] from token `i` on, if it begins there.
 void check_attribute(const std::vector<Token>& tokens, std::size_t i, const std::string& name) {
   if (!tokens[i].is("[") || i + 1 == tokens.size() || !tokens[i + 1].is("[")) return;
   for (i += 2; i < tokens.size() && !tokens[i].is("]"); ++i) {
@@ -420,7 +419,7 @@ void check_kernel_code(
     if (is_reserved(token.text) && !is_cuda(token.text)) {
       refuse(name, token.line, token.text + " is not among the names that your code may use");
     }
-    // Of a constant that all threads share, a part that is none.
+    // A part of the declaration that makes it not a constant, although all threads share it.
     if (token.is("mutable") && !(i > 0 && tokens[i - 1].is(")"))) {
       refuse(name, token.line, "mutable: only a lambda may be; leave it out");
     }

@@ -1,5 +1,5 @@
-// What the code of a student's kernel may hold: what the tracer can see, and nothing that reaches
-// for the grader around it.
+// What a student's kernel may contain: only code that the tracer can see, and nothing that could
+// attack the grader.
 #pragma once
 
 #include <cctype>
@@ -14,7 +14,7 @@
 
 namespace grade {
 
-// C++ as far as the grader reads it: names, numbers and signs.
+// The part of C++ that the grader reads: names, numbers and signs.
 
 struct Token {
   std::string text;
@@ -25,15 +25,15 @@ struct Token {
   }
 };
 
-// The tokens of some lines of the file `name`; comments are left out. Refuses what could hide
-// something from us: preprocessor lines but #pragma unroll, backslashes outside of comments and at
-// the ends of lines, control characters, text in quotes.
+// The tokens of some lines of the file `name`; comments are left out. Refuses what could hide code
+// from us: preprocessor lines except #pragma unroll, backslashes outside of comments and at the
+// ends of lines, control characters, text in quotes.
 std::vector<Token> tokens_of(
     const std::vector<std::string>& lines, Range range, const std::string& name);
 
-// The names that the code of a student's kernel may use, and those that it may not.
+// The names that a student's kernel may use, and those that it may not.
 
-// Why a name may not stand in a kernel, as the end of a sentence; null where it may.
+// Why a kernel may not use a name, as the end of a sentence; null if it may.
 const char* why_refused(std::string_view name);
 
 // Whether a name with two underscores, or one before a capital, is among those that CUDA gives to
@@ -46,7 +46,7 @@ bool may_be_called(std::string_view name);
 // Functions of cuda/instructions.h, for the exercises that include it.
 std::span<const std::string_view> instructions();
 
-// Types that need no declaration: a name behind one of them is declared there.
+// Types that need no declaration: a name after one of them is declared there.
 bool is_type(std::string_view name);
 
 // Types that may be written with std:: before them.
@@ -55,13 +55,13 @@ bool is_standard_type(std::string_view name);
 // Attributes that change nothing but a compiler's warnings and guesses.
 bool is_harmless_attribute(std::string_view name);
 
-// The functions that a skeleton defines, calls or includes, but for kernels and the host's.
+// The functions that a skeleton defines, calls or includes, except kernels and host functions.
 std::set<std::string> helpers_in(const std::vector<std::string>& skeleton);
 
-// Refuses the lines of the file `name` where they hold what is not for kernels: preprocessor lines
-// but #pragma unroll, inline PTX, attributes, names of the C++ library, calls of anything but
-// CUDA's functions, the skeleton's helpers and what the code itself declares, text in quotes,
-// static variables, a brace that closes more than was opened.
+// Refuses lines of the file `name` that a kernel may not have: preprocessor lines except #pragma
+// unroll, inline PTX, attributes, names of the C++ library, calls of other functions than CUDA's,
+// the skeleton's helpers and the code's own, text in quotes, static variables, and unmatched
+// closing braces.
 void check_kernel_code(
     const std::vector<std::string>& lines, Range range, const std::string& name,
     const std::set<std::string>& helpers);

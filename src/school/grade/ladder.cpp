@@ -1,4 +1,4 @@
-// One of the ladder's kernels in place of an answer: none of them may pass
+// Runs one of the ladder's kernels in place of an answer: none of them may pass
 // (src/school/grade/check.sh).
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@ void run(Shape shape, const float* A, const float* B, float* C) {
   stage_table_traced.run(stage->variants[0], 0, shape.M, shape.N, shape.K, 1, A, B, 0, C);
 }
 
-// The ladder's own main asks for it; nobody calls that here.
+// The ladder's own main needs it; nothing calls it here.
 int cli::walk(int, char**, const model::StageTable&) {
   return 2;
 }

@@ -1,4 +1,4 @@
-// What an exercise's host function is given.
+// The parameters of an exercise's host function.
 #pragma once
 
 struct Shape {

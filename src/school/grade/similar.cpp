@@ -1,14 +1,14 @@
-// similar [LEAST]: which answers of a class resemble each other more than chance explains.
+// similar [LEAST]: finds answers of a class that resemble each other more than by chance.
 //
 // Reads from stdin, each ended by a zero byte, triples: an exercise, a student, the path of the
 // answer. Writes a CSV line for every pair that shares at least the part LEAST (0.8) of the shorter
 // answer's text: exercise, the two students, that part, and whether the text is the same, letter by
 // letter.
 //
-// What is compared are the marked regions, and the skeleton's own text with them left out is never
-// looked at. Comments, spaces and names do not count: every name becomes one sign, so that renaming
-// hides nothing. Runs of tokens that stand in many answers of the class are what the task itself
-// asks for, and do not count either; the same text, letter by letter, always does.
+// Only the marked regions are compared, not the skeleton around them. Comments, spaces and names do
+// not count: every name becomes the same sign, so that renaming hides nothing. Runs of tokens that
+// occur in many answers of the class follow from the task, and do not count either. Text that is
+// equal letter by letter always counts.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -30,9 +30,9 @@ namespace grade {
 namespace {
 
 constexpr std::size_t kRun = 10;         // tokens: shorter runs are the same in all programs
-constexpr std::size_t kFewestRuns = 12;  // an answer with less of its own says nothing
-constexpr std::size_t kAlwaysRare = 6;   // so many students may always be one group of copies
-constexpr std::size_t kShortest = 100;   // characters: the same text is no chance beyond that
+constexpr std::size_t kFewestRuns = 12;  // an answer with less of its own proves nothing
+constexpr std::size_t kAlwaysRare = 6;   // this many students may always be one group of copies
+constexpr std::size_t kShortest = 100;   // characters: longer equal text is not chance
 
 struct Answer {
   std::string student;
@@ -101,7 +101,7 @@ std::set<std::size_t> runs_of(const std::string& text) {
   return runs;
 }
 
-// Takes out what more than a quarter of the class has.
+// Removes what more than a quarter of the class has.
 void leave_out_the_usual(std::vector<Answer>& answers) {
   std::map<std::size_t, std::size_t> students;
   for (const Answer& answer : answers) {

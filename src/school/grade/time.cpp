@@ -1,5 +1,5 @@
-// make time EX=15: how long an answer's kernel takes on the GPU that is here. Linked with the
-// answer as nvcc compiles it. Whether its result is right, make grade says.
+// make time EX=15: the time of an answer's kernel on this machine's GPU. Linked with the answer as
+// nvcc compiles it. make grade checks the result.
 #include <algorithm>
 #include <cstdio>
 #include <random>

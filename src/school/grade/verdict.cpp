@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kWidth = 80;  // columns of a terminal
 
-// What stands in a row of the table: its name, and a cell for every case.
+// A row of the table: its name, and a cell for every case.
 struct Row {
   std::string name;
   std::vector<std::string> cells;
@@ -51,7 +51,8 @@ std::vector<Row> rows_of(std::span<const Case> cases) {
   return rows;
 }
 
-// A column for every case: one table below the other where not all of them fit beside each other.
+// A column for every case: several tables, one below the other, if not all columns fit beside each
+// other.
 std::string table_of(std::span<const Case> cases) {
   if (cases.empty()) return "";
   const std::vector<Row> rows = rows_of(cases);
@@ -107,10 +108,10 @@ Verdict verdict_on(
     const Submission& submission, std::size_t all, const std::optional<Complaint>& of_kernel) {
   Verdict verdict;
   verdict.finished = submission.cases.size();
-  // Before a word is said of the kernel.
+  // Before any report about the kernel.
   if (exercise.check_answers) verdict.complaint = exercise.check_answers(submission);
   if (verdict.complaint) {
-    verdict.complaint->gravity = Gravity::outside;  // nothing of the kernel is graver
+    verdict.complaint->gravity = Gravity::outside;  // nothing about the kernel is more serious
   } else {
     verdict.table = table_of(submission.cases);
     verdict.complaint = of_kernel;
@@ -159,7 +160,7 @@ std::optional<std::size_t> number_in(const std::vector<std::string>& texts, std:
 std::optional<Verdict> unpacked_verdict(const std::string& text) {
   const std::vector<std::string> texts = unpacked(text);
   const std::optional<std::size_t> finished = number_in(texts, 0);
-  constexpr std::size_t kMostBytes = 1 << 18;  // more is nothing to be read by anybody
+  constexpr std::size_t kMostBytes = 1 << 18;  // nobody would read more
   if (texts.size() != 8 || text.size() > kMostBytes || !finished || !are_facts(texts[3])) {
     return std::nullopt;
   }

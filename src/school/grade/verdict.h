@@ -1,4 +1,4 @@
-// What the process that ran a student's kernel concludes from it, for the one that tells it.
+// The verdict on a student's kernel, sent by the process that ran it to the one that prints it.
 #pragma once
 
 #include <cstddef>
@@ -12,37 +12,37 @@
 
 namespace grade {
 
-// All in words: what crosses from one process to the other can be told, and nothing else.
+// Everything is text: the other process only prints it.
 struct Verdict {
   std::size_t finished = 0;  // cases in which the kernel came to its end
-  std::string table;         // of those; empty where an answer is complained about before
+  std::string table;         // of those; empty if there is a complaint before
   std::string score;
   std::optional<Complaint> complaint;
-  // Three lines for grade_class.sh, yes or no: whether the results are right; and where they are,
-  // whether nothing hazardous was done, and whether the targets are met, to which belongs what an
-  // exercise asks beside its kernel. Nothing where it cannot be told.
+  // Three lines for grade_class.sh, yes or no: whether the results are right; and if they are,
+  // whether there was no hazard, and whether the targets are met, including what an exercise asks
+  // besides its kernel. Nothing if that is unknown.
   std::string facts;
 };
 
-// Takes the second in the place of the first where it is graver.
+// Replaces the first by the second if that is more serious.
 void keep_gravest(std::optional<Complaint>& kept, const std::optional<Complaint>& more);
 
-// The verdict on the first `finished` of all cases, measured, as it is to stand if the next one
-// does not come to its end; with all of them finished it is the last one. `of_kernel` is what was
-// found in those cases. The submission has the finished ones.
+// The verdict on the first `finished` of all cases, which counts if the next one does not finish;
+// with all cases finished it is the final one. `of_kernel` is the complaint found in those cases.
+// The submission has the finished ones.
 Verdict verdict_on(
     const Submission& submission, std::size_t all, const std::optional<Complaint>& of_kernel);
 
-// Texts in one, to cross from process to process. None of them may have a zero byte.
+// Several texts as one, to send it to another process. None of them may have a zero byte.
 std::string packed(const std::vector<std::string>& texts);
 std::vector<std::string> unpacked(const std::string& text);
 
-// The whole number that is one of them; none where it is not there, or none.
+// One of the texts as a whole number; nothing if it is missing or not a number.
 std::optional<std::size_t> number_in(const std::vector<std::string>& texts, std::size_t at);
 
 std::string packed(const Verdict& verdict);
-// What a process says that ran a kernel, which may be what that kernel wants it to say: none where
-// it is no verdict, and in words nothing that a terminal might obey.
+// The report of a process that ran a kernel. The kernel may have written it, so the result is
+// nothing if this is not a verdict, and its texts have no control sequences.
 std::optional<Verdict> unpacked_verdict(const std::string& text);
 
 // make show, make step and make debug EX=n: one case of an exercise, in pictures, step by step or
@@ -50,7 +50,7 @@ std::optional<Verdict> unpacked_verdict(const std::string& text);
 
 struct InspectOptions {
   std::string how;           // "show", "step" or "debug"; empty: grade
-  std::string page;          // of show: the HTML file to write
+  std::string page;          // for show: the HTML file to write
   std::vector<char*> flags;  // as gemm_steps takes them, the first a placeholder for its name
 };
 
@@ -62,9 +62,9 @@ struct Inspected {
 };
 
 // Shows the smallest case in which the kernel fails, or else the smallest in which there is
-// something to see. Where an exercise asks something before its tool speaks, it must have been
-// answered. Returns the exit code: 0, 1 where the kernel fails there, or 2. Throws Refusal for
-// flags that make no sense here.
+// something to see. If an exercise has questions that come first, they must have been answered.
+// Returns the exit code: 0, 1 if the kernel fails there, or 2. Throws a Refusal for flags that do
+// not apply here.
 int inspect(const InspectOptions& options, const Inspected& what);
 
 }  // namespace grade
