@@ -18,7 +18,7 @@ int words_of(const model::WarpAccess& access) {
   return std::max(access.bytes, 4) / 4;
 }
 
-// The two sides of a cp.async are two requests, one behind the other.
+// The two sides of a cp.async are two consecutive requests.
 bool is_copy(const BlockRequests& block, std::size_t to) {
   return to + 1 < block.requests.size() && block.requests[to].shared &&
          block.requests[to].direction == model::Direction::copy && !block.requests[to + 1].shared &&
@@ -70,7 +70,7 @@ std::vector<Moved> elements_moved(const BlockRequests& block) {
   std::vector<std::deque<Element>> loaded(block.threads);                    // and not stored yet
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
     const Request& request = block.requests[r];
-    // What a copy writes is known with the request behind it, which reads.
+    // What a copy writes is known from the next request, which reads.
     if (request.shared && request.direction == model::Direction::copy) continue;
     const bool copies = request.direction == model::Direction::copy && r > 0;
     const Request& on_shared = copies ? block.requests[r - 1] : request;
@@ -128,7 +128,7 @@ Written written_by(const BlockRequests& block) {
     last_row = std::max(last_row, place.first);
     last_col = std::max(last_col, place.second);
   }
-  constexpr int kMost = 1024;  // of rows and of columns: more can nobody look at
+  constexpr int kMost = 1024;  // of rows and of columns: nobody can read more
   written.rows = std::min(last_row - written.row + 1, kMost);
   written.cols = std::min(last_col - written.col + 1, kMost);
   written.thread.assign(written.rows, std::vector<int>(written.cols, Written::kNobody));
@@ -178,7 +178,7 @@ struct Constants {
       names.push_back(name);
       values.push_back({names.back(), value});
     } catch (const std::invalid_argument&) {
-      // Not a number that can be known, so expressions that use it cannot be evaluated, either.
+      // Its value is not known, so expressions that use it cannot be evaluated, either.
     }
   }
 };
@@ -203,7 +203,7 @@ bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
 }
 
-// Names and numbers as wholes, any other sign alone.
+// Whole names and numbers; any other character is a token of its own.
 Tokens tokens_of(const std::string& text) {
   Tokens tokens;
   bool in_word = false;

@@ -1,4 +1,4 @@
-// What one block of a traced launch did, request by request: what pictures are drawn from.
+// What one block of a traced launch did, request by request: the data of the pictures.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ struct Request {
   int excess = 0;            // bank conflicts, or uncoalesced sectors
 };
 
-// What one thread asked of an mbarrier, the copy engine or the tensor cores.
+// One thread's request to an mbarrier, the copy engine or the tensor cores.
 struct Action {
   model::RecordedAction recorded;
   std::size_t requests;  // of the block, that were made before
@@ -42,14 +42,14 @@ struct BlockRequests {
   model::WarpGeometry warp{};
   std::vector<Action> actions = {};
   std::vector<model::RecordedArray> arrays = {};  // that the actions name
-  bool by_columns[3] = {false, false, false};  // which of A, B and C lie in memory column by column
+  bool by_columns[3] = {false, false, false};  // which of A, B and C are stored column by column
 };
 
-// What the block of that number did in `recording`, of a kernel that multiplies such matrices.
+// What the block with that number did in `recording`, for a kernel that multiplies such matrices.
 BlockRequests requests_of_block(
     const model::Recording& recording, std::int64_t number, int M, int N, int K);
 
-// An element of A, B or C; matrix is 0 where nothing is known.
+// An element of A, B or C; matrix is 0 if it is not known.
 struct Element {
   char matrix = 0;
   int row = 0, col = 0;
@@ -63,15 +63,15 @@ struct Moved {
   std::vector<Element> elements;
 };
 
-// Which elements every lane moved, request by request. A word of shared memory holds what the
-// thread that stored it had loaded from A and B before, in the same order: every kernel of the
-// ladder copies its tiles like that, and cp.async says it itself.
+// Which elements every lane moved, request by request. A word of shared memory is assumed to hold
+// what the thread that stored it had loaded from A and B before, in the same order: every kernel of
+// the ladder copies its tiles like that, and cp.async names its source.
 std::vector<Moved> elements_moved(const BlockRequests& block);
 
-// Where `address` lies in `matrix` of what `block` multiplies.
+// The element at `address` of `matrix`, for the product of `block`.
 Element element_at(const BlockRequests& block, char matrix, std::uint64_t address);
 
-// Who stores to C, in the least rectangle that holds all of it.
+// Which thread stores to which element of C, in the smallest rectangle with all of them.
 struct Written {
   static constexpr int kNobody = -1, kSeveral = -2;
   int row = 0, col = 0;  // where it begins in C
@@ -84,8 +84,8 @@ inline bool is_active(const model::WarpAccess& access, int lane) {
   return access.active >> lane & 1u;
 }
 
-// How the request splits by the rules of src/model: into sectors where it is on global memory, into
-// wavefronts where it is on shared memory. As many as `pieces`. Of a cp.async both sides count.
+// How the rules of src/model split the request: into sectors for global memory, into wavefronts for
+// shared memory. There are `pieces` of them. For a cp.async both sides count.
 model::Sectors sectors_of(const BlockRequests& block, std::size_t request);
 model::Wavefronts wavefronts_of(const BlockRequests& block, std::size_t request);
 
@@ -97,7 +97,7 @@ inline char lane_sign(int lane) {
   return static_cast<char>(lane < 10 ? '0' + lane : 'a' + lane - 10);
 }
 
-// '.' is nobody, '*' more than one lane.
+// '.' is no lane, '*' more than one.
 inline char sign_of(std::uint32_t lanes) {
   return lanes == 0 ? '.' : std::has_single_bit(lanes) ? lane_sign(std::countr_zero(lanes)) : '*';
 }
@@ -105,8 +105,8 @@ inline char sign_of(std::uint32_t lanes) {
 // The 4-byte words in a row of the __shared__ array `name` of `bytes` bytes: its last dimension, as
 // declared between the lines `first` and `last` (from 1) of `source`. Names in it are looked up
 // among the arguments of `kernel` ("tiled<16, 8>") for the template parameters above it, and among
-// constants and macros that are whole numbers. `banks`, all of them once, where the array has one
-// dimension or its declaration cannot be understood.
+// constants and macros that are whole numbers. `banks`, so that each bank appears once, if the
+// array has one dimension or its declaration cannot be understood.
 int declared_row_words(
     const std::vector<std::string>& source, int first, int last, const std::string& kernel,
     const std::string& name, std::size_t bytes, int banks = 32);

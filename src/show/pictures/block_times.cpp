@@ -161,7 +161,7 @@ std::string percent(double share) {
   return text::printed("%.0f %%", 100 * share);
 }
 
-// Time from left to right, as far as there is room.
+// Time runs from left to right, as far as there is room.
 struct Time {
   double scale;  // px per cycle
   double x(double cycles) const { return kLeft + std::min(cycles * scale, kWide); }
@@ -180,7 +180,7 @@ void bar(
       {.anchor = Anchor::middle, .small = true, .on_fill = true});
 }
 
-// A row for each place in shared memory, of each block; returns the y below.
+// A row for each place in shared memory of each block; returns the y below.
 double draw_blocks(
     Svg& svg, double y, const Time& time, const std::string& name, const PacedStage& stage,
     int blocks, double high) {
@@ -208,7 +208,8 @@ double draw_blocks(
     svg.line(kLeft, y, kLeft + kWide, y, "thin");
   }
   if (blocks > 1) return y + 36;
-  // A block that waits for its copies comes to a barrier after each; every block after each tile.
+  // A block that waits for its copies reaches a barrier after each copy; every block after each
+  // tile.
   for (const Work& one : work) {
     for (const double end : {one.copy_end, one.multiply_end}) {
       if (end == one.copy_end && !stage.plan.copies_wait) continue;
@@ -292,7 +293,7 @@ Drawing draw_pipeline(
 
 namespace {
 
-// What a warp asks of the units between two barriers.
+// A warp's demand on the units between two barriers.
 struct Demand {
   double load_cycles = 0, store_cycles = 0, result_cycles = 0;
   bool reads_tiles = false;
@@ -343,7 +344,7 @@ std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace) {
       last = std::max(last, one.multiplied);
       all.push_back(one);
     }
-    // Behind C stands no barrier.
+    // There is no barrier after the stores to C.
     for (std::size_t i = first; i < all.size(); ++i) {
       all[i].end = all[i].stores_C ? all[i].multiplied : last;
     }
@@ -354,7 +355,7 @@ std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace) {
 
 namespace {
 
-// Time from left to right: what of it is drawn, and where.
+// The time axis: which part is drawn, and where.
 struct Window {
   double last;     // cycles
   double y, high;  // px, of a warp's row
@@ -644,7 +645,7 @@ Drawing draw_steps(
   const int first = tile * after.variant->BK - 2;
   double y = 122;
   for (const Steps* each : {&old_steps, &steps}) {
-    // The picture begins where the shown step is asked for or multiplied.
+    // The picture begins where the shown step is requested or multiplied.
     const double begin =
         each->plan.ahead > 0 ? each->times[first].multiply_begin : each->times[first].load_begin;
     y = draw_warp(svg, y, *each, {begin, scale});

@@ -1,5 +1,6 @@
-// When a block copies, loads and multiplies: as recorded from barrier to barrier, and as long as
-// the ceiling model (model/ceiling.h) says, which knows what the units can do and no waiting.
+// When a block copies, loads and multiplies: as recorded from barrier to barrier. How long each
+// takes follows from the ceiling model (model/ceiling.h), which has the units' rates but no
+// waiting.
 #pragma once
 
 #include <optional>
@@ -23,13 +24,13 @@ struct BlockPlan {
   std::vector<Stay> tiles;  // by number
   int places;
   int spans;         // from barrier to barrier
-  bool copies_wait;  // a thread waits for what it copies at once: no cp.async
+  bool copies_wait;  // a thread waits for its copies immediately: no cp.async
 
   // The most tiles that are copied in advance, or in flight.
   int most_ahead() const;
 };
 
-// Of a stage that has tiles along K.
+// For a stage that has tiles along K.
 BlockPlan plan_of(const TracedStage& stage);
 
 // Cycles of an SM, while all SMs do the same.
@@ -41,7 +42,7 @@ struct Pace {
   double ceiling_tflops;  // of the whole product
 };
 
-// Of row's kernel in run's product. Throws std::logic_error where there is no ceiling.
+// For the row's kernel in the run's product. Throws std::logic_error if there is no ceiling.
 Pace pace_of(const lab::Run& run, const lab::Row& row);
 
 // A stage with what one of its blocks does, and how fast.
@@ -57,8 +58,8 @@ struct Work {
   double copy_begin, copy_end, multiply_begin, multiply_end;  // cycles
 };
 
-// So many blocks on one SM, each by `plan`. The SM copies for one of them at a time and multiplies
-// for one at a time, in the order in which they ask. By block, then by tile.
+// This many blocks on one SM, each by `plan`. The SM copies for one of them at a time and
+// multiplies for one at a time, in the order of their requests. By block, then by tile.
 std::vector<Work> schedule(const BlockPlan& plan, const Pace& pace, int blocks);
 
 // The part of the time in which the SM multiplies, from its first tile's end to its last one's.
@@ -81,7 +82,7 @@ struct WarpSpan {
   bool stores_C;
 };
 
-// Of a stage whose copies wait. The block has its SM to itself: its warps take turns in L2 and in
+// For a stage whose copies wait. The block has its SM to itself: its warps take turns in L2 and in
 // shared memory, in the order in which they come, and multiply at the same time. By span, then by
 // warp.
 std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace);
@@ -89,7 +90,7 @@ std::vector<WarpSpan> warp_times(const TracedStage& stage, const Pace& pace);
 // The same as a picture.
 Picture draw_block_life(const TracedStage& stage, const Pace& pace);
 
-// What the warp loads for one step of k.
+// The warp's loads for one step of k.
 struct StepLoad {
   int k;           // of the whole product
   int epoch;       // barriers that the block has passed before
@@ -104,7 +105,7 @@ struct StepPlan {
   int ahead;
 };
 
-// Of the block's first warp, in a stage that copies ahead.
+// For the block's first warp, in a stage that copies ahead.
 StepPlan step_plan(const TracedStage& stage);
 
 // Times in cycles.
@@ -118,8 +119,8 @@ struct StepTime {
 // takes `load_cycles`, and each further one a cycle.
 std::vector<StepTime> step_times(const StepPlan& plan, double load_cycles, double multiply_cycles);
 
-// What a block does whose warps divide the work, from what was recorded: one thread starts copies
-// into a ring of tiles, warpgroups multiply, and in stage 14 three warps make low parts before.
+// The recorded work of a block whose warps divide the tasks: one thread starts copies into a ring
+// of tiles, warpgroups multiply, and in stage 14 three warps make the low parts before.
 
 // What a warpgroup does with a tile along K; times in cycles.
 struct Use {
@@ -127,10 +128,10 @@ struct Use {
   double begin;   // and loads its fragments from here
   double loaded;  // until here
   double multiply_begin, multiply_end;
-  double released;  // it says that it does not need the tile any more
+  double released;  // it reports that it no longer needs the tile
 };
 
-// What the warps do that make low parts of a tile of A (stage 14), from the first to the last.
+// The work of the warps that make low parts of a tile of A (stage 14), from the first to the last.
 struct Split {
   double asked, begin, end;  // they wait for the tile, and then store until `end`
 };
@@ -151,14 +152,14 @@ struct Ring {
   double multiplying;  // the part of the time from the first multiplication on with one under way
 };
 
-// Of a stage with a ring of boxes. The order of what a thread does, what it waits for and how much
-// it copies are as recorded. How long that takes is the pace's: the copy engine works on one box
-// after the other, and the tensor cores on one multiplication after the other. The loads of
-// fragments, and the loads and stores of low parts, take a cycle per wavefront. Throws
-// std::logic_error if threads wait for each other.
+// For a stage with a ring of boxes. The order of a thread's actions, what it waits for and how much
+// it copies are as recorded. The pace gives the times: the copy engine works on one box after the
+// other, and the tensor cores on one multiplication after the other. The loads of fragments, and
+// the loads and stores of low parts, take a cycle per wavefront. Throws std::logic_error if threads
+// wait for each other.
 Ring ring_of(const TracedStage& stage, const Pace& pace);
 
-// The ring over time, and who works when.
+// The ring over time, and which warps work when.
 Drawing draw_ring(const TracedStage& stage, const Pace& pace);
 
 }  // namespace pictures

@@ -16,7 +16,7 @@
 
 namespace pictures {
 
-TEST_CASE("if no tile is cut, the launch takes whole waves, and the last one leaves SMs idle") {
+TEST_CASE("if no tile is cut, the launch takes whole waves, and SMs idle in the last one") {
   const std::vector<SmTime> times = sm_times({5, 1, 4}, 5, 4, 3);
   REQUIRE(times.size() == 5);
   CHECK(end_of(times) == 8);
@@ -109,7 +109,7 @@ FirstWave wave_of(std::string_view stage_name, int sms, int M, int N) {
 
 }  // namespace
 
-TEST_CASE("the blocks of a grid compute C row by row, and those of an own order band by band") {
+TEST_CASE("the blocks of a grid compute C row by row, and stage 11's order is band by band") {
   const FirstWave grid = wave_of("register pipeline", 20, 1024, 1024);
   REQUIRE(grid.tiles.size() == 20);
   CHECK(grid.tiles[15] == std::pair{0, 15});
@@ -210,7 +210,7 @@ TEST_CASE("the warp that loads first waits longest for the others") {
   CHECK(spans[2].reads_tiles);
   CHECK(spans[2].begin == 18);
   CHECK(spans[2].end == 48);
-  // At the end nobody waits for anybody.
+  // At the end no warp waits for another.
   CHECK(spans[4].end == 64);
   CHECK(spans[5].end == 80);
 }
@@ -263,7 +263,7 @@ TEST_CASE("a warp that loads a step ahead waits for the first load only") {
   CHECK(slow[2].multiply_begin == 254 + 154);
 }
 
-TEST_CASE("what is loaded between a barrier and the copies behind it is loaded ahead") {
+TEST_CASE("what is loaded between a barrier and the copies after it is loaded ahead") {
   OneThread in_time, ahead;
   in_time.copy(0, 0);
   in_time.copy(0, 1);
@@ -288,7 +288,8 @@ TEST_CASE("what is loaded between a barrier and the copies behind it is loaded a
 
 namespace {
 
-// What the first block of the stage does in a product of so many tiles. Both have rings of boxes.
+// What the first block of the stage does in a product with this many tiles. Both stages have rings
+// of boxes.
 TracedStage traced(int tiles, int number = 13) {
   const auto stage = std::ranges::find(stage_table_traced.stages, number, &model::Stage::number);
   REQUIRE(stage != stage_table_traced.stages.end());
@@ -342,7 +343,7 @@ TEST_CASE("a recording has the boxes, arrivals, waits and multiplications of a b
   CHECK(count(Kind::box) == kTiles * (1 + v.BN / 32));
   // One for each tile that is copied, and one of each warpgroup when it has been multiplied.
   CHECK(count(Kind::arrive) == kTiles * (1 + v.BN / 64));
-  // Of every warp, for each tile and 8 of K.
+  // One of every warp, for each tile and each 8 of K.
   CHECK(count(Kind::multiply) == v.BN / 64 * 4 * kTiles * (v.BK / 8));
   double bytes = 0;
   for (const auto& [recorded, requests] : stage.block.actions) {
@@ -404,7 +405,7 @@ TEST_CASE("threads that wait for each other have no schedule") {
     return *std::find_if(
         actions.begin(), actions.end(), [&](const Action& a) { return a.recorded.kind == kind; });
   };
-  // The copying thread waits for the first tile before it has it copied.
+  // The copying thread waits for the first tile before it starts the copy.
   Action wait = of(model::RecordedAction::Kind::wait);
   wait.recorded.thread = of(model::RecordedAction::Kind::box).recorded.thread;
   wait.recorded.barrier = of(model::RecordedAction::Kind::box).recorded.barrier;

@@ -123,7 +123,7 @@ Picture draw_staircase(
     }
     std::string text = speed < 0.01 ? text::printed("%.4f", speed) : text::significant(speed);
     if (stair.times_before > 0) text += "  (× " + text::brief(stair.times_before) + ")";
-    // Right of the bar, or in it where it would come to cuBLAS's line.
+    // To the right of the bar, or in it if it would overlap cuBLAS's line.
     const bool inside = label + 8 + text_width(text) > line;
     svg.text(inside ? kLeft + 12 : label + 8, y + 16, text, {.on_fill = inside});
     y += kStep;
@@ -150,7 +150,7 @@ struct Loads {
 Loads per_result(const lab::Run& run, const lab::Row& row, model::Traffic model::Counts::*of) {
   const model::Traffic& traffic = (*row.counts).*of;
   const auto share = [&](const model::PerThread& all) {
-    // Where the warps divide the work, all threads together count.
+    // If the warps divide the work, the loads of all threads count.
     if (row.stage->specialized) {
       const double tiles = model::traced_tiles(lab::product_of(run), *row.variant, *row.counts);
       return static_cast<double>(all.sum) / (tiles * row.variant->BM * row.variant->BN);
@@ -160,12 +160,12 @@ Loads per_result(const lab::Run& run, const lab::Row& row, model::Traffic model:
   return {share(traffic.floats), share(traffic.accesses)};
 }
 
-// The copy engine moves so many floats at a time that no result has a load of its own.
+// The copy engine moves many floats at a time, so loads cannot be counted per result.
 bool in_boxes(const Loads& of) {
   return of.floats > 0 && of.loads < 0.005;
 }
 
-// "64 floats in 16 loads"; of single floats the number says both.
+// "64 floats in 16 loads"; for loads of single floats, one number is enough.
 std::string words(const Loads& of) {
   const auto number = [](double value) {
     return value < 100 ? text::shortest(std::round(value * 100) / 100) : text::exact(value);
@@ -336,7 +336,7 @@ std::string finding_of(const std::vector<Dot>& dots, const Roof& dram, const mod
   return finding;
 }
 
-// What the picture shows, in numbers. Returns where it ends.
+// The picture's numbers. Returns where they end.
 double draw_table(
     Svg& svg, double y, const std::vector<Dot>& dots, const std::vector<Roof>& roofs,
     const std::vector<Peak>& peaks) {
@@ -405,8 +405,8 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
   }
   const double table_end = draw_table(svg, kTop + 4, dots, roofs, peaks);
 
-  // Where dots crowd, their numbers stand below each other beside them: at the left if a roof or
-  // another dot follows at the right.
+  // The numbers of crowded dots are listed beside them: on the left if a roof or another dot
+  // follows on the right.
   std::sort(
       dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.tflops > b.tflops; });
   const double slope = (y_of(10) - y_of(1)) / (x_of(10) - x_of(1));  // of the roofs
@@ -427,7 +427,7 @@ Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured) {
         std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
           return follows(x_of(other.intensity)) && std::abs(y_of(other.tflops) - dot_y) < kRoom;
         });
-    double beyond = x;  // a roof at the right, if one is at the left as well
+    double beyond = x;  // a roof on the right, if one is on the left as well
     for (const Roof& roof : roofs) {
       if (follows(at_its_height(roof))) beyond = std::max(beyond, at_its_height(roof));
     }

@@ -31,7 +31,7 @@ std::string summary(const Request& request, const model::Sectors& sectors) {
                                   : "the fewest possible");
 }
 
-// The first request of the shown warp for each array and direction: where it stands.
+// The index of the first request of the shown warp for each array and direction.
 std::vector<std::size_t> typical(const BlockRequests& block) {
   std::vector<std::size_t> chosen;
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
@@ -118,7 +118,7 @@ namespace {
 constexpr double kBanksLeft = 64, kBankWide = 22, kBankHigh = 20;
 constexpr std::size_t kMostTurns = 16;
 
-// A request to shared memory, and whose tile it is on.
+// A request to shared memory, and the matrix of its tile.
 struct Shown {
   const Request* request;
   std::size_t number;  // in BlockRequests::requests
@@ -129,7 +129,7 @@ double waste(const Request& request) {
   return static_cast<double>(request.pieces) / std::max(request.ideal, 1);
 }
 
-// The costliest request, the first of them, of each kind.
+// The first of the costliest requests of each kind.
 std::vector<Shown> worst(const BlockRequests& block) {
   std::vector<char> matrix_of(block.requests.size());
   for (const Moved& moved : elements_moved(block)) {
@@ -139,7 +139,7 @@ std::vector<Shown> worst(const BlockRequests& block) {
   for (std::size_t r = 0; r < block.requests.size(); ++r) {
     const Request& request = block.requests[r];
     if (!request.shared) continue;
-    // What a cp.async copies is known with its other side, the request behind it.
+    // What a cp.async copies is known from its other side, the next request.
     const bool is_copy =
         request.direction == model::Direction::copy && r + 1 < block.requests.size();
     const Shown shown{&request, r, matrix_of[is_copy ? r + 1 : r]};
@@ -180,8 +180,8 @@ struct Waits {
   std::uint32_t for_l1 = 0;    // a cp.async reads another lane's word from its bank of L1
 };
 
-// The side of a cp.async of 4 or 8 bytes that reads; null for any other request. Wide copies move
-// whole sectors, and no bank of theirs is read twice.
+// The reading side of a cp.async of 4 or 8 bytes; null for any other request. Wide copies move
+// whole sectors, so they never read a bank twice.
 const model::WarpAccess* read_by_copy(const BlockRequests& block, const Shown& shown) {
   const bool narrow = shown.request->direction == model::Direction::copy &&
                       shown.request->access.bytes < 16 && shown.number + 1 < block.requests.size();
@@ -209,7 +209,7 @@ Waits waits_of(const model::Wavefronts& turns, const model::WarpAccess* read) {
   return waits;
 }
 
-// One row: which lanes have a word in which bank.
+// One row: which lanes access a word in which bank.
 void draw_row(
     Svg& svg, double y, const std::string& name,
     const model::ShortList<std::uint32_t, model::kBanks>& banks, const Waits& waits) {
@@ -251,7 +251,7 @@ double draw_rows(Svg& svg, double y, std::size_t rows, Row row) {
   return y;
 }
 
-// What a copy reads, a row for each line of L1.
+// The words that a copy reads, with a row for each line of L1.
 double draw_lines(
     Svg& svg, double y, const model::WarpAccess& read, std::uint32_t lanes, const Waits& waits) {
   const int line_bytes = read.warp.row_bytes();
@@ -435,7 +435,7 @@ struct Chunk {
   auto operator<=>(const Chunk&) const = default;
 };
 
-// The first box of a matrix that the block has copied, and what is read there at a time.
+// The first box of a matrix that the block has copied, and what is read from it at a time.
 struct Box {
   std::string heading;
   const char* row;  // what a row of it is
@@ -454,7 +454,7 @@ const model::RecordedAction& first_box(const BlockRequests& block, const char* m
   throw std::logic_error(std::string("no box of ") + matrix);
 }
 
-// What the first wgmma reads of the first operand's eight rows, as its descriptor says.
+// What the first wgmma reads of the first operand's eight rows, according to its descriptor.
 Box box_of_wgmma(const BlockRequests& block) {
   const auto first = std::find_if(
       block.actions.begin(), block.actions.end(),
@@ -482,7 +482,7 @@ Box box_of_wgmma(const BlockRequests& block) {
   return box;
 }
 
-// What the lanes that are served first read of B with the block's first load from there.
+// What the first group of lanes reads of B in the block's first load from the box.
 Box box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
   Box box{"B's box: 32 columns per row", "k", first_box(block, "B"), {}, {}, {}};
   box.place = [keys = swizzle.keys](Chunk chunk) { return chunk.number ^ chunk.row % keys; };
@@ -508,7 +508,7 @@ Box box_of_lanes(const BlockRequests& block, const model::RowSwizzle& swizzle) {
   throw std::logic_error("no load from B's box");
 }
 
-// That have what is read, if each chunk lies where `place` says.
+// The banks that hold what is read, if each chunk is where `place` says.
 int banks_of(const Box& box, const std::function<int(Chunk)>& place) {
   std::set<int> places;
   for (const Chunk& chunk : box.read) places.insert(place(chunk));

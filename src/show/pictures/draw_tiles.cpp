@@ -1,4 +1,4 @@
-// Who computes what of C: blocks, warps' lanes, threads.
+// Which block, lane and thread computes which part of C.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,9 +34,9 @@ std::string text_of(std::pair<int, int> run) {
                                  : text::printed("%d–%d", run.first, run.second);
 }
 
-// Everything below is counted from the block's first row and column, and from its first k.
+// All indices below are relative to the block's first row and column, and its first k.
 struct Tile {
-  int BM, BN, depth;  // depth: of K, at a time; all of it where K has no tiles
+  int BM, BN, depth;  // depth: of K, at a time; all of K if it has no tiles
   Owners owner;
   Cells warp_C, thread_C;
   Cells warp_A, warp_B;      // (row, k) and (k, column) that the warp multiplies, up to `depth`
@@ -90,7 +90,7 @@ Tile tile_of(const TracedStage& stage) {
       }
       continue;
     }
-    // What is multiplied comes from shared memory, where the kernel uses it.
+    // The operands come from shared memory, if the kernel uses it.
     const bool multiplied =
         request(moved).direction == model::Direction::load && request(moved).shared == (v.BK > 0);
     if (!multiplied || !is_warp) continue;
@@ -110,7 +110,7 @@ Tile tile_of(const TracedStage& stage) {
   return tile;
 }
 
-// No mark is so small that it cannot be seen.
+// Every mark is large enough to be seen.
 void fill(
     Svg& svg, const Cells& cells, double x, double y, double x_scale, double y_scale, Fill with) {
   constexpr double kLeast = 4;
@@ -197,7 +197,7 @@ double draw_thread(Svg& svg, const Tile& tile) {
         return d;
       }(),
       "thin");
-  // Where in the block's tile its rows and columns lie.
+  // The places of its rows and columns in the block's tile.
   int at = 0;
   for (const auto& run : runs(tile.rows)) {
     const int length = run.second - run.first + 1;
@@ -211,7 +211,7 @@ double draw_thread(Svg& svg, const Tile& tile) {
   for (const auto& run : runs(tile.cols)) {
     const int length = run.second - run.first + 1;
     if (at > 0) svg.line(x + at * cell, kTop, x + at * cell, y + rows * cell, "thick");
-    // Where many runs are narrow, some have no label.
+    // If many runs are narrow, some have no label.
     const double center = x + (at + length / 2.0) * cell;
     const double half = 4.0 * text::display_width(text_of(run));
     if (center - half >= free_from) {
@@ -282,7 +282,7 @@ constexpr int kLane = kThread % model::kWarpSize;
 
 using Lanes = std::uint32_t;
 
-// Everything is counted from the warp's first row and column.
+// All indices are relative to the warp's first row and column.
 struct WarpTile {
   Owners lane;                 // [row][col] of C
   std::map<int, Lanes> of_A;   // who asks for the float4 of A that begins at this row
@@ -328,7 +328,7 @@ WarpTile warp_tile_of(const TracedStage& stage) {
   return tile;
 }
 
-// The lanes that ask for something that the shown lane asks for.
+// The lanes that load an element that the shown lane loads, too.
 Lanes together(const std::map<int, Lanes>& asked) {
   Lanes lanes = 0;
   for (const auto& [begin, those] : asked) {

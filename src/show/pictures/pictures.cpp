@@ -59,9 +59,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kGpu = "H200";  // whose recorded times the ladder's pictures show
+constexpr const char* kGpu = "H200";  // the GPU of the recorded times in the ladder's pictures
 
-// The default variant of that stage, on some of its blocks; `recorder` has the first.
+// Traces some blocks of that stage's default variant; `recorder` has the first.
 lab::Measurement measured(
     const model::StageTable& table, const model::Stage& stage, const lab::Problem& p,
     trace::Recorder* recorder) {
@@ -82,8 +82,8 @@ struct Traced {
   TracedStage stage;
 };
 
-// How fast the stage goes in the product whose times were recorded: its counts there follow from
-// those of two short ones.
+// The stage's speed in the product of the recorded times: its counts there follow from those of two
+// short ones.
 Pace pace(const model::StageTable& table, const Traced& traced, int size) {
   lab::Run run{};
   run.M = run.N = run.K = size;
@@ -115,8 +115,8 @@ Traced traced(const model::StageTable& table, const model::Stage& stage) {
        pictures::requests_of_block(recorder.launches.at(0), 0, p.M, p.N, p.K)}};
 }
 
-// The pictures of how the blocks of `now` share out the work, where the stage before has no order
-// of its own, or cuts no tiles.
+// The pictures of how the blocks of `now` share out the work, if the stage before does not order
+// its blocks, or does not cut tiles.
 void add_shares(
     const model::StageTable& table, const Traced& before, const Traced& now, int size,
     std::vector<OfStage>& drawn) {
@@ -220,7 +220,7 @@ void write_pictures(const std::string& directory, const std::vector<Picture>& pi
 void draw_figures(
     const std::string& directory, const model::StageTable& table,
     const std::vector<Picture>& others) {
-  // Said before the work and not after it.
+  // Checked before the work, not after it.
   make_directory(directory);
   refuse_if(directory, "a picture", text::problem_of_writing(fs::path(directory) / "tiles.svg"));
   std::vector<Picture> pictures = draw_pictures(table);
@@ -237,7 +237,7 @@ constexpr std::size_t kMostLines = 12;  // of one request
 constexpr int kMostRows = 32;           // of C
 constexpr int kWidth = 80;              // of the pictures, in columns
 
-// One character a number: 0 to 9, a to z, then all over again.
+// One character per number: 0 to 9, a to z, then from the start again.
 char sign(int number) {
   return "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36];
 }
@@ -279,7 +279,7 @@ std::string banks_picture(const model::WarpAccess& access, const model::Wavefron
   return text;
 }
 
-// Of each kind of request the costliest, the first of them.
+// The first of the costliest requests of each kind.
 std::vector<std::size_t> costliest(const BlockRequests& block) {
   std::vector<std::size_t> chosen;
   const auto waste = [&](std::size_t r) {
@@ -360,7 +360,7 @@ std::string writers_text(const BlockRequests& block) {
   return text;
 }
 
-// Whether what the block stores is no C: z, say, where vectors are added.
+// Whether the block stores something other than C, for example the sum of two vectors.
 bool has_another_result(const BlockRequests& block) {
   return std::ranges::any_of(block.requests, [](const Request& request) {
     return !request.shared && request.direction == model::Direction::store &&
@@ -368,7 +368,7 @@ bool has_another_result(const BlockRequests& block) {
   });
 }
 
-// The annotated source as HTML, the lines that complaints are about marked.
+// The annotated source as HTML. The lines with complaints are marked.
 std::string source_html(const std::string& source, const std::set<int>& lines) {
   std::string html = "<pre class=\"source\">";
   for (std::size_t begin = 0; begin < source.size();) {

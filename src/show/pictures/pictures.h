@@ -1,4 +1,4 @@
-// The pictures of the lesson and of anybody's kernel, drawn from what was traced.
+// The pictures of the lesson and of a user's kernel, drawn from traces.
 #pragma once
 
 #include <cstdio>
@@ -29,13 +29,13 @@ struct SmTime {
 };
 
 // Each SM holds one block at a time, and the next block goes to the SM that is free first. By
-// block. To start a block and to add up the parts takes no time here.
+// block. Starting a block and adding up the parts takes no time here.
 std::vector<SmTime> sm_times(const model::ShareOut& shares, int tiles, int k_tiles, int sms);
 
 // When the last block ends.
 int end_of(const std::vector<SmTime>& times);
 
-// How many SMs compute something at that moment.
+// How many SMs are busy at that moment.
 int busy_sms(const std::vector<SmTime>& times, int when);
 
 // One block for each SM.
@@ -47,8 +47,8 @@ struct FirstWave {
 // Adds what one block stores to C and reads of A and B.
 void add_block(FirstWave& wave, const BlockRequests& block, const model::Variant& variant);
 
-// Of the variant in an M x N x K product. Every block traces only its first K tile, so K is not
-// asked for: the other K tiles take the same rows and columns.
+// For the variant in an M x N x K product. Every block traces only its first K tile, so K is not a
+// parameter: the other K tiles take the same rows and columns.
 FirstWave first_wave(
     const model::StageTable& table, const model::Variant& variant, const model::Gpu& gpu, int M,
     int N);
@@ -57,17 +57,17 @@ FirstWave first_wave(
 // 32 steps of a row of A, or 32 columns of B in one step.
 int lines_read(const FirstWave& wave);
 
-// A stage with what one of its blocks did. The block's tile lies inside of C.
+// A stage, and the requests of one of its blocks. The block's tile lies inside of C.
 struct TracedStage {
   const model::Stage* stage;
   const model::Variant* variant;
   BlockRequests block;
 };
 
-// What a picture of a stage or of any kernel is about.
+// The subjects of pictures of a stage or of any kernel.
 struct Subject {
   const char* name;   // in the file's name: "stage5-tiles"
-  const char* words;  // in the title, behind the stage's or the kernel's name
+  const char* words;  // in the title, after the stage's or the kernel's name
 };
 inline constexpr Subject kAboutTiles{"tiles", "who computes what"};
 inline constexpr Subject kAboutCoalescing{"coalescing", "what a warp asks of global memory"};
@@ -81,24 +81,25 @@ inline constexpr Subject kAboutBoxes{"boxes", "how boxes lie in shared memory"};
 inline constexpr Subject kAboutRing{"ring", "copy engine and tensor cores over time"};
 inline constexpr Subject kAboutWriters{"writers", "which thread writes which element of C"};
 
-// From the matrices to the block's tile and to one thread's results, with what is read for them.
+// From the matrices to the block's tile and to one thread's results, with what they read.
 Drawing draw_tiles(const TracedStage& stage);
 
-// What one warp asks of global memory, on A, B and C: its lanes over 32-byte sectors.
+// One warp's requests to global memory, for A, B and C: its lanes over 32-byte sectors.
 Drawing draw_coalescing(const BlockRequests& block);
 
-// Its lanes over the banks of shared memory, turn by turn; none where the kernel uses none.
+// Its lanes over the banks of shared memory, turn by turn; none if the kernel uses no shared
+// memory.
 std::optional<Drawing> draw_banks(const BlockRequests& block);
 
 // Which thread of the block stores to which element of C.
 Drawing draw_writers(const BlockRequests& block);
 
-// Which lane of a warp computes what of the warp's tile, and which lanes ask for the same float4 of
-// A and of B. Of a stage that says what a warp's tile is.
+// Which lane of a warp computes which part of the warp's tile, and which lanes load the same float4
+// of A and of B. For a stage with a warp tile.
 Drawing draw_lanes(const TracedStage& stage);
 
-// When a warp loads and when it multiplies, step by step of k: of a stage that loads a step when it
-// multiplies it, and of one that loads ahead. A load takes so many cycles.
+// When a warp loads and when it multiplies, for each step of k: in a stage that loads a step when
+// it multiplies it, and in one that loads ahead. A load takes this many cycles.
 Drawing draw_steps(
     const TracedStage& before, const TracedStage& after, const model::Gpu& gpu, double load_cycles);
 
@@ -107,8 +108,8 @@ Drawing draw_steps(
 std::optional<Drawing> draw_sm_times(
     const model::Variant& variant, const model::Gpu& gpu, int M, int N, int K);
 
-// How a box of A and one of B lie in shared memory, and what is read of them at a time. Of a stage
-// with boxes and wgmma that says how B is swizzled.
+// How a box of A and one of B are stored in shared memory, and what is read of them at a time. For
+// a stage with boxes and wgmma that has a swizzle for B.
 Drawing draw_box(const TracedStage& stage);
 
 // The first blocks of a stage's launch, one for each SM.
@@ -118,7 +119,7 @@ struct WaveOfStage {
   FirstWave wave;
 };
 
-// Which tiles of C they compute, and what they read of A and B: of two stages that differ in the
+// Which tiles of C they compute, and what they read of A and B, for two stages that differ in the
 // order of the blocks.
 Drawing draw_first_wave(const WaveOfStage& before, const WaveOfStage& after, int M, int N);
 
@@ -133,14 +134,14 @@ Picture draw_staircase(
 // `run` has the traced counts of every stage, a row each.
 Picture draw_loads(const lab::Run& run);
 
-// Speed over the operations per byte that was asked of global memory, on run.gpu; of the stages
-// that were measured.
+// Speed over the operations per byte requested from global memory, on run.gpu, for the stages that
+// were measured.
 Picture draw_roofline(const lab::Run& run, const RecordedLadder& measured);
 
-// What a GPU consists of, where the words of the lesson live in it, and how much of each there is.
+// The parts of a GPU, with the words of the lesson, and how much of each there is.
 Picture draw_gpu();
 
-// Pictures of several stages that turn out the same.
+// Pictures that are equal for several stages.
 struct OfStage {
   const model::Stage* stage;
   Subject subject;
@@ -148,8 +149,8 @@ struct OfStage {
 };
 
 // A picture for each, in their order. Stages whose drawings of one subject are equal share one
-// picture, which has all their numbers in its name and title: "stage3-4-banks". It stands where the
-// first of them does.
+// picture, which has all their numbers in its name and title: "stage3-4-banks". It takes the place
+// of the first of them.
 std::vector<Picture> pictures_of_stages(const std::vector<OfStage>& drawn);
 
 // Traces the default variant of every stage and draws all pictures of the lesson.
@@ -160,26 +161,26 @@ void draw_figures(
     const std::string& directory, const model::StageTable& table,
     const std::vector<Picture>& others);
 
-// Writes each to DIR/NAME.svg, complete or not at all, and makes DIR where it is missing. Throws
-// Refusal where that cannot be.
+// Writes each to DIR/NAME.svg, complete or not at all, and makes DIR if it is missing. Throws a
+// Refusal if that fails.
 void write_pictures(const std::string& directory, const std::vector<Picture>& pictures);
 
-// What anybody's kernel did, in pictures: on a terminal, and as a part of a page.
+// What a user's kernel did, in pictures: on a terminal, and as a part of a page.
 struct ShownKernel {
   std::string name;
   std::string launch;   // its shape, in words
   BlockRequests block;  // the first one, as far as it came
-  std::string source;   // lines with what each asks of memory; empty where that is not known
+  std::string source;   // lines with the accesses of each; empty if they are not known
 };
 
 struct Show {
   std::string title;
   std::vector<std::string> complaints;  // a sentence each: hazards, wrong results, faults
-  std::set<int> lines;                  // of the source, that complaints are about
+  std::set<int> lines;                  // of the source, with complaints
   std::vector<ShownKernel> kernels;
 };
 
-// At most 100 columns wide, the pictures in it 80.
+// At most 100 columns wide; the pictures in it have 80.
 void print_show(std::FILE* out, const Show& show, text::Style style);
 
 // The kernels' annotated source and pictures as HTML, all text escaped. A page has them in an

@@ -1,5 +1,5 @@
-# The recorded runs that travel in the program (RESULTS=folder tries others). The folder changes
-# when a file is added or removed.
+# The recorded runs that are embedded in the program (RESULTS=folder tries others). The folder
+# changes when a file is added or removed.
 RESULTS := results
 $(BUILD)/recorded_files.inc: $(RESULTS) $(wildcard $(RESULTS)/*.txt $(RESULTS)/*.json)
 	mkdir -p $(@D)

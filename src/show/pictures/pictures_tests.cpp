@@ -1,5 +1,5 @@
-// What the figures show, and whether their words can be read: none over another, none over a line,
-// none cut off.
+// What the figures show, and whether their words can be read: no word is over another, over a line,
+// or cut off.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string text_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The drawn ones, by name: the first test says that they are those of today's program.
+// The drawn figures, by name. The first test checks that this program draws the same.
 std::map<std::string, std::string> figures() {
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::directory_iterator("figures")) {
@@ -48,7 +48,7 @@ model::WarpAccess every(int bytes_apart, int bytes) {
   return access;
 }
 
-// The elements that are open at the end of well-formed XML; -1 where it is not.
+// The elements that are open at the end of well-formed XML; -1 if it is not well-formed.
 int open_elements(const std::string& xml) {
   int open = 0;
   for (std::size_t at = xml.find('<'); at != xml.npos; at = xml.find('<', at + 1)) {
@@ -97,7 +97,7 @@ TEST_CASE("every figure is well-formed, 800 px wide, under 100 KB, and says what
          at = svg.find("font-size:", at + 1)) {
       CHECK(std::atoi(svg.c_str() + at + 10) >= 12);
     }
-    // No two differ by their titles only.
+    // No two differ only in their titles.
     CHECK(drawings.insert(svg.substr(svg.find("</text>"))).second);
   }
 }
@@ -137,12 +137,12 @@ TEST_CASE("figures say what the trace says: stage 1 is uncoalesced, 6 has confli
 }
 
 TEST_CASE(
-    "every byte that no lane asks for looks the same, in a request that is the best possible") {
+    "every byte that no lane requests looks the same, even in a perfect request") {
   BlockRequests block{};
   model::WarpAccess one_word = every(0, 4);
   block.requests.push_back({0, 0, 0, "B", false, model::Direction::load, one_word, 1, 1});
   const std::string elements = draw_coalescing(block).elements;
-  // Of one sector one word is asked for; the legend has a sample of its own.
+  // One word of one sector is requested; the legend has a sample of its own.
   const auto count = [&](const char* what) {
     int n = 0;
     for (std::size_t at = elements.find(what); at != elements.npos;
@@ -181,7 +181,7 @@ TEST_CASE("a copy that reads many lines of L1 in the same banks is drawn line by
   CHECK(!has(plain, "area waiting"));
 }
 
-TEST_CASE("stages whose drawings are the same share a picture, whose name has them all") {
+TEST_CASE("stages with equal drawings share a picture that names all of them") {
   model::Stage first{}, second{}, third{};
   first.number = 3;
   first.name = "three";
@@ -471,7 +471,7 @@ std::string unescaped(std::string text) {
   return text;
 }
 
-// Where the words of a picture stand, in the widest font.
+// The places of a picture's words, in the widest font.
 std::vector<Box> boxes_of(const std::string& svg) {
   std::vector<Box> boxes;
   for (const testing::Match& element : testing::all_matches(
@@ -486,7 +486,7 @@ std::vector<Box> boxes_of(const std::string& svg) {
       size = 18;
     }
     const double left = is("middle") ? x - width / 2 : is("end") ? x - width : x;
-    // Digits and small letters are 0.75 high; what hangs below the line is left out.
+    // Digits and small letters are 0.75 high; descenders are left out.
     boxes.push_back({words, left, y - 0.72 * size, left + width, y, is("on")});
   }
   return boxes;
@@ -548,7 +548,7 @@ double height_of(const std::string& svg) {
 
 }  // namespace
 
-TEST_CASE("no words of a figure lie over others, over a line, or outside of it") {
+TEST_CASE("the words of a figure do not overlap others or a line, and are inside of it") {
   for (const auto& entry : std::filesystem::directory_iterator("figures")) {
     CAPTURE(entry.path().string());
     std::ifstream file(entry.path());
@@ -617,7 +617,7 @@ int widest_line(const std::string& text) {
   return widest;
 }
 
-// The lanes' words lie so many bytes apart.
+// The lanes' words are this many bytes apart.
 Request request(const char* array, bool shared, model::Direction direction, int apart, int warp) {
   Request request{warp, 0, 0, array, shared, direction, {~0u, 4, {}}, 0, 1};
   for (int lane = 0; lane < model::kWarpSize; ++lane) request.access.address[lane] = lane * apart;

@@ -48,19 +48,19 @@ bool is_name(std::string_view word) {
   return std::isalpha(static_cast<unsigned char>(word.front())) != 0;
 }
 
-// What is next to nothing ("<.01"), or is not there ("–").
+// A tiny number ("<.01"), or a missing one ("–").
 double number_or_zero(std::string_view word) {
   return word.empty() || word.starts_with('<') || word == "–" ? 0 : number(word);
 }
 
-// Where in a row the speed stands: below the words "TFLOP/s", or below "Tera FLOP /s" in three
-// lines, as tables said before; those also said how many times as fast as the stage before it is.
+// The column of the speed: below the words "TFLOP/s", or in older tables below "Tera FLOP /s" in
+// three lines. Older tables also have each stage's speed relative to the stage before.
 struct Heading {
   int begin, end;  // columns
   bool has_times;
 };
 
-// "H200" in "GPU      H200, 132 SMs, cc 9.0"; empty if the head of the table does not tell.
+// "H200" in "GPU      H200, 132 SMs, cc 9.0"; empty if the head of the table does not have it.
 std::string gpu_above(std::string_view table) {
   while (!table.empty()) {
     std::string_view line = next_line(table);
@@ -140,7 +140,7 @@ RecordedLadder recorded_run(std::string_view table) {
     const auto [time, speed] = words_below(heading, rest);
     const double time_ms = time.empty() || is_name(time) ? 0 : number(time);
     const double tflops = number_or_zero(speed);
-    if (tflops == 0) continue;  // a stage that this GPU lacks the instructions for
+    if (tflops == 0) continue;  // a stage for which this GPU lacks the instructions
     RecordedSpeed recorded{is_stage ? static_cast<int>(number(word)) : -1, tflops, 0, 0};
     recorded.cublas_percent = number_or_zero(next_word(rest));
     if (heading.has_times) {
@@ -186,7 +186,7 @@ std::string text_at(const JsonValues& values, const std::string& path) {
   return found == values.end() ? "" : found->second;
 }
 
-// 0 where there is none.
+// 0 if there is none.
 double number_at(const JsonValues& values, const std::string& path) {
   const std::string written = text_at(values, path);
   double value = 0;
@@ -224,8 +224,8 @@ RecordedLadder ladder_of(const JsonValues& run) {
   return ladder;
 }
 
-// The GPU of a run. What the run does not tell of a GPU that the table lacks is that of the first
-// one there with its compute capability.
+// The GPU of a run. If the table of GPUs lacks it, its unknown properties are those of the table's
+// first GPU with its compute capability.
 std::optional<model::Gpu> gpu_of(const JsonValues& run) {
   const std::string name = text_at(run, "gpu.name");
   if (const model::Gpu* known = model::find_gpu(name)) return *known;
@@ -245,7 +245,7 @@ std::optional<model::Gpu> gpu_of(const JsonValues& run) {
   return std::nullopt;
 }
 
-// Not a stage or two beside cuBLAS, and not a product of other shapes.
+// Leaves out runs of only a stage or two beside cuBLAS, and products of other shapes.
 bool is_ladder(const RecordedLadder& run) {
   return run.size > 0 && run.of(1).tflops > 0 && run.of(-1).tflops > 0;
 }

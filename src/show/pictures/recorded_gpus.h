@@ -1,6 +1,6 @@
-// The ladder's speeds on the GPUs that are recorded in results/, and what charts of them show: the
-// pictures and the page draw the same. The files travel in the program: pictures.mk finds them, so
-// a file that is put there is known after the next make.
+// The ladder's speeds on the GPUs that are recorded in results/, and the data of their charts,
+// which the pictures and the page share. The files are embedded in the program: pictures.mk finds
+// them, so a new file is known after the next make.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct RecordedSpeed {
   int number;  // -1: cuBLAS fp32
   double tflops;
   double cublas_percent;  // of the same run
-  double times_before;    // the stage before it; 0 where there is none
+  double times_before;    // the stage before it; 0 if there is none
 };
 
 struct RecordedLadder {
@@ -27,15 +27,15 @@ struct RecordedLadder {
   std::vector<RecordedSpeed> speeds;
   std::string gpu = {};  // its name
 
-  // Zeros where it was not recorded.
+  // Zeros if it was not recorded.
   RecordedSpeed of(int number) const;
 };
 
 // The speeds in a table that print_table wrote; the stages and cuBLAS fp32. Throws
-// std::invalid_argument where it is no such table.
+// std::invalid_argument if it is not such a table.
 RecordedLadder recorded_run(std::string_view table);
 
-// The one of these that the lesson is about: 4096.
+// The size that the lesson uses: 4096.
 const RecordedLadder& main_run(const std::vector<RecordedLadder>& runs);
 
 struct RecordedGpu {
@@ -43,8 +43,8 @@ struct RecordedGpu {
   std::vector<RecordedLadder> ladders;  // by size
 };
 
-// The H200, which the lesson is about, is first; the others follow by name. Throws a Refusal that
-// names the file if one cannot be read.
+// The H200, which the lesson uses, is first; the others follow by name. Throws a Refusal that names
+// the file if one cannot be read.
 const std::vector<RecordedGpu>& recorded_gpus();
 
 // The same of other files: a name and a 0, contents and a 0, and so on. Runs that are not a ladder
@@ -54,21 +54,21 @@ std::vector<RecordedGpu> recorded_gpus(std::string_view files);
 // Those of an H200 at the sizes that the figures show.
 std::vector<RecordedLadder> recorded_h200();
 
-// What a memory gives.
+// The bandwidth of a memory.
 struct Roof {
   std::string name;
   double tb_per_s;
 };
 
-// What bounds the multiplications: FMA, and the tensor cores with the instructions that the stages
-// use.
+// The bounds of the multiplications: FMA, and the tensor cores with the instructions that the
+// stages use.
 struct Peak {
   std::string name;
   double tflops;
 };
 
-// A stage that was measured. The intensity is in operations per byte asked of global memory, as
-// traced.
+// A stage that was measured. The intensity is in operations per byte requested from global memory,
+// as traced.
 struct Dot {
   const lab::Row* row;
   double intensity, tflops;
@@ -83,7 +83,7 @@ struct Roofline {
 // `run` has the traced counts of every stage, a row each, with the variant that was measured.
 Roofline roofline_of(const lab::Run& run, const RecordedLadder& measured);
 
-// The peak of what the variant multiplies with.
+// The peak of the variant's multiply instruction.
 Peak peak_of(const model::Gpu& gpu, const model::Variant& variant);
 
 // A stage that was recorded.

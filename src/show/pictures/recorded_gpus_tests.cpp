@@ -1,4 +1,4 @@
-// Recorded runs become known GPUs, from text or JSON, without a change of code.
+// A recorded run, as text or JSON, makes its GPU known without a change of code.
 #include "show/pictures/recorded_gpus.h"
 
 #include <doctest/doctest.h>

@@ -21,7 +21,7 @@ namespace {
 using Kind = model::RecordedAction::Kind;
 using Phase = std::pair<std::uint32_t, std::uint64_t>;  // of a barrier
 
-// When what a phase waits for has happened.
+// The time at which a phase's awaited work is done.
 struct Completion {
   int missing = 0;  // arrivals and boxes
   double at = 0;
@@ -29,8 +29,8 @@ struct Completion {
 
 enum class Task { copy, split, multiply };
 
-// One thread whose actions are played: the one that copies, the first of a warp that makes low
-// parts, or the first of a warpgroup.
+// One thread in the replay: the one that copies, the first of a warp that makes low parts, or the
+// first of a warpgroup.
 struct Player {
   int thread;
   Task task;
@@ -49,7 +49,7 @@ struct Play {
   const Pace& pace;
   std::vector<Player> players;
   std::map<Phase, Completion> phases;
-  std::map<Phase, int> tile_of;         // whose bytes that phase counts, or whose low parts
+  std::map<Phase, int> tile_of;         // the tile whose bytes, or low parts, that phase counts
   std::map<std::uint64_t, int> places;  // of the ring, by the address of the first box there
   Ring ring{0, {}, 0};
   double tile_bytes = 0;
@@ -63,7 +63,8 @@ bool copies(const Action& action) {
   return action.recorded.kind == Kind::box;
 }
 
-// The threads that copy or multiply and arrive at barriers. The rest do the same as these, or wait.
+// The threads that copy or multiply and arrive at barriers. All others do the same as these, or
+// wait.
 std::vector<Player> players_of(const BlockRequests& block) {
   std::map<int, std::vector<Action>> by_thread;
   std::set<int> that_copy, that_multiply, that_arrive;
@@ -83,18 +84,18 @@ std::vector<Player> players_of(const BlockRequests& block) {
                                                        : Task::split;
     players.push_back({thread, task, groups[task]++, std::move(actions)});
   }
-  // The copies first, which say what a tile is.
+  // The copies come first: they define the tiles.
   std::ranges::stable_sort(players, {}, &Player::task);
   return players;
 }
 
-// The tiles, and what each phase waits for.
+// Finds the tiles, and what each phase waits for.
 void prepare(Play& play) {
   const auto place = [&](std::uint64_t first_box) {
     return play.places.try_emplace(first_box, static_cast<int>(play.places.size())).first->second;
   };
   for (const Player& player : play.players) {
-    std::optional<int> split;  // the tile whose low parts this thread makes
+    std::optional<int> split;  // the tile of which this thread makes the low parts
     play.splitters += player.task == Task::split;
     // A box belongs to the phase at which its thread arrived last at its barrier.
     std::map<std::uint32_t, std::uint64_t> phase_of;
@@ -126,14 +127,14 @@ void prepare(Play& play) {
   play.ring.places = static_cast<int>(play.places.size());
 }
 
-// The place that has that byte of shared memory: the last that begins at it or before.
+// The place that contains that byte of shared memory: the last one that begins at or before it.
 int place_at(const Play& play, std::uint64_t byte) {
   const auto behind = play.places.upper_bound(byte);
   return behind == play.places.begin() ? -1 : std::prev(behind)->second;
 }
 
-// Cycles in which shared memory serves what this player's warp, and the others that do the same,
-// ask for until the next action.
+// The cycles in which shared memory serves this player's warp, and the others with the same task,
+// until the next action.
 double cycles_of_requests(const Play& play, const Player& player) {
   constexpr int kWarpsOfGroup = 4;
   const BlockRequests& block = play.stage.block;
@@ -150,7 +151,7 @@ double cycles_of_requests(const Play& play, const Player& player) {
   return (player.task == Task::split ? play.splitters : kWarpsOfGroup) * wavefronts;
 }
 
-// Whether the next action can happen: what it waits for has.
+// Whether the next action can happen: what it waits for is done.
 bool is_ready(const Play& play, const Player& player) {
   if (player.next == player.actions.size()) return false;
   const model::RecordedAction& recorded = player.actions[player.next].recorded;
@@ -189,7 +190,7 @@ void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
     split->end = std::max(split->end, player.now);
     return;
   }
-  // For its bytes, and then perhaps for its low parts.
+  // Waits for its bytes, and then perhaps for its low parts.
   const bool again = !player.tiles.empty() && player.tiles.back() == tile->second;
   Use& use = use_of(play, player, tile->second);
   if (!again) {
@@ -201,7 +202,7 @@ void wait(Play& play, Player& player, const model::RecordedAction& recorded) {
 }
 
 void multiply(Play& play, Player& player, const model::RecordedAction& recorded) {
-  // The tile whose place the descriptor names: the last that the thread has waited for there.
+  // The tile at the descriptor's place: the last one there for which the thread has waited.
   const int place = place_at(play, model::decoded(recorded.value).start);
   const auto last = std::find_if(player.tiles.rbegin(), player.tiles.rend(), [&](int tile) {
     return play.ring.tiles[tile].place == place;
@@ -343,7 +344,7 @@ double draw_places(Svg& svg, double y, const Time& time, const Ring& ring) {
   return y + ring.places * kHigh;
 }
 
-// A row for each that works; returns the y below.
+// A row for each group of warps that works; returns the y below.
 double draw_workers(Svg& svg, double y, const Time& time, const Ring& ring) {
   const auto row = [&](const std::string& words, const auto& draw) {
     name(svg, y, words);

@@ -1,5 +1,4 @@
-// The SMs of a GPU: what they consist of, which blocks they start with, and which they compute
-// when.
+// The SMs of a GPU: their parts, their first blocks, and which blocks they compute when.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -28,8 +27,8 @@ struct Sizes {
   int l2_mb;
   int dram_gb;
 };
-// H200: 256 KB are those of the same chip in NVIDIA's H100 whitepaper, 60 MB what
-// cudaDeviceProp::l2CacheSize says (62,914,560 bytes), 141 GB the
+// H200: 256 KB are those of the same chip in NVIDIA's H100 whitepaper, 60 MB is
+// cudaDeviceProp::l2CacheSize (62,914,560 bytes), 141 GB the
 // H200's data sheet. RTX 3090: NVIDIA's GA102 whitepaper.
 constexpr Sizes kH200{"H200", 256, 60, 141}, kRtx3090{"RTX 3090", 128, 6, 24};
 
@@ -58,7 +57,7 @@ void plain_words(Svg& svg, double x, double y, const std::string& text, bool bol
 
 constexpr double kX = 24, kGpuWide = 446, kSm = 84, kL1 = 306, kL2 = 432, kDram = 520, kBox = 50;
 
-// One of an SM's parts: what feeds and does the arithmetic of its warps.
+// One of an SM's four parts, which issues and computes for its warps.
 void draw_part(Svg& svg, double x, const model::Gpu& gpu) {
   constexpr double kPart = 102;
   const double middle = x + kPart / 2;
@@ -205,7 +204,7 @@ FirstWave first_wave(
     int N) {
   const int K = variant.BK;
   const lab::Floats A(static_cast<std::size_t>(M) * K), B(static_cast<std::size_t>(K) * N);
-  // Only the pages that these blocks store to take memory, so C is not a vector, which is filled.
+  // C is not a vector, because a vector is filled, and so all of its pages would take memory.
   const std::size_t bytes = static_cast<std::size_t>(M) * N * sizeof(float);
   const std::unique_ptr<void, void (*)(void*)> C(lab::allocate_guarded(bytes), lab::free_guarded);
   const machine::GlobalArray arrays[] = {
@@ -242,8 +241,8 @@ namespace {
 
 constexpr double kSide = 320, kStrip = 16, kGap = 6;  // px: of C, of A's and B's strips
 
-// The matrices of one panel: C with the tiles of the wave, what is read of A at its left and of B
-// above.
+// The matrices of one panel: C with the tiles of the wave, the parts that are read of A on its
+// left, and of B above.
 void draw_wave(
     Svg& svg, double x, double y, const FirstWave& wave, const model::Variant& variant, int M,
     int N) {

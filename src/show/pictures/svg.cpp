@@ -59,7 +59,7 @@ double text_width(std::string_view words, TextStyle style) {
 }
 
 std::string pixels(double value) {
-  // What lies half way between two tenths, give or take a rounding error, goes up everywhere.
+  // A value half way between two tenths, within a rounding error, is rounded up on every machine.
   const long long tenths = std::llround(std::floor(value * 10 + 0.5 + 1e-6));
   std::array<char, 32> text;
   char* end = std::to_chars(text.data(), text.data() + text.size(), std::abs(tenths) / 10).ptr;
@@ -158,7 +158,7 @@ std::string pattern(const char* name, const char* colour, const char* strokes) {
       name, colour, strokes);
 }
 
-// Light paper first; what dark paper changes stands below. A mark keeps its black border on both.
+// Light paper first; the changes for dark paper are below. A mark keeps its black border on both.
 std::string style_sheet() {
   return "<style>\n"
          "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"

@@ -1,9 +1,8 @@
 // Writes the elements of SVG pictures: text in, the same bytes on every machine out.
 //
-// A picture says what things are, by class; one style sheet (svg.cpp) says how that looks, on
-// light paper and on dark. Colours are Okabe and Ito's (Color Universal Design, 2008), which
-// colour-blind readers tell apart, and every one has a pattern of its own, so that a grey print
-// says the same.
+// A picture names classes; one style sheet (svg.cpp) defines how they look, on light paper and on
+// dark. Colours are Okabe and Ito's (Color Universal Design, 2008), which colour-blind readers can
+// distinguish, and each has a pattern of its own, so that a grey print shows the same.
 #pragma once
 
 #include <set>
@@ -14,15 +13,15 @@
 
 namespace pictures {
 
-// How an area looks. The names are those of the classes in the style sheet.
+// The styles of areas. The names are those of the classes in the style sheet.
 enum class Fill {
   paper,    // the background again
-  quiet,    // there, but nothing happens to it: grey
-  one,      // the one thread, or what is to be looked at: orange, plain
+  quiet,    // present, but not used: grey
+  one,      // the one thread, or the subject of the picture: orange, plain
   warp,     // its warp: sky blue, rising lines
   other,    // a third party: green, dots
-  trouble,  // what costs: vermilion, crossed lines
-  waiting,  // on its way: yellow, level lines
+  trouble,  // what is costly: vermilion, crossed lines
+  waiting,  // in flight: yellow, level lines
   outline   // no area, only its border
 };
 
@@ -32,7 +31,7 @@ struct TextStyle {
   Anchor anchor = Anchor::start;
   bool bold = false;
   bool small = false;    // 12 px, else 14
-  bool faint = false;    // what a reader may skip
+  bool faint = false;    // details that a reader may skip
   bool on_fill = false;  // on an area of a light colour, dark on dark paper too
 };
 
@@ -42,7 +41,7 @@ class Svg {
   void rect(double x, double y, double width, double height, Fill fill);
   void line(double x1, double y1, double x2, double y2, const char* kind = "thin");
   void text(double x, double y, std::string_view words, TextStyle style = {});
-  // Marks of a value, that stand out from any area and from light and dark paper.
+  // Marks of a value, visible on any area, on light and on dark paper.
   void circle(double x, double y, double radius, Fill fill);
   void diamond(double x, double y, double radius, Fill fill);
   void path(std::string_view d, const char* kind);  // d as SVG says, a line and no area
@@ -70,7 +69,7 @@ inline constexpr int kPictureWidth = 800;  // px, what a page of the walkthrough
 
 // Everything below the title.
 struct Drawing {
-  std::string finding;   // what it shows, in a sentence or two: for readers who do not see it
+  std::string finding;   // what it shows, in a sentence or two, for readers who cannot see it
   std::string elements;  // SVG
   double height;         // px, of the whole picture
   bool operator==(const Drawing&) const = default;
@@ -86,7 +85,7 @@ struct Picture {
 // dark.
 std::string svg_file(const Picture& picture);
 
-// With the characters that XML keeps for itself written out, and what no XML may hold left out.
+// Escapes the characters that XML reserves, and leaves out those that XML does not allow.
 std::string xml_escaped(std::string_view text);
 
 // The elements of a matrix, drawn as areas: each a cell of a grid.
